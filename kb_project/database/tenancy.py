@@ -1,0 +1,94 @@
+"""What makes a table a tenant table, as one reversible migration operation.
+
+``tenant_table`` gives a table, in this order:
+
+1. the primary key ``(workspace_id, id)`` in place of Django's ``(id)``: partitioning, row-level
+   security and a later distributed Postgres all need every unique key to start with the tenant;
+2. foreign keys over ``(workspace_id, <column>)``, so that no row can ever name another tenant's
+   row, whatever the application does;
+3. row-level security, enabled and forced, fail-closed: no setting, no rows.
+
+The statements are built once, when migrations are loaded, from literals in the migration files.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from django.db import migrations
+
+# After COMMIT a transaction-local setting reads '' rather than NULL: hence nullif.
+CURRENT_WORKSPACE: Final = "nullif(current_setting('app.workspace_id', true), '')::uuid"
+CURRENT_USER: Final = "nullif(current_setting('app.user_id', true), '')::bigint"
+
+
+@dataclass(frozen=True)
+class Reference:
+    """A column that names a row of the same workspace in another table."""
+
+    column: str
+    table: str
+    on_delete: str = "CASCADE"
+
+    def constraint(self, table: str) -> str:
+        return f"{table}_{self.column}_tenant_fk"[:63]
+
+    def add(self, table: str) -> str:
+        # SET NULL names its column: the workspace itself must stay.
+        action = f"SET NULL ({self.column})" if self.on_delete == "SET NULL" else self.on_delete
+        return (
+            f"ALTER TABLE {table} ADD CONSTRAINT {self.constraint(table)}"
+            f" FOREIGN KEY (workspace_id, {self.column})"
+            f" REFERENCES {self.table} (workspace_id, id)"
+            f" ON DELETE {action} DEFERRABLE INITIALLY DEFERRED;"
+        )
+
+    def drop(self, table: str) -> str:
+        return f"ALTER TABLE {table} DROP CONSTRAINT {self.constraint(table)};"
+
+
+def row_security(table: str, *, using: str = f"workspace_id = {CURRENT_WORKSPACE}") -> str:
+    return (
+        f"ALTER TABLE {table} ENABLE ROW LEVEL SECURITY;"
+        f"ALTER TABLE {table} FORCE ROW LEVEL SECURITY;"
+        f"CREATE POLICY tenant ON {table} USING ({using}) WITH CHECK ({using});"
+    )
+
+
+def drop_row_security(table: str) -> str:
+    return (
+        f"DROP POLICY tenant ON {table};"
+        f"ALTER TABLE {table} NO FORCE ROW LEVEL SECURITY;"
+        f"ALTER TABLE {table} DISABLE ROW LEVEL SECURITY;"
+    )
+
+
+def tenant_key(table: str) -> str:
+    return (
+        f"ALTER TABLE {table} DROP CONSTRAINT {table}_pkey;"
+        f"ALTER TABLE {table} ADD CONSTRAINT {table}_pkey PRIMARY KEY (workspace_id, id);"
+    )
+
+
+def plain_key(table: str) -> str:
+    return (
+        f"ALTER TABLE {table} DROP CONSTRAINT {table}_pkey;"
+        f"ALTER TABLE {table} ADD CONSTRAINT {table}_pkey PRIMARY KEY (id);"
+    )
+
+
+def tenant_table(
+    table: str,
+    *references: Reference,
+    using: str = f"workspace_id = {CURRENT_WORKSPACE}",
+    has_id: bool = True,
+) -> migrations.RunSQL:
+    """Make ``table`` a tenant table; ``has_id`` is false where the key is composite already."""
+    forward = [tenant_key(table)] if has_id else []
+    forward += [reference.add(table) for reference in references]
+    forward.append(row_security(table, using=using))
+    backward = [drop_row_security(table)]
+    backward += [reference.drop(table) for reference in references]
+    backward += [plain_key(table)] if has_id else []
+    return migrations.RunSQL(forward, backward)
