@@ -1,0 +1,218 @@
+"""Documents, their versions, and the chunks that retrieval works on."""
+
+from __future__ import annotations
+
+from django.conf import settings
+from django.contrib.postgres.fields import ArrayField
+from django.db import models
+from pgvector.django import HalfVectorField
+
+from workspaces.models import TenantModel, Workspace
+from workspaces.querysets import TenantQuerySet
+
+
+class Collection(TenantModel):
+    """A named shelf of documents, one level deep."""
+
+    name = models.CharField(max_length=120)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["workspace", "name"], name="collection_name_once"),
+        ]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class DocumentState(models.TextChoices):
+    """Where a document stands, as its row shows it.
+
+    ::
+
+        QUEUED ─▶ WORKING ─▶ READY
+                     │  ▲
+                     ▼  │ retry
+                  ATTENTION
+    """
+
+    QUEUED = "queued", "Waiting"
+    WORKING = "working", "Working"
+    READY = "ready", "Ready"
+    ATTENTION = "attention", "Needs attention"
+
+
+class Document(TenantModel):
+    """A file somebody added. Its text lives in versions."""
+
+    title = models.CharField(max_length=500)
+    name = models.CharField(max_length=500, help_text="The file's name as given: a label only.")
+    media_type = models.CharField(max_length=120, blank=True)
+    size = models.BigIntegerField(help_text="Bytes.")
+    sha256 = models.CharField(max_length=64)
+    collection = models.ForeignKey(
+        Collection,
+        null=True,
+        blank=True,
+        on_delete=models.DO_NOTHING,
+        db_constraint=False,
+        related_name="documents",
+        db_index=False,
+    )
+    tags = ArrayField(models.CharField(max_length=60), default=list, blank=True)
+    dated = models.DateField(null=True, blank=True, help_text="The date the document speaks of.")
+    state = models.CharField(
+        max_length=12, choices=DocumentState.choices, default=DocumentState.QUEUED
+    )
+    added_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+"
+    )
+    created_at = models.DateTimeField(auto_now_add=True)
+    updated_at = models.DateTimeField(auto_now=True)
+
+    class Meta:
+        indexes = [
+            models.Index(fields=["workspace", "-created_at"], name="document_newest"),
+            models.Index(fields=["workspace", "sha256"], name="document_content"),
+            models.Index(fields=["workspace", "collection"], name="document_collection"),
+        ]
+
+    def __str__(self) -> str:
+        return self.title
+
+
+class DocumentVersion(TenantModel):
+    """One state of a document's file, and what parsing found in it.
+
+    ``pages`` is ``[[number, start, end], …]`` and ``headings`` ``[[level, title, start], …]``,
+    offsets in characters of ``text``. ``chunking`` is ``{"strategy", "size", "overlap"}`` or
+    ``{"strategy": "given", "spans": [[start, end], …]}``.
+    """
+
+    document = models.ForeignKey(
+        Document,
+        on_delete=models.DO_NOTHING,
+        db_constraint=False,
+        related_name="versions",
+        db_index=False,
+    )
+    number = models.PositiveIntegerField(default=1)
+    blob = models.CharField(max_length=200, help_text="Path below the media folder.")
+    text = models.TextField(blank=True)
+    language = models.CharField(max_length=12, blank=True)
+    parser = models.CharField(max_length=40, blank=True)
+    encoding = models.CharField(max_length=40, blank=True)
+    pages = models.JSONField(default=list, blank=True)
+    headings = models.JSONField(default=list, blank=True)
+    metadata = models.JSONField(default=dict, blank=True)
+    warnings = ArrayField(models.TextField(), default=list, blank=True)
+    chunking = models.JSONField(default=dict, blank=True)
+    parsed_at = models.DateTimeField(null=True, blank=True)
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["workspace", "document", "number"], name="version_number_once"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.document_id} v{self.number}"
+
+
+class Chunk(TenantModel):
+    """A span of a version's text: what is embedded, indexed, retrieved and cited.
+
+    ``text == version.text[start:end]``. ``context`` situates the chunk in its document and is
+    kept apart from the text; vectors and words are made from both. ``terms`` is the number of
+    index terms, null until the words are indexed; ``extracted_at`` is null until its mentions are.
+    """
+
+    document = models.ForeignKey(
+        Document,
+        on_delete=models.DO_NOTHING,
+        db_constraint=False,
+        related_name="chunks",
+        db_index=False,
+    )
+    version = models.ForeignKey(
+        DocumentVersion,
+        on_delete=models.DO_NOTHING,
+        db_constraint=False,
+        related_name="chunks",
+        db_index=False,
+    )
+    ordinal = models.PositiveIntegerField()
+    start = models.PositiveIntegerField()
+    end = models.PositiveIntegerField()
+    text = models.TextField()
+    context = models.TextField(blank=True)
+    tokens = models.PositiveIntegerField()
+    terms = models.PositiveIntegerField(null=True)
+    page_first = models.PositiveIntegerField(null=True)
+    page_last = models.PositiveIntegerField(null=True)
+    heading_path = ArrayField(models.TextField(), default=list)
+    extracted_at = models.DateTimeField(null=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["workspace", "version", "ordinal"], name="chunk_ordinal_once"
+            ),
+        ]
+        indexes = [
+            models.Index(fields=["workspace", "document", "ordinal"], name="chunk_of_document"),
+            models.Index(fields=["workspace"], include=["terms"], name="chunk_lengths"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.document_id}[{self.start}:{self.end}]"
+
+
+class ChunkEmbedding(models.Model):
+    """The vector of one chunk. The table is partitioned by workspace.
+
+    ``fingerprint`` names model, dimension and roles: vectors of two models are never compared.
+    """
+
+    pk = models.CompositePrimaryKey("workspace_id", "chunk_id")
+    workspace = models.ForeignKey(
+        Workspace, on_delete=models.DO_NOTHING, related_name="+", db_index=False
+    )
+    chunk = models.ForeignKey(
+        Chunk, on_delete=models.DO_NOTHING, db_constraint=False, related_name="+", db_index=False
+    )
+    fingerprint = models.CharField(max_length=80)
+    vector = HalfVectorField()
+
+    objects = TenantQuerySet.as_manager()
+
+    class Meta:
+        managed = False  # Django cannot write PARTITION BY; migration 0002 makes the table
+        db_table = "ingestion_chunkembedding"
+
+    def __str__(self) -> str:
+        return str(self.chunk_id)
+
+
+class Posting(models.Model):
+    """How often a term occurs in a chunk's situated text: the lexical index."""
+
+    pk = models.CompositePrimaryKey("workspace_id", "term", "chunk_id")
+    workspace = models.ForeignKey(
+        Workspace, on_delete=models.DO_NOTHING, related_name="+", db_index=False
+    )
+    term = models.CharField(max_length=80)
+    chunk = models.ForeignKey(
+        Chunk, on_delete=models.DO_NOTHING, db_constraint=False, related_name="+", db_index=False
+    )
+    frequency = models.PositiveSmallIntegerField()
+
+    objects = TenantQuerySet.as_manager()
+
+    class Meta:
+        indexes = [models.Index(fields=["workspace", "chunk"], name="posting_of_chunk")]
+
+    def __str__(self) -> str:
+        return self.term

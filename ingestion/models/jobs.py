@@ -1,0 +1,125 @@
+"""The record of work: a job per document version or workspace refresh, a run per stage."""
+
+from __future__ import annotations
+
+from django.conf import settings
+from django.db import models
+
+from ingestion.models.documents import Document, DocumentVersion
+from workspaces.models import TenantModel
+
+
+class JobKind(models.TextChoices):
+    DOCUMENT = "document", "Document"
+    WORKSPACE = "workspace", "Workspace refresh"
+
+
+class RunState(models.TextChoices):
+    """States of a job and of each of its stage runs.
+
+    ::
+
+        PENDING ─▶ RUNNING ─▶ DONE
+           ▲          │├────▶ FAILED      (retry: back to PENDING)
+           └──────────┘└────▶ CANCELLED
+          lease ran out
+    """
+
+    PENDING = "pending", "Waiting"
+    RUNNING = "running", "Running"
+    DONE = "done", "Done"
+    FAILED = "failed", "Failed"
+    CANCELLED = "cancelled", "Cancelled"
+
+
+class IngestionJob(TenantModel):
+    """One document version on its way in, or one refresh of the workspace's graph and topics.
+
+    ``problem`` is ``{"code", "happened", "kept", "next_step"}`` when the job failed.
+    """
+
+    kind = models.CharField(max_length=12, choices=JobKind.choices)
+    document = models.ForeignKey(
+        Document,
+        null=True,
+        on_delete=models.DO_NOTHING,
+        db_constraint=False,
+        related_name="jobs",
+        db_index=False,
+    )
+    version = models.ForeignKey(
+        DocumentVersion,
+        null=True,
+        on_delete=models.DO_NOTHING,
+        db_constraint=False,
+        related_name="jobs",
+        db_index=False,
+    )
+    state = models.CharField(max_length=12, choices=RunState.choices, default=RunState.PENDING)
+    problem = models.JSONField(null=True, blank=True)
+    cancel_requested = models.BooleanField(default=False)
+    requested_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+"
+    )
+    created_at = models.DateTimeField(auto_now_add=True)
+    finished_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["workspace"],
+                condition=models.Q(kind="workspace", state="pending"),
+                name="job_one_pending_refresh",
+            ),
+        ]
+        indexes = [
+            models.Index(fields=["workspace", "document"], name="job_of_document"),
+            models.Index(
+                fields=["workspace", "created_at"],
+                condition=models.Q(state__in=["pending", "running"]),
+                name="job_unfinished",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.kind} job {self.pk}"
+
+
+class StageRun(TenantModel):
+    """One stage of one job. Who holds the lease works on it; an expired lease is free to take."""
+
+    job = models.ForeignKey(
+        IngestionJob,
+        on_delete=models.DO_NOTHING,
+        db_constraint=False,
+        related_name="stage_runs",
+        db_index=False,
+    )
+    stage = models.CharField(max_length=20)
+    ordinal = models.PositiveSmallIntegerField()
+    state = models.CharField(max_length=12, choices=RunState.choices, default=RunState.PENDING)
+    units_done = models.PositiveIntegerField(default=0)
+    units_total = models.PositiveIntegerField(default=0)
+    attempts = models.PositiveSmallIntegerField(default=0)
+    leased_by = models.CharField(max_length=80, blank=True, help_text="host:pid of the worker.")
+    leased_until = models.DateTimeField(null=True, blank=True)
+    seconds = models.FloatField(default=0)
+    problem = models.JSONField(null=True, blank=True)
+    started_at = models.DateTimeField(null=True, blank=True)
+    finished_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        ordering = ["ordinal"]
+        constraints = [
+            models.UniqueConstraint(fields=["workspace", "job", "stage"], name="stage_once"),
+        ]
+        indexes = [
+            models.Index(
+                fields=["workspace", "stage"],
+                condition=models.Q(state__in=["pending", "running"]),
+                name="stage_unfinished",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.stage} of {self.job_id}"

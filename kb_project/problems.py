@@ -1,0 +1,111 @@
+"""One shape for every error that leaves the system: a page for people, an object for programs.
+
+``{"status", "code", "happened", "kept", "next_step", "sentence", "fields", "request_id"}``
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from typing import Any
+
+from django.core.exceptions import PermissionDenied
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import render
+from rest_framework import exceptions as drf
+from rest_framework.response import Response
+from structlog.contextvars import get_contextvars
+
+from kb_project import errors
+
+logger = logging.getLogger(__name__)
+
+STATUS: dict[type[errors.KBError], int] = {
+    errors.UploadError: 400,
+    errors.InputError: 400,
+    errors.ParseError: 422,
+    errors.StageError: 500,
+    errors.NotFoundError: 404,
+    errors.ForbiddenError: 403,
+    errors.ConflictError: 409,
+    errors.UnavailableError: 503,
+}
+
+
+def status_of(error: errors.KBError) -> int:
+    return next((STATUS[kind] for kind in type(error).__mro__ if kind in STATUS), 500)
+
+
+def problem(error: errors.KBError, *, fields: dict[str, Any] | None = None) -> dict[str, Any]:
+    """The object a program gets."""
+    return {
+        "status": status_of(error),
+        "code": error.code,
+        "happened": error.happened,
+        "kept": error.kept,
+        "next_step": error.next_step,
+        "sentence": error.sentence,
+        "fields": fields or {},
+        "request_id": str(get_contextvars().get("request_id", "")),
+    }
+
+
+class ProblemMiddleware:
+    """Turns a ``KBError`` that leaves a page's view into a page that explains it."""
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        return self.get_response(request)
+
+    def process_exception(self, request: HttpRequest, error: Exception) -> HttpResponse | None:
+        if not isinstance(error, errors.KBError):
+            return None
+        status = status_of(error)
+        if status >= 500:
+            logger.error("request failed code=%s", error.code)
+        if getattr(request, "htmx", False):
+            template = "components/error_panel.html"
+        else:
+            template = {403: "403.html", 404: "404.html"}.get(status, "400.html")
+        return render(request, template, {"problem": problem(error)}, status=status)
+
+
+def api_exception_handler(error: Exception, context: dict[str, Any]) -> Response | None:
+    """DRF's handler: every failure of the API has the one shape."""
+    known, fields, headers = _as_kb_error(error)
+    if known is None:
+        return None
+    body = problem(known, fields=fields)
+    if isinstance(error, drf.APIException):
+        body["status"] = error.status_code
+    return Response(body, status=body["status"], headers=headers)
+
+
+def _as_kb_error(
+    error: Exception,
+) -> tuple[errors.KBError | None, dict[str, Any], dict[str, str]]:
+    if isinstance(error, errors.KBError):
+        return error, {}, {}
+    if isinstance(error, Http404):
+        return errors.NotFoundError("There is nothing here by that address."), {}, {}
+    if isinstance(error, PermissionDenied):
+        return errors.ForbiddenError("You may not do this here."), {}, {}
+    if isinstance(error, drf.ValidationError):
+        fields = error.detail if isinstance(error.detail, dict) else {"": error.detail}
+        known = errors.InputError(
+            "Some of what was sent cannot be used.",
+            kept="Nothing was changed.",
+            next_step="See 'fields' for each of them.",
+        )
+        return known, dict(fields), {}
+    if isinstance(error, drf.APIException):
+        known = errors.KBError(str(error.detail), code=str(error.default_code))
+        return known, {}, _retry_after(error)
+    return None, {}, {}
+
+
+def _retry_after(error: drf.APIException) -> dict[str, str]:
+    wait = getattr(error, "wait", None)
+    return {"Retry-After": str(int(wait))} if wait else {}

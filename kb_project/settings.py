@@ -1,0 +1,226 @@
+"""Settings, in the order a request meets them. Every value of the environment is read here."""
+
+from __future__ import annotations
+
+import secrets
+from pathlib import Path
+from typing import Any
+
+from csp.constants import NONE, SELF
+
+from kb_project.database.config import database_settings
+from kb_project.env import env_bool, env_float, env_int, env_list, env_path, env_str
+
+BASE_DIR = Path(__file__).resolve().parent.parent
+DATA_DIR = env_path("CONCORDANCE_DATA_DIR", BASE_DIR / "var")
+DEBUG = env_bool("DEBUG", default=False)
+
+
+def _secret_key() -> str:
+    """The key from the environment, or one made at the first start and kept in the data folder."""
+    given = env_str("SECRET_KEY")
+    if given:
+        return given
+    path = DATA_DIR / "secret_key"
+    if not path.exists():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.touch(mode=0o600)
+        path.write_text(secrets.token_urlsafe(50))
+    return path.read_text().strip()
+
+
+SECRET_KEY = _secret_key()
+
+# --- the request: hosts, transport, middleware ---------------------------------------------------
+ALLOWED_HOSTS = env_list("ALLOWED_HOSTS", ("localhost", "127.0.0.1", "[::1]"))
+CSRF_TRUSTED_ORIGINS = env_list("CSRF_TRUSTED_ORIGINS")
+BEHIND_TLS = env_bool("BEHIND_TLS", default=False)
+SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if BEHIND_TLS else None
+SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = BEHIND_TLS
+SECURE_HSTS_SECONDS = 31_536_000 if BEHIND_TLS else 0
+SESSION_COOKIE_SAMESITE = CSRF_COOKIE_SAMESITE = "Lax"
+SECURE_REFERRER_POLICY = "same-origin"
+X_FRAME_OPTIONS = "DENY"
+
+MIDDLEWARE = [
+    "django.middleware.security.SecurityMiddleware",
+    "whitenoise.middleware.WhiteNoiseMiddleware",
+    "csp.middleware.CSPMiddleware",
+    "django.contrib.sessions.middleware.SessionMiddleware",
+    "django.middleware.common.CommonMiddleware",
+    "django.middleware.csrf.CsrfViewMiddleware",
+    "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "django_structlog.middlewares.RequestMiddleware",
+    "django.contrib.messages.middleware.MessageMiddleware",
+    "django.middleware.clickjacking.XFrameOptionsMiddleware",
+    "allauth.account.middleware.AccountMiddleware",
+    "django_htmx.middleware.HtmxMiddleware",
+    "kb_project.problems.ProblemMiddleware",
+]
+CONTENT_SECURITY_POLICY = {
+    "DIRECTIVES": {
+        "default-src": [SELF],
+        "img-src": [SELF, "data:"],
+        "object-src": [NONE],
+        "base-uri": [SELF],
+        "form-action": [SELF],
+        "frame-ancestors": [NONE],
+    }
+}
+
+# --- the applications ----------------------------------------------------------------------------
+INSTALLED_APPS = [
+    "kb_project",
+    "workspaces",
+    "ingestion",
+    "retrieval",
+    "django.contrib.admin",
+    "django.contrib.auth",
+    "django.contrib.contenttypes",
+    "django.contrib.sessions",
+    "django.contrib.messages",
+    "django.contrib.staticfiles",
+    "django.contrib.postgres",
+    "allauth",
+    "allauth.account",
+    "django_htmx",
+    "django_q",
+    "django_structlog",
+    "rest_framework",
+    "drf_spectacular",
+    "drf_spectacular_sidecar",
+]
+ROOT_URLCONF = "kb_project.urls"
+ASGI_APPLICATION = "kb_project.asgi.application"
+DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
+
+# --- people --------------------------------------------------------------------------------------
+AUTH_USER_MODEL = "workspaces.User"
+AUTHENTICATION_BACKENDS = [
+    "django.contrib.auth.backends.ModelBackend",
+    "allauth.account.auth_backends.AuthenticationBackend",
+]
+AUTH_PASSWORD_VALIDATORS = [
+    {"NAME": f"django.contrib.auth.password_validation.{name}"}
+    for name in (
+        "UserAttributeSimilarityValidator",
+        "MinimumLengthValidator",
+        "CommonPasswordValidator",
+        "NumericPasswordValidator",
+    )
+]
+ACCOUNT_USER_MODEL_USERNAME_FIELD = None
+ACCOUNT_LOGIN_METHODS = {"email"}
+ACCOUNT_SIGNUP_FIELDS = ["email*", "password1*", "password2*"]
+ACCOUNT_EMAIL_VERIFICATION = env_str("ACCOUNT_EMAIL_VERIFICATION", "none")
+ACCOUNT_SESSION_REMEMBER = True
+LOGIN_URL = "account_login"
+LOGIN_REDIRECT_URL = "/"
+ACCOUNT_LOGOUT_REDIRECT_URL = "account_login"
+EMAIL_BACKEND = env_str("EMAIL_BACKEND", "django.core.mail.backends.console.EmailBackend")
+DEFAULT_FROM_EMAIL = env_str("DEFAULT_FROM_EMAIL", "Concordance <concordance@localhost>")
+
+# --- pages and files -----------------------------------------------------------------------------
+TEMPLATES = [
+    {
+        "BACKEND": "django.template.backends.django.DjangoTemplates",
+        "DIRS": [BASE_DIR / "templates"],
+        "APP_DIRS": True,
+        "OPTIONS": {
+            "context_processors": [
+                "django.template.context_processors.request",
+                "django.contrib.auth.context_processors.auth",
+                "django.contrib.messages.context_processors.messages",
+                "workspaces.context.navigation",
+            ],
+        },
+    },
+]
+STATIC_URL = "/static/"
+STATICFILES_DIRS = [BASE_DIR / "static"]
+STATIC_ROOT = DATA_DIR / "static"
+MEDIA_ROOT = DATA_DIR / "media"
+WHITENOISE_USE_FINDERS = True
+STORAGES: dict[str, Any] = {
+    "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
+    "staticfiles": {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"},
+}
+DATA_UPLOAD_MAX_NUMBER_FILES = 200
+FILE_UPLOAD_PERMISSIONS = 0o640
+LANGUAGE_CODE = "en"
+TIME_ZONE = env_str("TIME_ZONE", "UTC")
+USE_TZ = True
+
+# --- the database --------------------------------------------------------------------------------
+DATABASES = database_settings(base_dir=BASE_DIR, data_dir=DATA_DIR)
+SILENCED_SYSTEM_CHECKS = ["models.W035"]
+
+# --- the queue -----------------------------------------------------------------------------------
+# Our own tables are the record of work; a queue entry only wakes a worker. `retry` must exceed
+# `timeout`, or the broker hands a task out twice (check kb.E002).
+WORKER_LANE = env_str("CONCORDANCE_LANE", "main")
+Q_CLUSTER = {
+    "name": WORKER_LANE,
+    "orm": "default",
+    "workers": env_int("CONCORDANCE_WORKERS", 1, minimum=1) if WORKER_LANE == "main" else 1,
+    "timeout": 6 * 3600,
+    "retry": 7 * 3600,
+    "max_attempts": 1,
+    "ack_failures": True,
+    "poll": 0.2,
+    "queue_limit": 4,
+    "save_limit": 200,
+    "catch_up": False,
+    "label": "Queue",
+}
+LEASE_SECONDS = env_int("LEASE_SECONDS", 120, minimum=10)
+
+# --- ingestion -----------------------------------------------------------------------------------
+MAX_UPLOAD_BYTES = env_int("MAX_UPLOAD_MB", 200, minimum=1) * 1024 * 1024
+PARSE_SECONDS = env_int("PARSE_SECONDS", 60, minimum=1)
+PARSE_MEMORY_BYTES = env_int("PARSE_MEMORY_MB", 1536, minimum=256) * 1024 * 1024
+CHUNK_STRATEGY = env_str("CHUNK_STRATEGY", "tokens")
+CHUNK_TOKENS = env_int("CHUNK_TOKENS", 800, minimum=20)
+CHUNK_OVERLAP = env_int("CHUNK_OVERLAP", 100, minimum=0)
+EMBEDDER = env_str("EMBEDDER", "local")
+EMBEDDER_THREADS = env_int("EMBEDDER_THREADS", 0, minimum=0)
+
+# --- retrieval -----------------------------------------------------------------------------------
+TOP_K = env_int("TOP_K", 8, minimum=1)
+ANSWER_MIN_SUPPORT = env_float("ANSWER_MIN_SUPPORT", 0.5, minimum=0)
+
+# --- the API -------------------------------------------------------------------------------------
+REST_FRAMEWORK = {
+    "DEFAULT_AUTHENTICATION_CLASSES": [
+        "rest_framework.authentication.SessionAuthentication",
+        "rest_framework.authentication.BasicAuthentication",
+    ],
+    "DEFAULT_PERMISSION_CLASSES": ["rest_framework.permissions.IsAuthenticated"],
+    "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
+    "EXCEPTION_HANDLER": "kb_project.problems.api_exception_handler",
+    "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
+    "TEST_REQUEST_DEFAULT_FORMAT": "json",
+}
+SPECTACULAR_SETTINGS = {
+    "TITLE": "Concordance",
+    "DESCRIPTION": "Documents in, checked citations out.",
+    "VERSION": "1",
+    "SERVE_INCLUDE_SCHEMA": False,
+    "SWAGGER_UI_DIST": "SIDECAR",
+    "SWAGGER_UI_FAVICON_HREF": "SIDECAR",
+    "REDOC_DIST": "SIDECAR",
+}
+
+# --- logs ----------------------------------------------------------------------------------------
+LOG_LEVEL = env_str("LOG_LEVEL", "INFO")
+LOGGING = {
+    "version": 1,
+    "disable_existing_loggers": False,
+    "formatters": {"lines": {"()": "kb_project.logs.formatter"}},
+    "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "lines"}},
+    "root": {"handlers": ["console"], "level": "WARNING"},
+    "loggers": {
+        name: {"level": LOG_LEVEL}
+        for name in ("kb_project", "workspaces", "ingestion", "retrieval", "django_structlog")
+    },
+}

@@ -1,0 +1,117 @@
+"""The gate: which workspace a request is about, and what its person may do there.
+
+Every view starts with one of the ``workspace_for_…`` functions. They answer 404 to a stranger,
+whether or not the workspace exists, and 403 to a member who lacks the capability, naming the
+people who can grant it. Passing the gate sets the workspace in the database transaction, which is
+what row-level security reads.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from django.db import connection, transaction
+
+from kb_project.errors import ForbiddenError, NotFoundError
+from workspaces import sql
+from workspaces.models import Capability, Membership, User, Workspace
+
+
+def set_scope(*, workspace_id: uuid.UUID | None, user_id: int | None = None) -> None:
+    """Set whose rows this transaction sees. Needs a transaction: the setting ends with it."""
+    _write_scope(str(workspace_id or ""), str(user_id or ""))
+
+
+@contextmanager
+def in_workspace(workspace_id: uuid.UUID, *, user_id: int | None = None) -> Iterator[None]:
+    """A transaction that sees one workspace's rows; the scope before it is put back at its end."""
+    with transaction.atomic():
+        before = _read_scope()
+        set_scope(workspace_id=workspace_id, user_id=user_id)
+        yield
+        _write_scope(*before)
+
+
+@contextmanager
+def as_person(user: User) -> Iterator[None]:
+    """A transaction that sees the person's own memberships, whatever the workspace."""
+    with transaction.atomic():
+        before = _read_scope()
+        _write_scope(before[0], str(user.pk))
+        yield
+        _write_scope(*before)
+
+
+def workspace_for_reading(*, user: Any, workspace_id: str | uuid.UUID) -> Workspace:
+    return _workspace_with(Capability.READ, user=user, workspace_id=workspace_id)
+
+
+def workspace_for_writing(*, user: Any, workspace_id: str | uuid.UUID) -> Workspace:
+    return _workspace_with(Capability.EDIT, user=user, workspace_id=workspace_id)
+
+
+def workspace_for_curating(*, user: Any, workspace_id: str | uuid.UUID) -> Workspace:
+    return _workspace_with(Capability.CURATE, user=user, workspace_id=workspace_id)
+
+
+def workspace_for_administering(*, user: Any, workspace_id: str | uuid.UUID) -> Workspace:
+    return _workspace_with(Capability.ADMINISTER, user=user, workspace_id=workspace_id)
+
+
+def _workspace_with(
+    capability: Capability, *, user: Any, workspace_id: str | uuid.UUID
+) -> Workspace:
+    workspace = _find(workspace_id)
+    membership = _membership(user, workspace) if workspace and user.is_authenticated else None
+    if workspace is None or membership is None:
+        raise NotFoundError("There is no such workspace, or you are not a member of it.")
+    if not membership.may(capability):
+        raise ForbiddenError(
+            f"In {workspace.name} you are {membership.get_role_display().lower()} and may not"
+            f" {capability.label}.",
+            kept="Nothing was changed.",
+            next_step=_who_can_grant(workspace),
+        )
+    workspace.membership = membership
+    return workspace
+
+
+def _find(workspace_id: str | uuid.UUID) -> Workspace | None:
+    try:
+        wanted = {"pk": uuid.UUID(str(workspace_id))}
+    except ValueError:
+        return Workspace.objects.filter(slug=str(workspace_id)).first()
+    return Workspace.objects.filter(**wanted).first()
+
+
+def _membership(user: User, workspace: Workspace) -> Membership | None:
+    set_scope(workspace_id=workspace.pk, user_id=user.pk)
+    membership = Membership.objects.in_workspace(workspace).filter(user=user).first()
+    if membership is None:
+        set_scope(workspace_id=None)
+    return membership
+
+
+def _who_can_grant(workspace: Workspace) -> str:
+    admins = (
+        Membership.objects.in_workspace(workspace)
+        .filter(capabilities__contains=[Capability.ADMINISTER.value])
+        .select_related("user")[:3]
+    )
+    names = " or ".join(str(membership.user) for membership in admins)
+    return f"Ask {names}." if names else ""
+
+
+def _read_scope() -> tuple[str, str]:
+    with connection.cursor() as cursor:
+        cursor.execute(sql.READ_SCOPE)
+        workspace_id, user_id = cursor.fetchone()
+    return workspace_id, user_id
+
+
+def _write_scope(workspace_id: str, user_id: str) -> None:
+    with connection.cursor() as cursor:
+        cursor.execute(sql.SET_SCOPE, {"workspace": workspace_id, "user": user_id})

@@ -1,0 +1,131 @@
+"""Who: people, workspaces, and what a person may do in one."""
+
+from __future__ import annotations
+
+import uuid
+from typing import Any, ClassVar
+
+from django.contrib.auth.models import AbstractUser, BaseUserManager
+from django.contrib.postgres.fields import ArrayField
+from django.db import models
+
+from workspaces.querysets import TenantQuerySet
+
+
+class UserManager(BaseUserManager["User"]):
+    """Makes people known by their e-mail address."""
+
+    def create_user(self, email: str, password: str | None = None, **fields: Any) -> User:
+        user = self.model(email=self.normalize_email(email).lower(), **fields)
+        user.set_password(password)
+        user.save(using=self._db)
+        return user
+
+    def create_superuser(self, email: str, password: str | None = None, **fields: Any) -> User:
+        return self.create_user(email, password, is_staff=True, is_superuser=True, **fields)
+
+
+class User(AbstractUser):
+    """A person, known by e-mail address."""
+
+    username = None  # type: ignore[assignment]  # Django's documented way to drop the field
+    first_name = None  # type: ignore[assignment]  # one name field serves every naming custom
+    last_name = None  # type: ignore[assignment]
+    email = models.EmailField(unique=True)
+    name = models.CharField(max_length=150, blank=True)
+
+    USERNAME_FIELD = "email"
+    REQUIRED_FIELDS: ClassVar[list[str]] = []
+
+    objects: ClassVar[UserManager] = UserManager()  # type: ignore[assignment]  # no username here
+
+    def __str__(self) -> str:
+        return self.name or self.email
+
+    def get_full_name(self) -> str:
+        return str(self)
+
+    def get_short_name(self) -> str:
+        return str(self).split("@")[0].split(" ")[0]
+
+
+class Capability(models.TextChoices):
+    """What a person may do. Stored on the membership; a role is only a bundle of these."""
+
+    READ = "read", "read documents and ask"
+    EDIT = "edit", "add and change documents"
+    CURATE = "curate", "merge, split and correct entities"
+    ADMINISTER = "administer", "manage members and settings"
+    OWN = "own", "delete the workspace and name owners"
+
+
+class Role(models.TextChoices):
+    VIEWER = "viewer", "Viewer"
+    EDITOR = "editor", "Editor"
+    CURATOR = "curator", "Curator"
+    ADMIN = "admin", "Admin"
+    OWNER = "owner", "Owner"
+
+    @property
+    def capabilities(self) -> list[str]:
+        """The bundle: each role adds one capability to the role before it."""
+        rank = list(Role).index(self)
+        return [capability.value for capability in list(Capability)[: rank + 1]]
+
+
+class Workspace(models.Model):
+    """The tenant. Everything a team has belongs to exactly one."""
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    name = models.CharField(max_length=120)
+    slug = models.SlugField(max_length=60, unique=True)
+    is_demo = models.BooleanField(default=False)
+    created_by = models.ForeignKey(User, null=True, on_delete=models.SET_NULL, related_name="+")
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    # The membership of the person who passed the gate (workspaces.access); not a column.
+    membership: Membership | None = None
+
+    class Meta:
+        ordering = ["name"]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class TenantModel(models.Model):
+    """A row that belongs to a workspace.
+
+    The database's primary key is ``(workspace_id, id)`` (see ``kb_project.database.tenancy``);
+    Django addresses the row by ``id`` and row-level security adds the workspace.
+    """
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    workspace = models.ForeignKey(
+        Workspace, on_delete=models.DO_NOTHING, related_name="+", db_index=False
+    )
+
+    objects = TenantQuerySet.as_manager()
+
+    class Meta:
+        abstract = True
+
+
+class Membership(TenantModel):
+    """A person in a workspace, with the capabilities the role gave."""
+
+    user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="memberships")
+    role = models.CharField(max_length=20, choices=Role.choices, default=Role.VIEWER)
+    capabilities = ArrayField(models.CharField(max_length=20, choices=Capability.choices))
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["workspace", "user"], name="membership_once"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.user_id} as {self.role}"
+
+    def may(self, capability: Capability) -> bool:
+        return capability.value in self.capabilities
