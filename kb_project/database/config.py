@@ -1,0 +1,71 @@
+"""Django's DATABASES: the bundled server, or the one that DATABASE_URL names.
+
+Two aliases reach the same database: ``default`` as the restricted application role, ``owner`` as
+the role that owns the tables. Only migrations use ``owner``.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, Final
+
+from kb_project.database.prepare import Plan
+from kb_project.env import DatabaseUrl, env_bool, env_int, env_path, env_url
+
+EMBEDDED_ENGINE: Final = "kb_project.database.engine"
+STOCK_ENGINE: Final = "django.db.backends.postgresql"
+DATABASE: Final = "concordance"
+OWNER_ALIAS: Final = "owner"
+SECONDS_TO_KEEP_A_CONNECTION: Final = 600
+POOL_SIZE: Final = 10
+
+
+def data_directory(base_dir: Path) -> Path:
+    """Where database, uploads and logs live: CONCORDANCE_DATA_DIR, or ``var`` in the checkout."""
+    return env_path("CONCORDANCE_DATA_DIR", base_dir / "var")
+
+
+def database_settings(*, base_dir: Path, data_dir: Path | None = None) -> dict[str, Any]:
+    """The value of Django's DATABASES. Starts and connects to nothing."""
+    app_url = env_url("DATABASE_URL")
+    if app_url is None:
+        folder = (data_dir or data_directory(base_dir)) / "postgres"
+        app, owner = _embedded(folder, Plan.app), _embedded(folder, Plan.owner)
+    else:
+        app, owner = _remote(app_url), _remote(env_url("DATABASE_OWNER_URL") or app_url)
+    app["ATOMIC_REQUESTS"] = True
+    if env_bool("DATABASE_POOL", default=False):
+        _use_pool(app)
+    return {"default": app, OWNER_ALIAS: owner}
+
+
+def _embedded(folder: Path, role: str) -> dict[str, Any]:
+    options = {"embedded_data": str(folder), "embedded_owner": Plan.owner}
+    return _alias(EMBEDDED_ENGINE, options) | {"NAME": DATABASE, "USER": role}
+
+
+def _remote(url: DatabaseUrl) -> dict[str, Any]:
+    return _alias(STOCK_ENGINE, dict(url.options)) | {
+        "NAME": url.name,
+        "USER": url.user,
+        "PASSWORD": url.password,
+        "HOST": url.host,
+        "PORT": url.port,
+    }
+
+
+def _alias(engine: str, options: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "ENGINE": engine,
+        "CONN_MAX_AGE": SECONDS_TO_KEEP_A_CONNECTION,
+        "CONN_HEALTH_CHECKS": True,
+        # cypher() of AGE refuses values that the client has written into the statement.
+        "OPTIONS": {**options, "server_side_binding": True},
+    }
+
+
+def _use_pool(alias: dict[str, Any]) -> None:
+    """For the web server only: a pool's threads do not survive the fork of a worker."""
+    size = env_int("DATABASE_POOL_SIZE", POOL_SIZE, minimum=1)
+    alias["CONN_MAX_AGE"] = 0
+    alias["OPTIONS"]["pool"] = {"min_size": min(2, size), "max_size": size, "timeout": 10}

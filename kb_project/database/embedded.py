@@ -1,0 +1,286 @@
+"""The life cycle of the bundled Postgres: made on first use, started when needed.
+
+- *Alive* means that a connection answers and belongs to this very data folder. Process ids and pid
+  files lie after a kill, a reboot or a container restart.
+- Everything else happens under a file lock, so any number of processes may ask at once.
+- The data folder is initialised under another name and renamed: a killed ``initdb`` leaves nothing
+  that looks like a database.
+- Files that a dead server left behind are removed only when no live process sits in the folder.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import hashlib
+import os
+import secrets
+import shutil
+import stat
+import struct
+import subprocess
+import tempfile
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final, LiteralString
+
+import psycopg
+from psycopg.conninfo import make_conninfo
+
+from kb_project.database.account import Account, place_for, server_account
+from kb_project.database.binaries import programs
+from kb_project.database.processes import processes_in
+from kb_project.database.server_conf import server_conf
+from kb_project.env import server_environment
+from kb_project.errors import UnavailableError
+
+SUPERUSER: Final = "postgres"
+PORT: Final = 5432
+# A fixed place: TMPDIR differs between processes that must find the same server, and a socket's
+# path may not exceed 107 bytes.
+SOCKET_ROOT: Final = Path("/tmp")  # noqa: S108 - the folder in it is private, its owner checked
+SYSTEM_IDENTIFIER: Final[LiteralString] = "select system_identifier from pg_control_system()"
+OTHER_CLIENTS: Final[LiteralString] = (
+    "select count(*) from pg_stat_activity"
+    " where backend_type = 'client backend' and pid <> pg_backend_pid()"
+)
+PATIENCE: Final = 60.0
+INITDB_OPTIONS: Final = (
+    f"--username={SUPERUSER}",
+    "--auth-local=trust",
+    "--auth-host=reject",
+    "--encoding=UTF8",
+    "--locale=C.UTF-8",
+    "--locale-provider=builtin",
+    "--builtin-locale=C.UTF-8",
+    "--data-checksums",
+)
+
+
+@dataclass(frozen=True)
+class Server:
+    """A running server: where its socket is, and as whom to administer it."""
+
+    data_dir: Path
+    socket_dir: Path
+
+    def conninfo(self, *, dbname: str = "postgres", user: str = SUPERUSER) -> dict[str, str]:
+        return {"host": str(self.socket_dir), "port": str(PORT), "user": user, "dbname": dbname}
+
+
+def ensure(
+    data_dir: Path, *, conf: Mapping[str, str] | None = None, patience: float = PATIENCE
+) -> Server:
+    """The server over ``data_dir``, initialised and started if it is not there.
+
+    ``conf`` adds to ``kb.conf`` and takes effect when the server starts. Raises UnavailableError
+    when the server does not answer within ``patience`` seconds.
+    """
+    server = running(data_dir)
+    if server is not None:
+        return server
+    data_dir.parent.mkdir(parents=True, exist_ok=True)
+    with _lock(data_dir):
+        return running(data_dir) or _start(data_dir, conf or {}, patience)
+
+
+def running(data_dir: Path) -> Server | None:
+    """The server over ``data_dir`` if it answers, nothing otherwise. Starts nothing."""
+    home = data_dir.resolve()
+    identifier = _identifier(home)
+    if identifier is None:
+        return None
+    server = Server(home, _socket_dir(home, identifier))
+    return server if _answers(server, identifier) else None
+
+
+def stop(data_dir: Path, *, only_if_idle: bool = False) -> bool:
+    """Stop the server over ``data_dir``; ``False`` when there was none, or it was in use."""
+    server = running(data_dir)
+    if server is None or (only_if_idle and _has_clients(server)):
+        return False
+    account = server_account(server.data_dir)
+    timeout = str(int(PATIENCE))
+    arguments = ["-D", str(server.data_dir), "-w", "-m", "fast", "-t", timeout, "stop"]
+    code, output = _run(programs(account) / "pg_ctl", arguments, account)
+    if code:
+        raise _failure("The database server could not be stopped.", output)
+    shutil.rmtree(server.socket_dir, ignore_errors=True)
+    return True
+
+
+def _start(data_dir: Path, conf: Mapping[str, str], patience: float) -> Server:
+    account = server_account(data_dir)
+    home = place_for(data_dir, account)
+    if not (home / "PG_VERSION").exists():
+        _initialise(home, account)
+    identifier = _identifier(home)
+    if identifier is None:
+        raise _failure(f"The folder {data_dir} cannot be read as a database.", "")
+    server = Server(home, _socket_dir(home, identifier))
+    _make_socket_dir(server.socket_dir, account)
+    if _wait_for_others(server, identifier, patience):
+        return server
+    _remove_leftovers(server)
+    _write_conf(server, conf, account)
+    _launch(server, account, patience)
+    return server
+
+
+def _initialise(home: Path, account: Account | None) -> None:
+    """Make it under another name, then rename: a killed attempt never looks finished."""
+    for leftover in home.parent.glob(f"{home.name}.init-*"):
+        shutil.rmtree(leftover, ignore_errors=True)
+    # A fresh name: the initdb of a killed process may still be writing into the old one.
+    partial = home.with_name(f"{home.name}.init-{secrets.token_hex(4)}")
+    partial.mkdir(mode=0o700)
+    if account is not None:
+        account.own(partial)
+    code, output = _run(
+        programs(account) / "initdb", ["-D", str(partial), *INITDB_OPTIONS], account
+    )
+    if code:
+        shutil.rmtree(partial, ignore_errors=True)
+        raise _failure("The database could not be made.", output)
+    with (partial / "postgresql.conf").open("a", encoding="utf-8") as postgresql_conf:
+        postgresql_conf.write("\ninclude_if_exists = 'kb.conf'\n")
+    partial.rename(home)
+
+
+def _wait_for_others(server: Server, identifier: int, patience: float) -> bool:
+    """Wait while processes sit in the data folder; true when one of them is a server that answers.
+
+    Such a server is starting, stopping or recovering; removing its files would corrupt the data.
+    """
+    deadline = time.monotonic() + patience
+    while processes_in(server.data_dir):
+        if _answers(server, identifier):
+            return True
+        if time.monotonic() > deadline:
+            raise UnavailableError(
+                f"The database server in {server.data_dir} is running but does not answer.",
+                code="database_not_answering",
+                kept="Its data was left alone.",
+                next_step="It may be recovering from a crash: try again in a minute.",
+            )
+        time.sleep(0.05)
+    return False
+
+
+def _remove_leftovers(server: Server) -> None:
+    """A pid that now names another process, or a zombie, would keep the server from starting."""
+    (server.data_dir / "postmaster.pid").unlink(missing_ok=True)
+    for name in (f".s.PGSQL.{PORT}", f".s.PGSQL.{PORT}.lock"):
+        (server.socket_dir / name).unlink(missing_ok=True)
+
+
+def _write_conf(server: Server, conf: Mapping[str, str], account: Account | None) -> None:
+    path = server.data_dir / "kb.conf"
+    path.write_text(server_conf(server.socket_dir, conf), encoding="utf-8")
+    if account is not None:
+        account.own(path)
+
+
+def _launch(server: Server, account: Account | None, patience: float) -> None:
+    start_log = server.data_dir / "start.log"
+    start_log.unlink(missing_ok=True)
+    arguments = ["-D", str(server.data_dir), "-w", "-t", str(int(patience)), "-l", str(start_log)]
+    code, output = _run(programs(account) / "pg_ctl", [*arguments, "start"], account)
+    if code:
+        log = start_log.read_text(encoding="utf-8", errors="replace") if start_log.exists() else ""
+        raise _failure("The database server did not start.", output + log)
+
+
+def _run(program: Path, arguments: list[str], account: Account | None) -> tuple[int, str]:
+    """Exit code and output of one of the server's programs.
+
+    The output goes through a file: the server inherits it, and a pipe would never be closed.
+    """
+    with tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as output:
+        finished = subprocess.run(  # noqa: S603 - the bundled server's own programs
+            [str(program), *arguments],
+            check=False,
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            env=server_environment(),
+            cwd="/",
+            **(account.run_as() if account else {}),
+        )
+        output.seek(0)
+        return finished.returncode, output.read()
+
+
+def _answers(server: Server, identifier: int) -> bool:
+    """Whether a connection answers, from a server that still reads this very folder.
+
+    A server whose folder was deleted goes on for up to a minute; it fails this question.
+    """
+    try:
+        with _superuser_connection(server) as connection:
+            row = connection.execute(SYSTEM_IDENTIFIER).fetchone()
+    except psycopg.Error:
+        return False
+    return row is not None and row[0] & 0xFFFFFFFFFFFFFFFF == identifier
+
+
+def _has_clients(server: Server) -> bool:
+    with _superuser_connection(server) as connection:
+        row = connection.execute(OTHER_CLIENTS).fetchone()
+    return bool(row and row[0])
+
+
+def _superuser_connection(server: Server) -> psycopg.Connection:
+    return psycopg.connect(make_conninfo(**server.conninfo()), autocommit=True, connect_timeout=3)
+
+
+def _identifier(home: Path) -> int | None:
+    """The number initdb gave this database: the first eight bytes of its control file."""
+    try:
+        with (home / "global" / "pg_control").open("rb") as control:
+            return int(struct.unpack("=Q", control.read(8))[0])
+    except (OSError, struct.error):
+        return None
+
+
+def _socket_dir(home: Path, identifier: int) -> Path:
+    """A short path of its own for each data folder, whatever that folder is called.
+
+    The inode tells a copied folder from its original and survives renaming.
+    """
+    key = f"{identifier}:{home.stat().st_ino}"
+    return SOCKET_ROOT / f"kbpg-{hashlib.sha256(key.encode()).hexdigest()[:12]}"
+
+
+def _make_socket_dir(path: Path, account: Account | None) -> None:
+    """Only the server's account (and root) may enter: whoever enters is the database's master."""
+    with contextlib.suppress(FileExistsError):
+        path.mkdir(mode=0o700)
+    owners = {os.geteuid()} | ({account.uid} if account else set())
+    status = path.lstat()
+    if not stat.S_ISDIR(status.st_mode) or status.st_uid not in owners:
+        raise _failure(f"The folder {path} belongs to somebody else.", "")
+    path.chmod(0o700)
+    if account is not None:
+        account.own(path)
+
+
+@contextlib.contextmanager
+def _lock(data_dir: Path) -> Iterator[None]:
+    """One process at a time; opened for reading, so that a file root made serves a user too."""
+    path = data_dir.with_name(f"{data_dir.name}.lock")
+    handle = os.open(path, os.O_RDONLY | os.O_CREAT | os.O_CLOEXEC, 0o644)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(handle)
+
+
+def _failure(happened: str, output: str) -> UnavailableError:
+    lines = [line for line in output.strip().splitlines() if line.strip()][-6:]
+    return UnavailableError(
+        "\n".join([happened, *lines]), code="database_failed", kept="Existing data was left alone."
+    )

@@ -1,0 +1,154 @@
+"""Make a Postgres ready: two roles, a database, its extensions, and who may do what.
+
+The owner runs migrations. The application role reads and writes rows and nothing more: it is bound
+by row-level security and may create schemas (graphs) but no table beside the project's own.
+Everything here may run any number of times, from any number of processes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Final, LiteralString
+
+import psycopg
+from psycopg import sql as pgsql
+from psycopg.conninfo import make_conninfo
+
+from kb_project.database import sql
+from kb_project.errors import UnavailableError
+
+# Raise it when a statement below changes: databases prepared by an older one are prepared again.
+MARK: Final = "concordance, prepared 1"
+VECTOR: Final = "vector"
+GRAPH: Final = "age"
+
+Conninfo = Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What to prepare. Without a password a role keeps the one it has."""
+
+    database: str
+    owner: str = "kb_owner"
+    app: str = "kb_app"
+    owner_password: str = field(default="", repr=False)
+    app_password: str = field(default="", repr=False)
+
+    def names(self) -> dict[str, pgsql.Composable]:
+        return {
+            "database": pgsql.Identifier(self.database),
+            "owner": pgsql.Identifier(self.owner),
+            "app": pgsql.Identifier(self.app),
+        }
+
+
+def prepare(superuser: Conninfo, plan: Plan) -> None:
+    """Bring roles, database, extensions and rights to the state the project needs.
+
+    ``superuser`` may name any database of the server; AGE needs a real superuser. Raises
+    UnavailableError when the server has no pgvector.
+    """
+    with connect(superuser) as server:
+        if _is_prepared(server, plan):
+            return
+        server.execute(sql.LOCK)
+        if _is_prepared(server, plan):
+            return
+        _prepare_roles(server, plan)
+        if server.execute(sql.DATABASE_EXISTS, [plan.database]).fetchone() is None:
+            _run(server, sql.CREATE_DATABASE, **plan.names())
+        _prepare_database(server, superuser, plan)
+
+
+def clone(superuser: Conninfo, plan: Plan, *, template: str) -> None:
+    """Copy a database, then prepare the copy: settings of a database are not copied with it."""
+    with connect(superuser) as server:
+        _run(server, sql.CLONE_DATABASE, template=pgsql.Identifier(template), **plan.names())
+    prepare(superuser, plan)
+
+
+def drop_database(superuser: Conninfo, name: str) -> None:
+    """Drop a database if it is there, and whoever is connected to it."""
+    with connect(superuser) as server:
+        _run(server, sql.DROP_DATABASE, database=pgsql.Identifier(name))
+
+
+def connect(superuser: Conninfo, *, database: str = "") -> psycopg.Connection:
+    """A connection that commits each statement, to ``database`` or the one ``superuser`` names."""
+    parts = {**superuser, "dbname": database} if database else dict(superuser)
+    return psycopg.connect(make_conninfo(**parts), autocommit=True, connect_timeout=10)
+
+
+def _is_prepared(server: psycopg.Connection, plan: Plan) -> bool:
+    """Passwords are always set again: the mark cannot tell whether they changed."""
+    if plan.owner_password or plan.app_password:
+        return False
+    row = server.execute(sql.IS_PREPARED, [MARK, plan.database]).fetchone()
+    return bool(row and row[0])
+
+
+def _prepare_roles(server: psycopg.Connection, plan: Plan) -> None:
+    _prepare_role(server, plan.owner, sql.OWNER_RIGHTS, plan.owner_password)
+    if plan.app != plan.owner:
+        _prepare_role(server, plan.app, sql.APP_RIGHTS, plan.app_password)
+
+
+def _prepare_role(
+    server: psycopg.Connection, name: str, rights: LiteralString, password: str
+) -> None:
+    role = pgsql.Identifier(name)
+    if server.execute(sql.ROLE_EXISTS, [name]).fetchone() is None:
+        _run(server, sql.CREATE_ROLE, role=role)
+    _run(server, rights, role=role)
+    if password:
+        # Hashed here, so that the password itself never reaches the server or its log.
+        hashed = server.pgconn.encrypt_password(
+            password.encode(), name.encode(), b"scram-sha-256"
+        ).decode()
+        _run(server, sql.SET_PASSWORD, role=role, password=pgsql.Literal(hashed))
+
+
+def _prepare_database(server: psycopg.Connection, superuser: Conninfo, plan: Plan) -> None:
+    names = plan.names()
+    _run(server, sql.SEARCH_PATH, **names)
+    for statement in sql.CONNECT_RIGHTS:
+        _run(server, statement, **names)
+    with connect(superuser, database=plan.database) as inside:
+        for statement in sql.SCHEMA_RIGHTS:
+            _run(inside, statement, **names)
+        _create_extensions(inside, plan)
+    # Only now: these two settings are pgvector's, and it must exist for the server to know them.
+    for statement in (sql.APP_ITERATIVE_SCAN, sql.APP_EF_SEARCH):
+        _run(server, statement, role=names["app"])
+    _run(server, sql.MARK_PREPARED, mark=pgsql.Literal(MARK), **names)
+
+
+def _create_extensions(inside: psycopg.Connection, plan: Plan) -> None:
+    if not _create_extension(inside, VECTOR):
+        raise UnavailableError(
+            "This Postgres has no pgvector extension.",
+            code="database_without_pgvector",
+            kept=f"The database {plan.database} was made but not filled.",
+            next_step="Install pgvector 0.8 or newer on the server and try again.",
+        )
+    if _create_extension(inside, GRAPH):
+        for statement in sql.GRAPH_RIGHTS:
+            _run(inside, statement, **plan.names())
+
+
+def _create_extension(inside: psycopg.Connection, name: str) -> bool:
+    """Whether the extension is there now; ``False`` when the server does not have it."""
+    if inside.execute(sql.EXTENSION_INSTALLED, [name]).fetchone():
+        return True
+    if inside.execute(sql.EXTENSION_AVAILABLE, [name]).fetchone() is None:
+        return False
+    _run(inside, sql.CREATE_EXTENSION, extension=pgsql.Identifier(name))
+    return True
+
+
+def _run(
+    connection: psycopg.Connection, statement: LiteralString, **names: pgsql.Composable
+) -> None:
+    connection.execute(pgsql.SQL(statement).format(**names))

@@ -1,0 +1,62 @@
+"""Tests connect as the role the application has, to a database its owner migrated."""
+
+from __future__ import annotations
+
+import pytest
+from django.db import ProgrammingError, connection, transaction
+
+pytestmark = pytest.mark.django_db
+
+
+def one(query: str) -> object:
+    with connection.cursor() as cursor:
+        cursor.execute(query)
+        return cursor.fetchone()[0]
+
+
+def test_tests_run_as_the_application_role_without_special_rights():
+    assert one("select current_user") == "kb_app"
+    assert one("select rolsuper or rolbypassrls from pg_roles where rolname = 'kb_app'") is False
+
+
+def test_the_tables_belong_to_the_owner():
+    assert one("select distinct tableowner from pg_tables where schemaname = 'public'") == "kb_owner"
+
+
+def test_the_application_may_not_make_tables_beside_ours():
+    with pytest.raises(ProgrammingError), transaction.atomic():
+        one("create table public.stray (id int)")
+
+
+def test_the_application_may_make_a_schema_for_a_graph():
+    with connection.cursor() as cursor:
+        cursor.execute("create schema kb_some_graph")
+
+    assert one("select count(*) from pg_namespace where nspname = 'kb_some_graph'") == 1
+
+
+def test_public_comes_before_the_graph_catalogue():
+    assert one("show search_path") == '"$user", public, ag_catalog'
+
+
+def test_a_filtered_vector_search_keeps_looking_until_it_has_enough():
+    assert one("show hnsw.iterative_scan") == "relaxed_order"
+    assert one("show hnsw.ef_search") == "100"
+
+
+def test_the_application_makes_fills_and_drops_a_graph():
+    with connection.cursor() as cursor:
+        cursor.execute("select ag_catalog.create_graph('kb_try')")
+        cursor.execute(
+            "select * from ag_catalog.cypher('kb_try', $$ create (n:E {name: 'a'}) return n.name $$)"
+            " as (name ag_catalog.agtype)"
+        )
+        assert cursor.fetchone()[0] == '"a"'
+        cursor.execute("select ag_catalog.drop_graph('kb_try', true)")
+
+
+@pytest.mark.django_db(transaction=True)
+def test_tables_can_be_emptied_between_tests():
+    from django.contrib.contenttypes.models import ContentType
+
+    assert ContentType.objects.exists()
