@@ -1,0 +1,105 @@
+// What every page needs: messages that stay until dismissed, shortcuts, and forms that a key sends.
+
+const typing = (element) =>
+  element instanceof HTMLElement &&
+  (element.isContentEditable || /^(INPUT|TEXTAREA|SELECT)$/.test(element.tagName));
+
+export function toast(text) {
+  const region = document.getElementById("toasts");
+  const template = document.getElementById("toast-template");
+  const known = [...region.querySelectorAll("[data-toast-text]")];
+  if (known.some((paragraph) => paragraph.textContent === text)) return;
+  const copy = template.content.cloneNode(true);
+  copy.querySelector("[data-toast-text]").textContent = text;
+  region.append(copy);
+}
+
+document.addEventListener("click", (event) => {
+  const dismiss = event.target.closest("[data-dismiss]");
+  if (dismiss) dismiss.closest(".notice, li").remove();
+  for (const picker of document.querySelectorAll("details.picker[open]")) {
+    if (!picker.contains(event.target)) picker.open = false;
+  }
+});
+
+document.addEventListener("keydown", (event) => {
+  if (event.key === "Escape") {
+    const picker = event.target.closest?.("details.picker[open]");
+    if (picker) {
+      picker.open = false;
+      picker.querySelector("summary").focus();
+      event.stopPropagation();
+    }
+    return;
+  }
+  if (event.ctrlKey || event.metaKey || event.altKey || typing(event.target)) return;
+  if (event.key === "/") {
+    const field = document.querySelector("[data-shortcut-focus]");
+    if (!field) return;
+    event.preventDefault();
+    field.focus();
+  }
+});
+
+// Enter sends, Shift-Enter makes a new line. While an input method is composing (Chinese, Japanese,
+// Korean) Enter belongs to it: isComposing, and keyCode 229 for Safari, which ends composition first.
+for (const area of document.querySelectorAll("textarea[data-submit-on-enter]")) {
+  area.addEventListener("keydown", (event) => {
+    if (event.key !== "Enter" || event.shiftKey) return;
+    if (event.isComposing || event.keyCode === 229) return;
+    event.preventDefault();
+    if (area.value.trim()) area.form.requestSubmit();
+  });
+}
+
+// A sent question is seen to be sent: the button says so, and a second press does nothing.
+for (const form of document.querySelectorAll("form[data-busy-text]")) {
+  form.addEventListener("submit", (event) => {
+    if (form.dataset.sent) {
+      event.preventDefault();
+      return;
+    }
+    form.dataset.sent = "yes";
+    form.setAttribute("aria-busy", "true");
+    const status = form.querySelector("[data-busy]");
+    if (status) status.textContent = form.dataset.busyText;
+  });
+}
+
+// The page comes back from the browser's history as it was left: let the form be sent again.
+window.addEventListener("pageshow", () => {
+  for (const form of document.querySelectorAll("form[data-sent]")) {
+    delete form.dataset.sent;
+    form.removeAttribute("aria-busy");
+    const status = form.querySelector("[data-busy]");
+    if (status) status.textContent = "";
+  }
+});
+
+// A choice in a picker is told on its closed face.
+document.addEventListener("change", (event) => {
+  const picker = event.target.closest?.("details.picker");
+  const face = picker?.querySelector("[data-picker-face]");
+  if (!face) return;
+  const chosen = [...picker.querySelectorAll("input:checked")];
+  if (chosen.length === 0) face.textContent = face.dataset.none ?? "";
+  else if (chosen.length === 1) face.textContent = chosen[0].dataset.label;
+  else face.textContent = `${chosen.length} ${face.dataset.many ?? "chosen"}`;
+});
+
+for (const select of document.querySelectorAll("select[data-submit-on-change]")) {
+  select.addEventListener("change", () => select.form.requestSubmit());
+}
+
+document.addEventListener("htmx:sendError", () =>
+  toast("The server did not answer. Work that was running goes on; this page tries again by itself."),
+);
+
+document.addEventListener("htmx:responseError", (event) => {
+  const status = event.detail.xhr.status;
+  if (status === 401 || status === 403) {
+    toast("You are signed out, or may not do this. Nothing was changed. Reload the page to sign in.");
+  } else {
+    toast("That did not work, and nothing was changed. Try again; reload the page if it persists.");
+  }
+});

@@ -1,0 +1,152 @@
+// Drop many files anywhere on the page. Every file has its row at once; what the server refuses
+// stays on the page with its reason until it is dismissed.
+
+const PARALLEL = 2;
+
+const form = document.querySelector("form[data-upload]");
+if (form) start(form);
+
+function start(form) {
+  const input = form.querySelector("input[type=file]");
+  const list = document.getElementById("uploads");
+  const template = document.getElementById("upload-row");
+  const veil = document.getElementById("drop-veil");
+  const waiting = [];
+  let running = 0;
+  let depth = 0;
+
+  input.addEventListener("change", () => {
+    add([...input.files]);
+    input.value = "";
+  });
+  form.addEventListener("submit", (event) => event.preventDefault());
+  form.querySelector("[data-without-script]")?.remove();
+
+  const holdsFiles = (event) => event.dataTransfer?.types.includes("Files");
+  window.addEventListener("dragenter", (event) => {
+    if (!holdsFiles(event)) return;
+    event.preventDefault();
+    depth += 1;
+    veil.hidden = false;
+  });
+  window.addEventListener("dragleave", (event) => {
+    if (!holdsFiles(event)) return;
+    depth = Math.max(0, depth - 1);
+    veil.hidden = depth === 0;
+  });
+  window.addEventListener("dragover", (event) => {
+    if (holdsFiles(event)) event.preventDefault();
+  });
+  window.addEventListener("drop", (event) => {
+    if (!holdsFiles(event)) return;
+    event.preventDefault();
+    depth = 0;
+    veil.hidden = true;
+    add([...event.dataTransfer.files]);
+  });
+  window.addEventListener("beforeunload", (event) => {
+    if (running + waiting.length > 0) event.preventDefault();
+  });
+
+  function add(files) {
+    for (const file of files) {
+      const row = template.content.firstElementChild.cloneNode(true);
+      row.querySelector("[data-name]").textContent = file.name;
+      row.querySelector("[data-size]").textContent = readable(file.size);
+      list.append(row);
+      waiting.push({ file, row });
+    }
+    pump();
+  }
+
+  function pump() {
+    while (running < PARALLEL && waiting.length > 0) {
+      running += 1;
+      send(waiting.shift());
+    }
+  }
+
+  function send({ file, row }) {
+    const limit = Number(form.dataset.maxBytes);
+    if (limit && file.size > limit) {
+      settle(row, `It is ${readable(file.size)}; the limit is ${readable(limit)}. Split it, or ask
+        whoever runs this server to raise the limit.`);
+      return;
+    }
+    const body = new FormData();
+    body.append(input.name, file, file.name);
+    const request = new XMLHttpRequest();
+    request.open("POST", form.action);
+    request.setRequestHeader("HX-Request", "true");
+    request.setRequestHeader("X-CSRFToken", form.querySelector("[name=csrfmiddlewaretoken]").value);
+    const bar = row.querySelector("progress");
+    request.upload.addEventListener("progress", (event) => {
+      if (!event.lengthComputable) return;
+      bar.max = event.total;
+      bar.value = event.loaded;
+      if (event.loaded === event.total) row.querySelector("[data-state]").textContent = "Checking";
+    });
+    request.addEventListener("load", () => {
+      if (request.status >= 200 && request.status < 300) finish(row, request.responseText);
+      else settle(row, reason(request));
+    });
+    request.addEventListener("error", () =>
+      settle(row, "The connection broke before the file had arrived. Drop it again."),
+    );
+    row.querySelector("[data-state]").textContent = "Uploading";
+    request.send(body);
+  }
+
+  function finish(row, html) {
+    const answer = parse(html);
+    const notice = answer.querySelector("[data-upload-notice]");
+    if (notice) {
+      row.querySelector("[data-work]").replaceChildren(notice);
+      row.querySelector("[data-close]").hidden = false;
+    } else {
+      row.remove();
+    }
+    done();
+  }
+
+  function settle(row, text) {
+    row.classList.add("upload-row--failed");
+    row.querySelector("[data-state]").textContent = "Not added";
+    const line = document.createElement("p");
+    line.className = "field-error";
+    line.textContent = text;
+    line.setAttribute("role", "alert");
+    row.querySelector("[data-work]").replaceChildren(line);
+    row.querySelector("[data-close]").hidden = false;
+    done();
+  }
+
+  function done() {
+    running -= 1;
+    if (running + waiting.length === 0 || waiting.length % 5 === 0) {
+      window.htmx?.trigger("#documents", "refresh");
+    }
+    pump();
+  }
+}
+
+function reason(request) {
+  const panel = parse(request.responseText).querySelector(".notice__body");
+  if (panel) return [...panel.querySelectorAll(":scope > p")].map((p) => p.textContent.trim()).join(" ");
+  if (request.status === 413) return "It is larger than this server accepts.";
+  if (request.status === 403) return "You are signed out, or may not add documents here.";
+  return "The server could not take it. Drop it again.";
+}
+
+const parse = (html) => new DOMParser().parseFromString(html, "text/html");
+
+function readable(bytes) {
+  const units = ["bytes", "kB", "MB", "GB"];
+  let value = bytes;
+  let unit = 0;
+  while (value >= 1000 && unit < units.length - 1) {
+    value /= 1000;
+    unit += 1;
+  }
+  return `${value < 10 && unit > 0 ? value.toFixed(1) : Math.round(value)} ${units[unit]}`;
+}
