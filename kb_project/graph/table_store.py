@@ -1,0 +1,166 @@
+"""The graph straight from the relational tables, for a Postgres without Apache AGE.
+
+The rows of ``ingestion_entity`` and ``ingestion_relationship`` are the graph, so the writing
+methods have nothing to do. Every statement names the workspace; row-level security names it again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+from typing import Any, Final, LiteralString
+from uuid import UUID
+
+from django.db import DEFAULT_DB_ALIAS
+
+from kb_project.graph import reading
+from kb_project.graph.ports import (
+    MAX_HOPS,
+    GraphCounts,
+    GraphEdge,
+    GraphIds,
+    GraphNode,
+    GraphPath,
+    Neighbour,
+    Subgraph,
+)
+from kb_project.sql import run_sql
+
+COUNTS: Final[LiteralString] = """
+SELECT (SELECT count(*) FROM ingestion_entity WHERE workspace_id = %(workspace)s),
+       (SELECT count(*) FROM ingestion_relationship WHERE workspace_id = %(workspace)s)
+"""
+
+NODE_IDS: Final[LiteralString] = """
+SELECT id FROM ingestion_entity WHERE workspace_id = %(workspace)s
+"""
+
+EDGE_IDS: Final[LiteralString] = """
+SELECT id FROM ingestion_relationship WHERE workspace_id = %(workspace)s
+"""
+
+NODES: Final[LiteralString] = """
+SELECT id, name, type, degree FROM ingestion_entity
+WHERE workspace_id = %(workspace)s AND id = ANY (%(ids)s::uuid[])
+"""
+
+# A union rather than OR: each half has its own index. UNION drops what both halves found.
+EDGES_AROUND: Final[LiteralString] = """
+SELECT id, source_id, target_id, description, weight FROM ingestion_relationship
+WHERE workspace_id = %(workspace)s AND source_id = ANY (%(ids)s::uuid[])
+UNION
+SELECT id, source_id, target_id, description, weight FROM ingestion_relationship
+WHERE workspace_id = %(workspace)s AND target_id = ANY (%(ids)s::uuid[])
+"""
+
+EDGES_AMONG: Final[LiteralString] = """
+SELECT id, source_id, target_id, description, weight FROM ingestion_relationship
+WHERE workspace_id = %(workspace)s
+  AND source_id = ANY (%(ids)s::uuid[]) AND target_id = ANY (%(ids)s::uuid[])
+"""
+
+STRONGEST_EDGES: Final[LiteralString] = """
+(SELECT id, source_id, target_id, description, weight FROM ingestion_relationship
+ WHERE workspace_id = %(workspace)s AND source_id = %(id)s AND target_id <> %(id)s
+ ORDER BY weight DESC, id LIMIT %(limit)s)
+UNION ALL
+(SELECT id, source_id, target_id, description, weight FROM ingestion_relationship
+ WHERE workspace_id = %(workspace)s AND target_id = %(id)s AND source_id <> %(id)s
+ ORDER BY weight DESC, id LIMIT %(limit)s)
+"""
+
+SHARED_NEIGHBOURS: Final[LiteralString] = """
+WITH near (origin, id) AS (
+    SELECT source_id, target_id FROM ingestion_relationship
+    WHERE workspace_id = %(workspace)s AND source_id IN (%(a)s, %(b)s)
+    UNION
+    SELECT target_id, source_id FROM ingestion_relationship
+    WHERE workspace_id = %(workspace)s AND target_id IN (%(a)s, %(b)s)
+)
+SELECT entity.id, name, type, degree FROM ingestion_entity AS entity
+WHERE workspace_id = %(workspace)s AND entity.id NOT IN (%(a)s, %(b)s)
+  AND entity.id IN (SELECT id FROM near WHERE origin = %(a)s)
+  AND entity.id IN (SELECT id FROM near WHERE origin = %(b)s)
+"""
+
+
+class TableGraphStore:
+    """A read-only ``GraphStore`` over the tables that are the record."""
+
+    def __init__(self, *, using: str = DEFAULT_DB_ALIAS) -> None:
+        self._using = using
+
+    def upsert(
+        self, workspace_id: UUID, nodes: Sequence[GraphNode], edges: Sequence[GraphEdge]
+    ) -> None:
+        """Nothing: the rows are already there."""
+
+    def remove(
+        self, workspace_id: UUID, node_ids: Collection[UUID], edge_ids: Collection[UUID]
+    ) -> None:
+        """Nothing: the rows are already gone."""
+
+    def replace_all(
+        self, workspace_id: UUID, nodes: Sequence[GraphNode], edges: Sequence[GraphEdge]
+    ) -> None:
+        """Nothing: the rows are the graph."""
+
+    def drop(self, workspace_id: UUID) -> None:
+        """Nothing: the rows are not a copy."""
+
+    def counts(self, workspace_id: UUID) -> GraphCounts:
+        ((nodes, edges),) = self._run(COUNTS, workspace_id)
+        return GraphCounts(nodes=nodes, edges=edges)
+
+    def ids(self, workspace_id: UUID) -> GraphIds:
+        nodes, edges = (
+            frozenset(row[0] for row in self._run(query, workspace_id))
+            for query in (NODE_IDS, EDGE_IDS)
+        )
+        return GraphIds(nodes=nodes, edges=edges)
+
+    def neighbours(self, workspace_id: UUID, node_id: UUID, limit: int = 50) -> list[Neighbour]:
+        rows = self._run(STRONGEST_EDGES, workspace_id, id=node_id, limit=limit)
+        edges = [GraphEdge(*row) for row in rows]
+        nodes = self._nodes(workspace_id, [edge.other(node_id) for edge in edges])
+        return reading.as_neighbours(node_id, edges, nodes, limit)
+
+    def paths(
+        self, workspace_id: UUID, source: UUID, target: UUID, max_hops: int = MAX_HOPS
+    ) -> list[GraphPath]:
+        def around(node_ids: Collection[UUID]) -> list[GraphEdge]:
+            return self._edges(EDGES_AROUND, workspace_id, node_ids)
+
+        chains = reading.shortest_chains(source, target, max_hops, around)
+        ids = {node for chain, _ in chains for node in chain}
+        return reading.as_paths(chains, self._nodes(workspace_id, ids))
+
+    def shared_neighbours(self, workspace_id: UUID, a: UUID, b: UUID) -> list[GraphNode]:
+        rows = self._run(SHARED_NEIGHBOURS, workspace_id, a=a, b=b)
+        return sorted((GraphNode(*row) for row in rows), key=reading.rarest_first)
+
+    def subgraph(
+        self, workspace_id: UUID, node_ids: Collection[UUID], limit: int = 100
+    ) -> Subgraph:
+        asked = self._nodes(workspace_id, node_ids).keys()
+        around = self._edges(EDGES_AROUND, workspace_id, asked)
+        chosen = reading.chosen_nodes(asked, around, limit)
+        nodes = self._nodes(workspace_id, chosen)
+        inside = self._edges(EDGES_AMONG, workspace_id, chosen)
+        return Subgraph(
+            tuple(nodes[node] for node in chosen),
+            tuple(sorted(inside, key=reading.strongest_first)),
+        )
+
+    def _nodes(self, workspace_id: UUID, ids: Iterable[UUID]) -> dict[UUID, GraphNode]:
+        rows = self._run(NODES, workspace_id, ids=list(ids))
+        return {row[0]: GraphNode(*row) for row in rows}
+
+    def _edges(
+        self, query: LiteralString, workspace_id: UUID, ids: Iterable[UUID]
+    ) -> list[GraphEdge]:
+        return [GraphEdge(*row) for row in self._run(query, workspace_id, ids=list(ids))]
+
+    def _run(
+        self, query: LiteralString, workspace_id: UUID, **values: object
+    ) -> list[tuple[Any, ...]]:
+        return run_sql(query, {"workspace": workspace_id, **values}, using=self._using)

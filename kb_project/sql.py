@@ -1,0 +1,121 @@
+"""The door for hand-written SQL: literal statements, bound values, bulk rows by binary COPY.
+
+Queries are ``LiteralString`` so that a type checker refuses text put together at run time; names
+of tables and columns go through ``psycopg.sql.Identifier``, values are always bound.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any, Final, LiteralString
+
+from django.db import DEFAULT_DB_ALIAS, connections, transaction
+from pgvector.psycopg import register_vector
+from psycopg import sql
+
+Row = tuple[Any, ...]
+# Any, since psycopg adapts more types than a stub can list.
+Params = Sequence[Any] | Mapping[str, Any]
+# Column name to Postgres type, in the order of the rows' values. Vectors are pgvector's own
+# ``Vector`` and ``HalfVector``.
+Columns = Mapping[LiteralString, LiteralString]
+
+VECTOR_TYPES: Final = frozenset({"vector", "halfvec"})
+
+
+def run_sql(
+    query: LiteralString, params: Params = (), *, using: str = DEFAULT_DB_ALIAS
+) -> list[Row]:
+    """The rows of one literal statement; an empty list for a statement that returns none."""
+    with connections[using].cursor() as cursor:
+        cursor.execute(query, params)
+        return list(cursor.fetchall()) if cursor.description else []
+
+
+def run_sql_count(
+    query: LiteralString, params: Params = (), *, using: str = DEFAULT_DB_ALIAS
+) -> int:
+    """How many rows one literal INSERT, UPDATE or DELETE touched."""
+    with connections[using].cursor() as cursor:
+        cursor.execute(query, params)
+        return int(cursor.rowcount)
+
+
+@contextmanager
+def temporary_rows(
+    name: LiteralString,
+    columns: Columns,
+    rows: Iterable[Sequence[object]],
+    *,
+    using: str = DEFAULT_DB_ALIAS,
+) -> Iterator[int]:
+    """Rows in a temporary table while the block runs; yields how many.
+
+    Everything happens in one transaction, because the table lives on one connection only.
+    """
+    with transaction.atomic(using=using), _bulk_cursor(columns, using) as cursor:
+        cursor.execute(_create_temporary(name, columns))
+        yield _copy(cursor, name, columns, rows)
+        cursor.execute(sql.SQL("DROP TABLE {}").format(sql.Identifier("pg_temp", name)))
+
+
+def copy_into(
+    table: LiteralString,
+    columns: Columns,
+    rows: Iterable[Sequence[object]],
+    *,
+    on_conflict: LiteralString = "",
+    using: str = DEFAULT_DB_ALIAS,
+) -> int:
+    """Insert many rows at COPY speed and say how many were written.
+
+    COPY goes to a temporary table and on by INSERT … SELECT, since row-level security refuses
+    COPY FROM. ``on_conflict`` is the clause after ``ON CONFLICT``, such as ``DO NOTHING``.
+    """
+    rows_waiting = temporary_rows("copied_rows", columns, rows, using=using)
+    with rows_waiting, connections[using].cursor() as cursor:
+        cursor.execute(_insert_select(table, columns, on_conflict))
+        return int(cursor.rowcount)
+
+
+def _create_temporary(name: LiteralString, columns: Columns) -> sql.Composed:
+    definitions = sql.SQL(", ").join(
+        sql.SQL("{} {}").format(sql.Identifier(column), sql.SQL(kind))
+        for column, kind in columns.items()
+    )
+    return sql.SQL("CREATE TEMPORARY TABLE {} ({})").format(sql.Identifier(name), definitions)
+
+
+def _insert_select(
+    table: LiteralString, columns: Columns, on_conflict: LiteralString
+) -> sql.Composed:
+    names = sql.SQL(", ").join(sql.Identifier(column) for column in columns)
+    statement = sql.SQL("INSERT INTO {} ({}) SELECT {} FROM {}").format(
+        sql.Identifier(table), names, names, sql.Identifier("pg_temp", "copied_rows")
+    )
+    return statement + sql.SQL(" ON CONFLICT " + on_conflict) if on_conflict else statement
+
+
+def _bulk_cursor(columns: Columns, using: str) -> Any:
+    """A cursor that knows the types: a cursor made before pgvector is registered never does."""
+    connection = connections[using]
+    if VECTOR_TYPES & set(columns.values()):
+        connection.ensure_connection()
+        register_vector(connection.connection)
+    return connection.cursor()
+
+
+def _copy(
+    cursor: Any, name: LiteralString, columns: Columns, rows: Iterable[Sequence[object]]
+) -> int:
+    statement = sql.SQL("COPY {} FROM STDIN (FORMAT BINARY)").format(
+        sql.Identifier("pg_temp", name)
+    )
+    written = 0
+    with cursor.copy(statement) as copy:
+        copy.set_types(list(columns.values()))
+        for row in rows:
+            copy.write_row(row)
+            written += 1
+    return written
