@@ -35,6 +35,7 @@ FIXED: Final[dict[str, str]] = {
     "log_rotation_size": "0",
     # The text of documents must not reach a log: neither statements nor the rows errors quote.
     "log_min_messages": "warning",
+    "log_checkpoints": "off",
     "log_min_error_statement": "panic",
     "log_error_verbosity": "terse",
     "log_parameter_max_length_on_error": "0",

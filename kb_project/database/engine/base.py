@@ -15,6 +15,7 @@ from django.db import DEFAULT_DB_ALIAS
 from django.db.backends.postgresql import base
 
 from kb_project.database import embedded
+from kb_project.database.engine.operations import DatabaseOperations
 from kb_project.database.prepare import Plan, prepare
 
 DATA: Final = "embedded_data"
@@ -44,6 +45,8 @@ class ReconnectingConnection(psycopg.Connection[Any]):
 
 class DatabaseWrapper(base.DatabaseWrapper):
     """Fills in where the bundled server listens, after making sure that it does."""
+
+    ops_class = DatabaseOperations
 
     def __init__(self, settings_dict: dict[str, Any], alias: str = DEFAULT_DB_ALIAS) -> None:
         super().__init__(settings_dict, alias)

@@ -1,0 +1,130 @@
+"""Everything at once: database, migrations, demo workspace, web server, workers."""
+
+from __future__ import annotations
+
+import socket
+import sys
+from pathlib import Path
+from typing import Any, Final
+
+from django.conf import settings
+from django.core.management import call_command, get_commands
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.db import connections
+from django.db.migrations.executor import MigrationExecutor
+
+from kb_project.database.config import OWNER_ALIAS
+from kb_project.database.engine.base import DATA
+from kb_project.env import env_int, env_str
+from kb_project.errors import KBError
+from kb_project.supervisor.console import Console
+from kb_project.supervisor.database_guard import DatabaseGuard
+from kb_project.supervisor.listener import open_listener
+from kb_project.supervisor.part import Part
+from kb_project.supervisor.single import only_supervisor
+from kb_project.supervisor.supervisor import OWN_NAME, Supervisor
+from kb_project.supervisor.welcome import SignIn, call_when_answering, welcome_text
+
+WEB: Final = "web"
+DEMO: Final = "demo"
+DEMO_COMMAND: Final = "loaddemo"
+# Embedding takes whole cores for minutes; pages must not feel it.
+EMBEDDING_NICE: Final = 10
+
+
+class Command(BaseCommand):
+    help = "Start everything, and keep it running until Ctrl-C."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("--host", default=env_str("HOST", "127.0.0.1"))
+        parser.add_argument("--port", type=int, default=env_int("PORT", 8000, minimum=1))
+        parser.add_argument("--no-demo", action="store_true", help="without the demo workspace")
+
+    def handle(self, *args: Any, host: str, port: int, **options: Any) -> None:
+        console = Console(sys.stdout)
+        try:
+            with open_listener(host, port) as listener:
+                address = _address(host, listener)
+                with only_supervisor(settings.DATA_DIR, address):
+                    if listener.getsockname()[1] != port:
+                        console.say(OWN_NAME, f"Port {port} is taken; using {address}.")
+                    _run(console, listener, address, demo=not options["no_demo"])
+        except KBError as error:
+            raise CommandError(error.sentence) from error
+
+
+def _run(console: Console, listener: socket.socket, address: str, *, demo: bool) -> None:
+    guard = _guard(console)
+    if guard is not None:
+        guard.start()
+    _migrate(console)
+    parts = _parts(listener.fileno(), demo=demo and DEMO_COMMAND in get_commands())
+    supervisor = Supervisor(parts, say=console.say, look=guard.look if guard else _nothing)
+    _announce(console, supervisor, listener, address)
+    supervisor.run()
+    if guard is not None:
+        guard.stop()
+    console.say(OWN_NAME, "Stopped.")
+
+
+def _guard(console: Console) -> DatabaseGuard | None:
+    """Nothing when DATABASE_URL names a server that somebody else looks after."""
+    folder = settings.DATABASES["default"]["OPTIONS"].get(DATA)
+    return None if folder is None else DatabaseGuard(Path(folder), console.say)
+
+
+def _migrate(console: Console) -> None:
+    """Bring the tables up to date; most starts find nothing to do."""
+    executor = MigrationExecutor(connections[OWNER_ALIAS])
+    plan = executor.migration_plan(executor.loader.graph.leaf_nodes())
+    if plan:
+        console.say(OWN_NAME, f"Bringing the database up to date ({len(plan)} steps) …")
+        call_command("migrate", verbosity=0, interactive=False)
+    connections.close_all()
+
+
+def _parts(listener_fd: int, *, demo: bool) -> list[Part]:
+    parts = [
+        Part(
+            WEB,
+            _manage("serve", "--fd", str(listener_fd)),
+            environment={"DATABASE_POOL": "true"},
+            pass_fds=(listener_fd,),
+        ),
+        Part("worker", _manage("worker")),
+        Part("embedding", _manage("worker", "--lane", "embedding"), nice=EMBEDDING_NICE),
+    ]
+    return [*parts, Part(DEMO, _manage(DEMO_COMMAND), once=True)] if demo else parts
+
+
+def _manage(*words: str) -> tuple[str, ...]:
+    return (sys.executable, str(settings.BASE_DIR / "manage.py"), *words)
+
+
+def _announce(
+    console: Console, supervisor: Supervisor, listener: socket.socket, address: str
+) -> None:
+    """Say that the pages answer; with a demo, wait until its documents can be asked."""
+
+    def web_answers() -> None:
+        if not supervisor.is_done(DEMO):
+            console.say(OWN_NAME, f"{address} answers; reading the demo documents …")
+            supervisor.wait_until_done(DEMO)
+        console.paragraph(welcome_text(address, _demo_sign_in()))
+
+    host, port = listener.getsockname()[:2]
+    call_when_answering(host, port, web_answers)
+
+
+def _demo_sign_in() -> SignIn | None:
+    email, password = (getattr(settings, name, "") for name in ("DEMO_EMAIL", "DEMO_PASSWORD"))
+    return SignIn(email, password) if email else None
+
+
+def _address(host: str, listener: socket.socket) -> str:
+    shown = f"[{host}]" if ":" in host else host
+    return f"http://{shown}:{listener.getsockname()[1]}"
+
+
+def _nothing() -> None:
+    """Look at nothing."""

@@ -1,0 +1,44 @@
+"""The web server alone; `run` starts it together with everything else."""
+
+from __future__ import annotations
+
+import socket
+from pathlib import Path
+from typing import Any, Final
+
+import uvicorn
+from django.conf import settings
+from django.core.management.base import BaseCommand, CommandParser
+
+APPLICATION: Final = "kb_project.asgi:application"
+SECONDS_TO_FINISH_REQUESTS: Final = 3
+
+
+class Command(BaseCommand):
+    help = "Serve the pages and the API."
+    requires_system_checks = ()
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("--host", default="127.0.0.1")
+        parser.add_argument("--port", type=int, default=8000)
+        parser.add_argument("--fd", type=int, help="a listening socket, instead of host and port")
+
+    def handle(self, *args: Any, host: str, port: int, fd: int | None, **options: Any) -> None:
+        # WhiteNoise warns when the folder for collected files is missing.
+        Path(settings.STATIC_ROOT).mkdir(parents=True, exist_ok=True)
+        config = uvicorn.Config(
+            APPLICATION,
+            host=host,
+            port=port,
+            loop="asyncio",
+            http="h11",
+            ws="none",
+            lifespan="off",
+            # Requests are logged by the application, with the person and the request id.
+            access_log=False,
+            log_level="warning",
+            server_header=False,
+            timeout_graceful_shutdown=SECONDS_TO_FINISH_REQUESTS,
+        )
+        sockets = None if fd is None else [socket.socket(fileno=fd)]
+        uvicorn.Server(config).run(sockets=sockets)

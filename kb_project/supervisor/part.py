@@ -1,0 +1,85 @@
+"""One long-running part of the product as a child process in a process group of its own."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import subprocess
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from kb_project.env import child_environment
+
+Say = Callable[[str, str], None]
+"""Prints one line of a part: (name of the part, line)."""
+
+
+@dataclass(frozen=True)
+class Part:
+    """What to run. ``nice`` is the priority of its group; ``once`` means that it ends by itself."""
+
+    name: str
+    command: tuple[str, ...]
+    environment: dict[str, str] = field(default_factory=dict)
+    nice: int = 0
+    once: bool = False
+    pass_fds: tuple[int, ...] = ()
+
+
+class RunningPart:
+    """A started part. Its group has the id of its first process, and outlives that process."""
+
+    def __init__(self, part: Part, say: Say) -> None:
+        self.part = part
+        self.started = time.monotonic()
+        self._process = subprocess.Popen(  # noqa: S603 - our own commands
+            part.command,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            env=child_environment(PYTHONUNBUFFERED="1", **part.environment),
+            pass_fds=part.pass_fds,
+            # Ctrl-C reaches the supervisor alone, which then stops its parts in order.
+            process_group=0,
+        )
+        if part.nice:
+            with contextlib.suppress(ProcessLookupError):
+                os.setpriority(os.PRIO_PGRP, self.group, part.nice)
+        threading.Thread(target=self._relay, args=[say], daemon=True).start()
+
+    @property
+    def group(self) -> int:
+        return self._process.pid
+
+    def exit_code(self) -> int | None:
+        """How the first process ended (negative: by that signal), or nothing while it runs."""
+        return self._process.poll()
+
+    def ask_to_stop(self) -> None:
+        """Tell the first process only: it knows in which order its own children end."""
+        with contextlib.suppress(ProcessLookupError):
+            self._process.terminate()
+
+    def kill(self) -> None:
+        """End whatever is left of the group, at once."""
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(self.group, signal.SIGKILL)
+        self._process.wait()
+
+    def _relay(self, say: Say) -> None:
+        assert self._process.stdout is not None  # noqa: S101 - asked for above
+        for line in self._process.stdout:
+            say(self.part.name, line.decode(errors="replace").rstrip())
+
+
+def how_it_ended(exit_code: int) -> str:
+    """
+    >>> how_it_ended(-9), how_it_ended(1)
+    ('was killed (SIGKILL)', 'stopped (exit code 1)')
+    """
+    if exit_code < 0:
+        return f"was killed ({signal.Signals(-exit_code).name})"
+    return f"stopped (exit code {exit_code})"
