@@ -43,6 +43,7 @@ class Migration(migrations.Migration):
             drop_row_security("ingestion_chunkembedding_rest"),
         ),
         tenant_table("ingestion_posting", CHUNK, has_id=False),
+        tenant_table("ingestion_chunkextraction", CHUNK, has_id=False),
         tenant_table("ingestion_entity"),
         tenant_table("ingestion_alias", ENTITY),
         tenant_table("ingestion_mention", ENTITY, CHUNK, DOCUMENT),

@@ -10,6 +10,7 @@ from ingestion.models.communities import (
 from ingestion.models.documents import (
     Chunk,
     ChunkEmbedding,
+    ChunkExtraction,
     Collection,
     Document,
     DocumentState,
@@ -37,6 +38,7 @@ __all__ = [
     "Alias",
     "Chunk",
     "ChunkEmbedding",
+    "ChunkExtraction",
     "Collection",
     "Community",
     "CommunityMember",

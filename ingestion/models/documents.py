@@ -126,7 +126,7 @@ class Chunk(TenantModel):
 
     ``text == version.text[start:end]``. ``context`` situates the chunk in its document and is
     kept apart from the text; vectors and words are made from both. ``terms`` is the number of
-    index terms, null until the words are indexed; ``extracted_at`` is null until its mentions are.
+    index terms, null until the words are indexed.
     """
 
     document = models.ForeignKey(
@@ -153,7 +153,6 @@ class Chunk(TenantModel):
     page_first = models.PositiveIntegerField(null=True)
     page_last = models.PositiveIntegerField(null=True)
     heading_path = ArrayField(models.TextField(), default=list)
-    extracted_at = models.DateTimeField(null=True)
 
     class Meta:
         constraints = [
@@ -168,6 +167,29 @@ class Chunk(TenantModel):
 
     def __str__(self) -> str:
         return f"{self.document_id}[{self.start}:{self.end}]"
+
+
+class ChunkExtraction(models.Model):
+    """What an extractor found in one chunk, before anything was resolved.
+
+    ``payload`` is what ``ingestion.extractors`` writes; keeping it makes resolution repeatable
+    without reading the chunk again. ``method`` names the extractor and its version.
+    """
+
+    pk = models.CompositePrimaryKey("workspace_id", "chunk_id")
+    workspace = models.ForeignKey(
+        Workspace, on_delete=models.DO_NOTHING, related_name="+", db_index=False
+    )
+    chunk = models.ForeignKey(
+        Chunk, on_delete=models.DO_NOTHING, db_constraint=False, related_name="+", db_index=False
+    )
+    method = models.CharField(max_length=80)
+    payload = models.JSONField()
+
+    objects = TenantQuerySet.as_manager()
+
+    def __str__(self) -> str:
+        return str(self.chunk_id)
 
 
 class ChunkEmbedding(models.Model):
