@@ -1,0 +1,1 @@
+"""Language-aware, model-free handling of text: words, names, sentences, index terms."""

@@ -1,0 +1,98 @@
+"""Index terms of a text for BM25: what a question and a passage have in common.
+
+English words are stemmed (Snowball); identifiers are kept whole and also split, so that
+``getWeightCol`` answers both for itself and for *weight*; Chinese, Japanese, Korean and Thai become
+overlapping pairs of characters. The same function reads documents and questions.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from typing import Final
+
+import regex
+import Stemmer
+
+from kb_project.text.words import fold, is_unspaced
+
+LONGEST_TERM: Final = 64
+"""Characters; a longer word is data (base64, a hash), not language, and is left out."""
+
+_PIECE: Final = regex.compile(
+    r"(?V1)[\p{Han}\p{Hiragana}\p{Katakana}ー々\p{Hangul}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}]+"
+    r"|[[\p{L}\p{M}\p{N}_]--[\p{Han}\p{Hiragana}\p{Katakana}\p{Hangul}\p{Thai}\p{Lao}\p{Khmer}"
+    r"\p{Myanmar}]]+(?:['’][\p{L}]+)*"
+)
+_HANGUL: Final = regex.compile(r"\p{Hangul}+")
+_PARTS: Final = regex.compile(r"\p{Lu}+(?!\p{Ll})|\p{Lu}?[\p{Ll}\p{Lo}\p{Lm}\p{Lt}\p{M}]+|\p{N}+")
+_CONTRACTED: Final = regex.compile(r"(?:n?['’](?:s|t|ll|re|ve|d|m))$", regex.IGNORECASE)
+_APOSTROPHE: Final = regex.compile("['’]")
+_STOP_WORDS: Final = (
+    "a an and are as at be been but by can could did do does for from had has have he her him "
+    "his how i if in into is it its me my no nor not of on or our she so such than that the "
+    "their them then there these they this those to too was we were what when where which who "
+    "whom whose why will with would you your"
+)
+_STOP: Final = frozenset(_STOP_WORDS.split())
+
+
+class _Stemmers(threading.local):
+    """Snowball stemmers are not safe to share between threads."""
+
+    def __init__(self) -> None:
+        self.english = Stemmer.Stemmer("english", maxCacheSize=20_000)
+
+
+_stemmers = _Stemmers()
+
+
+def terms(text: str) -> list[str]:
+    """Terms in the order of the text, with repetitions: count them for term frequencies.
+
+    >>> terms("The CafeWriter's stopped 42 parseHTTPHeader")
+    ['cafewrit', 'cafe', 'writer', 'stop', '42', 'parsehttphead', 'pars', 'http', 'header']
+    >>> terms("机器学习")
+    ['机器', '器学', '学习']
+    """
+    found: list[str] = []
+    for match in _PIECE.finditer(text):
+        piece = match.group()
+        if piece.isascii() and piece.islower() and piece.isalpha():  # the common case
+            if piece not in _STOP and len(piece) <= LONGEST_TERM:
+                found.append(_stemmers.english.stemWord(piece))
+        else:
+            found.extend(_terms_of(piece))
+    return found
+
+
+def _terms_of(piece: str) -> Iterator[str]:
+    if is_unspaced(piece) or _HANGUL.fullmatch(piece):
+        yield from _pairs(fold(piece))
+    elif len(piece) <= LONGEST_TERM:
+        for word in _APOSTROPHE.split(_CONTRACTED.sub("", piece)):
+            yield from _word_terms(word)
+
+
+def _pairs(run: str) -> Iterator[str]:
+    if len(run) == 1:
+        yield run
+    for index in range(len(run) - 1):
+        yield run[index : index + 2]
+
+
+def _word_terms(word: str) -> Iterator[str]:
+    """The word itself and, for an identifier, its parts."""
+    parts = _PARTS.findall(word)
+    whole = fold(word.strip("_"))
+    if not whole or (len(parts) < 2 and whole in _STOP):
+        return
+    stem = _stemmers.english.stemWord
+    yield stem(whole)
+    if len(parts) > 1:
+        lowered = (fold(part) for part in parts)
+        yield from (stem(part) for part in lowered if part not in _STOP and _is_telling(part))
+
+
+def _is_telling(part: str) -> bool:
+    return len(part) > 1 or part.isdigit()

@@ -1,0 +1,76 @@
+"""Words of a text with their offsets, folded for comparison.
+
+One tokeniser serves names and index terms, so that a name found in a
+document is found in a question.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Iterator
+from typing import Final, NamedTuple
+
+import regex
+
+# Scripts written without spaces between words: a run of them is one word here.
+_UNSPACED: Final = r"\p{Han}\p{Hiragana}\p{Katakana}ー々〆\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}"
+_WORD: Final = regex.compile(
+    rf"""(?V1)
+    (?P<run>[{_UNSPACED}]+)
+    | [[\p{{L}}\p{{M}}\p{{N}}]--[{_UNSPACED}]]+
+      (?: ['’ʼ＇][[\p{{L}}]--[{_UNSPACED}]]+    # don't, O'Brien, Scrooge's
+        | (?<=\d)[.,](?=\d)\d+                  # 3.5 and 1,000 stay whole
+      )*
+      (?:\+\+?|\#)?(?![\p{{L}}\p{{N}}])         # C++, C#
+    | [[\p{{L}}\p{{M}}\p{{N}}]--[{_UNSPACED}]]+
+    """,
+    regex.VERBOSE,
+)
+# Letters that Unicode does not decompose into a base letter and an accent.
+_LETTERS: Final = str.maketrans(
+    {
+        "ø": "o", "ł": "l", "đ": "d", "ð": "d", "þ": "th", "ı": "i",
+        "ħ": "h", "æ": "ae", "œ": "oe", "ŋ": "n", "ŧ": "t",
+    }
+)  # fmt: skip
+# Only accents of alphabets: Japanese voicing marks and Indic vowel signs carry meaning.
+_ACCENTS: Final = regex.compile(r"[\u0300-\u036f]+")
+
+
+class Word(NamedTuple):
+    """``text[start:end]`` and its folded form."""
+
+    start: int
+    end: int
+    folded: str
+
+
+def fold(text: str) -> str:
+    """Lower case without accents; compatibility forms (full width, ligatures) made plain.
+
+    >>> fold("Ærø Ｃａｆé ŁÓDŹ")
+    'aero cafe lodz'
+    """
+    if text.isascii():
+        return text.lower()
+    plain = _ACCENTS.sub("", unicodedata.normalize("NFKD", text.casefold()))
+    return unicodedata.normalize("NFC", plain).translate(_LETTERS)
+
+
+def words(text: str) -> Iterator[Word]:
+    """Every word in order; offsets refer to ``text`` as given.
+
+    >>> [word.folded for word in words("O’Brien's C++ in 东京, v3.5")]
+    ["o'brien's", 'c++', 'in', '东京', 'v3.5']
+    """
+    for match in _WORD.finditer(text):
+        start, end = match.span()
+        yield Word(start, end, fold(match.group()).replace("’", "'").replace("ʼ", "'"))
+
+
+def is_unspaced(word: str) -> bool:
+    """Whether the word is a run of a script without spaces (Chinese, Japanese, Thai, …)."""
+    return bool(_UNSPACED_RUN.fullmatch(word))
+
+
+_UNSPACED_RUN: Final = regex.compile(rf"[{_UNSPACED}]+")
