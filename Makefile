@@ -1,0 +1,62 @@
+# Everything a person needs to run, test and check Concordance. `make help` lists it.
+SHELL := /bin/bash
+.DEFAULT_GOAL := help
+.ONESHELL:
+.SHELLFLAGS := -euo pipefail -c
+
+BIN := .venv/bin
+MANAGE := $(BIN)/python manage.py
+TEST_WORKERS ?= 2
+TESTS ?=
+
+.PHONY: help install install-dev run test check format bench clean reset
+
+help: ## list these commands
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 14
+
+install:
+	@.ci/venv requirements.txt
+
+install-dev:
+	@.ci/venv requirements-dev.txt
+
+run: install ## set everything up and serve it (PORT=8000), until Ctrl-C
+	@exec $(MANAGE) run
+
+test: install-dev ## set everything up and run the tests (TESTS=tests/ingestion for some of them)
+	@.ci/browser
+	code=0
+	$(BIN)/pytest -n $(TEST_WORKERS) $(TESTS) || code=$$?
+	$(MANAGE) pg stop --test --if-idle >/dev/null || true
+	exit $$code
+
+check: install-dev ## format, lint, import rules, types, templates, settings, migrations
+	@set -x
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/lint-imports
+	$(BIN)/mypy
+	$(BIN)/basedpyright
+	$(BIN)/djlint --lint --check --quiet templates
+	$(MANAGE) check
+	$(MANAGE) makemigrations --check --dry-run
+	{ $(MANAGE) pg stop --if-idle >/dev/null || true; } 2>/dev/null
+
+format: install-dev ## put code and templates into the house's form
+	@$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+	$(BIN)/djlint --reformat --quiet templates || true
+
+bench: install-dev ## run the benchmarks, one after the other
+	@for benchmark in benchmarks/*.py; do echo "== $$benchmark"; $(BIN)/python "$$benchmark"; done
+
+clean: ## remove caches and the tests' database; documents stay
+	@if [ -x $(BIN)/python ]; then $(MANAGE) pg stop --test >/dev/null 2>&1 || true; fi
+	rm -rf "$$(realpath -m var/test-postgres)" var/test-postgres var/static
+	rm -rf .pytest_cache .ruff_cache .mypy_cache .import_linter_cache .hypothesis
+	find . -name __pycache__ -not -path './.venv/*' -prune -exec rm -rf {} +
+
+reset: ## delete every workspace and document of this checkout (asks for YES=1)
+	@if [ "$(YES)" != 1 ]; then echo "This deletes all data below var/. To do it: make reset YES=1"; exit 1; fi
+	if [ -x $(BIN)/python ]; then $(MANAGE) pg stop >/dev/null 2>&1 || true; fi
+	rm -rf "$$(realpath -m var/postgres)" var
