@@ -43,6 +43,15 @@ SELECT id, name, type, degree FROM ingestion_entity
 WHERE workspace_id = %(workspace)s AND id = ANY (%(ids)s::uuid[])
 """
 
+ALL_NODES: Final[LiteralString] = """
+SELECT id, name, type, degree FROM ingestion_entity WHERE workspace_id = %(workspace)s
+"""
+
+ALL_EDGES: Final[LiteralString] = """
+SELECT id, source_id, target_id, description, weight FROM ingestion_relationship
+WHERE workspace_id = %(workspace)s
+"""
+
 # A union rather than OR: each half has its own index. UNION drops what both halves found.
 EDGES_AROUND: Final[LiteralString] = """
 SELECT id, source_id, target_id, description, weight FROM ingestion_relationship
@@ -149,6 +158,13 @@ class TableGraphStore:
         return Subgraph(
             tuple(nodes[node] for node in chosen),
             tuple(sorted(inside, key=reading.strongest_first)),
+        )
+
+    def everything(self, workspace_id: UUID) -> Subgraph:
+        """The whole graph, in no order: what a projection is rebuilt from."""
+        return Subgraph(
+            tuple(GraphNode(*row) for row in self._run(ALL_NODES, workspace_id)),
+            tuple(GraphEdge(*row) for row in self._run(ALL_EDGES, workspace_id)),
         )
 
     def _nodes(self, workspace_id: UUID, ids: Iterable[UUID]) -> dict[UUID, GraphNode]:

@@ -1,0 +1,43 @@
+"""Write a workspace's graph projection anew, from the tables."""
+
+from __future__ import annotations
+
+import json
+import time
+from argparse import ArgumentParser
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+
+from ingestion import projection
+from kb_project.graph.stores import graph_store
+from workspaces.models import Workspace
+
+
+class Command(BaseCommand):
+    help = "Drop the graph projection of a workspace and build it anew from the tables."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("--workspace", required=True, metavar="SLUG")
+        parser.add_argument("--json", action="store_true", help="print one JSON object")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        workspace = Workspace.objects.filter(slug=options["workspace"]).first()
+        if workspace is None:
+            raise CommandError(f"There is no workspace '{options['workspace']}'.")
+        started = time.monotonic()
+        counts = projection.rebuild(workspace.pk, graph_store())
+        answer = {
+            "workspace": workspace.slug,
+            "entities": counts.nodes,
+            "relationships": counts.edges,
+            "seconds": round(time.monotonic() - started, 3),
+        }
+        self.stdout.write(json.dumps(answer) if options["json"] else as_sentence(answer))
+
+
+def as_sentence(answer: dict[str, Any]) -> str:
+    return (
+        f"{answer['workspace']}: {answer['entities']} entities and"
+        f" {answer['relationships']} relationships in {answer['seconds']} s"
+    )

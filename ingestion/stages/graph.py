@@ -1,0 +1,113 @@
+"""Graph: count each entity's neighbours and bring the projection up to date.
+
+In: the entities and relationships marked as changed, and the tombstones of those that are gone.
+Out: degrees and ranks, the projection of the graph, and a mark on every community that is touched.
+Safe to repeat: rows and projection change in one transaction, which takes the marks away; what is
+marked by somebody else meanwhile keeps its mark for the next run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final, LiteralString
+from uuid import UUID
+
+from ingestion.models import IngestionJob
+from ingestion.outcome import Progress, StageOutcome
+from kb_project.graph.ports import GraphEdge, GraphNode
+from kb_project.ports import Ports
+from kb_project.sql import run_sql, run_sql_count
+from workspaces import access
+
+# Which entities have another number of neighbours, or another rank, than their row says?
+# Rank grows with the passages and the neighbours of an entity, and ever more slowly with each.
+# Rows are locked in the order of their ids, as every bulk writer of entities does.
+UPDATE_DEGREES: Final[LiteralString] = """
+WITH link (entity_id, other_id) AS (
+    SELECT source_id, target_id FROM ingestion_relationship WHERE workspace_id = %(workspace)s
+    UNION
+    SELECT target_id, source_id FROM ingestion_relationship WHERE workspace_id = %(workspace)s
+), neighbours AS (
+    SELECT entity_id, count(*) AS degree FROM link GROUP BY entity_id
+), figures AS (
+    SELECT entity.id, coalesce(neighbours.degree, 0) AS degree,
+           ln(1 + entity.chunk_count) + ln(1 + coalesce(neighbours.degree, 0)) AS rank
+    FROM ingestion_entity AS entity
+    LEFT JOIN neighbours ON neighbours.entity_id = entity.id
+    WHERE entity.workspace_id = %(workspace)s
+), stale AS (
+    SELECT entity.id, figures.degree, figures.rank
+    FROM ingestion_entity AS entity JOIN figures USING (id)
+    WHERE entity.workspace_id = %(workspace)s
+      AND (entity.degree, entity.rank) IS DISTINCT FROM (figures.degree, figures.rank)
+    ORDER BY entity.id
+    FOR NO KEY UPDATE OF entity
+)
+UPDATE ingestion_entity AS entity
+SET degree = stale.degree, rank = stale.rank, is_changed = true
+FROM stale
+WHERE entity.workspace_id = %(workspace)s AND entity.id = stale.id
+"""
+
+TAKE_ENTITIES: Final[LiteralString] = """
+WITH marked AS (
+    SELECT id FROM ingestion_entity
+    WHERE workspace_id = %(workspace)s AND is_changed
+    ORDER BY id FOR NO KEY UPDATE
+)
+UPDATE ingestion_entity AS entity SET is_changed = false
+FROM marked
+WHERE entity.workspace_id = %(workspace)s AND entity.id = marked.id
+RETURNING entity.id, name, type, degree
+"""
+
+TAKE_RELATIONSHIPS: Final[LiteralString] = """
+WITH marked AS (
+    SELECT id FROM ingestion_relationship
+    WHERE workspace_id = %(workspace)s AND is_changed
+    ORDER BY id FOR NO KEY UPDATE
+)
+UPDATE ingestion_relationship AS relationship SET is_changed = false
+FROM marked
+WHERE relationship.workspace_id = %(workspace)s AND relationship.id = marked.id
+RETURNING relationship.id, source_id, target_id, description, weight
+"""
+
+# A tombstone's thing may have come back under the same id: then it is not gone.
+TAKE_TOMBSTONES: Final[LiteralString] = """
+WITH taken AS (
+    DELETE FROM ingestion_graphtombstone WHERE workspace_id = %(workspace)s RETURNING id
+)
+SELECT id FROM taken
+WHERE NOT EXISTS (SELECT FROM ingestion_entity AS e
+                  WHERE e.workspace_id = %(workspace)s AND e.id = taken.id)
+  AND NOT EXISTS (SELECT FROM ingestion_relationship AS r
+                  WHERE r.workspace_id = %(workspace)s AND r.id = taken.id)
+"""
+
+MARK_COMMUNITIES: Final[LiteralString] = """
+UPDATE ingestion_community SET is_changed = true
+WHERE workspace_id = %(workspace)s AND NOT is_changed
+  AND id IN (SELECT community_id FROM ingestion_communitymember
+             WHERE workspace_id = %(workspace)s AND entity_id = ANY (%(entities)s::uuid[]))
+"""
+
+
+def run(job: IngestionJob, ports: Ports, progress: Progress) -> StageOutcome:
+    with access.in_workspace(job.workspace_id):
+        workspace = {"workspace": job.workspace_id}
+        run_sql_count(UPDATE_DEGREES, workspace)
+        nodes = [GraphNode(*row) for row in run_sql(TAKE_ENTITIES, workspace)]
+        edges = [GraphEdge(*row) for row in run_sql(TAKE_RELATIONSHIPS, workspace)]
+        gone = [row[0] for row in run_sql(TAKE_TOMBSTONES, workspace)]
+        ports.graph.remove(job.workspace_id, gone, gone)
+        ports.graph.upsert(job.workspace_id, nodes, edges)
+        run_sql_count(MARK_COMMUNITIES, {**workspace, "entities": touched(nodes, edges)})
+    progress(1, 1)
+    return StageOutcome(written=len(nodes) + len(edges))
+
+
+def touched(nodes: Iterable[GraphNode], edges: Iterable[GraphEdge]) -> list[UUID]:
+    """The entities that changed themselves or stand at an end of a changed relationship."""
+    ends = {end for edge in edges for end in (edge.source, edge.target)}
+    return sorted(ends.union(node.id for node in nodes))

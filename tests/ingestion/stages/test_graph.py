@@ -1,0 +1,209 @@
+from __future__ import annotations
+
+from math import log
+from uuid import UUID, uuid4
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ingestion.models import (
+    Community,
+    CommunityMember,
+    Entity,
+    GraphTombstone,
+    IngestionJob,
+    JobKind,
+    Relationship,
+)
+from ingestion.outcome import NO_PROGRESS, StageOutcome
+from ingestion.projection import compare
+from ingestion.stages import graph
+from kb_project.graph.age_store import AgeGraphStore
+from kb_project.graph.memory_store import MemoryGraphStore
+from kb_project.graph.ports import GraphCounts, GraphEdge, GraphNode, GraphStore
+from kb_project.llm.fake import FakeEmbedder
+from kb_project.ports import Ports
+from tests.rows import make_entity, make_workspace
+from workspaces import access
+from workspaces.models import Workspace
+
+pytestmark = pytest.mark.django_db
+
+
+def ports_with(store: GraphStore) -> Ports:
+    return Ports(embedder=FakeEmbedder(), graph=store)
+
+
+def run(workspace: Workspace, store: GraphStore) -> StageOutcome:
+    job = IngestionJob(workspace=workspace, kind=JobKind.WORKSPACE)
+    return graph.run(job, ports_with(store), NO_PROGRESS)
+
+
+def relate(source: Entity, target: Entity, weight: float = 1.0) -> Relationship:
+    with access.in_workspace(source.workspace_id):
+        return Relationship.objects.create(
+            workspace_id=source.workspace_id, source=source, target=target, weight=weight
+        )
+
+
+def reread(entity: Entity) -> Entity:
+    with access.in_workspace(entity.workspace_id):
+        return Entity.objects.in_workspace(entity.workspace_id).get(pk=entity.pk)
+
+
+@pytest.fixture
+def workspace() -> Workspace:
+    return make_workspace()
+
+
+@pytest.fixture
+def store() -> MemoryGraphStore:
+    return MemoryGraphStore()
+
+
+def test_degree_counts_different_neighbours_in_both_directions(
+    workspace: Workspace, store: MemoryGraphStore
+):
+    a, b, c, alone = (make_entity(workspace, name) for name in ("Ada", "Bea", "Cid", "Dan"))
+    relate(a, b)
+    relate(b, a)
+    relate(c, a)
+
+    run(workspace, store)
+
+    assert [reread(one).degree for one in (a, b, c, alone)] == [2, 1, 1, 0]
+
+
+def test_rank_grows_with_passages_and_neighbours(workspace: Workspace, store: MemoryGraphStore):
+    a, b = make_entity(workspace, "Ada"), make_entity(workspace, "Bea")
+    relate(a, b)
+    with access.in_workspace(workspace.pk):
+        Entity.objects.in_workspace(workspace).filter(pk=a.pk).update(chunk_count=5)
+
+    run(workspace, store)
+
+    assert reread(a).rank == pytest.approx(log(6) + log(2))
+    assert reread(b).rank == pytest.approx(log(2))
+
+
+def test_the_projection_holds_what_the_tables_hold(workspace: Workspace):
+    store = AgeGraphStore()
+    a, b = make_entity(workspace, "Ada"), make_entity(workspace, "Bea")
+    relate(a, b, 2.5)
+
+    outcome = run(workspace, store)
+
+    assert outcome == StageOutcome(written=3)
+    assert compare(workspace.pk, store).is_empty
+    with access.in_workspace(workspace.pk):
+        (neighbour,) = store.neighbours(workspace.pk, a.pk)
+    assert neighbour.node == GraphNode(b.pk, "Bea", "PERSON", 1)
+    assert neighbour.edge.weight == 2.5
+
+
+def test_a_second_run_writes_nothing(workspace: Workspace, store: MemoryGraphStore):
+    relate(make_entity(workspace, "Ada"), make_entity(workspace, "Bea"))
+    run(workspace, store)
+
+    assert run(workspace, store) == StageOutcome(written=0)
+
+
+def test_only_what_changed_is_written_again(workspace: Workspace, store: MemoryGraphStore):
+    a, b, c = (make_entity(workspace, name) for name in ("Ada", "Bea", "Cid"))
+    relate(a, b)
+    run(workspace, store)
+
+    relate(b, c)
+
+    # Two entities have one neighbour more, and one relationship is new.
+    assert run(workspace, store) == StageOutcome(written=3)
+    assert store.counts(workspace.pk) == GraphCounts(nodes=3, edges=2)
+
+
+def test_what_is_gone_leaves_the_projection(workspace: Workspace, store: MemoryGraphStore):
+    a, b, c = (make_entity(workspace, name) for name in ("Ada", "Bea", "Cid"))
+    relate(a, b)
+    bc = relate(b, c)
+    run(workspace, store)
+    with access.in_workspace(workspace.pk):
+        Relationship.objects.in_workspace(workspace).filter(pk=bc.pk).delete()
+        Entity.objects.in_workspace(workspace).filter(pk=c.pk).delete()
+        for gone in (bc.pk, c.pk):
+            GraphTombstone.objects.create(id=gone, workspace=workspace)
+
+    run(workspace, store)
+
+    assert compare(workspace.pk, store).is_empty
+    assert compare(workspace.pk, store).waiting == 0
+    assert reread(b).degree == 1
+
+
+def test_a_tombstone_of_something_that_came_back_removes_nothing(
+    workspace: Workspace, store: MemoryGraphStore
+):
+    a = make_entity(workspace, "Ada")
+    run(workspace, store)
+    with access.in_workspace(workspace.pk):
+        GraphTombstone.objects.create(id=a.pk, workspace=workspace)
+
+    run(workspace, store)
+
+    assert store.ids(workspace.pk).nodes == {a.pk}
+
+
+def test_communities_of_changed_entities_are_marked(workspace: Workspace, store: MemoryGraphStore):
+    a, b = make_entity(workspace, "Ada"), make_entity(workspace, "Bea")
+    run(workspace, store)
+    with access.in_workspace(workspace.pk):
+        groups = [
+            Community.objects.create(workspace=workspace, level=0, size=1, is_changed=False)
+            for _ in range(2)
+        ]
+        for group, entity in zip(groups, (a, b), strict=True):
+            CommunityMember.objects.create(workspace=workspace, community=group, entity=entity)
+        Entity.objects.in_workspace(workspace).filter(pk=a.pk).update(is_changed=True)
+
+    run(workspace, store)
+
+    with access.in_workspace(workspace.pk):
+        marked = Community.objects.in_workspace(workspace).filter(is_changed=True)
+        assert [one.pk for one in marked] == [groups[0].pk]
+
+
+def test_another_workspace_is_left_alone(workspace: Workspace, store: MemoryGraphStore):
+    other = make_workspace("Elsewhere")
+    theirs = make_entity(other, "Ada")
+    make_entity(workspace, "Ada")
+
+    run(workspace, store)
+
+    assert reread(theirs).is_changed
+    assert store.counts(other.pk) == GraphCounts()
+
+
+def test_when_the_projection_fails_the_marks_stay(workspace: Workspace):
+    class BrokenStore(MemoryGraphStore):
+        def upsert(self, *_args: object) -> None:
+            raise ConnectionError
+
+    a = make_entity(workspace, "Ada")
+
+    with pytest.raises(ConnectionError):
+        run(workspace, BrokenStore())
+
+    assert reread(a).is_changed
+
+
+@given(st.lists(st.tuples(st.integers(0, 5), st.integers(0, 5))), st.lists(st.integers(0, 9)))
+def test_touched_entities_are_the_changed_ones_and_the_ends_of_changed_relationships(
+    pairs: list[tuple[int, int]], alone: list[int]
+):
+    edges = [GraphEdge(uuid4(), UUID(int=a), UUID(int=b)) for a, b in pairs]
+    nodes = [GraphNode(UUID(int=number), "x") for number in alone]
+
+    found = graph.touched(nodes, edges)
+
+    assert found == sorted(
+        {UUID(int=one) for pair in pairs for one in pair} | {n.id for n in nodes}
+    )
