@@ -1,0 +1,51 @@
+"""Dense: the passages nearest to the question by the vectors of their situated text."""
+
+from __future__ import annotations
+
+from uuid import UUID
+
+from kb_project.sql import run_sql
+from retrieval import sql
+from retrieval.search.query import Query, ScoredChunk
+
+
+def search(query: Query) -> list[ScoredChunk]:
+    found = nearest(query, query.top_k)
+    note_pending(query)
+    return [
+        ScoredChunk(chunk_id, cosine, (f"Close in meaning ({cosine:.2f})",))
+        for chunk_id, cosine in found
+    ]
+
+
+def nearest(query: Query, count: int) -> list[tuple[UUID, float]]:
+    """Chunks with their cosine, best first, by an exact scan; vectors of this model only."""
+    parameters = _parameters(query) | {"vector": query.vector.literal, "count": count}
+    return [
+        (chunk_id, float(cosine)) for chunk_id, cosine in run_sql(sql.NEAREST_CHUNKS, parameters)
+    ]
+
+
+def cosines(query: Query, chunk_ids: list[UUID]) -> dict[UUID, float]:
+    """Cosines of the given chunks; those without a vector are left out."""
+    parameters = _parameters(query) | {"vector": query.vector.literal, "chunks": chunk_ids}
+    return {chunk: float(cosine) for chunk, cosine in run_sql(sql.COSINES_OF_CHUNKS, parameters)}
+
+
+def note_pending(query: Query) -> None:
+    """Say so when some passages have no vector yet: they could not be looked at."""
+    embedded, chunks = run_sql(sql.EMBEDDED_CHUNKS, _parameters(query))[0]
+    if embedded < chunks:
+        query.note(
+            "vectors_pending",
+            f"{embedded:,} of {chunks:,} passages have vectors so far; the others cannot be"
+            " found by meaning yet.",
+        )
+
+
+def _parameters(query: Query) -> dict[str, object]:
+    return {
+        "workspace": query.workspace_id,
+        "fingerprint": query.vector.fingerprint,
+        "documents": query.document_list,
+    }

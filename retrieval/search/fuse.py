@@ -1,0 +1,45 @@
+"""Hybrid: dense and lexical search fused by the ranks each gives.
+
+Reciprocal-rank fusion (Cormack, Clarke, Büttcher 2009): a passage scores the sum over the lists
+of ``1 / (60 + rank)``, so that scores of different kinds need no common scale.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import Final
+from uuid import UUID
+
+from retrieval.search import dense, lexical
+from retrieval.search.query import Query, ScoredChunk
+
+RANK_OFFSET: Final = 60
+DEPTH: Final = 150
+"""Passages taken from each list, as Contextual Retrieval takes them."""
+
+
+def search(query: Query) -> list[ScoredChunk]:
+    by_meaning = dense.search(_deeper(query))
+    by_words = lexical.search(_deeper(query))
+    if not by_meaning and by_words:
+        query.note("words_only", "Only words were searched: no passage has a vector yet.")
+    return fuse([by_meaning, by_words])[: query.top_k]
+
+
+def fuse(
+    lists: Sequence[Iterable[ScoredChunk]], weights: Sequence[float] = ()
+) -> list[ScoredChunk]:
+    """One list of what is in any of them, best first; equal scores go by id, for repeatability."""
+    scores: dict[UUID, float] = {}
+    why: dict[UUID, tuple[str, ...]] = {}
+    for found, weight in zip(lists, weights or [1.0] * len(lists), strict=True):
+        for rank, hit in enumerate(found, start=1):
+            scores[hit.chunk_id] = scores.get(hit.chunk_id, 0.0) + weight / (RANK_OFFSET + rank)
+            why[hit.chunk_id] = tuple(dict.fromkeys(why.get(hit.chunk_id, ()) + hit.why))
+    ranked = sorted(scores, key=lambda chunk_id: (-scores[chunk_id], chunk_id))
+    return [ScoredChunk(chunk_id, scores[chunk_id], why[chunk_id]) for chunk_id in ranked]
+
+
+def _deeper(query: Query) -> Query:
+    return replace(query, top_k=max(query.top_k, DEPTH))

@@ -1,0 +1,73 @@
+"""Every way to search, by name. To add one: a module with ``search(query)``, and a line here."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final
+
+from kb_project.errors import InputError
+from retrieval.search import dense, fuse, lexical, local, walk
+from retrieval.search.query import Query, ScoredChunk
+
+
+@dataclass(frozen=True, slots=True)
+class Mode:
+    """``explanation`` is one sentence for people; ``uses_vectors`` says what must be made first."""
+
+    name: str
+    label: str
+    explanation: str
+    search: Callable[[Query], list[ScoredChunk]]
+    uses_vectors: bool = True
+
+
+MODES: Final[dict[str, Mode]] = {
+    mode.name: mode
+    for mode in (
+        Mode(
+            "walk",
+            "Walk",
+            "Follows the names in the question from passage to passage, so that facts in"
+            " different documents meet.",
+            walk.search,
+        ),
+        Mode(
+            "hybrid",
+            "Hybrid",
+            "Looks for the meaning and for the words of the question, and joins both lists.",
+            fuse.search,
+        ),
+        Mode(
+            "local",
+            "Local",
+            "Starts from the people, places and things the question is about and gathers their"
+            " passages, facts and topics.",
+            local.search,
+        ),
+        Mode(
+            "dense",
+            "Meaning",
+            "Looks for passages that mean the same, whatever words they use.",
+            dense.search,
+        ),
+        Mode(
+            "lexical",
+            "Words",
+            "Looks for the question's own words, the rarest first.",
+            lexical.search,
+            uses_vectors=False,
+        ),
+    )
+}
+
+
+def mode_named(name: str) -> Mode:
+    """Raises InputError for a mode there is not, naming those there are."""
+    if name not in MODES:
+        raise InputError(
+            f"There is no search mode '{name[:40]}'.",
+            code="unknown_mode",
+            next_step=f"Choose one of {', '.join(MODES)}.",
+        )
+    return MODES[name]

@@ -1,0 +1,127 @@
+"""A question as every search mode gets it, and what each gives back."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Final
+from uuid import UUID
+
+import regex
+
+from kb_project.errors import InputError
+from kb_project.llm.ports import Embedder, Vectors
+
+LONGEST_QUESTION: Final = 4_000
+"""Characters. An embedder reads about as many; whoever pastes more means a document."""
+
+MOST_HITS: Final = 200
+_WORD: Final = regex.compile(r"[\p{L}\p{N}]")
+_UNSTORABLE: Final = regex.compile(r"[\0\p{Cs}]")
+
+
+@dataclass(frozen=True, slots=True)
+class ScoredChunk:
+    """``why`` says in short sentences what led here, the most telling first."""
+
+    chunk_id: UUID
+    score: float
+    why: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """Something a reader of the results should know, such as that vectors are still being made."""
+
+    code: str
+    sentence: str
+
+
+class QuestionVector:
+    """The question's vector, made when first asked for and never twice; ``seconds`` it took."""
+
+    def __init__(self, embedder: Embedder, question: str) -> None:
+        self._embedder = embedder
+        self._question = question
+        self.seconds = 0.0
+
+    @property
+    def fingerprint(self) -> str:
+        return self._embedder.fingerprint
+
+    @cached_property
+    def value(self) -> Vectors:
+        started = time.perf_counter()
+        vector = self._embedder.embed_question(self._question)
+        self.seconds = time.perf_counter() - started
+        return vector
+
+    def make(self) -> float:
+        """Make it now, so that no transaction is open while a model works; the seconds it took."""
+        if "literal" in self.__dict__:
+            return 0.0
+        started = time.perf_counter()
+        _ = self.literal
+        return time.perf_counter() - started
+
+    @cached_property
+    def literal(self) -> str:
+        """The vector as Postgres writes it."""
+        return "[" + ",".join(map(repr, self.value.tolist())) + "]"
+
+
+@dataclass(frozen=True)
+class Query:
+    """One question to one workspace.
+
+    ``documents`` is the resolved scope, None for every document. Modes add to ``notes``.
+    """
+
+    workspace_id: UUID
+    question: str
+    top_k: int
+    vector: QuestionVector
+    documents: tuple[UUID, ...] | None = None
+    notes: list[Note] = field(default_factory=list)
+
+    def note(self, code: str, sentence: str) -> None:
+        note = Note(code, sentence)
+        if note not in self.notes:
+            self.notes.append(note)
+
+    @property
+    def document_list(self) -> list[UUID] | None:
+        """The scope as a database parameter."""
+        return None if self.documents is None else list(self.documents)
+
+
+def clean_question(question: str) -> str:
+    """The question on one line. Raises InputError when there is nothing in it to look for.
+
+    >>> clean_question("  Who was\\n Marley? ")
+    'Who was Marley?'
+    """
+    cleaned = " ".join(_UNSTORABLE.sub(" ", question[: LONGEST_QUESTION * 4]).split())
+    if not _WORD.search(cleaned):
+        raise InputError(
+            "There is no word in the question.",
+            code="question_empty",
+            next_step="Ask with at least one word, name or number.",
+        )
+    if len(cleaned) > LONGEST_QUESTION:
+        raise InputError(
+            f"A question may have at most {LONGEST_QUESTION:,} characters.",
+            code="question_too_long",
+            next_step="Shorten it, or add the long text as a document and ask about that.",
+        )
+    return cleaned
+
+
+def checked_top_k(top_k: int) -> int:
+    """``top_k`` as given. Raises InputError where it is not from 1 to ``MOST_HITS``."""
+    if not 1 <= top_k <= MOST_HITS:
+        raise InputError(
+            f"The number of passages must be from 1 to {MOST_HITS}.", code="invalid_top_k"
+        )
+    return top_k

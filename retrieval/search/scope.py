@@ -1,0 +1,127 @@
+"""Which documents a question is about. A scope acts inside retrieval, never on its results."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from datetime import date
+from typing import Any
+from uuid import UUID
+
+from ingestion.models import Document
+from kb_project.errors import InputError
+
+MOST_VALUES = 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """Every filter that is set must hold; within one filter any of its values will do.
+
+    An empty scope is the whole workspace. ``dated_from`` and ``dated_to`` are inclusive and
+    leave out documents without a date.
+    """
+
+    documents: tuple[UUID, ...] = ()
+    collections: tuple[UUID, ...] = ()
+    tags: tuple[str, ...] = ()
+    media_types: tuple[str, ...] = ()
+    dated_from: date | None = None
+    dated_to: date | None = None
+
+    @property
+    def is_open(self) -> bool:
+        return self == Scope()
+
+    def as_json(self) -> dict[str, Any]:
+        """Only what is set, in types JSON has; the inverse of ``from_json``."""
+        found: dict[str, Any] = {}
+        for field in fields(self):
+            value = getattr(self, field.name)
+            if isinstance(value, tuple) and value:
+                found[field.name] = [str(one) for one in value]
+            elif isinstance(value, date):
+                found[field.name] = value.isoformat()
+        return found
+
+    @classmethod
+    def from_json(cls, values: Mapping[str, Any] | None) -> Scope:
+        """Raises InputError where a filter is unknown or has a value it cannot have.
+
+        >>> Scope.from_json({"tags": ["tide"], "dated_from": "2024-05-01"}).dated_from
+        datetime.date(2024, 5, 1)
+        """
+        given = dict(values or {})
+        unknown = sorted(set(given) - {field.name for field in fields(cls)})
+        if unknown:
+            raise _refused(f"There is no filter called '{unknown[0]}'.")
+        scope = cls(
+            documents=_uuids(given, "documents"),
+            collections=_uuids(given, "collections"),
+            tags=_texts(given, "tags"),
+            media_types=_texts(given, "media_types"),
+            dated_from=_date(given, "dated_from"),
+            dated_to=_date(given, "dated_to"),
+        )
+        if scope.dated_from and scope.dated_to and scope.dated_from > scope.dated_to:
+            raise _refused("The filter 'dated_from' is later than 'dated_to'.")
+        return scope
+
+
+def document_ids(workspace_id: UUID, scope: Scope) -> tuple[UUID, ...] | None:
+    """The documents in the scope; None for all of them, which needs no query."""
+    if scope.is_open:
+        return None
+    documents = Document.objects.in_workspace(workspace_id)
+    if scope.documents:
+        documents = documents.filter(pk__in=scope.documents)
+    if scope.collections:
+        documents = documents.filter(collection_id__in=scope.collections)
+    if scope.tags:
+        documents = documents.filter(tags__overlap=list(scope.tags))
+    if scope.media_types:
+        documents = documents.filter(media_type__in=scope.media_types)
+    if scope.dated_from:
+        documents = documents.filter(dated__gte=scope.dated_from)
+    if scope.dated_to:
+        documents = documents.filter(dated__lte=scope.dated_to)
+    return tuple(documents.values_list("pk", flat=True))
+
+
+def _refused(happened: str) -> InputError:
+    return InputError(
+        happened, code="invalid_scope", next_step="Correct the filter or leave it out."
+    )
+
+
+def _values(given: Mapping[str, Any], name: str) -> list[object]:
+    values = given.get(name) or []
+    if not isinstance(values, list | tuple):
+        raise _refused(f"The filter '{name}' must be a list.")
+    if len(values) > MOST_VALUES:
+        raise _refused(f"The filter '{name}' has more than {MOST_VALUES} values.")
+    return list(values)
+
+
+def _uuids(given: Mapping[str, Any], name: str) -> tuple[UUID, ...]:
+    try:
+        return tuple(UUID(str(value)) for value in _values(given, name))
+    except ValueError as error:
+        raise _refused(f"The filter '{name}' takes ids; one of its values is none.") from error
+
+
+def _texts(given: Mapping[str, Any], name: str) -> tuple[str, ...]:
+    values = _values(given, name)
+    if not all(isinstance(value, str) and "\0" not in value for value in values):
+        raise _refused(f"The filter '{name}' takes words; one of its values is none.")
+    return tuple(str(value) for value in values if value)
+
+
+def _date(given: Mapping[str, Any], name: str) -> date | None:
+    value = given.get(name)
+    if not value:
+        return None
+    try:
+        return value if isinstance(value, date) else date.fromisoformat(value)
+    except (TypeError, ValueError) as error:
+        raise _refused(f"The filter '{name}' takes a date such as 2024-05-01.") from error

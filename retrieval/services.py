@@ -1,0 +1,102 @@
+"""What retrieval offers to pages, the API and commands: search, and (in ``asking``) answers."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from typing import Any
+from uuid import UUID
+
+from ingestion.models import Chunk
+from kb_project.ports import build_ports
+from retrieval.search import scope as scopes
+from retrieval.search.hits import Hit, hydrate
+from retrieval.search.modes import Mode, mode_named
+from retrieval.search.query import (
+    Note,
+    Query,
+    QuestionVector,
+    ScoredChunk,
+    checked_top_k,
+    clean_question,
+)
+from retrieval.search.scope import Scope
+from workspaces import access
+from workspaces.models import Workspace
+
+
+@dataclass(frozen=True, slots=True)
+class SearchResult:
+    """``notes`` say what could not be looked at; without one, no hits means nothing was found.
+
+    ``search_seconds`` is everything but making the question's vector.
+    """
+
+    mode: Mode
+    hits: list[Hit]
+    notes: tuple[Note, ...]
+    embed_seconds: float
+    search_seconds: float
+
+    @property
+    def trace(self) -> dict[str, Any]:
+        return {
+            "mode": self.mode.name,
+            "hits": len(self.hits),
+            "embed_ms": round(self.embed_seconds * 1000, 1),
+            "search_ms": round(self.search_seconds * 1000, 1),
+            "notes": [{"code": note.code, "sentence": note.sentence} for note in self.notes],
+        }
+
+
+def search(
+    *,
+    workspace: Workspace,
+    question: str,
+    mode: str,
+    top_k: int,
+    scope: Scope | None = None,
+    vector: QuestionVector | None = None,
+) -> SearchResult:
+    """The ``top_k`` best passages. Whoever asks several modes passes one ``vector`` to all.
+
+    Raises InputError where the question, the mode or ``top_k`` cannot be used.
+    """
+    chosen = mode_named(mode)
+    question, top_k = clean_question(question), checked_top_k(top_k)
+    vector = vector or question_vector(question)
+    started = time.perf_counter()
+    documents = _documents(workspace, scope or Scope())
+    waited = vector.make() if chosen.uses_vectors and documents != () else 0.0
+    query = Query(workspace.pk, question, top_k, vector, documents)
+    with access.in_workspace(workspace.pk):
+        hits = hydrate(workspace.pk, _found(chosen, query))
+    return SearchResult(
+        mode=chosen,
+        hits=hits,
+        notes=tuple(query.notes),
+        embed_seconds=vector.seconds,
+        search_seconds=time.perf_counter() - started - waited,
+    )
+
+
+def question_vector(question: str) -> QuestionVector:
+    return QuestionVector(build_ports().embedder, clean_question(question))
+
+
+def _documents(workspace: Workspace, scope: Scope) -> tuple[UUID, ...] | None:
+    if scope.is_open:
+        return None
+    with access.in_workspace(workspace.pk):
+        return scopes.document_ids(workspace.pk, scope)
+
+
+def _found(mode: Mode, query: Query) -> list[ScoredChunk]:
+    """What the mode finds; where that is nothing, a note says whether there was where to look."""
+    if query.documents == ():
+        query.note("scope_empty", "No document passes the filters.")
+        return []
+    found = mode.search(query)
+    if not found and not Chunk.objects.in_workspace(query.workspace_id).exists():
+        query.note("nothing_to_search", "No document here can be searched yet.")
+    return found

@@ -1,0 +1,65 @@
+from __future__ import annotations
+
+import pytest
+
+from kb_project.errors import InputError
+from kb_project.llm.fake import FakeEmbedder
+from retrieval.search.query import (
+    LONGEST_QUESTION,
+    MOST_HITS,
+    QuestionVector,
+    checked_top_k,
+    clean_question,
+)
+
+
+@pytest.mark.parametrize("question", ["", "   \n", "?!…", "。？", "🙂 🙂", "\0", "\ud800"])
+def test_a_question_without_a_word_is_refused(question):
+    with pytest.raises(InputError) as refused:
+        clean_question(question)
+
+    assert refused.value.code == "question_empty"
+
+
+def test_a_question_of_a_hundred_thousand_characters_is_refused_by_its_length():
+    with pytest.raises(InputError) as refused:
+        clean_question("why " * 25_000)
+
+    assert refused.value.code == "question_too_long"
+
+
+def test_a_question_of_the_longest_length_is_taken():
+    assert len(clean_question("x" * LONGEST_QUESTION)) == LONGEST_QUESTION
+
+
+def test_what_postgres_cannot_store_is_taken_out():
+    assert clean_question("Who\0was \ud800Marley?") == "Who was Marley?"
+
+
+@pytest.mark.parametrize("top_k", [0, -1, MOST_HITS + 1])
+def test_a_number_of_passages_out_of_range_is_refused(top_k):
+    with pytest.raises(InputError):
+        checked_top_k(top_k)
+
+
+class CountingEmbedder(FakeEmbedder):
+    calls = 0
+
+    def embed_question(self, text):
+        self.calls += 1
+        return super().embed_question(text)
+
+
+def test_the_vector_is_made_once_and_only_when_asked_for():
+    embedder = CountingEmbedder()
+    vector = QuestionVector(embedder, "Who was Marley?")
+    assert (embedder.calls, vector.seconds) == (0, 0.0)
+
+    vector.make()
+    literal = vector.literal
+
+    assert embedder.calls == 1
+    assert vector.seconds > 0
+    assert vector.make() == 0.0
+    assert literal.startswith("[")
+    assert literal.count(",") == embedder.dimension - 1
