@@ -1,0 +1,173 @@
+"""Group entities into a hierarchy of clusters that covers every one of them.
+
+Hierarchical Leiden (Traag, Waltman, van Eck 2019) by graspologic's native core, with GraphRAG's
+constants: clusters above ``max_size`` are split again, level by level, as long as that yields more
+than one part. Unlike there, relationships in both directions count, and every component takes part:
+those too small for a topic of their own are gathered under one root.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+from uuid import UUID
+
+import graspologic_native
+
+MAX_SIZE: Final = 10
+SEED: Final = 0xDEADBEEF
+RANDOMNESS: Final = 0.001
+# A component with fewer entities is no topic of its own.
+SMALLEST_TOPIC: Final = 4
+# Leiden ignores edges without weight; a relationship always binds a little.
+LEAST_WEIGHT: Final = 1e-3
+
+Link = tuple[UUID, UUID, float]
+Pair = tuple[int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Cluster:
+    """``parent`` is the place of the parent in the same list; level 0 has none.
+
+    ``is_rest`` marks the root that gathers what is too small for a topic.
+    """
+
+    level: int
+    members: frozenset[UUID]
+    parent: int | None = None
+    is_rest: bool = False
+
+
+def hierarchy(
+    entities: Iterable[UUID], links: Iterable[Link], *, max_size: int = MAX_SIZE
+) -> list[Cluster]:
+    """Clusters, parents before children: the same list for the same graph in any order.
+
+    Every entity is in exactly one cluster of level 0, and at most one of every further level.
+    """
+    ids = sorted(set(entities))
+    weights = pair_weights(links, {entity: place for place, entity in enumerate(ids)})
+    topics, rest = _by_size(components(len(ids), weights))
+    in_topics = frozenset(place for topic in topics for place in topic)
+    inside = {pair: weight for pair, weight in weights.items() if pair[0] in in_topics}
+    found = [*_leiden(inside, max_size), *_gathered(rest, first_of_own=not topics)]
+    return _in_order(found, ids)
+
+
+def pair_weights(links: Iterable[Link], places: Mapping[UUID, int]) -> dict[Pair, float]:
+    """The summed weight of each pair, A to B and B to A together; loops and unknown ends dropped.
+
+    >>> a, b = UUID(int=1), UUID(int=2)
+    >>> pair_weights([(a, b, 1.0), (b, a, 2.0), (a, a, 9.0)], {a: 0, b: 1})
+    {(0, 1): 3.0}
+    """
+    given: defaultdict[Pair, list[float]] = defaultdict(list)
+    for source, target, weight in links:
+        ends = places.get(source), places.get(target)
+        if ends[0] is not None and ends[1] is not None and ends[0] != ends[1]:
+            pair = (min(ends[0], ends[1]), max(ends[0], ends[1]))
+            given[pair].append(weight if math.isfinite(weight) else 0.0)
+    # fsum, since a plain sum depends on the order of the rows.
+    return {pair: max(math.fsum(given[pair]), LEAST_WEIGHT) for pair in sorted(given)}
+
+
+def components(size: int, pairs: Iterable[Pair]) -> list[list[int]]:
+    """The connected parts of a graph of ``size`` nodes, single nodes included.
+
+    >>> components(4, [(0, 2), (2, 3)])
+    [[0, 2, 3], [1]]
+    """
+    root = list(range(size))
+
+    def find(node: int) -> int:
+        while root[node] != node:
+            root[node] = root[root[node]]
+            node = root[node]
+        return node
+
+    for a, b in pairs:
+        low, high = sorted((find(a), find(b)))
+        root[high] = low
+    parts: defaultdict[int, list[int]] = defaultdict(list)
+    for node in range(size):
+        parts[find(node)].append(node)
+    return list(parts.values())
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """A cluster before it has its place; ``key`` and ``parent`` name it while it is looked for."""
+
+    key: str
+    level: int
+    members: frozenset[int]
+    parent: str | None = None
+    is_rest: bool = False
+
+
+def _by_size(parts: Iterable[list[int]]) -> tuple[list[list[int]], list[list[int]]]:
+    topics: list[list[int]] = []
+    rest: list[list[int]] = []
+    for part in parts:
+        (topics if len(part) >= SMALLEST_TOPIC else rest).append(part)
+    return topics, rest
+
+
+def _leiden(weights: Mapping[Pair, float], max_size: int) -> Iterator[_Found]:
+    if not weights:
+        return
+    entries = graspologic_native.hierarchical_leiden(
+        [(str(a), str(b), weight) for (a, b), weight in weights.items()],
+        randomness=RANDOMNESS,
+        max_cluster_size=max_size,
+        seed=SEED,
+    )
+    members: defaultdict[int, set[int]] = defaultdict(set)
+    place: dict[int, tuple[int, int | None]] = {}
+    for entry in entries:
+        members[entry.cluster].add(int(entry.node))
+        place[entry.cluster] = entry.level, entry.parent_cluster
+    for cluster, (level, parent) in place.items():
+        yield _Found(str(cluster), level, frozenset(members[cluster]), _optional(parent))
+
+
+def _gathered(parts: Sequence[list[int]], *, first_of_own: bool) -> Iterator[_Found]:
+    """Small components under one root, those of several entities as clusters of their own.
+
+    A graph that is one small component and nothing else is simply its own topic.
+    """
+    if not parts:
+        return
+    if first_of_own and len(parts) == 1:
+        yield _Found("rest 0", 0, frozenset(parts[0]))
+        return
+    everything = frozenset(node for part in parts for node in part)
+    yield _Found("rest", 0, everything, is_rest=True)
+    for part in parts:
+        if len(part) > 1:
+            yield _Found(f"rest {part[0]}", 1, frozenset(part), "rest")
+
+
+def _in_order(found: Collection[_Found], ids: Sequence[UUID]) -> list[Cluster]:
+    """By level, the largest first; nothing depends on how the clusters were numbered."""
+    ordered = sorted(
+        found, key=lambda one: (one.level, one.is_rest, -len(one.members), sorted(one.members))
+    )
+    place = {one.key: number for number, one in enumerate(ordered)}
+    return [
+        Cluster(
+            level=one.level,
+            members=frozenset(ids[node] for node in one.members),
+            parent=None if one.parent is None else place[one.parent],
+            is_rest=one.is_rest,
+        )
+        for one in ordered
+    ]
+
+
+def _optional(parent: int | None) -> str | None:
+    return None if parent is None else str(parent)

@@ -1,0 +1,198 @@
+from __future__ import annotations
+
+import time
+from collections import Counter
+from itertools import combinations
+from random import Random
+from uuid import UUID
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ingestion.stages.communities.clustering import (
+    MAX_SIZE,
+    Cluster,
+    Link,
+    components,
+    hierarchy,
+    pair_weights,
+)
+
+SIZES = st.integers(0, 40)
+TRIPLES = st.lists(
+    st.tuples(st.integers(0, 39), st.integers(0, 39), st.floats(0, 5, allow_nan=False)),
+    max_size=90,
+)
+
+
+def ids(count: int) -> list[UUID]:
+    return [UUID(int=number + 1) for number in range(count)]
+
+
+def as_links(triples: list[tuple[int, int, float]]) -> list[Link]:
+    return [(UUID(int=a + 1), UUID(int=b + 1), weight) for a, b, weight in triples]
+
+
+def clique(first: int, size: int, weight: float = 1.0) -> list[Link]:
+    return as_links([(a, b, weight) for a, b in combinations(range(first, first + size), 2)])
+
+
+def roots(clusters: list[Cluster]) -> list[Cluster]:
+    return [cluster for cluster in clusters if cluster.level == 0]
+
+
+@given(SIZES, TRIPLES)
+def test_every_entity_is_in_exactly_one_root(size: int, triples: list[tuple[int, int, float]]):
+    clusters = hierarchy(ids(size), as_links(triples))
+
+    times = Counter(entity for cluster in roots(clusters) for entity in cluster.members)
+    assert times == Counter(ids(size))
+
+
+@given(SIZES, TRIPLES)
+def test_levels_nest(size: int, triples: list[tuple[int, int, float]]):
+    clusters = hierarchy(ids(size), as_links(triples))
+
+    for place, cluster in enumerate(clusters):
+        if cluster.parent is None:
+            assert cluster.level == 0
+            continue
+        parent = clusters[cluster.parent]
+        assert cluster.parent < place
+        assert parent.level == cluster.level - 1
+        assert cluster.members < parent.members
+
+
+@given(SIZES, TRIPLES)
+def test_clusters_of_one_level_share_nobody(size: int, triples: list[tuple[int, int, float]]):
+    clusters = hierarchy(ids(size), as_links(triples))
+
+    for level in {cluster.level for cluster in clusters}:
+        members = [e for cluster in clusters if cluster.level == level for e in cluster.members]
+        assert len(members) == len(set(members))
+
+
+@given(SIZES, TRIPLES, st.randoms(use_true_random=False))
+def test_the_order_of_the_rows_changes_nothing(
+    size: int, triples: list[tuple[int, int, float]], random: Random
+):
+    entities, links = ids(size), as_links(triples)
+    expected = hierarchy(entities, links)
+    random.shuffle(entities)
+    random.shuffle(links)
+
+    assert hierarchy(entities, links) == expected
+
+
+@given(TRIPLES)
+def test_the_direction_of_relationships_changes_nothing(triples: list[tuple[int, int, float]]):
+    turned = [(b, a, weight) for a, b, weight in triples]
+
+    assert hierarchy(ids(40), as_links(turned)) == hierarchy(ids(40), as_links(triples))
+
+
+def test_a_topic_that_falls_apart_is_split_until_its_parts_are_small_enough():
+    groups = [clique(first, 8) for first in range(0, 48, 8)]
+    bridges = as_links([(first, first + 8, 0.1) for first in range(0, 40, 8)])
+
+    clusters = hierarchy(ids(48), [link for group in groups for link in group] + bridges)
+
+    parents = {cluster.parent for cluster in clusters}
+    leaves = [one for place, one in enumerate(clusters) if place not in parents]
+    assert all(len(leaf.members) <= MAX_SIZE for leaf in leaves)
+    assert frozenset(ids(8)) in {leaf.members for leaf in leaves}
+
+
+def test_a_topic_that_cannot_be_split_stays_whole():
+    (cluster,) = hierarchy(ids(12), clique(0, 12))
+
+    assert len(cluster.members) == 12
+
+
+def test_a_smaller_limit_splits_further():
+    triples = [(number, number + 1, 1.0) for number in range(39)]
+    coarse = hierarchy(ids(40), as_links(triples))
+    fine = hierarchy(ids(40), as_links(triples), max_size=4)
+
+    assert max(c.level for c in fine) > max(c.level for c in coarse)
+
+
+def test_small_components_are_gathered_under_one_root():
+    links = clique(0, 6) + as_links([(10, 11, 1), (12, 13, 1), (13, 14, 1)])
+
+    clusters = hierarchy(ids(16), links)
+
+    topic, rest = roots(clusters)
+    assert (topic.is_rest, rest.is_rest) == (False, True)
+    assert len(topic.members) == 6
+    assert len(rest.members) == 10  # two small components and five entities alone
+    children = [cluster for cluster in clusters if cluster.parent == clusters.index(rest)]
+    assert sorted(len(child.members) for child in children) == [2, 3]
+
+
+def test_one_small_component_alone_is_its_own_topic():
+    (only,) = hierarchy(ids(3), as_links([(0, 1, 1), (1, 2, 1)]))
+
+    assert not only.is_rest
+    assert only.members == frozenset(ids(3))
+
+
+def test_entities_without_any_relationship_still_have_a_root():
+    (only,) = hierarchy(ids(5), [])
+
+    assert only == Cluster(level=0, members=frozenset(ids(5)), is_rest=True)
+
+
+def test_no_entities_give_no_clusters():
+    assert hierarchy([], as_links([(0, 1, 1)])) == []
+
+
+def test_both_directions_of_a_pair_count_together():
+    a, b = ids(2)
+
+    assert pair_weights([(a, b, 1.0), (b, a, 2.5)], {a: 0, b: 1}) == {(0, 1): 3.5}
+
+
+def test_two_weak_directions_can_outweigh_one_strong_link():
+    # 0 to 3 hold together; 4 leans to them by both directions, to 5-8 by one link only.
+    strong = clique(0, 4, 3.0) + clique(5, 4, 3.0)
+    both = as_links([(4, 0, 1.0), (0, 4, 1.0), (4, 1, 1.0), (1, 4, 1.0), (4, 5, 1.5)])
+
+    clusters = hierarchy(ids(9), strong + both)
+
+    home = next(c for c in clusters if ids(9)[4] in c.members and len(c.members) < 9)
+    assert ids(9)[0] in home.members
+
+
+@given(st.integers(0, 12), st.lists(st.tuples(st.integers(0, 11), st.integers(0, 11))))
+def test_components_cover_everything_once(size: int, pairs: list[tuple[int, int]]):
+    inside = [(a, b) for a, b in pairs if a < size and b < size]
+
+    parts = components(size, inside)
+
+    assert sorted(node for part in parts for node in part) == list(range(size))
+    home = {node: number for number, part in enumerate(parts) for node in part}
+    assert all(home[a] == home[b] for a, b in inside)
+
+
+@settings(deadline=None)
+@given(st.sampled_from([float("nan"), float("inf"), -3.0, 0.0]))
+def test_a_weight_that_is_no_weight_still_binds(weight: float):
+    links = as_links([(a, b, weight) for a, b in combinations(range(4), 2)])
+
+    (only,) = hierarchy(ids(4), links)
+
+    assert len(only.members) == 4
+
+
+def test_five_thousand_entities_take_less_than_two_seconds():
+    random = Random(1)  # noqa: S311 - a test's own dice
+    triples = [
+        (random.randrange(5000), int(random.random() ** 3 * 5000), 1.0) for _ in range(10_000)
+    ]
+    started = time.perf_counter()
+
+    clusters = hierarchy(ids(5000), as_links(triples))
+
+    assert time.perf_counter() - started < 2
+    assert len(clusters) > 100
