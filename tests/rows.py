@@ -12,7 +12,10 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
+from functools import cache
 from itertools import pairwise
+
+from django.contrib.auth.hashers import make_password
 
 from ingestion.models import (
     Alias,
@@ -56,7 +59,13 @@ def make_user(name: str) -> User:
     """A person whose address is their name; the same person when asked twice."""
     email = f"{name.lower()}@example.com"
     found = User.objects.filter(email=email).first()
-    return found or User.objects.create_user(email, PASSWORD, name=name)
+    return found or User.objects.create(email=email, password=_hashed(), name=name)
+
+
+@cache
+def _hashed() -> str:
+    # Hashing takes half a second on purpose: once is enough for everybody.
+    return make_password(PASSWORD)
 
 
 def make_cast(name: str = "Harbour") -> Cast:
