@@ -1,0 +1,57 @@
+"""What people ask of the pages of ingestion: filters, and a place in a document."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from django.http import QueryDict
+
+from ingestion.models import DocumentState
+
+TEXT = "text"
+PAGE = "page"
+# Offsets and page numbers beyond this are mistyped; Postgres and Python both hold it.
+LARGEST = 2**31 - 1
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a document is opened: around a span, from an offset, or at a page's picture."""
+
+    span: tuple[int, int] | None = None
+    begin: int = 0
+    view: str = TEXT
+    page: int | None = None
+
+
+def place_of(query: QueryDict) -> Place:
+    """The place a reader's address names; what cannot be understood is left out."""
+    start, end = number(query, "start"), number(query, "end")
+    return Place(
+        span=None if start is None or end is None else (start, end),
+        begin=number(query, "from") or 0,
+        view=PAGE if query.get("view") == PAGE else TEXT,
+        page=number(query, "page"),
+    )
+
+
+def state_of(query: QueryDict) -> str:
+    """The state the list is narrowed to, '' for all."""
+    given = query.get("state", "")
+    return given if given in DocumentState.values else ""
+
+
+def number(query: QueryDict, name: str) -> int | None:
+    """
+    >>> number(QueryDict("start=12"), "start")
+    12
+    """
+    given = query.get(name, "")
+    if not (given.isascii() and given.isdigit()) or len(given) > 10:
+        return None
+    return min(int(given), LARGEST)
+
+
+def words_of(query: QueryDict, name: str) -> str:
+    """A search word: trimmed, short, and without the one character Postgres refuses."""
+    return query.get(name, "").replace("\0", "").strip()[:200]

@@ -1,0 +1,174 @@
+"""The written state of jobs: every move from one state to another, in one module."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+
+from django.db import connection
+from django.utils import timezone
+from psycopg.types.json import Json
+
+from ingestion import leases, sql
+from ingestion.models import (
+    Document,
+    DocumentState,
+    DocumentVersion,
+    IngestionJob,
+    JobKind,
+    RunState,
+    StageRun,
+)
+from kb_project.errors import KBError
+from workspaces import access
+from workspaces.models import Workspace
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """Why a stage stopped, as a document's row shows it."""
+
+    code: str
+    happened: str
+    kept: str
+    next_step: str
+
+
+CANCELLED = Problem(
+    code="cancelled",
+    happened="The work on this document was stopped.",
+    kept="Everything finished before is kept.",
+    next_step="Retry to go on where it stopped.",
+)
+UNEXPECTED = Problem(
+    code="unexpected",
+    happened="Something went wrong that Concordance did not foresee.",
+    kept="The file is stored, and what was finished before is kept.",
+    next_step="Retry; if it happens again, give the document's id to whoever runs this server.",
+)
+
+
+def problem_of(error: BaseException) -> Problem:
+    """What to tell people of an error; one that is no KBError is logged with its traceback."""
+    if isinstance(error, KBError):
+        return Problem(error.code, error.happened, error.kept, error.next_step)
+    logger.error("stage failed unexpectedly", exc_info=error)
+    return UNEXPECTED
+
+
+def worn_out(run: StageRun) -> Problem:
+    return Problem(
+        code="stage_crashed",
+        happened=f"The worker stopped {run.attempts} times in the step '{run.stage}'.",
+        kept="The file is stored, and every step before this one is kept.",
+        next_step="Retry; if it happens again, the file may be too much for this machine.",
+    )
+
+
+def begin(job: IngestionJob) -> bool:
+    """Mark the job running; false when it is finished or another refresh is under way."""
+    with access.in_workspace(job.workspace_id):
+        if job.kind == JobKind.WORKSPACE and _other_refresh_runs(job):
+            return False
+        began = (
+            IngestionJob.objects.in_workspace(job.workspace_id)
+            .filter(pk=job.pk, state__in=[RunState.PENDING, RunState.RUNNING])
+            .update(state=RunState.RUNNING)
+        )
+        if began and job.document_id:
+            set_document(job, DocumentState.WORKING, only_from=DocumentState.QUEUED)
+    return bool(began)
+
+
+def _other_refresh_runs(job: IngestionJob) -> bool:
+    # The workspace's row serialises two workers that both ask.
+    Workspace.objects.select_for_update(no_key=True).get(pk=job.workspace_id)
+    return (
+        IngestionJob.objects.in_workspace(job.workspace_id)
+        .filter(kind=JobKind.WORKSPACE, state=RunState.RUNNING)
+        .exclude(pk=job.pk)
+        .exists()
+    )
+
+
+def end(run: StageRun, state: RunState, *, seconds: float, problem: Problem | None = None) -> None:
+    """Write a stage's end. Raises LeaseLostError when another worker has it by now."""
+    values = {
+        "workspace": run.workspace_id,
+        "run": run.pk,
+        "worker": leases.worker_name(),
+        "state": state.value,
+        "seconds": seconds,
+        "problem": Json(asdict(problem)) if problem else None,
+    }
+    with connection.cursor() as cursor:
+        cursor.execute(sql.FINISH_STAGE, values)
+        if not cursor.rowcount:
+            raise leases.LeaseLostError(f"stage run {run.pk} belongs to another worker now")
+
+
+def fail(run: StageRun, job: IngestionJob, problem: Problem, *, seconds: float) -> None:
+    with access.in_workspace(job.workspace_id):
+        end(run, RunState.FAILED, seconds=seconds, problem=problem)
+        stop(job, RunState.FAILED, problem)
+    logger.warning("job failed stage=%s code=%s", run.stage, problem.code)
+
+
+def cancel(run: StageRun, job: IngestionJob, *, seconds: float) -> None:
+    with access.in_workspace(job.workspace_id):
+        end(run, RunState.CANCELLED, seconds=seconds, problem=CANCELLED)
+        stop(job, RunState.CANCELLED, CANCELLED)
+    logger.info("job cancelled stage=%s", run.stage)
+
+
+def close(job: IngestionJob) -> None:
+    """End the job when all of its stages are done."""
+    with access.in_workspace(job.workspace_id):
+        jobs = IngestionJob.objects.in_workspace(job.workspace_id).filter(pk=job.pk)
+        jobs.select_for_update().get()
+        runs = StageRun.objects.in_workspace(job.workspace_id).filter(job=job)
+        if runs.exclude(state=RunState.DONE).exists():
+            return
+        jobs.update(state=RunState.DONE, problem=None, finished_at=timezone.now())
+        set_document(job, DocumentState.READY)
+
+
+def reopen(job: IngestionJob) -> None:
+    """Make what failed or was cancelled pending again; what is done stays done."""
+    StageRun.objects.in_workspace(job.workspace_id).filter(job=job).exclude(
+        state=RunState.DONE
+    ).update(state=RunState.PENDING, attempts=0, problem=None, leased_until=None, leased_by="")
+    IngestionJob.objects.in_workspace(job.workspace_id).filter(pk=job.pk).update(
+        state=RunState.PENDING, problem=None, cancel_requested=False, finished_at=None
+    )
+    set_document(job, DocumentState.QUEUED)
+
+
+def set_document(
+    job: IngestionJob, state: DocumentState, *, only_from: DocumentState | None = None
+) -> None:
+    documents = Document.objects.in_workspace(job.workspace_id).filter(pk=job.document_id)
+    if only_from:
+        documents = documents.filter(state=only_from)
+    documents.update(state=state, updated_at=timezone.now())
+
+
+def add_warnings(job: IngestionJob, warnings: Sequence[str]) -> None:
+    """Sentences for the document's row; one said before is not said twice."""
+    if not warnings or not job.version_id:
+        return
+    version = DocumentVersion.objects.in_workspace(job.workspace_id).get(pk=job.version_id)
+    new = [warning for warning in dict.fromkeys(warnings) if warning not in version.warnings]
+    DocumentVersion.objects.in_workspace(job.workspace_id).filter(pk=version.pk).update(
+        warnings=[*version.warnings, *new]
+    )
+
+
+def stop(job: IngestionJob, state: RunState, problem: Problem) -> None:
+    IngestionJob.objects.in_workspace(job.workspace_id).filter(pk=job.pk).update(
+        state=state, problem=asdict(problem), finished_at=timezone.now()
+    )
+    set_document(job, DocumentState.ATTENTION)

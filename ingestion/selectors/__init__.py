@@ -1,0 +1,64 @@
+"""Reads of ingestion for pages and the API."""
+
+from __future__ import annotations
+
+from ingestion.selectors.documents import (
+    DocumentRow,
+    StageStep,
+    WorkspaceCounts,
+    chunks_of,
+    document_get,
+    document_row,
+    document_rows,
+    document_version,
+    documents,
+    entities_in,
+    is_refreshing,
+    state_counts,
+    workspace_counts,
+)
+from ingestion.selectors.knowledge import (
+    EntityView,
+    Fact,
+    entities,
+    entity_get,
+    entity_types,
+    entity_view,
+)
+from ingestion.selectors.spans import SourceSpan, spans_of
+from ingestion.selectors.topics import (
+    FindingView,
+    TopicNode,
+    TopicView,
+    topic_tree,
+    topic_view,
+)
+
+__all__ = [
+    "DocumentRow",
+    "EntityView",
+    "Fact",
+    "FindingView",
+    "SourceSpan",
+    "StageStep",
+    "TopicNode",
+    "TopicView",
+    "WorkspaceCounts",
+    "chunks_of",
+    "document_get",
+    "document_row",
+    "document_rows",
+    "document_version",
+    "documents",
+    "entities",
+    "entities_in",
+    "entity_get",
+    "entity_types",
+    "entity_view",
+    "is_refreshing",
+    "spans_of",
+    "state_counts",
+    "topic_tree",
+    "topic_view",
+    "workspace_counts",
+]

@@ -1,0 +1,215 @@
+"""Documents and the work on them."""
+
+from __future__ import annotations
+
+import uuid
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from django.db.models import Count, Prefetch, Q, QuerySet
+
+from ingestion.models import (
+    Chunk,
+    Community,
+    Document,
+    DocumentState,
+    DocumentVersion,
+    Entity,
+    IngestionJob,
+    JobKind,
+    Mention,
+    Relationship,
+    RunState,
+    StageRun,
+)
+from ingestion.selectors.finding import found
+from workspaces.models import Workspace
+
+
+@dataclass(frozen=True, slots=True)
+class StageStep:
+    """One stage in a document's row: ``share`` of its units is done, 0 to 1."""
+
+    name: str
+    state: str
+    share: float
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentRow:
+    """A document as the list shows it, with the work on it."""
+
+    document: Document
+    job: IngestionJob | None
+    steps: tuple[StageStep, ...]
+    chunks: int
+    warnings: tuple[str, ...]
+
+    @property
+    def problem(self) -> dict[str, str] | None:
+        return self.job.problem if self.job else None
+
+    @property
+    def is_moving(self) -> bool:
+        return self.document.state in (DocumentState.QUEUED, DocumentState.WORKING)
+
+    @property
+    def has_words(self) -> bool:
+        """Found by words already, whatever is still to come."""
+        return any(step.name == "situate" and step.state == RunState.DONE for step in self.steps)
+
+    @property
+    def has_vectors(self) -> bool:
+        return any(step.name == "embed" and step.state == RunState.DONE for step in self.steps)
+
+    @property
+    def share(self) -> float:
+        """How much of all stages is done, 0 to 1."""
+        return sum(step.share for step in self.steps) / len(self.steps) if self.steps else 0.0
+
+
+def documents(*, workspace: Workspace, text: str = "", state: str = "") -> QuerySet[Document]:
+    """The workspace's documents, newest first; ``text`` is looked for in title and name."""
+    rows = Document.objects.in_workspace(workspace).select_related("added_by", "collection")
+    if text:
+        rows = rows.filter(Q(title__icontains=text) | Q(name__icontains=text))
+    if state:
+        rows = rows.filter(state=state)
+    return rows.order_by("-created_at", "name")
+
+
+def document_rows(*, workspace: Workspace, documents: Sequence[Document]) -> list[DocumentRow]:
+    """The rows of some documents, with four queries whatever their number."""
+    ids = [document.pk for document in documents]
+    jobs = _latest_jobs(workspace, ids)
+    counts = dict(
+        Chunk.objects.in_workspace(workspace)
+        .filter(document_id__in=ids)
+        .values_list("document_id")
+        .annotate(number=Count("id"))
+    )
+    warnings = dict(
+        DocumentVersion.objects.in_workspace(workspace)
+        .filter(document_id__in=ids)
+        .order_by("number")
+        .values_list("document_id", "warnings")
+    )
+    return [
+        DocumentRow(
+            document=document,
+            job=jobs.get(document.pk),
+            steps=_steps(jobs.get(document.pk)),
+            chunks=counts.get(document.pk, 0),
+            warnings=tuple(warnings.get(document.pk, ())),
+        )
+        for document in documents
+    ]
+
+
+def _latest_jobs(workspace: Workspace, ids: Sequence[uuid.UUID]) -> dict[uuid.UUID, IngestionJob]:
+    runs = StageRun.objects.in_workspace(workspace).order_by("ordinal")
+    jobs = (
+        IngestionJob.objects.in_workspace(workspace)
+        .filter(document_id__in=ids)
+        .order_by("created_at")
+        .prefetch_related(Prefetch("stage_runs", queryset=runs))
+    )
+    return {job.document_id: job for job in jobs if job.document_id}
+
+
+def _steps(job: IngestionJob | None) -> tuple[StageStep, ...]:
+    runs = job.stage_runs.all() if job else ()
+    return tuple(StageStep(run.stage, run.state, _share(run)) for run in runs)
+
+
+def _share(run: StageRun) -> float:
+    if run.state == RunState.DONE:
+        return 1.0
+    return run.units_done / run.units_total if run.units_total else 0.0
+
+
+def document_get(*, workspace: Workspace, document_id: uuid.UUID) -> Document:
+    """Raises NotFoundError."""
+    return found(
+        Document.objects.in_workspace(workspace)
+        .select_related("added_by", "collection")
+        .filter(pk=document_id)
+        .first(),
+        "document",
+    )
+
+
+def document_row(*, workspace: Workspace, document_id: uuid.UUID) -> DocumentRow:
+    """Raises NotFoundError."""
+    document = document_get(workspace=workspace, document_id=document_id)
+    return document_rows(workspace=workspace, documents=[document])[0]
+
+
+def document_version(*, workspace: Workspace, document: Document) -> DocumentVersion:
+    """The newest version. Raises NotFoundError."""
+    return found(
+        DocumentVersion.objects.in_workspace(workspace)
+        .filter(document=document)
+        .order_by("-number")
+        .first(),
+        "version of this document",
+    )
+
+
+def state_counts(*, workspace: Workspace) -> dict[str, int]:
+    """Number of documents by state, every state named."""
+    counted = Counter(
+        dict(
+            Document.objects.in_workspace(workspace)
+            .values_list("state")
+            .annotate(number=Count("id"))
+        )
+    )
+    return {state.value: counted[state.value] for state in DocumentState}
+
+
+def is_refreshing(*, workspace: Workspace) -> bool:
+    """Whether graph and topics are being brought up to date."""
+    return (
+        IngestionJob.objects.in_workspace(workspace)
+        .filter(kind=JobKind.WORKSPACE, state__in=[RunState.PENDING, RunState.RUNNING])
+        .exists()
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class WorkspaceCounts:
+    documents: int
+    passages: int
+    entities: int
+    relationships: int
+    topics: int
+
+
+def workspace_counts(*, workspace: Workspace) -> WorkspaceCounts:
+    return WorkspaceCounts(
+        documents=Document.objects.in_workspace(workspace).count(),
+        passages=Chunk.objects.in_workspace(workspace).count(),
+        entities=Entity.objects.in_workspace(workspace).count(),
+        relationships=Relationship.objects.in_workspace(workspace).count(),
+        topics=Community.objects.in_workspace(workspace).filter(level=0).count(),
+    )
+
+
+def chunks_of(*, workspace: Workspace, document: Document) -> QuerySet[Chunk]:
+    return Chunk.objects.in_workspace(workspace).filter(document=document).order_by("ordinal")
+
+
+def entities_in(*, workspace: Workspace, document: Document, most: int = 30) -> list[Entity]:
+    """Who and what a document speaks of, most mentioned in it first."""
+    counts = (
+        Mention.objects.in_workspace(workspace)
+        .filter(document=document)
+        .values_list("entity_id")
+        .annotate(number=Count("id"))
+        .order_by("-number", "entity_id")[:most]
+    )
+    ids = [entity_id for entity_id, _ in counts]
+    rows = {row.pk: row for row in Entity.objects.in_workspace(workspace).filter(pk__in=ids)}
+    return [rows[entity_id] for entity_id in ids if entity_id in rows]

@@ -1,0 +1,125 @@
+"""Entities and what is known of each."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from django.db.models import Count, Q, QuerySet
+
+from ingestion.models import CommunityReport, Document, Entity, Evidence, Mention, Relationship
+from ingestion.selectors.finding import found
+from ingestion.selectors.spans import SourceSpan, span_of, spans_of
+from workspaces.models import Workspace
+
+
+def entities(*, workspace: Workspace, text: str = "", type_name: str = "") -> QuerySet[Entity]:
+    """Most mentioned first; ``text`` is looked for in names and aliases."""
+    rows = Entity.objects.in_workspace(workspace)
+    if text:
+        rows = rows.filter(
+            Q(name__icontains=text) | Q(aliases__name__icontains=text, aliases__workspace=workspace)
+        ).distinct()
+    if type_name:
+        rows = rows.filter(type=type_name)
+    return rows.order_by("-mention_count", "name")
+
+
+def entity_types(*, workspace: Workspace) -> list[tuple[str, int]]:
+    """Types with their number of entities, most frequent first."""
+    return list(
+        Entity.objects.in_workspace(workspace)
+        .values_list("type")
+        .annotate(number=Count("id"))
+        .order_by("-number", "type")
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """A relationship seen from one of its ends, with its evidence."""
+
+    relationship: Relationship
+    other: Entity
+    is_outgoing: bool
+    predicate: str
+    sources: tuple[SourceSpan, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class EntityView:
+    """``documents`` is ``[(document, mentions), …]``, most mentions first."""
+
+    entity: Entity
+    aliases: tuple[str, ...]
+    description: tuple[SourceSpan, ...]
+    facts: tuple[Fact, ...]
+    documents: tuple[tuple[Document, int], ...]
+    topics: tuple[CommunityReport, ...]
+
+
+def entity_get(*, workspace: Workspace, entity_id: uuid.UUID) -> Entity:
+    """Raises NotFoundError."""
+    return found(Entity.objects.in_workspace(workspace).filter(pk=entity_id).first(), "entity")
+
+
+def entity_view(*, workspace: Workspace, entity_id: uuid.UUID, most_facts: int = 60) -> EntityView:
+    """An entity with everything known of it, each thing with its source. Raises NotFoundError."""
+    entity = entity_get(workspace=workspace, entity_id=entity_id)
+    aliases = entity.aliases.filter(workspace=workspace).exclude(name=entity.name)
+    return EntityView(
+        entity=entity,
+        aliases=tuple(aliases.order_by("name").values_list("name", flat=True).distinct()),
+        description=tuple(spans_of(workspace, entity.description_sources)),
+        facts=tuple(_facts(workspace, entity, most_facts)),
+        documents=tuple(_documents_naming(workspace, entity)),
+        topics=tuple(
+            CommunityReport.objects.in_workspace(workspace)
+            .filter(community__members__entity=entity, community__members__workspace=workspace)
+            .select_related("community")
+            .order_by("community__level")
+        ),
+    )
+
+
+def _facts(workspace: Workspace, entity: Entity, most: int) -> list[Fact]:
+    relationships = list(
+        Relationship.objects.in_workspace(workspace)
+        .filter(Q(source=entity) | Q(target=entity))
+        .select_related("source", "target")
+        .order_by("-weight", "id")[:most]
+    )
+    evidence: dict[uuid.UUID, list[Evidence]] = {}
+    for row in (
+        Evidence.objects.in_workspace(workspace)
+        .filter(relationship__in=relationships)
+        .select_related("chunk__document")
+        .order_by("kind", "-strength", "chunk_id", "start")
+    ):
+        evidence.setdefault(row.relationship_id, []).append(row)
+    return [_fact(entity, row, evidence.get(row.pk, [])) for row in relationships]
+
+
+def _fact(entity: Entity, relationship: Relationship, evidence: Sequence[Evidence]) -> Fact:
+    is_outgoing = relationship.source_id == entity.pk
+    return Fact(
+        relationship=relationship,
+        other=relationship.target if is_outgoing else relationship.source,
+        is_outgoing=is_outgoing,
+        predicate=next((row.predicate for row in evidence if row.predicate), ""),
+        sources=tuple(span_of(row.chunk, row.start, row.end) for row in evidence[:5]),
+    )
+
+
+def _documents_naming(workspace: Workspace, entity: Entity) -> list[tuple[Document, int]]:
+    counts = dict(
+        Mention.objects.in_workspace(workspace)
+        .filter(entity=entity)
+        .values_list("document_id")
+        .annotate(number=Count("id"))
+    )
+    rows = Document.objects.in_workspace(workspace).filter(pk__in=counts)
+    return sorted(
+        ((row, counts[row.pk]) for row in rows), key=lambda pair: (-pair[1], pair[0].title)
+    )

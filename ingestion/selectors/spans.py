@@ -1,0 +1,42 @@
+"""Places in documents, with their text."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ingestion.models import Chunk, Document
+from workspaces.models import Workspace
+
+
+@dataclass(frozen=True, slots=True)
+class SourceSpan:
+    """A place in a document: ``text`` is the document's text from ``start`` to ``end``."""
+
+    document: Document
+    chunk_id: uuid.UUID
+    start: int
+    end: int
+    text: str
+
+
+def spans_of(workspace: Workspace, sources: Sequence[dict[str, Any]]) -> list[SourceSpan]:
+    """The places that ``[{"chunk", "start", "end"}, …]`` names, without those that are gone."""
+    chunks = {
+        str(chunk.pk): chunk
+        for chunk in Chunk.objects.in_workspace(workspace)
+        .filter(pk__in={source["chunk"] for source in sources})
+        .select_related("document")
+    }
+    return [
+        span_of(chunks[source["chunk"]], source["start"], source["end"])
+        for source in sources
+        if source["chunk"] in chunks
+    ]
+
+
+def span_of(chunk: Chunk, start: int, end: int) -> SourceSpan:
+    text = chunk.text[start - chunk.start : end - chunk.start]
+    return SourceSpan(chunk.document, chunk.pk, start, end, text)

@@ -1,0 +1,229 @@
+"""Writes of ingestion: documents come in, are tried again, or are stopped."""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+import uuid
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from datetime import date
+from pathlib import Path, PurePath
+from typing import IO, Any
+
+from django.conf import settings
+from django.core.files.storage import default_storage
+from django.db import transaction
+
+from ingestion import drain, pipeline, record
+from ingestion.models import (
+    Collection,
+    Document,
+    DocumentVersion,
+    IngestionJob,
+    JobKind,
+    RunState,
+)
+from kb_project.errors import ConflictError, UploadError
+from workspaces.models import User, Workspace
+
+logger = logging.getLogger(__name__)
+
+BLOCK = 1024 * 1024
+NAME_LENGTH = 500
+
+
+@dataclass(frozen=True, slots=True)
+class Filing:
+    """Where a new document is put and what is said of it."""
+
+    collection: str = ""
+    tags: tuple[str, ...] = ()
+    dated: date | None = None
+    chunking: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Upload:
+    """``document`` is the twin that was there before when ``is_duplicate``."""
+
+    document: Document
+    is_duplicate: bool
+
+
+def document_upload(
+    *,
+    workspace: Workspace,
+    file: IO[bytes],
+    name: str,
+    user: User | None = None,
+    filing: Filing | None = None,
+) -> Upload:
+    """Store a file and queue its ingestion. The same content twice is the document there already.
+
+    Raises UploadError (``too_large``) before anything is stored.
+    """
+    label = label_of(name)
+    size, digest = measure(file, label)
+    twin = Document.objects.in_workspace(workspace).filter(sha256=digest).first()
+    if twin is not None:
+        return Upload(document=twin, is_duplicate=True)
+    document = Document(
+        workspace=workspace, title=label, name=label, size=size, sha256=digest, added_by=user
+    )
+    _store(document, file, filing or Filing())
+    logger.info("document added workspace=%s document=%s", workspace.pk, document.pk)
+    return Upload(document=document, is_duplicate=False)
+
+
+def document_add(
+    *,
+    workspace: Workspace,
+    name: str,
+    title: str,
+    content: IO[bytes],
+    filing: Filing | None = None,
+) -> Document:
+    """Store a document under a title of the caller's, even if its content is there already."""
+    size, digest = measure(content, name)
+    document = Document(
+        workspace=workspace,
+        title=title[:NAME_LENGTH] or label_of(name),
+        name=label_of(name),
+        size=size,
+        sha256=digest,
+    )
+    _store(document, content, filing or Filing())
+    return document
+
+
+def document_retry(*, workspace: Workspace, document: Document) -> IngestionJob:
+    """Take a stopped document up again where it stopped.
+
+    Raises ConflictError when nothing about it has stopped.
+    """
+    with transaction.atomic():
+        job = (
+            IngestionJob.objects.in_workspace(workspace)
+            .select_for_update()
+            .filter(document=document, state__in=[RunState.FAILED, RunState.CANCELLED])
+            .order_by("-created_at")
+            .first()
+        )
+        if job is None:
+            raise ConflictError(
+                f"'{document.title}' has nothing to retry.",
+                code="nothing_to_retry",
+                kept="It is as it was.",
+            )
+        record.reopen(job)
+        for lane in pipeline.LANES:
+            pipeline.wake(workspace.pk, job.pk, lane)
+    return job
+
+
+def document_cancel(*, workspace: Workspace, document: Document) -> None:
+    """Ask the work on a document to stop: at once where none has begun, else at the next unit.
+
+    Raises ConflictError when it is finished.
+    """
+    jobs = IngestionJob.objects.in_workspace(workspace).filter(document=document)
+    asked = jobs.filter(state__in=[RunState.PENDING, RunState.RUNNING]).update(
+        cancel_requested=True
+    )
+    if not asked:
+        raise ConflictError(
+            f"Nothing is under way for '{document.title}'.", code="nothing_to_cancel"
+        )
+    for job in jobs.filter(state=RunState.PENDING):
+        record.stop(job, RunState.CANCELLED, record.CANCELLED)
+
+
+def process_workspace(
+    *, workspace: Workspace, on_progress: Callable[[int, int], None] | None = None
+) -> None:
+    """Do all pending work of a workspace in this process, beside any worker that helps.
+
+    Call outside a transaction: the embedding lane runs in a thread of its own.
+    """
+    drain.drain(workspace.pk, on_progress)
+
+
+def label_of(name: str) -> str:
+    """A file's name as a label: no folders, no control characters, never used as a path.
+
+    >>> label_of("../../etc/passwd")
+    'passwd'
+    """
+    last = PurePath(name.replace("\\\\", "/")).name
+    return "".join(c for c in last if c.isprintable()).strip()[:NAME_LENGTH] or "Untitled"
+
+
+def measure(file: IO[bytes], label: str) -> tuple[int, str]:
+    """Size in bytes and SHA-256; the file is left at its beginning. Raises UploadError."""
+    digest, size = hashlib.sha256(), 0
+    for block in _blocks(file):
+        size += len(block)
+        if size > settings.MAX_UPLOAD_BYTES:
+            limit = settings.MAX_UPLOAD_BYTES // BLOCK
+            raise UploadError(
+                f"'{label}' is larger than the {limit} MB this server takes.",
+                code="too_large",
+                kept="Nothing of it was stored; everything else is untouched.",
+                next_step="Split it, or ask whoever runs the server to raise MAX_UPLOAD_MB.",
+            )
+        digest.update(block)
+    file.seek(0)
+    return size, digest.hexdigest()
+
+
+def _blocks(file: IO[bytes]) -> Iterator[bytes]:
+    file.seek(0)
+    while block := file.read(BLOCK):
+        yield block
+
+
+def _store(document: Document, file: IO[bytes], filing: Filing) -> None:
+    version = DocumentVersion(
+        workspace_id=document.workspace_id, document=document, chunking=filing.chunking
+    )
+    # The path is made of our own ids; the name a person gave never touches the disk.
+    version.blob = f"{document.workspace_id}/{version.pk}"
+    path = Path(default_storage.path(version.blob))
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("wb") as target:
+        target.writelines(_blocks(file))
+    try:
+        with transaction.atomic():
+            _record(document, version, filing)
+    except BaseException:
+        path.unlink(missing_ok=True)
+        raise
+
+
+def _record(document: Document, version: DocumentVersion, filing: Filing) -> None:
+    document.collection = _collection(document.workspace_id, filing.collection)
+    document.tags = clean_tags(filing.tags)
+    document.dated = filing.dated
+    document.save(force_insert=True)
+    version.save(force_insert=True)
+    job = IngestionJob.objects.create(
+        workspace_id=document.workspace_id,
+        kind=JobKind.DOCUMENT,
+        document=document,
+        version=version,
+        requested_by=document.added_by,
+    )
+    pipeline.plan_stages(job)
+    pipeline.wake(document.workspace_id, job.pk, pipeline.MAIN)
+
+
+def clean_tags(tags: Sequence[str]) -> list[str]:
+    return list(dict.fromkeys(tag.strip().lower()[:60] for tag in tags if tag.strip()))[:20]
+
+
+def _collection(workspace_id: uuid.UUID, name: str) -> Collection | None:
+    name = " ".join(name.split())[:120]
+    if not name:
+        return None
+    return Collection.objects.get_or_create(workspace_id=workspace_id, name=name)[0]

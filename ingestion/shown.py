@@ -1,0 +1,219 @@
+"""What the pages of ingestion show, put together from selectors: addresses, labels, outlines."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from django.core.paginator import Page, Paginator
+
+from ingestion import reading, selectors
+from ingestion.forms import PAGE, Place
+from ingestion.models import DocumentState, DocumentVersion, Entity, RunState
+from ingestion.selectors import DocumentRow, EntityView, StageStep, TopicNode
+from ingestion.templatetags.knowledge import page_noun, reader_url
+from workspaces.models import Capability, Workspace
+
+ROWS_PER_PAGE: Final = 50
+ENTITIES_PER_PAGE: Final = 48
+PANEL_LENGTH: Final = 12_000
+
+# What people see of the document stages, in the order of the bar.
+STEPS: Final = (
+    ("Read", ("parse",)),
+    ("Split", ("chunk", "situate")),
+    ("Linked", ("extract", "resolve")),
+    ("Embedded", ("embed",)),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One part of the bar of stages; ``percent`` is told only while it runs."""
+
+    label: str
+    state: str
+    percent: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ShownRow:
+    row: DocumentRow
+    steps: tuple[Step, ...]
+
+
+def shown_row(row: DocumentRow) -> ShownRow:
+    by_name = {step.name: step for step in row.steps}
+    parts = ((label, [by_name[n] for n in names if n in by_name]) for label, names in STEPS)
+    return ShownRow(row, tuple(_step(label, steps) for label, steps in parts if steps))
+
+
+def _step(label: str, steps: Sequence[StageStep]) -> Step:
+    states = {step.state for step in steps}
+    if states & {RunState.FAILED, RunState.CANCELLED}:
+        return Step(label, "failed")
+    if states == {RunState.DONE}:
+        return Step(label, "done")
+    if states == {RunState.PENDING}:
+        return Step(label, "pending")
+    return Step(label, "running", round(100 * sum(step.share for step in steps) / len(steps)))
+
+
+def document_page(*, workspace: Workspace, text: str, state: str, number: str) -> dict[str, Any]:
+    """The context of the list of documents: one page of rows, the counts, what is going on."""
+    found = selectors.documents(workspace=workspace, text=text, state=state)
+    page = Paginator(found, ROWS_PER_PAGE).get_page(number)
+    rows = selectors.document_rows(workspace=workspace, documents=list(page.object_list))
+    counts = selectors.state_counts(workspace=workspace)
+    moving = counts[DocumentState.QUEUED] + counts[DocumentState.WORKING]
+    is_refreshing = selectors.is_refreshing(workspace=workspace)
+    return {
+        "page": page,
+        "rows": [shown_row(row) for row in rows],
+        "counts": {
+            "total": sum(counts.values()),
+            "ready": counts[DocumentState.READY],
+            "attention": counts[DocumentState.ATTENTION],
+            "working": moving,
+        },
+        "state": state,
+        "text": text,
+        "is_refreshing": is_refreshing,
+        "is_running": bool(moving) or is_refreshing,
+        "may_write": may(workspace, Capability.EDIT),
+    }
+
+
+def may(workspace: Workspace, capability: Capability) -> bool:
+    return workspace.membership is not None and workspace.membership.may(capability)
+
+
+@dataclass(frozen=True, slots=True)
+class Outline:
+    depth: int
+    title: str
+    href: str
+
+
+@dataclass(frozen=True, slots=True)
+class PagePicture:
+    """One page as a picture; boxes are asked for by the picture's own address."""
+
+    number: int
+    total: int
+    previous_url: str
+    next_url: str
+
+
+@dataclass(frozen=True, slots=True)
+class ShownReading:
+    """A document laid out, with the addresses that lead on from here."""
+
+    reading: reading.Reading
+    place: Place
+    outline: tuple[Outline, ...]
+    where: str
+    page_total: int
+    page_noun: str
+    earlier_url: str
+    later_url: str
+    text_url: str
+    picture_url: str
+    picture: PagePicture | None
+    warnings: tuple[str, ...] = field(default=())
+
+    @property
+    def is_empty(self) -> bool:
+        return not self.reading.blocks
+
+
+def shown_reading(
+    *, workspace: Workspace, version: DocumentVersion, place: Place, is_panel: bool
+) -> ShownReading:
+    source = reading.Source(
+        version.text, version.headings, version.pages, is_markdown=version.parser == "markdown"
+    )
+    length = PANEL_LENGTH if is_panel else 60_000
+    laid_out = reading.read(source, span=place.span, begin=place.begin, length=length)
+    span = dict(zip(("start", "end"), place.span, strict=True)) if place.span else {}
+    has_pictures = version.parser == "pdf" and bool(version.pages)
+
+    def address(**query: object) -> str:
+        return reader_url(workspace, version.document_id, **query)
+
+    window = laid_out.window
+    return ShownReading(
+        reading=laid_out,
+        place=place,
+        outline=tuple(
+            Outline(entry.depth, entry.title, _outline_href(address, entry))
+            for entry in laid_out.outline
+        ),
+        where=where_of(version, place.span[0] if place.span else None),
+        page_total=len(version.pages),
+        page_noun=page_noun(version.parser),
+        earlier_url="" if window.earlier is None else f"{address()}?from={window.earlier}",
+        later_url="" if window.later is None else f"{address()}?from={window.later}",
+        text_url=address(**span),
+        picture_url=address(**span, view=PAGE) if has_pictures else "",
+        picture=_picture(address, version, place, span) if has_pictures else None,
+        warnings=tuple(version.warnings),
+    )
+
+
+def _outline_href(address: Any, entry: reading.OutlineEntry) -> str:
+    if entry.is_here:
+        return f"#{entry.anchor}"
+    return f"{address()}?from={entry.start}#{entry.anchor}"
+
+
+def _picture(
+    address: Any, version: DocumentVersion, place: Place, span: dict[str, int]
+) -> PagePicture | None:
+    if place.view != PAGE:
+        return None
+    numbers = [page[0] for page in version.pages]
+    cited = reading.page_at(version.pages, place.span[0]) if place.span else None
+    number = place.page or cited or numbers[0]
+    number = min(max(number, 1), max(numbers))
+    return PagePicture(
+        number=number,
+        total=max(numbers),
+        previous_url=address(**span, view=PAGE, page=number - 1) if number > 1 else "",
+        next_url=address(**span, view=PAGE, page=number + 1) if number < max(numbers) else "",
+    )
+
+
+def where_of(version: DocumentVersion, offset: int | None) -> str:
+    """The place in words: the last heading before the offset, and the page it is on."""
+    if offset is None:
+        return ""
+    titles = [str(title) for _, title, start in version.headings if int(start) <= offset]
+    number = reading.page_at(version.pages, offset) if len(version.pages) > 1 else None
+    page = f"{page_noun(version.parser)} {number}" if number else ""
+    return " · ".join(part for part in (titles[-1] if titles else "", page) if part)
+
+
+def entity_page(*, workspace: Workspace, text: str, type_name: str, number: str) -> Page[Any]:
+    found = selectors.entities(workspace=workspace, text=text, type_name=type_name)
+    return Paginator(found, ENTITIES_PER_PAGE).get_page(number)
+
+
+def topic_trail(tree: Sequence[TopicNode], community_id: object) -> list[TopicNode]:
+    """The nodes from the root down to the community, itself the last; empty when it is not there.
+
+    The tree is walked without recursion: nobody promises how deep it is.
+    """
+    paths: list[list[TopicNode]] = [[node] for node in tree]
+    while paths:
+        path = paths.pop()
+        if path[-1].community.pk == community_id:
+            return path
+        paths += [[*path, child] for child in path[-1].children]
+    return []
+
+
+def neighbours_of(view: EntityView, most: int = 16) -> list[Entity]:
+    """The entities at the other end of the strongest facts, each once."""
+    return list({fact.other.pk: fact.other for fact in view.facts}.values())[:most]

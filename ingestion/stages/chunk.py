@@ -1,0 +1,135 @@
+"""Chunk: cut a document's text into overlapping spans.
+
+In: the text of a parsed version.  Out: Chunk rows whose offsets point into it.
+Safe to repeat: chunk ids follow from version and offsets, and the version's old chunks are
+replaced in the same transaction.
+"""
+
+from __future__ import annotations
+
+import struct
+import uuid
+from bisect import bisect_right
+from collections.abc import Sequence
+from dataclasses import dataclass
+from hashlib import blake2b
+from typing import Any
+
+from django.conf import settings
+
+from ingestion.models import Chunk, DocumentVersion, IngestionJob
+from ingestion.outcome import Progress, StageOutcome
+from kb_project.llm.tokens import token_starts
+from kb_project.ports import Ports
+from kb_project.text.splitting import Offsets, Span, split_fixed, split_sentences, split_tokens
+from workspaces import access
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a chunk stands in its document."""
+
+    page_first: int | None
+    page_last: int | None
+    heading_path: tuple[str, ...]
+
+
+def run(job: IngestionJob, _ports: Ports, _progress: Progress) -> StageOutcome:
+    with access.in_workspace(job.workspace_id):
+        version = DocumentVersion.objects.in_workspace(job.workspace_id).get(pk=job.version_id)
+    starts = token_starts(version.text)
+    chunks = build_chunks(version, spans_of(version, starts), starts)
+    with access.in_workspace(job.workspace_id):
+        Chunk.objects.in_workspace(job.workspace_id).filter(version=version).delete()
+        Chunk.objects.bulk_create(chunks, batch_size=500)
+    return StageOutcome(written=len(chunks))
+
+
+def spans_of(version: DocumentVersion, starts: Offsets) -> list[Span]:
+    """The spans that the version's ``chunking`` asks for; what it leaves open, settings decide."""
+    chunking = version.chunking
+    strategy = chunking.get("strategy", settings.CHUNK_STRATEGY)
+    size = chunking.get("size", settings.CHUNK_TOKENS)
+    overlap = chunking.get("overlap", settings.CHUNK_OVERLAP)
+    text = version.text
+    if strategy == "given":
+        return [(start, end) for start, end in chunking["spans"]]
+    if strategy == "sentence":
+        return split_sentences(text, starts=starts, size=size)
+    if strategy == "fixed":
+        return split_fixed(text, starts=starts, size=size, overlap=overlap)
+    headings = [start for _level, _title, start in version.headings]
+    return split_tokens(text, starts=starts, size=size, overlap=overlap, headings=headings)
+
+
+def build_chunks(version: DocumentVersion, spans: Sequence[Span], starts: Offsets) -> list[Chunk]:
+    places = places_of(spans, pages=version.pages, headings=version.headings)
+    firsts = starts.searchsorted([start for start, _ in spans])
+    lasts = starts.searchsorted([end for _, end in spans])
+    return [
+        Chunk(
+            id=chunk_id(version.pk, start, end),
+            workspace_id=version.workspace_id,
+            document_id=version.document_id,
+            version=version,
+            ordinal=ordinal,
+            start=start,
+            end=end,
+            text=version.text[start:end],
+            tokens=int(last - first),
+            page_first=place.page_first,
+            page_last=place.page_last,
+            heading_path=list(place.heading_path),
+        )
+        for ordinal, ((start, end), place, first, last) in enumerate(
+            zip(spans, places, firsts, lasts, strict=True)
+        )
+    ]
+
+
+def chunk_id(version_id: uuid.UUID, start: int, end: int) -> uuid.UUID:
+    """The same span of the same version always has the same id."""
+    digest = blake2b(version_id.bytes + struct.pack(">QQ", start, end), digest_size=16)
+    return uuid.UUID(bytes=digest.digest())
+
+
+def places_of(
+    spans: Sequence[Span], *, pages: Sequence[Sequence[int]], headings: Sequence[Sequence[Any]]
+) -> list[Place]:
+    """Pages and heading path of each span, in one pass over the headings.
+
+    The path is the one in force where the span's first words stand: a heading that opens the
+    span counts.
+    """
+    page_starts = [start for _number, start, _end in pages]
+    paths = heading_paths(headings)
+    heading_starts = [start for _level, _title, start in headings]
+    return [
+        Place(
+            page_first=_page_at(pages, page_starts, start),
+            page_last=_page_at(pages, page_starts, max(start, end - 1)),
+            heading_path=paths[bisect_right(heading_starts, start)],
+        )
+        for start, end in spans
+    ]
+
+
+def heading_paths(headings: Sequence[Sequence[Any]]) -> list[tuple[str, ...]]:
+    """``paths[i]`` is the path in force after the first ``i`` headings.
+
+    >>> heading_paths([[1, "A", 0], [2, "B", 9], [1, "C", 20]])
+    [(), ('A',), ('A', 'B'), ('C',)]
+    """
+    paths: list[tuple[str, ...]] = [()]
+    open_headings: list[tuple[int, str]] = []
+    for level, title, _start in headings:
+        while open_headings and open_headings[-1][0] >= level:
+            open_headings.pop()
+        open_headings.append((level, title))
+        paths.append(tuple(title for _, title in open_headings))
+    return paths
+
+
+def _page_at(pages: Sequence[Sequence[int]], page_starts: Sequence[int], offset: int) -> int | None:
+    index = bisect_right(page_starts, offset) - 1
+    return pages[index][0] if index >= 0 else None

@@ -1,0 +1,32 @@
+from __future__ import annotations
+
+from django.urls import include, path
+
+from ingestion import views
+
+app_name = "ingestion"
+
+documents = [
+    path("", views.document_list, name="document_list"),
+    path("upload/", views.document_upload, name="document_upload"),
+    path("retry/", views.documents_retry, name="documents_retry"),
+    path("<uuid:document_id>/", views.document_detail, name="document_detail"),
+    path("<uuid:document_id>/retry/", views.document_retry, name="document_retry"),
+    path("<uuid:document_id>/pages/<int:number>.png", views.page_picture, name="page_picture"),
+]
+
+urlpatterns = [
+    path("w/<workspace:workspace_id>/documents/", include(documents)),
+    path("w/<workspace:workspace_id>/entities/", views.entity_list, name="entity_list"),
+    path(
+        "w/<workspace:workspace_id>/entities/<uuid:entity_id>/",
+        views.entity_detail,
+        name="entity_detail",
+    ),
+    path("w/<workspace:workspace_id>/topics/", views.community_list, name="community_list"),
+    path(
+        "w/<workspace:workspace_id>/topics/<uuid:community_id>/",
+        views.community_detail,
+        name="community_detail",
+    ),
+]

@@ -1,0 +1,150 @@
+"""Pages about documents, and what was found in them."""
+
+from __future__ import annotations
+
+from typing import Final
+from uuid import UUID
+
+from django.conf import settings
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.http import HttpResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.http import require_GET, require_POST
+
+from ingestion import forms, pictures, selectors, services, shown
+from ingestion.models import DocumentState
+from workspaces import access
+from workspaces.requests import UserRequest
+
+# A picture of a page never changes: its address names the document version's only file.
+PICTURE_CACHE: Final = "private, max-age=86400, immutable"
+
+
+@login_required
+@require_GET
+def document_list(request: UserRequest, workspace_id: str) -> HttpResponse:
+    workspace = access.workspace_for_reading(user=request.user, workspace_id=workspace_id)
+    context = shown.document_page(
+        workspace=workspace,
+        text=forms.words_of(request.GET, "q"),
+        state=forms.state_of(request.GET),
+        number=request.GET.get("page", ""),
+    )
+    context |= {"workspace": workspace, "section": "documents"}
+    context["max_upload_bytes"] = settings.MAX_UPLOAD_BYTES
+    template = "document_rows.html" if request.htmx else "document_list.html"
+    return render(request, f"ingestion/{template}", context)
+
+
+@login_required
+@require_POST
+def document_upload(request: UserRequest, workspace_id: str) -> HttpResponse:
+    workspace = access.workspace_for_writing(user=request.user, workspace_id=workspace_id)
+    uploads = [
+        services.document_upload(
+            workspace=workspace, file=file, name=file.name or "", user=request.user
+        )
+        for file in request.FILES.getlist("files")
+    ]
+    twins = [upload.document for upload in uploads if upload.is_duplicate]
+    if request.htmx:
+        context = {"workspace": workspace, "twins": twins}
+        return render(request, "ingestion/upload_outcome.html", context)
+    for twin in twins:
+        messages.info(request, f"Already here: {twin.title}. Nothing was added twice.")
+    return redirect("ingestion:document_list", workspace.slug)
+
+
+@login_required
+@require_POST
+def document_retry(request: UserRequest, workspace_id: str, document_id: UUID) -> HttpResponse:
+    workspace = access.workspace_for_writing(user=request.user, workspace_id=workspace_id)
+    document = selectors.document_get(workspace=workspace, document_id=document_id)
+    services.document_retry(workspace=workspace, document=document)
+    return redirect("ingestion:document_list", workspace.slug)
+
+
+@login_required
+@require_POST
+def documents_retry(request: UserRequest, workspace_id: str) -> HttpResponse:
+    workspace = access.workspace_for_writing(user=request.user, workspace_id=workspace_id)
+    stopped = selectors.documents(workspace=workspace, state=DocumentState.ATTENTION)
+    for document in stopped:
+        services.document_retry(workspace=workspace, document=document)
+    return redirect("ingestion:document_list", workspace.slug)
+
+
+@login_required
+@require_GET
+def document_detail(request: UserRequest, workspace_id: str, document_id: UUID) -> HttpResponse:
+    workspace = access.workspace_for_reading(user=request.user, workspace_id=workspace_id)
+    row = selectors.document_row(workspace=workspace, document_id=document_id)
+    version = selectors.document_version(workspace=workspace, document=row.document)
+    place = forms.place_of(request.GET)
+    reading = shown.shown_reading(
+        workspace=workspace, version=version, place=place, is_panel=bool(request.htmx)
+    )
+    context = {"workspace": workspace, "section": "documents", "document": row.document}
+    context |= {"row": row, "version": version, "shown": reading}
+    if request.htmx:
+        return render(request, "ingestion/document_panel.html", context)
+    context["entities"] = selectors.entities_in(workspace=workspace, document=row.document, most=24)
+    return render(request, "ingestion/document_detail.html", context)
+
+
+@login_required
+@require_GET
+def page_picture(
+    request: UserRequest, workspace_id: str, document_id: UUID, number: int
+) -> HttpResponse:
+    workspace = access.workspace_for_reading(user=request.user, workspace_id=workspace_id)
+    document = selectors.document_get(workspace=workspace, document_id=document_id)
+    version = selectors.document_version(workspace=workspace, document=document)
+    picture = pictures.page_picture(version=version, number=number)
+    return HttpResponse(picture, "image/png", headers={"Cache-Control": PICTURE_CACHE})
+
+
+@login_required
+@require_GET
+def entity_list(request: UserRequest, workspace_id: str) -> HttpResponse:
+    workspace = access.workspace_for_reading(user=request.user, workspace_id=workspace_id)
+    text = forms.words_of(request.GET, "q")
+    type_name = forms.words_of(request.GET, "type")
+    page = shown.entity_page(
+        workspace=workspace, text=text, type_name=type_name, number=request.GET.get("page", "")
+    )
+    context = {"workspace": workspace, "section": "entities", "page": page}
+    context |= {"text": text, "type": type_name}
+    context["types"] = selectors.entity_types(workspace=workspace)
+    return render(request, "ingestion/entity_list.html", context)
+
+
+@login_required
+@require_GET
+def entity_detail(request: UserRequest, workspace_id: str, entity_id: UUID) -> HttpResponse:
+    workspace = access.workspace_for_reading(user=request.user, workspace_id=workspace_id)
+    view = selectors.entity_view(workspace=workspace, entity_id=entity_id)
+    context = {"workspace": workspace, "section": "entities", "view": view}
+    context["neighbours"] = shown.neighbours_of(view)
+    return render(request, "ingestion/entity_detail.html", context)
+
+
+@login_required
+@require_GET
+def community_list(request: UserRequest, workspace_id: str) -> HttpResponse:
+    workspace = access.workspace_for_reading(user=request.user, workspace_id=workspace_id)
+    context = {"workspace": workspace, "section": "topics"}
+    context |= {"tree": selectors.topic_tree(workspace=workspace)}
+    return render(request, "ingestion/community_list.html", context)
+
+
+@login_required
+@require_GET
+def community_detail(request: UserRequest, workspace_id: str, community_id: UUID) -> HttpResponse:
+    workspace = access.workspace_for_reading(user=request.user, workspace_id=workspace_id)
+    view = selectors.topic_view(workspace=workspace, community_id=community_id)
+    tree = selectors.topic_tree(workspace=workspace)
+    context = {"workspace": workspace, "section": "topics", "view": view, "tree": tree}
+    context["trail"] = shown.topic_trail(tree, community_id)[:-1]
+    return render(request, "ingestion/community_list.html", context)
