@@ -1,0 +1,66 @@
+"""Look into a ZIP-based document (Office, EPUB) before any reader opens it."""
+
+from __future__ import annotations
+
+import zipfile
+import zlib
+from collections.abc import Iterator
+from typing import Final
+
+from ingestion.parsers import refusals
+from ingestion.parsers.document import MIB, Limits, Source
+
+ZIP_ERRORS: Final = (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, KeyError)
+_ENCRYPTED_FLAG: Final = 0x1
+# Below this size even a very high ratio is harmless; tiny repetitive sheets reach 300.
+_RATIO_MATTERS_FROM: Final = 32 * MIB
+_XML_ENDINGS: Final = (".xml", ".rels", ".opf", ".ncx", ".xhtml", ".html", ".htm", ".vml")
+_ENTITY: Final = "<!ENTITY"
+_ENTITY_MARKS: Final = tuple(_ENTITY.encode(code) for code in ("utf-8", "utf-16-le", "utf-16-be"))
+_BLOCK: Final = MIB
+
+
+def check_archive(source: Source, *, kind: str, code: str) -> None:
+    """Raises ParseError: damaged, encrypted, a bomb by the sizes it declares, or entities in XML.
+
+    ``zipfile`` never unpacks more than the declared size of an entry, so declared sizes bind.
+    """
+    try:
+        with zipfile.ZipFile(source.path) as archive:
+            entries = archive.infolist()
+            _check_sizes(source.name, entries, source.limits)
+            _check_xml(source.name, archive, entries)
+    except ZIP_ERRORS as error:
+        raise refusals.corrupt(source.name, kind=kind, code=code) from error
+
+
+def _check_sizes(name: str, entries: list[zipfile.ZipInfo], limits: Limits) -> None:
+    if len(entries) > limits.max_archive_entries:
+        raise refusals.too_many_parts(name, parts=len(entries), limit=limits.max_archive_entries)
+    if any(entry.flag_bits & _ENCRYPTED_FLAG for entry in entries):
+        raise refusals.password_protected(name)
+    unpacked = sum(entry.file_size for entry in entries)
+    packed = sum(entry.compress_size for entry in entries)
+    steep = unpacked > packed * limits.max_archive_ratio and unpacked > _RATIO_MATTERS_FROM
+    if unpacked > limits.max_archive_bytes or steep:
+        raise refusals.zip_bomb(name, unpacked=unpacked)
+
+
+def _check_xml(name: str, archive: zipfile.ZipFile, entries: list[zipfile.ZipInfo]) -> None:
+    for entry in entries:
+        if entry.filename.lower().endswith(_XML_ENDINGS) and _declares_entities(archive, entry):
+            raise refusals.unsafe_xml(name)
+
+
+def _declares_entities(archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> bool:
+    return any(mark in window for window in _windows(archive, entry) for mark in _ENTITY_MARKS)
+
+
+def _windows(archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> Iterator[bytes]:
+    """The entry in blocks that overlap by the length of the longest mark."""
+    overlap = max(map(len, _ENTITY_MARKS))
+    tail = b""
+    with archive.open(entry) as stream:
+        while block := stream.read(_BLOCK):
+            yield tail + block
+            tail = block[-overlap:]

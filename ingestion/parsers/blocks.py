@@ -1,0 +1,210 @@
+"""An HTML tree as readable text: paragraphs, headings, lists, tables, preformatted text.
+
+Web pages, Word documents (through mammoth) and e-book chapters all end here. Every walk is a
+loop, never a recursion: a hostile page nests ten thousand levels deep.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from typing import Final
+
+from selectolax.lexbor import LexborNode
+
+from ingestion.parsers.builder import TextBuilder
+from ingestion.parsers.tables import write_table
+
+
+def _tags(names: str) -> frozenset[str]:
+    return frozenset(names.split())
+
+
+SILENT: Final = _tags(
+    "script style noscript template head svg iframe object embed canvas audio video map"
+    " button select input textarea datalist rp"
+)
+BLOCKS: Final = _tags(
+    "address article aside blockquote body caption center details dialog dd div dl dt fieldset"
+    " figcaption figure footer form h1 h2 h3 h4 h5 h6 header hgroup hr html legend li main menu nav"
+    " ol option p pre section summary table tbody td tfoot th thead title tr ul"
+)
+_HEADINGS: Final = {f"h{level}": level for level in range(1, 7)}
+_LISTS: Final = ("ul", "ol", "menu")
+_TEXT: Final = "-text"
+_SPACES: Final = re.compile(r"[ \t\n\r\f\xa0]+")
+# A line separator never survives cleaning, so it can stand for <br> until spaces are folded.
+_BREAK: Final = "\u2028"
+_AROUND_BREAK: Final = re.compile(f" ?{_BREAK} ?")
+_PERMALINKS: Final = frozenset("¶#§🔗")
+_LONGEST_CELL: Final = 400
+_DEEPEST_INDENT: Final = 8
+
+Skip = Callable[[LexborNode], bool]
+
+
+def walk(root: LexborNode, *, skip: Skip) -> Iterator[tuple[LexborNode, bool]]:
+    """(node, entering) in document order; text nodes come once; skipped subtrees not at all.
+
+    ``skip`` may also be true for a subtree the caller has just dealt with itself.
+    """
+    node = root.first_child
+    while node is not None:
+        child = None
+        if not skip(node):
+            yield node, True
+            child = node.first_child
+            if child is None and not node.is_text_node:
+                yield node, False
+        if child is not None:
+            node = child
+            continue
+        while node.next is None:
+            parent = node.parent
+            if parent is None or parent.mem_id == root.mem_id:
+                return
+            yield parent, False
+            node = parent
+        node = node.next
+
+
+def is_silent(node: LexborNode) -> bool:
+    return node.tag in SILENT or node.is_comment_node
+
+
+def inline_text(root: LexborNode) -> str:
+    """All text below a node on one line; blocks and line breaks become spaces."""
+    parts: list[str] = []
+    for node, _ in walk(root, skip=is_silent):
+        if node.is_text_node:
+            parts.append(node.text_content or "")
+        elif node.tag in BLOCKS or node.tag == "br":
+            parts.append(" ")
+    return _SPACES.sub(" ", "".join(parts)).strip()
+
+
+def write_blocks(root: LexborNode, builder: TextBuilder, *, skip: Skip = is_silent) -> None:
+    """Append everything below ``root`` to the text, except what ``skip`` names."""
+    writer = _BlockWriter(builder, skip)
+    for node, entering in walk(root, skip=writer.skips):
+        writer.visit(node, entering=entering)
+    writer.flush()
+
+
+class _BlockWriter:
+    def __init__(self, builder: TextBuilder, skip: Skip) -> None:
+        self._builder = builder
+        self._skip = skip
+        self._inline: list[str] = []
+        self._lists: list[int | None] = []
+        self._mark = ""
+        self._is_row = False
+        self._preformatted = 0
+        self._heading = ""
+
+    def skips(self, node: LexborNode) -> bool:
+        """Silent nodes, permalinks, and tables, which are written here as rows."""
+        if is_silent(node) or self._skip(node) or _is_permalink(node):
+            return True
+        if node.tag != "table" or self._heading or not _is_data_table(node):
+            return False
+        self.flush()
+        write_table(self._builder, _table_rows(node))
+        return True
+
+    def visit(self, node: LexborNode, *, entering: bool) -> None:
+        tag = node.tag or ""
+        if tag == _TEXT:
+            self._inline.append(self._text(node))
+        elif tag == "br":
+            self._inline.append("\n" if self._preformatted else _BREAK if entering else "")
+        elif self._heading:
+            self._visit_in_heading(tag, entering=entering)
+        elif tag in BLOCKS:
+            self.flush()
+            self._visit_block(node, tag, entering=entering)
+
+    def flush(self) -> None:
+        text = "".join(self._inline)
+        self._inline.clear()
+        if self._preformatted:
+            self._builder.verbatim(text.strip("\n"))
+            return
+        text = _AROUND_BREAK.sub("\n", _SPACES.sub(" ", text)).strip()
+        if not text:
+            return
+        if self._mark or self._is_row:
+            self._builder.line(self._indent() + self._mark + text)
+            self._mark = ""
+        else:
+            self._builder.paragraph(text)
+
+    def _text(self, node: LexborNode) -> str:
+        text = node.text_content or ""
+        return text if self._preformatted else _SPACES.sub(" ", text)
+
+    def _indent(self) -> str:
+        return "  " * min(max(0, len(self._lists) - 1), _DEEPEST_INDENT)
+
+    def _visit_in_heading(self, tag: str, *, entering: bool) -> None:
+        if tag == self._heading and not entering:
+            title = _SPACES.sub(" ", "".join(self._inline).replace(_BREAK, " "))
+            self._inline.clear()
+            self._builder.heading(_HEADINGS[self._heading], title)
+            self._heading = ""
+        elif tag in BLOCKS:
+            self._inline.append(" ")
+
+    def _visit_block(self, node: LexborNode, tag: str, *, entering: bool) -> None:
+        if tag in _HEADINGS:
+            self._heading = tag if entering else ""
+            self._mark = ""
+        elif tag == "pre":
+            self._preformatted = max(0, self._preformatted + (1 if entering else -1))
+        elif tag in _LISTS:
+            self._visit_list(node, tag, entering=entering)
+        elif tag == "li":
+            self._mark = self._next_mark() if entering else ""
+        elif tag in ("dt", "dd"):
+            self._is_row = entering
+
+    def _visit_list(self, node: LexborNode, tag: str, *, entering: bool) -> None:
+        if not entering:
+            if self._lists:
+                self._lists.pop()
+        elif tag == "ol":
+            start = node.attributes.get("start") or ""
+            self._lists.append(int(start) if re.fullmatch(r"\d{1,6}", start) else 1)
+        else:
+            self._lists.append(None)
+        if not self._lists:
+            self._builder.part()
+
+    def _next_mark(self) -> str:
+        number = self._lists[-1] if self._lists else None
+        if number is None:
+            return "- "
+        self._lists[-1] = number + 1
+        return f"{number}. "
+
+
+def _is_permalink(node: LexborNode) -> bool:
+    return node.tag == "a" and inline_text(node) in _PERMALINKS
+
+
+def _is_data_table(table: LexborNode) -> bool:
+    """Rows of short cells in two columns or more; everything else is page layout."""
+    if table.css_first("table table, h1, h2, h3, h4, h5, h6") is not None:
+        return False
+    cells = table.css("td, th")
+    if any(len(cell.text()) > _LONGEST_CELL for cell in cells):
+        return False
+    return len(cells) > len(table.css("tr"))
+
+
+def _table_rows(table: LexborNode) -> Iterator[list[str]]:
+    caption = table.css_first("caption")
+    if caption is not None:
+        yield [inline_text(caption)]
+    for row in table.css("tr"):
+        yield [inline_text(cell) for cell in row.css("td, th")]

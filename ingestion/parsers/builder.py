@@ -1,0 +1,164 @@
+"""Put a document's text together piece by piece, so that every offset is final when it is noted."""
+
+from __future__ import annotations
+
+import re
+from pathlib import PurePosixPath
+
+from ingestion.parsers import refusals
+from ingestion.parsers.characters import clean, one_line
+from ingestion.parsers.document import Heading, PageSpan, ParsedDocument, Source
+
+_LONGEST_HEADING = 300
+# Programs write these into the title field when nobody gave the document a title.
+_NO_TITLE = re.compile(
+    r"(untitled|powerpoint presentation|presentation|document|book|slide|pdf)[\s\d]*"
+    r"|microsoft (word|powerpoint|excel) - .*|\S+\.(docx?|pptx?|xlsx?|indd|dvi|tex|pdf|html?)",
+    re.IGNORECASE,
+)
+
+
+class TextBuilder:
+    """Collects text, pages, headings, metadata and warnings of one document.
+
+    Pieces are cleaned as they come; the blank space between two pieces is the larger of what
+    both ask for. Raises ``ParseError`` (``too_long``) as soon as the text outgrows its limit.
+    """
+
+    def __init__(self, source: Source) -> None:
+        self.source = source
+        self.length = 0
+        self.metadata: dict[str, str] = {}
+        self.warnings: list[str] = []
+        self.removed = 0
+        self._parts: list[str] = []
+        self._headings: list[Heading] = []
+        self._pages: list[PageSpan] = []
+        self._gap_after = 0
+        self._page_number = 0
+        self._page_start: int | None = None
+
+    @property
+    def text(self) -> str:
+        """Everything so far, in its final form."""
+        return "".join(self._parts)
+
+    def paragraph(self, text: str) -> None:
+        self._put(text, gap=2)
+
+    def line(self, text: str) -> None:
+        """A row or list entry: close to its neighbours, apart from paragraphs."""
+        self._put(text, gap=1, keep_indent=True)
+
+    def part(self) -> None:
+        """What comes next stands apart from what came before."""
+        self._gap_after = max(self._gap_after, 2)
+
+    def heading(self, level: int, title: str) -> None:
+        title = one_line(title, limit=10_000)
+        if not title:
+            return
+        self._put(title, gap=2)
+        self.mark_heading(level, title, self.length - len(title))
+
+    def mark_heading(self, level: int, title: str, start: int) -> None:
+        """Note a heading whose line is already in the text."""
+        title = title if len(title) <= _LONGEST_HEADING else title[:_LONGEST_HEADING].rstrip()
+        self._headings.append(Heading(level, title, start))
+
+    def verbatim(self, text: str) -> int:
+        """Append text as it stands, layout included; returns where it starts."""
+        self._put(text, gap=2, keep_indent=True)
+        return self.length - len(self._parts[-1]) if self._parts else 0
+
+    def open_page(self) -> int:
+        """Start the next page and return its number; the page before it ends here."""
+        self.close_page()
+        self._page_number += 1
+        limit = self.source.limits.max_pages
+        if self._page_number > limit:
+            raise refusals.too_many_pages(self.source.name, pages=self._page_number, limit=limit)
+        self._gap_after = 2
+        self._page_start = None
+        return self._page_number
+
+    def close_page(self) -> None:
+        if len(self._pages) < self._page_number:
+            start = self.length if self._page_start is None else self._page_start
+            self._pages.append(PageSpan(self._page_number, start, self.length))
+
+    def warn(self, sentence: str) -> None:
+        if sentence not in self.warnings:
+            self.warnings.append(sentence)
+
+    def describe(self, key: str, value: object) -> None:
+        """Keep a fact about the document if it says anything."""
+        line = one_line(str(value)) if value is not None else ""
+        if line:
+            self.metadata[key] = line
+
+    def build(self, *, parser: str, title: str = "", encoding: str | None = None) -> ParsedDocument:
+        self.close_page()
+        text = self.text
+        if not text.strip():
+            raise refusals.no_text(self.source.name)
+        if self.removed:
+            self.warn(_removed(self.removed))
+        return ParsedDocument(
+            text=text,
+            title=self._title(title),
+            media_type=self.source.media_type,
+            pages=tuple(self._pages),
+            headings=tuple(self._headings),
+            metadata=dict(self.metadata),
+            warnings=tuple(self.warnings),
+            parser=parser,
+            encoding=encoding,
+        )
+
+    def _put(self, text: str, *, gap: int, keep_indent: bool = False) -> None:
+        text, removed = clean(text)
+        self.removed += removed
+        text = text.rstrip() if keep_indent else text.strip()
+        if not text.strip():
+            return
+        if self.length:
+            self._append("\n" * max(gap, self._gap_after))
+        if self._page_start is None:
+            self._page_start = self.length
+        self._append(text)
+        self._gap_after = gap
+
+    def _append(self, text: str) -> None:
+        self.length += len(text)
+        if self.length > self.source.limits.max_characters:
+            raise refusals.too_long(self.source.name, limit=self.source.limits.max_characters)
+        self._parts.append(text)
+
+    def _title(self, given: str) -> str:
+        given = one_line(given)
+        if given and not _NO_TITLE.fullmatch(given):
+            return given
+        return self._only_top_heading() or title_from_name(self.source.name)
+
+    def _only_top_heading(self) -> str:
+        """A first heading that stands above all others; "Introduction" among equals is no title."""
+        top = [heading for heading in self._headings if heading.level == 1]
+        return one_line(top[0].title) if len(top) == 1 and top[0] is self._headings[0] else ""
+
+
+def title_from_name(name: str) -> str:
+    """A file name as a title; folders and the ending are dropped.
+
+    >>> title_from_name("../plans/board_minutes.txt")
+    'board minutes'
+    """
+    last = one_line(name).replace("\\", "/").rstrip("/").rpartition("/")[2]
+    stem = PurePosixPath(last).stem if last.strip(".") else ""
+    return " ".join(stem.replace("_", " ").split()) or "Untitled"
+
+
+def _removed(count: int) -> str:
+    if count == 1:
+        return "1 control character that no text can hold was removed."
+    return f"{count:,} control characters that no text can hold were removed."

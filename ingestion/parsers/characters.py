@@ -1,0 +1,37 @@
+"""The characters a document's text may hold."""
+
+from __future__ import annotations
+
+import re
+
+_BREAKS = re.compile("\r\n|[\r\x0b\x0c\x85\u2028\u2029]")
+_CONTROLS = re.compile("[\x00-\x08\x0e-\x1f\x7f-\x84\x86-\x9f\ufffe\uffff]")
+_INVISIBLE = re.compile("[\u00ad\ufeff]")
+_SURROGATES = re.compile("[\ud800-\udfff]")
+_NOT_FINAL = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u00ad\u2028\u2029\ud800-\udfff\ufeff\ufffe\uffff]"
+)
+_SPACES = re.compile(r"\s+")
+
+
+def clean(text: str) -> tuple[str, int]:
+    """The text in its final form, and how many control characters were taken out of it.
+
+    >>> clean("a\\r\\nb\\x00")
+    ('a\\nb', 1)
+    """
+    if not _NOT_FINAL.search(text):
+        return text, 0
+    text = _INVISIBLE.sub("", _BREAKS.sub("\n", text))
+    text, removed = _CONTROLS.subn("", text)
+    return _SURROGATES.sub("\ufffd", text), removed
+
+
+def is_clean(text: str) -> bool:
+    return _NOT_FINAL.search(text) is None
+
+
+def one_line(text: str, *, limit: int = 300) -> str:
+    """Any text as one short line, for titles, labels and metadata."""
+    line = _SPACES.sub(" ", clean(text)[0]).strip()
+    return line if len(line) <= limit else line[: limit - 1].rstrip() + "…"

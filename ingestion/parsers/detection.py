@@ -1,0 +1,257 @@
+"""Which kind of file this is, by its content; the name only decides between kinds of text."""
+
+from __future__ import annotations
+
+import json
+import mmap
+import re
+import zipfile
+from pathlib import Path, PurePosixPath
+from typing import Final
+
+import puremagic
+
+from ingestion.parsers import refusals
+from ingestion.parsers.archive import ZIP_ERRORS
+from ingestion.parsers.encoding import decode, wide_encoding
+from kb_project.errors import ParseError
+
+TEXT: Final = "text/plain"
+MARKDOWN: Final = "text/markdown"
+HTML: Final = "text/html"
+CSV: Final = "text/csv"
+TSV: Final = "text/tab-separated-values"
+JSON: Final = "application/json"
+JSON_LINES: Final = "application/x-ndjson"
+PDF: Final = "application/pdf"
+EPUB: Final = "application/epub+zip"
+_OFFICE: Final = "application/vnd.openxmlformats-officedocument."
+DOCX: Final = _OFFICE + "wordprocessingml.document"
+PPTX: Final = _OFFICE + "presentationml.presentation"
+XLSX: Final = _OFFICE + "spreadsheetml.sheet"
+XLSB: Final = "application/vnd.ms-excel.sheet.binary.macroenabled.12"
+XLS: Final = "application/vnd.ms-excel"
+ODS: Final = "application/vnd.oasis.opendocument.spreadsheet"
+
+_BY_ENDING: Final = {
+    ".txt": TEXT,
+    ".text": TEXT,
+    ".log": TEXT,
+    ".md": MARKDOWN,
+    ".markdown": MARKDOWN,
+    ".mdown": MARKDOWN,
+    ".html": HTML,
+    ".htm": HTML,
+    ".xhtml": HTML,
+    ".csv": CSV,
+    ".tsv": TSV,
+    ".tab": TSV,
+    ".json": JSON,
+    ".jsonl": JSON_LINES,
+    ".ndjson": JSON_LINES,
+}
+_BY_MEMBER: Final = (
+    ("word/document.xml", DOCX),
+    ("ppt/presentation.xml", PPTX),
+    ("xl/workbook.xml", XLSX),
+    ("xl/workbook.bin", XLSB),
+    ("META-INF/container.xml", EPUB),
+)
+_BY_OFFICE_ENDING: Final = {
+    ".docx": ("a Word document", "docx_corrupt"),
+    ".pptx": ("a presentation", "pptx_corrupt"),
+    ".xlsx": ("a spreadsheet", "xlsx_corrupt"),
+    ".epub": ("an e-book", "epub_corrupt"),
+}
+_OLD_OFFICE: Final = bytes.fromhex("d0cf11e0a1b11ae1")
+_OLD_STREAMS: Final = (
+    ("WordDocument", "an old Word document (.doc)", "Save it as .docx and upload that."),
+    ("PowerPoint Document", "an old presentation (.ppt)", "Save it as .pptx and upload that."),
+)
+_HEAD: Final = 64 * 1024
+_PDF_WITHIN: Final = 1024
+_CONTROLS: Final = re.compile(rb"[\x00-\x08\x0e-\x1a\x1c-\x1f\x7f]")
+_HTML: Final = re.compile(
+    r"\s*(?:<\?xml[^>]*>\s*)?(?:<!--.*?-->\s*)*<(?:!doctype\s+html|html[\s>])", re.I | re.S
+)
+_HTML_TAGS: Final = re.compile(r"</?(?:p|div|h[1-6]|body|table|ul|span|a|br)\b[^<>]*>", re.I)
+_MARKDOWN: Final = re.compile(r"(?m)^#{1,6} \S.*\n\n")
+_FRONT_MATTER: Final = re.compile(r"---\n(?:.*\n){1,50}?---\n")
+_PROBABLE_JSON: Final = 20_000_000
+
+
+def detect(path: Path, *, name: str) -> str:
+    """The MIME type, one of those in the registry.
+
+    Raises ParseError: ``empty_file``, ``not_text``, ``unsupported_type``,
+    ``password_protected``, or a code ending in ``_corrupt`` for a broken container.
+    """
+    with path.open("rb") as file:
+        head = file.read(_HEAD)
+    if not head:
+        raise refusals.empty_file(name)
+    if b"%PDF-" in head[:_PDF_WITHIN]:
+        return PDF
+    if head.startswith((b"PK\x03\x04", b"PK\x05\x06", b"PK\x07\x08")):
+        return _zip_kind(path, name)
+    if head.startswith(_OLD_OFFICE):
+        return _old_office_kind(path, name)
+    if head.startswith(b"{\\rtf"):
+        raise refusals.unsupported_type(
+            name, looks_like="a rich-text document (.rtf)", advice="Save it as .docx and upload it."
+        )
+    _require_text(path, head, name)
+    return _text_kind(path, head, name)
+
+
+def ending(name: str) -> str:
+    return PurePosixPath(name.replace("\\", "/").strip().lower()).suffix
+
+
+def _zip_kind(path: Path, name: str) -> str:
+    try:
+        with zipfile.ZipFile(path) as archive:
+            members = set(archive.namelist())
+            mimetype = archive.read("mimetype")[:100] if "mimetype" in members else b""
+    except ZIP_ERRORS as error:
+        kind, code = _BY_OFFICE_ENDING.get(ending(name), ("a ZIP archive", "archive_corrupt"))
+        raise refusals.corrupt(name, kind=kind, code=code) from error
+    except RuntimeError as error:
+        # zipfile has no type of its own for "needs a password".
+        raise refusals.password_protected(name) from error
+    declared = mimetype.decode("ascii", errors="replace").strip()
+    if declared in (ODS, EPUB):
+        return declared
+    for member, media_type in _BY_MEMBER:
+        if member in members:
+            return media_type
+    raise _unsupported_zip(name, declared)
+
+
+def _unsupported_zip(name: str, declared: str) -> ParseError:
+    if "opendocument" in declared:
+        return refusals.unsupported_type(
+            name,
+            looks_like="an OpenDocument file",
+            advice="Save it as .docx, .pptx or PDF and upload that.",
+        )
+    return refusals.unsupported_type(
+        name, looks_like="a ZIP archive", advice="Unpack it and upload the documents inside."
+    )
+
+
+def _old_office_kind(path: Path, name: str) -> str:
+    """Old Office files and encrypted new ones share a container; stream names tell them apart."""
+    with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
+
+        def holds(stream: str) -> bool:
+            return data.find(stream.encode("utf-16-le")) >= 0
+
+        if holds("EncryptedPackage"):
+            raise refusals.password_protected(name)
+        for stream, looks_like, advice in _OLD_STREAMS:
+            if holds(stream):
+                raise refusals.unsupported_type(name, looks_like=looks_like, advice=advice)
+        if holds("Workbook") or holds("Book"):
+            return XLS
+    raise refusals.unsupported_type(name, looks_like="an old Office file")
+
+
+def _require_text(path: Path, head: bytes, name: str) -> None:
+    if wide_encoding(head) or not (is_binary(head) or is_binary(_later_sample(path))):
+        return
+    looks_like = _binary_kind(head)
+    if ending(name) in _BY_ENDING:
+        raise refusals.not_text(name, looks_like=looks_like)
+    raise refusals.unsupported_type(name, looks_like=looks_like)
+
+
+def is_binary(sample: bytes) -> bool:
+    """More control characters than a damaged text has: over 2 %, and more than a handful.
+
+    A block of NULs at the end is how an interrupted copy looks, and is passed over.
+    """
+    sample = sample.rstrip(b"\x00")
+    controls = len(_CONTROLS.findall(sample))
+    return controls > 3 and controls * 50 > len(sample)
+
+
+def _later_sample(path: Path) -> bytes:
+    """Bytes from the middle: some binaries open with a page of text."""
+    size = path.stat().st_size
+    if size <= 2 * _HEAD:
+        return b""
+    with path.open("rb") as file:
+        # On a multiple of 4, so that UTF-16 and UTF-32 stay in step.
+        file.seek(size // 2 // 4 * 4)
+        return file.read(_HEAD)
+
+
+def _binary_kind(head: bytes) -> str:
+    try:
+        best = max(puremagic.magic_string(head), key=lambda match: match.confidence)
+    except (puremagic.PureError, ValueError):
+        return "a binary file of unknown kind"
+    family = best.mime_type.partition("/")[0]
+    noun = {"image": "an image", "audio": "a sound recording", "video": "a video"}.get(family)
+    sure = best.confidence >= 0.4 and best.extension
+    return f"{noun or 'a binary file'} ({best.extension})" if sure else "a binary file"
+
+
+def _text_kind(path: Path, head: bytes, name: str) -> str:
+    text = decode(head).text.replace("\r\n", "\n").lstrip("\ufeff")
+    if _HTML.match(text):
+        return HTML
+    by_name = _BY_ENDING.get(ending(name))
+    if by_name == JSON:
+        return JSON_LINES if _is_json_lines(text) else JSON
+    if by_name == TEXT and text.lstrip()[:1] in ("{", "["):
+        return _json_kind(path, text) or TEXT
+    return by_name or _json_kind(path, text) or _nameless_kind(text, has_ending=bool(ending(name)))
+
+
+def _nameless_kind(text: str, *, has_ending: bool) -> str:
+    """A source file or a log has an ending nobody listed: it is shown as it stands."""
+    if has_ending or text.startswith("#!"):
+        return TEXT
+    if len(_HTML_TAGS.findall(text[:8000])) >= 10:
+        return HTML
+    if _FRONT_MATTER.match(text) or len(_MARKDOWN.findall(text)) >= 2:
+        return MARKDOWN
+    return _separated_kind(text) or TEXT
+
+
+def _json_kind(path: Path, text: str) -> str:
+    if text.lstrip()[:1] not in ("{", "["):
+        return ""
+    if _is_json_lines(text):
+        return JSON_LINES
+    if path.stat().st_size > _PROBABLE_JSON:
+        return JSON
+    return JSON if _is_json(decode(path.read_bytes()).text) else ""
+
+
+def _is_json_lines(text: str) -> bool:
+    """At least two lines, and the first two are complete records of their own."""
+    lines = [line for line in text.split("\n", 50)[:50] if line.strip()]
+    return len(lines) >= 2 and all(
+        line.strip()[:1] in "{[" and _is_json(line) for line in lines[:2]
+    )
+
+
+def _is_json(text: str) -> bool:
+    try:
+        json.loads(text, parse_int=str, parse_float=str)
+    except (ValueError, RecursionError):
+        return False
+    return True
+
+
+def _separated_kind(text: str) -> str:
+    """Three lines or more with the same number of the same separator."""
+    lines = [line for line in text.split("\n")[:-1] if line.strip()][:20]
+    for separator, kind in (("\t", TSV), (";", CSV), (",", CSV)):
+        counts = {line.count(separator) for line in lines}
+        if len(lines) >= 3 and len(counts) == 1 and counts.pop() >= (2 if separator == "," else 1):
+            return kind
+    return ""

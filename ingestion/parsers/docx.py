@@ -1,0 +1,50 @@
+"""Word documents: mammoth turns them into HTML by style, which is then read like a page."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import mammoth
+from selectolax.lexbor import LexborHTMLParser
+
+from ingestion.parsers import refusals
+from ingestion.parsers.archive import ZIP_ERRORS, check_archive
+from ingestion.parsers.blocks import write_blocks
+from ingestion.parsers.builder import TextBuilder
+from ingestion.parsers.document import ParsedDocument, Source
+from ingestion.parsers.office import describe_office
+
+_KIND: Final = "a Word document"
+_CODE: Final = "docx_corrupt"
+_STYLES: Final = """
+p[style-name='Title'] => h1:fresh
+p[style-name='Subtitle'] => p:fresh
+p[style-name='Quote'] => blockquote > p:fresh
+"""
+
+
+def read(source: Source) -> ParsedDocument:
+    check_archive(source, kind=_KIND, code=_CODE)
+    builder = TextBuilder(source)
+    tree = LexborHTMLParser(_html(source))
+    if tree.body is not None:
+        write_blocks(tree.body, builder)
+    title = describe_office(builder, source.path)
+    return builder.build(parser="docx", title=title)
+
+
+def _html(source: Source) -> str:
+    try:
+        with source.path.open("rb") as file:
+            # Pictures would come back as base64 and are not text.
+            result = mammoth.convert_to_html(
+                file, style_map=_STYLES, convert_image=mammoth.images.img_element(_no_picture)
+            )
+    except (*ZIP_ERRORS, OSError, ValueError, AttributeError, IndexError) as error:
+        # ValueError covers expat's errors; the rest is how mammoth meets missing parts.
+        raise refusals.corrupt(source.name, kind=_KIND, code=_CODE) from error
+    return str(result.value)
+
+
+def _no_picture(_image: object) -> dict[str, str]:
+    return {}

@@ -1,0 +1,121 @@
+"""E-books: the chapters in reading order; a chapter file is a page."""
+
+from __future__ import annotations
+
+import posixpath
+import re
+import zipfile
+from collections.abc import Iterator
+from typing import Final
+from urllib.parse import unquote
+
+from lxml import etree
+from selectolax.lexbor import LexborHTMLParser
+
+from ingestion.parsers import refusals
+from ingestion.parsers.archive import ZIP_ERRORS, check_archive
+from ingestion.parsers.blocks import write_blocks
+from ingestion.parsers.builder import TextBuilder
+from ingestion.parsers.characters import clean
+from ingestion.parsers.document import ParsedDocument, Source
+from ingestion.parsers.encoding import decode
+from ingestion.parsers.office import parse_xml
+
+_KIND: Final = "an e-book"
+_CODE: Final = "epub_corrupt"
+_CONTAINER: Final = "META-INF/container.xml"
+_ENCRYPTION: Final = "META-INF/encryption.xml"
+# Fonts may be scrambled in an open book; these two algorithms do only that.
+_FONT_SCRAMBLING: Final = ("http://www.idpf.org/2008/embedding", "http://ns.adobe.com/pdf/enc#RC")
+_CHAPTER_TYPES: Final = ("application/xhtml+xml", "text/html", "application/x-dtbook+xml")
+# XHTML may close any element in its own tag; to HTML rules "<title/>" never closes.
+_SELF_CLOSED: Final = re.compile(
+    r"<((?!area\b|base\b|br\b|col\b|embed\b|hr\b|img\b|input\b|link\b|meta\b|source\b|wbr\b)"
+    r"[A-Za-z][\w:-]*)(\s[^<>]*)?/>"
+)
+_METADATA: Final = {
+    "creator": "author",
+    "language": "language",
+    "publisher": "publisher",
+    "date": "published",
+    "identifier": "identifier",
+    "description": "description",
+}
+
+
+def read(source: Source) -> ParsedDocument:
+    check_archive(source, kind=_KIND, code=_CODE)
+    builder = TextBuilder(source)
+    try:
+        with zipfile.ZipFile(source.path) as archive:
+            if _is_locked(archive):
+                raise refusals.copy_protected(source.name)
+            package_path = _package_path(archive)
+            package = parse_xml(archive.read(package_path))
+            title = _describe(package, builder)
+            _write_chapters(archive, builder, _chapters(package, package_path))
+    except (*ZIP_ERRORS, etree.XMLSyntaxError, ValueError) as error:
+        raise refusals.corrupt(source.name, kind=_KIND, code=_CODE) from error
+    return builder.build(parser="epub", title=title)
+
+
+def _is_locked(archive: zipfile.ZipFile) -> bool:
+    if _ENCRYPTION not in archive.namelist():
+        return False
+    methods = parse_xml(archive.read(_ENCRYPTION)).iter("{*}EncryptionMethod")
+    return any(method.get("Algorithm") not in _FONT_SCRAMBLING for method in methods)
+
+
+def _package_path(archive: zipfile.ZipFile) -> str:
+    rootfile = parse_xml(archive.read(_CONTAINER)).find(".//{*}rootfile")
+    path = rootfile.get("full-path") if rootfile is not None else None
+    if not path:
+        raise ValueError("the container names no package")
+    return str(path)
+
+
+def _describe(package: etree._Element, builder: TextBuilder) -> str:
+    title = ""
+    for element in package.iterfind("{*}metadata//{http://purl.org/dc/elements/1.1/}*"):
+        name = etree.QName(element).localname
+        if name == "title" and not title:
+            title = element.text or ""
+        elif name in _METADATA and _METADATA[name] not in builder.metadata:
+            builder.describe(_METADATA[name], element.text)
+    return title
+
+
+def _chapters(package: etree._Element, package_path: str) -> Iterator[str]:
+    """Names of archive entries in reading order; a name is looked up, never opened as a path."""
+    folder = posixpath.dirname(package_path)
+    entries = {entry.get("id"): entry for entry in package.iterfind("{*}manifest/{*}item")}
+    for reference in package.iterfind("{*}spine/{*}itemref"):
+        entry = entries.get(reference.get("idref"))
+        if entry is None or entry.get("media-type") not in _CHAPTER_TYPES:
+            continue
+        if "nav" not in (entry.get("properties") or "").split():
+            href = unquote((entry.get("href") or "").partition("#")[0])
+            yield posixpath.normpath(posixpath.join(folder, href))
+
+
+def _write_chapters(
+    archive: zipfile.ZipFile, builder: TextBuilder, chapters: Iterator[str]
+) -> None:
+    members = set(archive.namelist())
+    missing = 0
+    for chapter in chapters:
+        builder.open_page()
+        if chapter in members:
+            _write_chapter(archive.read(chapter), builder)
+        else:
+            missing += 1
+    if missing:
+        builder.warn(f"{missing:,} of the chapters the book lists are not in the file.")
+
+
+def _write_chapter(data: bytes, builder: TextBuilder) -> None:
+    text, removed = clean(decode(data).text)
+    builder.removed += removed
+    tree = LexborHTMLParser(_SELF_CLOSED.sub(r"<\1\2></\1>", text))
+    if tree.body is not None:
+        write_blocks(tree.body, builder)

@@ -1,0 +1,157 @@
+"""JSON and JSON Lines as ``path: value`` lines; each record of a list is a block of its own.
+
+Numbers keep the digits of the file and repeated keys are all kept.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any, Final, TypeAlias
+
+from ingestion.parsers import plain
+from ingestion.parsers.builder import TextBuilder, title_from_name
+from ingestion.parsers.characters import clean, one_line
+from ingestion.parsers.detection import JSON_LINES
+from ingestion.parsers.document import ParsedDocument, Source
+from ingestion.parsers.encoding import decode
+
+_NAMING_KEYS: Final = ("title", "name", "heading", "headline")
+_LONGEST_NAME: Final = 200
+_NAMELESS: Final = "value"
+
+# Plain JSON values; objects are _Pairs, so that a repeated key loses nothing.
+_Json: TypeAlias = Any
+
+
+class _Pairs(list[tuple[str, Any]]):
+    """A JSON object as its pairs."""
+
+
+def read(source: Source) -> ParsedDocument:
+    decoded = decode(source.path.read_bytes())
+    builder = TextBuilder(source)
+    if decoded.warning:
+        builder.warn(decoded.warning)
+    try:
+        if source.media_type == JSON_LINES:
+            _write_lines(builder, decoded.text)
+        else:
+            _write_document(builder, _load(decoded.text))
+    except (ValueError, RecursionError) as error:
+        nested = isinstance(error, RecursionError)
+        reason = "is nested too deeply" if nested else "is not valid JSON"
+        warning = f"The file {reason}; it was read as plain text."
+        warnings = (decoded.warning, warning)
+        return plain.read_text(source, decoded.text, encoding=decoded.encoding, warnings=warnings)
+    title = title_from_name(source.name)
+    return builder.build(parser="json", title=title, encoding=decoded.encoding)
+
+
+def _load(text: str) -> _Json:
+    return json.loads(text, object_pairs_hook=_Pairs, parse_int=str, parse_float=str)
+
+
+def _write_lines(builder: TextBuilder, text: str) -> None:
+    """A broken line is kept as it stands: one bad record must not cost the others."""
+    broken: list[int] = []
+    for number, line in enumerate(text.split("\n"), start=1):
+        if not line.strip():
+            continue
+        try:
+            record = _load(line)
+        except ValueError:
+            broken.append(number)
+            builder.paragraph(line)
+        else:
+            _write_record(builder, record)
+    if broken:
+        count = "1 line is" if len(broken) == 1 else f"{len(broken):,} lines are"
+        builder.warn(f"{count} not valid JSON and stayed as they were, first line {broken[0]:,}.")
+
+
+def _write_document(builder: TextBuilder, value: _Json) -> None:
+    if isinstance(value, _Pairs):
+        _write_object(builder, value)
+    elif _is_record_list(value):
+        for record in value:
+            _write_record(builder, record)
+    else:
+        _write_leaves(builder, "", value)
+
+
+def _write_object(builder: TextBuilder, pairs: _Pairs) -> None:
+    """The lists of records an export wraps in one object become sections of the text."""
+    for key, value in pairs:
+        if _is_record_list(value):
+            builder.heading(1, key)
+            for record in value:
+                _write_record(builder, record, level=2)
+        else:
+            _write_leaves(builder, key, value)
+
+
+def _is_record_list(value: _Json) -> bool:
+    return (
+        isinstance(value, list)
+        and not isinstance(value, _Pairs)
+        and any(isinstance(element, _Pairs) for element in value)
+    )
+
+
+def _write_record(builder: TextBuilder, record: _Json, *, level: int = 1) -> None:
+    builder.part()
+    if not isinstance(record, _Pairs):
+        _write_leaves(builder, "", record)
+        return
+    naming = _naming_key(record)
+    for key, value in record:
+        if key == naming:
+            builder.heading(level, value)
+    for key, value in record:
+        if key != naming:
+            _write_leaves(builder, key, value)
+
+
+def _naming_key(record: _Pairs) -> str:
+    """The field that names the record, if it is short and comes only once."""
+    values = dict(record)
+    for key in _NAMING_KEYS:
+        value = values.get(key)
+        if isinstance(value, str) and 0 < len(value.strip()) <= _LONGEST_NAME:
+            return key if len(values) > 1 and len(values) == len(record) else ""
+    return ""
+
+
+def _write_leaves(builder: TextBuilder, path: str, value: _Json) -> None:
+    for leaf, shown in _leaves(path, value):
+        text = clean(shown)[0].strip()
+        if text:
+            builder.line(f"{leaf}: {text}" if leaf else text)
+
+
+def _leaves(path: str, root: _Json) -> Iterator[tuple[str, str]]:
+    """(path, value) in the file's order, by a stack of its own: depth is the file's choice."""
+    waiting: list[tuple[str, _Json]] = [(path, root)]
+    while waiting:
+        path, value = waiting.pop()
+        if isinstance(value, _Pairs):
+            waiting.extend((_join(path, key), below) for key, below in reversed(value))
+        elif isinstance(value, list) and any(isinstance(element, list) for element in value):
+            numbered = list(enumerate(value, start=1))
+            waiting.extend((f"{path}[{number}]", below) for number, below in reversed(numbered))
+        elif isinstance(value, list):
+            yield path, ", ".join(filter(None, map(_scalar, value)))
+        else:
+            yield path, _scalar(value)
+
+
+def _join(path: str, key: str) -> str:
+    key = one_line(key) or _NAMELESS
+    return f"{path}.{key}" if path else key
+
+
+def _scalar(value: _Json) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return "" if value is None else str(value)

@@ -1,0 +1,120 @@
+"""What of a web page is its content, and what is menus, banners and footers around it.
+
+A page that marks its content (``main``, one ``article``) is taken at its word. Otherwise the
+parts that say they are navigation, and the blocks that are nearly all links, are left out.
+When that would leave less than a third of the page, the whole page is kept: losing content is
+worse than keeping a menu.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import Final
+
+from selectolax.lexbor import LexborHTMLParser, LexborNode
+
+from ingestion.parsers.blocks import is_silent, walk
+
+_CHROME_TAGS: Final = frozenset(("nav", "footer", "aside"))
+_CHROME_ROLES: Final = frozenset(
+    ("navigation", "banner", "contentinfo", "complementary", "search", "dialog", "alertdialog")
+)
+_CHROME_NAMES: Final = re.compile(
+    r"(?:^|[\s_-])(?:nav|navbar|navigation|menu|sidebar|breadcrumbs?|cookies?|consent|footer"
+    r"|toolbar|share|social|newsletter|advert|ads|skip|toc)(?:$|[\s_-])",
+    re.IGNORECASE,
+)
+_NAMED_TAGS: Final = frozenset(("div", "section", "ul", "ol", "p", "header"))
+_LIST_TAGS: Final = frozenset(("div", "section", "ul", "ol", "table", "p"))
+_MARKED: Final = ("main, [role=main]", "article")
+_LINKS_FROM: Final = 5
+_LINK_SHARE: Final = 0.8
+_CHROME_SHARE: Final = 0.25
+_MAIN_SHARE: Final = 0.4
+_KEPT_SHARE: Final = 1 / 3
+
+
+@dataclass(slots=True)
+class _Block:
+    """Counts for one open element: characters, characters in links, links, headings."""
+
+    node: LexborNode
+    text: int = 0
+    linked: int = 0
+    links: int = 0
+    titles: int = 0
+    left_out: int = 0
+    chrome: list[int] = field(default_factory=list)
+
+
+def main_content(tree: LexborHTMLParser) -> tuple[LexborNode, frozenset[int]] | None:
+    """The node to read and the ``mem_id`` of each subtree to leave out; None without a body."""
+    body = tree.body
+    if body is None:
+        return None
+    outer = _measure(body)
+    marked = _marked(tree)
+    if marked is not None:
+        inner = _measure(marked)
+        if inner.text >= _MAIN_SHARE * (outer.text - outer.left_out):
+            return marked, frozenset()
+    if outer.text - outer.left_out < _KEPT_SHARE * outer.text:
+        return body, frozenset()
+    return body, frozenset(outer.chrome)
+
+
+def _marked(tree: LexborHTMLParser) -> LexborNode | None:
+    for selector in _MARKED:
+        found = tree.css(selector)
+        if len(found) == 1:
+            return found[0]
+    return None
+
+
+def _measure(root: LexborNode) -> _Block:
+    """One pass; each element hands its counts to its parent when it closes."""
+    stack = [_Block(root)]
+    total = len("".join((root.text() or "").split()))
+    for node, entering in walk(root, skip=is_silent):
+        if node.is_text_node:
+            stack[-1].text += len("".join((node.text_content or "").split()))
+        elif entering:
+            stack.append(_Block(node))
+        else:
+            block = stack.pop()
+            _close(block, stack[-1], total)
+    return stack[0]
+
+
+def _close(block: _Block, parent: _Block, total: int) -> None:
+    if block.node.tag == "a":
+        block.linked, block.links = block.text, 1
+    if block.node.tag in ("h1", "h2"):
+        block.titles += 1
+    if block.text and _is_chrome(block, total):
+        block.left_out = block.text
+        block.chrome = [block.node.mem_id]
+    parent.text += block.text
+    parent.linked += block.linked
+    parent.links += block.links
+    parent.titles += block.titles
+    parent.left_out += block.left_out
+    parent.chrome.extend(block.chrome)
+
+
+def _is_chrome(block: _Block, total: int) -> bool:
+    tag = block.node.tag or ""
+    attributes = block.node.attributes
+    if tag in _CHROME_TAGS or (attributes.get("role") or "") in _CHROME_ROLES:
+        return True
+    if block.titles:
+        return False
+    if tag == "header":
+        return block.linked * 2 > block.text
+    named = f"{attributes.get('class') or ''} {attributes.get('id') or ''}"
+    if tag in _NAMED_TAGS and block.text < _CHROME_SHARE * total and _CHROME_NAMES.search(named):
+        return True
+    return (
+        tag in _LIST_TAGS and block.links >= _LINKS_FROM and block.linked > _LINK_SHARE * block.text
+    )

@@ -1,0 +1,289 @@
+"""PDF through pdfium: text page by page, headings from bookmarks or letter sizes, page pictures.
+
+pdfium is not safe to use from two threads, and a hostile file may crash it: call this module in
+the sandbox, not in a server's own process.
+"""
+
+from __future__ import annotations
+
+import io
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from ctypes import c_int
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+import pypdfium2.raw as pdfium
+from pypdfium2 import PdfDocument, PdfiumError, PdfPage
+
+from ingestion.parsers import refusals
+from ingestion.parsers.builder import TextBuilder
+from ingestion.parsers.characters import one_line
+from ingestion.parsers.document import ParsedDocument, Source
+from ingestion.parsers.pdf_layout import PageText, read_page
+
+Box = tuple[float, float, float, float]
+
+_FACTS: Final = {
+    "Author": "author",
+    "Subject": "subject",
+    "Keywords": "keywords",
+    "Creator": "program",
+    "CreationDate": "created",
+    "ModDate": "modified",
+}
+_DATE: Final = re.compile(r"D:(\d{4})(\d\d)?(\d\d)?.*")
+_LARGER: Final = 1.16
+_LONGEST_HEADING: Final = 200
+# When a fifth of the text is set large, it is a slide deck or a poster, and size says nothing.
+_HEADING_SHARE: Final = 0.2
+_DEEPEST: Final = 4
+_MOST_BOOKMARKS: Final = 20_000
+_GRID: Final = 1_000_000
+_WIDEST: Final = 4000
+_MOST_PIXELS: Final = 40_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class _Sized:
+    """A paragraph of the document with the height of its letters."""
+
+    start: int
+    text: str
+    size: float
+
+
+def read(source: Source) -> ParsedDocument:
+    builder = TextBuilder(source)
+    with _opened(source.path, source.name) as document:
+        pages = len(document)
+        if pages > source.limits.max_pages:
+            raise refusals.too_many_pages(source.name, pages=pages, limit=source.limits.max_pages)
+        starts, paragraphs = _write_pages(builder, document)
+        if not builder.length:
+            raise refusals.pdf_no_text(source.name, pages=pages)
+        if not _mark_bookmarks(builder, document, starts):
+            _mark_large_paragraphs(builder, paragraphs)
+        facts = document.get_metadata_dict(skip_empty=True)
+    for field, key in _FACTS.items():
+        builder.describe(key, _date(facts.get(field, "")))
+    builder.describe("pages", pages)
+    return builder.build(parser="pdf", title=facts.get("Title", ""))
+
+
+def page_boxes(path: Path, page_number: int, start_in_page: int, end_in_page: int) -> list[Box]:
+    """Where a passage stands on its page: (x0, y0, x1, y1) per line, as fractions of the page
+    as it is shown, origin top left. Offsets are relative to the page's ``PageSpan.start``.
+
+    Raises ParseError for a file that cannot be opened, IndexError for a page it does not have.
+    """
+    with _opened(path, path.name) as document, _page(document, page_number) as page:
+        text_page = page.get_textpage()
+        passage = read_page(text_page).units[start_in_page:end_in_page]
+        units = [unit for unit in passage if unit >= 0]
+        if not units:
+            return []
+        first = pdfium.FPDFText_GetCharIndexFromTextIndex(text_page, units[0])
+        last = pdfium.FPDFText_GetCharIndexFromTextIndex(text_page, units[-1])
+        count = text_page.count_rects(first, last - first + 1)
+        rectangles = [text_page.get_rect(index) for index in range(count)]
+        return merge_boxes(_on_screen(page, rectangle) for rectangle in rectangles)
+
+
+def render_page(path: Path, page_number: int, width_px: int) -> bytes:
+    """The page as a PNG of this width (at most 4000). Raises as ``page_boxes`` does."""
+    with _opened(path, path.name) as document, _page(document, page_number) as page:
+        width, height = page.get_size()
+        scale = min(max(width_px, 1), _WIDEST) / max(width, 1.0)
+        scale = min(scale, (_MOST_PIXELS / max(width * height, 1.0)) ** 0.5)
+        image = page.render(scale=scale, may_draw_forms=True).to_pil()
+        output = io.BytesIO()
+        image.save(output, "PNG", compress_level=3)
+        return output.getvalue()
+
+
+def merge_boxes(boxes: Iterable[Box]) -> list[Box]:
+    """One box per line: neighbours that share most of their height become one."""
+    merged: list[Box] = []
+    for box in boxes:
+        if merged and _on_one_line(merged[-1], box):
+            left, top, right, bottom = merged[-1]
+            merged[-1] = (
+                min(left, box[0]),
+                min(top, box[1]),
+                max(right, box[2]),
+                max(bottom, box[3]),
+            )
+        elif box[2] > box[0] and box[3] > box[1]:
+            merged.append(box)
+    return merged
+
+
+def _on_one_line(one: Box, other: Box) -> bool:
+    shared = min(one[3], other[3]) - max(one[1], other[1])
+    lower = min(one[3] - one[1], other[3] - other[1])
+    gap = max(one[0], other[0]) - min(one[2], other[2])
+    return lower > 0 and shared > lower / 2 and gap < 0.05
+
+
+@contextmanager
+def _opened(path: Path, name: str) -> Iterator[PdfDocument]:
+    try:
+        document = PdfDocument(path)
+    except PdfiumError as error:
+        if error.err_code == pdfium.FPDF_ERR_PASSWORD:
+            raise refusals.password_protected(name, code="pdf_password") from error
+        raise refusals.corrupt(name, kind="a PDF", code="pdf_corrupt") from error
+    try:
+        if len(document) == 0:
+            raise refusals.corrupt(name, kind="a PDF", code="pdf_corrupt")
+        yield document
+    finally:
+        document.close()
+
+
+@contextmanager
+def _page(document: PdfDocument, number: int) -> Iterator[PdfPage]:
+    if not 1 <= number <= len(document):
+        raise IndexError(number)
+    page = document[number - 1]
+    try:
+        yield page
+    finally:
+        page.close()
+
+
+def _write_pages(builder: TextBuilder, document: PdfDocument) -> tuple[list[int], list[_Sized]]:
+    """Append every page; returns where each starts and its paragraphs."""
+    starts: list[int] = []
+    paragraphs: list[_Sized] = []
+    silent: list[int] = []
+    damaged: list[int] = []
+    for number in range(1, len(document) + 1):
+        builder.open_page()
+        content = _read_page(document, number)
+        if content is None:
+            damaged.append(number)
+        elif not content.text:
+            silent.append(number)
+        start = builder.verbatim(content.text) if content and content.text else builder.length
+        starts.append(start)
+        paragraphs.extend(_sized(content, start) if content else ())
+    if len(damaged) == len(document):
+        raise refusals.corrupt(builder.source.name, kind="a PDF", code="pdf_corrupt")
+    _warn_of(builder, silent, "holds no text (a scanned image?)", "hold no text (scanned images?)")
+    _warn_of(builder, damaged, "is damaged and was left out", "are damaged and were left out")
+    return starts, paragraphs
+
+
+def _read_page(document: PdfDocument, number: int) -> PageText | None:
+    try:
+        with _page(document, number) as page:
+            return read_page(page.get_textpage())
+    except PdfiumError:
+        return None
+
+
+def _sized(content: PageText, start: int) -> Iterator[_Sized]:
+    for paragraph in content.paragraphs:
+        text = content.text[paragraph.start : paragraph.end]
+        yield _Sized(start + paragraph.start, text, paragraph.size)
+
+
+def _warn_of(builder: TextBuilder, numbers: list[int], one: str, many: str) -> None:
+    if len(numbers) == 1:
+        builder.warn(f"Page {numbers[0]} {one}.")
+    elif numbers:
+        builder.warn(f"Pages {ranges(numbers)} {many}.")
+
+
+def ranges(numbers: list[int]) -> str:
+    """
+    >>> ranges([2, 4, 5, 6])
+    '2, 4–6'
+    """
+    runs: list[list[int]] = []
+    for number in numbers:
+        if runs and number == runs[-1][1] + 1:
+            runs[-1][1] = number
+        else:
+            runs.append([number, number])
+    return ", ".join(str(a) if a == b else f"{a}–{b}" for a, b in runs)
+
+
+def _mark_bookmarks(builder: TextBuilder, document: PdfDocument, starts: list[int]) -> bool:
+    """A bookmark becomes a heading at its words on its page, or at the page's start."""
+    text = builder.text
+    found: list[tuple[int, int, str]] = []
+    bounds = [*starts, len(text)]
+    for bookmark in document.get_toc(max_depth=_DEEPEST):
+        title = one_line(bookmark.get_title())
+        destination = bookmark.get_dest()
+        page = destination.get_index() if destination else None
+        if title and page is not None and page < len(starts) and len(found) < _MOST_BOOKMARKS:
+            start = _find_title(text, title, bounds[page], bounds[page + 1])
+            found.append((start, bookmark.level + 1, title))
+    for start, level, title in sorted(found, key=lambda one: one[0]):
+        builder.mark_heading(level, title, start)
+    return bool(found)
+
+
+def _find_title(text: str, title: str, start: int, end: int) -> int:
+    words = r"\s+".join(re.escape(word) for word in title.split())
+    match = re.compile(rf"(?:^|(?<=\n)).{{0,12}}?({words})", re.IGNORECASE).search(text, start, end)
+    if match is None:
+        match = re.compile(f"({words})", re.IGNORECASE).search(text, start, end)
+    return match.start(1) if match else start
+
+
+def _mark_large_paragraphs(builder: TextBuilder, paragraphs: list[_Sized]) -> None:
+    """Without bookmarks: short paragraphs in letters larger than most of the text."""
+    weights: Counter[float] = Counter()
+    for paragraph in paragraphs:
+        weights[_rounded(paragraph.size)] += len(paragraph.text)
+    body = weights.most_common(1)[0][0] if weights else 0.0
+    large = [one for one in paragraphs if body and _is_large(one, body)]
+    if sum(len(one.text) for one in large) > _HEADING_SHARE * builder.length:
+        return
+    sizes = sorted({_rounded(one.size) for one in large}, reverse=True)
+    for one in large:
+        level = min(sizes.index(_rounded(one.size)) + 1, _DEEPEST)
+        builder.mark_heading(level, one_line(one.text), one.start)
+
+
+def _is_large(paragraph: _Sized, body: float) -> bool:
+    return (
+        paragraph.size >= _LARGER * body
+        and 3 <= len(paragraph.text) <= _LONGEST_HEADING
+        and any(char.isalpha() for char in paragraph.text)
+    )
+
+
+def _rounded(size: float) -> float:
+    return round(size * 2) / 2
+
+
+def _date(value: str) -> str:
+    match = _DATE.fullmatch(value)
+    return "-".join(filter(None, match.groups())) if match else value
+
+
+def _on_screen(page: PdfPage, rectangle: Box) -> Box:
+    """Page units, which grow upwards and ignore rotation and cropping, as shares of the picture."""
+    left, bottom, right, top = rectangle
+    corners = [_point(page, left, bottom), _point(page, right, top)]
+    (x0, x1), (y0, y1) = (sorted(axis) for axis in zip(*corners, strict=True))
+    return x0, y0, x1, y1
+
+
+def _point(page: PdfPage, x: float, y: float) -> tuple[float, float]:
+    column, row = c_int(), c_int()
+    pdfium.FPDF_PageToDevice(page, 0, 0, _GRID, _GRID, 0, x, y, column, row)
+    return _share(column.value), _share(row.value)
+
+
+def _share(value: int) -> float:
+    return min(max(value / _GRID, 0.0), 1.0)

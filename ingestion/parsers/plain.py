@@ -1,0 +1,80 @@
+"""Plain text: kept as it stands. Headings are chapter lines and underlined lines, nothing else."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from ingestion.parsers.builder import TextBuilder, title_from_name
+from ingestion.parsers.characters import one_line
+from ingestion.parsers.document import ParsedDocument, Source
+from ingestion.parsers.encoding import decode
+
+_NUMBER: Final = (
+    r"(?:\d{1,4}|[ivxlcdm]{1,8}|[a-h]|one|two|three|four|five|six|seven|eight|nine|ten|eleven"
+    r"|twelve|thirteen|fourteen|fifteen|sixteen|seventeen|eighteen|nineteen|twenty|first|last)"
+)
+_GREATER: Final = re.compile(
+    rf"(?:the )?(?:part|book|volume)\s+{_NUMBER}\b(?![ ]+[a-z]).{{0,80}}"
+    r"|第[0-9０-９一二三四五六七八九十百千零〇两]+[卷部篇集](?:[\s　:：].{0,40})?",
+    re.IGNORECASE,
+)
+_LESSER: Final = re.compile(
+    rf"(?:chapter|stave|section|article|appendix|act|scene|canto)\s+{_NUMBER}\b.{{0,80}}"
+    r"|第[0-9０-９一二三四五六七八九十百千零〇两]+[章节節回](?:[\s　:：].{0,40})?",
+    re.IGNORECASE,
+)
+_UNDERLINE: Final = re.compile(r"(={3,}|-{3,}|~{3,})[ \t]*")
+_LINE: Final = re.compile(r"[^\n]*\n?")
+_LONGEST: Final = 100
+_TITLE_FIELD: Final = re.compile(r"(?m)^Title:[ \t]*(\S.{0,200})$")
+_FIELDS_WITHIN: Final = 3000
+
+
+def read(source: Source) -> ParsedDocument:
+    decoded = decode(source.path.read_bytes())
+    return read_text(source, decoded.text, encoding=decoded.encoding, warnings=(decoded.warning,))
+
+
+def read_text(
+    source: Source, text: str, *, encoding: str, warnings: tuple[str, ...] = ()
+) -> ParsedDocument:
+    builder = TextBuilder(source)
+    for warning in filter(None, warnings):
+        builder.warn(warning)
+    builder.verbatim(text)
+    final = builder.text
+    for level, title, start in find_headings(final):
+        builder.mark_heading(level, title, start)
+    field = _TITLE_FIELD.search(final, 0, _FIELDS_WITHIN)
+    title = field.group(1).strip() if field else title_from_name(source.name)
+    return builder.build(parser="plain", title=title, encoding=encoding)
+
+
+def find_headings(text: str) -> list[tuple[int, str, int]]:
+    """(level, title, start) of each heading line; it has blank lines or the edge around it.
+
+    >>> find_headings("Chapter 1\\n\\nIt began.\\n\\nNotes\\n=====\\n\\nMore.")
+    [(2, 'Chapter 1', 0), (1, 'Notes', 22)]
+    """
+    found: list[tuple[int, str, int]] = []
+    before, line, start = "", "", 0
+    for match in _LINE.finditer(text):
+        after = match.group().strip()
+        if not before and (level := _level(line, after)):
+            found.append((level, one_line(line), start))
+        before, line = line, after
+        start = match.start() + len(match.group()) - len(match.group().lstrip())
+    return found
+
+
+def _level(line: str, after: str) -> int:
+    if not line or len(line) > _LONGEST:
+        return 0
+    if _UNDERLINE.fullmatch(after) and len(line) <= len(after) <= len(line) + 3:
+        return 1 if after[0] == "=" else 2
+    if after or line[-1] in ".,;。，；":
+        return 0
+    if _GREATER.fullmatch(line):
+        return 1
+    return 2 if _LESSER.fullmatch(line) else 0

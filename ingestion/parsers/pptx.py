@@ -1,0 +1,114 @@
+"""Presentations: a slide is a page; its title a heading; then bodies, tables and the notes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any, Final
+
+from lxml import etree
+from pptx import Presentation
+from pptx.enum.shapes import MSO_SHAPE_TYPE
+from pptx.exc import PythonPptxError
+
+from ingestion.parsers import refusals
+from ingestion.parsers.archive import ZIP_ERRORS, check_archive
+from ingestion.parsers.builder import TextBuilder
+from ingestion.parsers.document import ParsedDocument, Source
+from ingestion.parsers.office import describe_office, parse_xml
+from ingestion.parsers.tables import write_table
+
+_KIND: Final = "a presentation"
+_CODE: Final = "pptx_corrupt"
+_DRAWING: Final = "{http://schemas.openxmlformats.org/drawingml/2006/main}"
+_DIAGRAM_DATA: Final = "/relationships/diagramData"
+
+# python-pptx ships no types; a shape is whatever its proxy classes make of the XML.
+_Shape = Any
+
+
+def read(source: Source) -> ParsedDocument:
+    check_archive(source, kind=_KIND, code=_CODE)
+    builder = TextBuilder(source)
+    try:
+        for slide in Presentation(str(source.path)).slides:
+            builder.open_page()
+            _write_slide(builder, slide)
+    except (
+        *ZIP_ERRORS,
+        PythonPptxError,
+        etree.XMLSyntaxError,
+        OSError,
+        ValueError,
+        AttributeError,
+    ) as error:
+        raise refusals.corrupt(source.name, kind=_KIND, code=_CODE) from error
+    title = describe_office(builder, source.path)
+    return builder.build(parser="pptx", title=title)
+
+
+def _write_slide(builder: TextBuilder, slide: Any) -> None:
+    title = slide.shapes.title
+    if title is not None and title.has_text_frame:
+        builder.heading(1, title.text_frame.text)
+    for shape in _in_reading_order(slide.shapes):
+        if title is None or shape.shape_id != title.shape_id:
+            _write_shape(builder, shape)
+    _write_diagrams(builder, slide)
+    if slide.has_notes_slide and (frame := slide.notes_slide.notes_text_frame):
+        notes = frame.text.strip()
+        builder.paragraph(f"Notes: {notes}" if notes else "")
+
+
+def _in_reading_order(shapes: Iterable[_Shape]) -> Iterator[_Shape]:
+    """From top to bottom, then left to right; a group's members stay together."""
+    waiting = sorted(shapes, key=_place, reverse=True)
+    while waiting:
+        shape = waiting.pop()
+        if shape.shape_type == MSO_SHAPE_TYPE.GROUP:
+            waiting.extend(sorted(shape.shapes, key=_place, reverse=True))
+        else:
+            yield shape
+
+
+def _place(shape: _Shape) -> tuple[int, int]:
+    return shape.top or 0, shape.left or 0
+
+
+def _write_shape(builder: TextBuilder, shape: _Shape) -> None:
+    if shape.has_text_frame:
+        builder.part()
+        for paragraph in shape.text_frame.paragraphs:
+            builder.line("  " * paragraph.level + paragraph.text.strip())
+        builder.part()
+    elif getattr(shape, "has_table", False):
+        rows = ([cell.text for cell in row.cells] for row in shape.table.rows)
+        write_table(builder, rows)
+    elif getattr(shape, "has_chart", False):
+        write_table(builder, _chart_rows(shape.chart))
+
+
+def _chart_rows(chart: Any) -> Iterator[list[str]]:
+    if chart.has_title and chart.chart_title.has_text_frame:
+        yield [chart.chart_title.text_frame.text]
+    for plot in chart.plots:
+        series = list(plot.series)
+        yield ["Category", *(one.name for one in series)]
+        for index, category in enumerate(plot.categories):
+            yield [str(category), *(_point(one.values, index) for one in series)]
+        yield []
+
+
+def _point(values: tuple[float | None, ...], index: int) -> str:
+    value = values[index] if index < len(values) else None
+    return "" if value is None else f"{value:g}"
+
+
+def _write_diagrams(builder: TextBuilder, slide: Any) -> None:
+    """SmartArt keeps its words in a part of its own."""
+    for relation in slide.part.rels.values():
+        if relation.is_external or not relation.reltype.endswith(_DIAGRAM_DATA):
+            continue
+        builder.part()
+        for paragraph in parse_xml(relation.target_part.blob).iter(f"{_DRAWING}p"):
+            builder.line("".join(run.text or "" for run in paragraph.iter(f"{_DRAWING}t")))
+        builder.part()

@@ -1,0 +1,169 @@
+"""Why a file cannot be read, in sentences for the person who uploaded it.
+
+Each function returns the error to raise. Codes are stable: programs and pages rely on them.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from ingestion.parsers.characters import one_line
+from kb_project.errors import ParseError
+
+KEPT: Final = "The file itself is stored; nothing of it is searchable yet."
+SUPPORTED: Final = (
+    "Concordance reads text, Markdown, HTML, PDF, Word (.docx), PowerPoint (.pptx), "
+    "spreadsheets (.xlsx, .xls, .xlsb, .ods), CSV, JSON, JSON Lines and EPUB."
+)
+
+
+def quoted(name: str) -> str:
+    return f"“{one_line(name, limit=80) or 'This file'}”"
+
+
+def _refuse(code: str, happened: str, next_step: str) -> ParseError:
+    return ParseError(happened, code=code, kept=KEPT, next_step=next_step)
+
+
+def _size(count: int) -> str:
+    return f"{count / 1024 / 1024:,.0f} MB" if count >= 1024 * 1024 else f"{count:,} bytes"
+
+
+def empty_file(name: str) -> ParseError:
+    return _refuse(
+        "empty_file",
+        f"{quoted(name)} is empty: it holds no bytes at all.",
+        "Check that the original is complete and upload it again.",
+    )
+
+
+def no_text(name: str) -> ParseError:
+    return _refuse(
+        "no_text",
+        f"{quoted(name)} holds no text, only blank space or pictures.",
+        "Upload a version that contains text.",
+    )
+
+
+def too_large(name: str, *, size: int, limit: int) -> ParseError:
+    return _refuse(
+        "too_large",
+        f"{quoted(name)} is {_size(size)}; a document may be at most {_size(limit)}.",
+        "Split it into smaller files and upload those.",
+    )
+
+
+def too_long(name: str, *, limit: int) -> ParseError:
+    return _refuse(
+        "too_long",
+        f"{quoted(name)} holds more than {limit:,} characters of text.",
+        "Split it into smaller files and upload those.",
+    )
+
+
+def too_many_pages(name: str, *, pages: int, limit: int) -> ParseError:
+    return _refuse(
+        "too_many_pages",
+        f"{quoted(name)} has {pages:,} pages; a document may have at most {limit:,}.",
+        "Split it into smaller files and upload those.",
+    )
+
+
+def unsupported_type(name: str, *, looks_like: str, advice: str = "") -> ParseError:
+    return _refuse(
+        "unsupported_type",
+        f"{quoted(name)} is {looks_like}, which cannot be read as a document.",
+        advice or SUPPORTED,
+    )
+
+
+def not_text(name: str, *, looks_like: str) -> ParseError:
+    return _refuse(
+        "not_text",
+        f"{quoted(name)} is named like a text file, but its content is not text: "
+        f"it is {looks_like}.",
+        f"Upload the original under its own name. {SUPPORTED}",
+    )
+
+
+def password_protected(name: str, *, code: str = "password_protected") -> ParseError:
+    return _refuse(
+        code,
+        f"{quoted(name)} is protected by a password and cannot be opened.",
+        "Save a copy without the password and upload that copy.",
+    )
+
+
+def copy_protected(name: str) -> ParseError:
+    return _refuse(
+        "copy_protected",
+        f"{quoted(name)} is encrypted by its publisher and cannot be opened.",
+        "Upload a version of the book without copy protection.",
+    )
+
+
+def corrupt(name: str, *, kind: str, code: str) -> ParseError:
+    return _refuse(
+        code,
+        f"{quoted(name)} is damaged or incomplete and cannot be opened as {kind}.",
+        "Open the original in the program it was made with, save it again and upload that copy.",
+    )
+
+
+def pdf_no_text(name: str, *, pages: int) -> ParseError:
+    plural = "its page is an image" if pages == 1 else f"all {pages:,} pages are images"
+    return _refuse(
+        "pdf_no_text",
+        f"{quoted(name)} holds no text: {plural}, as a scanner makes them.",
+        "Run text recognition (OCR) on it and upload the result.",
+    )
+
+
+def zip_bomb(name: str, *, unpacked: int) -> ParseError:
+    return _refuse(
+        "zip_bomb",
+        f"{quoted(name)} would unpack to {_size(unpacked)}, far more than a document needs, "
+        "and was not opened.",
+        "If it is a real document, save it again without large embedded files and upload that.",
+    )
+
+
+def too_many_parts(name: str, *, parts: int, limit: int) -> ParseError:
+    return _refuse(
+        "zip_bomb",
+        f"{quoted(name)} is made of {parts:,} parts; at most {limit:,} are opened.",
+        "If it is a real document, split it into smaller files and upload those.",
+    )
+
+
+def unsafe_xml(name: str) -> ParseError:
+    return _refuse(
+        "unsafe_xml",
+        f"{quoted(name)} declares XML entities, which can be used to attack a reader, "
+        "and was not opened.",
+        "Open the original in the program it was made with, save it again and upload that copy.",
+    )
+
+
+def timed_out(name: str, *, seconds: float) -> ParseError:
+    return _refuse(
+        "parse_timeout",
+        f"Reading {quoted(name)} took longer than {seconds:g} seconds and was stopped.",
+        "Split it into smaller files and upload those.",
+    )
+
+
+def out_of_memory(name: str, *, limit: int) -> ParseError:
+    return _refuse(
+        "parse_memory",
+        f"Reading {quoted(name)} needed more than {_size(limit)} of memory and was stopped.",
+        "Split it into smaller files, or remove large pictures, and upload those.",
+    )
+
+
+def crashed(name: str) -> ParseError:
+    return _refuse(
+        "parse_crashed",
+        f"The reader stopped in the middle of {quoted(name)}. The file may be damaged.",
+        "Open the original in the program it was made with, save it again and upload that copy.",
+    )

@@ -1,0 +1,76 @@
+"""Which module reads which kind of file. A module is imported when its first file comes."""
+
+from __future__ import annotations
+
+import importlib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final, Protocol
+
+from ingestion.parsers import detection, refusals
+from ingestion.parsers.document import Limits, ParsedDocument, Source
+
+
+class Reader(Protocol):
+    """What a format module provides."""
+
+    def read(self, source: Source) -> ParsedDocument:
+        """The file as text. Raises ParseError for a file it cannot read."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Format:
+    """``module`` holds the reader; ``endings`` are the usual ones, for the file picker."""
+
+    module: str
+    label: str
+    endings: tuple[str, ...]
+
+
+FORMATS: Final[dict[str, Format]] = {
+    detection.TEXT: Format("plain", "Text", (".txt", ".text", ".log")),
+    detection.MARKDOWN: Format("markdown", "Markdown", (".md", ".markdown")),
+    detection.HTML: Format("html", "Web page", (".html", ".htm", ".xhtml")),
+    detection.PDF: Format("pdf", "PDF", (".pdf",)),
+    detection.DOCX: Format("docx", "Word document", (".docx", ".docm")),
+    detection.PPTX: Format("pptx", "Presentation", (".pptx", ".pptm", ".ppsx")),
+    detection.XLSX: Format("spreadsheet", "Spreadsheet", (".xlsx", ".xlsm")),
+    detection.XLSB: Format("spreadsheet", "Spreadsheet", (".xlsb",)),
+    detection.XLS: Format("spreadsheet", "Spreadsheet", (".xls",)),
+    detection.ODS: Format("spreadsheet", "Spreadsheet", (".ods",)),
+    detection.CSV: Format("delimited", "CSV table", (".csv",)),
+    detection.TSV: Format("delimited", "TSV table", (".tsv", ".tab")),
+    detection.JSON: Format("json_records", "JSON", (".json",)),
+    detection.JSON_LINES: Format("json_records", "JSON Lines", (".jsonl", ".ndjson")),
+    detection.EPUB: Format("epub", "E-book", (".epub",)),
+}
+_PACKAGE: Final = "ingestion.parsers"
+
+
+def detect(path: Path, *, name: str) -> str:
+    """The file's MIME type, a key of ``FORMATS``. Raises ParseError for anything else."""
+    return detection.detect(path, name=name)
+
+
+def parse(path: Path, *, name: str, limits: Limits) -> ParsedDocument:
+    """Read a file in this process; limits of time and memory are the sandbox's.
+
+    ``name`` is a label and never used as a path. Raises ParseError.
+    """
+    size = path.stat().st_size
+    if size > limits.max_bytes:
+        raise refusals.too_large(name, size=size, limit=limits.max_bytes)
+    media_type = detect(path, name=name)
+    return reader_for(media_type).read(Source(path, name, media_type, limits))
+
+
+def reader_for(media_type: str) -> Reader:
+    module: Reader = importlib.import_module(f"{_PACKAGE}.{FORMATS[media_type].module}")
+    return module
+
+
+def preload() -> None:
+    """Import every reader now, so that processes forked from this one start reading at once."""
+    for media_type in FORMATS:
+        reader_for(media_type)

@@ -1,0 +1,303 @@
+"""Read documents in processes that may hang, crash or run out of memory without harm.
+
+A warm host process (``ingestion.parsers.host``) forks one child per document: a few milliseconds
+each. The child has limits on memory, processor time and open files, and none of this process's
+environment; this side enforces wall-clock time and believes nothing it is told (see ``wire``).
+Whatever happens to the child becomes a ParseError about that one document.
+"""
+
+from __future__ import annotations
+
+import atexit
+import json
+import logging
+import os
+import select
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+import weakref
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from types import TracebackType
+from typing import Final, Self, TypeVar
+
+from ingestion.parsers import refusals, wire
+from ingestion.parsers.document import MIB, Limits, ParsedDocument
+from ingestion.parsers.wire import Request
+from kb_project.errors import ParseError, UnavailableError
+
+logger = logging.getLogger(__name__)
+
+_Answer = TypeVar("_Answer")
+_ROOT: Final = Path(__file__).resolve().parents[2]
+_START_SECONDS: Final = 60
+_STOP_SECONDS: Final = 5
+_ATTEMPTS: Final = 2
+_BLOCK: Final = MIB
+_REPORT_SIZE: Final = 256
+# A reply in JSON takes at most six bytes for a character ("\\u0085"), plus headings and pages.
+_BYTES_PER_CHARACTER: Final = 6
+_REPLY_EXTRA: Final = 256 * MIB
+_PAGE_LIMITS: Final = Limits(seconds=20)
+_MEMORY_SIGNALS: Final = (signal.SIGABRT, signal.SIGSEGV, signal.SIGBUS)
+
+
+class _HostLostError(Exception):
+    """The host process went away, which is not the document's fault the first time."""
+
+
+class ParserSandbox:
+    """Threads may share one; a forked process gets a host of its own on its first call."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._host: subprocess.Popen[bytes] | None = None
+        self._control: socket.socket | None = None
+        _SANDBOXES.add(self)
+
+    def parse(self, path: Path, *, name: str, limits: Limits | None = None) -> ParsedDocument:
+        """The file as text. Raises ParseError; ``parse_timeout``, ``parse_memory`` and
+        ``parse_crashed`` when the reader had to be stopped or fell over."""
+        limits = limits or Limits()
+        request = Request("parse", str(path.absolute()), name, limits)
+        return self._ask(request, wire.DOCUMENT, wire.document_from_bytes)
+
+    def page_boxes(
+        self, path: Path, page_number: int, start_in_page: int, end_in_page: int
+    ) -> list[tuple[float, float, float, float]]:
+        """``pdf.page_boxes`` in the sandbox. Raises ParseError."""
+        arguments = (page_number, start_in_page, end_in_page)
+        request = Request("page_boxes", str(path.absolute()), path.name, _PAGE_LIMITS, arguments)
+        return self._ask(request, wire.BOXES, wire.boxes_from_bytes)
+
+    def render_page(self, path: Path, page_number: int, width_px: int) -> bytes:
+        """``pdf.render_page`` in the sandbox: a PNG. Raises ParseError."""
+        arguments = (page_number, width_px)
+        request = Request("render_page", str(path.absolute()), path.name, _PAGE_LIMITS, arguments)
+        return self._ask(request, wire.PICTURE, bytes)
+
+    def close(self) -> None:
+        """End the host and whatever it is reading; the next call would start a new one."""
+        with self._lock:
+            self._stop()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def _ask(self, request: Request, kind: bytes, read: Callable[[bytes], _Answer]) -> _Answer:
+        reply = self._reply(request)
+        if reply[:1] == wire.REFUSAL:
+            raise wire.refusal_from_bytes(reply[1:])
+        if reply[:1] != kind:
+            raise refusals.crashed(request.name)
+        try:
+            return read(reply[1:])
+        except (ValueError, TypeError, KeyError, AttributeError) as error:
+            logger.warning("parser reply was not understood: %s", type(error).__name__)
+            raise refusals.crashed(request.name) from error
+
+    def _reply(self, request: Request) -> bytes:
+        for _ in range(_ATTEMPTS):
+            control = self._connected()
+            try:
+                return _Call(request).run(control)
+            except _HostLostError:
+                self._abandon(control)
+        raise refusals.crashed(request.name)
+
+    def _connected(self) -> socket.socket:
+        with self._lock:
+            if self._control is None:
+                self._start()
+            if self._control is None:
+                raise UnavailableError(
+                    "The program that reads documents did not start.",
+                    code="parser_unavailable",
+                    kept="All files are stored.",
+                    next_step="Reading goes on by itself when it is back.",
+                )
+            return self._control
+
+    def _start(self) -> None:
+        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        with theirs:
+            self._host = subprocess.Popen(  # noqa: S603 (our own interpreter and module)
+                [sys.executable, "-m", "ingestion.parsers.host", str(theirs.fileno())],
+                pass_fds=[theirs.fileno()],
+                cwd="/",
+                env={"PYTHONPATH": str(_ROOT), "LC_ALL": "C.UTF-8"},
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+            )
+        self._control = ours
+        ours.settimeout(_START_SECONDS)
+        try:
+            is_ready = bool(ours.recv(_REPORT_SIZE))
+        except OSError:
+            is_ready = False
+        ours.settimeout(None)
+        if not is_ready:
+            self._stop()
+
+    def _abandon(self, control: socket.socket) -> None:
+        """Stop using this host, unless another thread has replaced it already."""
+        with self._lock:
+            if self._control is control:
+                logger.warning("parser host was lost and is restarted")
+                self._stop()
+
+    def _stop(self) -> None:
+        if self._control is not None:
+            self._control.close()
+        if self._host is not None:
+            try:
+                self._host.wait(_STOP_SECONDS)
+            except subprocess.TimeoutExpired:
+                self._host.kill()
+                self._host.wait()
+        self._control = self._host = None
+
+    def forget_host(self) -> None:
+        """In a forked process: the host belongs to the parent, as does whoever holds the lock."""
+        self._lock = threading.Lock()
+        if self._control is not None:
+            self._control.close()
+        if self._host is not None:
+            # It is not our child, so Popen must not wait for it or warn about it.
+            self._host.returncode = 0
+        self._control = self._host = None
+
+
+class _Call:
+    """One request and its reply."""
+
+    def __init__(self, request: Request) -> None:
+        self._request = request
+        self._limits = request.limits
+        self._deadline = time.monotonic() + request.limits.seconds
+        self._room = _REPLY_EXTRA + _BYTES_PER_CHARACTER * request.limits.max_characters
+        self._reply = bytearray()
+
+    def run(self, control: socket.socket) -> bytes:
+        reply, reply_in = os.pipe()
+        report, report_in = socket.socketpair()
+        try:
+            self._send(control, reply_in, report_in)
+            os.set_blocking(reply, False)
+            return self._judge(*self._wait(reply, report))
+        finally:
+            os.close(reply)
+            # Not only close: a process forked meanwhile may hold a copy, and the host
+            # takes the hang-up as the order to kill the child.
+            _hang_up(report)
+
+    def _send(self, control: socket.socket, reply_in: int, report_in: socket.socket) -> None:
+        try:
+            message = self._request.to_bytes()
+            socket.send_fds(control, [message], [reply_in, report_in.fileno()])
+        except OSError as error:
+            raise _HostLostError from error
+        finally:
+            os.close(reply_in)
+            report_in.close()
+
+    def _wait(self, reply: int, report: socket.socket) -> tuple[int, int]:
+        """Collect the reply until the host says how the child ended: (exit code, peak bytes)."""
+        poll = select.poll()
+        poll.register(reply, select.POLLIN)
+        poll.register(report, select.POLLIN)
+        while True:
+            left = self._deadline - time.monotonic()
+            ready = dict(poll.poll(max(0.0, left) * 1000))
+            if reply in ready and not self._drain(reply):
+                poll.unregister(reply)
+            if report.fileno() in ready:
+                self._drain(reply)
+                return _ended(report)
+            if left <= 0:
+                raise refusals.timed_out(self._request.name, seconds=self._limits.seconds)
+
+    def _drain(self, reply: int) -> bool:
+        """Read what is there; False at the end of it."""
+        try:
+            while block := os.read(reply, _BLOCK):
+                self._reply += block
+                if len(self._reply) > self._room:
+                    raise refusals.crashed(self._request.name)
+        except BlockingIOError:
+            return True
+        return False
+
+    def _judge(self, code: int, peak: int) -> bytes:
+        if code == 0:
+            return bytes(self._reply)
+        if code == -signal.SIGXCPU:
+            raise refusals.timed_out(self._request.name, seconds=self._limits.seconds)
+        raise self._memory_or_crash(code, peak)
+
+    def _memory_or_crash(self, code: int, peak: int) -> ParseError:
+        """Native code that is refused memory aborts; the kernel's own killer sends SIGKILL."""
+        limit = self._limits.memory_bytes
+        is_hungry = -code in _MEMORY_SIGNALS and peak > limit / 2
+        if code == -signal.SIGKILL or is_hungry:
+            return refusals.out_of_memory(self._request.name, limit=limit)
+        kind = bytes(self._reply[1:100]) if self._reply[:1] == wire.CRASH else b""
+        logger.warning("parser child ended with %d %s", code, kind.decode("ascii", "replace"))
+        return refusals.crashed(self._request.name)
+
+
+def _ended(report: socket.socket) -> tuple[int, int]:
+    try:
+        message = report.recv(_REPORT_SIZE)
+    except OSError as error:
+        raise _HostLostError from error
+    if not message:
+        raise _HostLostError
+    code, peak = json.loads(message)
+    return int(code), int(peak)
+
+
+def _hang_up(report: socket.socket) -> None:
+    with report:
+        try:
+            report.shutdown(socket.SHUT_RDWR)
+        except OSError:
+            # The host has closed its end, as it does after its report.
+            return
+
+
+_SANDBOXES: Final[weakref.WeakSet[ParserSandbox]] = weakref.WeakSet()
+
+
+def _forget_hosts() -> None:
+    for sandbox in list(_SANDBOXES):
+        sandbox.forget_host()
+
+
+os.register_at_fork(after_in_child=_forget_hosts)
+
+
+@cache
+def default_sandbox() -> ParserSandbox:
+    """The one that everything in this process shares."""
+    sandbox = ParserSandbox()
+    atexit.register(sandbox.close)
+    return sandbox
+
+
+def parse_in_sandbox(path: Path, *, name: str, limits: Limits | None = None) -> ParsedDocument:
+    """``ParserSandbox.parse`` on the shared sandbox."""
+    return default_sandbox().parse(path, name=name, limits=limits)

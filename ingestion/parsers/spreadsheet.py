@@ -1,0 +1,93 @@
+"""Spreadsheets (XLSX, XLSB, XLS, ODS): a sheet is a page and a heading; rows name their columns."""
+
+from __future__ import annotations
+
+import datetime
+import zipfile
+from collections.abc import Iterator
+from typing import Final, TypeAlias
+
+from python_calamine import (
+    CalamineError,
+    CalamineSheet,
+    CalamineWorkbook,
+    PasswordError,
+    SheetTypeEnum,
+    SheetVisibleEnum,
+)
+
+from ingestion.parsers import refusals
+from ingestion.parsers.archive import check_archive
+from ingestion.parsers.builder import TextBuilder, title_from_name
+from ingestion.parsers.detection import XLS
+from ingestion.parsers.document import ParsedDocument, Source
+from ingestion.parsers.office import describe_office
+from ingestion.parsers.tables import write_table
+
+_KIND: Final = "a spreadsheet"
+_CODE: Final = "xlsx_corrupt"
+_MIDNIGHT: Final = datetime.time()
+
+_Value: TypeAlias = (
+    int
+    | float
+    | str
+    | bool
+    | datetime.time
+    | datetime.date
+    | datetime.datetime
+    | datetime.timedelta
+)
+
+
+def read(source: Source) -> ParsedDocument:
+    if source.media_type != XLS:
+        check_archive(source, kind=_KIND, code=_CODE)
+    builder = TextBuilder(source)
+    try:
+        _write_sheets(builder, source)
+    except PasswordError as error:
+        raise refusals.password_protected(source.name) from error
+    except (CalamineError, OSError, ValueError) as error:
+        raise refusals.corrupt(source.name, kind=_KIND, code=_CODE) from error
+    title = ""
+    if zipfile.is_zipfile(source.path):
+        title = describe_office(builder, source.path)
+    return builder.build(parser="spreadsheet", title=title or title_from_name(source.name))
+
+
+def _write_sheets(builder: TextBuilder, source: Source) -> None:
+    with CalamineWorkbook.from_path(source.path) as workbook:
+        for index, sheet in enumerate(workbook.sheets_metadata):
+            # "Very hidden" sheets are made by add-ins for themselves; no menu shows them.
+            is_shown = sheet.visible != SheetVisibleEnum.VeryHidden
+            if sheet.typ == SheetTypeEnum.WorkSheet and is_shown:
+                builder.open_page()
+                _write_sheet(builder, sheet.name, workbook.get_sheet_by_index(index))
+
+
+def _write_sheet(builder: TextBuilder, name: str, sheet: CalamineSheet) -> None:
+    if sheet.start is None:
+        return
+    builder.heading(1, name)
+    write_table(builder, _rows(sheet))
+
+
+def _rows(sheet: CalamineSheet) -> Iterator[list[str]]:
+    for row in sheet.iter_rows():
+        yield [_shown(value) for value in row]
+
+
+def _shown(value: _Value) -> str:
+    """A cell as a reader of the sheet would write it down.
+
+    >>> _shown(3.0), _shown(datetime.datetime(2024, 5, 1)), _shown(True)
+    ('3', '2024-05-01', 'TRUE')
+    """
+    if isinstance(value, bool):
+        return "TRUE" if value else "FALSE"
+    if isinstance(value, float):
+        return str(int(value)) if value.is_integer() and abs(value) < 1e15 else f"{value:.12g}"
+    if isinstance(value, datetime.datetime):
+        return str(value.date()) if value.time() == _MIDNIGHT else value.isoformat(" ", "seconds")
+    return str(value)

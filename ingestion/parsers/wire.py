@@ -1,0 +1,117 @@
+"""What crosses the border between the sandbox and the product: JSON, checked on the way in.
+
+The process on the other side has read a hostile file, so nothing it says is taken on trust.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass
+from typing import Any, Final, Literal
+
+from ingestion.parsers.characters import is_clean, one_line
+from ingestion.parsers.document import Heading, Limits, PageSpan, ParsedDocument
+from kb_project.errors import ParseError
+
+Operation = Literal["parse", "page_boxes", "render_page"]
+
+# The first byte of every reply.
+DOCUMENT: Final = b"D"
+BOXES: Final = b"J"
+PICTURE: Final = b"P"
+REFUSAL: Final = b"E"
+CRASH: Final = b"C"
+
+_LONGEST_SENTENCE: Final = 500
+_MOST_HEADINGS: Final = 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """``arguments`` are the whole numbers an operation takes beyond the file."""
+
+    operation: Operation
+    path: str
+    name: str
+    limits: Limits
+    arguments: tuple[int, ...] = ()
+
+    def to_bytes(self) -> bytes:
+        return json.dumps(asdict(self)).encode()
+
+    @classmethod
+    def from_bytes(cls, data: bytes) -> Request:
+        fields = json.loads(data)
+        fields["limits"] = Limits(**fields["limits"])
+        fields["arguments"] = tuple(fields["arguments"])
+        return cls(**fields)
+
+
+def document_to_bytes(document: ParsedDocument) -> bytes:
+    fields = asdict(document)
+    fields["pages"] = [[page.number, page.start, page.end] for page in document.pages]
+    fields["headings"] = [[one.level, one.title, one.start] for one in document.headings]
+    return json.dumps(fields, ensure_ascii=False).encode()
+
+
+def document_from_bytes(data: bytes) -> ParsedDocument:
+    """Raises ValueError, TypeError or KeyError for anything that is not a proper document."""
+    fields: dict[str, Any] = json.loads(data)
+    text = _string(fields["text"])
+    encoding = fields["encoding"]
+    return ParsedDocument(
+        text=text,
+        title=one_line(_string(fields["title"])),
+        media_type=_string(fields["media_type"]),
+        pages=tuple(_page(entry, len(text)) for entry in fields["pages"]),
+        headings=tuple(_heading(entry, len(text)) for entry in fields["headings"][:_MOST_HEADINGS]),
+        metadata={_string(key): _string(value) for key, value in fields["metadata"].items()},
+        warnings=tuple(one_line(_string(warning), limit=1000) for warning in fields["warnings"]),
+        parser=_string(fields["parser"]),
+        encoding=None if encoding is None else _string(encoding),
+    )
+
+
+def refusal_to_bytes(error: ParseError) -> bytes:
+    return json.dumps([error.happened, error.code, error.kept, error.next_step]).encode()
+
+
+def refusal_from_bytes(data: bytes) -> ParseError:
+    """Raises ValueError for anything that is not a refusal."""
+    happened, code, kept, next_step = (
+        one_line(str(part), limit=_LONGEST_SENTENCE) for part in json.loads(data)
+    )
+    return ParseError(happened, code=code, kept=kept, next_step=next_step)
+
+
+def boxes_from_bytes(data: bytes) -> list[tuple[float, float, float, float]]:
+    """Raises ValueError or TypeError for anything that is not a list of boxes."""
+    boxes = []
+    for left, top, right, bottom in json.loads(data):
+        boxes.append((float(left), float(top), float(right), float(bottom)))
+    return boxes
+
+
+def _string(value: object) -> str:
+    if not isinstance(value, str) or not is_clean(value):
+        raise ValueError("not clean text")
+    return value
+
+
+def _offset(value: object, length: int) -> int:
+    if not isinstance(value, int) or not 0 <= value <= length:
+        raise ValueError("not an offset into the text")
+    return value
+
+
+def _page(entry: list[object], length: int) -> PageSpan:
+    number, start, end = entry
+    span = PageSpan(_offset(number, 2**31), _offset(start, length), _offset(end, length))
+    if span.end < span.start:
+        raise ValueError("a page ends before it starts")
+    return span
+
+
+def _heading(entry: list[object], length: int) -> Heading:
+    level, title, start = entry
+    return Heading(_offset(level, 100), _string(title), _offset(start, length))
