@@ -13,11 +13,11 @@ from collections.abc import Callable
 from pathlib import Path
 
 from django.conf import settings
-from django.db import connection
 
 from ingestion import sql
 from ingestion.models import IngestionJob, StageRun
 from ingestion.outcome import Progress
+from kb_project.sql import run_sql, run_sql_count
 from workspaces import access
 
 
@@ -37,11 +37,10 @@ def worker_name() -> str:
 
 def claim(run: StageRun) -> int:
     """Take the stage; returns the attempt's number, 0 when somebody else has it."""
-    with access.in_workspace(run.workspace_id), connection.cursor() as cursor:
-        cursor.execute(sql.RELAX_COMMIT)
-        cursor.execute(sql.CLAIM_STAGE, _parameters(run))
-        row = cursor.fetchone()
-    return int(row[0]) if row else 0
+    with access.in_workspace(run.workspace_id):
+        run_sql(sql.RELAX_COMMIT)
+        rows = run_sql(sql.CLAIM_STAGE, _parameters(run))
+    return int(rows[0][0]) if rows else 0
 
 
 def progress_of(run: StageRun) -> Progress:
@@ -50,11 +49,10 @@ def progress_of(run: StageRun) -> Progress:
 
 def free_leases(workspace_id: uuid.UUID) -> int:
     """Make the stages of dead workers pending again; returns how many."""
-    with access.in_workspace(workspace_id), connection.cursor() as cursor:
-        cursor.execute(sql.LIVE_HOLDERS, {"workspace": workspace_id})
-        dead = [name for (name,) in cursor.fetchall() if is_dead(name)]
-        cursor.execute(sql.FREE_LEASES, {"workspace": workspace_id, "dead": dead})
-        return cursor.rowcount
+    with access.in_workspace(workspace_id):
+        holders = run_sql(sql.LEASE_HOLDERS, {"workspace": workspace_id})
+        dead = [name for (name,) in holders if is_dead(name)]
+        return run_sql_count(sql.FREE_LEASES, {"workspace": workspace_id, "dead": dead})
 
 
 def is_dead(name: str) -> bool:
@@ -77,13 +75,12 @@ def _started(pid: int) -> str:
 def _reporter(run: StageRun) -> Callable[[int, int], None]:
     def report(done: int, total: int) -> None:
         values = {**_parameters(run), "done": done, "total": total}
-        with access.in_workspace(run.workspace_id), connection.cursor() as cursor:
-            cursor.execute(sql.RELAX_COMMIT)
-            cursor.execute(sql.REPORT_PROGRESS, values)
-            row = cursor.fetchone()
-        if row is None:
+        with access.in_workspace(run.workspace_id):
+            run_sql(sql.RELAX_COMMIT)
+            rows = run_sql(sql.REPORT_PROGRESS, values)
+        if not rows:
             raise LeaseLostError(f"stage run {run.pk} belongs to another worker now")
-        if row[0]:
+        if rows[0][0]:
             raise CancelledError
 
     return report

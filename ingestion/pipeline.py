@@ -13,7 +13,7 @@ import uuid
 from collections.abc import Callable
 from typing import Final
 
-from django.db import OperationalError, connection
+from django.db import OperationalError
 from django_q.exceptions import TimeoutException
 from django_q.tasks import async_task
 
@@ -35,6 +35,7 @@ from ingestion.stages import (
 )
 from kb_project.logs import current_job
 from kb_project.ports import Ports, build_ports
+from kb_project.sql import run_sql
 from workspaces import access
 
 logger = logging.getLogger(__name__)
@@ -173,11 +174,9 @@ def main_lane_is_busy(workspace_id: uuid.UUID) -> bool:
 
 def request_refresh(workspace_id: uuid.UUID) -> None:
     """Have the workspace stages run once more; one waiting request serves all who ask."""
-    with access.in_workspace(workspace_id), connection.cursor() as cursor:
-        cursor.execute(sql.ADD_REFRESH, {"workspace": workspace_id})
-        row = cursor.fetchone()
-        if row:
-            job = IngestionJob.objects.in_workspace(workspace_id).get(pk=row[0])
+    with access.in_workspace(workspace_id):
+        for (job_id,) in run_sql(sql.ADD_REFRESH, {"workspace": workspace_id}):
+            job = IngestionJob.objects.in_workspace(workspace_id).get(pk=job_id)
             plan_stages(job)
             wake(workspace_id, job.pk, MAIN)
 

@@ -6,7 +6,6 @@ import logging
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 
-from django.db import connection
 from django.utils import timezone
 from psycopg.types.json import Json
 
@@ -20,7 +19,9 @@ from ingestion.models import (
     RunState,
     StageRun,
 )
+from ingestion.selectors import version_of
 from kb_project.errors import KBError
+from kb_project.sql import run_sql_count
 from workspaces import access
 from workspaces.models import Workspace
 
@@ -104,10 +105,8 @@ def end(run: StageRun, state: RunState, *, seconds: float, problem: Problem | No
         "seconds": seconds,
         "problem": Json(asdict(problem)) if problem else None,
     }
-    with connection.cursor() as cursor:
-        cursor.execute(sql.FINISH_STAGE, values)
-        if not cursor.rowcount:
-            raise leases.LeaseLostError(f"stage run {run.pk} belongs to another worker now")
+    if not run_sql_count(sql.FINISH_STAGE, values):
+        raise leases.LeaseLostError(f"stage run {run.pk} belongs to another worker now")
 
 
 def fail(run: StageRun, job: IngestionJob, problem: Problem, *, seconds: float) -> None:
@@ -160,7 +159,7 @@ def add_warnings(job: IngestionJob, warnings: Sequence[str]) -> None:
     """Sentences for the document's row; one said before is not said twice."""
     if not warnings or not job.version_id:
         return
-    version = DocumentVersion.objects.in_workspace(job.workspace_id).get(pk=job.version_id)
+    version = version_of(job)
     new = [warning for warning in dict.fromkeys(warnings) if warning not in version.warnings]
     DocumentVersion.objects.in_workspace(job.workspace_id).filter(pk=version.pk).update(
         warnings=[*version.warnings, *new]

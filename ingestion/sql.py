@@ -47,7 +47,7 @@ UPDATE ingestion_stagerun SET state = 'pending', leased_until = NULL, leased_by 
    AND (leased_until < now() OR leased_by = ANY(%(dead)s))
 """
 
-LIVE_HOLDERS: Final[LiteralString] = """
+LEASE_HOLDERS: Final[LiteralString] = """
 SELECT DISTINCT leased_by FROM ingestion_stagerun
  WHERE workspace_id = %(workspace)s AND state = 'running'
 """

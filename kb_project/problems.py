@@ -94,12 +94,12 @@ def _as_kb_error(
         return errors.ForbiddenError("You may not do this here."), {}, {}
     if isinstance(error, drf.ValidationError):
         fields = error.detail if isinstance(error.detail, dict) else {"": error.detail}
-        known = errors.InputError(
+        refused = errors.InputError(
             "Some of what was sent cannot be used.",
             kept="Nothing was changed.",
             next_step="See 'fields' for each of them.",
         )
-        return known, dict(fields), {}
+        return refused, dict(fields), {}
     if isinstance(error, drf.APIException):
         known = errors.KBError(str(error.detail), code=str(error.default_code))
         return known, {}, _retry_after(error)

@@ -13,9 +13,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from django.db import connection, transaction
+from django.db import transaction
 
 from kb_project.errors import ForbiddenError, NotFoundError
+from kb_project.sql import run_sql
 from workspaces import sql
 from workspaces.models import Capability, Membership, User, Workspace
 
@@ -106,12 +107,9 @@ def _who_can_grant(workspace: Workspace) -> str:
 
 
 def _read_scope() -> tuple[str, str]:
-    with connection.cursor() as cursor:
-        cursor.execute(sql.READ_SCOPE)
-        workspace_id, user_id = cursor.fetchone()
+    [(workspace_id, user_id)] = run_sql(sql.READ_SCOPE)
     return workspace_id, user_id
 
 
 def _write_scope(workspace_id: str, user_id: str) -> None:
-    with connection.cursor() as cursor:
-        cursor.execute(sql.SET_SCOPE, {"workspace": workspace_id, "user": user_id})
+    run_sql(sql.SET_SCOPE, {"workspace": workspace_id, "user": user_id})

@@ -15,6 +15,7 @@ from ingestion.selectors.documents import (
     entities_in,
     is_refreshing,
     state_counts,
+    version_of,
     workspace_counts,
 )
 from ingestion.selectors.knowledge import (
@@ -60,5 +61,6 @@ __all__ = [
     "state_counts",
     "topic_tree",
     "topic_view",
+    "version_of",
     "workspace_counts",
 ]

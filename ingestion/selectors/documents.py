@@ -157,6 +157,19 @@ def document_version(*, workspace: Workspace, document: Document) -> DocumentVer
     )
 
 
+def version_of(job: IngestionJob) -> DocumentVersion:
+    """The version a document's job works on, with its document. Raises NotFoundError."""
+    return found(
+        DocumentVersion.objects.in_workspace(job.workspace_id)
+        .select_related("document")
+        .filter(pk=job.version_id)
+        .first()
+        if job.version_id
+        else None,
+        "version of a document",
+    )
+
+
 def state_counts(*, workspace: Workspace) -> dict[str, int]:
     """Number of documents by state, every state named."""
     counted = Counter(

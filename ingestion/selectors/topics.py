@@ -28,7 +28,7 @@ def topic_tree(*, workspace: Workspace) -> list[TopicNode]:
     }
     communities = Community.objects.in_workspace(workspace).order_by("level", "-size", "id")
     nodes = {row.pk: TopicNode(row, reports.get(row.pk)) for row in communities}
-    roots = []
+    roots: list[TopicNode] = []
     for node in nodes.values():
         parent = nodes.get(node.community.parent_id) if node.community.parent_id else None
         (parent.children if parent else roots).append(node)
@@ -72,7 +72,7 @@ def topic_view(*, workspace: Workspace, community_id: uuid.UUID) -> TopicView:
             .filter(communities__community=community, communities__workspace=workspace)
             .order_by("-rank", "-mention_count")[:40]
         ),
-        parent=reports.filter(community_id=community.parent_id).first(),
+        parent=reports.filter(community__children=community).first(),
         children=tuple(
             reports.filter(community__parent=community).order_by("-community__size", "id")
         ),

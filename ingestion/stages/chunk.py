@@ -19,6 +19,7 @@ from django.conf import settings
 
 from ingestion.models import Chunk, DocumentVersion, IngestionJob
 from ingestion.outcome import Progress, StageOutcome
+from ingestion.selectors import version_of
 from kb_project.llm.tokens import token_starts
 from kb_project.ports import Ports
 from kb_project.text.splitting import Offsets, Span, split_fixed, split_sentences, split_tokens
@@ -36,7 +37,7 @@ class Place:
 
 def run(job: IngestionJob, _ports: Ports, _progress: Progress) -> StageOutcome:
     with access.in_workspace(job.workspace_id):
-        version = DocumentVersion.objects.in_workspace(job.workspace_id).get(pk=job.version_id)
+        version = version_of(job)
     starts = token_starts(version.text)
     chunks = build_chunks(version, spans_of(version, starts), starts)
     with access.in_workspace(job.workspace_id):

@@ -13,8 +13,9 @@ from dataclasses import dataclass
 from django.db.models import Exists, OuterRef
 
 from ingestion.extractors import METHOD, Extraction, extract_many
-from ingestion.models import Chunk, ChunkExtraction, DocumentVersion, IngestionJob
+from ingestion.models import Chunk, ChunkExtraction, IngestionJob
 from ingestion.outcome import Progress, StageOutcome
+from ingestion.selectors import version_of
 from kb_project.ports import Ports
 from workspaces import access
 
@@ -37,12 +38,7 @@ class Passage:
 
 def run(job: IngestionJob, _ports: Ports, progress: Progress) -> StageOutcome:
     with access.in_workspace(job.workspace_id):
-        version = (
-            DocumentVersion.objects.in_workspace(job.workspace_id)
-            .select_related("document")
-            .defer("text")
-            .get(pk=job.version_id)
-        )
+        version = version_of(job)
         waiting, done = _passages(job)
     found = 0
     for first in range(0, len(waiting), BATCH):

@@ -15,6 +15,7 @@ from ingestion.models import Document, DocumentVersion, IngestionJob
 from ingestion.outcome import Progress, StageOutcome
 from ingestion.parsers import Limits, ParsedDocument
 from ingestion.parsers.sandbox import parse_in_sandbox
+from ingestion.selectors import version_of
 from kb_project.ports import Ports
 from kb_project.text.languages import detect_language
 from workspaces import access
@@ -24,11 +25,7 @@ TITLE_LENGTH = 500
 
 def run(job: IngestionJob, _ports: Ports, _progress: Progress) -> StageOutcome:
     with access.in_workspace(job.workspace_id):
-        version = (
-            DocumentVersion.objects.in_workspace(job.workspace_id)
-            .select_related("document")
-            .get(pk=job.version_id)
-        )
+        version = version_of(job)
     parsed = parse_in_sandbox(blob_path(version), name=version.document.name, limits=limits())
     with access.in_workspace(job.workspace_id):
         save(version, parsed)

@@ -18,6 +18,7 @@ from ingestion import sql
 from ingestion.extractors.situating import situate
 from ingestion.models import Chunk, DocumentVersion, IngestionJob, Posting
 from ingestion.outcome import Progress, StageOutcome
+from ingestion.selectors import version_of
 from kb_project.ports import Ports
 from kb_project.sql import run_sql
 from kb_project.text.terms import terms
@@ -31,11 +32,7 @@ MOST_FREQUENT = 32_767  # what the column holds
 
 def run(job: IngestionJob, _ports: Ports, progress: Progress) -> StageOutcome:
     with access.in_workspace(job.workspace_id):
-        version = (
-            DocumentVersion.objects.in_workspace(job.workspace_id)
-            .select_related("document")
-            .get(pk=job.version_id)
-        )
+        version = version_of(job)
         chunks = list(
             Chunk.objects.in_workspace(job.workspace_id).filter(version=version).order_by("ordinal")
         )
