@@ -11,6 +11,7 @@ from django.core.paginator import Page, Paginator
 from ingestion import reading, selectors
 from ingestion.forms import PAGE, Place
 from ingestion.models import DocumentState, DocumentVersion, Entity, RunState
+from ingestion.pictures import Box, page_marks
 from ingestion.selectors import DocumentRow, EntityView, StageStep, TopicNode
 from ingestion.templatetags.knowledge import page_noun, reader_url
 from workspaces.models import Capability, Workspace
@@ -98,10 +99,12 @@ class Outline:
 
 @dataclass(frozen=True, slots=True)
 class PagePicture:
-    """One page as a picture; boxes are asked for by the picture's own address."""
+    """One page as a picture, with the cited passage boxed."""
 
     number: int
     total: int
+    image_url: str
+    boxes: tuple[Box, ...]
     previous_url: str
     next_url: str
 
@@ -177,9 +180,12 @@ def _picture(
     cited = reading.page_at(version.pages, place.span[0]) if place.span else None
     number = place.page or cited or numbers[0]
     number = min(max(number, 1), max(numbers))
+    marks = page_marks(version=version, number=number, span=place.span) if place.span else []
     return PagePicture(
         number=number,
         total=max(numbers),
+        image_url=f"{address()}pages/{number}.png",
+        boxes=tuple(marks),
         previous_url=address(**span, view=PAGE, page=number - 1) if number > 1 else "",
         next_url=address(**span, view=PAGE, page=number + 1) if number < max(numbers) else "",
     )

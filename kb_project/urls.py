@@ -10,4 +10,6 @@ converters.register()
 urlpatterns = [
     path("admin/", admin.site.urls),
     path("accounts/", include("allauth.account.urls")),
+    path("", include("workspaces.urls")),
+    path("", include("ingestion.urls")),
 ]

@@ -1,0 +1,200 @@
+"""Cut text into headings, paragraphs, list entries, table rows and code, offsets kept."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+from ingestion.reading.inline import Piece, mark_pieces, pieces_of
+
+_LINE: Final = re.compile(r"[^\n]*\n|[^\n]+\Z")
+_ATX: Final = re.compile(r"[ ]{0,3}#{1,6}[ \t]+(.*?)[ \t]*#*[ \t]*\Z")
+_UNDERLINE: Final = re.compile(r"[ ]{0,3}(=+|-+)[ \t]*\Z")
+_RULE: Final = re.compile(r"[ ]{0,3}([-*_])([ \t]*\1){2,}[ \t]*\Z")
+_ENTRY: Final = re.compile(r"([ \t]*)([-*+]|\d{1,3}[.)])[ \t]+(?=\S)")
+_QUOTE: Final = re.compile(r"[ ]{0,3}>[ ]?")
+_ROW: Final = re.compile(r"[ ]{0,3}\|.*\|[ \t]*\Z")
+_DIVIDER: Final = re.compile(r"[ |:\-\t]+\Z")
+_FENCE: Final = re.compile(r"[ ]{0,3}(```|~~~)")
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A line without its end, and where it begins in the document."""
+
+    start: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """``kind`` is heading, paragraph, entry, quote, code or table; only a table has ``rows``.
+
+    ``page`` is the number of the page that begins with this block.
+    """
+
+    kind: str
+    start: int
+    pieces: tuple[Piece, ...] = ()
+    rows: tuple[tuple[tuple[Piece, ...], ...], ...] = ()
+    depth: int = 0
+    label: str = ""
+    page: int | None = None
+
+    @property
+    def anchor(self) -> str:
+        return f"h-{self.start}"
+
+
+def blocks_of(
+    text: str,
+    *,
+    offset: int,
+    headings: Mapping[int, int],
+    pages: Sequence[Sequence[int]],
+    span: tuple[int, int] | None,
+    is_markdown: bool,
+) -> Iterator[Block]:
+    """The blocks of ``text``, which begins at ``offset`` of the document."""
+    lines = [
+        Line(offset + match.start(), match.group().rstrip("\n")) for match in _LINE.finditer(text)
+    ]
+    cut = _markdown_groups if is_markdown else _plain_groups
+    # A stretch that begins in the middle of a page names that page only at its next beginning.
+    waiting = [page for page in pages if page[1] >= offset]
+    for kind, depth, group in cut(lines, headings):
+        page = None
+        while waiting and waiting[0][1] <= group[0].start:
+            page = waiting.pop(0)[0]
+        yield _marked(_block(kind, depth, group, is_markdown=is_markdown), span, page)
+
+
+Group = tuple[str, int, list[Line]]
+
+
+def _plain_groups(lines: Sequence[Line], headings: Mapping[int, int]) -> Iterator[Group]:
+    """Blank lines divide paragraphs; a heading's line stands alone."""
+    held: list[Line] = []
+    for line in lines:
+        ends = not line.text.strip() or line.start in headings
+        if ends and held:
+            yield "paragraph", 0, held
+            held = []
+        if line.start in headings:
+            yield "heading", headings[line.start], [line]
+        elif not ends:
+            held.append(line)
+    if held:
+        yield "paragraph", 0, held
+
+
+def _markdown_groups(lines: Sequence[Line], headings: Mapping[int, int]) -> Iterator[Group]:
+    held: list[Line] = []
+    held_kind = ""
+    fence = ""
+    for line in lines:
+        kind, fence = _markdown_kind(line, headings, held_kind, fence)
+        if kind == "continued":
+            held.append(line)
+            continue
+        if held and (kind != held_kind or kind == "entry"):
+            yield held_kind, 0, held
+            held = []
+        if kind == "heading":
+            yield "heading", headings[line.start], [line]
+        elif kind:
+            held.append(line)
+        held_kind = kind
+    if held:
+        yield held_kind, 0, held
+
+
+def _markdown_kind(
+    line: Line, headings: Mapping[int, int], before: str, fence: str
+) -> tuple[str, str]:
+    """What a line belongs to ('' for a line that shows nothing), and the fence open after it."""
+    opened = _FENCE.match(line.text)
+    if fence:
+        closes = opened is not None and opened.group(1) == fence
+        return ("", "") if closes else ("code", fence)
+    if opened:
+        return "", opened.group(1)
+    return _unfenced_kind(line, headings, before), ""
+
+
+def _unfenced_kind(line: Line, headings: Mapping[int, int], before: str) -> str:
+    text = line.text
+    if line.start in headings:
+        return "heading"
+    # A line of dashes under a heading, or between two parts, shows nothing of its own.
+    if not text.strip() or _UNDERLINE.match(text) or _RULE.match(text):
+        return ""
+    if _ROW.match(text):
+        return "table"
+    if _QUOTE.match(text):
+        return "quote"
+    if _ENTRY.match(text):
+        return "entry"
+    return "continued" if before == "entry" and text[0] in " \t" else "paragraph"
+
+
+def _block(kind: str, depth: int, group: list[Line], *, is_markdown: bool) -> Block:
+    start = group[0].start
+    if kind == "code":
+        return Block(kind, start, pieces=_verbatim(group))
+    if kind == "table":
+        return Block(kind, start, rows=tuple(_rows(group)))
+    shown = [
+        _content(kind if number == 0 or kind == "quote" else "", line)
+        if is_markdown
+        else (line.start, line.text)
+        for number, line in enumerate(group)
+    ]
+    pieces = pieces_of(shown, is_markdown=is_markdown)
+    label = ""
+    if kind == "entry" and (entry := _ENTRY.match(group[0].text)):
+        depth, label = len(entry.group(1).expandtabs(4)) // 2, entry.group(2).strip("-*+")
+    return Block(kind, start, pieces, depth=depth, label=label)
+
+
+def _content(kind: str, line: Line) -> tuple[int, str]:
+    """What a line shows, without the marks that say what it is, and where that begins."""
+    if kind == "heading" and (atx := _ATX.match(line.text)):
+        return line.start + atx.start(1), atx.group(1)
+    pattern = {"entry": _ENTRY, "quote": _QUOTE}.get(kind)
+    marks = pattern.match(line.text) if pattern else None
+    at = marks.end() if marks else 0
+    return line.start + at, line.text[at:]
+
+
+def _verbatim(group: Sequence[Line]) -> tuple[Piece, ...]:
+    return tuple(Piece(line.start, line.text + "\n") for line in group)
+
+
+def _rows(group: Sequence[Line]) -> Iterator[tuple[tuple[Piece, ...], ...]]:
+    for line in group:
+        if not _DIVIDER.match(line.text):
+            yield tuple(
+                pieces_of([(line.start + at, cell)], is_markdown=True)
+                for at, cell in _cells(line.text)
+            )
+
+
+def _cells(row: str) -> Iterator[tuple[int, str]]:
+    """The cells of a table's row, and where in the row each begins."""
+    for match in re.finditer(r"(?<=\|)(?:\\.|[^|\\])*(?=\|)", row):
+        cell = match.group()
+        yield match.start() + len(cell) - len(cell.lstrip()), cell.strip()
+
+
+def _marked(block: Block, span: tuple[int, int] | None, page: int | None) -> Block:
+    if span is None:
+        return replace(block, page=page)
+    return replace(
+        block,
+        page=page,
+        pieces=mark_pieces(block.pieces, span),
+        rows=tuple(tuple(mark_pieces(cell, span) for cell in row) for row in block.rows),
+    )

@@ -1,0 +1,15 @@
+"""The request as our views get it: somebody is signed in, and htmx may be asking."""
+
+from __future__ import annotations
+
+from django.http import HttpRequest
+from django_htmx.middleware import HtmxDetails
+
+from workspaces.models import User
+
+
+class UserRequest(HttpRequest):
+    """What ``login_required`` lets through."""
+
+    user: User
+    htmx: HtmxDetails
