@@ -8,7 +8,7 @@ marked by somebody else meanwhile keeps its mark for the next run.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Final, LiteralString
 from uuid import UUID
 
@@ -85,6 +85,27 @@ WHERE NOT EXISTS (SELECT FROM ingestion_entity AS e
                   WHERE r.workspace_id = %(workspace)s AND r.id = taken.id)
 """
 
+# Has a document been resolved since this job described what had changed until then? Its entities
+# may have been marked after the describe stage had looked.
+RESOLVED_MEANWHILE: Final[LiteralString] = """
+SELECT EXISTS (
+    SELECT FROM ingestion_stagerun AS run
+    WHERE run.workspace_id = %(workspace)s AND run.stage = 'resolve'
+      AND (run.state = 'running'
+           OR run.finished_at >= (SELECT min(described.started_at)
+                                  FROM ingestion_stagerun AS described
+                                  WHERE described.workspace_id = %(workspace)s
+                                    AND described.job_id = %(job)s
+                                    AND described.stage = 'describe')))
+"""
+
+MARK_AGAIN: Final[tuple[LiteralString, LiteralString]] = (
+    """UPDATE ingestion_entity SET is_changed = true
+       WHERE workspace_id = %(workspace)s AND id = ANY (%(ids)s::uuid[])""",
+    """UPDATE ingestion_relationship SET is_changed = true
+       WHERE workspace_id = %(workspace)s AND id = ANY (%(ids)s::uuid[])""",
+)
+
 MARK_COMMUNITIES: Final[LiteralString] = """
 UPDATE ingestion_community SET is_changed = true
 WHERE workspace_id = %(workspace)s AND NOT is_changed
@@ -103,8 +124,24 @@ def run(job: IngestionJob, ports: Ports, progress: Progress) -> StageOutcome:
         ports.graph.remove(job.workspace_id, gone, gone)
         ports.graph.upsert(job.workspace_id, nodes, edges)
         run_sql_count(MARK_COMMUNITIES, {**workspace, "entities": touched(nodes, edges)})
+        _keep_marks_if_early(job, nodes, edges)
     progress(1, 1)
     return StageOutcome(written=len(nodes) + len(edges))
+
+
+def _keep_marks_if_early(
+    job: IngestionJob, nodes: Sequence[GraphNode], edges: Sequence[GraphEdge]
+) -> None:
+    """Put the marks back when some may not have been described yet; the next run takes them.
+
+    A document that is resolved meanwhile always asks for that next run.
+    """
+    workspace = {"workspace": job.workspace_id}
+    if not run_sql(RESOLVED_MEANWHILE, {**workspace, "job": job.pk})[0][0]:
+        return
+    entities, relationships = MARK_AGAIN
+    run_sql_count(entities, {**workspace, "ids": [node.id for node in nodes]})
+    run_sql_count(relationships, {**workspace, "ids": [edge.id for edge in edges]})
 
 
 def touched(nodes: Iterable[GraphNode], edges: Iterable[GraphEdge]) -> list[UUID]:

@@ -19,7 +19,7 @@ from ingestion.outcome import Progress, StageOutcome
 from ingestion.stages.communities import clustering, identity
 from ingestion.stages.communities.identity import Changes, Group
 from kb_project.ports import Ports
-from kb_project.sql import copy_into, run_sql, temporary_rows
+from kb_project.sql import Columns, copy_into, run_sql, temporary_rows
 from workspaces import access
 
 ENTITIES: Final[LiteralString] = """
@@ -103,7 +103,7 @@ def _save(workspace_id: UUID, found: Changes) -> None:
         run_sql(REMOVE, {**workspace, "ids": found.removed})
     _add(workspace_id, found.added)
     _move(workspace, found.moved)
-    pair = {"community_id": "uuid", "entity_id": "uuid"}
+    pair: Columns = {"community_id": "uuid", "entity_id": "uuid"}
     if found.left:
         with temporary_rows("left_members", pair, found.left):
             run_sql(LEAVE, workspace)
@@ -135,7 +135,7 @@ def _add(workspace_id: UUID, groups: Sequence[Group]) -> None:
 def _move(workspace: dict[str, Any], groups: Sequence[Group]) -> None:
     if not groups:
         return
-    columns = {"id": "uuid", "level": "int2", "parent_id": "uuid", "size": "int4"}
+    columns: Columns = {"id": "uuid", "level": "int2", "parent_id": "uuid", "size": "int4"}
     rows = ((group.id, group.level, group.parent, group.size) for group in groups)
     with temporary_rows("moved_communities", columns, rows):
         run_sql(MOVE, workspace)

@@ -14,6 +14,7 @@ from typing import Final
 from uuid import UUID, uuid5
 
 from ingestion.stages.communities.clustering import Cluster
+from ingestion.topics import other_topics_id
 
 # Members in common, divided by the members of both: below this it is another community.
 LEAST_OVERLAP: Final = 0.3
@@ -48,11 +49,6 @@ class Changes:
 
     def count(self) -> int:
         return len(self.added) + len(self.moved) + len(self.removed)
-
-
-def rest_id(workspace_id: UUID) -> UUID:
-    """The id of the root that gathers what is too small for a topic: always the same."""
-    return uuid5(workspace_id, "other topics")
 
 
 def named(
@@ -100,7 +96,7 @@ def _kept_ids(
     clusters: Sequence[Cluster], old: Mapping[UUID, Group], workspace_id: UUID
 ) -> dict[int, UUID]:
     """Place of a cluster to the id it keeps: the closest pairs first, each side used once."""
-    rest = rest_id(workspace_id)
+    rest = other_topics_id(workspace_id)
     ids = {place: rest for place, cluster in enumerate(clusters) if cluster.is_rest}
     used = {rest}
     for _, place, community in sorted(_overlaps(clusters, old)):

@@ -1,9 +1,11 @@
 from __future__ import annotations
 
+from datetime import timedelta
 from math import log
 from uuid import UUID, uuid4
 
 import pytest
+from django.utils import timezone
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -15,6 +17,8 @@ from ingestion.models import (
     IngestionJob,
     JobKind,
     Relationship,
+    RunState,
+    StageRun,
 )
 from ingestion.outcome import NO_PROGRESS, StageOutcome
 from ingestion.projection import compare
@@ -193,6 +197,37 @@ def test_when_the_projection_fails_the_marks_stay(workspace: Workspace):
         run(workspace, BrokenStore())
 
     assert reread(a).is_changed
+
+
+@pytest.mark.parametrize(
+    ("resolved", "kept"), [("before", False), ("running", True), ("after", True)]
+)
+def test_marks_stay_while_documents_are_resolved(
+    workspace: Workspace, store: MemoryGraphStore, resolved: str, *, kept: bool
+):
+    a, now = make_entity(workspace, "Ada"), timezone.now()
+    with access.in_workspace(workspace.pk):
+        refresh, document = (
+            IngestionJob.objects.create(workspace=workspace, kind=kind)
+            for kind in (JobKind.WORKSPACE, JobKind.DOCUMENT)
+        )
+        StageRun.objects.create(
+            workspace=workspace, job=refresh, stage="describe", ordinal=0, started_at=now
+        )
+        finished = {"before": now - timedelta(seconds=1), "after": now + timedelta(seconds=1)}
+        StageRun.objects.create(
+            workspace=workspace,
+            job=document,
+            stage="resolve",
+            ordinal=5,
+            state=RunState.DONE if resolved in finished else RunState.RUNNING,
+            finished_at=finished.get(resolved),
+        )
+
+    graph.run(refresh, ports_with(store), NO_PROGRESS)
+
+    assert reread(a).is_changed is kept
+    assert store.counts(workspace.pk).nodes == 1
 
 
 @given(st.lists(st.tuples(st.integers(0, 5), st.integers(0, 5))), st.lists(st.integers(0, 9)))

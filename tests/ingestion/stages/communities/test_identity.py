@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ingestion.stages.communities.clustering import Cluster, hierarchy
-from ingestion.stages.communities.identity import Changes, Group, changes, named, rest_id
+from ingestion.stages.communities.identity import Changes, Group, changes, named
+from ingestion.topics import other_topics_id
 
 WORKSPACE = UUID(int=99)
 TRIPLES = st.lists(
@@ -98,9 +99,9 @@ def test_the_root_of_the_rest_always_has_the_same_id():
     old = named([cluster(range(3), is_rest=True)], {}, WORKSPACE)
     new = named([cluster(range(20, 30), is_rest=True), cluster(range(3))], old, WORKSPACE)
 
-    assert list(old) == [rest_id(WORKSPACE)]
-    assert by_members(new)[ids(range(20, 30))] == rest_id(WORKSPACE)
-    assert by_members(new)[ids(range(3))] != rest_id(WORKSPACE)
+    assert list(old) == [other_topics_id(WORKSPACE)]
+    assert by_members(new)[ids(range(20, 30))] == other_topics_id(WORKSPACE)
+    assert by_members(new)[ids(range(3))] != other_topics_id(WORKSPACE)
 
 
 @given(TRIPLES)

@@ -1,0 +1,290 @@
+"""Write a report from sentences that are already there: choose, order and name, invent nothing.
+
+Sentences are chosen greedily for what they add (Lin and Bilmes 2011, a submodular gain): how much
+the entities they name matter in the topic, less for those already covered, less for a document that
+has had its say, nothing for a near copy. Shape matters too: a sentence that stands alone is better
+than one that begins with "He".
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+from uuid import UUID
+
+import regex
+
+MOST_SUMMARY: Final = 3
+MOST_FINDINGS: Final = 10
+LEAST_FINDINGS: Final = 5
+MOST_NAMES: Final = 3
+LONGEST_NAME: Final = 60
+
+# What naming an entity again is worth, and a further sentence of the same document.
+REPEATED: Final = 0.25
+SAME_DOCUMENT: Final = 0.85
+# Of a list of names only the weightiest count, or lists would win.
+COUNTED_ENTITIES: Final = 5
+# Shared words by all words of both: above this one sentence repeats the other.
+NEAR_COPY: Final = 0.6
+# After the least number of findings, a sentence that adds less than this share of the first's
+# gain adds nothing.
+LEAST_GAIN: Final = 0.05
+
+# Character counts; a Chinese character says about as much as two and a half letters.
+SHORT, LONG, FAR_TOO_LONG = 40, 300, 600
+WIDE: Final = 2.5
+
+# Types that make no title.
+FIGURES: Final = frozenset(
+    {"date", "time", "number", "quantity", "money", "percent", "ordinal", "cardinal"}
+)
+
+_WORD: Final = regex.compile(r"\p{Han}|[\p{L}\p{N}]+")
+_HAN: Final = regex.compile(r"\p{Han}")
+_DANGLING: Final = regex.compile(
+    r"[\"'“‘«(]*(?:(?:he|she|it|they|this|that|these|those|his|her|its|their|him|them|there|here"
+    r"|but|and|however|therefore|thus)\b|他|她|它|这|那|其|但|而|并|因此)",
+    regex.IGNORECASE,
+)
+_ENDED: Final = regex.compile(r"[.!。！…][\"'”’»)）】」』]*$")
+_ASKED: Final = regex.compile(r"[?？][\"'”’»)）】」』]*$")
+
+
+@dataclass(frozen=True, slots=True)
+class Sentence:
+    """A sentence of a document; ``text[start:end]`` of the document is its quote.
+
+    ``text`` is the quote on one line. ``entities`` are those it names. ``states`` says that a
+    relationship is stated in it, ``leads`` that its document begins with it.
+    """
+
+    chunk: UUID
+    document: UUID
+    start: int
+    end: int
+    text: str
+    entities: frozenset[UUID]
+    states: bool = False
+    leads: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """An entity of a topic; ``pull`` says how much the topic turns on it."""
+
+    id: UUID
+    name: str
+    type: str
+    pull: float
+
+
+@dataclass(frozen=True, slots=True)
+class Topic:
+    """What a report is written from. ``parts`` are the members of each sub-community."""
+
+    members: tuple[Member, ...]
+    sentences: tuple[Sentence, ...]
+    links: int = 0
+    documents: int = 0
+    parts: tuple[frozenset[UUID], ...] = ()
+    title: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """A report whose every sentence is a quote; ``rating`` is 0 to 10."""
+
+    title: str
+    summary: str
+    rating: float
+    reason: str
+    summary_sentences: tuple[Sentence, ...]
+    findings: tuple[Sentence, ...]
+
+
+def write(topic: Topic) -> Report:
+    chosen = choose(topic.sentences, {member.id: member.pull for member in topic.members})
+    most = min(MOST_SUMMARY, max(1, len(chosen) // 3))
+    summary, findings = chosen[:most], chosen[most : most + MOST_FINDINGS]
+    return Report(
+        title=topic.title or title(topic.members, topic.parts),
+        summary=join_sentences([sentence.text for sentence in summary]),
+        rating=rating(len(topic.members), topic.links, topic.documents),
+        reason=reason(len(topic.members), topic.links, topic.documents),
+        summary_sentences=tuple(summary),
+        findings=tuple(findings),
+    )
+
+
+def choose(sentences: Collection[Sentence], pulls: Mapping[UUID, float]) -> list[Sentence]:
+    """The sentences worth reading, the most telling first, enough for summary and findings."""
+    return _Choice(pulls).take(sentences, MOST_SUMMARY + MOST_FINDINGS)
+
+
+class _Choice:
+    """The greedy choice while it is made: what is covered, who has spoken, what was said."""
+
+    def __init__(self, pulls: Mapping[UUID, float]) -> None:
+        self._pulls = pulls
+        self._covered: set[UUID] = set()
+        self._spoken: Counter[UUID] = Counter()
+        self._said: list[frozenset[str]] = []
+
+    def take(self, sentences: Collection[Sentence], most: int) -> list[Sentence]:
+        """Gains only ever fall, so the best of the heap whose gain is fresh is the best of all."""
+        shapes = {sentence: shape(sentence) for sentence in sentences}
+        heap = [(-self._gain(s, shapes[s]), *_stable(s), s) for s in sentences]
+        heapq.heapify(heap)
+        chosen: list[Sentence] = []
+        floor = -LEAST_GAIN * heap[0][0] if heap else 0.0
+        while heap and len(chosen) < most:
+            *_, sentence = entry = heapq.heappop(heap)
+            gain = self._gain(sentence, shapes[sentence])
+            if gain < -entry[0]:
+                heapq.heappush(heap, (-gain, *_stable(sentence), sentence))
+            elif gain < floor and len(chosen) >= MOST_SUMMARY + LEAST_FINDINGS:
+                break
+            elif not self._repeats(sentence):
+                self._accept(sentence)
+                chosen.append(sentence)
+        return chosen
+
+    def _gain(self, sentence: Sentence, quality: float) -> float:
+        worth = sorted(
+            (self._pulls[e] * (REPEATED if e in self._covered else 1.0))
+            for e in sentence.entities
+            if e in self._pulls
+        )
+        said = SAME_DOCUMENT ** self._spoken[sentence.document]
+        return quality * said * sum(worth[-COUNTED_ENTITIES:])
+
+    def _repeats(self, sentence: Sentence) -> bool:
+        words = _words(sentence.text)
+        return any(_alike(words, said) > NEAR_COPY for said in self._said)
+
+    def _accept(self, sentence: Sentence) -> None:
+        self._covered |= sentence.entities
+        self._spoken[sentence.document] += 1
+        self._said.append(_words(sentence.text))
+
+
+def shape(sentence: Sentence) -> float:
+    """How well a sentence reads on its own, whatever it speaks of: about 0.1 to 1.4."""
+    text = sentence.text
+    quality = _length_quality(len(text) + (WIDE - 1) * len(_HAN.findall(text)))
+    if _DANGLING.match(text):
+        quality *= 0.6
+    if _ASKED.search(text):
+        quality *= 0.6
+    elif not _ENDED.search(text):
+        quality *= 0.5
+    if sentence.states:
+        quality *= 1.2
+    if sentence.leads:
+        quality *= 1.15
+    return quality
+
+
+def _length_quality(length: float) -> float:
+    if length < SHORT:
+        return max(0.3, length / SHORT)
+    if length <= LONG:
+        return 1.0
+    return max(0.4, 1.0 - 0.6 * (length - LONG) / (FAR_TOO_LONG - LONG))
+
+
+def title(members: Collection[Member], parts: Sequence[frozenset[UUID]] = ()) -> str:
+    """The names of the weightiest members; of a topic with parts, one of each of the largest.
+
+    >>> title([Member(UUID(int=1), "Fred", "", 1), Member(UUID(int=2), "Marley", "", 2)])
+    'Marley and Fred'
+    """
+    ranked = sorted(members, key=lambda one: (one.type.lower() in FIGURES, -one.pull, one.name))
+    leaders = [_first_of(part, ranked) for part in sorted(parts, key=len, reverse=True)]
+    wanted = [leader for leader in leaders if leader is not None][:MOST_NAMES]
+    names: list[str] = []
+    for member in sorted(wanted, key=ranked.index) + ranked:
+        if not any(_names_the_same(member.name, name) for name in names):
+            names.append(member.name)
+        if len(names) == MOST_NAMES:
+            break
+    return join_names([name[:LONGEST_NAME] for name in names])
+
+
+def _first_of(part: frozenset[UUID], ranked: Iterable[Member]) -> Member | None:
+    return next((member for member in ranked if member.id in part), None)
+
+
+def _names_the_same(name: str, other: str) -> bool:
+    """Whether one name is part of the other: "Scrooge" beside "Ebenezer Scrooge"."""
+    words, others = _words(name), _words(other)
+    return bool(words and others) and (words <= others or others <= words)
+
+
+def join_names(names: Sequence[str]) -> str:
+    """
+    >>> join_names(["Scrooge", "Marley", "Bob Cratchit"]), join_names(["朱元璋", "马皇后", "徐达"])
+    ('Scrooge, Marley and Bob Cratchit', '朱元璋、马皇后和徐达')
+    """
+    if not names:
+        return "Unnamed topic"
+    is_chinese = sum(bool(_HAN.search(name)) for name in names) * 2 > len(names)
+    comma, final = ("、", "和") if is_chinese else (", ", " and ")
+    *first, last = names
+    return comma.join(first) + final + last if first else last
+
+
+def join_sentences(texts: Sequence[str]) -> str:
+    """One paragraph; no space after a sentence that ends the Chinese way.
+
+    >>> join_sentences(["他走了。", "她来了。"]), join_sentences(["He left.", "She came."])
+    ('他走了。她来了。', 'He left. She came.')
+    """
+    joined = ""
+    for text in texts:
+        gap = "" if not joined or _HAN.match(text) or joined[-1] in "。！？」』”" else " "
+        joined += gap + text
+    return joined
+
+
+def rating(entities: int, links: int, documents: int) -> float:
+    """0 to 10, growing with each figure and ever more slowly; half of a part at its constant."""
+    share = (
+        0.4 * entities / (entities + 8)
+        + 0.3 * links / (links + 12)
+        + 0.3 * documents / (documents + 4)
+    )
+    return round(10 * share, 1)
+
+
+def reason(entities: int, links: int, documents: int) -> str:
+    """
+    >>> reason(2, 1, 4)
+    '2 entities with 1 connection among them, spoken of in 4 documents.'
+    """
+    return (
+        f"{_counted(entities, 'entity', 'entities')} with"
+        f" {_counted(links, 'connection', 'connections')} among them, spoken of in"
+        f" {_counted(documents, 'document', 'documents')}."
+    )
+
+
+def _counted(number: int, one: str, several: str) -> str:
+    return f"{number} {one if number == 1 else several}"
+
+
+def _stable(sentence: Sentence) -> tuple[UUID, int, int]:
+    """Settles ties, so that the same sentences give the same report."""
+    return sentence.document, sentence.start, sentence.end
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(_WORD.findall(text.lower()))
+
+
+def _alike(some: frozenset[str], others: frozenset[str]) -> float:
+    return len(some & others) / (len(some | others) or 1)

@@ -1,0 +1,230 @@
+"""The rows that reports are written from, read for a batch of communities at a time."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from math import log1p
+from typing import Any, Final, LiteralString
+from uuid import UUID
+
+from ingestion.stages.reports.extractive import Member, Sentence, Topic
+from kb_project.sql import Columns, Row, run_sql, temporary_rows
+
+# Sentences looked at per community and source.
+MOST_EVIDENCE: Final = 40
+MOST_INTRODUCTIONS: Final = 60
+# A longer span is no sentence to quote.
+LONGEST_QUOTE: Final = 1_500
+
+MEMBERS: Final[LiteralString] = """
+SELECT member.community_id, entity.id, entity.name, entity.type, entity.rank
+FROM ingestion_communitymember AS member
+JOIN ingestion_entity AS entity
+  ON entity.workspace_id = %(workspace)s AND entity.id = member.entity_id
+WHERE member.workspace_id = %(workspace)s AND member.community_id = ANY (%(ids)s::uuid[])
+"""
+
+# Each relationship inside a community counts for both of its ends.
+TIES: Final[LiteralString] = """
+WITH inside AS (
+    SELECT a.community_id, r.source_id, r.target_id, r.weight
+    FROM ingestion_communitymember AS a
+    JOIN ingestion_relationship AS r
+      ON r.workspace_id = %(workspace)s AND r.source_id = a.entity_id
+    JOIN ingestion_communitymember AS b
+      ON b.workspace_id = %(workspace)s AND b.community_id = a.community_id
+     AND b.entity_id = r.target_id
+    WHERE a.workspace_id = %(workspace)s AND a.community_id = ANY (%(ids)s::uuid[])
+)
+SELECT community_id, entity_id, sum(weight), count(*)
+FROM (SELECT community_id, source_id AS entity_id, weight FROM inside
+      UNION ALL
+      SELECT community_id, target_id, weight FROM inside) AS ends
+GROUP BY community_id, entity_id
+"""
+
+DOCUMENTS: Final[LiteralString] = """
+SELECT member.community_id, count(DISTINCT mention.document_id)
+FROM ingestion_communitymember AS member
+JOIN ingestion_mention AS mention
+  ON mention.workspace_id = %(workspace)s AND mention.entity_id = member.entity_id
+WHERE member.workspace_id = %(workspace)s AND member.community_id = ANY (%(ids)s::uuid[])
+GROUP BY member.community_id
+"""
+
+CHILDREN: Final[LiteralString] = """
+SELECT child.parent_id, array_agg(member.entity_id)
+FROM ingestion_community AS child
+JOIN ingestion_communitymember AS member
+  ON member.workspace_id = %(workspace)s AND member.community_id = child.id
+WHERE child.workspace_id = %(workspace)s AND child.parent_id = ANY (%(ids)s::uuid[])
+GROUP BY child.parent_id, child.id
+"""
+
+# The spans the community's relationships rest on, what is stated before what is named together.
+EVIDENCE: Final[LiteralString] = """
+SELECT community_id, chunk_id, start, "end", stated FROM (
+    SELECT a.community_id, evidence.chunk_id, evidence.start, evidence."end",
+           bool_or(evidence.kind = 'stated') AS stated,
+           row_number() OVER (
+               PARTITION BY a.community_id
+               ORDER BY bool_or(evidence.kind = 'stated') DESC, sum(r.weight) DESC,
+                        evidence.chunk_id, evidence.start) AS place
+    FROM ingestion_communitymember AS a
+    JOIN ingestion_relationship AS r
+      ON r.workspace_id = %(workspace)s AND r.source_id = a.entity_id
+    JOIN ingestion_communitymember AS b
+      ON b.workspace_id = %(workspace)s AND b.community_id = a.community_id
+     AND b.entity_id = r.target_id
+    JOIN ingestion_evidence AS evidence
+      ON evidence.workspace_id = %(workspace)s AND evidence.relationship_id = r.id
+    WHERE a.workspace_id = %(workspace)s AND a.community_id = ANY (%(ids)s::uuid[])
+    GROUP BY a.community_id, evidence.chunk_id, evidence.start, evidence."end"
+) AS ranked
+WHERE place <= %(most)s
+"""
+
+# The sentences that describe the weightiest members.
+INTRODUCTIONS: Final[LiteralString] = """
+SELECT community_id, (source ->> 'chunk')::uuid, (source ->> 'start')::int,
+       (source ->> 'end')::int, false
+FROM (
+    SELECT member.community_id, entity.description_sources,
+           row_number() OVER (PARTITION BY member.community_id
+                              ORDER BY entity.rank DESC, entity.id) AS place
+    FROM ingestion_communitymember AS member
+    JOIN ingestion_entity AS entity
+      ON entity.workspace_id = %(workspace)s AND entity.id = member.entity_id
+    WHERE member.workspace_id = %(workspace)s AND member.community_id = ANY (%(ids)s::uuid[])
+) AS ranked
+CROSS JOIN LATERAL jsonb_array_elements(description_sources) AS source
+WHERE place <= %(most)s
+"""
+
+# What the reports of the sub-communities say: they were written first.
+FINDINGS_OF_CHILDREN: Final[LiteralString] = """
+SELECT child.parent_id, evidence.chunk_id, evidence.start, evidence."end", false
+FROM ingestion_community AS child
+JOIN ingestion_communityreport AS report
+  ON report.workspace_id = %(workspace)s AND report.community_id = child.id
+JOIN ingestion_finding AS finding
+  ON finding.workspace_id = %(workspace)s AND finding.report_id = report.id
+JOIN ingestion_findingevidence AS evidence
+  ON evidence.workspace_id = %(workspace)s AND evidence.finding_id = finding.id
+WHERE child.workspace_id = %(workspace)s AND child.parent_id = ANY (%(ids)s::uuid[])
+  AND finding.ordinal < 3
+"""
+
+# The text of each span and who is named in it. A chunk that is gone gives no row.
+SPANS: Final[LiteralString] = """
+SELECT chunk.id, span.start, span."end", chunk.document_id,
+       substr(chunk.text, span.start - chunk.start + 1, span."end" - span.start),
+       chunk.ordinal = 0 AND span.start = chunk.start,
+       array(SELECT DISTINCT mention.entity_id FROM ingestion_mention AS mention
+             WHERE mention.workspace_id = %(workspace)s AND mention.chunk_id = chunk.id
+               AND mention.start >= span.start AND mention."end" <= span."end")
+FROM wanted_spans AS span
+JOIN ingestion_chunk AS chunk
+  ON chunk.workspace_id = %(workspace)s AND chunk.id = span.chunk_id
+ AND span.start >= chunk.start AND span."end" <= chunk."end"
+"""
+
+Span = tuple[UUID, int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class _Pool:
+    """Spans per community; the value says whether a relationship is stated there."""
+
+    spans: dict[UUID, dict[Span, bool]]
+
+    def add(self, rows: Iterable[Row]) -> None:
+        for community, chunk, start, end, stated in rows:
+            if 0 < end - start <= LONGEST_QUOTE:
+                known = self.spans.setdefault(community, {})
+                span = chunk, start, end
+                known[span] = known.get(span, False) or stated
+
+
+def topics(
+    workspace_id: UUID, ids: Sequence[UUID], titles: Mapping[UUID, str]
+) -> dict[UUID, Topic]:
+    """What there is to say of each community. ``titles`` are fixed ones."""
+    values = {"workspace": workspace_id, "ids": list(ids)}
+    ties = {(row[0], row[1]): (row[2], row[3]) for row in run_sql(TIES, values)}
+    links: defaultdict[UUID, int] = defaultdict(int)
+    for (community, _), (_, count) in ties.items():
+        links[community] += count
+    members = _members(run_sql(MEMBERS, values), ties)
+    documents = {row[0]: row[1] for row in run_sql(DOCUMENTS, values)}
+    parts = _grouped((row[0], frozenset(row[1])) for row in run_sql(CHILDREN, values))
+    sentences = _sentences(values)
+    return {
+        community: Topic(
+            members=tuple(members[community]),
+            sentences=tuple(sentences[community]),
+            links=links[community] // 2,
+            documents=documents.get(community, 0),
+            parts=tuple(parts[community]),
+            title=titles.get(community, ""),
+        )
+        for community in ids
+    }
+
+
+def _members(
+    rows: Iterable[Row], ties: Mapping[tuple[UUID, UUID], tuple[float, int]]
+) -> defaultdict[UUID, list[Member]]:
+    """An entity's pull: its rank in the workspace, and how it is tied to the community."""
+    return _grouped(
+        (
+            community,
+            Member(id_, name, type_, rank + log1p(max(0.0, ties.get((community, id_), (0, 0))[0]))),
+        )
+        for community, id_, name, type_, rank in rows
+    )
+
+
+def _sentences(values: dict[str, Any]) -> defaultdict[UUID, list[Sentence]]:
+    pool = _Pool({})
+    pool.add(run_sql(EVIDENCE, {**values, "most": MOST_EVIDENCE}))
+    pool.add(run_sql(INTRODUCTIONS, {**values, "most": MOST_INTRODUCTIONS}))
+    pool.add(run_sql(FINDINGS_OF_CHILDREN, values))
+    rows = _read_spans(values["workspace"], pool)
+    found: defaultdict[UUID, list[Sentence]] = defaultdict(list)
+    for community, spans in pool.spans.items():
+        # Chunks overlap: the same sentence may have been found in two of them.
+        seen: set[tuple[UUID, int, int]] = set()
+        for span in sorted(spans):
+            sentence = _sentence(span, rows.get(span), stated=spans[span])
+            if sentence and (place := (sentence.document, *span[1:])) not in seen:
+                seen.add(place)
+                found[community].append(sentence)
+    return found
+
+
+def _read_spans(workspace_id: UUID, pool: _Pool) -> dict[Span, Row]:
+    wanted = {span for spans in pool.spans.values() for span in spans}
+    columns: Columns = {"chunk_id": "uuid", "start": "int4", "end": "int4"}
+    with temporary_rows("wanted_spans", columns, sorted(wanted)):
+        rows = run_sql(SPANS, {"workspace": workspace_id})
+    return {(row[0], row[1], row[2]): row[3:] for row in rows}
+
+
+def _sentence(span: Span, row: Row | None, *, stated: bool) -> Sentence | None:
+    if row is None:
+        return None
+    document, text, leads, entities = row
+    line = " ".join(text.split())
+    if not line:
+        return None
+    return Sentence(span[0], document, span[1], span[2], line, frozenset(entities), stated, leads)
+
+
+def _grouped(pairs: Iterable[tuple[UUID, Any]]) -> defaultdict[UUID, list[Any]]:
+    groups: defaultdict[UUID, list[Any]] = defaultdict(list)
+    for key, value in pairs:
+        groups[key].append(value)
+    return groups

@@ -1,0 +1,238 @@
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from uuid import UUID
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ingestion.stages.reports.extractive import (
+    MOST_FINDINGS,
+    MOST_SUMMARY,
+    Member,
+    Sentence,
+    Topic,
+    choose,
+    rating,
+    reason,
+    shape,
+    title,
+    write,
+)
+
+A, B, C, D = (UUID(int=number) for number in range(1, 5))
+WORDS = [
+    "amber",
+    "brook",
+    "cedar",
+    "delta",
+    "ember",
+    "frost",
+    "grove",
+    "heath",
+    "inlet",
+    "jetty",
+    "knoll",
+    "larch",
+    "marsh",
+]
+
+
+def sentence(
+    text: str, *entities: UUID, document: int = 1, start: int = 0, **facts: bool
+) -> Sentence:
+    return Sentence(
+        chunk=UUID(int=500 + document),
+        document=UUID(int=document),
+        start=start,
+        end=start + len(text),
+        text=text,
+        entities=frozenset(entities),
+        **facts,
+    )
+
+
+def about(number: int, *entities: UUID, document: int = 1) -> Sentence:
+    """A well-formed sentence unlike every other."""
+    text = (
+        f"The {WORDS[number % 13]} keeper number {number} kept ledger {number * 7} quite {number}x."
+    )
+    return sentence(text, *entities, document=document, start=number * 100)
+
+
+def member(number: int, name: str, pull: float, type_: str = "person") -> Member:
+    return Member(UUID(int=number), name, type_, pull)
+
+
+SENTENCES = st.lists(
+    st.builds(
+        about,
+        st.integers(0, 60),
+        st.sampled_from([A, B, C, D]),
+        st.sampled_from([A, B, C, D]),
+        document=st.integers(1, 4),
+    ),
+    max_size=40,
+    unique_by=lambda one: (one.document, one.start),
+)
+PULLS = {A: 4.0, B: 2.0, C: 1.0, D: 0.5}
+
+
+@given(SENTENCES)
+def test_only_given_sentences_are_chosen_and_none_twice(sentences: list[Sentence]):
+    chosen = choose(sentences, PULLS)
+
+    assert set(chosen) <= set(sentences)
+    assert len(set(chosen)) == len(chosen) <= MOST_SUMMARY + MOST_FINDINGS
+
+
+@given(SENTENCES, st.randoms(use_true_random=False))
+def test_the_order_of_the_sentences_changes_nothing(sentences: list[Sentence], random):
+    expected = choose(sentences, PULLS)
+    random.shuffle(sentences)
+
+    assert choose(sentences, PULLS) == expected
+
+
+@given(SENTENCES)
+def test_a_report_quotes_each_sentence_once(sentences: list[Sentence]):
+    report = write(Topic(members=(), sentences=tuple(sentences)))
+
+    quoted = [*report.summary_sentences, *report.findings]
+    assert len(quoted) == len(set(quoted))
+    assert all(one.text in report.summary for one in report.summary_sentences)
+    assert bool(report.summary) == bool(sentences)
+
+
+def test_the_entities_that_matter_most_come_first():
+    minor, major = about(1, D), about(2, A)
+
+    assert choose([minor, major], PULLS) == [major, minor]
+
+
+def test_what_is_covered_gives_way_to_what_is_new():
+    first, again, new = about(1, A, B), about(2, A, document=2), about(3, C, D, document=3)
+
+    assert choose([first, again, new], PULLS | {C: 1.5, D: 1.0}) == [first, new, again]
+
+
+def test_another_document_gets_its_say():
+    first, same, other = about(1, A), about(2, A), about(3, A, document=2)
+
+    assert choose([first, same, other], PULLS) == [first, other, same]
+
+
+def test_a_near_copy_is_left_out():
+    original = sentence("The harbour master of Selm keeps the old lighthouse ledger.", A)
+    copy = sentence("The harbour master of Selm keeps the lighthouse ledger.", A, document=2)
+
+    assert len(choose([original, copy], PULLS)) == 1
+
+
+def test_a_list_of_names_does_not_win_by_its_length():
+    many = {UUID(int=number): 1.0 for number in range(10, 40)}
+    names = about(1, *many)
+    telling = sentence("Ada founded the Harbour Trust in 1911.", A, B, states=True, start=900)
+
+    assert choose([names, telling], many | {A: 5.0, B: 4.0})[0] == telling
+
+
+@pytest.mark.parametrize(
+    ("better", "worse"),
+    [
+        ("Ada founded the Harbour Trust in 1911.", "He founded the Harbour Trust in 1911."),
+        ("Ada founded the Harbour Trust in 1911.", "Ada founded the Harbour Trust in 1911"),
+        ("Ada founded the Harbour Trust in 1911.", "Who founded the Harbour Trust in 1911?"),
+        ("Ada founded the Harbour Trust in 1911.", "Ada did."),
+        ("Ada founded the Harbour Trust in 1911.", "Ada, " + "and then another, " * 40 + "left."),
+        ("朱元璋在一三六八年建立了明朝,定都应天府。", "他在一三六八年建立了明朝,定都应天府。"),
+        ("朱元璋在一三六八年建立了明朝,定都应天府。", "朱元璋在一三六八年建立了明朝"),
+    ],
+)
+def test_a_sentence_that_stands_alone_is_better(better: str, worse: str):
+    assert shape(sentence(better)) > shape(sentence(worse))
+
+
+def test_a_stated_relationship_and_the_beginning_of_a_document_count():
+    plain = sentence("Ada founded the Harbour Trust in 1911.")
+
+    assert shape(replace(plain, states=True)) > shape(plain)
+    assert shape(replace(plain, leads=True)) > shape(plain)
+
+
+def test_names_that_only_begin_like_a_pronoun_are_no_pronouns():
+    assert shape(sentence("Hector founded the Harbour Trust in 1911.")) == 1.0
+    assert shape(sentence("Italy founded the Harbour Trust in 1911 too.")) == 1.0
+
+
+def test_a_title_names_the_weightiest_once():
+    members = [
+        member(1, "Ebenezer Scrooge", 9),
+        member(2, "Scrooge", 8),
+        member(3, "Marley", 7),
+        member(4, "1843", 99, "date"),
+        member(5, "Bob Cratchit", 6),
+        member(6, "Fred", 5),
+    ]
+
+    assert title(members) == "Ebenezer Scrooge, Marley and Bob Cratchit"
+
+
+def test_a_topic_with_parts_is_named_after_the_first_of_each():
+    members = [member(1, "Ada", 9), member(2, "Bea", 8), member(3, "Cid", 2), member(4, "Dan", 1)]
+    parts = [frozenset({A, B}), frozenset({C}), frozenset({D})]
+
+    assert title(members, parts) == "Ada, Cid and Dan"
+
+
+def test_dates_make_a_title_only_where_there_is_nothing_else():
+    assert title([member(1, "1843", 3, "DATE"), member(2, "Fred", 1)]) == "Fred and 1843"
+    assert title([]) == "Unnamed topic"
+
+
+def test_names_without_letters_are_told_apart():
+    assert title([member(1, "★", 3), member(2, "Fred", 2)]) == "★ and Fred"
+
+
+@pytest.mark.parametrize(("found", "summary"), [(1, 1), (2, 1), (5, 1), (6, 2), (9, 3), (20, 3)])
+def test_the_summary_leaves_most_sentences_to_the_findings(found: int, summary: int):
+    sentences = [about(number, A, document=number) for number in range(found)]
+
+    report = write(Topic(members=(member(1, "Ada", 2),), sentences=tuple(sentences)))
+
+    assert len(report.summary_sentences) == summary
+    assert len(report.findings) == min(found - summary, MOST_FINDINGS)
+
+
+def test_a_report_says_why_it_is_rated_so():
+    topic = Topic((member(1, "Ada", 2), member(2, "Bea", 1)), (), links=1, documents=1)
+
+    report = write(topic)
+
+    assert report.rating == rating(2, 1, 1)
+    assert report.reason == "2 entities with 1 connection among them, spoken of in 1 document."
+    assert reason(1, 0, 0) == "1 entity with 0 connections among them, spoken of in 0 documents."
+
+
+@given(*[st.integers(0, 10**6)] * 3)
+def test_ratings_lie_between_0_and_10_and_grow(entities: int, links: int, documents: int):
+    found = rating(entities, links, documents)
+
+    assert 0 <= found <= 10
+    assert rating(entities + 1, links + 1, documents + 1) >= found
+
+
+def test_a_fixed_title_is_kept():
+    assert write(Topic((member(1, "Ada", 2),), (), title="Other topics")).title == "Other topics"
+
+
+def test_chinese_sentences_are_joined_without_spaces():
+    texts = ["朱元璋建立了明朝并定都应天府。", "马皇后劝他少杀功臣也救下了许多人。"]
+    sentences = [sentence(text, A, document=n) for n, text in enumerate(texts)] * 3
+
+    def summary(of: Sequence[Sentence]) -> str:
+        return write(Topic((member(1, "朱元璋", 2),), tuple(of))).summary
+
+    assert " " not in summary(sentences)

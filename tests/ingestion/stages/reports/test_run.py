@@ -1,0 +1,288 @@
+from __future__ import annotations
+
+from uuid import UUID, uuid4
+
+import pytest
+
+from ingestion.models import (
+    Chunk,
+    Community,
+    CommunityMember,
+    CommunityReport,
+    Document,
+    Entity,
+    Finding,
+    FindingEvidence,
+    IngestionJob,
+    JobKind,
+)
+from ingestion.outcome import NO_PROGRESS, Progress, StageOutcome
+from ingestion.stages import reports
+from ingestion.topics import OTHER_TOPICS, other_topics_id
+from kb_project.graph.memory_store import MemoryGraphStore
+from kb_project.llm.fake import FakeEmbedder
+from kb_project.ports import Ports
+from tests.rows import chunks_of, make_document, make_entity, make_relationship, make_workspace
+from workspaces import access
+from workspaces.models import Workspace
+
+pytestmark = pytest.mark.django_db
+
+TEXT = """Scrooge and Marley ran a counting house in the City of London.
+
+Bob Cratchit was the clerk of Scrooge, and he sat in a dismal little cell.
+
+Fred invited Scrooge to Christmas dinner with his wife.
+
+Tiny Tim was the youngest son of Bob Cratchit."""
+NAMES = dict.fromkeys(("Scrooge", "Marley", "Bob Cratchit", "Fred", "Tiny Tim"), "person")
+
+
+def run(workspace: Workspace, progress: Progress = NO_PROGRESS) -> StageOutcome:
+    job = IngestionJob(workspace=workspace, kind=JobKind.WORKSPACE)
+    ports = Ports(embedder=FakeEmbedder(), graph=MemoryGraphStore())
+    return reports.run(job, ports, progress)
+
+
+def make_community(
+    workspace: Workspace,
+    members: list[Entity],
+    *,
+    parent: Community | None = None,
+    id_: UUID | None = None,
+) -> Community:
+    with access.in_workspace(workspace.pk):
+        community = Community.objects.create(
+            id=id_ or uuid4(),
+            workspace=workspace,
+            level=parent.level + 1 if parent else 0,
+            parent=parent,
+            size=len(members),
+        )
+        CommunityMember.objects.bulk_create(
+            CommunityMember(workspace=workspace, community=community, entity=entity)
+            for entity in members
+        )
+    return community
+
+
+class Carol:
+    """A workspace with one document, five people and who had to do with whom."""
+
+    def __init__(self) -> None:
+        self.workspace = make_workspace("Carol")
+        self.document = make_document(self.workspace, "Carol", TEXT, names=NAMES)
+        self.chunks = chunks_of(self.document)
+        people = {name: make_entity(self.workspace, name) for name in NAMES}
+        self.scrooge, self.marley, self.bob, self.fred, self.tim = people.values()
+        make_relationship(self.scrooge, self.marley, self.chunks[0], "ran")
+        make_relationship(self.bob, self.scrooge, self.chunks[1], "was clerk of")
+        make_relationship(self.fred, self.scrooge, self.chunks[2], "invited")
+        make_relationship(self.tim, self.bob, self.chunks[3], "was son of")
+        with access.in_workspace(self.workspace.pk):
+            for rank, person in enumerate((self.tim, self.fred, self.bob, self.marley)):
+                person.rank = float(rank)
+                person.save()
+            self.scrooge.rank = 9.0
+            self.scrooge.save()
+
+    @property
+    def everybody(self) -> list[Entity]:
+        return [self.scrooge, self.marley, self.bob, self.fred, self.tim]
+
+
+@pytest.fixture
+def carol() -> Carol:
+    return Carol()
+
+
+def report_of(community: Community) -> CommunityReport:
+    with access.in_workspace(community.workspace_id):
+        return CommunityReport.objects.in_workspace(community.workspace_id).get(community=community)
+
+
+def findings_of(community: Community, part: Finding.Part) -> list[Finding]:
+    with access.in_workspace(community.workspace_id):
+        found = Finding.objects.in_workspace(community.workspace_id)
+        return list(found.filter(report__community=community, part=part).order_by("ordinal"))
+
+
+def mark(workspace: Workspace, *communities: Community) -> None:
+    with access.in_workspace(workspace.pk):
+        chosen = Community.objects.in_workspace(workspace).filter(
+            pk__in=[community.pk for community in communities]
+        )
+        chosen.update(is_changed=True)
+
+
+def marked(workspace: Workspace) -> int:
+    with access.in_workspace(workspace.pk):
+        return Community.objects.in_workspace(workspace).filter(is_changed=True).count()
+
+
+def test_a_report_has_a_readable_title_a_summary_and_a_rating(carol: Carol):
+    community = make_community(carol.workspace, carol.everybody)
+
+    assert run(carol.workspace) == StageOutcome(written=1)
+
+    report = report_of(community)
+    assert report.title == "Scrooge, Marley and Bob Cratchit"
+    assert report.summary.startswith("Scrooge and Marley ran a counting house")
+    assert 0 < report.rating < 10
+    assert report.rating_reason == (
+        "5 entities with 4 connections among them, spoken of in 1 document."
+    )
+    assert report.written_by == "extractive"
+
+
+def test_every_sentence_of_a_report_is_a_quote_of_its_document(carol: Carol):
+    community = make_community(carol.workspace, carol.everybody)
+
+    run(carol.workspace)
+
+    with access.in_workspace(carol.workspace.pk):
+        evidence = FindingEvidence.objects.in_workspace(carol.workspace).select_related("finding")
+        cited = list(evidence)
+        chunks = {chunk.pk: chunk for chunk in Chunk.objects.in_workspace(carol.workspace)}
+    said = [f for part in Finding.Part for f in findings_of(community, part)]
+    assert {one.finding_id for one in cited} == {finding.pk for finding in said}
+    for one in cited:
+        assert TEXT[one.start : one.end] == one.finding.summary
+        chunk = chunks[one.chunk_id]
+        assert chunk.start <= one.start < one.end <= chunk.end
+        assert one.document_id == carol.document.pk
+
+
+def test_the_summary_is_made_of_its_own_findings(carol: Carol):
+    community = make_community(carol.workspace, carol.everybody)
+
+    run(carol.workspace)
+
+    sentences = findings_of(community, Finding.Part.SUMMARY)
+    assert " ".join(sentence.summary for sentence in sentences) == report_of(community).summary
+    assert not {s.summary for s in sentences} & {
+        f.summary for f in findings_of(community, Finding.Part.FINDING)
+    }
+
+
+def test_sentences_that_describe_an_entity_are_used_too(carol: Carol):
+    with access.in_workspace(carol.workspace.pk):
+        chunk = carol.chunks[3]
+        source = {"chunk": str(chunk.pk), "start": chunk.start, "end": chunk.end}
+        Entity.objects.in_workspace(carol.workspace).filter(pk=carol.tim.pk).update(
+            description_sources=[source]
+        )
+    alone = make_community(carol.workspace, [carol.tim])
+
+    run(carol.workspace)
+
+    assert report_of(alone).summary == "Tiny Tim was the youngest son of Bob Cratchit."
+
+
+def test_a_topic_quotes_what_its_sub_topics_found(carol: Carol):
+    parent = make_community(carol.workspace, carol.everybody)
+    child = make_community(carol.workspace, [carol.bob, carol.tim], parent=parent)
+    make_community(carol.workspace, [carol.scrooge, carol.marley, carol.fred], parent=parent)
+
+    run(carol.workspace)
+
+    quoted = [f.summary for part in Finding.Part for f in findings_of(parent, part)]
+    below = [f.summary for f in findings_of(child, Finding.Part.SUMMARY)]
+    assert below == ["Tiny Tim was the youngest son of Bob Cratchit."]
+    assert below[0] in quoted
+    assert report_of(parent).title == "Scrooge, Bob Cratchit and Marley"
+
+
+def test_only_marked_communities_and_those_above_them_are_written(carol: Carol):
+    parent = make_community(carol.workspace, carol.everybody)
+    child = make_community(carol.workspace, [carol.bob, carol.tim], parent=parent)
+    other = make_community(carol.workspace, [carol.scrooge, carol.fred], parent=parent)
+    run(carol.workspace)
+    before = report_of(other).created_at
+    assert run(carol.workspace) == StageOutcome(written=0)
+
+    mark(carol.workspace, child)
+
+    assert run(carol.workspace) == StageOutcome(written=2)
+    assert report_of(other).created_at == before
+    assert marked(carol.workspace) == 0
+
+
+def test_a_rewritten_report_keeps_its_id_and_has_no_old_findings(carol: Carol):
+    community = make_community(carol.workspace, carol.everybody)
+    run(carol.workspace)
+    first, said = report_of(community), findings_of(community, Finding.Part.FINDING)
+
+    mark(carol.workspace, community)
+    run(carol.workspace)
+
+    assert report_of(community).pk == first.pk
+    again = findings_of(community, Finding.Part.FINDING)
+    assert [(f.pk, f.summary) for f in again] == [(f.pk, f.summary) for f in said]
+
+
+def test_what_was_finished_before_an_interruption_stays(
+    carol: Carol, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(reports, "BATCH", 1)
+    groups = [make_community(carol.workspace, [one]) for one in carol.everybody]
+
+    class StoppedError(Exception):
+        pass
+
+    def stop(done: int, total: int) -> None:
+        assert total == len(groups)
+        if done == 2:
+            raise StoppedError
+
+    with pytest.raises(StoppedError):
+        run(carol.workspace, Progress(stop))
+    assert marked(carol.workspace) == 3
+
+    assert run(carol.workspace) == StageOutcome(written=3)
+
+
+def test_the_root_of_the_rest_is_called_other_topics(carol: Carol):
+    workspace = carol.workspace
+    rest = make_community(workspace, carol.everybody, id_=other_topics_id(workspace.pk))
+
+    run(workspace)
+
+    assert report_of(rest).title == OTHER_TOPICS
+
+
+def test_a_community_nobody_wrote_about_still_has_a_report(carol: Carol):
+    community = make_community(carol.workspace, [make_entity(carol.workspace, "Belle")])
+
+    run(carol.workspace)
+
+    assert report_of(community).title == "Belle"
+    assert report_of(community).summary == ""
+
+
+def test_spans_of_chunks_that_are_gone_are_not_quoted(carol: Carol):
+    community = make_community(carol.workspace, carol.everybody)
+    with access.in_workspace(carol.workspace.pk):
+        source = {"chunk": str(uuid4()), "start": 0, "end": 20}
+        Entity.objects.in_workspace(carol.workspace).update(description_sources=[source])
+        Document.objects.in_workspace(carol.workspace).all().delete()
+
+    run(carol.workspace)
+
+    assert report_of(community).summary == ""
+
+
+def test_another_workspace_is_left_alone(carol: Carol):
+    other = make_workspace("Elsewhere")
+    make_community(other, [make_entity(other, "Ada")])
+
+    assert run(carol.workspace) == StageOutcome(written=0)
+    assert marked(other) == 1
+
+
+def test_batches_never_mix_levels():
+    a, b, c, d = (UUID(int=number) for number in range(4))
+
+    found = list(reports.batches([(2, a), (2, b), (2, c), (0, d)], 2))
+
+    assert found == [[a, b], [c], [d]]
