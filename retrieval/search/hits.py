@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
-from kb_project.sql import run_sql
+from kb_project.sql import Row, run_sql
 from retrieval import sql
 from retrieval.search.query import ScoredChunk
 
@@ -38,7 +38,7 @@ def hydrate(workspace_id: UUID, found: Sequence[ScoredChunk]) -> list[Hit]:
     return [_hit(one, passages[one.chunk_id]) for one in found if one.chunk_id in passages]
 
 
-def _hit(found: ScoredChunk, row: tuple[object, ...]) -> Hit:
+def _hit(found: ScoredChunk, row: Row) -> Hit:
     _, document_id, title, heading_path, page, start, end, text = row
     return Hit(
         chunk_id=found.chunk_id,

@@ -1,0 +1,59 @@
+"""How well a ranking covers its evidence. Pure: ranks in, numbers out.
+
+A ranking is given by what each of its passages newly covers: ``covered[i]`` are the indices of the
+evidence that the passage at rank ``i + 1`` is the first to cover. Evidence that names a document is
+covered by any of its passages, evidence that names a chunk by that chunk.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+Covered = Sequence[frozenset[int]]
+
+
+def recall(covered: Covered, evidence: int, k: int) -> float:
+    """The share of the evidence within the first ``k``.
+
+    >>> recall([frozenset({0}), frozenset(), frozenset({1})], 2, 2)
+    0.5
+    """
+    return len(frozenset().union(*covered[:k])) / evidence
+
+
+def perfect(covered: Covered, evidence: int, k: int) -> float:
+    """1.0 when all the evidence is within the first ``k``, else 0.0."""
+    return float(recall(covered, evidence, k) == 1.0)
+
+
+def ndcg(covered: Covered, evidence: int, k: int) -> float:
+    """Normalised discounted cumulative gain; a passage gains 1 when it covers something new.
+
+    >>> ndcg([frozenset({0}), frozenset({1})], 2, 5)
+    1.0
+    """
+    gains = (1 / math.log2(rank + 1) for rank, new in enumerate(covered[:k], 1) if new)
+    ideal = sum(1 / math.log2(rank + 1) for rank in range(1, min(evidence, k) + 1))
+    return min(1.0, sum(gains) / ideal)
+
+
+def reciprocal_rank(covered: Covered) -> float:
+    """One over the rank of the first passage that covers anything; 0.0 when none does."""
+    return next((1 / rank for rank, new in enumerate(covered, 1) if new), 0.0)
+
+
+def mean(values: Sequence[float]) -> float:
+    return sum(values) / len(values) if values else 0.0
+
+
+def percentile(values: Sequence[float], share: float) -> float:
+    """The nearest-rank percentile: a value that was really seen.
+
+    >>> percentile([5.0, 1.0, 3.0], 0.5), percentile([5.0, 1.0, 3.0], 0.95)
+    (3.0, 5.0)
+    """
+    if not values:
+        return 0.0
+    ordered = sorted(values)
+    return ordered[max(0, math.ceil(share * len(ordered)) - 1)]

@@ -1,0 +1,157 @@
+"""Run every mode on every question of a data set, and say how each does."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+from uuid import UUID
+
+from ingestion.models import Chunk
+from kb_project.errors import InputError
+from retrieval import services
+from retrieval.evaluation import metrics
+from retrieval.evaluation.dataset import Dataset, Evidence, SourceQuestion
+from retrieval.evaluation.throwaway import Filled, OnProgress, filled_workspace
+from retrieval.search.hits import Hit
+from retrieval.search.modes import mode_named
+from retrieval.search.query import checked_top_k
+from workspaces import access
+
+MEASURES: Final[dict[str, Callable[[metrics.Covered, int, int], float]]] = {
+    "perfect": metrics.perfect,
+    "recall": metrics.recall,
+    "ndcg": metrics.ndcg,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What to measure: modes by name, and how many of the first passages count."""
+
+    modes: tuple[str, ...]
+    ks: tuple[int, ...]
+
+    def __post_init__(self) -> None:
+        for mode in self.modes:
+            mode_named(mode)
+        for k in self.ks:
+            checked_top_k(k)
+        if not self.modes or not self.ks:
+            raise InputError("Name at least one mode and one number of passages.")
+
+
+@dataclass
+class Tally:
+    """What one mode did, question by question. Times are seconds."""
+
+    covered: list[tuple[metrics.Covered, int]] = field(default_factory=list)
+    search_seconds: list[float] = field(default_factory=list)
+    embed_seconds: list[float] = field(default_factory=list)
+
+    def summary(self, ks: Sequence[int]) -> dict[str, Any]:
+        found: dict[str, Any] = {
+            name: {
+                str(k): _rounded([measure(one, total, k) for one, total in self.covered])
+                for k in ks
+            }
+            for name, measure in MEASURES.items()
+        }
+        found["mrr"] = _rounded([metrics.reciprocal_rank(one) for one, _ in self.covered])
+        found["latency_ms"] = _percentiles(self.search_seconds)
+        found["embed_ms"] = _percentiles(self.embed_seconds)
+        return found
+
+
+def evaluate(
+    dataset: Dataset, plan: Plan, *, keep: str = "", on_progress: OnProgress | None = None
+) -> dict[str, Any]:
+    """The report of ``manage.py evaluate``; times are milliseconds, shares from 0 to 1."""
+    with filled_workspace(dataset, keep=keep, on_progress=on_progress) as filled:
+        tallies = run_questions(dataset, plan, filled)
+    return {
+        "dataset": dataset.name,
+        "documents": len(dataset.documents),
+        "questions": len(dataset.questions),
+        "ingest_seconds": round(filled.seconds, 1),
+        "reused": filled.is_reused,
+        "failed_documents": filled.failed,
+        "modes": {mode: tally.summary(plan.ks) for mode, tally in tallies.items()},
+    }
+
+
+def run_questions(dataset: Dataset, plan: Plan, filled: Filled) -> dict[str, Tally]:
+    """Every question to every mode. The question's vector is made once and shared by the modes."""
+    ordinals = _ordinals(filled)
+    tallies = {mode: Tally() for mode in plan.modes}
+    _warm_up(dataset, plan, filled)
+    for question in dataset.questions:
+        vector = services.question_vector(question.question)
+        vector.make()
+        for mode, tally in tallies.items():
+            found = services.search(
+                workspace=filled.workspace,
+                question=question.question,
+                mode=mode,
+                top_k=max(plan.ks),
+                vector=vector,
+            )
+            covered = cover(question, found.hits, filled.indices, ordinals)
+            tally.covered.append((covered, len(question.evidence)))
+            tally.search_seconds.append(found.search_seconds)
+            tally.embed_seconds.append(vector.seconds)
+    return tallies
+
+
+def cover(
+    question: SourceQuestion,
+    hits: Sequence[Hit],
+    indices: dict[UUID, int],
+    ordinals: dict[UUID, int],
+) -> list[frozenset[int]]:
+    """Which pieces of the evidence each hit is the first to cover."""
+    seen: set[int] = set()
+    covered = []
+    for hit in hits:
+        place = (indices[hit.document_id], ordinals[hit.chunk_id])
+        new = {
+            number
+            for number, evidence in enumerate(question.evidence)
+            if number not in seen and _is_at(evidence, place)
+        }
+        seen |= new
+        covered.append(frozenset(new))
+    return covered
+
+
+def _is_at(evidence: Evidence, place: tuple[int, int]) -> bool:
+    document, ordinal = place
+    return document in evidence.documents and evidence.chunk in (None, ordinal)
+
+
+def _ordinals(filled: Filled) -> dict[UUID, int]:
+    with access.in_workspace(filled.workspace.pk):
+        return dict(Chunk.objects.in_workspace(filled.workspace).values_list("pk", "ordinal"))
+
+
+def _warm_up(dataset: Dataset, plan: Plan, filled: Filled) -> None:
+    """Load the model and what searches keep in the process, as a served question finds them."""
+    for mode in plan.modes:
+        services.search(
+            workspace=filled.workspace,
+            question=dataset.questions[0].question,
+            mode=mode,
+            top_k=max(plan.ks),
+        )
+
+
+def _rounded(values: Sequence[float]) -> float:
+    return round(metrics.mean(values), 4)
+
+
+def _percentiles(seconds: Sequence[float]) -> dict[str, float]:
+    milliseconds = [second * 1000 for second in seconds]
+    return {
+        "p50": round(metrics.percentile(milliseconds, 0.5), 2),
+        "p95": round(metrics.percentile(milliseconds, 0.95), 2),
+    }

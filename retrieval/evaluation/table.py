@@ -1,0 +1,40 @@
+"""An evaluation's report as a table for people."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+
+def lines(report: dict[str, Any]) -> Iterator[str]:
+    """A heading and one line for each mode."""
+    yield (
+        f"{report['dataset']}: {report['documents']} documents, {report['questions']} questions,"
+        f" ingested in {report['ingest_seconds']} s"
+    )
+    if report["failed_documents"]:
+        yield f"{report['failed_documents']} documents could not be read."
+    yield from _columns([_heading(report), *(_row(*mode) for mode in report["modes"].items())])
+
+
+def _heading(report: dict[str, Any]) -> list[str]:
+    first = next(iter(report["modes"].values()))
+    measures = [f"{name}@{k}" for name in ("perfect", "recall", "ndcg") for k in first[name]]
+    return ["mode", *measures, "mrr", "p50 ms", "p95 ms", "embed p50", "embed p95"]
+
+
+def _row(name: str, mode: dict[str, Any]) -> list[str]:
+    measures = [
+        f"{value:.3f}"
+        for measure in ("perfect", "recall", "ndcg")
+        for value in mode[measure].values()
+    ]
+    times = [*mode["latency_ms"].values(), *mode["embed_ms"].values()]
+    return [name, *measures, f"{mode['mrr']:.3f}", *(f"{value:.1f}" for value in times)]
+
+
+def _columns(rows: Sequence[Sequence[str]]) -> Iterator[str]:
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    for row in rows:
+        cells = (cell.rjust(width) for cell, width in zip(row[1:], widths[1:], strict=True))
+        yield "  ".join([row[0].ljust(widths[0]), *cells])

@@ -1,0 +1,167 @@
+"""A workspace for an evaluation: filled with a data set, used, and gone afterwards.
+
+The only part of retrieval that drives ingestion.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import logging
+import secrets
+import shutil
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+from uuid import UUID
+
+from django.apps import apps
+from django.core.files.storage import default_storage
+from django.db.models import Model
+
+from ingestion import services as ingestion
+from ingestion.models import Document, DocumentState, DocumentVersion
+from kb_project.errors import ConflictError
+from kb_project.ports import build_ports
+from retrieval.evaluation.dataset import Dataset, SourceDocument
+from workspaces import access
+from workspaces import services as workspaces
+from workspaces.models import Membership, Workspace
+from workspaces.querysets import TenantQuerySet
+
+logger = logging.getLogger(__name__)
+
+OnProgress = Callable[[int, int], None]
+NAME_LENGTH: Final = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Filled:
+    """``indices`` gives each document's place in the data set; ``failed`` could not be read."""
+
+    workspace: Workspace
+    indices: dict[UUID, int]
+    seconds: float
+    is_reused: bool
+    failed: int
+
+
+@contextmanager
+def filled_workspace(
+    dataset: Dataset, *, keep: str = "", on_progress: OnProgress | None = None
+) -> Iterator[Filled]:
+    """A workspace that holds the data set, deleted at the end however it comes about.
+
+    With ``keep``, the slug of a workspace that stays and is used again while its documents are
+    those of the data set. Raises ConflictError when that is somebody's workspace.
+    """
+    workspace, is_reused = _open(dataset, keep)
+    try:
+        started = time.perf_counter()
+        if not is_reused:
+            _add(workspace, dataset)
+        ingestion.process_workspace(workspace=workspace, on_progress=on_progress)
+        seconds = 0.0 if is_reused else time.perf_counter() - started
+        yield _filled(workspace, seconds=seconds, is_reused=is_reused)
+    finally:
+        if not keep:
+            delete(workspace)
+
+
+def delete(workspace: Workspace) -> None:
+    """Take a workspace away with everything in it: rows, graph and files."""
+    build_ports().graph.drop(workspace.pk)
+    with access.in_workspace(workspace.pk):
+        for model in reversed(_tenant_models()):
+            TenantQuerySet(model).in_workspace(workspace).delete()
+        Workspace.objects.filter(pk=workspace.pk).delete()
+    shutil.rmtree(Path(default_storage.path(str(workspace.pk))), ignore_errors=True)
+    logger.info("workspace deleted workspace=%s", workspace.pk)
+
+
+def _tenant_models() -> list[type[Model]]:
+    """Every model with a workspace, each after those it refers to."""
+    return [model for model in apps.get_models() if hasattr(model, "workspace")]
+
+
+def _open(dataset: Dataset, keep: str) -> tuple[Workspace, bool]:
+    """The workspace to fill, and whether the documents are in it already."""
+    kept = Workspace.objects.filter(slug=keep).first() if keep else None
+    if kept is not None:
+        _refuse_if_owned(kept)
+        if _contents(kept) == _wanted(dataset):
+            return kept, True
+        delete(kept)
+    slug = keep or f"evaluation-{secrets.token_hex(6)}"
+    name = f"Evaluation of {dataset.name}"[:NAME_LENGTH]
+    return workspaces.workspace_create(name=name, owner=None, slug=slug), False
+
+
+def _refuse_if_owned(workspace: Workspace) -> None:
+    with access.in_workspace(workspace.pk):
+        is_owned = Membership.objects.in_workspace(workspace).exists()
+    if is_owned:
+        raise ConflictError(
+            f"The workspace '{workspace.slug}' belongs to people.",
+            code="workspace_in_use",
+            kept="It was not touched.",
+            next_step="Give --keep a slug of its own.",
+        )
+
+
+def _add(workspace: Workspace, dataset: Dataset) -> None:
+    for index, document in enumerate(dataset.documents):
+        with access.in_workspace(workspace.pk):
+            ingestion.document_add(
+                workspace=workspace,
+                name=_file_name(index),
+                title=document.title,
+                content=io.BytesIO(document.text.encode()),
+                filing=ingestion.Filing(chunking=_chunking(document)),
+            )
+
+
+def _file_name(index: int) -> str:
+    return f"{index:06d}.txt"
+
+
+def _chunking(document: SourceDocument) -> dict[str, object]:
+    if document.spans is None:
+        return {}
+    return {"strategy": "given", "spans": [list(span) for span in document.spans]}
+
+
+def _contents(workspace: Workspace) -> dict[str, tuple[object, ...]]:
+    """What was put into a workspace, in the form of ``_wanted``."""
+    with access.in_workspace(workspace.pk):
+        versions = DocumentVersion.objects.in_workspace(workspace).select_related("document")
+        return {
+            version.document.name: (version.document.sha256, version.chunking)
+            for version in versions.defer("text")
+        }
+
+
+def _wanted(dataset: Dataset) -> dict[str, tuple[object, ...]]:
+    return {
+        _file_name(index): (
+            hashlib.sha256(document.text.encode()).hexdigest(),
+            _chunking(document),
+        )
+        for index, document in enumerate(dataset.documents)
+    }
+
+
+def _filled(workspace: Workspace, *, seconds: float, is_reused: bool) -> Filled:
+    with access.in_workspace(workspace.pk):
+        rows = Document.objects.in_workspace(workspace).values_list("pk", "name", "state")
+        documents = list(rows)
+    return Filled(
+        workspace=workspace,
+        indices={pk: int(name.removesuffix(".txt")) for pk, name, _ in documents},
+        seconds=seconds,
+        is_reused=is_reused,
+        failed=sum(state == DocumentState.ATTENTION for _, _, state in documents),
+    )

@@ -1,0 +1,62 @@
+"""evaluate DATASET_DIR: how well each search mode finds the evidence of known questions."""
+
+from __future__ import annotations
+
+import json
+import signal
+import sys
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from kb_project.errors import InputError, KBError
+from retrieval.evaluation import dataset, runner, table
+from retrieval.search.modes import MODES
+
+
+class Command(BaseCommand):
+    help = "Measure search modes on a data set, in a workspace that is thrown away afterwards."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("dataset", type=Path, help="Folder with documents and questions.")
+        parser.add_argument("--modes", default=",".join(MODES), help="Modes, with commas.")
+        parser.add_argument("--k", default="2,5,8,10", help="How many passages count, with commas.")
+        parser.add_argument(
+            "--keep", default="", metavar="SLUG", help="Keep the workspace so named."
+        )
+        parser.add_argument("--json", action="store_true", help="Print the report as JSON.")
+
+    def handle(self, *_args: Any, **options: Any) -> None:
+        # A terminated run deletes its workspace too.
+        signal.signal(signal.SIGTERM, _stop)
+        try:
+            plan = runner.Plan(_names(options["modes"]), _numbers(options["k"]))
+            source = dataset.load(options["dataset"])
+            report = runner.evaluate(source, plan, keep=options["keep"], on_progress=self._progress)
+        except KBError as error:
+            raise CommandError(error.sentence) from error
+        if options["json"]:
+            self.stdout.write(json.dumps(report, ensure_ascii=False))
+        else:
+            self.stdout.write("\n".join(table.lines(report)))
+
+    def _progress(self, done: int, total: int) -> None:
+        if sys.stderr.isatty():
+            self.stderr.write(f"\r{done} of {total} documents", ending="")
+
+
+def _names(listed: str) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(name.strip() for name in listed.split(",") if name.strip()))
+
+
+def _numbers(listed: str) -> tuple[int, ...]:
+    try:
+        return tuple(sorted({int(number) for number in listed.split(",") if number.strip()}))
+    except ValueError as error:
+        raise InputError(f"'{listed}' is not a list of numbers.", code="invalid_top_k") from error
+
+
+def _stop(_signal: int, _frame: FrameType | None) -> None:
+    raise SystemExit(143)
