@@ -75,7 +75,7 @@ def is_silent(node: LexborNode) -> bool:
 def inline_text(root: LexborNode) -> str:
     """All text below a node on one line; blocks and line breaks become spaces."""
     parts: list[str] = []
-    for node, _ in walk(root, skip=is_silent):
+    for node, _ in walk(root, skip=_is_unread):
         if node.is_text_node:
             parts.append(node.text_content or "")
         elif node.tag in BLOCKS or node.tag == "br":
@@ -104,7 +104,7 @@ class _BlockWriter:
 
     def skips(self, node: LexborNode) -> bool:
         """Silent nodes, permalinks, and tables, which are written here as rows."""
-        if is_silent(node) or self._skip(node) or _is_permalink(node):
+        if _is_unread(node) or self._skip(node):
             return True
         if node.tag != "table" or self._heading or not _is_data_table(node):
             return False
@@ -186,6 +186,10 @@ class _BlockWriter:
             return "- "
         self._lists[-1] = number + 1
         return f"{number}. "
+
+
+def _is_unread(node: LexborNode) -> bool:
+    return is_silent(node) or _is_permalink(node)
 
 
 def _is_permalink(node: LexborNode) -> bool:

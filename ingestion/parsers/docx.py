@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import Final
+from xml.parsers.expat import ExpatError
 
 import mammoth
 from selectolax.lexbor import LexborHTMLParser
@@ -40,8 +41,8 @@ def _html(source: Source) -> str:
             result = mammoth.convert_to_html(
                 file, style_map=_STYLES, convert_image=mammoth.images.img_element(_no_picture)
             )
-    except (*ZIP_ERRORS, OSError, ValueError, AttributeError, IndexError) as error:
-        # ValueError covers expat's errors; the rest is how mammoth meets missing parts.
+    except (*ZIP_ERRORS, ExpatError, OSError, ValueError, AttributeError, IndexError) as error:
+        # Beside broken XML and ZIP, this is how mammoth meets missing parts.
         raise refusals.corrupt(source.name, kind=_KIND, code=_CODE) from error
     return str(result.value)
 

@@ -181,6 +181,8 @@ def _answer(request: Request) -> bytes:
         return _carry_out(request)
     except ParseError as error:
         return wire.REFUSAL + wire.refusal_to_bytes(error)
+    except FileNotFoundError:
+        return wire.REFUSAL + wire.refusal_to_bytes(refusals.file_missing(request.name))
     except MemoryError:
         refusal = refusals.out_of_memory(request.name, limit=request.limits.memory_bytes)
         return wire.REFUSAL + wire.refusal_to_bytes(refusal)
@@ -194,7 +196,8 @@ def _carry_out(request: Request) -> bytes:
             return wire.DOCUMENT + wire.document_to_bytes(document)
         case "page_boxes":
             page, start, end = request.arguments
-            return wire.BOXES + json.dumps(pdf.page_boxes(path, page, start, end)).encode()
+            boxes = pdf.page_boxes(path, page, start, end)
+            return wire.BOXES + json.dumps(boxes).encode()
         case "render_page":
             page, width = request.arguments
             return wire.PICTURE + pdf.render_page(path, page, width)

@@ -15,6 +15,7 @@ from ingestion.parsers.encoding import decode
 from ingestion.parsers.main_content import main_content
 
 _CHARSET: Final = re.compile(rb"(?:charset|encoding)\s*=\s*[\"']?\s*([A-Za-z0-9_:-]{2,30})", re.I)
+_SITE_NAME: Final = re.compile(r"\s+[|·»–—-]+\s+.*")
 _DECLARED_WITHIN: Final = 4096
 _META: Final = {
     "author": "author",
@@ -66,9 +67,11 @@ def _describe(tree: LexborHTMLParser, builder: TextBuilder) -> None:
 
 
 def page_title(tree: LexborHTMLParser) -> str:
-    """The page's title without the site's name, where its only ``h1`` shows which part is which."""
+    """The page's title, without a site's name behind a dash or bar if the only h1 shows it."""
     title = tree.css_first("title")
     shown = one_line(title.text()) if title else ""
     tops = tree.css("h1")
     top = one_line(inline_text(tops[0])) if len(tops) == 1 else ""
-    return top if top and (not shown or top in shown) else shown
+    if not shown or _SITE_NAME.fullmatch(shown.removeprefix(top)):
+        return top
+    return shown

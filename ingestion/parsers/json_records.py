@@ -18,6 +18,7 @@ from ingestion.parsers.encoding import decode
 
 _NAMING_KEYS: Final = ("title", "name", "heading", "headline")
 _LONGEST_NAME: Final = 200
+_NO_LIMIT: Final = 2**31
 _NAMELESS: Final = "value"
 
 # Plain JSON values; objects are _Pairs, so that a repeated key loses nothing.
@@ -131,11 +132,17 @@ def _write_leaves(builder: TextBuilder, path: str, value: _Json) -> None:
 
 
 def _leaves(path: str, root: _Json) -> Iterator[tuple[str, str]]:
-    """(path, value) in the file's order, by a stack of its own: depth is the file's choice."""
+    """(path, value) in the file's order, by a stack of its own: depth is the file's choice.
+
+    >>> list(_leaves("stops", [_Pairs([("day", "1"), ("port", "Voar")])]))
+    [('stops[1]', 'day: 1; port: Voar')]
+    """
     waiting: list[tuple[str, _Json]] = [(path, root)]
     while waiting:
         path, value = waiting.pop()
-        if isinstance(value, _Pairs):
+        if isinstance(value, _Pairs) and path.endswith("]") and _is_flat(value):
+            yield path, "; ".join(f"{key}: {shown}" for key, shown in _filled(value))
+        elif isinstance(value, _Pairs):
             waiting.extend((_join(path, key), below) for key, below in reversed(value))
         elif isinstance(value, list) and any(isinstance(element, list) for element in value):
             numbered = list(enumerate(value, start=1))
@@ -144,6 +151,16 @@ def _leaves(path: str, root: _Json) -> Iterator[tuple[str, str]]:
             yield path, ", ".join(filter(None, map(_scalar, value)))
         else:
             yield path, _scalar(value)
+
+
+def _is_flat(pairs: _Pairs) -> bool:
+    return not any(isinstance(value, list) for _, value in pairs)
+
+
+def _filled(pairs: _Pairs) -> Iterator[tuple[str, str]]:
+    for key, value in pairs:
+        if shown := one_line(_scalar(value), limit=_NO_LIMIT):
+            yield one_line(key), shown
 
 
 def _join(path: str, key: str) -> str:

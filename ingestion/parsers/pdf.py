@@ -78,9 +78,9 @@ def page_boxes(path: Path, page_number: int, start_in_page: int, end_in_page: in
     """Where a passage stands on its page: (x0, y0, x1, y1) per line, as fractions of the page
     as it is shown, origin top left. Offsets are relative to the page's ``PageSpan.start``.
 
-    Raises ParseError for a file that cannot be opened, IndexError for a page it does not have.
+    Raises ParseError for a file that cannot be opened or a page it does not have.
     """
-    with _opened(path, path.name) as document, _page(document, page_number) as page:
+    with _opened(path, path.name) as document, _page(document, page_number, path.name) as page:
         text_page = page.get_textpage()
         passage = read_page(text_page).units[start_in_page:end_in_page]
         units = [unit for unit in passage if unit >= 0]
@@ -95,7 +95,7 @@ def page_boxes(path: Path, page_number: int, start_in_page: int, end_in_page: in
 
 def render_page(path: Path, page_number: int, width_px: int) -> bytes:
     """The page as a PNG of this width (at most 4000). Raises as ``page_boxes`` does."""
-    with _opened(path, path.name) as document, _page(document, page_number) as page:
+    with _opened(path, path.name) as document, _page(document, page_number, path.name) as page:
         width, height = page.get_size()
         scale = min(max(width_px, 1), _WIDEST) / max(width, 1.0)
         scale = min(scale, (_MOST_PIXELS / max(width * height, 1.0)) ** 0.5)
@@ -146,9 +146,9 @@ def _opened(path: Path, name: str) -> Iterator[PdfDocument]:
 
 
 @contextmanager
-def _page(document: PdfDocument, number: int) -> Iterator[PdfPage]:
+def _page(document: PdfDocument, number: int, name: str) -> Iterator[PdfPage]:
     if not 1 <= number <= len(document):
-        raise IndexError(number)
+        raise refusals.no_such_page(name, page=number)
     page = document[number - 1]
     try:
         yield page
@@ -164,7 +164,7 @@ def _write_pages(builder: TextBuilder, document: PdfDocument) -> tuple[list[int]
     damaged: list[int] = []
     for number in range(1, len(document) + 1):
         builder.open_page()
-        content = _read_page(document, number)
+        content = _read_page(document, number, builder.source.name)
         if content is None:
             damaged.append(number)
         elif not content.text:
@@ -179,9 +179,9 @@ def _write_pages(builder: TextBuilder, document: PdfDocument) -> tuple[list[int]
     return starts, paragraphs
 
 
-def _read_page(document: PdfDocument, number: int) -> PageText | None:
+def _read_page(document: PdfDocument, number: int, name: str) -> PageText | None:
     try:
-        with _page(document, number) as page:
+        with _page(document, number, name) as page:
             return read_page(page.get_textpage())
     except PdfiumError:
         return None

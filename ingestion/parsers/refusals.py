@@ -145,6 +145,24 @@ def unsafe_xml(name: str) -> ParseError:
     )
 
 
+def no_such_page(name: str, *, page: int) -> ParseError:
+    return ParseError(
+        f"{quoted(name)} has no page {page:,}.",
+        code="no_such_page",
+        kept="The document is stored and unchanged.",
+        next_step="Open one of its other pages.",
+    )
+
+
+def file_missing(name: str) -> ParseError:
+    return ParseError(
+        f"The stored file of {quoted(name)} is no longer where it was put.",
+        code="file_missing",
+        kept="What was read from it before is kept.",
+        next_step="Upload the file again.",
+    )
+
+
 def timed_out(name: str, *, seconds: float) -> ParseError:
     return _refuse(
         "parse_timeout",

@@ -66,6 +66,9 @@ class _Table:
 
     def _write(self, cells: list[str]) -> None:
         labels = self._labels or []
+        if len(labels) > 2 and _filled(cells) == 1 and cells[0]:
+            # A line such as "INCOME" between rows names a part of the table, not its column.
+            labels = []
         padded = labels + [""] * (len(cells) - len(labels))
         parts = [
             f"{label}: {cell}" if label else cell

@@ -1,0 +1,80 @@
+from __future__ import annotations
+
+import pytest
+
+from tests.ingestion.parsers.conftest import headed
+from tests.ingestion.parsers.samples import make_epub, make_zip
+
+CHAPTERS = {
+    "one.xhtml": "<h1>The boy</h1><p>Born at<a id='p1'/> Grindel.</p>",
+    "text/two%20b.xhtml": "<h1>The man</h1><h2>Weather</h2><p>It rained.</p>",
+}
+
+
+def test_chapters_are_pages_in_reading_order(read):
+    book = make_epub(
+        {"one.xhtml": CHAPTERS["one.xhtml"], "two.xhtml": "<h1>The man</h1><p>Rain.</p>"}
+    )
+
+    document = read(book, "book.epub")
+
+    assert [document.text[page.start : page.end] for page in document.pages] == [
+        "The boy\n\nBorn at Grindel.",
+        "The man\n\nRain.",
+    ]
+    assert headed(document) == ["The boy", "The man"]
+    assert document.title == "A Book"
+    assert document.metadata["author"] == "A. Writer"
+
+
+def test_a_chapter_that_is_missing_is_named(read):
+    # The manifest's address is percent-encoded, the entry's name in this archive is too.
+    document = read(make_epub(CHAPTERS), "book.epub")
+
+    assert document.warnings == ("1 of the chapters the book lists are not in the file.",)
+
+
+def test_addresses_are_decoded(read):
+    extra = {
+        "OEBPS/text/two b.xhtml": f"<html><body>{CHAPTERS['text/two%20b.xhtml']}</body></html>"
+    }
+
+    document = read(make_epub(CHAPTERS, extra=extra), "book.epub")
+
+    assert document.warnings == ()
+    assert "It rained." in document.text
+
+
+def test_an_address_outside_the_book_reaches_nothing(read):
+    book = make_epub(
+        {"one.xhtml": "<p>Text.</p>", "../../../../etc/passwd": "<p>In the archive.</p>"}
+    )
+
+    assert "root:" not in read(book, "book.epub").text
+
+
+def test_copy_protection_is_named(refuse):
+    extra = {
+        "META-INF/encryption.xml": (
+            '<encryption xmlns="urn:e"><EncryptedData>'
+            '<EncryptionMethod Algorithm="http://www.w3.org/2001/04/xmlenc#aes128-cbc"/>'
+            "</EncryptedData></encryption>"
+        )
+    }
+
+    assert refuse(make_epub(CHAPTERS, extra=extra), "book.epub").code == "copy_protected"
+
+
+@pytest.mark.parametrize(
+    "container", ["<container/>", "not xml", "<container><rootfile/></container>"]
+)
+def test_a_book_without_its_contents_is_refused(refuse, container):
+    book = make_zip({"mimetype": "application/epub+zip", "META-INF/container.xml": container})
+
+    assert refuse(book, "book.epub").code == "epub_corrupt"
+
+
+def test_entity_declarations_are_refused(refuse):
+    extra = {"OEBPS/bomb.opf": '<!DOCTYPE a [<!ENTITY a "b">]><a>&a;</a>'}
+
+    assert refuse(make_epub(CHAPTERS, extra=extra), "book.epub").code == "unsafe_xml"

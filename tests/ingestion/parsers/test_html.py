@@ -1,0 +1,131 @@
+from __future__ import annotations
+
+import pytest
+
+from tests.ingestion.parsers.conftest import headed
+
+PAGE = """\
+<!doctype html><html lang="en"><head><title>Tides | Harbour Office</title>
+<meta name="author" content="Ada Flett"><meta property="og:site_name" content="Harbour Office">
+<link rel="canonical" href="https://example.org/tides"><style>p { color: red }</style></head>
+<body>
+<nav><a href="/">Home</a> <a href="/about">About us</a></nav>
+<div class="cookie-banner">We use cookies.</div>
+<h1>Tides <a class="headerlink" href="#tides">¶</a></h1>
+<p>High water   comes
+twice a <b>d</b>ay.<br>Low water too.</p>
+<ul><li>Spring tides<ol start="3"><li>new moon</li><li>full moon</li></ol></li>
+<li>Neap tides</li></ul>
+<table><caption>Heights</caption><tr><th>Port</th><th>Height (m)</th></tr>
+<tr><td>Voar</td><td>3.2</td></tr><tr><td>Hestay</td><td></td></tr></table>
+<h2>Tables</h2>
+<pre>
+  kept
+    as it is
+</pre>
+<blockquote><p>So they say.</p></blockquote>
+<script>alert("never")</script>
+<footer>All rights reserved.</footer>
+</body></html>
+"""
+
+
+def test_a_page_reads_like_a_page(read):
+    document = read(PAGE.encode(), "tides.html")
+
+    assert document.text == "\n\n".join(
+        [
+            "Tides",
+            "High water comes twice a day.\nLow water too.",
+            "- Spring tides\n  3. new moon\n  4. full moon\n- Neap tides",
+            "Heights\nPort: Voar; Height (m): 3.2\nPort: Hestay",
+            "Tables",
+            "  kept\n    as it is",
+            "So they say.",
+        ]
+    )
+    assert headed(document) == ["Tides", "Tables"]
+
+
+def test_facts_come_from_the_head(read):
+    document = read(PAGE.encode(), "tides.html")
+
+    assert document.title == "Tides"
+    assert document.metadata == {
+        "language": "en",
+        "author": "Ada Flett",
+        "site": "Harbour Office",
+        "url": "https://example.org/tides",
+    }
+
+
+def test_marked_content_is_taken_at_its_word(read):
+    body = "<p>" + "Real content. " * 20 + "</p>"
+    page = f"<html><body><div>Login or register</div><main><h1>T</h1>{body}</main></body></html>"
+
+    text = read(page.encode(), "p.html").text
+
+    assert "Login" not in text
+    assert "Real content." in text
+
+
+def test_a_list_of_links_among_text_is_a_menu(read):
+    links = "".join(f'<li><a href="/{n}">Section number {n}</a></li>' for n in range(8))
+    body = "<p>" + "What the page is about. " * 30 + "</p>"
+
+    text = read(f"<html><body><ul>{links}</ul>{body}</body></html>".encode(), "p.html").text
+
+    assert "Section number" not in text
+
+
+def test_a_page_of_links_keeps_them(read):
+    links = "".join(f'<li><a href="/{n}">Section number {n}</a></li>' for n in range(8))
+
+    text = read(f"<html><body><p>Index</p><ul>{links}</ul></body></html>".encode(), "i.html").text
+
+    assert "Section number 7" in text
+
+
+def test_a_page_whose_content_says_it_is_navigation_is_kept_whole(read):
+    page = "<html><body><nav>" + "<p>All of the text is here.</p>" * 9 + "</nav>ok</body></html>"
+
+    assert "All of the text" in read(page.encode(), "p.html").text
+
+
+def test_layout_tables_are_read_as_blocks(read):
+    page = f"<html><body><table><tr><td><h2>Left</h2><p>{'word ' * 90}</p></td></tr></table>"
+
+    document = read(page.encode(), "old.html")
+
+    assert document.text.startswith("Left\n\nword word")
+    assert headed(document) == ["Left"]
+
+
+@pytest.mark.parametrize(
+    "head",
+    ['<meta charset="gb2312">', '<meta http-equiv=Content-Type content="text/html; charset=gbk">'],
+)
+def test_the_declared_encoding_is_used(read, head):
+    page = f"<html><head>{head}</head><body><p>港口的潮汐</p></body></html>".encode("gbk")
+
+    document = read(page, "港.html")
+
+    assert document.text == "港口的潮汐"
+    assert document.encoding == "gb18030"
+
+
+def test_depth_is_no_danger(read):
+    depth = 20_000
+    page = f"<html><body>{'<div>' * depth}deep{'</div>' * depth}</body></html>"
+
+    assert read(page.encode(), "deep.html").text == "deep"
+
+
+def test_an_unclosed_page_is_read(read):
+    assert read(b"<html><body><p>One<p>Two <b>three", "open.html").text == "One\n\nTwo three"
+
+
+def test_line_ends_from_windows_do_not_matter(read):
+    page = "<html><body><pre>a\r\nb</pre></body></html>"
+
+    assert read(page.encode(), "w.html").text == "a\nb"

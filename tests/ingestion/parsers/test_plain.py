@@ -1,0 +1,96 @@
+from __future__ import annotations
+
+import pytest
+
+from ingestion.parsers.plain import find_headings
+from tests.ingestion.parsers.conftest import headed
+
+BOOK = """\
+The Project
+
+Title: A Winter at the Light
+
+Contents
+Chapter One      1
+Chapter Two     12
+
+PART I
+
+Chapter One
+
+It began. Chapter two was worse.
+
+CHAPTER II. The storm
+
+More of it.
+
+Afterword
+=========
+
+The end.
+"""
+
+
+def test_text_is_kept_as_it_stands(read):
+    assert read(b"  An indented line\n\n\tand a tab  \n", "n.txt").text == (
+        "  An indented line\n\n\tand a tab"
+    )
+
+
+def test_chapters_and_underlined_lines_are_headings(read):
+    document = read(BOOK.encode(), "book.txt")
+
+    assert [(heading.level, heading.title) for heading in document.headings] == [
+        (1, "PART I"),
+        (2, "Chapter One"),
+        (2, "CHAPTER II. The storm"),
+        (1, "Afterword"),
+    ]
+    assert len(headed(document)) == 4
+
+
+def test_chinese_chapters_are_headings():
+    found = find_headings("第一章 童年\n\n我们从一份档案开始。\n\n第二章 灾难\n\n后来。")
+
+    assert [title for _, title, _ in found] == ["第一章 童年", "第二章 灾难"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Chapter 3 describes the lens, and how it was broken.\n",
+        "part of the reason\n",
+        "Name   Age\n----------------------\nAda    36\n",
+        "one\n---\n" * 3,
+    ],
+)
+def test_prose_and_tables_are_not_headings(text):
+    assert all("\n" not in title for _, title, _ in find_headings(text))
+    assert find_headings(f"Before.\n{text}") == []
+
+
+def test_a_title_field_names_the_document(read):
+    assert read(BOOK.encode(), "book.txt").title == "A Winter at the Light"
+
+
+def test_otherwise_the_file_name_does(read):
+    assert read(b"Text.", "harbour_notes 2024.txt").title == "harbour notes 2024"
+
+
+def test_a_nul_byte_is_removed_with_a_warning(read):
+    document = read(b"Before \x00after.", "nul.txt")
+
+    assert document.text == "Before after."
+    assert document.warnings == ("1 control character that no text can hold was removed.",)
+
+
+def test_nuls_at_the_end_of_an_interrupted_copy_are_removed(read):
+    assert read(b"The text.\n" + b"\x00" * 5000, "copy.txt").text == "The text."
+
+
+def test_gb18030_keeps_its_name(read):
+    document = read("这是一个关于中文编码检测的测试。".encode("gb18030"), "中文.txt")
+
+    assert document.text == "这是一个关于中文编码检测的测试。"
+    assert document.encoding == "gb18030"
+    assert document.title == "中文"

@@ -1,0 +1,72 @@
+from __future__ import annotations
+
+import datetime
+
+from ingestion.parsers.document import Limits
+from tests.ingestion.parsers.conftest import headed
+from tests.ingestion.parsers.samples import make_encrypted_office, make_xlsx
+
+
+def test_a_sheet_is_a_page_and_rows_name_their_columns(read):
+    data = make_xlsx(
+        {
+            "Boats": [
+                ["Name", "Length (m)", "Bought", "Afloat"],
+                ["Petrel", 9.5, datetime.date(2024, 5, 1), True],
+                ["Aggie", 31, datetime.datetime.fromisoformat("1998-07-02T14:30"), False],
+            ],
+            "Empty": [],
+            "Crew": [["Owen", "skipper"]],
+        }
+    )
+
+    document = read(data, "fleet.xlsx")
+
+    assert [document.text[page.start : page.end] for page in document.pages] == [
+        "Boats\n\nName: Petrel; Length (m): 9.5; Bought: 2024-05-01; Afloat: TRUE\n"
+        "Name: Aggie; Length (m): 31; Bought: 1998-07-02 14:30:00; Afloat: FALSE",
+        "",
+        "Crew\n\nOwen; skipper",
+    ]
+    assert headed(document) == ["Boats", "Crew"]
+    assert document.title == "fleet"
+
+
+def test_a_caption_and_two_tables_on_one_sheet_stay_apart(read):
+    rows: list[list[object]] = [
+        ["Budget in pounds"],
+        ["Line", "2024", "2025"],
+        ["Grants", 640000, 612000],
+        ["COSTS"],
+        ["Fuel", 1200, 1300],
+        [],
+        ["Fund", "Holder"],
+        ["Lantern", "Ada"],
+    ]
+
+    assert read(make_xlsx({"B": rows}), "b.xlsx").text == (
+        "B\n\nBudget in pounds\nLine: Grants; 2024: 640000; 2025: 612000\nCOSTS\n"
+        "Line: Fuel; 2024: 1200; 2025: 1300\n\nFund: Lantern; Holder: Ada"
+    )
+
+
+def test_a_protected_workbook_is_refused(refuse):
+    assert refuse(make_encrypted_office(), "secret.xlsx").code == "password_protected"
+
+
+def test_a_damaged_workbook_is_refused(refuse):
+    whole = make_xlsx({"A": [["Text"]]})
+
+    assert refuse(whole[: len(whole) // 2], "half.xlsx").code == "xlsx_corrupt"
+
+
+def test_a_workbook_that_is_too_long_stops_early(refuse):
+    rows = [["word " * 20] * 5] * 200
+
+    assert (
+        refuse(make_xlsx({"A": rows}), "long.xlsx", Limits(max_characters=5000)).code == "too_long"
+    )
+
+
+def test_a_workbook_with_empty_sheets_has_no_text(refuse):
+    assert refuse(make_xlsx({"A": [], "B": []}), "none.xlsx").code == "no_text"

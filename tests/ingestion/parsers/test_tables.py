@@ -1,0 +1,61 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from ingestion.parsers.builder import TextBuilder
+from ingestion.parsers.document import Limits, Source
+from ingestion.parsers.tables import is_header, write_table
+
+
+def written(rows) -> str:
+    builder = TextBuilder(Source(Path("x"), "x", "text/csv", Limits()))
+    write_table(builder, rows)
+    return builder.text
+
+
+@pytest.mark.parametrize(
+    "row",
+    [["Name", "Age"], ["Region", "2023", "2024"], ["", "Visitors", "Cost"], ["名前", "町"]],
+)
+def test_labels_make_a_header(row):
+    assert is_header(row)
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        ["Ada", "36"],
+        ["2023", "2024"],
+        ["Same", "same"],
+        ["Only one"],
+        ["a" * 81, "b"],
+        ["x", "$4.50"],
+    ],
+)
+def test_values_do_not(row):
+    assert not is_header(row)
+
+
+def test_a_row_longer_than_its_header_keeps_its_cells():
+    assert written([["A", "B"], ["1", "2", "3"]]) == "A: 1; B: 2; 3"
+
+
+def test_a_header_alone_is_text():
+    assert written([["Name", "Age"]]) == "Name; Age"
+
+
+def test_blank_rows_part_tables():
+    assert written([["A", "B"], ["1", "2"], ["", ""], ["C", "D"], ["3", "4"]]) == (
+        "A: 1; B: 2\n\nC: 3; D: 4"
+    )
+
+
+def test_a_colon_in_a_label_is_not_doubled():
+    assert written([["Name:", "Age："], ["Ada", "36"]]) == "Name: Ada; Age: 36"
+
+
+def test_nothing_is_nothing():
+    assert written([]) == ""
+    assert written([[], ["", " "]]) == ""
