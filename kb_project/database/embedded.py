@@ -16,6 +16,7 @@ import hashlib
 import os
 import secrets
 import shutil
+import signal
 import stat
 import struct
 import subprocess
@@ -42,11 +43,13 @@ PORT: Final = 5432
 # path may not exceed 107 bytes.
 SOCKET_ROOT: Final = Path("/tmp")  # noqa: S108 - the folder in it is private, its owner checked
 SYSTEM_IDENTIFIER: Final[LiteralString] = "select system_identifier from pg_control_system()"
+DATA_DIRECTORY: Final[LiteralString] = "show data_directory"
 OTHER_CLIENTS: Final[LiteralString] = (
     "select count(*) from pg_stat_activity"
     " where backend_type = 'client backend' and pid <> pg_backend_pid()"
 )
 PATIENCE: Final = 60.0
+SECONDS_TO_CONNECT: Final = 3
 INITDB_OPTIONS: Final = (
     f"--username={SUPERUSER}",
     "--auth-local=trust",
@@ -158,6 +161,8 @@ def _wait_for_others(server: Server, identifier: int, patience: float) -> bool:
     while processes_in(server.data_dir):
         if _answers(server, identifier):
             return True
+        if _is_displaced(server):
+            _end_displaced(server)
         if time.monotonic() > deadline:
             raise UnavailableError(
                 f"The database server in {server.data_dir} is running but does not answer.",
@@ -226,6 +231,26 @@ def _answers(server: Server, identifier: int) -> bool:
     return row is not None and row[0] & 0xFFFFFFFFFFFFFFFF == identifier
 
 
+def _is_displaced(server: Server) -> bool:
+    """Whether a server answers that was started under another name of this folder.
+
+    Its absolute paths lead nowhere since the folder was renamed: its next checkpoint will fail.
+    """
+    try:
+        with _superuser_connection(server) as connection:
+            row = connection.execute(DATA_DIRECTORY).fetchone()
+    except psycopg.Error:
+        return False
+    return row is not None and row[0] != str(server.data_dir)
+
+
+def _end_displaced(server: Server) -> None:
+    """Stop it at once; what it committed is in its log and is recovered by the next start."""
+    first_line = (server.data_dir / "postmaster.pid").read_text(encoding="ascii").splitlines()[0]
+    if int(first_line) in processes_in(server.data_dir):
+        os.kill(int(first_line), signal.SIGQUIT)
+
+
 def _has_clients(server: Server) -> bool:
     with _superuser_connection(server) as connection:
         row = connection.execute(OTHER_CLIENTS).fetchone()
@@ -233,7 +258,9 @@ def _has_clients(server: Server) -> bool:
 
 
 def _superuser_connection(server: Server) -> psycopg.Connection:
-    return psycopg.connect(make_conninfo(**server.conninfo()), autocommit=True, connect_timeout=3)
+    return psycopg.connect(
+        make_conninfo(**server.conninfo()), autocommit=True, connect_timeout=SECONDS_TO_CONNECT
+    )
 
 
 def _identifier(home: Path) -> int | None:

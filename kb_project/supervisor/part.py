@@ -10,9 +10,11 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Final
 
 from kb_project.env import child_environment
 
+SECONDS_FOR_LAST_LINES: Final = 1.0
 Say = Callable[[str, str], None]
 """Prints one line of a part: (name of the part, line)."""
 
@@ -48,7 +50,8 @@ class RunningPart:
         if part.nice:
             with contextlib.suppress(ProcessLookupError):
                 os.setpriority(os.PRIO_PGRP, self.group, part.nice)
-        threading.Thread(target=self._relay, args=[say], daemon=True).start()
+        self._relaying = threading.Thread(target=self._relay, args=[say], daemon=True)
+        self._relaying.start()
 
     @property
     def group(self) -> int:
@@ -68,11 +71,13 @@ class RunningPart:
         with contextlib.suppress(ProcessLookupError):
             os.killpg(self.group, signal.SIGKILL)
         self._process.wait()
+        self._relaying.join(SECONDS_FOR_LAST_LINES)
 
     def _relay(self, say: Say) -> None:
         assert self._process.stdout is not None  # noqa: S101 - asked for above
-        for line in self._process.stdout:
-            say(self.part.name, line.decode(errors="replace").rstrip())
+        with self._process.stdout as lines:
+            for line in lines:
+                say(self.part.name, line.decode(errors="replace").rstrip())
 
 
 def how_it_ended(exit_code: int) -> str:

@@ -49,7 +49,7 @@ class _Place:
 
 
 class Supervisor:
-    """Runs parts until ``stop``, SIGINT or SIGTERM; calls ``look`` a few times a second."""
+    """Runs parts until told to stop; calls ``look`` a few times a second."""
 
     def __init__(
         self, parts: Sequence[Part], *, say: Say, look: Callable[[], None] = lambda: None
@@ -62,8 +62,8 @@ class Supervisor:
         self._watchman: IO[str] | None = None
 
     def run(self) -> None:
-        """Block until asked to stop, then end every part; a second signal ends them at once."""
-        with self._signals(), self._watched():
+        """Block until told to stop, then end every part; told twice, end them at once."""
+        with self._watched():
             try:
                 while not self._stopping.is_set():
                     for place in self._places:
@@ -74,6 +74,9 @@ class Supervisor:
                 self._end_all()
 
     def stop(self) -> None:
+        """May be called from a signal handler or another thread."""
+        if self._stopping.is_set():
+            self._hurry.set()
         self._stopping.set()
 
     def is_done(self, name: str) -> bool:
@@ -136,24 +139,6 @@ class Supervisor:
             self._end(place)
 
     @contextlib.contextmanager
-    def _signals(self) -> Iterator[None]:
-        """Answer SIGINT and SIGTERM while running, as before afterwards."""
-        numbers = (signal.SIGINT, signal.SIGTERM)
-        before = [signal.signal(number, self._on_signal) for number in numbers]
-        try:
-            yield
-        finally:
-            for number, handler in zip(numbers, before, strict=True):
-                signal.signal(number, handler)
-
-    def _on_signal(self, number: int, frame: FrameType | None) -> None:
-        if self._stopping.is_set():
-            self._hurry.set()
-            return
-        self._stopping.set()
-        self._say(OWN_NAME, "Stopping …")
-
-    @contextlib.contextmanager
     def _watched(self) -> Iterator[None]:
         """A watchman beside us, who learns of our death from the end of his input."""
         program = [sys.executable, "-S", "-E", str(Path(watchman.__file__))]
@@ -169,3 +154,20 @@ class Supervisor:
             with contextlib.suppress(BrokenPipeError):
                 self._watchman.write(f"{line}\n")
                 self._watchman.flush()
+
+
+@contextlib.contextmanager
+def stopped_by_signals(supervisor: Supervisor, say: Say) -> Iterator[None]:
+    """Let Ctrl-C and SIGTERM stop the supervisor; afterwards they mean what they did before."""
+
+    def on_signal(number: int, frame: FrameType | None) -> None:
+        say(OWN_NAME, "Stopping …")
+        supervisor.stop()
+
+    numbers = (signal.SIGINT, signal.SIGTERM)
+    before = [signal.signal(number, on_signal) for number in numbers]
+    try:
+        yield
+    finally:
+        for number, handler in zip(numbers, before, strict=True):
+            signal.signal(number, handler)

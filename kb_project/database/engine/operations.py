@@ -13,7 +13,7 @@ class DatabaseOperations(operations.DatabaseOperations):
     def sql_flush(
         self, style: Style, tables: Sequence[str], *, reset_sequences: bool = False, **_: Any
     ) -> list[str]:
-        """Empty the tables and whatever refers to them: partitioned tables have no managed model."""
+        """Empty the tables and whatever refers to them: some tables have no managed model."""
         statements = super().sql_flush(
             style, tables, reset_sequences=reset_sequences, allow_cascade=True
         )

@@ -22,7 +22,7 @@ from kb_project.supervisor.database_guard import DatabaseGuard
 from kb_project.supervisor.listener import open_listener
 from kb_project.supervisor.part import Part
 from kb_project.supervisor.single import only_supervisor
-from kb_project.supervisor.supervisor import OWN_NAME, Supervisor
+from kb_project.supervisor.supervisor import OWN_NAME, Supervisor, stopped_by_signals
 from kb_project.supervisor.welcome import SignIn, call_when_answering, welcome_text
 
 WEB: Final = "web"
@@ -61,7 +61,8 @@ def _run(console: Console, listener: socket.socket, address: str, *, demo: bool)
     parts = _parts(listener.fileno(), demo=demo and DEMO_COMMAND in get_commands())
     supervisor = Supervisor(parts, say=console.say, look=guard.look if guard else _nothing)
     _announce(console, supervisor, listener, address)
-    supervisor.run()
+    with stopped_by_signals(supervisor, console.say):
+        supervisor.run()
     if guard is not None:
         guard.stop()
     console.say(OWN_NAME, "Stopped.")

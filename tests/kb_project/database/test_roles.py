@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from django.contrib.contenttypes.models import ContentType
 from django.db import ProgrammingError, connection, transaction
 
 pytestmark = pytest.mark.django_db
@@ -20,7 +21,9 @@ def test_tests_run_as_the_application_role_without_special_rights():
 
 
 def test_the_tables_belong_to_the_owner():
-    assert one("select distinct tableowner from pg_tables where schemaname = 'public'") == "kb_owner"
+    assert (
+        one("select distinct tableowner from pg_tables where schemaname = 'public'") == "kb_owner"
+    )
 
 
 def test_the_application_may_not_make_tables_beside_ours():
@@ -48,8 +51,8 @@ def test_the_application_makes_fills_and_drops_a_graph():
     with connection.cursor() as cursor:
         cursor.execute("select ag_catalog.create_graph('kb_try')")
         cursor.execute(
-            "select * from ag_catalog.cypher('kb_try', $$ create (n:E {name: 'a'}) return n.name $$)"
-            " as (name ag_catalog.agtype)"
+            "select * from ag_catalog.cypher('kb_try',"
+            " $$ create (n:E {name: 'a'}) return n.name $$) as (name ag_catalog.agtype)"
         )
         assert cursor.fetchone()[0] == '"a"'
         cursor.execute("select ag_catalog.drop_graph('kb_try', true)")
@@ -57,6 +60,4 @@ def test_the_application_makes_fills_and_drops_a_graph():
 
 @pytest.mark.django_db(transaction=True)
 def test_tables_can_be_emptied_between_tests():
-    from django.contrib.contenttypes.models import ContentType
-
     assert ContentType.objects.exists()

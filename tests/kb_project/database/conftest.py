@@ -1,0 +1,72 @@
+"""Folders for servers that these tests start, kill and clear away."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import signal
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import psycopg
+import pytest
+from psycopg.conninfo import make_conninfo
+
+from kb_project.database import embedded
+from kb_project.database.processes import processes_in
+
+Row = tuple[Any, ...]
+MEMORY = Path("/dev/shm")  # noqa: S108 - folders made in it have fresh names
+ROOM_FOR_A_FEW_SERVERS = 1024**3
+
+
+def quick_root() -> str | None:
+    """Memory instead of disk, where there is enough of it: these tests make forty databases."""
+    if not MEMORY.is_dir() or not os.access(MEMORY, os.W_OK):
+        return None
+    runs_programs = not os.statvfs(MEMORY).f_flag & os.ST_NOEXEC
+    roomy = shutil.disk_usage(MEMORY).free > ROOM_FOR_A_FEW_SERVERS
+    return str(MEMORY) if roomy and runs_programs else None
+
+
+@pytest.fixture
+def folder() -> Iterator[Path]:
+    """A folder any account may pass through, with spaces in a name too long for a socket."""
+    root = Path(tempfile.mkdtemp(prefix="kb try ", dir=quick_root()))
+    root.chmod(0o755)
+    long = root / f"a folder with spaces {'x' * 100}"
+    long.mkdir()
+    yield long
+    for data in long.glob("*/global"):
+        end_server(data.parent)
+    shutil.rmtree(root)
+
+
+def end_server(data: Path) -> None:
+    """Kill whatever sits in the folder, without asking it."""
+    socket_dirs = [server.socket_dir for server in [embedded.running(data)] if server]
+    kill_all(data)
+    for socket_dir in socket_dirs:
+        shutil.rmtree(socket_dir, ignore_errors=True)
+
+
+def kill_all(data: Path) -> None:
+    while pids := processes_in(data):
+        for pid in pids:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+
+
+def query(server: embedded.Server, statement: str, *, dbname: str = "postgres") -> list[Row]:
+    """Rows of a statement as superuser, committed."""
+    conninfo = make_conninfo(**server.conninfo(dbname=dbname))
+    with psycopg.connect(conninfo, autocommit=True) as connection:
+        cursor = connection.execute(statement)
+        return cursor.fetchall() if cursor.description else []
+
+
+def postmaster_pid(data: Path) -> int:
+    return int((data / "postmaster.pid").read_text().splitlines()[0])
