@@ -1,0 +1,163 @@
+"""docker-compose.yml, Dockerfile and .env.example say what the settings say."""
+
+from __future__ import annotations
+
+import ast
+import re
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from django.core.management import get_commands
+
+from kb_project.database import server_conf
+from kb_project.env import parse_database_url
+
+ROOT = Path(__file__).resolve().parents[2]
+SOURCE = ("kb_project", "workspaces", "ingestion", "retrieval")
+READER = re.compile(r"env_[a-z_]+|_lookup")
+# Names that only docker compose itself fills in.
+FOR_COMPOSE = {"POSTGRES_PASSWORD", "APP_DATABASE_PASSWORD", "OWNER_DATABASE_PASSWORD"}
+SERVICES = {"db", "prepare", "web", "worker", "embedding"}
+
+
+@pytest.fixture(scope="module")
+def compose() -> dict[str, Any]:
+    loaded: dict[str, Any] = yaml.safe_load((ROOT / "docker-compose.yml").read_text())
+    return loaded
+
+
+@pytest.fixture(scope="module")
+def dockerfile() -> str:
+    return (ROOT / "Dockerfile").read_text()
+
+
+def names_read() -> set[Any]:
+    """Every variable that the code asks a reader of kb_project.env for."""
+    found: set[Any] = set()
+    for path in [path for folder in SOURCE for path in (ROOT / folder).rglob("*.py")]:
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.args:
+                name = node.args[0]
+                if READER.fullmatch(node.func.id) and isinstance(name, ast.Constant):
+                    found.add(name.value)
+    return found
+
+
+def names_in_example() -> set[str]:
+    return set(re.findall(r"^#?([A-Z][A-Z_]+)=", (ROOT / ".env.example").read_text(), re.M))
+
+
+def apps_of(compose: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    return {name: s for name, s in compose["services"].items() if name != "db"}
+
+
+def test_the_example_names_every_setting_and_no_other():
+    assert names_in_example() == names_read() | FOR_COMPOSE
+
+
+def test_the_services_are_database_web_and_workers(compose):
+    assert set(compose["services"]) == SERVICES
+    assert set(compose["volumes"]) == {"database", "data"}
+
+
+def test_every_environment_name_is_one_that_the_settings_read(compose):
+    given = {name for service in apps_of(compose).values() for name in service["environment"]}
+
+    assert given - names_read() == set()
+
+
+def test_every_placeholder_is_explained_in_the_example():
+    text = (ROOT / "docker-compose.yml").read_text()
+
+    assert set(re.findall(r"\$\{([A-Z_]+)", text)) - names_in_example() == set()
+
+
+def test_no_secret_has_a_default():
+    text = (ROOT / "docker-compose.yml").read_text()
+
+    secrets = re.findall(r"\$\{([A-Z_]*(?:PASSWORD|KEY)[^}]*)\}", text)
+    assert secrets
+    assert all(":?" in secret for secret in secrets)
+
+
+def test_web_and_workers_connect_as_the_application_and_migrations_as_the_owner(compose):
+    for service in apps_of(compose).values():
+        app = parse_database_url(filled(service["environment"]["DATABASE_URL"]))
+        owner = parse_database_url(filled(service["environment"]["DATABASE_OWNER_URL"]))
+        assert (app.user, app.host, app.name) == ("kb_app", "db", "concordance")
+        assert (owner.user, owner.host, owner.name) == ("kb_owner", "db", "concordance")
+
+
+def filled(value: str) -> str:
+    return re.sub(r"\$\{[^}]+\}", "secret", value)
+
+
+def test_only_the_preparing_service_knows_the_superuser(compose):
+    knowing = [
+        name for name, s in apps_of(compose).items() if "DATABASE_SUPERUSER_URL" in s["environment"]
+    ]
+
+    assert knowing == ["prepare"]
+
+
+def test_only_the_web_server_uses_a_pool(compose):
+    pooled = [name for name, s in apps_of(compose).items() if "DATABASE_POOL" in s["environment"]]
+
+    assert pooled == ["web"]
+
+
+def test_every_command_exists(compose, dockerfile):
+    text = dockerfile + (ROOT / "docker-compose.yml").read_text()
+    commands = set(re.findall(r"python\"?,? \"?manage\.py\"?,? \"?([a-z]+)", text))
+
+    assert {"serve", "worker", "migrate", "preparedatabase"} == commands
+    assert commands - set(get_commands()) == set()
+
+
+def test_everything_waits_for_a_prepared_database(compose):
+    services = compose["services"]
+
+    assert services["prepare"]["depends_on"]["db"]["condition"] == "service_healthy"
+    for name in ("web", "worker", "embedding"):
+        waits_for = services[name]["depends_on"]["prepare"]["condition"]
+        assert waits_for == "service_completed_successfully"
+    assert "healthcheck" in services["db"]
+    assert "healthcheck" in services["web"]
+
+
+def test_uploads_lie_on_a_volume_where_the_settings_look(compose, dockerfile):
+    assert "CONCORDANCE_DATA_DIR=/data" in dockerfile
+    for service in apps_of(compose).values():
+        assert service["volumes"] == ["data:/data"]
+
+
+def test_the_image_has_the_projects_python(dockerfile):
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    (version,) = set(re.findall(r"FROM python:([\d.]+)", dockerfile))
+
+    assert project["requires-python"].startswith(f">={version}")
+
+
+def test_the_database_image_has_both_extensions_for_its_version(dockerfile):
+    (version,) = re.findall(r"FROM postgres:(\d+)", dockerfile)
+
+    assert f"postgresql-{version}-pgvector" in dockerfile
+    assert f"postgresql-{version}-age" in dockerfile
+    assert "shared_preload_libraries=age" in dockerfile
+
+
+def test_document_text_stays_out_of_the_database_log_there_as_here(dockerfile):
+    for name in ("log_min_error_statement", "log_error_verbosity"):
+        assert f"{name}={server_conf.FIXED[name]}" in dockerfile
+
+
+def test_the_image_runs_as_an_ordinary_user_with_the_source_it_needs(dockerfile):
+    app = dockerfile.partition("AS app")[2].partition("AS db")[0]
+
+    assert "USER concordance" in app
+    for folder in (*SOURCE, "templates", "static"):
+        assert f"COPY {folder} {folder}" in app
+        assert f"!{folder}" in (ROOT / ".dockerignore").read_text()

