@@ -9,11 +9,13 @@ import threading
 import time
 import uuid
 from collections.abc import Callable
+from functools import partial
 
 from django.db import connection
 
 from ingestion import leases, pipeline
 from ingestion.models import IngestionJob, JobKind, RunState, StageRun
+from kb_project.database.outages import through_outages
 from kb_project.ports import Ports, build_ports
 from workspaces import access
 
@@ -31,14 +33,15 @@ def drain(workspace_id: uuid.UUID, on_progress: OnProgress | None = None) -> Non
         target=_drain_embedding, args=(workspace_id, ports, main_is_idle), daemon=True
     )
     embedding.start()
+    work_on_main = partial(_drain_main, workspace_id, ports, on_progress)
     try:
-        _drain_main(workspace_id, ports, on_progress)
+        through_outages(work_on_main)
     finally:
         main_is_idle.set()
         while embedding.is_alive():
             embedding.join(PATIENCE)
             _tell(workspace_id, on_progress)
-    _drain_main(workspace_id, ports, on_progress)
+    through_outages(work_on_main)
 
 
 def _drain_main(workspace_id: uuid.UUID, ports: Ports, on_progress: OnProgress | None) -> None:
@@ -59,17 +62,26 @@ def _advance(job: IngestionJob, ports: Ports, on_progress: OnProgress | None) ->
 
 def _drain_embedding(workspace_id: uuid.UUID, ports: Ports, main_is_idle: threading.Event) -> None:
     try:
-        while True:
-            last_round = main_is_idle.is_set()
-            jobs = _jobs_to_embed(workspace_id)
-            for job in jobs:
-                pipeline.run_lane(job, pipeline.EMBEDDING, ports)
-            if last_round and not _jobs_to_embed(workspace_id):
-                return
-            if not jobs:
-                time.sleep(PATIENCE / 10)
+        through_outages(partial(_embed_until_idle, workspace_id, ports, main_is_idle))
     finally:
         connection.close()
+
+
+def _embed_until_idle(workspace_id: uuid.UUID, ports: Ports, main_is_idle: threading.Event) -> None:
+    before: list[IngestionJob] = []
+    while True:
+        last_round = main_is_idle.is_set()
+        jobs = _jobs_to_embed(workspace_id)
+        for job in jobs:
+            pipeline.run_lane(job, pipeline.EMBEDDING, ports)
+        if last_round and not _jobs_to_embed(workspace_id):
+            return
+        if not jobs:
+            time.sleep(PATIENCE / 10)
+        elif jobs == before:  # somebody else holds them, or died holding them
+            leases.free_leases(workspace_id)
+            time.sleep(PATIENCE)
+        before = jobs
 
 
 def _jobs_with_open_stages(workspace_id: uuid.UUID, stages: tuple[str, ...]) -> list[IngestionJob]:

@@ -11,9 +11,9 @@ import logging
 import time
 import uuid
 from collections.abc import Callable
+from functools import partial
 from typing import Final
 
-from django.db import OperationalError
 from django_q.exceptions import TimeoutException
 from django_q.tasks import async_task
 
@@ -33,6 +33,7 @@ from ingestion.stages import (
     situate,
     snapshot,
 )
+from kb_project.database.outages import DATABASE_AWAY, through_outages
 from kb_project.logs import current_job
 from kb_project.ports import Ports, build_ports
 from kb_project.sql import run_sql
@@ -89,17 +90,24 @@ def wake(workspace_id: uuid.UUID, job_id: uuid.UUID, lane: str) -> None:
 
 
 def run_lane(job: IngestionJob, lane: str, ports: Ports | None = None) -> None:
-    """Run the lane's unfinished stages of a job, in order, as far as they can go now."""
-    if not record.begin(job):
-        return
+    """Run the lane's unfinished stages of a job, in order, as far as they can go now.
+
+    Where the database goes away on the way, wait for it and go on where the work stopped.
+    """
     token = current_job.set(str(job.pk))
-    ports = ports or build_ports()
     try:
-        done = all(run_stage(run, job, ports) for run in open_stages(job, lane))
+        through_outages(partial(_run_lane, job, lane, ports or build_ports()))
     finally:
         current_job.reset(token)
-    if done:
+
+
+def _run_lane(job: IngestionJob, lane: str, ports: Ports) -> None:
+    if not record.begin(job):
+        return
+    runs = open_stages(job, lane)
+    if all(run_stage(run, job, ports) for run in runs):
         record.close(job)
+    if runs:
         after_lane(job, lane)
 
 
@@ -127,8 +135,8 @@ def run_stage(run: StageRun, job: IngestionJob, ports: Ports) -> bool:
     except leases.CancelledError:
         record.cancel(run, job, seconds=time.monotonic() - started)
         return False
-    except OperationalError:
-        raise  # no database, nothing to record in: the lease runs out and the work resumes
+    except DATABASE_AWAY:
+        raise  # no database, nothing to record in: the lease is still ours when it comes back
     # The one broad except of the project: whatever a stage dies of is recorded on its document.
     # The queue's timeout is a SystemExit, not an Exception.
     except (Exception, TimeoutException) as error:  # noqa: BLE001 - see above
@@ -147,7 +155,10 @@ def finish(run: StageRun, job: IngestionJob, outcome: StageOutcome, *, seconds: 
 
 
 def after_lane(job: IngestionJob, lane: str) -> None:
-    """The burst's last document asks for a refresh; before that, a snapshot now and then."""
+    """The burst's last document asks for a refresh; before that, a snapshot now and then.
+
+    However the document ended: the last one of a burst may be the one that cannot be read.
+    """
     if job.kind == JobKind.WORKSPACE:
         wake_waiting_refresh(job.workspace_id)
     elif lane == MAIN and not main_lane_is_busy(job.workspace_id):
@@ -189,22 +200,3 @@ def wake_waiting_refresh(workspace_id: uuid.UUID) -> None:
         )
         for job in waiting:
             wake(workspace_id, job.pk, MAIN)
-
-
-def recover(workspace_id: uuid.UUID, *, every: bool = False) -> int:
-    """Free the leases of dead workers and wake the jobs they held; returns how many jobs.
-
-    With ``every``, wake all unfinished jobs: what a starting worker does, since the queue's own
-    rows may be locked in the name of a worker that is gone.
-    """
-    freed = leases.free_leases(workspace_id)
-    if not freed and not every:
-        return 0
-    with access.in_workspace(workspace_id):
-        jobs = IngestionJob.objects.in_workspace(workspace_id).filter(
-            state__in=[RunState.PENDING, RunState.RUNNING]
-        )
-        for job in jobs.order_by("created_at"):
-            for lane in LANES if job.kind == JobKind.DOCUMENT else (MAIN,):
-                wake(workspace_id, job.pk, lane)
-    return len(jobs)

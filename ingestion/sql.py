@@ -11,21 +11,26 @@ from typing import Final, LiteralString
 # Losing a claim in a crash is harmless (the lease runs out), so it need not wait for the disk.
 RELAX_COMMIT: Final[LiteralString] = "SET LOCAL synchronous_commit = off"
 
+# A worker that finds its own name on a lease was interrupted by the database, not by another
+# worker: a process runs one stage of a lane at a time.
 CLAIM_STAGE: Final[LiteralString] = """
 UPDATE ingestion_stagerun
    SET state = 'running', leased_by = %(worker)s, attempts = attempts + 1, problem = NULL,
-       leased_until = now() + make_interval(secs => %(lease)s),
+       leased_until = now() + make_interval(secs => %(lease)s::float8),
        started_at = coalesce(started_at, now())
  WHERE workspace_id = %(workspace)s AND id = %(run)s
-   AND (state = 'pending' OR (state = 'running' AND leased_until < now()))
+   AND (state = 'pending'
+        OR (state = 'running' AND (leased_until < now() OR leased_by = %(worker)s)))
 RETURNING attempts
 """
 
-# One statement renews the lease, records the progress and reads whether to go on.
+# One statement renews the lease, records the progress and reads whether to go on. Attempts count
+# only while nothing is gained: a long document may outlive many restarts.
 REPORT_PROGRESS: Final[LiteralString] = """
 UPDATE ingestion_stagerun AS r
-   SET units_done = %(done)s, units_total = %(total)s,
-       leased_until = now() + make_interval(secs => %(lease)s)
+   SET attempts = CASE WHEN %(done)s > r.units_done THEN 1 ELSE r.attempts END,
+       units_done = %(done)s, units_total = %(total)s,
+       leased_until = now() + make_interval(secs => %(lease)s::float8)
   FROM ingestion_ingestionjob AS j
  WHERE r.workspace_id = %(workspace)s AND r.id = %(run)s AND r.leased_by = %(worker)s
    AND r.state = 'running' AND j.workspace_id = r.workspace_id AND j.id = r.job_id
@@ -34,9 +39,10 @@ RETURNING j.cancel_requested
 
 FINISH_STAGE: Final[LiteralString] = """
 UPDATE ingestion_stagerun
-   SET state = %(state)s, seconds = seconds + %(seconds)s, problem = %(problem)s,
+   SET state = %(state)s::text, seconds = seconds + %(seconds)s::float8,
+       problem = %(problem)s::jsonb,
        finished_at = now(), leased_until = NULL,
-       units_done = CASE WHEN %(state)s = 'done' THEN units_total ELSE units_done END
+       units_done = CASE WHEN %(state)s::text = 'done' THEN units_total ELSE units_done END
  WHERE workspace_id = %(workspace)s AND id = %(run)s AND leased_by = %(worker)s
    AND state = 'running'
 """
@@ -50,6 +56,19 @@ UPDATE ingestion_stagerun SET state = 'pending', leased_until = NULL, leased_by 
 LEASE_HOLDERS: Final[LiteralString] = """
 SELECT DISTINCT leased_by FROM ingestion_stagerun
  WHERE workspace_id = %(workspace)s AND state = 'running'
+"""
+
+# Is there something that no refresh has taken up, though nobody works on one? A refresh that failed
+# is not asked for again by machine.
+REFRESH_IS_MISSED: Final[LiteralString] = """
+SELECT (EXISTS (SELECT FROM ingestion_entity
+                WHERE workspace_id = %(workspace)s AND is_changed)
+        OR EXISTS (SELECT FROM ingestion_relationship
+                   WHERE workspace_id = %(workspace)s AND is_changed)
+        OR EXISTS (SELECT FROM ingestion_graphtombstone WHERE workspace_id = %(workspace)s))
+   AND coalesce((SELECT state = 'done' FROM ingestion_ingestionjob
+                 WHERE workspace_id = %(workspace)s AND kind = 'workspace'
+                 ORDER BY created_at DESC LIMIT 1), true)
 """
 
 ADD_REFRESH: Final[LiteralString] = """
@@ -278,4 +297,26 @@ DESCRIBE_RELATIONSHIPS: Final[LiteralString] = """
 UPDATE ingestion_relationship AS r SET description = t.description
   FROM unnest(%(ids)s::uuid[], %(descriptions)s::text[]) AS t (id, description)
  WHERE r.workspace_id = %(workspace)s AND r.id = t.id
+"""
+
+CHUNKS_TO_WALK: Final[LiteralString] = """
+SELECT c.id, d.title FROM ingestion_chunk AS c
+  JOIN ingestion_document AS d ON d.workspace_id = %(workspace)s AND d.id = c.document_id
+ WHERE c.workspace_id = %(workspace)s
+ ORDER BY d.title, c.document_id, c.ordinal
+"""
+ENTITIES_TO_WALK: Final[LiteralString] = """
+SELECT id, key, type FROM ingestion_entity WHERE workspace_id = %(workspace)s ORDER BY key
+"""
+MENTIONS_TO_WALK: Final[LiteralString] = """
+SELECT chunk_id, entity_id, count(*) FROM ingestion_mention
+ WHERE workspace_id = %(workspace)s GROUP BY chunk_id, entity_id
+"""
+
+# The workspace's row serialises two builders; numbers only ever grow.
+NEXT_SNAPSHOT: Final[LiteralString] = """
+WITH locked AS (
+    SELECT id FROM workspaces_workspace WHERE id = %(workspace)s FOR NO KEY UPDATE)
+SELECT coalesce(max(s.number), 0) + 1
+  FROM locked LEFT JOIN ingestion_walksnapshot AS s ON s.workspace_id = locked.id
 """

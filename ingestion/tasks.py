@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import uuid
 
-from ingestion import pipeline
+from ingestion import pipeline, recovery
 from ingestion.models import IngestionJob
 from workspaces import access
-from workspaces.models import Workspace
 
 
 def run_lane(workspace_id: str, job_id: str, lane: str) -> None:
@@ -19,6 +18,5 @@ def run_lane(workspace_id: str, job_id: str, lane: str) -> None:
 
 
 def sweep() -> None:
-    """Every minute: free what dead workers held, wake what nobody works on."""
-    for workspace_id in Workspace.objects.values_list("pk", flat=True):
-        pipeline.recover(workspace_id)
+    """Every minute, by the schedule that migration 0003 makes."""
+    recovery.sweep()

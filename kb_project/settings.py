@@ -157,19 +157,20 @@ SILENCED_SYSTEM_CHECKS = ["models.W035"]
 
 # --- the queue -----------------------------------------------------------------------------------
 # Our own tables are the record of work; a queue entry only wakes a worker. `retry` must exceed
-# `timeout`, or the broker hands a task out twice (check kb.E002).
-WORKER_LANE = env_str("CONCORDANCE_LANE", "main")
+# `timeout`, or the broker hands a task out twice (check kb.E002). `name` signs the entries, so every
+# lane shares it; `manage.py worker --lane` chooses the queue that a worker reads.
 Q_CLUSTER = {
-    "name": WORKER_LANE,
+    "name": "concordance",
+    "cluster_name": "main",
     "orm": "default",
-    "workers": env_int("CONCORDANCE_WORKERS", 1, minimum=1) if WORKER_LANE == "main" else 1,
+    "workers": env_int("CONCORDANCE_WORKERS", 1, minimum=1),
     "timeout": 6 * 3600,
     "retry": 7 * 3600,
     "max_attempts": 1,
     "ack_failures": True,
     "poll": 0.2,
     "queue_limit": 4,
-    "save_limit": 200,
+    "save_limit": -1,
     "catch_up": False,
     "label": "Queue",
 }
@@ -184,6 +185,8 @@ CHUNK_TOKENS = env_int("CHUNK_TOKENS", 800, minimum=20)
 CHUNK_OVERLAP = env_int("CHUNK_OVERLAP", 100, minimum=0)
 EMBEDDER = env_str("EMBEDDER", "local")
 EMBEDDER_THREADS = env_int("EMBEDDER_THREADS", 0, minimum=0)
+DEMO_EMAIL = env_str("DEMO_EMAIL", "demo@concordance.local")
+DEMO_PASSWORD = env_str("DEMO_PASSWORD", "concordance-demo")
 
 # --- retrieval -----------------------------------------------------------------------------------
 TOP_K = env_int("TOP_K", 8, minimum=1)

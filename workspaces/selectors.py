@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from kb_project.errors import NotFoundError
 from workspaces import access
 from workspaces.models import Membership, User, Workspace
 
@@ -25,3 +26,34 @@ def members_of(*, workspace: Workspace) -> list[Membership]:
         .select_related("user")
         .order_by("user__name", "user__email")
     )
+
+
+def workspace_at(*, slug: str) -> Workspace:
+    """The workspace at an address, for commands: whoever runs them may see every workspace.
+
+    Raises NotFoundError.
+    """
+    workspace = Workspace.objects.filter(slug=slug).first()
+    if workspace is None:
+        raise NotFoundError(
+            f"There is no workspace '{slug}'.",
+            next_step="`manage.py createworkspace NAME --slug SLUG` makes one.",
+        )
+    return workspace
+
+
+def person(*, email: str) -> User:
+    """Raises NotFoundError."""
+    user = User.objects.filter(email=email.strip().lower()).first()
+    if user is None:
+        raise NotFoundError(
+            f"There is no account for {email}.",
+            next_step="Let the person sign up first, or name another one.",
+        )
+    return user
+
+
+def only_person() -> User | None:
+    """The account of a server that has just one: what a command makes belongs to it."""
+    people = list(User.objects.filter(is_active=True).order_by("pk")[:2])
+    return people[0] if len(people) == 1 else None

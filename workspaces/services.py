@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 
+from allauth.account.models import EmailAddress
 from django.db import transaction
 from django.utils.text import slugify
 
@@ -52,3 +53,18 @@ def member_add(*, workspace: Workspace, user: User, role: Role) -> Membership:
         )
     logger.info("member added workspace=%s user=%s role=%s", workspace.pk, user.pk, role)
     return membership
+
+
+@transaction.atomic
+def person_add(*, email: str, password: str, name: str = "") -> User:
+    """An account whose address counts as confirmed. Raises ConflictError where it is taken."""
+    if User.objects.filter(email=email.lower()).exists():
+        raise ConflictError(
+            f"There is an account for {email} already.",
+            code="email_taken",
+            kept="Nothing was changed.",
+        )
+    user = User.objects.create_user(email, password, name=name)
+    EmailAddress.objects.create(user=user, email=user.email, verified=True, primary=True)
+    logger.info("person added user=%s", user.pk)
+    return user

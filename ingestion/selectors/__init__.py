@@ -26,6 +26,11 @@ from ingestion.selectors.knowledge import (
     entity_types,
     entity_view,
 )
+from ingestion.selectors.outcomes import (
+    DocumentOutcome,
+    document_outcomes,
+    has_unfinished_work,
+)
 from ingestion.selectors.spans import SourceSpan, spans_of
 from ingestion.selectors.topics import (
     FindingView,
@@ -36,6 +41,7 @@ from ingestion.selectors.topics import (
 )
 
 __all__ = [
+    "DocumentOutcome",
     "DocumentRow",
     "EntityView",
     "Fact",
@@ -47,6 +53,7 @@ __all__ = [
     "WorkspaceCounts",
     "chunks_of",
     "document_get",
+    "document_outcomes",
     "document_row",
     "document_rows",
     "document_version",
@@ -56,6 +63,7 @@ __all__ = [
     "entity_get",
     "entity_types",
     "entity_view",
+    "has_unfinished_work",
     "is_refreshing",
     "spans_of",
     "state_counts",

@@ -1,0 +1,230 @@
+"""ingest PATH… --workspace SLUG: put files into a workspace."""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from argparse import ArgumentTypeError
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from datetime import date
+from pathlib import Path
+from typing import Any, Final
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from ingestion import selectors, services
+from ingestion.models import DocumentState
+from ingestion.selectors import DocumentOutcome
+from ingestion.services import Filing
+from kb_project.errors import InputError, KBError, NotFoundError, UploadError
+from workspaces import access
+from workspaces import selectors as workspace_selectors
+from workspaces import services as workspace_services
+from workspaces.models import Workspace
+
+SECONDS_BETWEEN_LINES: Final = 10.0
+INTERRUPTED: Final = 130  # what a shell expects after Ctrl-C
+
+
+@dataclass(slots=True)
+class Intake:
+    """What came of the files: documents in order, twins among them, and files turned away."""
+
+    documents: list[Any] = field(default_factory=list)
+    twins: set[Any] = field(default_factory=set)
+    refused: list[tuple[Path, str]] = field(default_factory=list)
+
+
+class Command(BaseCommand):
+    help = "Put files into a workspace, folders with everything below them."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("paths", nargs="+", type=Path, metavar="PATH")
+        parser.add_argument("--workspace", required=True, metavar="SLUG")
+        parser.add_argument("--wait", action="store_true", help="Do the work here and now.")
+        parser.add_argument("--collection", default="", help="The shelf to put them on.")
+        parser.add_argument("--tag", action="append", default=[], help="May be given repeatedly.")
+        parser.add_argument("--dated", type=_date, help="The date they speak of: 2024-05-01.")
+        parser.add_argument("--json", action="store_true", help="One JSON object a line.")
+
+    def handle(self, *_args: Any, **options: Any) -> None:
+        started = time.monotonic()
+        try:
+            files = list(files_below(options["paths"]))
+            workspace = self._workspace(options["workspace"])
+            filing = Filing(options["collection"], tuple(options["tag"]), options["dated"])
+            intake = take_in(workspace, files, filing)
+            if options["wait"]:
+                services.process_workspace(workspace=workspace, on_progress=Progress(self.stderr))
+        except KBError as error:
+            raise CommandError(error.sentence) from error
+        except KeyboardInterrupt:
+            self.stderr.write("\nStopped. A worker goes on with the rest, or this command again.")
+            sys.exit(INTERRUPTED)
+        with access.in_workspace(workspace.pk):
+            outcomes = selectors.document_outcomes(
+                workspace=workspace, document_ids=intake.documents
+            )
+            total = _total(workspace, outcomes, intake, time.monotonic() - started)
+        lines = (
+            as_json(outcomes, intake, total)
+            if options["json"]
+            else as_text(outcomes, intake, total)
+        )
+        self.stdout.write("\n".join(lines))
+        if total["needs_attention"] or total["refused"]:
+            sys.exit(1)
+
+    def _workspace(self, slug: str) -> Workspace:
+        try:
+            return workspace_selectors.workspace_at(slug=slug)
+        except NotFoundError:
+            name = slug.replace("-", " ").replace("_", " ").strip().capitalize()
+            owner = workspace_selectors.only_person()
+            made = workspace_services.workspace_create(name=name or slug, slug=slug, owner=owner)
+        whose = f" It belongs to {owner.email}." if owner else ""
+        self.stderr.write(f"There was no workspace '{slug}'; made '{made.name}'.{whose}")
+        return made
+
+
+class Progress:
+    """Says how far the work is: one line that is rewritten, or now and then one in a log."""
+
+    def __init__(self, out: Any) -> None:
+        self._out = out
+        self._said = ""
+        self._last = time.monotonic()
+
+    def __call__(self, done: int, total: int) -> None:
+        sentence = f"{done} of {total} documents"
+        if sentence == self._said:
+            return
+        if self._out.isatty():
+            self._out.write(f"\r{sentence} ", ending="\n" if done == total else "")
+        elif time.monotonic() - self._last >= SECONDS_BETWEEN_LINES:
+            self._out.write(sentence)
+            self._last = time.monotonic()
+        else:
+            return
+        self._said = sentence
+
+
+def files_below(paths: Sequence[Path]) -> Iterator[Path]:
+    """The files, and those below folders in the order of their names; hidden ones are left out.
+
+    Raises InputError where a path does not exist.
+    """
+    for path in paths:
+        if path.is_dir():
+            yield from (
+                file
+                for file in sorted(path.rglob("*"))
+                if file.is_file()
+                and not any(part.startswith(".") for part in file.relative_to(path).parts)
+            )
+        elif path.exists():
+            yield path
+        else:
+            raise InputError(f"There is no file or folder '{path}'.", kept="Nothing was taken in.")
+
+
+def take_in(workspace: Workspace, files: Sequence[Path], filing: Filing) -> Intake:
+    """Store each file in a transaction of its own: one that is refused leaves the others alone."""
+    intake = Intake()
+    for path in files:
+        try:
+            with path.open("rb") as file, access.in_workspace(workspace.pk):
+                upload = services.document_upload(
+                    workspace=workspace, file=file, name=path.name, filing=filing
+                )
+        except UploadError as error:
+            intake.refused.append((path, error.sentence))
+        except OSError as error:
+            intake.refused.append((path, f"It cannot be read ({error.strerror})."))
+        else:
+            intake.documents.append(upload.document.pk)
+            if upload.is_duplicate:
+                intake.twins.add(upload.document.pk)
+    return intake
+
+
+def as_json(
+    outcomes: Sequence[DocumentOutcome], intake: Intake, total: dict[str, Any]
+) -> Iterator[str]:
+    for outcome in outcomes:
+        line = _line(outcome) | {"duplicate": outcome.document.pk in intake.twins}
+        yield json.dumps(line, ensure_ascii=False)
+    for path, sentence in intake.refused:
+        refused = {"document": None, "title": path.name, "state": "refused"}
+        counts = {"chunks": 0, "entities": 0, "relationships": 0}
+        yield json.dumps({**refused, **counts, "warnings": [sentence]}, ensure_ascii=False)
+    yield json.dumps({"total": total})
+
+
+def _line(outcome: DocumentOutcome) -> dict[str, Any]:
+    return {
+        "document": str(outcome.document.pk),
+        "title": outcome.document.title,
+        "name": outcome.document.name,
+        "state": outcome.document.state,
+        "chunks": outcome.chunks,
+        "entities": outcome.entities,
+        "relationships": outcome.relationships,
+        "warnings": list(outcome.warnings),
+        "problem": outcome.problem,
+    }
+
+
+def as_text(
+    outcomes: Sequence[DocumentOutcome], intake: Intake, total: dict[str, Any]
+) -> Iterator[str]:
+    yield f"{'state':<16}{'chunks':>7}{'entities':>10}{'links':>8}  document"
+    for outcome in outcomes:
+        state = DocumentState(outcome.document.state).label
+        counts = f"{outcome.chunks:>7}{outcome.entities:>10}{outcome.relationships:>8}"
+        yield f"{state:<16}{counts}  {outcome.document.title}"
+        yield from (f"    {sentence}" for sentence in _remarks(outcome, intake))
+    for path, sentence in intake.refused:
+        yield f"{'Refused':<16}{'':>25}  {path.name}\n    {sentence}"
+    yield (
+        f"{total['documents']} documents, {total['needs_attention'] + total['refused']} of them"
+        f" in need of attention; the workspace has {total['entities']} entities and"
+        f" {total['relationships']} relationships. {total['seconds']} s"
+    )
+
+
+def _remarks(outcome: DocumentOutcome, intake: Intake) -> Iterator[str]:
+    if outcome.document.pk in intake.twins:
+        yield "Was here already; nothing was added twice."
+    if outcome.problem:
+        parts = (outcome.problem.get(part, "") for part in ("happened", "kept", "next_step"))
+        yield " ".join(part for part in parts if part)
+    yield from outcome.warnings
+
+
+def _total(
+    workspace: Workspace, outcomes: Sequence[DocumentOutcome], intake: Intake, seconds: float
+) -> dict[str, Any]:
+    counts = selectors.workspace_counts(workspace=workspace)
+    states = [outcome.document.state for outcome in outcomes]
+    return {
+        "workspace": workspace.slug,
+        "documents": len(outcomes) + len(intake.refused),
+        "ready": states.count(DocumentState.READY),
+        "needs_attention": states.count(DocumentState.ATTENTION),
+        "refused": len(intake.refused),
+        "duplicates": len(intake.twins),
+        "chunks": sum(outcome.chunks for outcome in outcomes),
+        "entities": counts.entities,
+        "relationships": counts.relationships,
+        "seconds": round(seconds, 2),
+    }
+
+
+def _date(text: str) -> date:
+    try:
+        return date.fromisoformat(text)
+    except ValueError as error:
+        raise ArgumentTypeError("takes a date such as 2024-05-01") from error

@@ -1,0 +1,117 @@
+"""Rules between settings, and between settings and the database, as Django system checks.
+
+The checks of the database run with ``manage.py check --database default``, and before a worker
+starts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final, LiteralString
+
+from django.apps import AppConfig
+from django.conf import settings
+from django.core.checks import CheckMessage, Error, Tags, register
+from django.db import DEFAULT_DB_ALIAS
+
+from kb_project.sql import run_sql
+
+STRATEGIES: Final = ("tokens", "sentence", "fixed")
+OLDEST_PGVECTOR: Final = (0, 8)
+
+WHO_AM_I: Final[LiteralString] = """
+SELECT rolname, rolsuper, rolbypassrls FROM pg_roles WHERE rolname = current_user
+"""
+PGVECTOR_VERSION: Final[LiteralString] = """
+SELECT extversion FROM pg_extension WHERE extname = 'vector'
+"""
+
+Apps = Sequence[AppConfig] | None
+
+
+@register()
+def chunks_advance(app_configs: Apps, **_kwargs: Any) -> list[CheckMessage]:
+    if settings.CHUNK_OVERLAP < settings.CHUNK_TOKENS:
+        return []
+    return [
+        Error(
+            "CHUNK_OVERLAP is not smaller than CHUNK_TOKENS: no chunk would get past the one"
+            " before it.",
+            hint="Set CHUNK_OVERLAP to an eighth of CHUNK_TOKENS or so.",
+            id="kb.E001",
+        )
+    ]
+
+
+@register()
+def queue_retries_after_its_timeout(app_configs: Apps, **_kwargs: Any) -> list[CheckMessage]:
+    queue = settings.Q_CLUSTER
+    if queue["retry"] > queue["timeout"]:
+        return []
+    return [
+        Error(
+            "Q_CLUSTER: 'retry' is not longer than 'timeout', so a task that is still running"
+            " would be handed out a second time.",
+            id="kb.E002",
+        )
+    ]
+
+
+@register()
+def chunk_strategy_is_known(app_configs: Apps, **_kwargs: Any) -> list[CheckMessage]:
+    if settings.CHUNK_STRATEGY in STRATEGIES:
+        return []
+    return [
+        Error(
+            f"CHUNK_STRATEGY is '{settings.CHUNK_STRATEGY}'.",
+            hint=f"It must be one of {', '.join(STRATEGIES)}.",
+            id="kb.E005",
+        )
+    ]
+
+
+@register(Tags.database)
+def role_is_bound_by_row_security(
+    app_configs: Apps, databases: Sequence[str] | None = None, **_kwargs: Any
+) -> list[CheckMessage]:
+    if DEFAULT_DB_ALIAS not in (databases or ()):
+        return []
+    [(name, is_superuser, bypasses)] = run_sql(WHO_AM_I)
+    if not (is_superuser or bypasses):
+        return []
+    return [
+        Error(
+            f"The role '{name}' in DATABASE_URL may see the rows of every workspace:"
+            " row-level security does not bind it.",
+            hint="Use a role without SUPERUSER and BYPASSRLS; `preparedatabase` makes one.",
+            id="kb.E003",
+        )
+    ]
+
+
+@register(Tags.database)
+def vectors_are_there(
+    app_configs: Apps, databases: Sequence[str] | None = None, **_kwargs: Any
+) -> list[CheckMessage]:
+    if DEFAULT_DB_ALIAS not in (databases or ()):
+        return []
+    rows = run_sql(PGVECTOR_VERSION)
+    version = rows[0][0] if rows else ""
+    if version_of(version) >= OLDEST_PGVECTOR:
+        return []
+    found = f"version {version}" if version else "missing"
+    return [
+        Error(
+            f"The extension pgvector is {found}; 0.8 is the oldest that will do.",
+            hint="Install it on the server, then run `preparedatabase`.",
+            id="kb.E004",
+        )
+    ]
+
+
+def version_of(text: str) -> tuple[int, ...]:
+    """
+    >>> version_of("0.8.1"), version_of("")
+    ((0, 8, 1), ())
+    """
+    return tuple(int(part) for part in text.split(".") if part.isdigit())

@@ -1,0 +1,48 @@
+"""createworkspace NAME --slug SLUG: a place for a team's documents."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from kb_project.errors import KBError
+from workspaces import selectors, services
+
+
+class Command(BaseCommand):
+    help = "Make a workspace."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("name", help="What people read.")
+        parser.add_argument("--slug", default="", help="Its address; made from the name if absent.")
+        parser.add_argument(
+            "--owner",
+            default="",
+            metavar="EMAIL",
+            help="Who owns it; the only account of the server, if there is just one.",
+        )
+        parser.add_argument("--json", action="store_true", help="Print one JSON object.")
+
+    def handle(self, *_args: Any, name: str, slug: str, owner: str, **options: Any) -> None:
+        try:
+            person = selectors.person(email=owner) if owner else selectors.only_person()
+            workspace = services.workspace_create(name=name, slug=slug, owner=person)
+        except KBError as error:
+            raise CommandError(error.sentence) from error
+        answer = {
+            "workspace": str(workspace.pk),
+            "slug": workspace.slug,
+            "name": workspace.name,
+            "owner": person.email if person else None,
+        }
+        self.stdout.write(
+            json.dumps(answer, ensure_ascii=False) if options["json"] else _said(answer)
+        )
+
+
+def _said(answer: dict[str, Any]) -> str:
+    owner = answer["owner"]
+    whose = f"It belongs to {owner}." if owner else "It has no members; --owner names the first."
+    return f"The workspace '{answer['name']}' is at /w/{answer['slug']}/. {whose}"
