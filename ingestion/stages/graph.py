@@ -16,7 +16,7 @@ from ingestion.models import IngestionJob
 from ingestion.outcome import Progress, StageOutcome
 from kb_project.graph.ports import GraphEdge, GraphNode
 from kb_project.ports import Ports
-from kb_project.sql import run_sql, run_sql_count
+from kb_project.sql import bulk_plans, run_sql, run_sql_count
 from workspaces import access
 
 # Which entities have another number of neighbours, or another rank, than their row says?
@@ -49,28 +49,23 @@ FROM stale
 WHERE entity.workspace_id = %(workspace)s AND entity.id = stale.id
 """
 
+# An array and not a join: however many are marked, each is found by its key.
 TAKE_ENTITIES: Final[LiteralString] = """
-WITH marked AS (
+UPDATE ingestion_entity SET is_changed = false
+WHERE workspace_id = %(workspace)s AND id = ANY (ARRAY(
     SELECT id FROM ingestion_entity
     WHERE workspace_id = %(workspace)s AND is_changed
-    ORDER BY id FOR NO KEY UPDATE
-)
-UPDATE ingestion_entity AS entity SET is_changed = false
-FROM marked
-WHERE entity.workspace_id = %(workspace)s AND entity.id = marked.id
-RETURNING entity.id, name, type, degree
+    ORDER BY id FOR NO KEY UPDATE))
+RETURNING id, name, type, degree
 """
 
 TAKE_RELATIONSHIPS: Final[LiteralString] = """
-WITH marked AS (
+UPDATE ingestion_relationship SET is_changed = false
+WHERE workspace_id = %(workspace)s AND id = ANY (ARRAY(
     SELECT id FROM ingestion_relationship
     WHERE workspace_id = %(workspace)s AND is_changed
-    ORDER BY id FOR NO KEY UPDATE
-)
-UPDATE ingestion_relationship AS relationship SET is_changed = false
-FROM marked
-WHERE relationship.workspace_id = %(workspace)s AND relationship.id = marked.id
-RETURNING relationship.id, source_id, target_id, description, weight
+    ORDER BY id FOR NO KEY UPDATE))
+RETURNING id, source_id, target_id, description, weight
 """
 
 # A tombstone's thing may have come back under the same id: then it is not gone.
@@ -117,13 +112,15 @@ WHERE workspace_id = %(workspace)s AND NOT is_changed
 def run(job: IngestionJob, ports: Ports, progress: Progress) -> StageOutcome:
     with access.in_workspace(job.workspace_id):
         workspace = {"workspace": job.workspace_id}
-        run_sql_count(UPDATE_DEGREES, workspace)
+        with bulk_plans():
+            run_sql_count(UPDATE_DEGREES, workspace)
         nodes = [GraphNode(*row) for row in run_sql(TAKE_ENTITIES, workspace)]
         edges = [GraphEdge(*row) for row in run_sql(TAKE_RELATIONSHIPS, workspace)]
         gone = [row[0] for row in run_sql(TAKE_TOMBSTONES, workspace)]
         ports.graph.remove(job.workspace_id, gone, gone)
         ports.graph.upsert(job.workspace_id, nodes, edges)
-        run_sql_count(MARK_COMMUNITIES, {**workspace, "entities": touched(nodes, edges)})
+        with bulk_plans():
+            run_sql_count(MARK_COMMUNITIES, {**workspace, "entities": touched(nodes, edges)})
         _keep_marks_if_early(job, nodes, edges)
     progress(1, 1)
     return StageOutcome(written=len(nodes) + len(edges))

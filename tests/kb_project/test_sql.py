@@ -7,7 +7,7 @@ from django.db import ProgrammingError, transaction
 from pgvector import HalfVector
 
 from ingestion.models import Collection, GraphTombstone
-from kb_project.sql import copy_into, run_sql, run_sql_count, temporary_rows
+from kb_project.sql import bulk_plans, copy_into, run_sql, run_sql_count, temporary_rows
 from workspaces import access
 from workspaces.models import Workspace
 
@@ -100,3 +100,10 @@ def test_vectors_are_copied_as_vectors():
 
     with temporary_rows("vectors", {"id": "int4", "value": "halfvec"}, rows):
         assert run_sql("SELECT value::text FROM vectors") == [("[0.5,-1]",)]
+
+
+def test_bulk_plans_join_without_nested_loops_and_end_with_their_block():
+    with bulk_plans():
+        assert run_sql("SHOW enable_nestloop") == [("off",)]
+
+    assert run_sql("SHOW enable_nestloop") == [("on",)]

@@ -19,7 +19,7 @@ from ingestion.outcome import Progress, StageOutcome
 from ingestion.stages.communities import clustering, identity
 from ingestion.stages.communities.identity import Changes, Group
 from kb_project.ports import Ports
-from kb_project.sql import Columns, copy_into, run_sql, temporary_rows
+from kb_project.sql import Columns, bulk_plans, copy_into, run_sql, temporary_rows
 from workspaces import access
 
 ENTITIES: Final[LiteralString] = """
@@ -77,7 +77,7 @@ WHERE workspace_id = %(workspace)s AND NOT is_changed AND id = ANY (%(ids)s::uui
 
 def run(job: IngestionJob, ports: Ports, progress: Progress) -> StageOutcome:
     workspace_id = job.workspace_id
-    with access.in_workspace(workspace_id):
+    with access.in_workspace(workspace_id), bulk_plans():
         old = _load(workspace_id)
         entities = [row[0] for row in run_sql(ENTITIES, {"workspace": workspace_id})]
         links = [(a, b, weight) for a, b, weight in run_sql(LINKS, {"workspace": workspace_id})]

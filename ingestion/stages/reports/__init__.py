@@ -23,7 +23,7 @@ from ingestion.stages.reports import extractive, rows
 from ingestion.stages.reports.extractive import Report, Sentence
 from ingestion.topics import OTHER_TOPICS, other_topics_id
 from kb_project.ports import Ports
-from kb_project.sql import Columns, copy_into, run_sql, temporary_rows
+from kb_project.sql import Columns, bulk_plans, copy_into, run_sql, temporary_rows
 from workspaces import access
 
 BATCH: Final = 200
@@ -86,7 +86,7 @@ def run(job: IngestionJob, ports: Ports, progress: Progress) -> StageOutcome:
         changed = [(level, id_) for level, id_ in run_sql(CHANGED, {"workspace": workspace_id})]
     done = 0
     for batch in batches(changed, BATCH):
-        with access.in_workspace(workspace_id):
+        with access.in_workspace(workspace_id), bulk_plans():
             _rewrite(workspace_id, batch)
         done += len(batch)
         progress(done, len(changed))

@@ -121,14 +121,21 @@ WHERE child.workspace_id = %(workspace)s AND child.parent_id = ANY (%(ids)s::uui
 SPANS: Final[LiteralString] = """
 SELECT chunk.id, span.start, span."end", chunk.document_id,
        substr(chunk.text, span.start - chunk.start + 1, span."end" - span.start),
-       chunk.ordinal = 0 AND span.start = chunk.start,
-       array(SELECT DISTINCT mention.entity_id FROM ingestion_mention AS mention
-             WHERE mention.workspace_id = %(workspace)s AND mention.chunk_id = chunk.id
-               AND mention.start >= span.start AND mention."end" <= span."end")
+       chunk.ordinal = 0 AND span.start = chunk.start, coalesce(named.entities, '{}')
 FROM wanted_spans AS span
 JOIN ingestion_chunk AS chunk
   ON chunk.workspace_id = %(workspace)s AND chunk.id = span.chunk_id
  AND span.start >= chunk.start AND span."end" <= chunk."end"
+LEFT JOIN (
+    SELECT place.chunk_id, place.start, place."end",
+           array_agg(DISTINCT mention.entity_id) AS entities
+    FROM wanted_spans AS place
+    JOIN ingestion_mention AS mention
+      ON mention.workspace_id = %(workspace)s AND mention.chunk_id = place.chunk_id
+     AND mention.start >= place.start AND mention."end" <= place."end"
+    GROUP BY place.chunk_id, place.start, place."end"
+) AS named
+  ON named.chunk_id = span.chunk_id AND named.start = span.start AND named."end" = span."end"
 """
 
 Span = tuple[UUID, int, int]
