@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from django.core.paginator import Page, Paginator
@@ -12,6 +12,7 @@ from ingestion import reading, selectors
 from ingestion.forms import PAGE, Place
 from ingestion.models import DocumentState, DocumentVersion, Entity, RunState
 from ingestion.pictures import Box, page_marks
+from ingestion.reading.blocks import Block
 from ingestion.selectors import DocumentRow, EntityView, StageStep, TopicNode
 from ingestion.templatetags.knowledge import page_noun, reader_url
 from workspaces.models import Capability, Workspace
@@ -114,6 +115,7 @@ class ShownReading:
     """A document laid out, with the addresses that lead on from here."""
 
     reading: reading.Reading
+    blocks: tuple[Block, ...]
     place: Place
     outline: tuple[Outline, ...]
     where: str
@@ -148,6 +150,7 @@ def shown_reading(
     window = laid_out.window
     return ShownReading(
         reading=laid_out,
+        blocks=_rebased(_without_title(laid_out.blocks, version.document.title)),
         place=place,
         outline=tuple(
             Outline(entry.depth, entry.title, _outline_href(address, entry))
@@ -162,6 +165,23 @@ def shown_reading(
         picture_url=address(**span, view=PAGE) if has_pictures else "",
         picture=_picture(address, version, place, span) if has_pictures else None,
         warnings=tuple(version.warnings),
+    )
+
+
+def _without_title(blocks: tuple[Block, ...], title: str) -> tuple[Block, ...]:
+    """The page has the title above the text already; the text need not begin with it again."""
+    first = blocks[0] if blocks else None
+    if first is None or first.kind != "heading" or any(piece.is_marked for piece in first.pieces):
+        return blocks
+    return blocks[1:] if "".join(piece.text for piece in first.pieces) == title else blocks
+
+
+def _rebased(blocks: tuple[Block, ...]) -> tuple[Block, ...]:
+    """Heading depths counted from the shallowest that is shown: no level of the page is skipped."""
+    top = min((block.depth for block in blocks if block.kind == "heading"), default=1)
+    return tuple(
+        replace(block, depth=block.depth - top + 1) if block.kind == "heading" else block
+        for block in blocks
     )
 
 
