@@ -38,10 +38,9 @@ LEAST_GAIN: Final = 0.05
 SHORT, LONG, FAR_TOO_LONG = 40, 300, 600
 WIDE: Final = 2.5
 
-# Types that make no title.
-FIGURES: Final = frozenset(
-    {"date", "time", "number", "quantity", "money", "percent", "ordinal", "cardinal"}
-)
+# How well an entity of a type names a topic: half of all texts speak of nationalities, and a topic
+# is called after its people and places before their common nouns. Other types count in full.
+NAMING: Final[Mapping[str, float]] = {"group": 0.3, "language": 0.3, "concept": 0.6, "symbol": 0.8}
 
 _WORD: Final = regex.compile(r"\p{Han}|[\p{L}\p{N}]+")
 _HAN: Final = regex.compile(r"\p{Han}")
@@ -203,7 +202,9 @@ def title(members: Collection[Member], parts: Sequence[frozenset[UUID]] = ()) ->
     >>> title([Member(UUID(int=1), "Fred", "", 1), Member(UUID(int=2), "Marley", "", 2)])
     'Marley and Fred'
     """
-    ranked = sorted(members, key=lambda one: (one.type.lower() in FIGURES, -one.pull, one.name))
+    ranked = sorted(
+        members, key=lambda one: (-one.pull * NAMING.get(one.type, 1.0), one.name, one.id)
+    )
     leaders = [_first_of(part, ranked) for part in sorted(parts, key=len, reverse=True)]
     wanted = [leader for leader in leaders if leader is not None][:MOST_NAMES]
     names: list[str] = []

@@ -172,7 +172,7 @@ def test_a_title_names_the_weightiest_once():
         member(1, "Ebenezer Scrooge", 9),
         member(2, "Scrooge", 8),
         member(3, "Marley", 7),
-        member(4, "1843", 99, "date"),
+        member(4, "English", 9, "group"),
         member(5, "Bob Cratchit", 6),
         member(6, "Fred", 5),
     ]
@@ -187,8 +187,12 @@ def test_a_topic_with_parts_is_named_after_the_first_of_each():
     assert title(members, parts) == "Ada, Cid and Dan"
 
 
-def test_dates_make_a_title_only_where_there_is_nothing_else():
-    assert title([member(1, "1843", 3, "DATE"), member(2, "Fred", 1)]) == "Fred and 1843"
+def test_a_nationality_names_a_topic_only_where_there_is_little_else():
+    assert title([member(1, "Danish", 5, "group"), member(2, "Fred", 2)]) == "Fred and Danish"
+    assert title([member(1, "Danish", 9, "group"), member(2, "Fred", 2)]) == "Danish and Fred"
+
+
+def test_a_topic_without_entities_has_a_title_too():
     assert title([]) == "Unnamed topic"
 
 
