@@ -198,7 +198,8 @@ def _is_permalink(node: LexborNode) -> bool:
 
 def _is_data_table(table: LexborNode) -> bool:
     """Rows of short cells in two columns or more; everything else is page layout."""
-    if table.css_first("table table, h1, h2, h3, h4, h5, h6") is not None:
+    inside = table.css("table, h1, h2, h3, h4, h5, h6")
+    if any(found.mem_id != table.mem_id for found in inside):
         return False
     cells = table.css("td, th")
     if any(len(cell.text()) > _LONGEST_CELL for cell in cells):

@@ -10,7 +10,7 @@ from typing import Final
 from urllib.parse import unquote
 
 from lxml import etree
-from selectolax.lexbor import LexborHTMLParser
+from selectolax.lexbor import LexborHTMLParser, LexborNode
 
 from ingestion.parsers import refusals
 from ingestion.parsers.archive import ZIP_ERRORS, check_archive
@@ -33,6 +33,7 @@ _SELF_CLOSED: Final = re.compile(
     r"<((?!area\b|base\b|br\b|col\b|embed\b|hr\b|img\b|input\b|link\b|meta\b|source\b|wbr\b)"
     r"[A-Za-z][\w:-]*)(\s[^<>]*)?/>"
 )
+_PAGE_MARK_TAGS: Final = ("span", "div", "a", "hr", "p")
 _METADATA: Final = {
     "creator": "author",
     "language": "language",
@@ -118,4 +119,12 @@ def _write_chapter(data: bytes, builder: TextBuilder) -> None:
     builder.removed += removed
     tree = LexborHTMLParser(_SELF_CLOSED.sub(r"<\1\2></\1>", text))
     if tree.body is not None:
-        write_blocks(tree.body, builder)
+        write_blocks(tree.body, builder, skip=_is_page_mark)
+
+
+def _is_page_mark(node: LexborNode) -> bool:
+    """The numbers of the printed book's pages, which stand in the middle of sentences."""
+    if node.tag not in _PAGE_MARK_TAGS:
+        return False
+    attributes = node.attributes
+    return "pagebreak" in f"{attributes.get('epub:type')} {attributes.get('role')}"

@@ -70,8 +70,8 @@ def page_title(tree: LexborHTMLParser) -> str:
     """The page's title, without a site's name behind a dash or bar if the only h1 shows it."""
     title = tree.css_first("title")
     shown = one_line(title.text()) if title else ""
-    tops = tree.css("h1")
-    top = one_line(inline_text(tops[0])) if len(tops) == 1 else ""
-    if not shown or _SITE_NAME.fullmatch(shown.removeprefix(top)):
-        return top
-    return shown
+    tops = [one_line(inline_text(top)) for top in tree.css("h1")]
+    for top in filter(None, tops):
+        if _SITE_NAME.fullmatch(shown.removeprefix(top)):
+            return top
+    return shown or (tops[0] if len(tops) == 1 else "")

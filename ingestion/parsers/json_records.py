@@ -67,8 +67,14 @@ def _write_lines(builder: TextBuilder, text: str) -> None:
         else:
             _write_record(builder, record)
     if broken:
-        count = "1 line is" if len(broken) == 1 else f"{len(broken):,} lines are"
-        builder.warn(f"{count} not valid JSON and stayed as they were, first line {broken[0]:,}.")
+        builder.warn(_broken_lines(broken))
+
+
+def _broken_lines(numbers: list[int]) -> str:
+    if len(numbers) == 1:
+        return f"Line {numbers[0]:,} is not valid JSON and stayed as it was."
+    count = f"{len(numbers):,} lines are not valid JSON and stayed as they were"
+    return f"{count}, first line {numbers[0]:,}."
 
 
 def _write_document(builder: TextBuilder, value: _Json) -> None:

@@ -20,11 +20,12 @@ from pypdfium2 import PdfTextPage
 _LINE: Final = re.compile(r"[^\r\n]+")
 # What cannot stay as it is: pdfium's marks for a cut word, controls, runs of space, surrogates.
 _SPECIAL: Final = re.compile(
-    "[\ud800-\udbff][\udc00-\udfff]|[\ud800-\udfff]|[\ufffe\x02]|[ \t\xa0\u2028\u2029]+"
+    r"(?: ?\.){6,}"
+    "|[\ud800-\udbff][\udc00-\udfff]|[\ud800-\udfff]|[\ufffe\x02]|[ \t\xa0\u2028\u2029]+"
     "|[\x00-\x1f\x7f-\x9f\u00ad\ufeff\uffff]"
 )
 _HYPHENS: Final = "\ufffe\x02"
-_ENTRY: Final = re.compile(r"(?:[•●◦▪‣·–—*\-]|\(?\d{1,3}[.)]|\(?[a-z][.)])\s")
+_ENTRY: Final = re.compile(r"(?:[•●◦▪‣·–—*\-]|\(?\d{1,3}[.)]|\(?[a-z][.)]|\d{1,2}(?:\.\d{1,2})+)\s")
 _ENDS: Final = ".!?:;。！？：；…”\"'’)"
 _CJK: Final = re.compile("[\u2e80-\u9fff\uf900-\ufaff\uff00-\uffef]")
 _WORD_BEFORE: Final = re.compile(r"[^\W\d_]+\Z")
@@ -129,6 +130,9 @@ class _PageWriter:
         if mark in _HYPHENS:
             if self._keeps_hyphen(line.text, special):
                 self._put("-", unit)
+        elif mark.endswith("."):
+            # The dots that lead from a title to its page number in a table of contents.
+            self._put(" …", unit)
         elif mark[0] in " \t\xa0\u2028\u2029":
             self._put(" ", unit)
         elif len(mark) == 2:

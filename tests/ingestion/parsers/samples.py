@@ -263,6 +263,36 @@ def make_pptx(slides: Sequence[tuple[str, Sequence[str], str]]) -> bytes:
     return buffer.getvalue()
 
 
+def make_ods(rows: Sequence[Sequence[str]]) -> bytes:
+    cells = "".join(
+        "<table:table-row>"
+        + "".join(
+            f'<table:table-cell office:value-type="string"><text:p>{cell}</text:p>'
+            "</table:table-cell>"
+            for cell in row
+        )
+        + "</table:table-row>"
+        for row in rows
+    )
+    oasis = "urn:oasis:names:tc:opendocument:xmlns"
+    media_type = "application/vnd.oasis.opendocument.spreadsheet"
+    return make_zip(
+        {
+            "mimetype": media_type,
+            "META-INF/manifest.xml": (
+                f'<m:manifest xmlns:m="{oasis}:manifest:1.0">'
+                f'<m:file-entry m:full-path="/" m:media-type="{media_type}"/></m:manifest>'
+            ),
+            "content.xml": (
+                f'<office:document-content xmlns:office="{oasis}:office:1.0" '
+                f'xmlns:table="{oasis}:table:1.0" xmlns:text="{oasis}:text:1.0"><office:body>'
+                f'<office:spreadsheet><table:table table:name="Crew">{cells}</table:table>'
+                "</office:spreadsheet></office:body></office:document-content>"
+            ),
+        }
+    )
+
+
 def make_encrypted_office() -> bytes:
     """What an Office file with a password is: an old container with a directory of streams."""
     names = ("Root Entry", "EncryptionInfo", "EncryptedPackage")

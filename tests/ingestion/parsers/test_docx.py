@@ -27,6 +27,24 @@ def test_headings_paragraphs_and_tables_come_in_order(read):
     assert document.metadata["author"] == "Kirsty"
 
 
+def test_lists_and_line_breaks_are_kept(read):
+    body = (
+        "<w:p><w:r><w:t>First</w:t><w:br/><w:t>second</w:t></w:r></w:p>"
+        "<w:p><w:hyperlink><w:r><w:t>a link</w:t></w:r></w:hyperlink></w:p>"
+        "<w:p><w:del><w:r><w:delText>gone</w:delText></w:r></w:del>"
+        "<w:ins><w:r><w:t>new</w:t></w:r></w:ins></w:p>"
+    )
+
+    assert read(make_docx(body), "m.docx").text == "First\nsecond\n\na link\n\nnew"
+
+
+def test_a_table_inside_a_table_is_read_as_blocks(read):
+    inner = word_table([["Name", "Role"], ["Ada", "Chair"]])
+    body = f"<w:tbl><w:tr><w:tc>{word_paragraph('Around')}{inner}</w:tc></w:tr></w:tbl>"
+
+    assert read(make_docx(body), "m.docx").text == "Around\n\nName: Ada; Role: Chair"
+
+
 def test_a_zip_bomb_is_not_opened(refuse):
     bomb = make_zip({"word/document.xml": b"\x00" * (64 * MIB), "[Content_Types].xml": "<a/>"})
 

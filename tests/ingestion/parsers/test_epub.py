@@ -53,6 +53,12 @@ def test_an_address_outside_the_book_reaches_nothing(read):
     assert "root:" not in read(book, "book.epub").text
 
 
+def test_page_numbers_of_the_printed_book_are_left_out(read):
+    chapter = '<p>It was <span epub:type="pagebreak" id="p7">7</span>raining.</p>'
+
+    assert read(make_epub({"a.xhtml": chapter}), "book.epub").text == "It was raining."
+
+
 def test_copy_protection_is_named(refuse):
     extra = {
         "META-INF/encryption.xml": (

@@ -59,6 +59,21 @@ def test_facts_come_from_the_head(read):
     }
 
 
+@pytest.mark.parametrize(
+    ("title", "body", "expected"),
+    [
+        ("Fees – Harbour Office", "<h1>Menu</h1><h1>Fees</h1>", "Fees"),
+        ("Fees, part two", "<h1>Fees</h1>", "Fees, part two"),
+        ("", "<h1>Fees</h1>", "Fees"),
+        ("", "<p>Fees</p>", "page"),
+    ],
+)
+def test_a_sites_name_is_not_part_of_the_title(read, title, body, expected):
+    page = f"<html><head><title>{title}</title></head><body>{body}<p>Text.</p></body></html>"
+
+    assert read(page.encode(), "page.html").title == expected
+
+
 def test_marked_content_is_taken_at_its_word(read):
     body = "<p>" + "Real content. " * 20 + "</p>"
     page = f"<html><body><div>Login or register</div><main><h1>T</h1>{body}</main></body></html>"

@@ -4,7 +4,7 @@ import datetime
 
 from ingestion.parsers.document import Limits
 from tests.ingestion.parsers.conftest import headed
-from tests.ingestion.parsers.samples import make_encrypted_office, make_xlsx
+from tests.ingestion.parsers.samples import make_encrypted_office, make_ods, make_xlsx
 
 
 def test_a_sheet_is_a_page_and_rows_name_their_columns(read):
@@ -48,6 +48,13 @@ def test_a_caption_and_two_tables_on_one_sheet_stay_apart(read):
         "B\n\nBudget in pounds\nLine: Grants; 2024: 640000; 2025: 612000\nCOSTS\n"
         "Line: Fuel; 2024: 1200; 2025: 1300\n\nFund: Lantern; Holder: Ada"
     )
+
+
+def test_an_opendocument_sheet_is_read(read):
+    document = read(make_ods([["Name", "Post"], ["Owen", "skipper"]]), "crew.ods")
+
+    assert document.text == "Crew\n\nName: Owen; Post: skipper"
+    assert document.media_type == "application/vnd.oasis.opendocument.spreadsheet"
 
 
 def test_a_protected_workbook_is_refused(refuse):
