@@ -1,0 +1,204 @@
+"""Chinese: names by jieba's tagger, facts by the words between two names.
+
+jieba knows persons (nr), places (ns), organisations (nt) and other proper names (nz); titles of
+works stand in 《》. The tagger is a dictionary, with a hidden Markov model for unknown words.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+from typing import Any, Final, NamedTuple
+
+import regex
+
+from ingestion.extractors.found import (
+    NAME,
+    ORGANIZATION,
+    PERSON,
+    PLACE,
+    STATED,
+    WORK,
+    Extraction,
+    FoundMention,
+    FoundRelation,
+)
+from ingestion.extractors.mentions import longest, mention
+from ingestion.extractors.together import by_sentence, together
+from kb_project.text.sentences import sentence_spans
+
+_TYPES: Final = {
+    "nr": PERSON,
+    "nrt": PERSON,
+    "nrfg": PERSON,
+    "ns": PLACE,
+    "nt": ORGANIZATION,
+    "nz": NAME,
+}
+_WORK: Final = regex.compile(r"《(?P<title>[^《》\n]{1,40})》")
+_LATIN: Final = regex.compile(r"\b\p{Lu}[\p{Latin}\p{N}]+(?:[ .-]\p{Lu}[\p{Latin}\p{N}]+)*")
+# Foreign names carry a dot between their parts: 查尔斯·狄更斯.
+_DOTTED: Final = regex.compile(r"\p{Han}{1,6}(?:[·・]\p{Han}{1,6})+")
+_ROLE: Final = regex.compile(r"的(\p{Han}{1,4})")
+_FARTHEST: Final = 14
+"""Characters between two names in which a verb is taken to link them."""
+_LONGEST_PERSON: Final = 3
+# The commonest family names: what the tagger takes for a person must begin with one, or it is a
+# common noun (和尚, 明白).
+_FAMILY_NAMES: Final = frozenset(
+    "王李张刘陈杨黄赵吴周徐孙马朱胡郭何高林罗郑梁谢宋唐许韩冯邓曹彭曾萧田董袁潘于蒋蔡余杜叶程苏魏吕丁任"
+    "沈姚卢姜崔钟谭陆汪范金石廖贾夏韦傅方白邹孟熊秦邱江尹薛闫段雷侯龙史陶黎贺顾毛郝龚邵万钱严覃武戴莫孔"
+    "向汤温康施文牛樊葛邢安齐易乔伍庞颜倪庄聂章鲁岳翟殷詹申欧耿关兰焦俞左柳甘祝包宁尚符舒阮柯纪梅童凌毕"
+    "單单裴霍涂成苗谷盛曲翁冉骆蓝路游辛靳管柴蒙鲍华喻祁蒲房滕屈饶解牟艾尤阳时穆农司卓古吉缪简车项连芦麦"
+    "褚娄窦戚岑景党宫费卜冷晏席卫米柏宗瞿桂全佟应臧闵苟邬边卞姬仇栾隋商刁沙荣巫寇桑郎甄丛仲虞敖巩"
+    "佘池查麻苑迟邝張陳劉楊黃趙吳孫馬鄭謝韓馮鄧許蕭蔣葉蘇魯慕欧诸东独"
+)
+_DOUBLE_NAMES: Final = frozenset(
+    ["司马", "欧阳", "诸葛", "上官", "夏侯", "东方", "独孤", "公孙", "慕容", "尉迟", "皇甫", "令狐"]
+)
+# Ends of words that the tagger takes for places or other names.
+_NO_NAME: Final = regex.compile(r"(?:的|里|上|下|中|内|外|哥|弟|雄|话|人|事)$")
+
+
+class Tagged(NamedTuple):
+    start: int
+    end: int
+    tag: str
+
+
+class _Tagger:
+    """jieba with its own dictionary: a second and 150 MB, on first use.
+
+    Its cache file is not used: it would be read back, as code-like data, from a shared directory.
+    """
+
+    def __init__(self) -> None:
+        self._loaded: Any = None
+        self._loading = threading.Lock()
+
+    def cut(self, text: str) -> Iterator[tuple[str, str]]:
+        with self._loading:
+            if self._loaded is None:
+                self._loaded = _load()
+        return ((word, tag) for word, tag in self._loaded.cut(text))
+
+
+def _load() -> Any:
+    # Importing jieba reads megabytes of probabilities: only for who reads Chinese.
+    import jieba  # noqa: PLC0415 - see above
+    from jieba import posseg  # noqa: PLC0415 - see above
+
+    jieba.setLogLevel(logging.WARNING)
+    tokenizer = jieba.Tokenizer()
+    tokenizer.FREQ, tokenizer.total = tokenizer.gen_pfdict(tokenizer.get_dict_file())
+    tokenizer.initialized = True
+    return posseg.POSTokenizer(tokenizer)
+
+
+_tagger = _Tagger()
+
+
+def extract(text: str) -> Extraction:
+    """Names and facts of a text of moderate length (see ``windows``)."""
+    tagged = list(_tags(text))
+    mentions = longest(_candidates(text, tagged))
+    sentences = sentence_spans(text)
+    facts = [
+        fact
+        for span, members in by_sentence(mentions, sentences)
+        for fact in _facts(text, tagged, [(index, mentions[index]) for index in members], span)
+    ]
+    known = {(fact.source, fact.target) for fact in facts}
+    return Extraction(tuple(mentions), (*facts, *together(mentions, sentences, known)))
+
+
+def _tags(text: str) -> Iterator[Tagged]:
+    position = 0
+    for word, tag in _tagger.cut(text):
+        start = text.find(word, position)
+        if start != -1:
+            position = start + len(word)
+            yield Tagged(start, position, tag)
+
+
+def _candidates(text: str, tagged: Sequence[Tagged]) -> Iterator[FoundMention]:
+    spans = [(*match.span("title"), WORK, "quote") for match in _WORK.finditer(text)]
+    spans += [(*match.span(), NAME, "capitals") for match in _LATIN.finditer(text)]
+    spans += [(*match.span(), PERSON, "dotted") for match in _DOTTED.finditer(text)]
+    spans += [
+        (word.start, word.end, _TYPES[word.tag], "jieba")
+        for word in _whole_names(tagged)
+        if _is_name(text[word.start : word.end], word.tag)
+    ]
+    for span in spans:
+        found = mention(text, *span)
+        if found:
+            yield found
+
+
+def _whole_names(tagged: Sequence[Tagged]) -> Iterator[Tagged]:
+    """Tagged names; a family name cut off from its given name is joined to it again."""
+    held: Tagged | None = None
+    for word in tagged:
+        if held is not None and _continues(held, word):
+            held = Tagged(held.start, word.end, held.tag)
+            continue
+        if held is not None:
+            yield held
+        held = word if word.tag in _TYPES else None
+    if held is not None:
+        yield held
+
+
+def _is_name(surface: str, tag: str) -> bool:
+    if len(surface) < 2 or _NO_NAME.search(surface):
+        return False
+    if tag == "nr":
+        longest_name = 4 if surface[:2] in _DOUBLE_NAMES else 3
+        return surface[0] in _FAMILY_NAMES and len(surface) <= longest_name
+    return tag != "nz" or len(surface) > 2
+
+
+def _continues(held: Tagged, word: Tagged) -> bool:
+    """朱 + 元璋; given names can be numbers, as in 朱五四."""
+    return (
+        held.tag == "nr"
+        and word.tag in ("nr", "m", "t")
+        and held.end == word.start
+        and held.end - held.start == 1
+        and word.end - held.start <= _LONGEST_PERSON
+    )
+
+
+def _facts(
+    text: str,
+    tagged: Sequence[Tagged],
+    members: Sequence[tuple[int, FoundMention]],
+    sentence: tuple[int, int],
+) -> Iterator[FoundRelation]:
+    """Facts between neighbouring names of one sentence."""
+    for (left, first), (right, second) in pairwise(members):
+        if first.surface == second.surface:
+            continue
+        predicate = _predicate(text, tagged, first.end, second)
+        if predicate:
+            yield FoundRelation(left, right, predicate, *sentence, STATED, 1.0)
+
+
+def _predicate(text: str, tagged: Sequence[Tagged], start: int, second: FoundMention) -> str:
+    """What stands between the names, if it is a verb or a role: 打败了, 的妻子, 是…的父亲."""
+    gap = text[start : second.start].strip("“”‘’（）() ")
+    if not gap or len(gap) > _FARTHEST or regex.search(r"[，。；、：！？,.;:\n]", gap):
+        return ""
+    if _ROLE.fullmatch(gap):
+        return gap
+    if not any(w.tag.startswith("v") for w in _within(tagged, start, second.start)):
+        return ""
+    role = _ROLE.match(text, second.end) if gap in ("是", "就是", "便是") else None
+    return f"{gap}…{role.group()}" if role else gap
+
+
+def _within(tagged: Sequence[Tagged], start: int, end: int) -> Iterator[Tagged]:
+    return (word for word in tagged if start <= word.start and word.end <= end)

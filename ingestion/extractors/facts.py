@@ -1,0 +1,146 @@
+"""Stated facts: who did what to whom, read off a dependency parse.
+
+From every name that is not a subject the parse is climbed towards the root, within its clause,
+until another name is met, as subject, as apposition or on the way; the words between the two are
+the predicate. So "X is a film directed
+by Y" gives (X, directed by, Y), and "Marley was Scrooge's partner" (Marley, was partner of,
+Scrooge).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from ingestion.extractors.found import STATED, FoundRelation
+
+if TYPE_CHECKING:
+    from spacy.tokens import Doc, Token
+
+_SUBJECTS: Final = frozenset({"nsubj", "nsubjpass", "csubj"})
+# A name before a noun only describes it: "an American writer".
+_NO_OBJECTS: Final = _SUBJECTS | {"amod", "compound", "nmod", "nummod", "npadvmod"}
+_SPOKEN: Final = frozenset({"aux", "auxpass", "neg", "prt", "det", "amod", "compound", "nummod"})
+_VERBS: Final = frozenset({"VERB", "AUX"})
+_CLAUSES: Final = frozenset({"acl", "relcl"})
+_HIGHEST: Final = 6
+"""Steps up the parse. Farther apart than that two names have little to do with each other."""
+_LONGEST: Final = 100
+"""Characters of a predicate."""
+
+
+class Named(NamedTuple):
+    """A mention, by index, and the token it hangs on."""
+
+    index: int
+    head: Token | None
+
+
+def stated(doc: Doc, named: Sequence[Named]) -> list[FoundRelation]:
+    """At most one fact for each pair of mentions and each object, in the order of the text."""
+    by_head: dict[int, int] = {}
+    for index, head in named:
+        if head is not None:
+            by_head.setdefault(head.i, index)
+    facts: list[FoundRelation] = []
+    for index, head in named:
+        if head is None or head.dep_ in _NO_OBJECTS or by_head.get(head.i) != index:
+            continue
+        link = _subject_of(head, by_head)
+        predicate = _predicate(link.path) if link else ""
+        if link and predicate and link.subject != index:
+            span = (head.sent.start_char, head.sent.end_char)
+            facts.append(FoundRelation(link.subject, index, predicate, *span, STATED, 1.0))
+    return facts
+
+
+class _Link(NamedTuple):
+    """The mention that is the subject, and the tokens between it and the object, top down."""
+
+    subject: int
+    path: list[Token]
+
+
+def _subject_of(start: Token, by_head: Mapping[int, int]) -> _Link | None:
+    """Climb from ``start`` to the nearest name that it depends on or shares a verb with."""
+    token = _first_conjunct(start)
+    path = [token] if token.dep_ == "poss" else []  # its "'s" is read as "of"
+    for _ in range(_HIGHEST):
+        parent = token.head
+        if parent.i == token.i or _leaves_clause(token, parent):
+            return None
+        if path and parent.i in by_head and token.dep_ not in _SUBJECTS:
+            return _Link(by_head[parent.i], path[::-1])
+        if not (token.dep_ == "conj" and parent.pos_ not in _VERBS):
+            path.append(parent)
+        subject = _named_partner(parent, start, by_head)
+        if subject is not None:
+            return _Link(by_head[subject], path[::-1])
+        token = parent
+    return None
+
+
+def _leaves_clause(token: Token, parent: Token) -> bool:
+    """From one verb to another that it is no complement of: two statements, not one."""
+    return token.pos_ in _VERBS and parent.pos_ in _VERBS and token.dep_ != "xcomp"
+
+
+def _named_partner(token: Token, start: Token, by_head: Mapping[int, int]) -> int | None:
+    """The name that is the verb's subject, or the one that the noun describes."""
+    subject = _named_subject(token, by_head)
+    if subject is None:
+        subject = _named_apposition(token, start, by_head)
+    return None if subject == start.i else subject
+
+
+def _first_conjunct(token: Token) -> Token:
+    """In "A, B and C" all hang where A hangs."""
+    while token.dep_ == "conj" and token.head.pos_ not in _VERBS:
+        token = token.head
+    return token
+
+
+def _named_subject(verb: Token, by_head: Mapping[int, int]) -> int | None:
+    """The head of the verb's subject if it is a name; a verb joined by "and" borrows its own."""
+    if verb.pos_ not in _VERBS:
+        return None
+    subjects = [child for child in verb.children if child.dep_ in _SUBJECTS]
+    while not subjects and verb.dep_ in ("conj", "xcomp", "advcl") and verb.head.pos_ in _VERBS:
+        verb = verb.head
+        subjects = [child for child in verb.children if child.dep_ in _SUBJECTS]
+    return next((subject.i for subject in subjects if subject.i in by_head), None)
+
+
+def _named_apposition(noun: Token, start: Token, by_head: Mapping[int, int]) -> int | None:
+    """ "Scrooge's nephew, Fred" and "her husband Henri": the name that the noun describes."""
+    if noun.pos_ != "NOUN":
+        return None
+    return next(
+        (
+            child.i
+            for child in noun.children
+            if child.dep_ == "appos" and child.i in by_head and child.i != start.i
+        ),
+        None,
+    )
+
+
+def _predicate(path: Sequence[Token]) -> str:
+    """The words between subject and object, in the order of the sentence."""
+    path = _from_last_clause(path)
+    possessive = bool(path) and path[-1].dep_ == "poss"
+    spine = path[:-1] if possessive else path
+    words = set(spine)
+    for token in spine:
+        words |= {child for child in token.children if child.dep_ in _SPOKEN}
+    kept = [token.text for token in sorted(words, key=lambda t: t.i) if not token.is_space]
+    text = " ".join([*kept, "of"] if possessive else kept)
+    return " ".join(text.split()) if len(text) <= _LONGEST else ""
+
+
+def _from_last_clause(path: Sequence[Token]) -> Sequence[Token]:
+    """ "is a film directed by" says no more than "directed by"."""
+    for place in range(len(path) - 1, 0, -1):
+        if path[place].dep_ in _CLAUSES:
+            return path[place:]
+    return path
