@@ -34,6 +34,8 @@ EMBEDDING_NICE: Final = 10
 
 class Command(BaseCommand):
     help = "Start everything, and keep it running until Ctrl-C."
+    # They load every page's code, which this process never runs; its children check for themselves.
+    requires_system_checks = ()
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--host", default=env_str("HOST", "127.0.0.1"))
@@ -55,16 +57,20 @@ class Command(BaseCommand):
 
 def _run(console: Console, listener: socket.socket, address: str, *, demo: bool) -> None:
     guard = _guard(console)
-    if guard is not None:
-        guard.start()
-    _migrate(console)
-    parts = _parts(listener.fileno(), demo=demo and DEMO_COMMAND in get_commands())
-    supervisor = Supervisor(parts, say=console.say, look=guard.look if guard else _nothing)
-    _announce(console, supervisor, listener, address)
-    with stopped_by_signals(supervisor, console.say):
-        supervisor.run()
-    if guard is not None:
-        guard.stop()
+    try:
+        if guard is not None:
+            guard.start()
+        _migrate(console)
+        parts = _parts(listener.fileno(), demo=demo and DEMO_COMMAND in get_commands())
+        supervisor = Supervisor(parts, say=console.say, look=guard.look if guard else _nothing)
+        _announce(console, supervisor, listener, address)
+        with stopped_by_signals(supervisor, console.say):
+            supervisor.run()
+    except KeyboardInterrupt:  # Ctrl-C before the parts were there
+        console.say(OWN_NAME, "Stopping …")
+    finally:
+        if guard is not None:
+            guard.stop()
     console.say(OWN_NAME, "Stopped.")
 
 
