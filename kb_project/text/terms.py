@@ -26,7 +26,7 @@ _PIECE: Final = regex.compile(
 )
 _HANGUL: Final = regex.compile(r"\p{Hangul}+")
 _PARTS: Final = regex.compile(r"\p{Lu}+(?!\p{Ll})|\p{Lu}?[\p{Ll}\p{Lo}\p{Lm}\p{Lt}\p{M}]+|\p{N}+")
-_CONTRACTED: Final = regex.compile(r"(?:n?['’](?:s|t|ll|re|ve|d|m))$", regex.IGNORECASE)
+_CONTRACTED: Final = regex.compile(r"(?:n['’]t|['’](?:s|t|ll|re|ve|d|m))$", regex.IGNORECASE)
 _APOSTROPHE: Final = regex.compile("['’]")
 _STOP_WORDS: Final = (
     "a an and are as at be been but by can could did do does for from had has have he her him "
