@@ -21,6 +21,8 @@ ROWS_PER_PAGE: Final = 50
 ENTITIES_PER_PAGE: Final = 48
 PANEL_LENGTH: Final = 12_000
 
+RECORD_PARSERS: Final = frozenset({"delimited", "spreadsheet"})
+
 # What people see of the document stages, in the order of the bar.
 STEPS: Final = (
     ("Read", ("parse",)),
@@ -137,7 +139,11 @@ def shown_reading(
     *, workspace: Workspace, version: DocumentVersion, place: Place, is_panel: bool
 ) -> ShownReading:
     source = reading.Source(
-        version.text, version.headings, version.pages, is_markdown=version.parser == "markdown"
+        version.text,
+        version.headings,
+        version.pages,
+        is_markdown=version.parser == "markdown",
+        is_records=version.parser in RECORD_PARSERS,
     )
     length = PANEL_LENGTH if is_panel else 60_000
     laid_out = reading.read(source, span=place.span, begin=place.begin, length=length)

@@ -8,7 +8,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ingestion.reading.blocks import Block, blocks_of
+from ingestion.reading.blocks import (
+    Block,
+    Grouping,
+    blocks_of,
+    markdown_groups,
+    plain_groups,
+    record_groups,
+)
 from ingestion.reading.window import Window, window_of
 
 Span = tuple[int, int]
@@ -38,6 +45,8 @@ class Source:
     headings: list[list[object]]
     pages: list[list[int]]
     is_markdown: bool = False
+    is_records: bool = False
+    """Every line is a record of its own, as in a table that was read row by row."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,13 +74,19 @@ def read(
                 headings=headings_in(source, window),
                 pages=source.pages if len(source.pages) > 1 else [],
                 span=marked,
-                is_markdown=source.is_markdown,
+                groups=groups_for(source),
             )
         ),
         window=window,
         outline=outline_of(source, window),
         is_lost=is_lost,
     )
+
+
+def groups_for(source: Source) -> Grouping:
+    if source.is_records:
+        return record_groups
+    return markdown_groups if source.is_markdown else plain_groups
 
 
 def is_within(span: Span, text: str) -> bool:

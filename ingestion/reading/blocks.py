@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -30,7 +30,7 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """``kind`` is heading, paragraph, entry, quote, code or table; only a table has ``rows``.
+    """``kind`` is heading, paragraph, entry, quote, code, record or table (only that has ``rows``).
 
     ``page`` is the number of the page that begins with this block.
     """
@@ -48,6 +48,10 @@ class Block:
         return f"h-{self.start}"
 
 
+Group = tuple[str, int, list[Line]]
+Grouping = Callable[[Sequence[Line], Mapping[int, int]], Iterator[Group]]
+
+
 def blocks_of(
     text: str,
     *,
@@ -55,26 +59,22 @@ def blocks_of(
     headings: Mapping[int, int],
     pages: Sequence[Sequence[int]],
     span: tuple[int, int] | None,
-    is_markdown: bool,
+    groups: Grouping,
 ) -> Iterator[Block]:
     """The blocks of ``text``, which begins at ``offset`` of the document."""
     lines = [
         Line(offset + match.start(), match.group().rstrip("\n")) for match in _LINE.finditer(text)
     ]
-    cut = _markdown_groups if is_markdown else _plain_groups
     # A stretch that begins in the middle of a page names that page only at its next beginning.
     waiting = [page for page in pages if page[1] >= offset]
-    for kind, depth, group in cut(lines, headings):
+    for kind, depth, group in groups(lines, headings):
         page = None
         while waiting and waiting[0][1] <= group[0].start:
             page = waiting.pop(0)[0]
-        yield _marked(_block(kind, depth, group, is_markdown=is_markdown), span, page)
+        yield _marked(_block(kind, depth, group, is_markdown=groups is markdown_groups), span, page)
 
 
-Group = tuple[str, int, list[Line]]
-
-
-def _plain_groups(lines: Sequence[Line], headings: Mapping[int, int]) -> Iterator[Group]:
+def plain_groups(lines: Sequence[Line], headings: Mapping[int, int]) -> Iterator[Group]:
     """Blank lines divide paragraphs; a heading's line stands alone."""
     held: list[Line] = []
     for line in lines:
@@ -90,7 +90,16 @@ def _plain_groups(lines: Sequence[Line], headings: Mapping[int, int]) -> Iterato
         yield "paragraph", 0, held
 
 
-def _markdown_groups(lines: Sequence[Line], headings: Mapping[int, int]) -> Iterator[Group]:
+def record_groups(lines: Sequence[Line], headings: Mapping[int, int]) -> Iterator[Group]:
+    """Every line that is not blank is a record, or a heading."""
+    for line in lines:
+        if line.start in headings:
+            yield "heading", headings[line.start], [line]
+        elif line.text.strip():
+            yield "record", 0, [line]
+
+
+def markdown_groups(lines: Sequence[Line], headings: Mapping[int, int]) -> Iterator[Group]:
     held: list[Line] = []
     held_kind = ""
     fence = ""

@@ -17,7 +17,8 @@ function start(tree) {
       fold(button, button.getAttribute("aria-expanded") !== "true"),
     );
   }
-  current?.scrollIntoView({ block: "nearest" });
+  // Only the tree scrolls, never the page: on a narrow screen the tree stands below the report.
+  if (current) tree.scrollTop = current.offsetTop - tree.offsetTop - tree.clientHeight / 2;
 
   tree.addEventListener("keydown", (event) => {
     const row = event.target.closest(".tree__row");

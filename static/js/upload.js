@@ -101,6 +101,7 @@ function start(form) {
     const answer = parse(html);
     const notice = answer.querySelector("[data-upload-notice]");
     if (notice) {
+      row.querySelector("[data-state]").textContent = "Already here";
       row.querySelector("[data-work]").replaceChildren(notice);
       row.querySelector("[data-close]").hidden = false;
     } else {
@@ -110,8 +111,9 @@ function start(form) {
   }
 
   function settle(row, text) {
-    row.classList.add("upload-row--failed");
-    row.querySelector("[data-state]").textContent = "Not added";
+    const state = row.querySelector("[data-state]");
+    state.textContent = "Not added";
+    state.classList.replace("badge-soft--busy", "badge-soft--bad");
     const line = document.createElement("p");
     line.className = "field-error";
     line.textContent = text;

@@ -51,6 +51,12 @@ def marked(found: reading.Reading) -> str:
     return "".join(piece.text for piece in pieces if piece.is_marked)
 
 
+def test_every_row_of_a_table_file_is_a_record():
+    found = reading.read(reading.Source("a: 1\nb: 2\n", [], [], is_records=True))
+
+    assert [(b.kind, shown(b)) for b in found.blocks] == [("record", "a: 1"), ("record", "b: 2")]
+
+
 def test_blank_lines_divide_paragraphs_and_headings_stand_alone():
     text = "Title\nfirst\nstill first\n\nsecond"
 
