@@ -91,4 +91,4 @@ def tenant_table(
     backward = [drop_row_security(table)]
     backward += [reference.drop(table) for reference in references]
     backward += [plain_key(table)] if has_id else []
-    return migrations.RunSQL(forward, backward)
+    return migrations.RunSQL(tuple(forward), tuple(backward))
