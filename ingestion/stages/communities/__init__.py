@@ -17,6 +17,7 @@ from django.utils import timezone
 from ingestion.models import IngestionJob
 from ingestion.outcome import Progress, StageOutcome
 from ingestion.stages.communities import clustering, identity
+from ingestion.stages.communities.clustering import Link
 from ingestion.stages.communities.identity import Changes, Group
 from kb_project.ports import Ports
 from kb_project.sql import Columns, bulk_plans, copy_into, run_sql, temporary_rows
@@ -26,8 +27,15 @@ ENTITIES: Final[LiteralString] = """
 SELECT id FROM ingestion_entity WHERE workspace_id = %(workspace)s
 """
 
+# Overlapping chunks repeat a sentence; its place in the document does not.
 LINKS: Final[LiteralString] = """
-SELECT source_id, target_id, weight FROM ingestion_relationship WHERE workspace_id = %(workspace)s
+SELECT relationship.source_id, relationship.target_id, relationship.weight, first, last
+FROM ingestion_relationship AS relationship
+LEFT JOIN (SELECT relationship_id, min(document_id || ' ' || start) AS first,
+                  max(document_id || ' ' || start) AS last
+           FROM ingestion_evidence WHERE workspace_id = %(workspace)s
+           GROUP BY relationship_id) AS evidence ON relationship_id = relationship.id
+WHERE relationship.workspace_id = %(workspace)s
 """
 
 COMMUNITIES: Final[LiteralString] = """
@@ -80,7 +88,7 @@ def run(job: IngestionJob, ports: Ports, progress: Progress) -> StageOutcome:
     with access.in_workspace(workspace_id), bulk_plans():
         old = _load(workspace_id)
         entities = [row[0] for row in run_sql(ENTITIES, {"workspace": workspace_id})]
-        links = [(a, b, weight) for a, b, weight in run_sql(LINKS, {"workspace": workspace_id})]
+        links = [Link(*row) for row in run_sql(LINKS, {"workspace": workspace_id})]
         clusters = clustering.hierarchy(entities, links)
         new = identity.named(clusters, old, workspace_id)
         found = identity.changes(old, new)

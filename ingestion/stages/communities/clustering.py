@@ -12,7 +12,7 @@ import math
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 from uuid import UUID
 
 import graspologic_native
@@ -20,13 +20,23 @@ import graspologic_native
 MAX_SIZE: Final = 10
 SEED: Final = 0xDEADBEEF
 RANDOMNESS: Final = 0.001
-# A component with fewer entities is no topic of its own.
+# A component with fewer entities, or that rests on fewer sentences, is no topic of its own.
 SMALLEST_TOPIC: Final = 4
+LEAST_SENTENCES: Final = 3
 # Leiden ignores edges without weight; a relationship always binds a little.
 LEAST_WEIGHT: Final = 1e-3
 
-Link = tuple[UUID, UUID, float]
 Pair = tuple[int, int]
+
+
+class Link(NamedTuple):
+    """A relationship; ``first`` and ``last`` name the first and last sentence it rests on."""
+
+    source: UUID
+    target: UUID
+    weight: float
+    first: str | None = None
+    last: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,8 +60,9 @@ def hierarchy(
     Every entity is in exactly one cluster of level 0, and at most one of every further level.
     """
     ids = sorted(set(entities))
+    links = list(links)
     weights = pair_weights(links, {entity: place for place, entity in enumerate(ids)})
-    topics, rest = _by_size(components(len(ids), weights))
+    topics, rest = _by_weight(components(len(ids), weights), _sentences(links), ids)
     in_topics = frozenset(place for topic in topics for place in topic)
     inside = {pair: weight for pair, weight in weights.items() if pair[0] in in_topics}
     found = [*_leiden(inside, max_size), *_gathered(rest, first_of_own=not topics)]
@@ -62,15 +73,15 @@ def pair_weights(links: Iterable[Link], places: Mapping[UUID, int]) -> dict[Pair
     """The summed weight of each pair, A to B and B to A together; loops and unknown ends dropped.
 
     >>> a, b = UUID(int=1), UUID(int=2)
-    >>> pair_weights([(a, b, 1.0), (b, a, 2.0), (a, a, 9.0)], {a: 0, b: 1})
+    >>> pair_weights([Link(a, b, 1.0), Link(b, a, 2.0), Link(a, a, 9.0)], {a: 0, b: 1})
     {(0, 1): 3.0}
     """
     given: defaultdict[Pair, list[float]] = defaultdict(list)
-    for source, target, weight in links:
-        ends = places.get(source), places.get(target)
-        if ends[0] is not None and ends[1] is not None and ends[0] != ends[1]:
-            pair = (min(ends[0], ends[1]), max(ends[0], ends[1]))
-            given[pair].append(weight if math.isfinite(weight) else 0.0)
+    for link in links:
+        a, b = places.get(link.source), places.get(link.target)
+        if a is not None and b is not None and a != b:
+            weight = link.weight if math.isfinite(link.weight) else 0.0
+            given[min(a, b), max(a, b)].append(weight)
     # fsum, since a plain sum depends on the order of the rows.
     return {pair: max(math.fsum(given[pair]), LEAST_WEIGHT) for pair in sorted(given)}
 
@@ -109,11 +120,27 @@ class _Found:
     is_rest: bool = False
 
 
-def _by_size(parts: Iterable[list[int]]) -> tuple[list[list[int]], list[list[int]]]:
+def _sentences(links: Iterable[Link]) -> dict[UUID, set[str]]:
+    """Sentences that each entity's relationships rest on: two of them, if there are two at all."""
+    found: defaultdict[UUID, set[str]] = defaultdict(set)
+    for link in links:
+        for end in (link.source, link.target):
+            found[end].update(place for place in (link.first, link.last) if place is not None)
+    return found
+
+
+def _by_weight(
+    parts: Iterable[list[int]], sentences: Mapping[UUID, set[str]], ids: Sequence[UUID]
+) -> tuple[list[list[int]], list[list[int]]]:
+    """The components that make topics, and the rest."""
     topics: list[list[int]] = []
     rest: list[list[int]] = []
     for part in parts:
-        (topics if len(part) >= SMALLEST_TOPIC else rest).append(part)
+        resting_on = set().union(*(sentences.get(ids[node], ()) for node in part))
+        # No sentence at all means that nobody said which.
+        is_thin = 0 < len(resting_on) < LEAST_SENTENCES
+        is_topic = len(part) >= SMALLEST_TOPIC and not is_thin
+        (topics if is_topic else rest).append(part)
     return topics, rest
 
 

@@ -35,11 +35,11 @@ NEAR_COPY: Final = 0.6
 LEAST_GAIN: Final = 0.05
 
 # Character counts; a Chinese character says about as much as two and a half letters.
-SHORT, LONG, FAR_TOO_LONG = 40, 300, 600
+SHORT, LONG, FAR_TOO_LONG = 40, 220, 500
 WIDE: Final = 2.5
 
-# How well an entity of a type names a topic: half of all texts speak of nationalities, and a topic
-# is called after its people and places before their common nouns. Other types count in full.
+# How much of an entity's pull counts, by type: half of all texts speak of nationalities, and what a
+# topic is about shows in its people and places before its common nouns. Others count in full.
 NAMING: Final[Mapping[str, float]] = {"group": 0.3, "language": 0.3, "concept": 0.6, "symbol": 0.8}
 
 _WORD: Final = regex.compile(r"\p{Han}|[\p{L}\p{N}]+")
@@ -49,8 +49,9 @@ _DANGLING: Final = regex.compile(
     r"|but|and|however|therefore|thus)\b|他|她|它|这|那|其|但|而|并|因此)",
     regex.IGNORECASE,
 )
-_ENDED: Final = regex.compile(r"[.!。！…][\"'”’»)）】」』]*$")
-_ASKED: Final = regex.compile(r"[?？][\"'”’»)）】」』]*$")
+_WIDE_ENDS: Final = "。！？：；…」』】）"
+_QUOTES: Final = "\"'“”‘’«「『[("
+_ENDED: Final = regex.compile(r"[.!?。！？…][\"'”’»)）】」』]*$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +81,11 @@ class Member:
     type: str
     pull: float
 
+    @property
+    def weight(self) -> float:
+        """What the entity counts for where sentences and titles are chosen."""
+        return self.pull * NAMING.get(self.type, 1.0)
+
 
 @dataclass(frozen=True, slots=True)
 class Topic:
@@ -106,7 +112,7 @@ class Report:
 
 
 def write(topic: Topic) -> Report:
-    chosen = choose(topic.sentences, {member.id: member.pull for member in topic.members})
+    chosen = choose(topic.sentences, {member.id: member.weight for member in topic.members})
     most = min(MOST_SUMMARY, max(1, len(chosen) // 3))
     summary, findings = chosen[:most], chosen[most : most + MOST_FINDINGS]
     return Report(
@@ -175,17 +181,28 @@ def shape(sentence: Sentence) -> float:
     """How well a sentence reads on its own, whatever it speaks of: about 0.1 to 1.4."""
     text = sentence.text
     quality = _length_quality(len(text) + (WIDE - 1) * len(_HAN.findall(text)))
+    quality *= _ending_quality(text)
     if _DANGLING.match(text):
         quality *= 0.6
-    if _ASKED.search(text):
+    if text[0] in _QUOTES or _shouts(text):
         quality *= 0.6
-    elif not _ENDED.search(text):
-        quality *= 0.5
     if sentence.states:
         quality *= 1.2
     if sentence.leads:
         quality *= 1.15
     return quality
+
+
+def _ending_quality(text: str) -> float:
+    """Statements first; then speech and exclamations; what does not end is a fragment."""
+    if text[-1] in ".。":
+        return 1.0
+    return 0.7 if _ENDED.search(text) else 0.5
+
+
+def _shouts(text: str) -> bool:
+    """Whether capitals make up a third of the letters: a heading, a list, a form."""
+    return sum(map(str.isupper, text)) * 3 > sum(map(str.isalpha, text)) > 0
 
 
 def _length_quality(length: float) -> float:
@@ -202,9 +219,7 @@ def title(members: Collection[Member], parts: Sequence[frozenset[UUID]] = ()) ->
     >>> title([Member(UUID(int=1), "Fred", "", 1), Member(UUID(int=2), "Marley", "", 2)])
     'Marley and Fred'
     """
-    ranked = sorted(
-        members, key=lambda one: (-one.pull * NAMING.get(one.type, 1.0), one.name, one.id)
-    )
+    ranked = sorted(members, key=lambda one: (-one.weight, one.name, one.id))
     leaders = [_first_of(part, ranked) for part in sorted(parts, key=len, reverse=True)]
     wanted = [leader for leader in leaders if leader is not None][:MOST_NAMES]
     names: list[str] = []
@@ -242,12 +257,12 @@ def join_names(names: Sequence[str]) -> str:
 def join_sentences(texts: Sequence[str]) -> str:
     """One paragraph; no space after a sentence that ends the Chinese way.
 
-    >>> join_sentences(["他走了。", "她来了。"]), join_sentences(["He left.", "She came."])
-    ('他走了。她来了。', 'He left. She came.')
+    >>> join_sentences(["他走了。", "她来了。"]), join_sentences(["He left.", "她来了。"])
+    ('他走了。她来了。', 'He left. 她来了。')
     """
     joined = ""
     for text in texts:
-        gap = "" if not joined or _HAN.match(text) or joined[-1] in "。！？」』”" else " "
+        gap = "" if not joined or _HAN.match(joined[-1]) or joined[-1] in _WIDE_ENDS else " "
         joined += gap + text
     return joined
 

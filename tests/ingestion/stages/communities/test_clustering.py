@@ -30,7 +30,7 @@ def ids(count: int) -> list[UUID]:
 
 
 def as_links(triples: list[tuple[int, int, float]]) -> list[Link]:
-    return [(UUID(int=a + 1), UUID(int=b + 1), weight) for a, b, weight in triples]
+    return [Link(UUID(int=a + 1), UUID(int=b + 1), weight) for a, b, weight in triples]
 
 
 def clique(first: int, size: int, weight: float = 1.0) -> list[Link]:
@@ -130,6 +130,25 @@ def test_small_components_are_gathered_under_one_root():
     assert sorted(len(child.members) for child in children) == [2, 3]
 
 
+def test_what_two_sentences_hold_together_is_no_topic():
+    thin = [link._replace(first="d1 0", last="d1 90") for link in clique(6, 6)]
+
+    clusters = hierarchy(ids(12), clique(0, 6) + thin)
+
+    assert [root.is_rest for root in roots(clusters)] == [False, True]
+    assert frozenset(ids(12)[6:]) in {c.members for c in clusters if c.level == 1}
+
+
+def test_three_sentences_make_a_topic():
+    links = [link._replace(first="d1 0", last="d1 90") for link in clique(0, 6)]
+    links[-1] = links[-1]._replace(last="d2 0")
+
+    topic, rest = roots(hierarchy(ids(7), links))
+
+    assert (topic.members, topic.is_rest) == (frozenset(ids(6)), False)
+    assert rest.is_rest
+
+
 def test_one_small_component_alone_is_its_own_topic():
     (only,) = hierarchy(ids(3), as_links([(0, 1, 1), (1, 2, 1)]))
 
@@ -150,7 +169,7 @@ def test_no_entities_give_no_clusters():
 def test_both_directions_of_a_pair_count_together():
     a, b = ids(2)
 
-    assert pair_weights([(a, b, 1.0), (b, a, 2.5)], {a: 0, b: 1}) == {(0, 1): 3.5}
+    assert pair_weights([Link(a, b, 1.0), Link(b, a, 2.5)], {a: 0, b: 1}) == {(0, 1): 3.5}
 
 
 def test_two_weak_directions_can_outweigh_one_strong_link():

@@ -6,7 +6,7 @@ from uuid import UUID
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ingestion.stages.communities.clustering import Cluster, hierarchy
+from ingestion.stages.communities.clustering import Cluster, Link, hierarchy
 from ingestion.stages.communities.identity import Changes, Group, changes, named
 from ingestion.topics import other_topics_id
 
@@ -31,7 +31,7 @@ def by_members(groups: dict[UUID, Group]) -> dict[frozenset[UUID], UUID]:
 
 
 def from_triples(triples: list[tuple[int, int, float]]) -> list[Cluster]:
-    links = [(UUID(int=a + 1), UUID(int=b + 1), weight) for a, b, weight in triples]
+    links = [Link(UUID(int=a + 1), UUID(int=b + 1), weight) for a, b, weight in triples]
     return hierarchy(ids(range(25)), links)
 
 

@@ -8,10 +8,18 @@ import pytest
 from ingestion.models import Community, CommunityMember, Entity, IngestionJob, JobKind, Relationship
 from ingestion.outcome import NO_PROGRESS, StageOutcome
 from ingestion.stages import communities
+from ingestion.topics import other_topics_id
 from kb_project.graph.memory_store import MemoryGraphStore
 from kb_project.llm.fake import FakeEmbedder
 from kb_project.ports import Ports
-from tests.rows import make_entity, make_report, make_workspace
+from tests.rows import (
+    chunks_of,
+    make_document,
+    make_entity,
+    make_relationship,
+    make_report,
+    make_workspace,
+)
 from workspaces import access
 from workspaces.models import Workspace
 
@@ -138,6 +146,23 @@ def test_a_deleted_member_marks_its_community(workspace: Workspace):
 
     (only,) = rows(workspace).values()
     assert (only.size, only.is_changed) == (4, True)
+
+
+def test_what_one_sentence_names_together_is_no_topic_even_in_overlapping_chunks(
+    workspace: Workspace,
+):
+    text = "Ada Bea Cid Dan went to sea. Eve stayed."
+    document = make_document(workspace, "Sea", text, spans=[(0, 40), (0, 28)])
+    people = [make_entity(workspace, name) for name in ("Ada", "Bea", "Cid", "Dan")]
+    for chunk in chunks_of(document):
+        for source, target in combinations(people, 2):
+            make_relationship(source, target, chunk, "")
+    make_entity(workspace, "Eve")
+
+    run(workspace)
+
+    (root,) = (one for one in rows(workspace).values() if one.level == 0)
+    assert (root.pk, root.size) == (other_topics_id(workspace.pk), 5)
 
 
 def test_another_workspace_is_neither_read_nor_written(workspace: Workspace):

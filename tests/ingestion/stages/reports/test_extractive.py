@@ -146,6 +146,8 @@ def test_a_list_of_names_does_not_win_by_its_length():
         ("Ada founded the Harbour Trust in 1911.", "Ada founded the Harbour Trust in 1911"),
         ("Ada founded the Harbour Trust in 1911.", "Who founded the Harbour Trust in 1911?"),
         ("Ada founded the Harbour Trust in 1911.", "Ada did."),
+        ("Ada founded the Harbour Trust in 1911.", "'Ada founded the Harbour Trust in 1911.'"),
+        ("Ada founded the Harbour Trust in 1911.", "BOARD OF THE TRUST: ADA, BEA AND CID 1911."),
         ("Ada founded the Harbour Trust in 1911.", "Ada, " + "and then another, " * 40 + "left."),
         ("朱元璋在一三六八年建立了明朝,定都应天府。", "他在一三六八年建立了明朝,定都应天府。"),
         ("朱元璋在一三六八年建立了明朝,定都应天府。", "朱元璋在一三六八年建立了明朝"),
@@ -165,6 +167,16 @@ def test_a_stated_relationship_and_the_beginning_of_a_document_count():
 def test_names_that_only_begin_like_a_pronoun_are_no_pronouns():
     assert shape(sentence("Hector founded the Harbour Trust in 1911.")) == 1.0
     assert shape(sentence("Italy founded the Harbour Trust in 1911 too.")) == 1.0
+
+
+def test_people_and_places_count_before_common_nouns():
+    members = (member(1, "old bricks", 5, "concept"), member(2, "Ada", 4))
+    things, person = about(1, A), about(2, B, document=2)
+
+    report = write(Topic(members, (things, person)))
+
+    assert report.title == "Ada and old bricks"
+    assert report.summary_sentences == (person,)
 
 
 def test_a_title_names_the_weightiest_once():
