@@ -77,3 +77,72 @@ FROM ingestion_chunk c
 JOIN ingestion_document d ON d.workspace_id = c.workspace_id AND d.id = c.document_id
 WHERE c.workspace_id = %(workspace)s AND c.id = ANY(%(chunks)s::uuid[])
 """
+
+NEWEST_SNAPSHOT: Final[LiteralString] = """
+SELECT number FROM ingestion_walksnapshot
+WHERE workspace_id = %(workspace)s ORDER BY number DESC LIMIT 1
+"""
+SNAPSHOT_PAYLOAD: Final[LiteralString] = """
+SELECT payload FROM ingestion_walksnapshot
+WHERE workspace_id = %(workspace)s AND number = %(number)s
+"""
+
+CHUNKS_OF_DOCUMENTS: Final[LiteralString] = """
+SELECT id FROM ingestion_chunk
+WHERE workspace_id = %(workspace)s AND document_id = ANY(%(documents)s::uuid[])
+"""
+
+NAMES_OF_ENTITIES: Final[LiteralString] = """
+SELECT id, name FROM ingestion_entity
+WHERE workspace_id = %(workspace)s AND id = ANY(%(entities)s::uuid[])
+"""
+
+# The facts of some entities, given in the order of their importance: between two of them first,
+# then by weight; each with the chunks it was read in.
+CHUNKS_OF_FACTS: Final[LiteralString] = """
+WITH chosen AS (
+    SELECT id, rank FROM unnest(%(entities)s::uuid[]) WITH ORDINALITY AS t(id, rank)
+), facts AS (
+    SELECT r.id, r.weight,
+           s.id IS NOT NULL AND t.id IS NOT NULL AS is_inside,
+           least(coalesce(s.rank, t.rank), coalesce(t.rank, s.rank)) AS rank
+    FROM ingestion_relationship r
+    LEFT JOIN chosen s ON s.id = r.source_id
+    LEFT JOIN chosen t ON t.id = r.target_id
+    WHERE r.workspace_id = %(workspace)s
+      AND (r.source_id = ANY(%(entities)s::uuid[]) OR r.target_id = ANY(%(entities)s::uuid[]))
+    ORDER BY is_inside DESC, rank, r.weight DESC, r.id
+    LIMIT %(facts)s
+)
+SELECT e.chunk_id
+FROM facts f
+JOIN ingestion_evidence e ON e.workspace_id = %(workspace)s AND e.relationship_id = f.id
+WHERE %(documents)s::uuid[] IS NULL OR e.document_id = ANY(%(documents)s::uuid[])
+GROUP BY e.chunk_id
+ORDER BY count(*) FILTER (WHERE f.is_inside) DESC, count(DISTINCT f.id) DESC, min(f.rank),
+         e.chunk_id
+LIMIT %(count)s
+"""
+
+# The passages that the reports on some entities rest on: of the reports with most of them first,
+# then by rating.
+CHUNKS_OF_REPORTS: Final[LiteralString] = """
+WITH reports AS (
+    SELECT r.id, count(*) AS members, max(r.rating) AS rating
+    FROM ingestion_communitymember m
+    JOIN ingestion_communityreport r
+      ON r.workspace_id = m.workspace_id AND r.community_id = m.community_id
+    WHERE m.workspace_id = %(workspace)s AND m.entity_id = ANY(%(entities)s::uuid[])
+    GROUP BY r.id
+    ORDER BY members DESC, rating DESC, r.id
+    LIMIT %(reports)s
+)
+SELECT e.chunk_id
+FROM reports r
+JOIN ingestion_finding f ON f.workspace_id = %(workspace)s AND f.report_id = r.id
+JOIN ingestion_findingevidence e ON e.workspace_id = %(workspace)s AND e.finding_id = f.id
+WHERE %(documents)s::uuid[] IS NULL OR e.document_id = ANY(%(documents)s::uuid[])
+GROUP BY e.chunk_id
+ORDER BY max(r.members) DESC, max(r.rating) DESC, min(f.ordinal), e.chunk_id
+LIMIT %(count)s
+"""

@@ -1,10 +1,77 @@
-"""Walk (waiting for the index)."""
+"""Walk: personalised PageRank over passages and the names they share.
+
+Starts at the names in the question and, faintly, at the passages nearest to it; reaches passages
+that share no word with the question through the names between. See ``kb_project.graph.walk``.
+"""
 
 from __future__ import annotations
 
-from retrieval.search import fuse
+import math
+from typing import Final
+from uuid import UUID
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kb_project.graph import walk as walking
+from kb_project.graph.walk_index import WalkIndex
+from kb_project.sql import run_sql
+from retrieval import sql
+from retrieval.search import dense, fuse, lexical, snapshots
 from retrieval.search.query import Query, ScoredChunk
+from retrieval.search.reasons import reasons
+
+NEAREST: Final = 100
+"""Passages whose likeness sets the scale of those the walk starts from."""
+CANDIDATES: Final = 200
+"""Passages, at least, whose score the likeness to the question then raises."""
+LIKENESS: Final = 2.0
 
 
 def search(query: Query) -> list[ScoredChunk]:
-    return fuse.search(query)
+    index = snapshots.newest(query)
+    if index is None:
+        return fuse.search(query)
+    near = nearest(query)
+    start = walking.seeds(index, query.question, near)
+    scores = walking.walk(index, start, within=within(query, index))
+    count = max(CANDIDATES, query.top_k)
+    best = nearer_first(query, walking.ranked(index, scores, count), near)[: query.top_k]
+    why = reasons(query.workspace_id, index, start, scores, [chunk_id for chunk_id, _ in best])
+    return [ScoredChunk(chunk_id, score, why[chunk_id]) for chunk_id, score in best]
+
+
+def nearest(query: Query) -> list[tuple[UUID, float]]:
+    """Passages near the question by their vectors, or by its words while there are none."""
+    found = dense.nearest(query, NEAREST)
+    dense.note_pending(query)
+    if found:
+        return found
+    return [(chunk_id, score) for chunk_id, score, _ in lexical.best(query, NEAREST)]
+
+
+def within(query: Query, index: WalkIndex) -> NDArray[np.bool_] | None:
+    """Which chunks of the index are in the scope; None when all of them are."""
+    if query.documents is None:
+        return None
+    rows = run_sql(
+        sql.CHUNKS_OF_DOCUMENTS,
+        {"workspace": query.workspace_id, "documents": query.document_list},
+    )
+    places = (index.chunk_positions.get(chunk_id) for (chunk_id,) in rows)
+    mask = np.zeros(len(index.chunk_ids), bool)
+    mask[[place for place in places if place is not None]] = True
+    return mask
+
+
+def nearer_first(
+    query: Query, found: list[tuple[UUID, float]], near: list[tuple[UUID, float]]
+) -> list[tuple[UUID, float]]:
+    """Scores raised by ``exp(2 · cosine)``; a passage without a vector counts as the farthest."""
+    cosines = dense.cosines(query, [chunk_id for chunk_id, _ in found])
+    lowest = min(cosines.values(), default=0.0)
+    raised = [
+        (chunk_id, score * math.exp(LIKENESS * cosines.get(chunk_id, lowest)))
+        for chunk_id, score in found
+    ]
+    return sorted(raised, key=lambda one: (-one[1], one[0]))

@@ -1,0 +1,128 @@
+"""Assemble: cut the passages found into the sentences an answer may be made of."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+from uuid import UUID
+
+import regex
+
+from kb_project.text.sentences import sentence_spans
+from kb_project.text.terms import terms
+from retrieval.search.hits import Hit
+from retrieval.search.sought import Kind
+
+SHORTEST: Final = 2
+"""Index terms. A sentence with fewer (a heading's number, an exclamation) tells nothing."""
+
+_HEADING: Final = regex.compile(r"#{1,6}\s|[=\-*_~\s]+$")
+_DATE: Final = regex.compile(
+    r"\b(?:1\d|20)\d\d\b|\b\d{1,2}(?:st|nd|rd|th)?\s+(?:of\s+)?(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct"
+    r"|nov|dec)[a-z]*\b|\b(?:january|february|march|april|june|july|august|september|october|november"
+    r"|december|monday|tuesday|wednesday|thursday|friday|saturday|sunday|o'clock)\b"
+    r"|[\d一二三四五六七八九十〇零]+[年月日]",
+    regex.IGNORECASE,
+)
+_NUMBER: Final = regex.compile(
+    r"\p{N}|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|thirteen|fourteen"
+    r"|fifteen|sixteen|seventeen|eighteen|nineteen|twenty|thirty|forty|fifty|sixty|seventy|eighty"
+    r"|ninety|hundred|thousand|million|billion|dozen|half|twice|once|none|no)\b"
+    r"|[一二两三四五六七八九十百千万亿半]+\s?[\p{Han}]",
+    regex.IGNORECASE,
+)
+_TYPES: Final = {
+    "person": Kind.PERSON,
+    "organization": Kind.PERSON,
+    "group": Kind.PERSON,
+    "place": Kind.PLACE,
+}
+"""Which entity answers which question: "who" may also ask for a firm."""
+
+
+@dataclass(frozen=True, slots=True)
+class MentionOf:
+    """A name in a passage; offsets in the document's text."""
+
+    start: int
+    end: int
+    type: str
+    entity_id: UUID
+
+
+@dataclass(frozen=True, slots=True)
+class Sentence:
+    """A sentence of a passage. ``quote`` is the document's text from ``start`` to ``end``.
+
+    ``around`` are terms the sentence inherits: those of the title, the headings and the
+    sentence before it, which a pronoun may stand for. ``passage`` is the rank of its passage
+    from 0.
+    """
+
+    chunk_id: UUID
+    document_id: UUID
+    passage: int
+    start: int
+    end: int
+    quote: str
+    terms: frozenset[str]
+    around: frozenset[str]
+    kinds: Mapping[Kind, frozenset[str]]
+    entities: frozenset[UUID]
+
+    @property
+    def text(self) -> str:
+        """The quote on one line."""
+        return " ".join(self.quote.split())
+
+
+def sentences(hits: Sequence[Hit], mentions: Mapping[UUID, Sequence[MentionOf]]) -> list[Sentence]:
+    """Every sentence of the passages once, though passages may overlap, in order of passages."""
+    seen: dict[tuple[UUID, int, int], Sentence] = {}
+    for rank, hit in enumerate(hits):
+        for sentence in _sentences_of(hit, rank, mentions.get(hit.chunk_id, ())):
+            seen.setdefault((sentence.document_id, sentence.start, sentence.end), sentence)
+    return list(seen.values())
+
+
+def _sentences_of(hit: Hit, rank: int, mentions: Sequence[MentionOf]) -> Iterator[Sentence]:
+    inherited = frozenset(terms(" ".join([hit.title, *hit.heading_path])))
+    before: frozenset[str] = frozenset()
+    for start, end in sentence_spans(hit.text):
+        quote = hit.text[start:end]
+        own = frozenset(terms(quote))
+        if _HEADING.match(quote) or quote.strip() in hit.heading_path:
+            inherited |= own
+            continue
+        if len(own) < SHORTEST:
+            continue
+        first, last = hit.start + start, hit.start + end
+        inside = [one for one in mentions if first <= one.start and one.end <= last]
+        yield Sentence(
+            chunk_id=hit.chunk_id,
+            document_id=hit.document_id,
+            passage=rank,
+            start=first,
+            end=last,
+            quote=quote,
+            terms=own,
+            around=inherited | before,
+            kinds=_kinds(quote, first, inside),
+            entities=frozenset(one.entity_id for one in inside),
+        )
+        before = own
+
+
+def _kinds(quote: str, start: int, mentions: Sequence[MentionOf]) -> dict[Kind, frozenset[str]]:
+    """The terms of what the sentence names, by the kind of question that it may answer."""
+    found: dict[Kind, set[str]] = {}
+    for mention in mentions:
+        kind = _TYPES.get(mention.type.lower())
+        if kind is not None:
+            surface = quote[mention.start - start : mention.end - start]
+            found.setdefault(kind, set()).update(terms(surface))
+    for kind, pattern in ((Kind.DATE, _DATE), (Kind.NUMBER, _NUMBER)):
+        for match in pattern.finditer(quote):
+            found.setdefault(kind, set()).update(terms(match.group()) or [match.group().lower()])
+    return {kind: frozenset(names) for kind, names in found.items()}

@@ -1,0 +1,46 @@
+"""The walk's matrices of the workspaces asked lately, kept in the process.
+
+The newest number is looked up with every search, so a process never walks an old graph; what it
+loads for a number never changes.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Final
+from uuid import UUID
+
+from kb_project.errors import UnavailableError
+from kb_project.graph.walk_index import WalkIndex
+from kb_project.sql import run_sql
+from retrieval import sql
+from retrieval.search.query import Query
+
+INSTEAD: Final = "This looked for meaning and words instead."
+KEPT: Final = 8
+"""Snapshots in memory: about 2 MB for 700 passages, in proportion for more."""
+
+
+def newest(query: Query) -> WalkIndex | None:
+    """The graph as the snapshot stage left it last; None, with a note, where there is none."""
+    found = run_sql(sql.NEWEST_SNAPSHOT, {"workspace": query.workspace_id})
+    if not found:
+        query.note("graph_pending", "The graph of names is still being built. " + INSTEAD)
+        return None
+    try:
+        return _load(query.workspace_id, found[0][0])
+    except UnavailableError as error:
+        query.note(error.code, f"{error.happened} {INSTEAD}")
+        return None
+
+
+@lru_cache(maxsize=KEPT)
+def _load(workspace_id: UUID, number: int) -> WalkIndex:
+    rows = run_sql(sql.SNAPSHOT_PAYLOAD, {"workspace": workspace_id, "number": number})
+    if not rows:  # renewed since the number was read
+        raise UnavailableError(
+            "The graph of names was renewed at this very moment.",
+            code="snapshot_renewed",
+            next_step="Ask again.",
+        )
+    return WalkIndex.from_bytes(bytes(rows[0][0]))

@@ -1,0 +1,118 @@
+"""What an answer must hold, read from the question: its telling terms, its names, its kind.
+
+Pure rules for English and Chinese; other languages get terms and names, and no kind.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final
+
+import regex
+
+from kb_project.text.terms import terms
+from kb_project.text.words import words
+
+
+class Kind(StrEnum):
+    """What sort of thing is asked for."""
+
+    PERSON = "person"
+    PLACE = "place"
+    DATE = "date"
+    NUMBER = "number"
+    OPEN = "open"
+
+
+# The first that is found decides. English question words stand at the beginning of a clause;
+# Chinese ones anywhere.
+_KINDS: Final = tuple(
+    (kind, regex.compile(pattern, regex.IGNORECASE))
+    for kind, pattern in (
+        (
+            Kind.NUMBER,
+            r"\bhow (?:much|many|often|far|long|old|tall|large|big|high|deep|heavy|fast)\b"
+            r"|\bby how\b|\bwhat (?:is |was |are |were )?(?:the )?(?:number|amount|price|cost"
+            r"|total|share|percentage|population|allowance|budget|expenditure)\b"
+            r"|\bwhat did .{1,80} cost\b"
+            r"|多少|几[个名位人块条年次天月岁座本]|多[大高长远久重]",
+        ),
+        (
+            Kind.DATE,
+            r"\bwhen\b|\b(?:what|which) (?:date|day|year|month|century|time)\b|\bhow recently\b"
+            r"|何时|什么时候|哪[一]?[年天月日]|几[月日号]|何年",
+        ),
+        (
+            Kind.PLACE,
+            r"\bwhere\b|\b(?:what|which) (?:place|city|town|country|county|state|harbour|harbor"
+            r"|port|village|island|region|river|street|building|room)\b"
+            r"|哪里|哪儿|何处|何地|什么地方|哪[个座][国城省市县岛]",
+        ),
+        (
+            Kind.PERSON,
+            r"\bwho(?:m|se)?\b|\b(?:what|which) (?:person|man|woman)\b|谁|何人|哪[位个]人",
+        ),
+    )
+)
+_CAPITALISED: Final = regex.compile(r"[\p{Lu}\p{Lt}]")
+_DIGIT: Final = regex.compile(r"\p{N}")
+_HAN: Final = regex.compile(r"\p{Han}")
+# Characters of Chinese that ask and join but rarely name: a pair of characters with one of them
+# that no document holds says nothing.
+_FUNCTION: Final = frozenset(
+    "的了是在和与及吗呢吧啊哪谁何什么怎样几多少为因以于之其这那有被把由从到向跟就都也又还很一共个"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Sought:
+    """``names`` are those of the ``terms`` that belong to a name or a number."""
+
+    text: str
+    terms: tuple[str, ...]
+    names: frozenset[str]
+    kind: Kind
+
+
+def read(question: str) -> Sought:
+    """
+    >>> sought = read("When was Old Bob found?")
+    >>> sought.terms, sorted(sought.names), sought.kind.value
+    (('old', 'bob', 'found'), ['bob', 'old'], 'date')
+    """
+    return Sought(
+        text=question,
+        terms=tuple(dict.fromkeys(terms(question))),
+        names=frozenset(_names(question)),
+        kind=kind_of(question),
+    )
+
+
+def kind_of(question: str) -> Kind:
+    """
+    >>> kind_of("朱元璋的父亲是谁？").value
+    'person'
+    """
+    return next((kind for kind, pattern in _KINDS if pattern.search(question)), Kind.OPEN)
+
+
+def is_filler(term: str) -> bool:
+    """Whether a pair of Chinese characters probably straddles words.
+
+    >>> is_filler("璋的"), is_filler("父亲"), is_filler("father")
+    (True, False, False)
+    """
+    return bool(_HAN.search(term)) and not _FUNCTION.isdisjoint(term)
+
+
+def _names(question: str) -> set[str]:
+    """Terms of words that begin with a capital inside a sentence, or hold a digit."""
+    found: set[str] = set()
+    first = True
+    for word in words(question):
+        surface = question[word.start : word.end]
+        if _DIGIT.search(surface) or (not first and _CAPITALISED.match(surface)):
+            found.update(terms(surface))
+        first = False
+    return found
