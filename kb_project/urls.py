@@ -10,6 +10,8 @@ converters.register()
 urlpatterns = [
     path("admin/", admin.site.urls),
     path("accounts/", include("allauth.account.urls")),
+    path("api/v1/", include("kb_project.api_urls")),
     path("", include("workspaces.urls")),
     path("", include("ingestion.urls")),
+    path("", include("retrieval.urls")),
 ]

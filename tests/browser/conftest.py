@@ -1,0 +1,92 @@
+"""A real Chromium, and the product it looks at.
+
+The fixtures are our own and end with the module: while Playwright's are alive an event loop runs
+in this thread, and Django then refuses to touch its database in every other test.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Iterator
+
+import pytest
+from playwright.sync_api import Browser, BrowserContext, sync_playwright
+
+from kb_project.env import env_bool
+from tests.browser.product import Product, running_product
+
+FLAGS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--disable-dev-shm-usage",
+]
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if "tests/browser" in item.nodeid:
+            item.add_marker(pytest.mark.browser)
+            item.add_marker(pytest.mark.xdist_group("browser"))
+
+
+@pytest.fixture(scope="session")
+def chromium_path() -> str:
+    path = shutil.which("chromium")
+    if path is None and env_bool("CONCORDANCE_REQUIRE_BROWSER", default=False):
+        pytest.fail("CONCORDANCE_REQUIRE_BROWSER is set, and there is no chromium on the path.")
+    if path is None:
+        pytest.skip("There is no chromium on the path: apt-get install chromium.")
+    return path
+
+
+@pytest.fixture(scope="session")
+def product(chromium_path: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Product]:
+    with running_product(tmp_path_factory.mktemp("product")) as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def chromium(chromium_path: str) -> Iterator[Browser]:
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=chromium_path, args=FLAGS)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture(scope="module")
+def signed_in(chromium: Browser, product: Product) -> list[dict[str, object]]:
+    """The cookies of somebody who signed in to the demo through the form."""
+    context = chromium.new_context()
+    page = context.new_page()
+    page.goto(f"{product.url}/accounts/login/")
+    page.get_by_label("Email").fill(product.email)
+    page.get_by_label("Password").fill(product.password)
+    page.get_by_role("button", name="Sign in").click()
+    page.wait_for_url(f"{product.url}/")
+    cookies = context.cookies()
+    context.close()
+    return [dict(cookie) for cookie in cookies]
+
+
+@pytest.fixture
+def context_of(
+    chromium: Browser, signed_in: list[dict[str, object]]
+) -> Iterator[Callable[..., BrowserContext]]:
+    """Make browser contexts, with the demo's person signed in unless ``visitor`` is asked for."""
+    contexts: list[BrowserContext] = []
+
+    def make(*, visitor: bool = False, **options: object) -> BrowserContext:
+        context = chromium.new_context(**options)
+        if not visitor:
+            context.add_cookies(signed_in)
+        contexts.append(context)
+        return context
+
+    yield make
+    for context in contexts:
+        context.close()

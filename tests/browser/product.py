@@ -1,0 +1,63 @@
+"""The whole product as ``make run`` starts it, in a folder of its own."""
+
+from __future__ import annotations
+
+import re
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from django.conf import settings
+
+READY = re.compile(r"Sign in to the demo:\s+(\S+) / (\S+)")
+PATIENCE = 300.0
+
+
+@dataclass(frozen=True)
+class Product:
+    """Where it is, and who may sign in."""
+
+    url: str
+    email: str
+    password: str
+
+
+@contextmanager
+def running_product(folder: Path) -> Iterator[Product]:
+    """Start everything, wait until the demo can be asked, and stop it at the end."""
+    port = free_port()
+    log = folder / "run.log"
+    command = [
+        *("env", f"CONCORDANCE_DATA_DIR={folder / 'data'}"),
+        *(sys.executable, str(settings.BASE_DIR / "manage.py"), "run", "--port", str(port)),
+    ]
+    with log.open("w") as output:
+        process = subprocess.Popen(command, stdout=output, stderr=subprocess.STDOUT)
+        try:
+            email, password = wait_until_ready(process, log)
+            yield Product(f"http://127.0.0.1:{port}", email, password)
+        finally:
+            process.send_signal(signal.SIGINT)
+            process.wait(60)
+
+
+def wait_until_ready(process: subprocess.Popen[bytes], log: Path) -> tuple[str, str]:
+    deadline = time.monotonic() + PATIENCE
+    while time.monotonic() < deadline and process.poll() is None:
+        if found := READY.search(log.read_text()):
+            return found.group(1), found.group(2)
+        time.sleep(0.3)
+    raise AssertionError(f"The product did not start:\n{log.read_text()[-4000:]}")
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port

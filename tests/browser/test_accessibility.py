@@ -1,0 +1,143 @@
+"""Every page, in both themes, wide and narrow: nothing serious for axe, nothing too wide."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Page
+
+from kb_project.env import env_str
+from tests.browser.product import Product
+
+SERIOUS = {"serious", "critical"}
+LOOKS = [
+    pytest.param(theme, width, id=f"{theme}-{width}")
+    for theme in ("light", "dark")
+    for width in (1280, 390)
+]
+# Where the pictures of all pages are put, when somebody wants to look at them.
+SHOTS = env_str("CONCORDANCE_SHOTS")
+
+
+def demo_pages(page: Page, product: Product) -> dict[str, str]:
+    """Address of each page of the demo workspace, found by following its links."""
+    page.goto(product.url)
+    home = follow(page, ".rows--links a", "Sample")
+    found = {"workspaces": f"{product.url}/", "new workspace": f"{product.url}/workspaces/new/"}
+    found |= {"home": home, "members": f"{home}members/", "ask": f"{home}ask/"}
+    found |= {name: f"{home}{name}/" for name in ("documents", "entities", "topics")}
+    found["search"] = f"{home}search/?q=Great+Lens"
+    for name, question in (
+        ("answer", "Who founded the Orran Lights Society, and when?"),
+        ("no answer", "What is the boiling point of tungsten hexafluoride?"),
+    ):
+        page.goto(home)
+        page.get_by_label("Your question").fill(question)
+        page.keyboard.press("Enter")
+        page.wait_for_url("**/questions/**")
+        found[name] = page.url
+    found["answer with source"] = f"{found['answer']}?cite=1"
+    page.goto(found["documents"])
+    found["document"] = follow(page, ".doc-row__title", "Incident report")
+    found["page of a document"] = f"{found['document']}?view=page"
+    page.goto(found["entities"])
+    found["entity"] = follow(page, ".tile__link")
+    page.goto(found["topics"])
+    found["topic"] = follow(page, ".tree a")
+    found["not found"] = f"{home}documents/00000000-0000-0000-0000-000000000000/"
+    return found
+
+
+def follow(page: Page, selector: str, text: str = "") -> str:
+    page.locator(selector, has_text=text).first.click()
+    page.wait_for_load_state()
+    return page.url
+
+
+def findings(page: Page) -> list[str]:
+    """The serious findings of axe, one line each."""
+    violations = Axe().run(page).response["violations"]
+    return [
+        f"{violation['id']}: {[node['target'] for node in violation['nodes']][:3]}"
+        for violation in violations
+        if violation["impact"] in SERIOUS
+    ]
+
+
+def overflow(page: Page) -> int:
+    width: int = page.evaluate("document.documentElement.scrollWidth - window.innerWidth")
+    return width
+
+
+def take_picture(page: Page, name: str, look: str) -> None:
+    if SHOTS:
+        path = Path(SHOTS) / f"{name.replace(' ', '-')}-{look}.png"
+        page.screenshot(path=path, full_page="source" not in name)
+
+
+def problems_of(page: Page, name: str, address: str, look: str) -> list[str]:
+    page.goto(address)
+    page.wait_for_load_state("networkidle")
+    take_picture(page, name, look)
+    wide = overflow(page)
+    found = findings(page) + ([f"overflows by {wide} px"] if wide > 0 else [])
+    return [f"{name}: {problem}" for problem in found]
+
+
+@pytest.fixture(scope="module")
+def addresses(chromium, signed_in, product: Product) -> dict[str, str]:
+    context = chromium.new_context()
+    context.add_cookies(signed_in)
+    found = demo_pages(context.new_page(), product)
+    context.close()
+    return found
+
+
+@pytest.mark.parametrize(("theme", "width"), LOOKS)
+def test_every_page_can_be_used_by_everybody(context_of, addresses, theme, width):
+    context = context_of(color_scheme=theme, viewport={"width": width, "height": 820})
+    page = context.new_page()
+
+    problems = [
+        problem
+        for name, address in addresses.items()
+        for problem in problems_of(page, name, address, f"{theme}-{width}")
+    ]
+
+    assert problems == []
+
+
+@pytest.mark.parametrize(("theme", "width"), LOOKS)
+def test_the_entrance_can_be_used_by_everybody(context_of, product: Product, theme, width):
+    context = context_of(visitor=True, color_scheme=theme, viewport={"width": width, "height": 820})
+    page = context.new_page()
+
+    problems = [
+        problem
+        for name in ("login", "signup", "password/reset")
+        for problem in problems_of(
+            page, name.replace("/", "-"), f"{product.url}/accounts/{name}/", f"{theme}-{width}"
+        )
+    ]
+
+    assert problems == []
+
+
+def test_everything_that_is_pressed_shows_its_focus(context_of, addresses):
+    page = context_of(viewport={"width": 1280, "height": 820}).new_page()
+    page.goto(addresses["home"])
+    unseen = []
+
+    for _ in range(25):
+        page.keyboard.press("Tab")
+        outline = page.evaluate(
+            "(() => { const e = document.activeElement; const ask = e.closest('.ask-box');"
+            " return e.tagName === 'TEXTAREA' ? getComputedStyle(ask).boxShadow !== 'none'"
+            " : getComputedStyle(e).outlineStyle !== 'none'; })()"
+        )
+        if not outline:
+            unseen.append(page.evaluate("document.activeElement.outerHTML.slice(0, 80)"))
+
+    assert unseen == []

@@ -1,0 +1,192 @@
+"""From a file to a cited answer, as a person does it."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import ConsoleMessage, Page, expect
+
+from tests.browser.product import Product
+
+NOTES = """# The Farne tide mill
+
+The tide mill at Farne was built by Isobel Crane in 1823.
+
+## The wheel
+
+Its wheel was cast at the Ostrander foundry. The mill ground barley until 1911.
+"""
+SLOW = 120_000
+
+
+@pytest.fixture
+def page(context_of) -> Page:
+    """A page that fails the test when the browser complains of anything."""
+    page: Page = context_of(viewport={"width": 1280, "height": 800}).new_page()
+    complaints: list[str] = []
+
+    def note(message: ConsoleMessage) -> None:
+        if message.type == "error":
+            complaints.append(message.text)
+
+    page.on("console", note)
+    page.on("pageerror", lambda error: complaints.append(str(error)))
+    yield page
+    assert complaints == []
+
+
+def make_workspace(page: Page, product: Product, name: str) -> str:
+    page.goto(f"{product.url}/workspaces/new/")
+    page.get_by_label("Name").fill(name)
+    page.get_by_role("button", name="Create workspace").click()
+    page.wait_for_url(re.compile(r"/w/[^/]+/documents/"))
+    return page.url.removesuffix("documents/")
+
+
+def open_demo(page: Page, product: Product) -> None:
+    page.goto(product.url)
+    page.locator(".rows--links a", has_text="Sample").click()
+
+
+def drop(page: Page, *files: tuple[str, bytes]) -> None:
+    """Drop files on the page, as a person drags them from a folder."""
+    given = [{"name": name, "bytes": list(content)} for name, content in files]
+    transfer = page.evaluate_handle(
+        """(files) => {
+            const transfer = new DataTransfer();
+            for (const file of files) {
+                transfer.items.add(new File([new Uint8Array(file.bytes)], file.name));
+            }
+            return transfer;
+        }""",
+        given,
+    )
+    page.dispatch_event("body", "drop", {"dataTransfer": transfer})
+
+
+def ask(page: Page, question: str) -> None:
+    page.get_by_label("Your question").fill(question)
+    page.keyboard.press("Enter")
+    page.wait_for_url(re.compile(r"/questions/"))
+
+
+def test_a_dropped_file_becomes_an_answer_whose_citation_opens_the_marked_span(
+    page: Page, product: Product
+):
+    workspace = make_workspace(page, product, "Mills")
+    drop(page, ("Farne.md", NOTES.encode()), ("Empty.txt", b""))
+
+    row = page.locator("#document-rows .doc-row", has_text="Farne")
+    expect(row).to_contain_text("Ready", timeout=SLOW)
+    empty = page.locator("#document-rows .doc-row", has_text="Empty")
+    expect(empty).to_contain_text("Needs attention", timeout=SLOW)
+    expect(empty.get_by_role("alert")).to_be_visible()
+
+    page.goto(workspace)
+    ask(page, "Who built the tide mill at Farne?")
+    chip = page.locator(".answer__text .cite").first
+    expect(page.locator(".answer__text")).to_contain_text("Isobel Crane")
+
+    chip.hover()
+    card = page.locator("#cite-card")
+    expect(card).to_be_visible()
+    expect(card.locator("strong")).to_contain_text("Isobel Crane")
+
+    chip.click()
+    reader = page.locator("#reader-panel")
+    expect(reader.locator("mark").first).to_contain_text("Isobel Crane")
+    expect(reader.locator("mark").first).to_be_in_viewport()
+    expect(page).to_have_url(re.compile(r"\?cite=1$"))
+
+    page.keyboard.press("Escape")
+    expect(reader).to_be_hidden()
+    expect(chip).to_be_focused()
+
+
+def test_a_link_to_a_citation_opens_it_and_the_keyboard_steps_through_all(
+    page: Page, product: Product
+):
+    open_demo(page, product)
+    ask(page, "Which firm cut the new prisms of the Great Lens?")
+
+    page.goto(f"{page.url}?cite=1")
+    expect(page.locator("[data-panel-title]")).to_have_text(re.compile(r"Source 1 of \d+"))
+    expect(page.locator("#reader-panel mark").first).to_be_visible()
+
+    page.keyboard.press("]")
+    page.keyboard.press("[")
+    expect(page.locator("[data-panel-title]")).to_have_text(re.compile(r"Source 1 of \d+"))
+    page.keyboard.press("Escape")
+    expect(page.locator("#reader-panel")).to_be_hidden()
+
+
+def test_what_the_documents_do_not_say_is_admitted(page: Page, product: Product):
+    open_demo(page, product)
+
+    ask(page, "What is the boiling point of tungsten hexafluoride?")
+
+    expect(page.get_by_text("Your documents don't answer this.")).to_be_visible()
+    expect(page.get_by_role("link", name="Ask differently")).to_be_visible()
+
+
+def test_the_same_file_twice_is_told_and_stays_until_dismissed(page: Page, product: Product):
+    make_workspace(page, product, "Twice")
+    drop(page, ("Farne.md", NOTES.encode()))
+    expect(page.locator("#document-rows .doc-row")).to_have_count(1)
+
+    drop(page, ("A copy.md", NOTES.encode()))
+
+    notice = page.locator("#uploads", has_text="Already here")
+    expect(notice).to_be_visible()
+    expect(page.locator("#document-rows .doc-row")).to_have_count(1)
+    page.get_by_role("button", name="Dismiss").click()
+    expect(page.locator("#uploads li")).to_have_count(0)
+
+
+def test_enter_does_not_send_while_an_input_method_composes(page: Page, product: Product):
+    open_demo(page, product)
+    box = page.get_by_label("Your question")
+    box.fill("杭州")
+    here = page.url
+
+    box.dispatch_event("keydown", {"key": "Enter", "isComposing": True, "bubbles": True})
+    page.wait_for_timeout(300)
+
+    assert page.url == here
+
+
+def test_the_theme_follows_the_system_and_can_be_chosen(context_of, product: Product):
+    page = context_of(color_scheme="dark").new_page()
+    page.goto(product.url)
+    theme = "document.documentElement.dataset.bsTheme"
+    assert page.evaluate(theme) == "dark"
+
+    toggle = page.locator("[data-theme-toggle]:visible")
+    toggle.click()
+    page.reload()
+
+    assert page.evaluate(theme) == "light"
+
+
+def test_a_pdf_opens_as_a_picture_with_the_cited_words_boxed(page: Page, product: Product):
+    open_demo(page, product)
+    ask(page, "Why did the gallery door at Skarrow fail during Storm Ottoline?")
+    source = page.locator(".source", has_text="Incident report").first
+    source.get_by_role("link").click()
+
+    page.locator("#reader-panel .tabs").get_by_text("Page").click()
+
+    picture = page.locator("#reader-panel .pdf-page img")
+    expect(picture).to_be_visible()
+    page.wait_for_function("(image) => image.naturalWidth > 0", arg=picture.element_handle())
+    expect(page.locator("#reader-panel .pdf-page rect").first).to_be_attached()
+
+
+def test_the_folder_of_a_dropped_file_is_never_used(page: Page, product: Product, tmp_path: Path):
+    make_workspace(page, product, "Names")
+
+    drop(page, ("..\\..\\🔥 plan.txt", b"A plan for the mill."))
+
+    expect(page.locator("#document-rows .doc-row")).to_contain_text("🔥 plan.txt")

@@ -1,0 +1,57 @@
+from __future__ import annotations
+
+from ingestion.models import Chunk
+from retrieval import shown
+from retrieval.questions import starter
+
+TEXT = "Before it all. " * 20 + "**The cited one.** " + "After it all. " * 40
+
+
+def chunk() -> Chunk:
+    return Chunk(start=100, end=100 + len(TEXT), text=TEXT)
+
+
+def span() -> tuple[int, int]:
+    start = 100 + TEXT.index("**The")
+    return start, start + len("**The cited one.**")
+
+
+def test_a_passage_shows_the_cited_words_without_their_marks():
+    passage = shown.passage_of(chunk(), *span())
+
+    assert passage.quote == "The cited one."
+
+
+def test_a_passage_is_clipped_at_words_and_says_so():
+    passage = shown.passage_of(chunk(), *span())
+
+    assert passage.clipped_before
+    assert passage.clipped_after
+    assert len(passage.before) <= shown.BEFORE
+    assert len(passage.after) <= shown.AFTER
+    assert passage.before.split()[0] in TEXT.split()
+
+
+def test_a_passage_at_the_edge_of_its_chunk_is_not_clipped_there():
+    whole = Chunk(start=0, end=9, text="Only this")
+
+    passage = shown.passage_of(whole, 0, 9)
+
+    assert not passage.clipped_before
+    assert not passage.clipped_after
+
+
+def test_a_shortfall_names_the_words_a_passage_lacks():
+    assert shown.shortfall("How many keepers were on Mars?", "The keepers were three.") == (
+        "It does not mention “Mars”.",
+    )
+
+
+def test_a_passage_with_all_words_is_said_to_state_no_answer():
+    (sentence,) = shown.shortfall("Who lit the lamp?", "Somebody lit the lamp.")
+
+    assert "does not state an answer" in sentence
+
+
+def test_a_question_about_a_chinese_name_is_chinese():
+    assert starter("杭州").startswith("关于杭州")

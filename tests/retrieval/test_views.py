@@ -1,0 +1,295 @@
+from __future__ import annotations
+
+import re
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+
+from ingestion.models import Document
+from retrieval.models import Answer, Citation, Question
+from retrieval.search.modes import MODES
+from tests.rows import (
+    Cast,
+    chunks_of,
+    make_cast,
+    make_collection,
+    make_document,
+    make_entity,
+    make_relationship,
+)
+from workspaces import access
+
+pytestmark = pytest.mark.django_db
+
+TEXT = (
+    "Skarrow Light was built by Josiah Gault. It was first lit on 3 October 1869.\n\n"
+    "The keepers called the lens the Old Lady."
+)
+CITED = "It was first lit on 3 October 1869."
+
+
+@pytest.fixture
+def cast() -> Cast:
+    return make_cast()
+
+
+def client_of(user) -> Client:
+    client = Client()
+    client.force_login(user)
+    return client
+
+
+def address(name: str, cast: Cast, *args: object) -> str:
+    return reverse(f"retrieval:{name}", args=[cast.workspace.slug, *args])
+
+
+def page_of(user, name: str, cast: Cast, *args: object, **query: object) -> str:
+    response = client_of(user).get(address(name, cast, *args), query)
+    assert response.status_code == 200, response.status_code
+    return response.content.decode()
+
+
+def light(cast: Cast) -> Document:
+    return make_document(
+        cast.workspace, "The light", TEXT, names={"Skarrow Light": "FAC", "Josiah Gault": "PERSON"}
+    )
+
+
+def asked(cast: Cast, *, is_supported: bool = True, scope: dict | None = None) -> Question:
+    """A question with an answer of one cited sentence and one that nothing supports."""
+    document = light(cast)
+    chunk = chunks_of(document)[0]
+    start = TEXT.index(CITED)
+    sentences = [{"text": CITED, "citations": [1]}, {"text": "It is tall.", "citations": [7]}]
+    with access.in_workspace(cast.workspace.pk):
+        question = Question.objects.create(
+            workspace=cast.workspace,
+            text="When was the light first lit?",
+            mode="lexical",
+            scope=scope or {},
+            asked_by=cast.alice,
+        )
+        answer = Answer.objects.create(
+            workspace=cast.workspace,
+            question=question,
+            is_supported=is_supported,
+            sentences=sentences if is_supported else [],
+            nearest=[{"chunk": str(chunk.pk), "start": 0, "end": 40}],
+            trace={"notes": [{"code": "vectors_pending", "sentence": "Vectors are being made."}]},
+        )
+        if is_supported:
+            Citation.objects.create(
+                workspace=cast.workspace,
+                answer=answer,
+                number=1,
+                document=document,
+                chunk=chunk,
+                start=start,
+                end=start + len(CITED),
+                quote=CITED,
+            )
+    return question
+
+
+# --- the front door ------------------------------------------------------------------------------
+
+
+def test_an_owner_of_an_empty_workspace_is_told_where_to_begin(cast):
+    assert "Start with a few documents" in page_of(cast.alice, "home", cast)
+
+
+def test_a_reader_of_an_empty_workspace_is_told_to_wait(cast):
+    page = page_of(cast.bob, "home", cast)
+
+    assert "Nothing to ask yet" in page
+    assert "Add documents" not in page
+
+
+def test_home_offers_the_box_and_questions_about_what_is_named_most(cast):
+    document = light(cast)
+    gault, tower = (make_entity(cast.workspace, n) for n in ("Josiah Gault", "Skarrow Light"))
+    make_relationship(gault, tower, chunks_of(document)[0], "built")
+    with access.in_workspace(cast.workspace.pk):
+        type(gault).objects.in_workspace(cast.workspace).update(degree=1)
+
+    page = page_of(cast.bob, "home", cast)
+
+    assert "Ask your documents" in page
+    assert "What do the documents say about Josiah Gault?" in page
+    assert "The light" in page
+
+
+@pytest.mark.parametrize("name", ["home", "ask", "search"])
+def test_an_outsider_finds_nothing(cast, name):
+    light(cast)
+
+    response = client_of(cast.charlie).get(address(name, cast))
+
+    assert response.status_code == 404
+    assert "The light" not in response.content.decode()
+
+
+# --- answers -------------------------------------------------------------------------------------
+
+
+def test_an_answer_cites_the_span_it_rests_on(cast):
+    question = asked(cast)
+    start = TEXT.index(CITED)
+
+    page = page_of(cast.bob, "answer_detail", cast, question.pk)
+
+    assert CITED in page
+    assert f"?start={start}&amp;end={start + len(CITED)}" in page
+    assert 'data-cite="1"' in page
+    assert 'data-card="1"' in page
+
+
+def test_a_number_without_a_citation_never_reaches_the_reader(cast):
+    page = page_of(cast.alice, "answer_detail", cast, asked(cast).pk)
+
+    assert 'data-cite="7"' not in page
+    assert "no source found" in page
+
+
+def test_an_answer_says_that_its_sentences_were_chosen(cast):
+    page = page_of(cast.alice, "answer_detail", cast, asked(cast).pk)
+
+    assert "Extractive answer" in page
+    assert "no chat model is set up" in page
+    assert "Vectors are being made." in page
+
+
+def test_what_the_documents_do_not_answer_is_said_with_the_nearest_passages(cast):
+    question = asked(cast, is_supported=False)
+
+    page = page_of(cast.alice, "answer_detail", cast, question.pk)
+
+    assert "Your documents don&#x27;t answer this." in page or "don't answer this" in page
+    assert "Searched all of 1 document in Harbour" in page
+    assert "Skarrow Light was built by Josiah Gault." in page
+    assert "Add a document" in page
+    assert "Search all documents" not in page
+
+
+def test_a_reader_who_may_not_add_is_not_asked_to(cast):
+    question = asked(cast, is_supported=False, scope={"collections": []})
+
+    page = page_of(cast.bob, "answer_detail", cast, question.pk)
+
+    assert "Add a document" not in page
+
+
+def test_a_question_asked_of_a_part_can_be_asked_of_all(cast):
+    shelf = make_collection(cast.workspace, "Logs")
+    question = asked(cast, is_supported=False, scope={"collections": [str(shelf.pk)]})
+
+    page = page_of(cast.alice, "answer_detail", cast, question.pk)
+
+    assert "Search all documents" in page
+    assert "the chosen part of" in page
+
+
+def test_an_outsider_cannot_read_an_answer(cast):
+    response = client_of(cast.charlie).get(address("answer_detail", cast, asked(cast).pk))
+
+    assert response.status_code == 404
+    assert CITED not in response.content.decode()
+
+
+def test_an_answer_is_not_found_through_another_workspace(cast):
+    question = asked(cast)
+    other = make_cast("Elsewhere")
+
+    response = client_of(cast.alice).get(address("answer_detail", other, question.pk))
+
+    assert response.status_code == 404
+
+
+def test_only_a_persons_own_questions_are_listed(cast):
+    asked(cast)
+
+    assert "When was the light" in page_of(cast.alice, "ask", cast)
+    assert "When was the light" not in page_of(cast.bob, "ask", cast)
+
+
+# --- asking --------------------------------------------------------------------------------------
+
+
+def send(user, cast: Cast, **data: object):
+    return client_of(user).post(address("ask", cast), data, follow=True)
+
+
+@pytest.mark.parametrize("who", ["alice", "bob"])
+def test_members_ask_and_get_a_cited_answer(cast, who):
+    light(cast)
+
+    response = send(
+        getattr(cast, who), cast, question="When was Skarrow Light first lit?", mode="lexical"
+    )
+
+    page = response.content.decode()
+    assert response.status_code == 200
+    assert "3 October 1869" in page
+    assert 'data-cite="1"' in page
+
+
+def test_an_outsider_cannot_ask(cast):
+    light(cast)
+
+    response = send(cast.charlie, cast, question="When was it lit?")
+
+    assert response.status_code == 404
+    with access.in_workspace(cast.workspace.pk):
+        assert not Question.objects.in_workspace(cast.workspace).exists()
+
+
+def test_a_question_without_a_word_is_refused_and_kept_in_the_box(cast):
+    light(cast)
+
+    page = send(cast.alice, cast, question="?!").content.decode()
+
+    assert "There is no word in the question." in page
+    assert "?!</textarea>" in page
+
+
+# --- search --------------------------------------------------------------------------------------
+
+
+def test_search_ranks_passages_and_links_them_to_the_reader(cast):
+    document = light(cast)
+
+    page = page_of(cast.bob, "search", cast, q="Old Lady", mode="lexical")
+
+    reader = reverse("ingestion:document_detail", args=[cast.workspace.slug, document.pk])
+    assert "The keepers called the lens the Old Lady." in page
+    assert f"{reader}?start=" in page
+
+
+def test_search_stays_in_the_chosen_collection(cast):
+    shelf = make_collection(cast.workspace, "Logs")
+    make_document(cast.workspace, "A log", "The old lady of the log.", collection=shelf)
+    light(cast)
+
+    page = page_of(cast.bob, "search", cast, q="old lady", mode="lexical", collections=shelf.pk)
+
+    assert "A log" in page
+    assert "The keepers called" not in page
+
+
+def test_finding_nothing_is_said_with_what_to_try(cast):
+    light(cast)
+
+    assert "Nothing was found" in page_of(cast.bob, "search", cast, q="zeppelin", mode="lexical")
+
+
+def test_an_unknown_way_to_search_falls_back_to_the_first(cast):
+    page = page_of(cast.bob, "search", cast, mode="magic", collections="no-id")
+
+    assert re.search(rf'value="{next(iter(MODES))}"\s+selected', page)
+
+
+def test_a_search_for_no_word_is_told_in_words(cast):
+    light(cast)
+
+    assert "There is no word" in page_of(cast.bob, "search", cast, q="...", mode="lexical")
