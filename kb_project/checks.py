@@ -45,7 +45,7 @@ def chunks_advance(app_configs: Apps, **_kwargs: Any) -> list[CheckMessage]:
 
 @register()
 def queue_retries_after_its_timeout(app_configs: Apps, **_kwargs: Any) -> list[CheckMessage]:
-    queue = settings.Q_CLUSTER
+    queue: dict[str, Any] = settings.Q_CLUSTER
     if queue["retry"] > queue["timeout"]:
         return []
     return [

@@ -9,11 +9,12 @@ import logging
 from collections.abc import Callable
 from typing import Any
 
-from django.core.exceptions import PermissionDenied
+from django.core.exceptions import PermissionDenied, SuspiciousOperation
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 from rest_framework import exceptions as drf
 from rest_framework.response import Response
+from rest_framework.views import set_rollback
 from structlog.contextvars import get_contextvars
 
 from kb_project import errors
@@ -72,38 +73,61 @@ class ProblemMiddleware:
         return render(request, template, {"problem": problem(error)}, status=status)
 
 
-def api_exception_handler(error: Exception, context: dict[str, Any]) -> Response | None:
-    """DRF's handler: every failure of the API has the one shape."""
+def api_exception_handler(error: Exception, context: dict[str, Any]) -> Response:
+    """DRF's handler: every failure has the one shape, and leaves nothing half written."""
+    set_rollback()
     known, fields, headers = _as_kb_error(error)
-    if known is None:
-        return None
     body = problem(known, fields=fields)
     if isinstance(error, drf.APIException):
         body["status"] = error.status_code
+    if body["status"] >= 500:
+        logger.error("request failed code=%s", body["code"], exc_info=error)
     return Response(body, status=body["status"], headers=headers)
 
 
-def _as_kb_error(
-    error: Exception,
-) -> tuple[errors.KBError | None, dict[str, Any], dict[str, str]]:
+def _as_kb_error(error: Exception) -> tuple[errors.KBError, dict[str, Any], dict[str, str]]:
+    """The error in our words, what was wrong with each field, and headers of the response."""
     if isinstance(error, errors.KBError):
         return error, {}, {}
+    if isinstance(error, drf.ValidationError):
+        return _invalid(), _by_field(error.detail), {}
+    if isinstance(error, drf.APIException):
+        known = errors.KBError(str(error.detail), code=str(error.default_code))
+        return known, {}, _headers(error)
     if isinstance(error, Http404):
         return errors.NotFoundError("There is nothing here by that address."), {}, {}
     if isinstance(error, PermissionDenied):
         return errors.ForbiddenError("You may not do this here."), {}, {}
-    if isinstance(error, drf.ValidationError):
-        fields = error.detail if isinstance(error.detail, dict) else {"": error.detail}
-        refused = errors.InputError(
-            "Some of what was sent cannot be used.",
-            kept="Nothing was changed.",
-            next_step="See 'fields' for each of them.",
-        )
-        return refused, dict(fields), {}
-    if isinstance(error, drf.APIException):
-        known = errors.KBError(str(error.detail), code=str(error.default_code))
-        return known, {}, _retry_after(error)
-    return None, {}, {}
+    if isinstance(error, SuspiciousOperation):
+        return errors.InputError("What was sent cannot be accepted.", code="refused"), {}, {}
+    return _unexpected(), {}, {}
+
+
+def _invalid() -> errors.InputError:
+    return errors.InputError(
+        "Some of what was sent cannot be used.",
+        kept="Nothing was changed.",
+        next_step="See 'fields' for each of them.",
+    )
+
+
+def _unexpected() -> errors.KBError:
+    return errors.KBError(
+        "Something went wrong that Concordance did not foresee.",
+        code="unexpected",
+        kept="Nothing was changed.",
+        next_step="Try again; if it happens again, give the request id to whoever runs it.",
+    )
+
+
+def _by_field(detail: Any) -> dict[str, Any]:
+    return dict(detail) if isinstance(detail, dict) else {"": detail}
+
+
+def _headers(error: drf.APIException) -> dict[str, str]:
+    """What DRF has put on the error: how long to wait, how to sign in."""
+    asked = getattr(error, "auth_header", "")
+    return _retry_after(error) | ({"WWW-Authenticate": asked} if asked else {})
 
 
 def _retry_after(error: drf.APIException) -> dict[str, str]:

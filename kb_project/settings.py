@@ -194,12 +194,13 @@ ANSWER_MIN_SUPPORT = env_float("ANSWER_MIN_SUPPORT", 0.5, minimum=0)
 
 # --- the API -------------------------------------------------------------------------------------
 REST_FRAMEWORK = {
+    # The first one words the 401: it must be one that asks for something.
     "DEFAULT_AUTHENTICATION_CLASSES": [
+        "kb_project.authentication.PasswordAuthentication",
         "rest_framework.authentication.SessionAuthentication",
-        "rest_framework.authentication.BasicAuthentication",
     ],
     "DEFAULT_PERMISSION_CLASSES": ["rest_framework.permissions.IsAuthenticated"],
-    "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
+    "DEFAULT_SCHEMA_CLASS": "kb_project.schema.NestedNames",
     "EXCEPTION_HANDLER": "kb_project.problems.api_exception_handler",
     "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
     "TEST_REQUEST_DEFAULT_FORMAT": "json",
@@ -208,6 +209,7 @@ SPECTACULAR_SETTINGS = {
     "TITLE": "Concordance",
     "DESCRIPTION": "Documents in, checked citations out.",
     "VERSION": "1",
+    "SCHEMA_PATH_PREFIX": "/api/v[0-9]+",
     "SERVE_INCLUDE_SCHEMA": False,
     "SWAGGER_UI_DIST": "SIDECAR",
     "SWAGGER_UI_FAVICON_HREF": "SIDECAR",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from django.http import HttpRequest
 from django_htmx.middleware import HtmxDetails
+from rest_framework.request import Request
 
 from workspaces.models import User
 
@@ -13,3 +14,9 @@ class UserRequest(HttpRequest):
 
     user: User
     htmx: HtmxDetails
+
+
+class ApiRequest(Request):
+    """What DRF's ``IsAuthenticated`` lets through."""
+
+    user: User

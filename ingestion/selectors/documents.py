@@ -69,14 +69,36 @@ class DocumentRow:
         return sum(step.share for step in self.steps) / len(self.steps) if self.steps else 0.0
 
 
-def documents(*, workspace: Workspace, text: str = "", state: str = "") -> QuerySet[Document]:
-    """The workspace's documents, newest first; ``text`` is looked for in title and name."""
+def documents(
+    *,
+    workspace: Workspace,
+    text: str = "",
+    state: str = "",
+    tag: str = "",
+    collection: str = "",
+    media_type: str = "",
+) -> QuerySet[Document]:
+    """The workspace's documents, newest first; what is empty does not narrow them.
+
+    ``text`` is looked for in title and name; a collection goes by its name or its id.
+    """
     rows = Document.objects.in_workspace(workspace).select_related("added_by", "collection")
     if text:
         rows = rows.filter(Q(title__icontains=text) | Q(name__icontains=text))
-    if state:
-        rows = rows.filter(state=state)
+    if collection:
+        rows = rows.filter(_collection_is(collection))
+    if tag:
+        rows = rows.filter(tags__contains=[tag.strip().lower()])
+    exact = {"state": state, "media_type": media_type}
+    rows = rows.filter(**{name: value for name, value in exact.items() if value})
     return rows.order_by("-created_at", "name")
+
+
+def _collection_is(name_or_id: str) -> Q:
+    try:
+        return Q(collection_id=uuid.UUID(name_or_id))
+    except ValueError:
+        return Q(collection__name=name_or_id)
 
 
 def document_rows(*, workspace: Workspace, documents: Sequence[Document]) -> list[DocumentRow]:
@@ -158,16 +180,18 @@ def document_version(*, workspace: Workspace, document: Document) -> DocumentVer
 
 
 def version_of(job: IngestionJob) -> DocumentVersion:
-    """The version a document's job works on, with its document. Raises NotFoundError."""
-    return found(
-        DocumentVersion.objects.in_workspace(job.workspace_id)
-        .select_related("document")
-        .filter(pk=job.version_id)
-        .first()
-        if job.version_id
-        else None,
-        "version of a document",
-    )
+    """The version a document's job works on, with its document. Raises NotFoundError.
+
+    It is read once per job object: the stages of a lane share it, and parsing fills it in.
+    """
+    if job.version_id and not IngestionJob.version.is_cached(job):
+        job.version = (
+            DocumentVersion.objects.in_workspace(job.workspace_id)
+            .select_related("document")
+            .filter(pk=job.version_id)
+            .first()
+        )
+    return found(job.version, "version of a document")
 
 
 def state_counts(*, workspace: Workspace) -> dict[str, int]:

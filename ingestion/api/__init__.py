@@ -1,0 +1,1 @@
+"""The API of documents and of what was found in them."""

@@ -1,0 +1,89 @@
+"""Communities: the tree of topics, and the report of each."""
+
+from __future__ import annotations
+
+from typing import Any
+from uuid import UUID
+
+from drf_spectacular.utils import extend_schema, extend_schema_field
+from rest_framework import serializers
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from ingestion import selectors
+from ingestion.api.entities import OtherEntitySerializer
+from ingestion.api.spans import SourceSpanSerializer
+from kb_project.api import READING
+from workspaces import access
+from workspaces.requests import ApiRequest
+
+
+class CommunitySerializer(serializers.Serializer[Any]):
+    """A topic in the tree, with the topics inside it; without a title until its report is there."""
+
+    id = serializers.UUIDField(source="community.pk")
+    level = serializers.IntegerField(source="community.level", help_text="0 is the root level.")
+    size = serializers.IntegerField(source="community.size", help_text="Number of entities.")
+    title = serializers.CharField(source="report.title", default=None)
+    summary = serializers.CharField(source="report.summary", default=None)
+    rating = serializers.FloatField(source="report.rating", default=None)
+    children = serializers.SerializerMethodField()
+
+    @extend_schema_field({"type": "array", "items": {"$ref": "#/components/schemas/Community"}})
+    def get_children(self, node: selectors.TopicNode) -> Any:
+        return CommunitySerializer(node.children, many=True).data
+
+
+class FindingSerializer(serializers.Serializer[Any]):
+    """One statement of a report, with the passages it rests on."""
+
+    summary = serializers.CharField(source="finding.summary")
+    explanation = serializers.CharField(source="finding.explanation", allow_blank=True)
+    sources = SourceSpanSerializer(many=True)
+
+
+class NearCommunitySerializer(serializers.Serializer[Any]):
+    id = serializers.UUIDField(source="community_id")
+    title = serializers.CharField()
+
+
+class CommunityListApi(APIView):
+    """The topics of a workspace."""
+
+    class OutputSerializer(serializers.Serializer[Any]):
+        total = serializers.IntegerField(help_text="Topics of the root level.")
+        results = CommunitySerializer(many=True)
+
+    @extend_schema(operation_id="community_list", responses={200: OutputSerializer, **READING})
+    def get(self, request: ApiRequest, workspace_id: str) -> Response:
+        """The tree of topics, biggest first."""
+        workspace = access.workspace_for_reading(user=request.user, workspace_id=workspace_id)
+        tree = selectors.topic_tree(workspace=workspace)
+        return Response(self.OutputSerializer({"total": len(tree), "results": tree}).data)
+
+
+class CommunityApi(APIView):
+    """One topic."""
+
+    class OutputSerializer(serializers.Serializer[Any]):
+        id = serializers.UUIDField(source="community.pk")
+        level = serializers.IntegerField(source="community.level")
+        size = serializers.IntegerField(source="community.size")
+        title = serializers.CharField(source="report.title", default=None)
+        rating = serializers.FloatField(
+            source="report.rating", default=None, help_text="How much it matters, 0 to 10."
+        )
+        rating_reason = serializers.CharField(source="report.rating_reason", default=None)
+        written_by = serializers.CharField(source="report.written_by", default=None)
+        summary = FindingSerializer(many=True, help_text="The report's summary, by sentence.")
+        findings = FindingSerializer(many=True)
+        entities = OtherEntitySerializer(many=True, help_text="Those of the highest rank.")
+        parent = NearCommunitySerializer(allow_null=True)
+        children = NearCommunitySerializer(many=True)
+
+    @extend_schema(operation_id="community", responses={200: OutputSerializer, **READING})
+    def get(self, request: ApiRequest, workspace_id: str, community_id: UUID) -> Response:
+        """Look at a topic: its report, each finding with its passages."""
+        workspace = access.workspace_for_reading(user=request.user, workspace_id=workspace_id)
+        view = selectors.topic_view(workspace=workspace, community_id=community_id)
+        return Response(self.OutputSerializer(view).data)

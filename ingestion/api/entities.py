@@ -1,0 +1,115 @@
+"""Entities: who and what the documents speak of, each thing with its source."""
+
+from __future__ import annotations
+
+from typing import Any
+from uuid import UUID
+
+from drf_spectacular.utils import extend_schema
+from rest_framework import serializers
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from ingestion import selectors
+from ingestion.api.spans import SourceSpanSerializer
+from kb_project.api import ASKING, READING, PageInput, PageOutput, page_of
+from workspaces import access
+from workspaces.requests import ApiRequest
+
+
+class EntitySerializer(serializers.Serializer[Any]):
+    id = serializers.UUIDField(source="pk")
+    name = serializers.CharField()
+    type = serializers.CharField()
+    description = serializers.CharField(allow_blank=True)
+    mentions = serializers.IntegerField(source="mention_count")
+    chunks = serializers.IntegerField(source="chunk_count")
+    degree = serializers.IntegerField(help_text="Number of neighbours in the graph.")
+    rank = serializers.FloatField()
+
+
+class EntityListApi(APIView):
+    """The entities of a workspace."""
+
+    class QuerySerializer(PageInput):
+        q = serializers.CharField(required=False, default="", help_text="In names and aliases.")
+        type = serializers.CharField(required=False, default="")
+
+    class OutputSerializer(PageOutput):
+        results = EntitySerializer(many=True)
+
+    @extend_schema(
+        operation_id="entity_list",
+        parameters=[QuerySerializer],
+        responses={200: OutputSerializer, **ASKING},
+    )
+    def get(self, request: ApiRequest, workspace_id: str) -> Response:
+        """List entities, those mentioned most first."""
+        workspace = access.workspace_for_reading(user=request.user, workspace_id=workspace_id)
+        query = self.QuerySerializer(data=request.query_params)
+        query.is_valid(raise_exception=True)
+        wanted = query.validated_data
+        found = selectors.entities(workspace=workspace, text=wanted["q"], type_name=wanted["type"])
+        page = page_of(found, page=wanted["page"], page_size=wanted["page_size"])
+        return Response(self.OutputSerializer(page.of(page.results)).data)
+
+
+class OtherEntitySerializer(serializers.Serializer[Any]):
+    id = serializers.UUIDField(source="pk")
+    name = serializers.CharField()
+    type = serializers.CharField()
+
+
+class FactSerializer(serializers.Serializer[Any]):
+    relationship = serializers.UUIDField(source="relationship.pk")
+    predicate = serializers.CharField(allow_blank=True)
+    is_outgoing = serializers.BooleanField(help_text="From this entity to the other one.")
+    other = OtherEntitySerializer()
+    description = serializers.CharField(source="relationship.description", allow_blank=True)
+    weight = serializers.FloatField(source="relationship.weight")
+    evidence = serializers.IntegerField(source="relationship.evidence_count")
+    sources = SourceSpanSerializer(many=True)
+
+
+class NamingDocumentSerializer(serializers.Serializer[Any]):
+    document = serializers.UUIDField(source="pk")
+    title = serializers.CharField()
+    mentions = serializers.IntegerField()
+
+
+class EntityTopicSerializer(serializers.Serializer[Any]):
+    community = serializers.UUIDField(source="community_id")
+    level = serializers.IntegerField(source="community.level")
+    title = serializers.CharField()
+
+
+class EntityApi(APIView):
+    """One entity with everything known of it."""
+
+    class OutputSerializer(EntitySerializer):
+        aliases = serializers.ListField(child=serializers.CharField())
+        sources = SourceSpanSerializer(many=True, help_text="What the description is made of.")
+        facts = FactSerializer(many=True)
+        documents = NamingDocumentSerializer(many=True)
+        topics = EntityTopicSerializer(many=True)
+
+    @extend_schema(operation_id="entity", responses={200: OutputSerializer, **READING})
+    def get(self, request: ApiRequest, workspace_id: str, entity_id: UUID) -> Response:
+        """Look at an entity: its names and facts, and the passages they rest on."""
+        workspace = access.workspace_for_reading(user=request.user, workspace_id=workspace_id)
+        view = selectors.entity_view(workspace=workspace, entity_id=entity_id)
+        return Response(EntitySerializer(view.entity).data | _known(view))
+
+
+def _known(view: selectors.EntityView) -> dict[str, Any]:
+    documents = [
+        {"pk": document.pk, "title": document.title, "mentions": mentions}
+        for document, mentions in view.documents
+    ]
+    return {
+        "aliases": list(view.aliases),
+        "sources": SourceSpanSerializer(view.description, many=True).data,
+        "facts": FactSerializer(view.facts, many=True).data,
+        "documents": NamingDocumentSerializer(documents, many=True).data,
+        "topics": EntityTopicSerializer(view.topics, many=True).data,
+    }

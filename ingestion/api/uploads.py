@@ -1,0 +1,74 @@
+"""Taking files in: each has an outcome of its own, so one refused file harms no other."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+from uuid import UUID
+
+from django.core.files.uploadedfile import UploadedFile
+from django.urls import reverse
+from rest_framework import serializers
+
+from ingestion import selectors, services
+from ingestion.services import Filing
+from kb_project.api import ProblemSerializer
+from kb_project.errors import UploadError
+from kb_project.problems import problem
+from workspaces.models import User, Workspace
+
+
+@dataclass(frozen=True, slots=True)
+class Intake:
+    """What became of one file. ``document`` is the twin that was there before a ``duplicate``."""
+
+    class OutputSerializer(serializers.Serializer[Any]):
+        name = serializers.CharField()
+        outcome = serializers.ChoiceField(choices=["added", "duplicate", "refused"])
+        document = serializers.UUIDField(allow_null=True)
+        state = serializers.CharField(allow_null=True)
+        job = serializers.UUIDField(allow_null=True)
+        url = serializers.CharField(allow_null=True, help_text="Where to look how it goes on.")
+        problem = ProblemSerializer(allow_null=True)
+
+    name: str
+    outcome: str
+    document: UUID | None = None
+    state: str | None = None
+    job: UUID | None = None
+    url: str | None = None
+    problem: dict[str, Any] | None = None
+
+
+def take_in(
+    *, workspace: Workspace, user: User, files: Sequence[UploadedFile], filing: Filing
+) -> list[Intake]:
+    """In the order of the files. Raises UploadError when it is the only one and refused."""
+    intakes = []
+    for file in files:
+        try:
+            upload = services.document_upload(
+                workspace=workspace, file=file, name=file.name or "", user=user, filing=filing
+            )
+        except UploadError as error:
+            if len(files) == 1:
+                raise
+            name = services.label_of(file.name or "")
+            intakes.append(Intake(name, "refused", problem=problem(error)))
+        else:
+            intakes.append(_intake(workspace, upload))
+    return intakes
+
+
+def _intake(workspace: Workspace, upload: services.Upload) -> Intake:
+    document = upload.document
+    row = selectors.document_row(workspace=workspace, document_id=document.pk)
+    return Intake(
+        name=document.name,
+        outcome="duplicate" if upload.is_duplicate else "added",
+        document=document.pk,
+        state=document.state,
+        job=row.job.pk if row.job else None,
+        url=reverse("ingestion_api:document", args=[workspace.pk, document.pk]),
+    )

@@ -1,0 +1,99 @@
+"""What every part of the API shares: paging, the shape of errors in the schema."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Final, Generic, TypeVar
+
+from django.db.models import Model, QuerySet
+from drf_spectacular.utils import extend_schema_serializer
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.views import APIView
+
+from kb_project.errors import NotFoundError
+
+PAGE_SIZE: Final = 25
+LARGEST_PAGE: Final = 100
+RowT = TypeVar("RowT", bound=Model)
+
+
+class PageInput(serializers.Serializer[Any]):
+    """The part of a query that says which page of a list is wanted."""
+
+    page = serializers.IntegerField(min_value=1, max_value=1_000_000, default=1)
+    page_size = serializers.IntegerField(
+        min_value=1,
+        max_value=LARGEST_PAGE,
+        default=PAGE_SIZE,
+        help_text=f"At most {LARGEST_PAGE}.",
+    )
+
+
+class PageOutput(serializers.Serializer[Any]):
+    """The part of a list's answer beside ``results``."""
+
+    total = serializers.IntegerField()
+    page = serializers.IntegerField()
+    page_size = serializers.IntegerField()
+    pages = serializers.IntegerField()
+
+
+@dataclass(frozen=True, slots=True)
+class Page(Generic[RowT]):
+    """One page of a list. A page behind the last one is empty; ``total`` counts all pages."""
+
+    results: list[RowT]
+    total: int
+    page: int
+    page_size: int
+
+    @property
+    def pages(self) -> int:
+        return -(-self.total // self.page_size)
+
+    def of(self, results: list[Any]) -> dict[str, Any]:
+        """The page with its rows replaced by what is shown of them."""
+        return {
+            "total": self.total,
+            "page": self.page,
+            "page_size": self.page_size,
+            "pages": self.pages,
+            "results": results,
+        }
+
+
+def page_of(rows: QuerySet[RowT], *, page: int, page_size: int) -> Page[RowT]:
+    first = (page - 1) * page_size
+    return Page(list(rows[first : first + page_size]), rows.count(), page, page_size)
+
+
+@extend_schema_serializer(component_name="Problem")
+class ProblemSerializer(serializers.Serializer[Any]):
+    """Every failure, whatever it is about. ``sentence`` is for people, ``code`` for programs."""
+
+    status = serializers.IntegerField()
+    code = serializers.CharField()
+    happened = serializers.CharField()
+    kept = serializers.CharField(allow_blank=True)
+    next_step = serializers.CharField(allow_blank=True)
+    sentence = serializers.CharField()
+    fields = serializers.DictField()  # type: ignore[assignment]  # the API's word for it
+    request_id = serializers.CharField(allow_blank=True)
+
+
+# What any operation in a workspace may answer besides what it is for.
+READING: Final[dict[int, Any]] = {401: ProblemSerializer, 404: ProblemSerializer}
+WRITING: Final[dict[int, Any]] = {**READING, 403: ProblemSerializer}
+ASKING: Final[dict[int, Any]] = {**READING, 400: ProblemSerializer}
+
+
+class NothingHere(APIView):
+    """An address of the API that leads nowhere."""
+
+    schema = None
+
+    def get(self, request: Request, **_kwargs: Any) -> None:
+        raise NotFoundError("There is nothing at this address of the API.")
+
+    post = put = patch = delete = get

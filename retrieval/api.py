@@ -1,0 +1,218 @@
+"""The API of retrieval: search, ask, and answers given before."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+from uuid import UUID
+
+from django.conf import settings
+from django.http import QueryDict
+from drf_spectacular.utils import extend_schema
+from rest_framework import serializers
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from kb_project.api import ASKING, READING
+from retrieval import asking, questions, selectors, services
+from retrieval.questions import Asked
+from retrieval.search.modes import MODES
+from retrieval.search.query import LONGEST_QUESTION, MOST_HITS
+from retrieval.search.scope import Scope
+from workspaces import access
+from workspaces.requests import ApiRequest
+
+DEFAULT_MODE: Final = next(iter(MODES))
+LISTS: Final = ("documents", "collections", "tags", "media_types")
+DATES: Final = ("dated_from", "dated_to")
+
+
+class ScopeSerializer(serializers.Serializer[Any]):
+    """Which documents count: all filters must hold; within one, any of its values will do."""
+
+    documents = serializers.ListField(child=serializers.UUIDField(), required=False)
+    collections = serializers.ListField(child=serializers.UUIDField(), required=False)
+    tags = serializers.ListField(child=serializers.CharField(), required=False)
+    media_types = serializers.ListField(child=serializers.CharField(), required=False)
+    dated_from = serializers.DateField(required=False)
+    dated_to = serializers.DateField(required=False)
+
+
+class NoteSerializer(serializers.Serializer[Any]):
+    """Something to know about a result, such as that vectors are still being made."""
+
+    code = serializers.CharField()
+    sentence = serializers.CharField()
+
+
+class HitSerializer(serializers.Serializer[Any]):
+    """A passage: ``text`` is the document's text from ``start`` to ``end``."""
+
+    document = serializers.UUIDField(source="document_id")
+    title = serializers.CharField()
+    chunk = serializers.UUIDField(source="chunk_id")
+    start = serializers.IntegerField()
+    end = serializers.IntegerField()
+    score = serializers.FloatField()
+    text = serializers.CharField(trim_whitespace=False)
+    headings = serializers.ListField(child=serializers.CharField(), source="heading_path")
+    page = serializers.IntegerField(allow_null=True)
+    why = serializers.ListField(child=serializers.CharField(), help_text="What led here.")
+
+
+class SearchApi(APIView):
+    """Passages for a question."""
+
+    class QuerySerializer(ScopeSerializer):
+        q = serializers.CharField(max_length=LONGEST_QUESTION)
+        mode = serializers.ChoiceField(choices=list(MODES), default=DEFAULT_MODE)
+        top_k = serializers.IntegerField(min_value=1, max_value=MOST_HITS, required=False)
+
+    class InputSerializer(serializers.Serializer[Any]):
+        q = serializers.CharField(max_length=LONGEST_QUESTION)
+        mode = serializers.ChoiceField(choices=list(MODES), default=DEFAULT_MODE)
+        top_k = serializers.IntegerField(min_value=1, max_value=MOST_HITS, required=False)
+        scope = ScopeSerializer(required=False)
+
+    class OutputSerializer(serializers.Serializer[Any]):
+        mode = serializers.CharField(source="mode.name")
+        hits = HitSerializer(many=True)
+        notes = NoteSerializer(many=True)
+        trace = serializers.DictField()
+
+    @extend_schema(
+        operation_id="search_by_address",
+        parameters=[QuerySerializer],
+        responses={200: OutputSerializer, **ASKING},
+    )
+    def get(self, request: ApiRequest, workspace_id: str) -> Response:
+        """Search; the filters stand in the address and may be repeated."""
+        return self._search(request, workspace_id, _nested(request.query_params))
+
+    @extend_schema(
+        operation_id="search",
+        request=InputSerializer,
+        responses={200: OutputSerializer, **ASKING},
+    )
+    def post(self, request: ApiRequest, workspace_id: str) -> Response:
+        """Search; the filters stand in the body."""
+        return self._search(request, workspace_id, request.data)
+
+    def _search(self, request: ApiRequest, workspace_id: str, data: Any) -> Response:
+        workspace = access.workspace_for_reading(user=request.user, workspace_id=workspace_id)
+        given = self.InputSerializer(data=data)
+        given.is_valid(raise_exception=True)
+        wanted = given.validated_data
+        found = services.search(
+            workspace=workspace,
+            question=wanted["q"],
+            mode=wanted["mode"],
+            top_k=wanted.get("top_k", settings.TOP_K),
+            scope=Scope.from_json(wanted.get("scope")),
+        )
+        return Response(self.OutputSerializer(found).data)
+
+
+class SentenceSerializer(serializers.Serializer[Any]):
+    text = serializers.CharField()
+    citations = serializers.ListField(child=serializers.IntegerField())
+
+
+class CitationSerializer(serializers.Serializer[Any]):
+    """``quote`` equals the document's text from ``start`` to ``end``."""
+
+    number = serializers.IntegerField()
+    document = serializers.UUIDField(source="document_id")
+    title = serializers.CharField(source="document.title")
+    chunk = serializers.UUIDField(source="chunk_id")
+    start = serializers.IntegerField()
+    end = serializers.IntegerField()
+    quote = serializers.CharField(trim_whitespace=False)
+
+
+class NearestSerializer(serializers.Serializer[Any]):
+    """A passage near a question that the documents do not answer."""
+
+    document = serializers.UUIDField(source="document.pk")
+    title = serializers.CharField(source="document.title")
+    chunk = serializers.UUIDField(source="chunk_id")
+    start = serializers.IntegerField()
+    end = serializers.IntegerField()
+    text = serializers.CharField(trim_whitespace=False)
+
+
+class AnswerSerializer(serializers.Serializer[Any]):
+    """Made from ``retrieval.questions.Asked``."""
+
+    id = serializers.UUIDField(source="answer.pk")
+    question = serializers.CharField(source="question.text")
+    mode = serializers.CharField(source="question.mode")
+    scope = serializers.DictField(source="question.scope")
+    answer = serializers.SerializerMethodField()
+    supported = serializers.BooleanField(
+        source="answer.is_supported", help_text="False: the documents do not answer this."
+    )
+    sentences = SentenceSerializer(many=True, source="answer.sentences")
+    citations = CitationSerializer(many=True)
+    nearest = NearestSerializer(many=True, help_text="Given when nothing answers the question.")
+    written_by = serializers.CharField(source="answer.written_by")
+    trace = serializers.DictField(source="answer.trace")
+    created_at = serializers.DateTimeField(source="answer.created_at")
+
+    def get_answer(self, asked: Asked) -> str:
+        return " ".join(sentence["text"] for sentence in asked.answer.sentences)
+
+
+class AskApi(APIView):
+    """Answers with citations."""
+
+    class InputSerializer(serializers.Serializer[Any]):
+        q = serializers.CharField(max_length=LONGEST_QUESTION)
+        mode = serializers.ChoiceField(choices=list(MODES), default=DEFAULT_MODE)
+        scope = ScopeSerializer(required=False)
+
+    @extend_schema(
+        operation_id="ask", request=InputSerializer, responses={201: AnswerSerializer, **ASKING}
+    )
+    def post(self, request: ApiRequest, workspace_id: str) -> Response:
+        """Ask a question; the answer is kept under its id."""
+        workspace = access.workspace_for_reading(user=request.user, workspace_id=workspace_id)
+        given = self.InputSerializer(data=request.data)
+        given.is_valid(raise_exception=True)
+        wanted = given.validated_data
+        answer = asking.ask(
+            workspace=workspace,
+            user=request.user,
+            question=wanted["q"],
+            mode=wanted["mode"],
+            scope=Scope.from_json(wanted.get("scope")),
+        )
+        asked = questions.asked(workspace=workspace, question_id=answer.question_id)
+        return Response(AnswerSerializer(asked).data, status=201)
+
+
+class AnswerApi(APIView):
+    """One answer given before."""
+
+    @extend_schema(operation_id="answer", responses={200: AnswerSerializer, **READING})
+    def get(self, request: ApiRequest, workspace_id: str, answer_id: UUID) -> Response:
+        """Look at an answer again."""
+        workspace = access.workspace_for_reading(user=request.user, workspace_id=workspace_id)
+        question_id = selectors.question_of(workspace=workspace, answer_id=answer_id)
+        asked = questions.asked(workspace=workspace, question_id=question_id)
+        return Response(AnswerSerializer(asked).data)
+
+
+def _nested(query: QueryDict) -> dict[str, Any]:
+    """An address' flat filters in the shape a body has; lists may also stand between commas.
+
+    >>> _nested(QueryDict("q=oil&tags=tide,light&tags=log"))
+    {'q': 'oil', 'scope': {'tags': ['tide', 'light', 'log']}}
+    """
+    words = {name: query[name] for name in ("q", "mode", "top_k") if name in query}
+    scope: dict[str, Any] = {
+        name: [value for given in query.getlist(name) for value in given.split(",") if value]
+        for name in LISTS
+        if name in query
+    }
+    scope |= {name: query[name] for name in DATES if query.get(name)}
+    return words | ({"scope": scope} if scope else {})

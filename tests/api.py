@@ -1,0 +1,54 @@
+"""Asking the API in tests, and the one shape of its errors."""
+
+from __future__ import annotations
+
+import base64
+from typing import Any
+
+from django.http import HttpResponse
+from rest_framework.test import APIClient
+
+from workspaces.models import User, Workspace
+
+PROBLEM_KEYS = {
+    "status",
+    "code",
+    "happened",
+    "kept",
+    "next_step",
+    "sentence",
+    "fields",
+    "request_id",
+}
+
+
+def client(user: User | None = None) -> APIClient:
+    """A client of the API, signed in with a session unless nobody is given."""
+    made = APIClient()
+    if user is not None:
+        made.force_login(user, backend="django.contrib.auth.backends.ModelBackend")
+    return made
+
+
+def address(workspace: Workspace, path: str) -> str:
+    return f"/api/v1/workspaces/{workspace.pk}/{path}"
+
+
+def password_header(email: str, password: str) -> str:
+    return "Basic " + base64.b64encode(f"{email}:{password}".encode()).decode()
+
+
+def assert_problem(response: HttpResponse, status: int, code: str) -> dict[str, Any]:
+    """The response is an error in the one shape; returns it."""
+    body: dict[str, Any] = response.json()
+    assert response.status_code == status, body
+    assert set(body) == PROBLEM_KEYS
+    assert (body["status"], body["code"]) == (status, code)
+    assert body["sentence"]
+    return body
+
+
+def assert_nothing_there(response: HttpResponse) -> None:
+    """What a stranger gets, whether or not the workspace exists."""
+    body = assert_problem(response, 404, "not_found")
+    assert body["happened"] == "There is no such workspace, or you are not a member of it."

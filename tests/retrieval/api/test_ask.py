@@ -1,0 +1,112 @@
+from __future__ import annotations
+
+from typing import Any
+from uuid import uuid4
+
+import pytest
+from django.http import HttpResponse
+
+from kb_project.ports import build_ports
+from retrieval.models import Question
+from tests import rows
+from tests.api import address, assert_nothing_there, assert_problem, client
+from workspaces import access
+
+pytestmark = pytest.mark.django_db
+
+TEXT = "Ada Lind keeps the light of Skarrow.\n\nThe light burns oil that is bought in Strand."
+QUESTION = "Who keeps the light of Skarrow?"
+
+
+@pytest.fixture(autouse=True)
+def _fake_embedder(settings):
+    settings.EMBEDDER = "fake"
+    build_ports.cache_clear()
+    yield
+    build_ports.cache_clear()
+
+
+@pytest.fixture
+def cast() -> rows.Cast:
+    cast = rows.make_cast()
+    names = {"Ada Lind": "PERSON", "Skarrow": "GPE"}
+    rows.make_document(
+        cast.workspace, "Keepers", TEXT, embedder=build_ports().embedder, names=names
+    )
+    return cast
+
+
+def ask(cast: rows.Cast, user, **body: Any) -> HttpResponse:
+    return client(user).post(address(cast.workspace, "ask/"), {"mode": "lexical", **body})
+
+
+@pytest.mark.parametrize("who", ["alice", "bob"])
+def test_an_answer_cites_stretches_of_the_documents_text(cast: rows.Cast, who: str):
+    response = ask(cast, getattr(cast, who), q=QUESTION)
+
+    assert response.status_code == 201
+    answer = response.json()
+    assert answer["supported"]
+    assert "Ada Lind" in answer["answer"]
+    assert answer["citations"]
+    for citation in answer["citations"]:
+        assert citation["quote"] == TEXT[citation["start"] : citation["end"]]
+        assert citation["title"] == "Keepers"
+
+
+def test_every_number_in_a_sentence_is_a_citation(cast: rows.Cast):
+    answer = ask(cast, cast.bob, q=QUESTION).json()
+
+    numbers = {number for sentence in answer["sentences"] for number in sentence["citations"]}
+    assert numbers == {citation["number"] for citation in answer["citations"]}
+    assert answer["answer"] == " ".join(sentence["text"] for sentence in answer["sentences"])
+
+
+def test_an_answer_can_be_looked_at_again(cast: rows.Cast):
+    given = ask(cast, cast.bob, q=QUESTION).json()
+
+    again = client(cast.alice).get(address(cast.workspace, f"answers/{given['id']}/"))
+
+    assert again.json() == given
+
+
+def test_the_question_is_kept_with_who_asked_and_where(cast: rows.Cast):
+    ask(cast, cast.bob, q=QUESTION, scope={"media_types": ["text/plain"]})
+
+    with access.in_workspace(cast.workspace.pk):
+        question = Question.objects.in_workspace(cast.workspace).get()
+    assert (question.text, question.mode, question.asked_by) == (QUESTION, "lexical", cast.bob)
+    assert question.scope == {"media_types": ["text/plain"]}
+
+
+def test_what_the_documents_do_not_answer_is_no_error(cast: rows.Cast):
+    answer = ask(cast, cast.bob, q="What does a zeppelin weigh?").json()
+
+    assert not answer["supported"]
+    assert (answer["answer"], answer["citations"]) == ("", [])
+
+
+def test_what_cannot_be_asked_is_named(cast: rows.Cast):
+    problem = assert_problem(ask(cast, cast.bob, q="", mode="magic"), 400, "invalid_input")
+
+    assert set(problem["fields"]) == {"q", "mode"}
+
+
+def test_a_question_without_a_word_is_refused(cast: rows.Cast):
+    assert_problem(ask(cast, cast.bob, q="???"), 400, "question_empty")
+
+
+def test_an_answer_that_is_not_there_is_not_found(cast: rows.Cast):
+    response = client(cast.bob).get(address(cast.workspace, f"answers/{uuid4()}/"))
+
+    assert_problem(response, 404, "not_found")
+
+
+def test_strangers_get_no_answers(cast: rows.Cast):
+    given = ask(cast, cast.bob, q=QUESTION).json()
+    where = address(cast.workspace, f"answers/{given['id']}/")
+
+    assert_nothing_there(ask(cast, cast.charlie, q=QUESTION))
+    assert_nothing_there(client(cast.charlie).get(where))
+    assert_problem(ask(cast, None, q=QUESTION), 401, "not_authenticated")
+    assert_problem(client().get(where), 401, "not_authenticated")
