@@ -18,7 +18,7 @@ from ingestion import sql
 from ingestion.models import Chunk, IngestionJob
 from ingestion.outcome import Progress, StageOutcome
 from kb_project.ports import Ports
-from kb_project.sql import run_sql
+from kb_project.sql import bulk_plans, run_sql
 from kb_project.text.sentences import sentence_spans
 from workspaces import access
 
@@ -44,7 +44,7 @@ class Place:
 
 def run(job: IngestionJob, _ports: Ports, progress: Progress) -> StageOutcome:
     scope = {"workspace": job.workspace_id}
-    with access.in_workspace(job.workspace_id):
+    with access.in_workspace(job.workspace_id), bulk_plans():
         for statement in (
             sql.BURY_RELATIONSHIPS,
             sql.BURY_ENTITIES,
