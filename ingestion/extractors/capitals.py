@@ -30,12 +30,12 @@ def extract(text: str, language: str) -> Extraction:
     openings = {start for start, _ in sentences}
     alone_counts = language not in _CAPITAL_NOUNS
     candidates = [
-        mention(text, match.start(), match.end(), NAME, "capitals")
+        mention(text, match.span(), NAME, "capitals")
         for match in _CAPITALISED.finditer(text)
         if " " in match.group() or (alone_counts and match.start() not in openings)
     ]
     candidates += [
-        mention(text, *match.span("title"), WORK, "quote") for match in _QUOTED.finditer(text)
+        mention(text, match.span("title"), WORK, "quote") for match in _QUOTED.finditer(text)
     ]
     mentions = longest(found for found in candidates if found)
     return Extraction(tuple(mentions), tuple(together(mentions, sentences)))

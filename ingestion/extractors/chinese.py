@@ -124,18 +124,16 @@ def _tags(text: str) -> Iterator[Tagged]:
 
 
 def _candidates(text: str, tagged: Sequence[Tagged]) -> Iterator[FoundMention]:
-    spans = [(*match.span("title"), WORK, "quote") for match in _WORK.finditer(text)]
-    spans += [(*match.span(), NAME, "capitals") for match in _LATIN.finditer(text)]
-    spans += [(*match.span(), PERSON, "dotted") for match in _DOTTED.finditer(text)]
+    spans = [(match.span("title"), WORK, "quote") for match in _WORK.finditer(text)]
+    spans += [(match.span(), NAME, "capitals") for match in _LATIN.finditer(text)]
+    spans += [(match.span(), PERSON, "dotted") for match in _DOTTED.finditer(text)]
     spans += [
-        (word.start, word.end, _TYPES[word.tag], "jieba")
+        ((word.start, word.end), _TYPES[word.tag], "jieba")
         for word in _whole_names(tagged)
         if _is_name(text[word.start : word.end], word.tag)
     ]
-    for span in spans:
-        found = mention(text, *span)
-        if found:
-            yield found
+    found = (mention(text, span, type_name, source) for span, type_name, source in spans)
+    return (name for name in found if name)
 
 
 def _whole_names(tagged: Sequence[Tagged]) -> Iterator[Tagged]:

@@ -33,13 +33,12 @@ _NO_CONCEPT: Final = frozenset(
 )
 
 
-def concepts(doc: Doc, names: Sequence[FoundMention]) -> list[FoundMention]:
+def concepts(text: str, doc: Doc, names: Sequence[FoundMention]) -> list[FoundMention]:
     """Compound nouns of a text with few names, in the order of the text."""
     if len(names) * WORDS_PER_NAME > len(doc):
         return []
     found = (
-        mention(doc.text, span.start_char, span.end_char, CONCEPT, "noun")
-        for span in _compounds(doc)
+        mention(text, (span.start_char, span.end_char), CONCEPT, "noun") for span in _compounds(doc)
     )
     return [concept for concept in found if concept]
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from ingestion.extractors.found import STATED, FoundRelation
 
 if TYPE_CHECKING:
-    from spacy.tokens import Doc, Token
+    from spacy.tokens import Token
 
 _SUBJECTS: Final = frozenset({"nsubj", "nsubjpass", "csubj"})
 # A name before a noun only describes it: "an American writer".
@@ -32,11 +32,11 @@ _LONGEST: Final = 100
 class Named(NamedTuple):
     """A mention, by index, and the token it hangs on."""
 
-    index: int
+    mention: int
     head: Token | None
 
 
-def stated(doc: Doc, named: Sequence[Named]) -> list[FoundRelation]:
+def stated(named: Sequence[Named]) -> list[FoundRelation]:
     """At most one fact for each pair of mentions and each object, in the order of the text."""
     by_head: dict[int, int] = {}
     for index, head in named:

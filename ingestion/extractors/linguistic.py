@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from ingestion.extractors.concepts import concepts
@@ -30,10 +29,9 @@ from ingestion.extractors.found import (
 )
 from ingestion.extractors.mentions import longest, mention
 from ingestion.extractors.quotes import quoted_titles
-from ingestion.extractors.titles import known_name_mentions
+from ingestion.extractors.titles import repeated_names
 from ingestion.extractors.together import together
 from ingestion.extractors.windows import joined, windows
-from kb_project.text.names import normalise_name
 
 if TYPE_CHECKING:
     from spacy.language import Language
@@ -83,44 +81,35 @@ def extract_many(texts: Sequence[str]) -> list[Extraction]:
     ]
     parts: list[list[tuple[int, Extraction]]] = [[] for _ in texts]
     parsed = _model.get().pipe((piece for _, _, piece in pieces), batch_size=_BATCH)
-    for (index, offset, _), doc in zip(pieces, parsed, strict=True):
-        parts[index].append((offset, _extraction(doc)))
+    for (index, offset, piece), doc in zip(pieces, parsed, strict=True):
+        parts[index].append((offset, _extraction(piece, doc)))
     return [joined(found) for found in parts]
 
 
-def _extraction(doc: Doc) -> Extraction:
-    found = longest(_candidates(doc))
-    names = {normalise_name(name.surface) for name in found if name.type != CONCEPT}
-    repeated = known_name_mentions(doc.text, names.intersection, source="again")
-    mentions = longest([*found, *_typed(repeated, found)])
+def _extraction(text: str, doc: Doc) -> Extraction:
+    # The text is handed on: spaCy spells it out anew each time a document is asked for it.
+    found = longest(_candidates(text, doc))
+    names = [name for name in found if name.type != CONCEPT]
+    mentions = longest([*found, *repeated_names(text, names)])
     sentences = [(sentence.start_char, sentence.end_char) for sentence in doc.sents]
-    facts = stated(doc, _named(doc, mentions))
+    facts = stated(_named(doc, mentions))
     known = {(fact.source, fact.target) for fact in facts}
     return Extraction(tuple(mentions), (*facts, *together(mentions, sentences, known)))
 
 
-def _typed(
-    repeated: Sequence[FoundMention], found: Sequence[FoundMention]
-) -> Iterator[FoundMention]:
-    """Names seen once and missed elsewhere in the same text, with the type they were seen with."""
-    types = {normalise_name(name.surface): name.type for name in reversed(found)}
-    for name in repeated:
-        yield replace(name, type=types.get(normalise_name(name.surface), NAME))
-
-
-def _candidates(doc: Doc) -> list[FoundMention]:
-    names = [
-        mention(doc.text, entity.start_char, entity.end_char, _TYPES[entity.label_], "ner")
+def _candidates(text: str, doc: Doc) -> list[FoundMention]:
+    recognised = (
+        mention(text, (entity.start_char, entity.end_char), _TYPES[entity.label_], "ner")
         for entity in doc.ents
         if entity.label_ in _TYPES
-    ]
-    runs = [
-        mention(doc.text, run.start_char, run.end_char, NAME, "propn")
+    )
+    runs = (
+        mention(text, (run.start_char, run.end_char), NAME, "propn")
         for run in _proper_runs(doc)
         if len(run) > 1
-    ]
-    found = [name for name in (*quoted_titles(doc.text), *names, *runs) if name]
-    return found + concepts(doc, found)
+    )
+    names = [name for name in (*quoted_titles(text), *recognised, *runs) if name]
+    return names + concepts(text, doc, names)
 
 
 def _proper_runs(doc: Doc) -> Iterator[Span]:

@@ -9,6 +9,7 @@ import regex
 
 from ingestion.extractors.found import CONCEPT, LONGEST_SURFACE, NAME, FoundMention
 from kb_project.text.names import normalise_name
+from kb_project.text.sentences import Span
 
 _SPACE: Final = regex.compile(r"\s+")
 _LEADING: Final = regex.compile(
@@ -29,8 +30,9 @@ _NO_NAMES: Final = frozenset(
 )
 
 
-def mention(text: str, start: int, end: int, type_name: str, source: str) -> FoundMention | None:
+def mention(text: str, span: Span, type_name: str, source: str) -> FoundMention | None:
     """The candidate without articles, possessives and stray punctuation; None if it is no name."""
+    start, end = span
     surface = text[start:end]
     if len(surface) > 2 * LONGEST_SURFACE or "\n\n" in surface:
         return None

@@ -23,7 +23,7 @@ def quoted_titles(text: str) -> Iterator[FoundMention]:
     for match in _QUOTED.finditer(text):
         title = match.group("title").strip()
         if _is_title(title):
-            found = mention(text, *match.span("title"), WORK, "quote")
+            found = mention(text, match.span("title"), WORK, "quote")
             if found:
                 yield found
 

@@ -79,7 +79,7 @@ def _indent_at(text: str, line_start: int, end: int) -> int:
     while position < end:
         match = _FIRST_LINE.match(text, position, end)
         if match:
-            return match.end() - match.start() - 1
+            return int(match.end()) - int(match.start()) - 1
         line_end = text.find("\n", position, end)
         if line_end == -1:
             break

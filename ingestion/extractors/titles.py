@@ -10,8 +10,8 @@ import regex
 
 from ingestion.extractors.found import NAME, Extraction, FoundMention
 from ingestion.extractors.mentions import mention
-from kb_project.text.names import name_runs, normalise_name
-from kb_project.text.words import Word, words
+from kb_project.text.names import LONGEST_NAME, name_runs, normalise_name
+from kb_project.text.words import fold, words
 
 _PARENTHESIS: Final = regex.compile(r"\s*[(（][^()（）]*[)）]\s*$")
 
@@ -30,30 +30,52 @@ def with_title(text: str, extraction: Extraction, title: str) -> Extraction:
     key = naming_key(title)
     if not key or not any(character.isalpha() for character in key):
         return extraction
-    found = known_name_mentions(text, lambda keys: {key} & set(keys), source="title")
+    if key.split(" ", 1)[0] not in fold(text):
+        return extraction
+    longest = _words_in(key)
+    found = known_name_mentions(text, {key}.intersection, source="title", longest=longest)
     return added(extraction, found)
 
 
+def repeated_names(text: str, names: Collection[FoundMention]) -> list[FoundMention]:
+    """Names found once and missed elsewhere in the same text, with the type found first."""
+    types = {normalise_name(name.surface): name.type for name in names}
+    longest = max(map(_words_in, types), default=0)
+    found = known_name_mentions(text, types.keys().__and__, source="again", longest=longest)
+    return [replace(name, type=types[normalise_name(name.surface)]) for name in found]
+
+
 def known_name_mentions(
-    text: str, lookup: Callable[[Collection[str]], Collection[str]], *, source: str = "known"
+    text: str,
+    lookup: Callable[[set[str]], Collection[str]],
+    *,
+    source: str = "known",
+    longest: int = LONGEST_NAME,
 ) -> list[FoundMention]:
     """Places that spell out a known name, the longest first at each place, none overlapping.
 
-    ``lookup`` is called once, with the keys of all runs of words that begin with a capital, a
-    digit or a letter of a script without capitals, and answers which of them are names.
+    ``lookup`` is called once, with the keys of all runs of up to ``longest`` words that begin
+    with a capital, a digit or a letter of a script without capitals; it answers which are names.
     """
     text_words = list(words(text))
-    runs = [run for run in name_runs(text_words) if _may_begin(text, text_words[run[0]])]
-    known = set(lookup({key for _, _, key in runs})) if runs else set()
+    starts = [place for place, word in enumerate(text_words) if not text[word.start].islower()]
+    runs = list(name_runs(text_words, longest, starts))
+    known = lookup({key for _, _, key in runs}) if runs else ()
     found: list[FoundMention] = []
     position = 0
     for first, stop, key in runs:
         if first >= position and key in known:
-            named = mention(text, text_words[first].start, text_words[stop - 1].end, NAME, source)
+            span = (text_words[first].start, text_words[stop - 1].end)
+            named = mention(text, span, NAME, source)
             if named:
                 found.append(named)
                 position = stop
     return found
+
+
+def _words_in(key: str) -> int:
+    """At most so many words of a text make this key: initials are joined, an article dropped."""
+    return key.count(" ") + 4
 
 
 def added(extraction: Extraction, names: Sequence[FoundMention]) -> Extraction:
@@ -78,11 +100,6 @@ def added(extraction: Extraction, names: Sequence[FoundMention]) -> Extraction:
         if moved[relation.source] != moved[relation.target]
     )
     return Extraction(tuple(mentions), relations)
-
-
-def _may_begin(text: str, word: Word) -> bool:
-    letter = text[word.start]
-    return not letter.islower()
 
 
 def _is_covered(name: FoundMention, mentions: Sequence[FoundMention]) -> bool:

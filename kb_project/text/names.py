@@ -28,31 +28,47 @@ def normalise_name(name: str) -> str:
     >>> normalise_name("查尔斯·狄更斯")
     '查尔斯狄更斯'
     """
-    return name_key(word.folded for word in words(name))
+    return name_key([word.folded for word in words(name)])
 
 
-def name_key(folded_words: Iterable[str]) -> str:
+def name_key(folded: Sequence[str]) -> str:
     """The key of a run of folded words, as :func:`kb_project.text.words.words` yields them."""
-    plain = [word.replace(",", "") if word[0].isdigit() else word for word in folded_words]
-    if not plain:
+    if not folded:
         return ""
-    plain[-1] = _without_possessive(plain[-1])
-    parts = _join_initials([word.replace("'", "") for word in plain])
-    if len(parts) > 1 and parts[0] == _ARTICLE:
-        parts = parts[1:]
-    return _join(parts)
+    return _key([_plain(word) for word in folded[:-1]], _plain(_without_possessive(folded[-1])))
 
 
 def name_runs(
-    text_words: Sequence[Word], longest: int = LONGEST_NAME
+    text_words: Sequence[Word], longest: int = LONGEST_NAME, starts: Iterable[int] | None = None
 ) -> Iterator[tuple[int, int, str]]:
-    """Runs of up to ``longest`` words as ``(first, last + 1, key)``, longest first per start."""
+    """Runs of up to ``longest`` words as ``(first, last + 1, key)``, longest first per start.
+
+    ``starts`` are the words that runs may begin with; all, unless given.
+    """
+    plain = [_plain(word.folded) for word in text_words]
+    last = [_plain(_without_possessive(word.folded)) for word in text_words]
     count = len(text_words)
-    for first in range(count):
+    for first in range(count) if starts is None else starts:
         for stop in range(min(count, first + longest), first, -1):
-            key = name_key(word.folded for word in text_words[first:stop])
+            key = _key(plain[first : stop - 1], last[stop - 1])
             if key:
                 yield first, stop, key
+
+
+def _key(before: list[str], last: str) -> str:
+    parts = [*before, last] if last else before
+    if any(len(part) == 1 for part in parts):
+        parts = _join_initials(parts)
+    if len(parts) > 1 and parts[0] == _ARTICLE:
+        parts = parts[1:]
+    key = " ".join(parts)
+    return key if key.isascii() or len(parts) == 1 else _join_unspaced(parts)
+
+
+def _plain(word: str) -> str:
+    if "'" in word:
+        word = word.replace("'", "")
+    return word.replace(",", "") if "," in word else word
 
 
 def _without_possessive(word: str) -> str:
@@ -64,20 +80,19 @@ def _without_possessive(word: str) -> str:
 def _join_initials(parts: list[str]) -> list[str]:
     """``j r r tolkien`` becomes ``jrr tolkien``, ``u s army`` becomes ``us army``."""
     joined: list[str] = []
-    initials: list[str] = []
-    for part in [*parts, ""]:
+    initials = ""
+    for part in parts:
         if len(part) == 1 and part.isascii() and part.isalpha():
-            initials.append(part)
+            initials += part
             continue
         if initials:
-            joined.append("".join(initials))
-            initials = []
-        if part:
-            joined.append(part)
-    return joined
+            joined.append(initials)
+            initials = ""
+        joined.append(part)
+    return [*joined, initials] if initials else joined
 
 
-def _join(parts: list[str]) -> str:
+def _join_unspaced(parts: list[str]) -> str:
     """A space between words, none between two runs of an unspaced script."""
     key = parts[0]
     for part in parts[1:]:

@@ -65,7 +65,9 @@ def words(text: str) -> Iterator[Word]:
     """
     for match in _WORD.finditer(text):
         start, end = match.span()
-        yield Word(start, end, fold(match.group()).replace("’", "'").replace("ʼ", "'"))
+        folded = fold(match.group()).replace("’", "'").replace("ʼ", "'")
+        if folded:  # an accent that stands alone folds to nothing
+            yield Word(start, end, folded)
 
 
 def is_unspaced(word: str) -> bool:

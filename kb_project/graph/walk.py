@@ -1,0 +1,212 @@
+"""Walking the graph: from a question to the chunks that together answer it.
+
+Personalised PageRank over chunks and entities. The walk starts at the entities the question names
+and, faintly, at the passages nearest to it; at each step it goes on with probability ``WALK_ON``,
+otherwise it starts again. So it reaches passages the question shares no word with: the director
+named in the passage on the film, and from there the director's own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import groupby
+from operator import itemgetter
+from typing import Final
+from uuid import UUID
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kb_project.graph.walk_index import Floats, WalkIndex
+from kb_project.text.names import LONGEST_NAME, name_runs
+from kb_project.text.words import Word, is_unspaced, words
+
+WALK_ON: Final = 0.95
+STEPS: Final = 30
+NEAREST: Final = 20
+"""Passages near the question that the walk also starts from."""
+FAINT: Final = 0.05
+"""What the nearest passage weighs beside an entity of idf 1."""
+
+NEAR_SHARE: Final = 0.25
+"""In ``local``, what the nearest passages weigh together beside all that the question names."""
+FARTHER: Final = 1.0
+"""In ``local``, the weight of the second step."""
+
+Within = NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class Seeds:
+    """Where a walk starts: weights by position, and the names found with their entities."""
+
+    entities: Mapping[int, float]
+    chunks: Mapping[int, float]
+    names: Mapping[str, Sequence[int]] = field(default_factory=dict)
+
+    def __bool__(self) -> bool:
+        return bool(self.entities or self.chunks)
+
+
+def seeds(index: WalkIndex, question: str, nearest: Sequence[tuple[UUID, float]] = ()) -> Seeds:
+    """Seeds of a question; ``nearest`` are passages with their likeness to it, best first.
+
+    The likeness may be cosines or BM25 scores: it is scaled to 0…1 over the list given, of which
+    the first ``NEAREST`` count. Give a longer list, so that the scale has a bottom.
+    """
+    names = names_in(index, question)
+    entities: dict[int, float] = {}
+    for found in names.values():
+        for entity in found:
+            share = float(index.salience[entity]) / len(found)
+            entities[entity] = max(entities.get(entity, 0.0), share)
+    return Seeds(entities, _faint(index, nearest), names)
+
+
+def _faint(index: WalkIndex, nearest: Sequence[tuple[UUID, float]]) -> dict[int, float]:
+    if not nearest:
+        return {}
+    top, bottom = nearest[0][1], nearest[-1][1]
+    scale = FAINT / (top - bottom) if top > bottom else 0.0
+    weights = {
+        index.chunk_positions[chunk_id]: (likeness - bottom) * scale if scale else FAINT
+        for chunk_id, likeness in nearest[:NEAREST]
+        if chunk_id in index.chunk_positions
+    }
+    return {position: weight for position, weight in weights.items() if weight > 0}
+
+
+def walk(
+    index: WalkIndex,
+    start: Seeds,
+    *,
+    within: Within | None = None,
+    walk_on: float = WALK_ON,
+    steps: int = STEPS,
+) -> Floats:
+    """How often the walk is at each chunk, by position; zeros when there is nowhere to start.
+
+    ``within`` marks the chunks of the scope: the walk never enters another.
+    """
+    entities, chunks = _start(index, start, within)
+    total = entities.sum() + chunks.sum()
+    if not total:
+        return chunks
+    entity_restart = entities * ((1 - walk_on) / total)
+    chunk_restart = chunks * ((1 - walk_on) / total)
+    entities, chunks = entities / total, chunks / total
+    to_entities, to_chunks = index.to_entities * walk_on, index.to_chunks * walk_on
+    for _ in range(steps):
+        entities, chunks = (
+            entity_restart + to_entities @ chunks,
+            chunk_restart + to_chunks @ entities,
+        )
+        chunks = _inside(chunks, within)
+    return np.asarray(chunks, np.float32)
+
+
+def local(index: WalkIndex, start: Seeds, *, within: Within | None = None) -> tuple[Floats, Floats]:
+    """Entities and chunks around what the question names, by position.
+
+    First what the question names and the nearest passages mention; then what
+    the passages on those mention in turn. Chunks score by the entities they mention.
+    """
+    entities, near = _start(index, start, within)
+    entities, near = _shares(entities), _shares(near)
+    entities += NEAR_SHARE * (index.to_entities @ near)
+    chunks = _inside(index.to_chunks @ entities, within)
+    entities += FARTHER * (index.to_entities @ chunks)
+    chunks = _inside(index.to_chunks @ entities, within) + NEAR_SHARE * near
+    return np.asarray(entities, np.float32), np.asarray(chunks, np.float32)
+
+
+def _shares(weights: Floats) -> Floats:
+    total = weights.sum()
+    return weights / total if total else weights
+
+
+def _inside(chunks: Floats, within: Within | None) -> Floats:
+    return chunks if within is None else chunks * within
+
+
+def ranked(
+    index: WalkIndex, scores: Floats, count: int, *, at_least: float = 1e-9
+) -> list[tuple[UUID, float]]:
+    """The best ``count`` chunks, best first; equal scores go by position, for repeatability."""
+    count = min(count, len(scores))
+    if not count:
+        return []
+    best = np.argsort(-scores, kind="stable")[:count]
+    return [
+        (index.chunk_ids[place], float(scores[place])) for place in best if scores[place] > at_least
+    ]
+
+
+def names_in(index: WalkIndex, question: str) -> dict[str, list[int]]:
+    """The known names a question spells out, as it spells them, with their entities.
+
+    The longest name at each place. A name must be capitalised or hold a digit, unless it is a
+    common noun in the documents too or the whole question is in lower case.
+    """
+    question_words = list(words(question))
+    known = index.entities_by_key
+    lower = not any(question[word.start].isupper() for word in question_words[1:])
+    found: dict[str, list[int]] = {}
+    position = 0
+    for first, runs in groupby(name_runs(question_words), key=itemgetter(0)):
+        if first < position:
+            continue
+        if is_unspaced(question_words[first].folded):
+            found |= _unspaced_names(known, question_words[first])
+            continue
+        for _, stop, key in runs:
+            entities = known.get(key)
+            if entities and (
+                (lower and (first or stop > 1))
+                or _is_capitalised(question, question_words, first, stop)
+                or all(index.is_common[entity] for entity in entities)
+            ):
+                span = question[question_words[first].start : question_words[stop - 1].end]
+                found[span] = entities
+                position = stop
+                break
+    return found
+
+
+def _is_capitalised(question: str, question_words: Sequence[Word], first: int, stop: int) -> bool:
+    """Whether a word of the run is, but for an article or the question's own first word."""
+    return any(
+        not question[word.start].islower() and word.folded not in ("the", "a", "an")
+        for word in question_words[max(first, 1) if stop - first == 1 else first : stop]
+    )
+
+
+def _unspaced_names(known: Mapping[str, list[int]], word: Word) -> dict[str, list[int]]:
+    """Names inside a run of Chinese or another script without spaces, longest first."""
+    run = word.folded
+    found: dict[str, list[int]] = {}
+    start = 0
+    while start < len(run):
+        stop = next(
+            (
+                stop
+                for stop in range(min(len(run), start + LONGEST_NAME), start + 1, -1)
+                if run[start:stop] in known
+            ),
+            start,
+        )
+        if stop > start:
+            found[run[start:stop]] = known[run[start:stop]]
+        start = max(stop, start + 1)
+    return found
+
+
+def _start(index: WalkIndex, start: Seeds, within: Within | None) -> tuple[Floats, Floats]:
+    entities = np.zeros(len(index.entity_ids), np.float32)
+    chunks = np.zeros(len(index.chunk_ids), np.float32)
+    for position, weight in start.entities.items():
+        entities[position] = weight
+    for position, weight in start.chunks.items():
+        chunks[position] = weight
+    return entities, _inside(chunks, within)
