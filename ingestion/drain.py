@@ -54,10 +54,9 @@ def _drain_main(workspace_id: uuid.UUID, ports: Ports, on_progress: OnProgress |
 
 def _advance(job: IngestionJob, ports: Ports, on_progress: OnProgress | None) -> bool:
     """Run a job's main lane; false when nothing of it could be done here and now."""
-    before = _open_count(job)
-    pipeline.run_lane(job, pipeline.MAIN, ports)
+    is_done = pipeline.run_lane(job, pipeline.MAIN, ports)
     _tell(job.workspace_id, on_progress)
-    return _open_count(job) < before
+    return is_done
 
 
 def _drain_embedding(workspace_id: uuid.UUID, ports: Ports, main_is_idle: threading.Event) -> None:
@@ -107,15 +106,6 @@ def _jobs_to_embed(workspace_id: uuid.UUID) -> list[IngestionJob]:
         )
         waiting = runs.filter(stage="embed", state__in=[RunState.PENDING, RunState.RUNNING])
         return list(jobs.filter(pk__in=waiting.values("job_id")).order_by("created_at"))
-
-
-def _open_count(job: IngestionJob) -> int:
-    with access.in_workspace(job.workspace_id):
-        return (
-            StageRun.objects.in_workspace(job.workspace_id)
-            .filter(job=job, state__in=[RunState.PENDING, RunState.RUNNING])
-            .count()
-        )
 
 
 def _tell(workspace_id: uuid.UUID, on_progress: OnProgress | None) -> None:

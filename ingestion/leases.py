@@ -35,12 +35,13 @@ def worker_name() -> str:
     return f"{socket.gethostname()[:40]}:{pid}:{_started(pid)}"
 
 
-def claim(run: StageRun) -> int:
-    """Take the stage; returns the attempt's number, 0 when somebody else has it."""
+def claim(run: StageRun) -> bool:
+    """Take the stage and count the attempt; false when somebody else has it."""
     with access.in_workspace(run.workspace_id):
-        run_sql(sql.RELAX_COMMIT)
         rows = run_sql(sql.CLAIM_STAGE, _parameters(run))
-    return int(rows[0][0]) if rows else 0
+    for (attempts,) in rows:
+        run.attempts = attempts
+    return bool(rows)
 
 
 def progress_of(run: StageRun) -> Progress:
@@ -76,7 +77,6 @@ def _reporter(run: StageRun) -> Callable[[int, int], None]:
     def report(done: int, total: int) -> None:
         values = {**_parameters(run), "done": done, "total": total}
         with access.in_workspace(run.workspace_id):
-            run_sql(sql.RELAX_COMMIT)
             rows = run_sql(sql.REPORT_PROGRESS, values)
         if not rows:
             raise LeaseLostError(f"stage run {run.pk} belongs to another worker now")

@@ -12,6 +12,7 @@ import time
 import uuid
 from collections.abc import Callable
 from functools import partial
+from itertools import zip_longest
 from typing import Final
 
 from django_q.exceptions import TimeoutException
@@ -89,26 +90,29 @@ def wake(workspace_id: uuid.UUID, job_id: uuid.UUID, lane: str) -> None:
     async_task(RUN_LANE, str(workspace_id), str(job_id), lane, cluster=lane)
 
 
-def run_lane(job: IngestionJob, lane: str, ports: Ports | None = None) -> None:
+def run_lane(job: IngestionJob, lane: str, ports: Ports | None = None) -> bool:
     """Run the lane's unfinished stages of a job, in order, as far as they can go now.
 
     Where the database goes away on the way, wait for it and go on where the work stopped.
+    Returns whether the lane's part of the job is done.
     """
     token = current_job.set(str(job.pk))
     try:
-        through_outages(partial(_run_lane, job, lane, ports or build_ports()))
+        with access.repeatable_work():
+            return through_outages(partial(_run_lane, job, lane, ports or build_ports()))
     finally:
         current_job.reset(token)
 
 
-def _run_lane(job: IngestionJob, lane: str, ports: Ports) -> None:
-    if not record.begin(job):
-        return
-    runs = open_stages(job, lane)
-    if all(run_stage(run, job, ports) for run in runs):
-        record.close(job)
+def _run_lane(job: IngestionJob, lane: str, ports: Ports) -> bool:
+    with access.in_workspace(job.workspace_id):
+        runs = open_stages(job, lane) if record.begin(job) else []
+        going = bool(runs) and leases.claim(runs[0])
+    for run, following in zip_longest(runs, runs[1:]):
+        going = going and run_stage(run, following, job, ports)
     if runs:
         after_lane(job, lane)
+    return going
 
 
 def open_stages(job: IngestionJob, lane: str) -> list[StageRun]:
@@ -119,12 +123,9 @@ def open_stages(job: IngestionJob, lane: str) -> list[StageRun]:
     return [run for run in runs if run.stage in LANES[lane]]
 
 
-def run_stage(run: StageRun, job: IngestionJob, ports: Ports) -> bool:
-    """Run one stage if it is free to take; returns whether the next one may follow."""
-    attempt = leases.claim(run)
-    if not attempt:
-        return False
-    if attempt > MAX_ATTEMPTS:
+def run_stage(run: StageRun, following: StageRun | None, job: IngestionJob, ports: Ports) -> bool:
+    """Run one claimed stage and claim the one after it; returns whether the lane goes on."""
+    if run.attempts > MAX_ATTEMPTS:
         record.fail(run, job, record.worn_out(run), seconds=0)
         return False
     started = time.monotonic()
@@ -142,16 +143,20 @@ def run_stage(run: StageRun, job: IngestionJob, ports: Ports) -> bool:
     except (Exception, TimeoutException) as error:  # noqa: BLE001 - see above
         record.fail(run, job, record.problem_of(error), seconds=time.monotonic() - started)
         return False
-    finish(run, job, outcome, seconds=time.monotonic() - started)
-    return True
+    with access.in_workspace(job.workspace_id):
+        finish(run, job, outcome, seconds=time.monotonic() - started)
+        if following is None:
+            record.close(job)
+            return True
+        return leases.claim(following)
 
 
 def finish(run: StageRun, job: IngestionJob, outcome: StageOutcome, *, seconds: float) -> None:
-    with access.in_workspace(job.workspace_id):
-        record.end(run, RunState.DONE, seconds=seconds)
-        record.add_warnings(job, outcome.warnings)
-        if run.stage == EMBEDS_AFTER:
-            wake(job.workspace_id, job.pk, EMBEDDING)
+    """Write a stage's good end. Call inside the transaction that claims what follows."""
+    record.end(run, RunState.DONE, seconds=seconds)
+    record.add_warnings(job, outcome.warnings)
+    if run.stage == EMBEDS_AFTER:
+        wake(job.workspace_id, job.pk, EMBEDDING)
 
 
 def after_lane(job: IngestionJob, lane: str) -> None:

@@ -8,11 +8,6 @@ from __future__ import annotations
 
 from typing import Final, LiteralString
 
-# Losing a claim in a crash is harmless (the lease runs out), so it need not wait for the disk.
-RELAX_COMMIT: Final[LiteralString] = "SET LOCAL synchronous_commit = off"
-
-# A worker that finds its own name on a lease was interrupted by the database, not by another
-# worker: a process runs one stage of a lane at a time.
 CLAIM_STAGE: Final[LiteralString] = """
 UPDATE ingestion_stagerun
    SET state = 'running', leased_by = %(worker)s, attempts = attempts + 1, problem = NULL,
@@ -306,7 +301,14 @@ SELECT c.id, d.title FROM ingestion_chunk AS c
  ORDER BY d.title, c.document_id, c.ordinal
 """
 ENTITIES_TO_WALK: Final[LiteralString] = """
-SELECT id, key, type FROM ingestion_entity WHERE workspace_id = %(workspace)s ORDER BY key
+SELECT id, key, type, name FROM ingestion_entity WHERE workspace_id = %(workspace)s ORDER BY key
+"""
+ALIASES_TO_WALK: Final[LiteralString] = """
+SELECT DISTINCT a.key, a.entity_id
+  FROM ingestion_alias AS a
+  JOIN ingestion_entity AS e ON e.workspace_id = %(workspace)s AND e.id = a.entity_id
+ WHERE a.workspace_id = %(workspace)s AND a.key <> e.key
+ ORDER BY a.key, a.entity_id
 """
 MENTIONS_TO_WALK: Final[LiteralString] = """
 SELECT chunk_id, entity_id, count(*) FROM ingestion_mention

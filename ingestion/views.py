@@ -14,6 +14,7 @@ from django.views.decorators.http import require_GET, require_POST
 
 from ingestion import forms, pictures, selectors, services, shown
 from ingestion.models import DocumentState
+from kb_project.errors import ConflictError
 from workspaces import access
 from workspaces.requests import UserRequest
 
@@ -61,7 +62,22 @@ def document_upload(request: UserRequest, workspace_id: str) -> HttpResponse:
 def document_retry(request: UserRequest, workspace_id: str, document_id: UUID) -> HttpResponse:
     workspace = access.workspace_for_writing(user=request.user, workspace_id=workspace_id)
     document = selectors.document_get(workspace=workspace, document_id=document_id)
-    services.document_retry(workspace=workspace, document=document)
+    try:
+        services.document_retry(workspace=workspace, document=document)
+    except ConflictError as error:
+        messages.warning(request, error.sentence)
+    return redirect("ingestion:document_list", workspace.slug)
+
+
+@login_required
+@require_POST
+def document_cancel(request: UserRequest, workspace_id: str, document_id: UUID) -> HttpResponse:
+    workspace = access.workspace_for_writing(user=request.user, workspace_id=workspace_id)
+    document = selectors.document_get(workspace=workspace, document_id=document_id)
+    try:
+        services.document_cancel(workspace=workspace, document=document)
+    except ConflictError as error:
+        messages.warning(request, error.sentence)
     return redirect("ingestion:document_list", workspace.slug)
 
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Any
 
 from django.db import transaction
@@ -20,20 +21,51 @@ from kb_project.sql import run_sql
 from workspaces import sql
 from workspaces.models import Capability, Membership, User, Workspace
 
+_is_repeatable: ContextVar[bool] = ContextVar("_is_repeatable", default=False)
+
+
+@contextmanager
+def repeatable_work() -> Iterator[None]:
+    """Transactions inside need not wait for the disk: what a crash of the server forgets is redone.
+
+    For the pipeline, whose stages are safe to repeat; never for what a person was told is kept.
+    """
+    token = _is_repeatable.set(True)
+    try:
+        yield
+    finally:
+        _is_repeatable.reset(token)
+
 
 def set_scope(*, workspace_id: uuid.UUID | None, user_id: int | None = None) -> None:
     """Set whose rows this transaction sees. Needs a transaction: the setting ends with it."""
     _write_scope(str(workspace_id or ""), str(user_id or ""))
 
 
+_inside: ContextVar[uuid.UUID | None] = ContextVar("_inside", default=None)
+
+
 @contextmanager
 def in_workspace(workspace_id: uuid.UUID, *, user_id: int | None = None) -> Iterator[None]:
-    """A transaction that sees one workspace's rows; the scope before it is put back at its end."""
-    with transaction.atomic():
-        before = _read_scope()
-        set_scope(workspace_id=workspace_id, user_id=user_id)
+    """A transaction that sees one workspace's rows; inside another, the scope before is put back.
+
+    Inside a block for the same workspace it is that block's own transaction, not a new one.
+    """
+    if _inside.get() == workspace_id and user_id is None:
         yield
-        _write_scope(*before)
+        return
+    # The settings of an outermost transaction end with it: there is nothing to put back.
+    is_nested = transaction.get_connection().in_atomic_block
+    token = _inside.set(workspace_id)
+    try:
+        with transaction.atomic():
+            before = _read_scope() if is_nested else None
+            set_scope(workspace_id=workspace_id, user_id=user_id)
+            yield
+            if before is not None:
+                _write_scope(*before)
+    finally:
+        _inside.reset(token)
 
 
 @contextmanager
@@ -112,4 +144,5 @@ def _read_scope() -> tuple[str, str]:
 
 
 def _write_scope(workspace_id: str, user_id: str) -> None:
-    run_sql(sql.SET_SCOPE, {"workspace": workspace_id, "user": user_id})
+    statement = sql.SET_SCOPE_OF_REPEATABLE_WORK if _is_repeatable.get() else sql.SET_SCOPE
+    run_sql(statement, {"workspace": workspace_id, "user": user_id})

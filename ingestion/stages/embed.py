@@ -32,7 +32,8 @@ def run(job: IngestionJob, ports: Ports, progress: Progress) -> StageOutcome:
         vectors = ports.embedder.embed_passages([text for _, text in batch])
         save(job.workspace_id, [chunk for chunk, _ in batch], vectors, fingerprint)
         done += len(batch)
-        progress(done, total)
+        if total > BATCH:
+            progress(done, total)
     return StageOutcome(written=len(waiting))
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from django.conf import settings
 from django.utils import timezone
 
-from ingestion.models import Document, DocumentVersion, IngestionJob
+from ingestion.models import DocumentVersion, IngestionJob
 from ingestion.outcome import Progress, StageOutcome
 from ingestion.parsers import Limits, ParsedDocument
 from ingestion.parsers.sandbox import parse_in_sandbox
@@ -21,6 +21,16 @@ from kb_project.text.languages import detect_language
 from workspaces import access
 
 TITLE_LENGTH = 500
+READ = [
+    "text",
+    "language",
+    "parser",
+    "encoding",
+    "pages",
+    "headings",
+    "metadata",
+    "parsed_at",
+]
 
 
 def run(job: IngestionJob, _ports: Ports, _progress: Progress) -> StageOutcome:
@@ -45,19 +55,19 @@ def limits() -> Limits:
 
 
 def save(version: DocumentVersion, parsed: ParsedDocument) -> None:
-    DocumentVersion.objects.in_workspace(version.workspace_id).filter(pk=version.pk).update(
-        text=parsed.text,
-        language=detect_language(parsed.text),
-        parser=parsed.parser,
-        encoding=parsed.encoding or "",
-        pages=[[page.number, page.start, page.end] for page in parsed.pages],
-        headings=[[heading.level, heading.title, heading.start] for heading in parsed.headings],
-        metadata=parsed.metadata,
-        parsed_at=timezone.now(),
-    )
+    """Write what was read, and fill in ``version`` for the stages that follow."""
+    version.text = parsed.text
+    version.language = detect_language(parsed.text)
+    version.parser = parsed.parser
+    version.encoding = parsed.encoding or ""
+    version.pages = [[page.number, page.start, page.end] for page in parsed.pages]
+    version.headings = [[head.level, head.title, head.start] for head in parsed.headings]
+    version.metadata = parsed.metadata
+    version.parsed_at = timezone.now()
+    version.save(update_fields=READ)
     document = version.document
     # A title given by hand or by a data set stays; otherwise the document's own beats its name.
-    title = document.title if document.title != document.name else parsed.title
-    Document.objects.in_workspace(version.workspace_id).filter(pk=document.pk).update(
-        media_type=parsed.media_type, title=(title or document.name)[:TITLE_LENGTH]
-    )
+    given = document.title if document.title != document.name else parsed.title
+    document.title = (given or document.name)[:TITLE_LENGTH]
+    document.media_type = parsed.media_type
+    document.save(update_fields=["title", "media_type", "updated_at"])

@@ -24,7 +24,7 @@ from rapidfuzz import fuzz
 
 from ingestion import sql
 from ingestion.extractors import Extraction, FoundRelation
-from ingestion.models import ChunkExtraction, IngestionJob
+from ingestion.models import ChunkExtraction, IngestionJob, Mention
 from ingestion.outcome import Progress, StageOutcome
 from kb_project.ports import Ports
 from kb_project.sql import run_sql
@@ -142,14 +142,7 @@ def stand_ins(keys: Iterable[tuple[str, str]]) -> dict[str, str]:
 
 def save(job: IngestionJob, resolution: Resolution) -> None:
     """Write the document's names and facts in place of those it had before."""
-    scope = {"workspace": job.workspace_id, "document": job.document_id}
-    for statement in (
-        sql.MARK_ENTITIES_OF_DOCUMENT,
-        sql.MARK_RELATIONSHIPS_OF_DOCUMENT,
-        sql.FORGET_EVIDENCE,
-        sql.FORGET_MENTIONS,
-    ):
-        run_sql(statement, scope)
+    forget(job)
     if not resolution.names:
         return
     by_key: dict[str, list[Name]] = defaultdict(list)
@@ -162,6 +155,21 @@ def save(job: IngestionJob, resolution: Resolution) -> None:
     _save_mentions(job, resolution.names)
     _save_facts(job, resolution.facts)
     _save_suggestions(job.workspace_id, types)
+
+
+def forget(job: IngestionJob) -> None:
+    """Take away what the document said before, and mark who it said it of."""
+    known = Mention.objects.in_workspace(job.workspace_id).filter(document=job.document_id)
+    if not known.exists():
+        return
+    scope = {"workspace": job.workspace_id, "document": job.document_id}
+    for statement in (
+        sql.MARK_ENTITIES_OF_DOCUMENT,
+        sql.MARK_RELATIONSHIPS_OF_DOCUMENT,
+        sql.FORGET_EVIDENCE,
+        sql.FORGET_MENTIONS,
+    ):
+        run_sql(statement, scope)
 
 
 def _save_entities(

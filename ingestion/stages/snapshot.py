@@ -13,9 +13,18 @@ from datetime import timedelta
 from django.utils import timezone
 
 from ingestion import sql
+from ingestion.extractors import GENERIC_TYPES
+from ingestion.extractors.titles import naming_key
 from ingestion.models import IngestionJob, WalkSnapshot
 from ingestion.outcome import Progress, StageOutcome
-from kb_project.graph.walk_index import WalkIndex, build
+from kb_project.graph.walk_index import (
+    AliasRow,
+    ChunkRow,
+    EntityRow,
+    MentionRow,
+    WalkIndex,
+    build,
+)
 from kb_project.ports import Ports
 from kb_project.sql import run_sql
 from workspaces import access
@@ -45,9 +54,16 @@ def renew(workspace_id: uuid.UUID) -> WalkIndex:
 def read(workspace_id: uuid.UUID) -> WalkIndex:
     scope = {"workspace": workspace_id}
     return build(
-        chunks=run_sql(sql.CHUNKS_TO_WALK, scope),
-        entities=run_sql(sql.ENTITIES_TO_WALK, scope),
-        mentions=run_sql(sql.MENTIONS_TO_WALK, scope),
+        chunks=[
+            ChunkRow(chunk_id, naming_key(title))
+            for chunk_id, title in run_sql(sql.CHUNKS_TO_WALK, scope)
+        ],
+        entities=[
+            EntityRow(entity_id, key, is_generic=kind in GENERIC_TYPES, is_common=name.islower())
+            for entity_id, key, kind, name in run_sql(sql.ENTITIES_TO_WALK, scope)
+        ],
+        mentions=[MentionRow(*row) for row in run_sql(sql.MENTIONS_TO_WALK, scope)],
+        aliases=[AliasRow(*row) for row in run_sql(sql.ALIASES_TO_WALK, scope)],
     )
 
 
