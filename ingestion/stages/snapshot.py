@@ -26,7 +26,7 @@ from kb_project.graph.walk_index import (
     build,
 )
 from kb_project.ports import Ports
-from kb_project.sql import run_sql
+from kb_project.sql import bulk_plans, run_sql
 from workspaces import access
 
 # In the middle of a burst a snapshot is renewed when the last one is this old, and older than
@@ -43,7 +43,7 @@ def run(job: IngestionJob, _ports: Ports, _progress: Progress) -> StageOutcome:
 def renew(workspace_id: uuid.UUID) -> WalkIndex:
     """Build and store the matrix of what is known now."""
     started = time.monotonic()
-    with access.in_workspace(workspace_id):
+    with access.in_workspace(workspace_id), bulk_plans():
         index = read(workspace_id)
     payload = index.to_bytes()
     with access.in_workspace(workspace_id):
