@@ -91,6 +91,14 @@ for (const select of document.querySelectorAll("select[data-submit-on-change]"))
   select.addEventListener("change", () => select.form.requestSubmit());
 }
 
+// Whoever was signed out meanwhile gets the sign-in page in answer: show it as a page of its own.
+document.addEventListener("htmx:beforeSwap", (event) => {
+  if (new URL(event.detail.xhr.responseURL).pathname.startsWith("/accounts/")) {
+    event.detail.shouldSwap = false;
+    window.location.reload();
+  }
+});
+
 document.addEventListener("htmx:sendError", () =>
   toast("The server did not answer. Work that was running goes on; this page tries again by itself."),
 );

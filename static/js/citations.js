@@ -93,6 +93,7 @@ function start(root) {
     let page;
     try {
       const response = await fetch(href, { headers: { "HX-Request": "true" } });
+      if (response.redirected) window.location.reload(); // signed out meanwhile
       page = new DOMParser().parseFromString(await response.text(), "text/html");
     } catch {
       page = null;

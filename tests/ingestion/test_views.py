@@ -7,7 +7,7 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 from django.urls import reverse
 
-from ingestion import record, services
+from ingestion import record, services, shown
 from ingestion.models import Document, DocumentState, DocumentVersion, IngestionJob, RunState
 from tests.rows import (
     Cast,
@@ -232,6 +232,46 @@ def test_nobody_else_retries(cast, who, status):
     response = client_of(getattr(cast, who)).post(address("document_retry", cast, document.pk))
 
     assert response.status_code == status
+
+
+def test_a_retry_of_what_did_not_stop_is_told_and_changes_nothing(cast):
+    document = light(cast)
+
+    response = client_of(cast.alice).post(address("document_retry", cast, document.pk), follow=True)
+
+    assert "has nothing to retry" in response.content.decode()
+
+
+def test_an_owner_stops_the_work_on_a_document(cast):
+    with access.in_workspace(cast.workspace.pk):
+        document = upload(cast)
+
+    response = client_of(cast.alice).post(
+        address("document_cancel", cast, document.pk), follow=True
+    )
+
+    assert "The work on this document was stopped." in response.content.decode()
+
+
+@pytest.mark.parametrize(("who", "status"), [("bob", 403), ("charlie", 404)])
+def test_nobody_else_stops_it(cast, who, status):
+    with access.in_workspace(cast.workspace.pk):
+        document = upload(cast)
+
+    response = client_of(getattr(cast, who)).post(address("document_cancel", cast, document.pk))
+
+    assert response.status_code == status
+
+
+def test_documents_are_found_by_name_and_pages_keep_the_filter(cast, monkeypatch):
+    monkeypatch.setattr(shown, "ROWS_PER_PAGE", 1)
+    for name in ("Lease one", "Lease two", "Budget"):
+        make_document(cast.workspace, name, f"{name}.")
+
+    page = page_of(cast.bob, "document_list", cast, q="lease")
+
+    assert "Budget" not in page
+    assert "?q=lease&amp;page=2" in page
 
 
 # --- the reader ----------------------------------------------------------------------------------
