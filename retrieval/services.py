@@ -1,4 +1,4 @@
-"""What retrieval offers to pages, the API and commands: search, and (in ``asking``) answers."""
+"""Search, for pages, the API and commands. Answers are made in ``retrieval.asking``."""
 
 from __future__ import annotations
 
@@ -33,10 +33,14 @@ class SearchResult:
     """
 
     mode: Mode
+    query: Query
     hits: list[Hit]
-    notes: tuple[Note, ...]
     embed_seconds: float
     search_seconds: float
+
+    @property
+    def notes(self) -> tuple[Note, ...]:
+        return tuple(self.query.notes)
 
     @property
     def trace(self) -> dict[str, Any]:
@@ -73,8 +77,8 @@ def search(
         hits = hydrate(workspace.pk, _found(chosen, query))
     return SearchResult(
         mode=chosen,
+        query=query,
         hits=hits,
-        notes=tuple(query.notes),
         embed_seconds=vector.seconds,
         search_seconds=time.perf_counter() - started - waited,
     )

@@ -9,8 +9,10 @@ from uuid import UUID
 
 import regex
 
+from kb_project.sql import run_sql
 from kb_project.text.sentences import sentence_spans
 from kb_project.text.terms import terms
+from retrieval import sql
 from retrieval.search.hits import Hit
 from retrieval.search.sought import Kind
 
@@ -18,6 +20,8 @@ SHORTEST: Final = 2
 """Index terms. A sentence with fewer (a heading's number, an exclamation) tells nothing."""
 
 _HEADING: Final = regex.compile(r"#{1,6}\s|[=\-*_~\s]+$")
+_LINE: Final = regex.compile(r"\S(?:[^\n]*\S)?")
+_FIELD: Final = regex.compile(r"[^:;\n]{1,40}: \S")
 _DATE: Final = regex.compile(
     r"\b(?:1\d|20)\d\d\b|\b\d{1,2}(?:st|nd|rd|th)?\s+(?:of\s+)?(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct"
     r"|nov|dec)[a-z]*\b|\b(?:january|february|march|april|june|july|august|september|october|november"
@@ -68,6 +72,7 @@ class Sentence:
     quote: str
     terms: frozenset[str]
     around: frozenset[str]
+    title_terms: frozenset[str]
     kinds: Mapping[Kind, frozenset[str]]
     entities: frozenset[UUID]
 
@@ -86,10 +91,21 @@ def sentences(hits: Sequence[Hit], mentions: Mapping[UUID, Sequence[MentionOf]])
     return list(seen.values())
 
 
+def mentions_in(workspace_id: UUID, hits: Sequence[Hit]) -> dict[UUID, list[MentionOf]]:
+    """The names in each passage, in the order of the text."""
+    found: dict[UUID, list[MentionOf]] = {}
+    chunks = [hit.chunk_id for hit in hits]
+    rows = run_sql(sql.MENTIONS_IN_CHUNKS, {"workspace": workspace_id, "chunks": chunks})
+    for chunk_id, start, end, kind, entity_id in rows:
+        found.setdefault(chunk_id, []).append(MentionOf(start, end, kind, entity_id))
+    return found
+
+
 def _sentences_of(hit: Hit, rank: int, mentions: Sequence[MentionOf]) -> Iterator[Sentence]:
-    inherited = frozenset(terms(" ".join([hit.title, *hit.heading_path])))
+    titled = frozenset(terms(hit.title))
+    inherited = titled | frozenset(terms(" ".join(hit.heading_path)))
     before: frozenset[str] = frozenset()
-    for start, end in sentence_spans(hit.text):
+    for start, end, record in _units(hit.text):
         quote = hit.text[start:end]
         own = frozenset(terms(quote))
         if _HEADING.match(quote) or quote.strip() in hit.heading_path:
@@ -107,11 +123,31 @@ def _sentences_of(hit: Hit, rank: int, mentions: Sequence[MentionOf]) -> Iterato
             end=last,
             quote=quote,
             terms=own,
-            around=inherited | before,
+            around=inherited | before | frozenset(terms(record)),
+            title_terms=titled,
             kinds=_kinds(quote, first, inside),
             entities=frozenset(one.entity_id for one in inside),
         )
         before = own
+
+
+def _units(text: str) -> Iterator[tuple[int, int, str]]:
+    """Sentences, and the lines of records (``name: value``) each with its whole record.
+
+    >>> text = "code: BOB\\nlead: Bram Oosterling"
+    >>> [text[start:end] for start, end, _ in _units(text)]
+    ['code: BOB', 'lead: Bram Oosterling']
+    """
+    for start, end in sentence_spans(text):
+        block = text[start:end]
+        lines = list(_LINE.finditer(block))
+        if len(lines) < 2 or sum(bool(_FIELD.match(line.group())) for line in lines) * 2 < len(
+            lines
+        ):
+            yield start, end, ""
+            continue
+        for line in lines:
+            yield start + line.start(), start + line.end(), block
 
 
 def _kinds(quote: str, start: int, mentions: Sequence[MentionOf]) -> dict[Kind, frozenset[str]]:

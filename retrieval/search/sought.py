@@ -55,6 +55,12 @@ _KINDS: Final = tuple(
         ),
     )
 )
+# Words that ask or place in time, and are not what an answer must hold.
+_ASKING: Final = regex.compile(
+    r"\b(?:how (?:much|many|often|far|long|old|tall|large|big|high|deep|heavy|fast)|by how much"
+    r"|during|after|before|about|according to|tell me|please)\b|什么时候|的时候|什么|多少|为什么",
+    regex.IGNORECASE,
+)
 _CAPITALISED: Final = regex.compile(r"[\p{Lu}\p{Lt}]")
 _DIGIT: Final = regex.compile(r"\p{N}")
 _HAN: Final = regex.compile(r"\p{Han}")
@@ -83,7 +89,7 @@ def read(question: str) -> Sought:
     """
     return Sought(
         text=question,
-        terms=tuple(dict.fromkeys(terms(question))),
+        terms=tuple(dict.fromkeys(terms(_ASKING.sub(" ", question)))),
         names=frozenset(_names(question)),
         kind=kind_of(question),
     )
