@@ -95,13 +95,24 @@ def _parts(listener_fd: int, *, demo: bool) -> list[Part]:
         Part(
             WEB,
             _manage("serve", "--fd", str(listener_fd)),
-            environment={"DATABASE_POOL": "true"},
+            environment={"DATABASE_POOL": "true"} | _quiet(),
             pass_fds=(listener_fd,),
         ),
-        Part("worker", _manage("worker")),
-        Part("embedding", _manage("worker", "--lane", "embedding"), nice=EMBEDDING_NICE),
+        Part("worker", _manage("worker"), environment=_quiet()),
+        Part(
+            "embedding",
+            _manage("worker", "--lane", "embedding"),
+            environment=_quiet(),
+            nice=EMBEDDING_NICE,
+        ),
     ]
-    return [*parts, Part(DEMO, _manage(DEMO_COMMAND), once=True)] if demo else parts
+    load_demo = Part(DEMO, _manage(DEMO_COMMAND), environment=_quiet(), once=True)
+    return [*parts, load_demo] if demo else parts
+
+
+def _quiet() -> dict[str, str]:
+    """A person reads this terminal: warnings only, unless they asked for more."""
+    return {} if env_str("LOG_LEVEL") else {"LOG_LEVEL": "WARNING"}
 
 
 def _manage(*words: str) -> tuple[str, ...]:

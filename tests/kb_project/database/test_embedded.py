@@ -295,3 +295,26 @@ def test_a_server_that_recovers_slowly_is_waited_for_and_left_alone(folder, monk
         os.kill(pid, signal.SIGCONT)
 
     assert ensure(folder / "data") == server
+
+
+def test_a_process_of_low_priority_lets_another_one_start_the_server(folder):
+    """Or the server, and with it every page, would run at that low priority."""
+    patient = subprocess.Popen(
+        ["nice", "-n", "10", sys.executable, "-c", ENSURE, str(folder / "data")],
+        cwd=ROOT,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    time.sleep(1)
+    server = ensure(folder / "data")
+
+    assert patient.communicate(timeout=60)[0].strip() == str(server.socket_dir)
+    postmaster = postmaster_pid(server.data_dir)
+    assert os.getpriority(os.PRIO_PROCESS, postmaster) == os.getpriority(os.PRIO_PROCESS, 0)
+
+
+def test_a_process_of_low_priority_starts_it_where_nobody_else_does(folder, monkeypatch):
+    monkeypatch.setattr(embedded, "SECONDS_FOR_OTHERS", 0.1)
+    monkeypatch.setattr(os, "getpriority", lambda which, who: 10)
+
+    assert query(ensure(folder / "data"), "select 1") == [(1,)]
