@@ -61,6 +61,8 @@ MODES: Final[dict[str, Mode]] = {
     )
 }
 
+DEFAULT_MODE: Final = next(iter(MODES))
+
 
 def mode_named(name: str) -> Mode:
     """Raises InputError for a mode there is not, naming those there are."""

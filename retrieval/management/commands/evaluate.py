@@ -12,6 +12,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from kb_project.errors import InputError, KBError
+from kb_project.logs import quieten
 from retrieval.evaluation import dataset, runner, table
 from retrieval.search.modes import MODES
 
@@ -29,6 +30,7 @@ class Command(BaseCommand):
         parser.add_argument("--json", action="store_true", help="Print the report as JSON.")
 
     def handle(self, *_args: Any, **options: Any) -> None:
+        quieten(options["verbosity"])
         # A terminated run deletes its workspace too.
         signal.signal(signal.SIGTERM, _stop)
         try:

@@ -1,0 +1,59 @@
+"""ask QUESTION --workspace SLUG: an answer of the documents' own sentences, each cited."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from kb_project.errors import KBError
+from kb_project.logs import quieten
+from retrieval import asking, selectors
+from retrieval.search.modes import DEFAULT_MODE, MODES
+from workspaces import selectors as workspace_selectors
+
+
+class Command(BaseCommand):
+    help = "Answer a question from the documents of a workspace."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("question")
+        parser.add_argument("--workspace", required=True, metavar="SLUG")
+        parser.add_argument("--mode", default=DEFAULT_MODE, help=f"One of {', '.join(MODES)}.")
+        parser.add_argument("--json", action="store_true", help="Print one JSON object.")
+
+    def handle(self, *_args: Any, **options: Any) -> None:
+        quieten(options["verbosity"])
+        try:
+            workspace = workspace_selectors.workspace_at(slug=options["workspace"])
+            answer = asking.ask(
+                workspace=workspace,
+                user=None,
+                question=options["question"],
+                mode=options["mode"],
+            )
+        except KBError as error:
+            raise CommandError(error.sentence) from error
+        view = selectors.answer_view(workspace=workspace, answer=answer)
+        if options["json"]:
+            self.stdout.write(json.dumps(view, ensure_ascii=False))
+        else:
+            self.stdout.write("\n".join(as_text(view)))
+
+
+def as_text(view: dict[str, Any]) -> Iterator[str]:
+    """The answer with its numbers, and below it what each number opens."""
+    if view["supported"]:
+        yield " ".join(
+            one["text"] + "".join(f" [{number}]" for number in one["citations"])
+            for one in view["sentences"]
+        )
+        yield ""
+        for one in view["citations"]:
+            yield f"[{one['number']}] {one['title']} [{one['start']}:{one['end']}]"
+    else:
+        yield "Your documents don't answer this. Nearest to it:"
+        yield from (f"- {one['title']}: {' '.join(one['text'].split())}" for one in view["nearest"])
+    yield from (note["sentence"] for note in view["trace"]["notes"])

@@ -1,0 +1,78 @@
+"""search QUESTION --workspace SLUG: the passages found for a question."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+from django.conf import settings
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from kb_project.errors import KBError
+from kb_project.logs import quieten
+from retrieval import services
+from retrieval.search.hits import Hit
+from retrieval.search.modes import DEFAULT_MODE, MODES
+from retrieval.services import SearchResult
+from workspaces import selectors
+
+
+class Command(BaseCommand):
+    help = "Find the passages of a workspace that have to do with a question."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("question")
+        parser.add_argument("--workspace", required=True, metavar="SLUG")
+        parser.add_argument("--mode", default=DEFAULT_MODE, help=f"One of {', '.join(MODES)}.")
+        parser.add_argument("--top-k", type=int, default=settings.TOP_K, metavar="K")
+        parser.add_argument("--json", action="store_true", help="Print one JSON object.")
+
+    def handle(self, *_args: Any, **options: Any) -> None:
+        quieten(options["verbosity"])
+        try:
+            found = services.search(
+                workspace=selectors.workspace_at(slug=options["workspace"]),
+                question=options["question"],
+                mode=options["mode"],
+                top_k=options["top_k"],
+            )
+        except KBError as error:
+            raise CommandError(error.sentence) from error
+        if options["json"]:
+            self.stdout.write(json.dumps(as_json(found), ensure_ascii=False))
+        else:
+            self.stdout.write("\n".join(as_text(found)))
+
+
+def as_json(found: SearchResult) -> dict[str, Any]:
+    return {
+        "mode": found.mode.name,
+        "hits": [_hit_as_json(hit) for hit in found.hits],
+        "trace": found.trace,
+    }
+
+
+def _hit_as_json(hit: Hit) -> dict[str, Any]:
+    return {
+        "document": str(hit.document_id),
+        "title": hit.title,
+        "chunk": str(hit.chunk_id),
+        "start": hit.start,
+        "end": hit.end,
+        "score": round(hit.score, 6),
+        "text": hit.text,
+        "why": list(hit.why),
+        "headings": list(hit.heading_path),
+        "page": hit.page,
+    }
+
+
+def as_text(found: SearchResult) -> Iterator[str]:
+    for number, hit in enumerate(found.hits, start=1):
+        page = f", page {hit.page}" if hit.page else ""
+        yield f"{number}. {hit.title}{page} [{hit.start}:{hit.end}] {'. '.join(hit.why)}"
+        yield "   " + " ".join(hit.text.split())[:300]
+    if not found.hits:
+        yield "Nothing was found."
+    yield from (note.sentence for note in found.notes)
