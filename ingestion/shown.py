@@ -222,6 +222,8 @@ def where_of(version: DocumentVersion, offset: int | None) -> str:
     if offset is None:
         return ""
     titles = [str(title) for _, title, start in version.headings if int(start) <= offset]
+    if titles and titles[-1] == version.document.title:
+        titles = []
     number = reading.page_at(version.pages, offset) if len(version.pages) > 1 else None
     page = f"{page_noun(version.parser)} {number}" if number else ""
     return " · ".join(part for part in (titles[-1] if titles else "", page) if part)

@@ -41,7 +41,8 @@ def asked(*, workspace: Workspace, question_id: UUID) -> Asked:
     citations = (
         Citation.objects.in_workspace(workspace)
         .filter(answer=answer)
-        .select_related("document", "chunk__version")
+        .select_related("document", "chunk__version__document")
+        .defer("chunk__version__text")
         .order_by("number")
     )
     nearest = selectors.spans_of(workspace, answer.nearest)
@@ -64,7 +65,12 @@ def collections_of(*, workspace: Workspace) -> list[Collection]:
 
 
 def chunks_by_id(*, workspace: Workspace, ids: list[UUID]) -> dict[UUID, Chunk]:
-    rows = Chunk.objects.in_workspace(workspace).filter(pk__in=ids).select_related("version")
+    rows = (
+        Chunk.objects.in_workspace(workspace)
+        .filter(pk__in=ids)
+        .select_related("version__document")
+        .defer("version__text")
+    )
     return {row.pk: row for row in rows}
 
 

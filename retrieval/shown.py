@@ -9,7 +9,9 @@ from typing import Any, Final
 from ingestion import selectors
 from ingestion.models import Chunk, Collection
 from ingestion.reading.inline import plain
-from ingestion.templatetags.knowledge import page_noun, reader_url
+from ingestion.shown import where_of
+from ingestion.templatetags.knowledge import reader_url
+from kb_project.text.sentences import sentence_spans
 from kb_project.text.terms import terms
 from kb_project.text.words import words
 from retrieval import questions
@@ -24,6 +26,7 @@ BEFORE: Final = 90
 AFTER: Final = 220
 """Characters of a passage shown around a cited sentence: few before it, so that it is in sight."""
 
+SNIPPET: Final = 420
 MOST_MISSING: Final = 4
 QUESTIONS_SHOWN: Final = 40
 # Words of a question that say what kind of answer is wanted, not what it is about.
@@ -78,6 +81,7 @@ class ShownAnswer:
     is_narrowed: bool
     mode: Mode | None
     notes: tuple[str, ...]
+    steps: tuple[str, ...]
     kind_label: str
     kind_explanation: str
 
@@ -134,9 +138,21 @@ def shown_answer(*, workspace: Workspace, asked: Asked) -> ShownAnswer:
         is_narrowed=bool(asked.question.scope),
         mode=mode,
         notes=tuple(str(note["sentence"]) for note in answer.trace.get("notes", [])),
+        steps=_steps(answer.trace),
         kind_label="Extractive answer" if is_extractive else "Written answer",
         kind_explanation=EXTRACTIVE if is_extractive else f"Written by {answer.written_by}.",
     )
+
+
+def _steps(trace: dict[str, Any]) -> tuple[str, ...]:
+    """How the answer came about, as far as its trace tells."""
+    told = (
+        ("passages", "{} passages found"),
+        ("sentences_read", "{} sentences read"),
+        ("sentences_chosen", "{} chosen"),
+        ("total_ms", "{:.0f} ms in all"),
+    )
+    return tuple(text.format(trace[key]) for key, text in told if trace.get(key) is not None)
 
 
 def _sentence(row: dict[str, Any], citations: dict[int, ShownCitation]) -> ShownSentence:
@@ -149,17 +165,10 @@ def shown_citation(workspace: Workspace, citation: Citation) -> ShownCitation:
     return ShownCitation(
         number=citation.number,
         title=citation.document.title,
-        where=where_of(chunk),
+        where=where_of(chunk.version, citation.start),
         url=reader_url(workspace, citation.document_id, start=citation.start, end=citation.end),
         passage=passage_of(chunk, citation.start, citation.end),
     )
-
-
-def where_of(chunk: Chunk) -> str:
-    """The heading and the page a chunk begins at, in words."""
-    page = f"{page_noun(chunk.version.parser)} {chunk.page_first}" if chunk.page_first else ""
-    heading = plain(chunk.heading_path[-1]) if chunk.heading_path else ""
-    return " · ".join(part for part in (heading, page) if part)
 
 
 def passage_of(chunk: Chunk, start: int, end: int) -> Passage:
@@ -194,7 +203,7 @@ def _nearest(workspace: Workspace, asked: Asked) -> tuple[ShownHit, ...]:
     return tuple(
         ShownHit(
             title=span.document.title,
-            where=where_of(chunks[span.chunk_id]),
+            where=where_of(chunks[span.chunk_id].version, span.start),
             url=reader_url(workspace, span.document.pk, start=span.start, end=span.end),
             text=plain(span.text),
             why=shortfall(asked.question.text, chunks[span.chunk_id].text),
@@ -221,18 +230,37 @@ def shortfall(question: str, passage: str) -> tuple[str, ...]:
     return (f"It does not mention {' or '.join(quoted)}.",)
 
 
-def shown_hits(*, workspace: Workspace, hits: Sequence[Hit]) -> list[ShownHit]:
+def shown_hits(*, workspace: Workspace, question: str, hits: Sequence[Hit]) -> list[ShownHit]:
+    """Hits from their most telling sentence on, which is also what the reader marks."""
     chunks = questions.chunks_by_id(workspace=workspace, ids=[hit.chunk_id for hit in hits])
     return [
-        ShownHit(
-            title=hit.title,
-            where=where_of(chunks[hit.chunk_id]) if hit.chunk_id in chunks else "",
-            url=reader_url(workspace, hit.document_id, start=hit.start, end=hit.end),
-            text=plain(hit.text),
-            why=hit.why,
-        )
+        _hit(workspace, hit, chunks[hit.chunk_id], telling_span(question, hit.text))
         for hit in hits
+        if hit.chunk_id in chunks
     ]
+
+
+def _hit(workspace: Workspace, hit: Hit, chunk: Chunk, span: tuple[int, int]) -> ShownHit:
+    start, end = hit.start + span[0], hit.start + span[1]
+    shown = plain(hit.text[span[0] : span[0] + SNIPPET])
+    return ShownHit(
+        title=hit.title,
+        where=where_of(chunk.version, start),
+        url=reader_url(workspace, hit.document_id, start=start, end=end),
+        text=f"… {shown}" if span[0] else shown,
+        why=hit.why,
+    )
+
+
+def telling_span(question: str, text: str) -> tuple[int, int]:
+    """The sentence that has most of the question's words; the first of equals.
+
+    >>> telling_span("Who lit the lamp?", "It was dark. Ada lit the lamp. She slept.")
+    (13, 30)
+    """
+    wanted = set(terms(question))
+    spans = sentence_spans(text) or [(0, len(text))]
+    return max(spans, key=lambda span: len(wanted & set(terms(text[span[0] : span[1]]))))
 
 
 @dataclass(frozen=True, slots=True)
@@ -251,12 +279,12 @@ class Home:
 def home(*, workspace: Workspace, user: User) -> Home:
     recent = selectors.documents(workspace=workspace)[:6]
     stopped = selectors.documents(workspace=workspace, state="attention")[:3]
-    tree = selectors.topic_tree(workspace=workspace)
+    written = [node for node in selectors.topic_tree(workspace=workspace) if node.report]
     return Home(
         counts=selectors.workspace_counts(workspace=workspace),
         box=ask_box(workspace=workspace),
         starters=questions.starters(workspace=workspace),
-        topics=[node for node in tree if node.report][:4],
+        topics=sorted(written, key=lambda node: -node.report.rating if node.report else 0)[:4],
         recent=list(recent),
         questions=questions.asked_by(workspace=workspace, user=user, most=5),
         attention=selectors.document_rows(workspace=workspace, documents=list(stopped)),

@@ -81,5 +81,7 @@ def search(request: UserRequest, workspace_id: str) -> HttpResponse:
             context["problem"] = error
         else:
             context["notes"] = found.notes
-            context["hits"] = shown.shown_hits(workspace=workspace, hits=found.hits)
+            context["hits"] = shown.shown_hits(
+                workspace=workspace, question=wanted.text, hits=found.hits
+            )
     return render(request, "retrieval/search.html", context)

@@ -18,6 +18,9 @@ _INLINE: Final = re.compile(
     r"|\*(?=\S)(?P<em>[^*\n]{1,600}?)(?<=\S)\*"
     r"|(?<!\w)_(?=\S)(?P<em2>[^_\n]{1,600}?)(?<=\S)_(?!\w)"
 )
+_LINE_MARK: Final = re.compile(r"(?m)(?:^|(?<=[.!?。！？] ))[ ]{0,3}(?:#{1,6}|>|[-*+])[ \t]+")
+# A quotation may begin or end in the middle of an emphasis, and so hold one half of its marks.
+_LONE_MARK: Final = re.compile(r"\*\*|(?<!\S)\*(?=\S)|(?<=\S)\*(?!\S)")
 _STYLES: Final = {"code": "code", "strong": "strong", "em": "em", "em2": "em"}
 
 
@@ -100,5 +103,6 @@ def plain(text: str) -> str:
     >>> plain("The **Great Lens** of [Skarrow](skarrow.md)")
     'The Great Lens of Skarrow'
     """
-    shown = re.sub(r"(?m)^[ ]{0,3}(?:#{1,6}|>|[-*+])[ \t]+", "", text)
-    return "".join(piece.text for piece in pieces_of([(0, shown)], is_markdown=True))
+    lines = _LINE_MARK.sub("", text)
+    shown = "".join(piece.text for piece in pieces_of([(0, lines)], is_markdown=True))
+    return _LONE_MARK.sub("", shown)

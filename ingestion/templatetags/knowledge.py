@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any, Final
 from urllib.parse import urlencode
 
@@ -10,6 +11,7 @@ from django.urls import reverse
 
 from ingestion import reading
 from ingestion.reading.inline import plain as without_marks
+from ingestion.selectors import SourceSpan
 from workspaces.models import Workspace
 
 register = template.Library()
@@ -56,6 +58,12 @@ def type_hue(value: str) -> str:
 def plain(value: str) -> str:
     """A quotation without the marks of Markdown and without line breaks."""
     return " ".join(without_marks(value).split())
+
+
+@register.filter
+def distinct(spans: Iterable[SourceSpan]) -> list[SourceSpan]:
+    """The same place only once: two verbs of one sentence rest on the same words."""
+    return list({(span.document.pk, span.start, span.end): span for span in spans}.values())
 
 
 @register.filter

@@ -53,5 +53,18 @@ def test_a_passage_with_all_words_is_said_to_state_no_answer():
     assert "does not state an answer" in sentence
 
 
+def test_a_hit_is_shown_from_its_most_telling_sentence():
+    text = "It was dark. Ada lit the lamp. She slept."
+
+    start, end = shown.telling_span("Who lit the lamp?", text)
+
+    assert text[start:end] == "Ada lit the lamp."
+
+
+def test_a_hit_without_a_word_of_the_question_is_shown_from_its_beginning():
+    assert shown.telling_span("Who?", "One thing. Another.") == (0, 10)
+    assert shown.telling_span("Who?", "") == (0, 0)
+
+
 def test_a_question_about_a_chinese_name_is_chinese():
     assert starter("杭州").startswith("关于杭州")

@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ingestion import reading
+from ingestion.reading import inline
 from ingestion.reading.blocks import Block
 
 MARKDOWN = """# The Trust
@@ -203,6 +204,12 @@ def test_every_piece_stands_where_it_says(text, is_markdown, bounds):
         visible = piece.text.removesuffix("\n")
         assert text[piece.start : piece.start + len(visible)] == visible
         assert not piece.is_marked or span[0] <= piece.start <= piece.end <= span[1]
+
+
+def test_a_quotation_loses_half_an_emphasis_and_keeps_a_product():
+    assert inline.plain("*Merrow Sound, at 2 * 3") == "Merrow Sound, at 2 * 3"
+    assert inline.plain("** 双方约定") == " 双方约定"
+    assert inline.plain("He left. - Lights, led by Ada") == "He left. Lights, led by Ada"
 
 
 @given(st.text(max_size=60))
