@@ -69,14 +69,17 @@ def _workspace_ids() -> list[uuid.UUID]:
 def _wake_unfinished(workspace_id: uuid.UUID, lanes: Collection[str]) -> int:
     if not lanes:
         return 0
+    woken = 0
     with access.in_workspace(workspace_id):
         jobs = IngestionJob.objects.in_workspace(workspace_id).filter(state__in=UNFINISHED)
         ids = list(jobs.order_by("created_at").values_list("pk", flat=True))
         open_stages = _open_stages(workspace_id, ids)
         for job_id in ids:
-            for lane in _lanes_of(open_stages[job_id], lanes):
+            calls = [lane for lane in lanes if has_work(lane, open_stages[job_id])]
+            for lane in calls:
                 pipeline.wake(workspace_id, job_id, lane)
-    return len(ids)
+            woken += bool(calls)
+    return woken
 
 
 def _open_stages(
@@ -91,19 +94,20 @@ def _open_stages(
     return found
 
 
-def _lanes_of(stages: set[str], lanes: Collection[str]) -> list[str]:
-    """The lanes that have something to do; a job that only needs to be closed is the main lane's.
+def has_work(lane: str, open_stages: Collection[str]) -> bool:
+    """Whether a job with these stages before it has something to do in the lane now.
 
-    >>> _lanes_of({"extract", "embed"}, ["main", "embedding"])
-    ['main', 'embedding']
-    >>> _lanes_of(set(), ["main", "embedding"])
-    ['main']
+    A job that only needs to be closed is the main lane's.
+
+    >>> has_work("embedding", {"embed", "extract"}), has_work("embedding", {"embed", "situate"})
+    (True, False)
+    >>> has_work("main", {"embed"}), has_work("main", set())
+    (False, True)
     """
-    return [
-        lane
-        for lane in lanes
-        if stages.intersection(pipeline.LANES[lane]) or (not stages and lane == pipeline.MAIN)
-    ]
+    if lane == pipeline.EMBEDDING and pipeline.EMBEDS_AFTER in open_stages:
+        return False
+    is_open = any(stage in pipeline.LANES[lane] for stage in open_stages)
+    return is_open or (lane == pipeline.MAIN and not open_stages)
 
 
 def _request_missed_refresh(workspace_id: uuid.UUID) -> None:

@@ -88,8 +88,10 @@ def _lives(process: psutil.Process) -> bool:
 
 
 def _end(cluster: Cluster, *, patience: float) -> None:
-    cluster.stop_event.set()
-    cluster.sentinel.join(patience)
+    if patience:
+        # From a thread of its own: setting the event waits for the sentinel, which may be dead.
+        threading.Thread(target=cluster.stop_event.set, daemon=True).start()
+        cluster.sentinel.join(patience)
     for process in psutil.Process().children(recursive=True):
         process.kill()
     cluster.sentinel.join()

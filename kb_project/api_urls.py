@@ -16,5 +16,6 @@ urlpatterns = [
     ),
     path("workspaces/", include("workspaces.api_urls")),
     path("workspaces/<workspace:workspace_id>/", include("ingestion.api_urls")),
+    path("workspaces/<workspace:workspace_id>/", include("retrieval.api_urls")),
     re_path(r"^.*$", NothingHere.as_view()),
 ]

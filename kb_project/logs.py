@@ -4,11 +4,23 @@ from __future__ import annotations
 
 import logging
 from contextvars import ContextVar
+from typing import Final
 
 import structlog
 from structlog.typing import EventDict, WrappedLogger
 
 current_job: ContextVar[str] = ContextVar("current_job", default="")
+
+
+# The loggers of the product itself, as settings name them.
+OURS: Final = ("kb_project", "workspaces", "ingestion", "retrieval")
+
+
+def quieten(verbosity: int) -> None:
+    """Keep events out of the way of a person who waits for a command, unless asked with -v 2."""
+    if verbosity < 2:
+        for name in OURS:
+            logging.getLogger(name).setLevel(logging.WARNING)
 
 
 def add_job(_logger: WrappedLogger, _method: str, event: EventDict) -> EventDict:

@@ -157,8 +157,8 @@ SILENCED_SYSTEM_CHECKS = ["models.W035"]
 
 # --- the queue -----------------------------------------------------------------------------------
 # Our own tables are the record of work; a queue entry only wakes a worker. `retry` must exceed
-# `timeout`, or the broker hands a task out twice (check kb.E002). `name` signs the entries, so every
-# lane shares it; `manage.py worker --lane` chooses the queue that a worker reads.
+# `timeout`, or the broker hands a task out twice (check kb.E002). `name` signs the entries, so
+# every lane shares it; `manage.py worker --lane` chooses the queue that a worker reads.
 Q_CLUSTER = {
     "name": "concordance",
     "cluster_name": "main",

@@ -19,6 +19,7 @@ from ingestion.models import DocumentState
 from ingestion.selectors import DocumentOutcome
 from ingestion.services import Filing
 from kb_project.errors import InputError, KBError, NotFoundError, UploadError
+from kb_project.logs import quieten
 from workspaces import access
 from workspaces import selectors as workspace_selectors
 from workspaces import services as workspace_services
@@ -50,6 +51,7 @@ class Command(BaseCommand):
         parser.add_argument("--json", action="store_true", help="One JSON object a line.")
 
     def handle(self, *_args: Any, **options: Any) -> None:
+        quieten(options["verbosity"])
         started = time.monotonic()
         try:
             files = list(files_below(options["paths"]))

@@ -13,6 +13,7 @@ import ingestion
 from ingestion import selectors, services
 from ingestion.models import Document
 from kb_project.errors import KBError
+from kb_project.logs import quieten
 from workspaces import access
 from workspaces import services as workspace_services
 from workspaces.models import User, Workspace
@@ -30,7 +31,8 @@ class Command(BaseCommand):
             "--no-wait", action="store_true", help="Leave reading the documents to the workers."
         )
 
-    def handle(self, *_args: Any, no_wait: bool, **_options: Any) -> None:
+    def handle(self, *_args: Any, no_wait: bool, verbosity: int, **_options: Any) -> None:
+        quieten(verbosity)
         try:
             workspace = _workspace(_person())
             if not workspace.is_demo:

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from datetime import date
+from pathlib import Path
 from uuid import uuid4
 
 import pytest
@@ -19,13 +20,8 @@ pytestmark = pytest.mark.django_db
 TEXT = "Ada Lind keeps the light.\n\nThe light burns oil that Ada Lind buys."
 
 
-@pytest.fixture(autouse=True)
-def _media(settings, tmp_path):
-    settings.MEDIA_ROOT = tmp_path
-
-
 @pytest.fixture
-def cast() -> rows.Cast:
+def cast(media: Path) -> rows.Cast:
     return rows.make_cast()
 
 

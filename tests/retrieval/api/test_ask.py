@@ -18,16 +18,8 @@ TEXT = "Ada Lind keeps the light of Skarrow.\n\nThe light burns oil that is boug
 QUESTION = "Who keeps the light of Skarrow?"
 
 
-@pytest.fixture(autouse=True)
-def _fake_embedder(settings):
-    settings.EMBEDDER = "fake"
-    build_ports.cache_clear()
-    yield
-    build_ports.cache_clear()
-
-
 @pytest.fixture
-def cast() -> rows.Cast:
+def cast(fake_embedder: None) -> rows.Cast:
     cast = rows.make_cast()
     names = {"Ada Lind": "PERSON", "Skarrow": "GPE"}
     rows.make_document(

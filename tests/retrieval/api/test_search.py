@@ -14,16 +14,8 @@ pytestmark = pytest.mark.django_db
 TEXT = "Ada Lind keeps the light.\n\nThe light burns oil from Strand."
 
 
-@pytest.fixture(autouse=True)
-def _fake_embedder(settings):
-    settings.EMBEDDER = "fake"
-    build_ports.cache_clear()
-    yield
-    build_ports.cache_clear()
-
-
 @pytest.fixture
-def cast() -> rows.Cast:
+def cast(fake_embedder: None) -> rows.Cast:
     cast = rows.make_cast()
     embedder = build_ports().embedder
     rows.make_document(cast.workspace, "Keepers", TEXT, embedder=embedder, tags=["light"])

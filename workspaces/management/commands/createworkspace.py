@@ -8,6 +8,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from kb_project.errors import KBError
+from kb_project.logs import quieten
 from workspaces import selectors, services
 
 
@@ -26,6 +27,7 @@ class Command(BaseCommand):
         parser.add_argument("--json", action="store_true", help="Print one JSON object.")
 
     def handle(self, *_args: Any, name: str, slug: str, owner: str, **options: Any) -> None:
+        quieten(options["verbosity"])
         try:
             person = selectors.person(email=owner) if owner else selectors.only_person()
             workspace = services.workspace_create(name=name, slug=slug, owner=person)

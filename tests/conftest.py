@@ -1,0 +1,29 @@
+"""Fixtures of tests that touch files or models."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from pytest_django import Settings
+
+from kb_project.ports import build_ports
+
+
+@pytest.fixture
+def media(settings: Settings, tmp_path: Path) -> Path:
+    """A media folder of the test's own."""
+    folder = tmp_path / "media"
+    folder.mkdir()
+    settings.MEDIA_ROOT = str(folder)
+    return folder
+
+
+@pytest.fixture
+def fake_embedder(settings: Settings) -> Iterator[None]:
+    """Vectors without a model, so that a test waits for nothing."""
+    settings.EMBEDDER = "fake"
+    build_ports.cache_clear()
+    yield
+    build_ports.cache_clear()
