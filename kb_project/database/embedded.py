@@ -259,9 +259,15 @@ def _is_displaced(server: Server) -> bool:
 
 def _end_displaced(server: Server) -> None:
     """Stop it at once; what it committed is in its log and is recovered by the next start."""
-    first_line = (server.data_dir / "postmaster.pid").read_text(encoding="ascii").splitlines()[0]
-    if int(first_line) in processes_in(server.data_dir):
-        os.kill(int(first_line), signal.SIGQUIT)
+    postmaster = postmaster_pid(server)
+    if postmaster in processes_in(server.data_dir):
+        os.kill(postmaster, signal.SIGQUIT)
+
+
+def postmaster_pid(server: Server) -> int:
+    """What the pid file says: true only of a server that was just seen to answer."""
+    text = (server.data_dir / "postmaster.pid").read_text(encoding="utf-8")
+    return int(text.splitlines()[0])
 
 
 def _has_clients(server: Server) -> bool:

@@ -22,17 +22,25 @@ class DatabaseGuard:
         self._say = say
         self._next_look = 0.0
         self._ours = False
+        self._postmaster = 0
 
     def start(self) -> None:
         self._ours = embedded.running(self._data_dir) is None
-        embedded.ensure(self._data_dir)
+        self._postmaster = embedded.postmaster_pid(embedded.ensure(self._data_dir))
 
     def look(self) -> None:
         """Does nothing until it is time to look again."""
         if time.monotonic() < self._next_look:
             return
-        if embedded.running(self._data_dir) is None:
-            self._start_again()
+        try:
+            # Whoever needed the database first may have started it already.
+            postmaster = embedded.postmaster_pid(embedded.ensure(self._data_dir))
+        except KBError as error:
+            self._say(NAME, f"does not answer and does not start: {error.sentence}")
+        else:
+            if postmaster != self._postmaster:
+                self._say(NAME, "died; started again.")
+            self._postmaster = postmaster
         self._next_look = time.monotonic() + SECONDS_BETWEEN_LOOKS
 
     def stop(self) -> None:
@@ -41,11 +49,3 @@ class DatabaseGuard:
             return
         if not embedded.stop(self._data_dir, only_if_idle=True):
             self._say(NAME, "in use elsewhere, left running (`manage.py pg stop` stops it).")
-
-    def _start_again(self) -> None:
-        try:
-            embedded.ensure(self._data_dir)
-        except KBError as error:
-            self._say(NAME, f"stopped answering and did not start again: {error.sentence}")
-        else:
-            self._say(NAME, "stopped answering; started again.")

@@ -25,6 +25,8 @@ LONGEST_DELAY: Final = 30.0
 SECONDS_TO_BE_WELL: Final = 30.0
 # A part that should end by itself and fails is given up after this many attempts.
 ATTEMPTS_AT_ONE_OFF: Final = 3
+# make and the terminal may both pass the same Ctrl-C on.
+SECONDS_OF_ONE_REQUEST: Final = 1.0
 OWN_NAME: Final = "concordance"
 
 
@@ -59,6 +61,7 @@ class Supervisor:
         self._look = look
         self._stopping = threading.Event()
         self._hurry = threading.Event()
+        self._asked_at = 0.0
         self._watchman: IO[str] | None = None
 
     def run(self) -> None:
@@ -75,9 +78,15 @@ class Supervisor:
 
     def stop(self) -> None:
         """May be called from a signal handler or another thread."""
-        if self._stopping.is_set():
+        if not self._stopping.is_set():
+            self._asked_at = time.monotonic()
+            self._stopping.set()
+        elif time.monotonic() - self._asked_at > SECONDS_OF_ONE_REQUEST:
             self._hurry.set()
-        self._stopping.set()
+
+    @property
+    def is_stopping(self) -> bool:
+        return self._stopping.is_set()
 
     def is_done(self, name: str) -> bool:
         """Whether the one-off part of that name has ended; true when there is no such part."""
@@ -161,7 +170,8 @@ def stopped_by_signals(supervisor: Supervisor, say: Say) -> Iterator[None]:
     """Let Ctrl-C and SIGTERM stop the supervisor; afterwards they mean what they did before."""
 
     def on_signal(number: int, frame: FrameType | None) -> None:
-        say(OWN_NAME, "Stopping …")
+        if not supervisor.is_stopping:
+            say(OWN_NAME, "Stopping …")
         supervisor.stop()
 
     numbers = (signal.SIGINT, signal.SIGTERM)

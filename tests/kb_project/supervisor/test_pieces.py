@@ -143,9 +143,24 @@ def test_the_guard_starts_the_database_again_and_says_so(folder, monkeypatch):
     guard.look()
 
     assert running(folder / "data") is not None
-    assert said == [("database", "stopped answering; started again.")]
+    assert said == [("database", "died; started again.")]
     guard.stop()
     assert running(folder / "data") is None
+
+
+@pytest.mark.slow
+def test_the_guard_says_so_too_when_somebody_else_was_quicker(folder, monkeypatch):
+    monkeypatch.setattr(database_guard, "SECONDS_BETWEEN_LOOKS", 0)
+    said: list[str] = []
+    guard = DatabaseGuard(folder / "data", lambda name, line: said.append(line))
+    guard.start()
+    kill_all(folder / "data")
+    embedded.ensure(folder / "data")
+
+    guard.look()
+    guard.look()
+
+    assert said == ["died; started again."]
 
 
 @pytest.mark.slow

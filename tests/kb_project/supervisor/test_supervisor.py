@@ -253,6 +253,16 @@ def test_ctrl_c_on_the_terminal_stops_everything_once(program):
     assert [pid for pid in pids if is_alive(pid)] == []
 
 
+def test_the_same_request_passed_on_twice_does_not_cut_the_stopping_short():
+    supervisor = Supervisor([], say=Heard().say)
+
+    supervisor.stop()
+    supervisor.stop()
+
+    assert supervisor.is_stopping
+    assert not supervisor._hurry.is_set()
+
+
 def test_parts_do_not_outlive_a_supervisor_that_was_killed(program):
     pids = pids_of_parts(program)
 

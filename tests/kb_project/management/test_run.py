@@ -1,0 +1,138 @@
+"""`manage.py run`: everything up, everything again after a kill, everything down."""
+
+from __future__ import annotations
+
+import http.client
+import os
+import queue
+import re
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from kb_project.database.embedded import running
+from kb_project.database.processes import processes_in
+from kb_project.env import child_environment
+from tests.kb_project.database.conftest import folder as folder
+from tests.kb_project.database.conftest import kill_all
+
+pytestmark = pytest.mark.slow
+
+ROOT = Path(__file__).resolve().parents[3]
+PORT = 18600
+SECONDS = 90.0
+
+
+class Run:
+    """The command as a person starts it, and what it prints."""
+
+    def __init__(self, data_dir: Path) -> None:
+        self.data_dir = data_dir
+        self.process = start(data_dir)
+        self.lines: queue.Queue[str] = queue.Queue()
+        self.seen: list[str] = []
+        threading.Thread(target=self._read, daemon=True).start()
+
+    def _read(self) -> None:
+        assert self.process.stdout is not None
+        with self.process.stdout as lines:
+            for line in lines:
+                self.lines.put(line)
+
+    def wait_for(self, pattern: str) -> re.Match[str]:
+        """The first new line that has the pattern."""
+        deadline = time.monotonic() + SECONDS
+        while time.monotonic() < deadline:
+            try:
+                self.seen.append(self.lines.get(timeout=0.5))
+            except queue.Empty:
+                assert self.process.poll() is None, "".join(self.seen)
+                continue
+            found = re.search(pattern, self.seen[-1])
+            if found:
+                return found
+        raise AssertionError(f"never said {pattern!r}:\n{''.join(self.seen)}")
+
+
+def start(data_dir: Path) -> subprocess.Popen[str]:
+    environment = child_environment(CONCORDANCE_DATA_DIR=str(data_dir))
+    return subprocess.Popen(
+        [sys.executable, "manage.py", "run", "--no-demo", "--port", str(PORT)],
+        cwd=ROOT,
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        start_new_session=True,
+    )
+
+
+@pytest.fixture
+def run(folder: Path) -> Iterator[Run]:
+    run = Run(folder)
+    yield run
+    run.process.send_signal(signal.SIGTERM)
+    try:
+        run.process.wait(20)
+    finally:
+        run.process.kill()
+        kill_all(folder / "postgres")
+
+
+def status(address: str) -> int:
+    connection = http.client.HTTPConnection(address.removeprefix("http://"), timeout=60)
+    connection.request("GET", "/accounts/login/")
+    answer = connection.getresponse()
+    answer.read()
+    connection.close()
+    return answer.status
+
+
+def web_process(run: Run) -> int:
+    """The id of the web server: the child of the supervisor that serves."""
+    children = Path(f"/proc/{run.process.pid}/task/{run.process.pid}/children").read_text()
+    for pid in children.split():
+        if b"\0serve\0" in Path(f"/proc/{pid}/cmdline").read_bytes():
+            return int(pid)
+    raise AssertionError("no web server")
+
+
+def test_from_nothing_to_a_page_and_back_to_nothing(run):
+    address = run.wait_for(r"is ready: +(http://\S+)")[1]
+
+    assert status(address) == 200
+    assert running(run.data_dir / "postgres") is not None
+
+    started = time.monotonic()
+    run.process.send_signal(signal.SIGINT)
+    assert run.process.wait(20) == 0
+    assert time.monotonic() - started < 10
+    assert processes_in(run.data_dir / "postgres") == []
+
+
+def test_web_server_and_database_come_back_after_kill_9(run):
+    address = run.wait_for(r"is ready: +(http://\S+)")[1]
+
+    os.kill(web_process(run), signal.SIGKILL)
+    run.wait_for(r"web was killed \(SIGKILL\); starting it again")
+    assert status(address) == 200  # the request waits for the new process
+
+    kill_all(run.data_dir / "postgres")
+    run.wait_for(r"database \| died; started again")
+    assert status(address) == 200
+
+
+def test_a_second_start_names_the_first_one(run):
+    address = run.wait_for(r"is ready: +(http://\S+)")[1]
+
+    second = start(run.data_dir)
+    said, _ = second.communicate(timeout=60)
+
+    assert second.returncode == 1
+    assert f"already running here: {address}" in said
