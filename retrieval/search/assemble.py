@@ -30,7 +30,7 @@ _DATE: Final = regex.compile(
     regex.IGNORECASE,
 )
 _NUMBER: Final = regex.compile(
-    r"\p{N}|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|thirteen|fourteen"
+    r"\p{N}[\p{N}.,]*|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|thirteen|fourteen"
     r"|fifteen|sixteen|seventeen|eighteen|nineteen|twenty|thirty|forty|fifty|sixty|seventy|eighty"
     r"|ninety|hundred|thousand|million|billion|dozen|half|twice|once|none|no)\b"
     r"|[一二两三四五六七八九十百千万亿半]+\s?[\p{Han}]",
