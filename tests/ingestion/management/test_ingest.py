@@ -1,0 +1,184 @@
+from __future__ import annotations
+
+import json
+from datetime import date
+from io import StringIO
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.core.management import CommandError, call_command
+
+from ingestion.management.commands.ingest import files_below
+from ingestion.models import Document
+from kb_project.errors import InputError
+from tests import rows
+from workspaces import access, selectors
+from workspaces.models import Workspace
+
+pytestmark = pytest.mark.django_db
+
+LOG = "Ada Lind keeps the light of Skarrow. Bo Strand sells oil to Ada Lind."
+
+
+@pytest.fixture
+def folder(media: Path, fake_embedder: None, tmp_path: Path) -> Path:
+    """Two readable files, one in a folder of its own."""
+    papers = tmp_path / "papers"
+    (papers / "old").mkdir(parents=True)
+    (papers / "log.txt").write_text(LOG)
+    (papers / "old" / "bill.md").write_text("# Oil bill\n\nBo Strand sold forty litres of oil.")
+    return papers
+
+
+def call(*arguments: object, code: int = 0) -> str:
+    out = StringIO()
+    words = [str(argument) for argument in arguments]
+    if not code:
+        call_command("ingest", *words, stdout=out, stderr=StringIO())
+        return out.getvalue()
+    with pytest.raises(SystemExit) as stopped:
+        call_command("ingest", *words, stdout=out, stderr=StringIO())
+    assert stopped.value.code == code
+    return out.getvalue()
+
+
+def call_json(*arguments: object, code: int = 0) -> tuple[list[dict[str, Any]], dict[str, Any]]:
+    *lines, total = map(json.loads, call(*arguments, "--json", code=code).splitlines())
+    return lines, total["total"]
+
+
+# --- which files ----------------------------------------------------------------------------------
+def test_folders_are_read_to_the_bottom_in_the_order_of_names(folder: Path):
+    assert [path.name for path in files_below([folder])] == ["log.txt", "bill.md"]
+
+
+def test_hidden_files_and_folders_are_left_out(folder: Path):
+    (folder / ".notes").write_text("x")
+    (folder / ".git").mkdir()
+    (folder / ".git" / "config").write_text("x")
+
+    assert [path.name for path in files_below([folder])] == ["log.txt", "bill.md"]
+
+
+def test_a_hidden_file_that_is_named_is_meant(folder: Path):
+    hidden = folder / ".notes"
+    hidden.write_text("x")
+
+    assert list(files_below([hidden])) == [hidden]
+
+
+def test_a_path_that_is_not_there_stops_before_anything_is_taken_in(folder: Path):
+    with pytest.raises(InputError, match="no file or folder"):
+        list(files_below([folder / "log.txt", folder / "nowhere"]))
+
+
+def test_a_missing_path_is_one_sentence(folder: Path):
+    with pytest.raises(CommandError, match=r"nowhere'\. Nothing was taken in\."):
+        call(folder / "nowhere", "--workspace", "papers")
+
+    assert not Workspace.objects.exists()
+
+
+# --- without waiting ------------------------------------------------------------------------------
+def test_files_are_queued_and_listed(folder: Path):
+    lines, total = call_json(folder, "--workspace", "papers")
+
+    assert [(line["name"], line["state"]) for line in lines] == [
+        ("log.txt", "queued"),
+        ("bill.md", "queued"),
+    ]
+    assert (total["documents"], total["ready"]) == (2, 0)
+
+
+def test_a_workspace_that_is_not_there_is_made_for_the_only_account(folder: Path):
+    alice = rows.make_user("Alice")
+    err = StringIO()
+
+    call_command("ingest", str(folder), "--workspace", "old-papers", stdout=StringIO(), stderr=err)
+
+    [workspace] = selectors.workspaces_of(user=alice)
+    assert (workspace.slug, workspace.name) == ("old-papers", "Old papers")
+    assert "There was no workspace 'old-papers'" in err.getvalue()
+
+
+def test_what_was_there_is_not_added_twice(folder: Path):
+    call(folder, "--workspace", "papers")
+
+    lines, total = call_json(folder, "--workspace", "papers")
+
+    assert [line["duplicate"] for line in lines] == [True, True]
+    assert total["duplicates"] == 2
+    workspace = Workspace.objects.get()
+    with access.in_workspace(workspace.pk):
+        assert Document.objects.in_workspace(workspace).count() == 2
+
+
+def test_documents_are_filed_as_asked(folder: Path):
+    call(
+        folder / "log.txt",
+        *("--workspace", "papers", "--collection", "Logs", "--tag", "Sea", "--tag", "oil"),
+        *("--dated", "2024-05-01"),
+    )
+
+    workspace = Workspace.objects.get()
+    with access.in_workspace(workspace.pk):
+        document = Document.objects.in_workspace(workspace).select_related("collection").get()
+        assert document.collection is not None
+        assert document.collection.name == "Logs"
+    assert (document.tags, document.dated) == (["sea", "oil"], date(2024, 5, 1))
+
+
+def test_a_date_that_is_none_is_refused(folder: Path):
+    with pytest.raises(CommandError, match="2024-05-01"):
+        call(folder, "--workspace", "papers", "--dated", "yesterday")
+
+
+def test_a_file_that_is_too_large_is_refused_and_the_others_are_taken(folder: Path, settings):
+    settings.MAX_UPLOAD_BYTES = 65
+
+    lines, total = call_json(folder, "--workspace", "papers", code=1)
+
+    assert {line["title"]: line["state"] for line in lines} == {
+        "bill.md": "queued",
+        "log.txt": "refused",
+    }
+    assert (total["refused"], total["documents"]) == (1, 2)
+
+
+# --- waiting --------------------------------------------------------------------------------------
+@pytest.mark.django_db(transaction=True)
+def test_waiting_ends_with_documents_that_are_ready(folder: Path):
+    lines, total = call_json(folder, "--workspace", "papers", "--wait")
+
+    assert [line["state"] for line in lines] == ["ready", "ready"]
+    assert {"document", "title", "chunks", "entities", "relationships", "warnings"} <= set(lines[0])
+    assert (lines[0]["chunks"], lines[0]["warnings"]) == (1, [])
+    assert lines[0]["entities"] >= 2
+    assert (total["ready"], total["needs_attention"]) == (2, 0)
+    assert total["entities"] >= 2
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_document_that_cannot_be_read_is_told_and_harms_no_other(folder: Path):
+    (folder / "empty.txt").write_bytes(b"")
+
+    lines, total = call_json(folder, "--workspace", "papers", "--wait", code=1)
+
+    states = {line["name"]: line["state"] for line in lines}
+    assert states == {"log.txt": "ready", "bill.md": "ready", "empty.txt": "attention"}
+    [problem] = [line["problem"] for line in lines if line["problem"]]
+    assert set(problem) == {"code", "happened", "kept", "next_step"}
+    assert total["needs_attention"] == 1
+
+
+@pytest.mark.django_db(transaction=True)
+def test_people_read_a_table_with_what_needs_attention_under_its_line(folder: Path):
+    (folder / "empty.txt").write_bytes(b"")
+
+    table = call(folder, "--workspace", "papers", "--wait", code=1).splitlines()
+
+    assert table[0].split() == ["state", "chunks", "entities", "links", "document"]
+    [place] = [number for number, line in enumerate(table) if line.startswith("Needs attention")]
+    assert table[place + 1].startswith("    ")
+    assert table[-1].startswith("3 documents, 1 of them in need of attention")

@@ -1,0 +1,89 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from django.core.checks import run_checks
+from django.db import connections
+
+from kb_project import checks
+from kb_project.database.config import OWNER_ALIAS
+
+
+def found(**options: Any) -> set[str]:
+    return {
+        str(message.id)
+        for message in run_checks(**options)
+        if message.id and message.id.startswith("kb.")
+    }
+
+
+def test_the_settings_as_they_are_pass():
+    assert found() == set()
+
+
+@pytest.mark.parametrize(
+    ("overlap", "size", "ids"),
+    [(100, 100, {"kb.E001"}), (200, 100, {"kb.E001"}), (99, 100, set())],
+)
+def test_chunks_must_get_past_each_other(settings, overlap: int, size: int, ids: set[str]):
+    settings.CHUNK_OVERLAP, settings.CHUNK_TOKENS = overlap, size
+
+    assert found() == ids
+
+
+def test_the_queue_must_not_hand_out_what_still_runs(settings):
+    settings.Q_CLUSTER = {**settings.Q_CLUSTER, "retry": 60, "timeout": 60}
+
+    assert found() == {"kb.E002"}
+
+
+def test_an_unknown_way_to_chunk_is_named(settings):
+    settings.CHUNK_STRATEGY = "words"
+
+    [message] = [one for one in run_checks() if one.id == "kb.E005"]
+
+    assert "'words'" in message.msg
+    assert "sentence" in str(message.hint)
+
+
+@pytest.mark.django_db
+def test_the_restricted_role_and_its_pgvector_pass():
+    assert found(databases=["default"]) == set()
+
+
+def test_a_check_without_a_database_touches_none():
+    assert checks.role_is_bound_by_row_security(None, databases=[OWNER_ALIAS]) == []
+    assert checks.vectors_are_there(None, databases=None) == []
+
+
+@pytest.mark.parametrize("flags", [(True, False), (False, True)])
+def test_a_role_above_row_security_is_refused(monkeypatch, flags: tuple[bool, bool]):
+    monkeypatch.setattr(checks, "run_sql", lambda _query: [("postgres", *flags)])
+
+    [message] = checks.role_is_bound_by_row_security(None, databases=["default"])
+
+    assert message.id == "kb.E003"
+    assert "'postgres'" in message.msg
+
+
+@pytest.mark.parametrize(
+    ("installed", "said"),
+    [([], "missing"), ([("0.7.4",)], "version 0.7.4"), ([("0.8.0",)], ""), ([("1.0",)], "")],
+)
+def test_an_old_or_missing_pgvector_is_refused(monkeypatch, installed: list[Any], said: str):
+    monkeypatch.setattr(checks, "run_sql", lambda _query: installed)
+
+    messages = checks.vectors_are_there(None, databases=["default"])
+
+    assert [message.id for message in messages] == (["kb.E004"] if said else [])
+    assert all(said in message.msg for message in messages)
+
+
+@pytest.mark.django_db
+def test_the_application_connects_as_the_restricted_role():
+    [(name, is_superuser, bypasses)] = checks.run_sql(checks.WHO_AM_I)
+
+    assert name == connections["default"].settings_dict["USER"]
+    assert not is_superuser
+    assert not bypasses
