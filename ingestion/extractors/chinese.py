@@ -27,7 +27,7 @@ from ingestion.extractors.found import (
 )
 from ingestion.extractors.mentions import longest, mention
 from ingestion.extractors.together import by_sentence, together
-from kb_project.text.sentences import sentence_spans
+from kb_project.text.sentences import Span, sentence_spans
 
 _TYPES: Final = {
     "nr": PERSON,
@@ -38,9 +38,10 @@ _TYPES: Final = {
     "nz": NAME,
 }
 _WORK: Final = regex.compile(r"《(?P<title>[^《》\n]{1,40})》")
-_LATIN: Final = regex.compile(r"\b\p{Lu}[\p{Latin}\p{N}]+(?:[ .-]\p{Lu}[\p{Latin}\p{N}]+)*")
-# Foreign names carry a dot between their parts: 查尔斯·狄更斯.
-_DOTTED: Final = regex.compile(r"\p{Han}{1,6}(?:[·・]\p{Han}{1,6})+")
+_LATIN: Final = regex.compile(
+    r"(?<![\p{Latin}\p{N}])\p{Lu}[\p{Latin}\p{N}]+(?:[ .-]\p{Lu}[\p{Latin}\p{N}]+)*"
+)
+_DOTS: Final = frozenset("·・")
 _ROLE: Final = regex.compile(r"的(\p{Han}{1,4})")
 _FARTHEST: Final = 14
 """Characters between two names in which a verb is taken to link them."""
@@ -126,7 +127,7 @@ def _tags(text: str) -> Iterator[Tagged]:
 def _candidates(text: str, tagged: Sequence[Tagged]) -> Iterator[FoundMention]:
     spans = [(match.span("title"), WORK, "quote") for match in _WORK.finditer(text)]
     spans += [(match.span(), NAME, "capitals") for match in _LATIN.finditer(text)]
-    spans += [(match.span(), PERSON, "dotted") for match in _DOTTED.finditer(text)]
+    spans += [(span, PERSON, "dotted") for span in _dotted_names(text, tagged)]
     spans += [
         ((word.start, word.end), _TYPES[word.tag], "jieba")
         for word in _whole_names(tagged)
@@ -134,6 +135,18 @@ def _candidates(text: str, tagged: Sequence[Tagged]) -> Iterator[FoundMention]:
     ]
     found = (mention(text, span, type_name, source) for span, type_name, source in spans)
     return (name for name in found if name)
+
+
+def _dotted_names(text: str, tagged: Sequence[Tagged]) -> Iterator[Span]:
+    """Foreign names written out carry dots between their parts: 查尔斯·狄更斯."""
+    start: int | None = None
+    for before, word, after in zip(tagged, tagged[1:], tagged[2:], strict=False):
+        if text[word.start : word.end] not in _DOTS:
+            continue
+        start = before.start if start is None else start
+        if text[after.end : after.end + 1] not in _DOTS:
+            yield start, after.end
+            start = None
 
 
 def _whole_names(tagged: Sequence[Tagged]) -> Iterator[Tagged]:

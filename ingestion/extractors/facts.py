@@ -48,6 +48,8 @@ def stated(named: Sequence[Named]) -> list[FoundRelation]:
             continue
         link = _subject_of(head, by_head)
         predicate = _predicate(link.path) if link else ""
+        if predicate.isupper():
+            continue  # a line of a title page, which the parser takes for a sentence
         if link and predicate and link.subject != index:
             span = (head.sent.start_char, head.sent.end_char)
             facts.append(FoundRelation(link.subject, index, predicate, *span, STATED, 1.0))

@@ -51,6 +51,8 @@ _TYPES: Final = {
     "LANGUAGE": LANGUAGE,
 }
 """Dates, amounts and ordinals are no entities: they link texts that have nothing in common."""
+_HONORIFICS: Final = frozenset(["mr", "mr.", "dr", "dr.", "prof", "prof.", "professor"])
+_FORMS_OF_ADDRESS: Final = frozenset(["mrs", "mrs.", "ms", "ms.", "miss", "sir", "lady", "madame"])
 _BATCH: Final = 32
 
 
@@ -99,17 +101,27 @@ def _extraction(text: str, doc: Doc) -> Extraction:
 
 def _candidates(text: str, doc: Doc) -> list[FoundMention]:
     recognised = (
-        mention(text, (entity.start_char, entity.end_char), _TYPES[entity.label_], "ner")
+        mention(text, _without_honorific(entity), _TYPES[entity.label_], "ner")
         for entity in doc.ents
         if entity.label_ in _TYPES
     )
     runs = (
-        mention(text, (run.start_char, run.end_char), NAME, "propn")
+        mention(text, _without_honorific(run), _type_of_run(run), "propn")
         for run in _proper_runs(doc)
         if len(run) > 1
     )
     names = [name for name in (*quoted_titles(text), *recognised, *runs) if name]
     return names + concepts(text, doc, names)
+
+
+def _without_honorific(name: Span) -> tuple[int, int]:
+    """ "Mr. Scrooge" is Scrooge; "Mrs. Cratchit" is not Cratchit, whom the text is about."""
+    first = name[1] if len(name) > 1 and name[0].lower_ in _HONORIFICS else name[0]
+    return first.idx, name.end_char
+
+
+def _type_of_run(run: Span) -> str:
+    return PERSON if run[0].lower_ in _HONORIFICS | _FORMS_OF_ADDRESS else NAME
 
 
 def _proper_runs(doc: Doc) -> Iterator[Span]:

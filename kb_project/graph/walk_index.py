@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Final, NamedTuple
 from uuid import UUID
+from zipfile import BadZipFile
 
 import numpy as np
 from numpy.typing import NDArray
@@ -113,7 +114,7 @@ class WalkIndex:
         try:
             with np.load(io.BytesIO(payload), allow_pickle=False) as stored:
                 arrays = {name: stored[name] for name in stored.files}
-        except (ValueError, OSError) as error:
+        except (ValueError, OSError, EOFError, BadZipFile) as error:
             raise _outdated() from error
         if int(arrays.get("format", -1)) != FORMAT:
             raise _outdated()

@@ -1,0 +1,106 @@
+from __future__ import annotations
+
+import pytest
+
+from ingestion.extractors.found import (
+    STATED,
+    Extraction,
+    FoundMention,
+    FoundRelation,
+)
+from ingestion.extractors.titles import (
+    added,
+    known_name_mentions,
+    naming_key,
+    repeated_names,
+    with_title,
+)
+
+
+@pytest.mark.parametrize(
+    ("title", "key"),
+    [
+        ("Dark River (2017 film)", "dark river"),
+        ("Theodred II (Bishop of Elmham)", "theodred ii"),
+        ("The Straw Hat", "straw hat"),
+        ("朱元璋（明太祖）", "朱元璋"),
+        ("(2017)", "2017"),
+        ("", ""),
+    ],
+)
+def test_a_title_names_what_stands_before_its_parenthesis(title, key):
+    assert naming_key(title) == key
+
+
+def make_mention(text: str, surface: str, type_name: str = "name") -> FoundMention:
+    start = text.index(surface)
+    return FoundMention(start, start + len(surface), surface, type_name, "ner")
+
+
+def test_a_title_in_the_text_is_a_mention():
+    text = "Waiting for the Clouds is a film."
+
+    found = with_title(text, Extraction(), "Waiting for the Clouds (film)")
+
+    assert [(m.surface, m.source) for m in found.mentions] == [("Waiting for the Clouds", "title")]
+
+
+@pytest.mark.parametrize("title", ["", "2017", "Something else", "doc_1"])
+def test_a_title_the_text_does_not_say_adds_nothing(title):
+    assert with_title("Marley was dead in 2017.", Extraction(), title) == Extraction()
+
+
+def test_a_longer_name_takes_the_place_type_and_facts_of_its_part():
+    text = "Lothair II of Lotharingia married Teutberga."
+    part, other = make_mention(text, "Lothair II", "person"), make_mention(text, "Teutberga")
+    fact = FoundRelation(0, 1, "married", 0, len(text), STATED, 1.0)
+
+    whole = make_mention(text, "Lothair II of")
+    found = added(Extraction((part, other), (fact,)), [whole])
+
+    assert [m.surface for m in found.mentions] == ["Lothair II of", "Teutberga"]
+    assert found.mentions[0].type == "person"
+    assert [(r.source, r.target) for r in found.relations] == [(0, 1)]
+
+
+def test_a_fact_between_two_parts_of_one_name_is_dropped():
+    text = "Bishop of Elmham"
+    parts = (make_mention(text, "Bishop"), make_mention(text, "Elmham"))
+    fact = FoundRelation(0, 1, "of", 0, len(text), STATED, 1.0)
+
+    found = added(Extraction(parts, (fact,)), [make_mention(text, text)])
+
+    assert found.relations == ()
+
+
+def test_a_name_inside_a_longer_mention_is_not_added():
+    text = "New York City"
+    extraction = Extraction((make_mention(text, text, "place"),))
+
+    assert added(extraction, [make_mention(text, "York")]) == extraction
+
+
+def test_known_names_are_looked_up_once_and_the_longest_kept():
+    asked: list[set[str]] = []
+
+    def lookup(keys: set[str]) -> set[str]:
+        asked.append(keys)
+        return keys & {"new york", "new york city", "city"}
+
+    found = known_name_mentions("He left New York City for Paris.", lookup)
+
+    assert [m.surface for m in found] == ["New York City"]
+    assert len(asked) == 1
+    assert "left new" not in asked[0]  # runs begin with a capital
+
+
+def test_a_text_without_words_asks_nothing():
+    assert known_name_mentions("… !", lambda keys: pytest.fail("asked")) == []
+
+
+def test_a_name_missed_elsewhere_in_the_text_is_found_again_with_its_type():
+    text = "Fred came. Then Fred left."
+
+    found = repeated_names(text, [make_mention(text, "Fred", "person")])
+
+    assert [(m.start, m.type) for m in found] == [(0, "person"), (16, "person")]
