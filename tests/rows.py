@@ -36,6 +36,7 @@ from ingestion.models import (
     Posting,
     Relationship,
 )
+from ingestion.stages import snapshot
 from kb_project.llm.ports import Embedder
 from kb_project.text.names import normalise_name
 from kb_project.text.terms import terms
@@ -283,3 +284,8 @@ def make_report(
                 end=chunk.end,
             )
     return report
+
+
+def make_snapshot(workspace: Workspace) -> None:
+    """The walk's matrix of what is in the workspace now."""
+    snapshot.renew(workspace.pk)

@@ -16,10 +16,12 @@ from retrieval.search.sought import Kind, Sought
 from retrieval.search.weights import Weights
 
 MOST: Final = 5
-AROUND: Final = 0.5
-"""What a term in the title, the headings or the sentence before counts beside one inside."""
-NAMES_KIND: Final = 0.15
-RANK: Final = 0.1
+AROUND: Final = 0.6
+"""What a term in the title, the headings or the sentence before counts beside one inside …"""
+LEANING: Final = 0.8
+"""… and what it counts in a sentence that begins with a pronoun."""
+NAMES_KIND: Final = 0.3
+RANK: Final = 0.2
 TOO_LONG: Final = 300
 """Characters; a longer sentence loses up to ``LENGTH`` at three times as many."""
 LENGTH: Final = 0.1
@@ -44,7 +46,8 @@ class Scored:
 
 
 def score(sentence: Sentence, sought: Sought, weights: Weights, passages: int) -> Scored:
-    coverage = weights.of(sentence.terms) + AROUND * weights.of(sentence.around - sentence.terms)
+    inherited = weights.of(sentence.around - sentence.terms)
+    coverage = weights.of(sentence.terms) + (LEANING if sentence.leans else AROUND) * inherited
     names_kind = sought.kind is not Kind.OPEN and bool(
         sentence.kinds.get(sought.kind, frozenset()) - set(sought.terms)
     )

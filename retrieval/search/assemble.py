@@ -20,6 +20,10 @@ SHORTEST: Final = 2
 """Index terms. A sentence with fewer (a heading's number, an exclamation) tells nothing."""
 
 _HEADING: Final = regex.compile(r"#{1,6}\s|[=\-*_~\s]+$")
+_PRONOUN: Final = regex.compile(
+    r"\W{0,3}(?:(?:he|she|it|they|his|her|its|their|this|these|both)\b|[他她它这其])",
+    regex.IGNORECASE,
+)
 _LINE: Final = regex.compile(r"\S(?:[^\n]*\S)?")
 _FIELD: Final = regex.compile(r"[^:;\n]{1,40}: \S")
 _DATE: Final = regex.compile(
@@ -75,6 +79,11 @@ class Sentence:
     title_terms: frozenset[str]
     kinds: Mapping[Kind, frozenset[str]]
     entities: frozenset[UUID]
+
+    @property
+    def leans(self) -> bool:
+        """Whether it begins with a word that stands for something named before."""
+        return _PRONOUN.match(self.quote) is not None
 
     @property
     def text(self) -> str:

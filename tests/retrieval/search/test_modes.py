@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import pytest
 
+from ingestion.models import WalkSnapshot
 from kb_project.errors import InputError
 from kb_project.llm.fake import FakeEmbedder
 from retrieval import services
@@ -9,6 +10,7 @@ from retrieval.search.modes import MODES, mode_named
 from retrieval.search.query import QuestionVector
 from retrieval.search.scope import Scope
 from tests import rows
+from workspaces import access
 
 EMBEDDER = FakeEmbedder()
 KEEPERS = "Ada Lind keeps the Skarrow light.\n\nOil for the lamp comes by boat."
@@ -34,9 +36,12 @@ def codes(result):
 def harbour():
     workspace = rows.make_cast().workspace
     keepers = rows.make_document(
-        workspace, "Keepers", KEEPERS, embedder=EMBEDDER, names={"Ada Lind": "PERSON"}
+        workspace, "Keepers", KEEPERS, embedder=EMBEDDER, names={"Ada Lind": "person"}
     )
-    roads = rows.make_document(workspace, "Roads", ROADS, embedder=EMBEDDER)
+    roads = rows.make_document(
+        workspace, "Roads", ROADS, embedder=EMBEDDER, names={"Ada Lind": "person"}
+    )
+    rows.make_snapshot(workspace)
     return workspace, keepers, roads
 
 
@@ -123,10 +128,36 @@ def test_another_workspace_is_never_searched(harbour, mode):
 
 
 @pytest.mark.django_db
+@pytest.mark.parametrize("mode", ["walk", "local"])
+def test_before_there_is_a_graph_meaning_and_words_are_searched_and_it_is_said(mode):
+    workspace = rows.make_workspace()
+    rows.make_document(workspace, "Keepers", KEEPERS, embedder=EMBEDDER)
+
+    result = search(workspace, "Who keeps the Skarrow light?", mode)
+
+    assert result.hits[0].text == "Ada Lind keeps the Skarrow light."
+    assert codes(result) == ["graph_pending"]
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("mode", ["walk", "local"])
+def test_a_graph_of_another_version_is_no_reason_to_fail(harbour, mode):
+    workspace, *_ = harbour
+    with access.in_workspace(workspace.pk):
+        WalkSnapshot.objects.in_workspace(workspace).update(payload=b"old", number=99)
+
+    result = search(workspace, "Who keeps the Skarrow light?", mode)
+
+    assert result.hits
+    assert codes(result) == ["snapshot_outdated"]
+
+
+@pytest.mark.django_db
 @pytest.mark.parametrize("mode", ["hybrid", "walk", "local"])
 def test_without_vectors_words_still_find_the_passage_and_it_is_said(mode):
     workspace = rows.make_workspace()
-    rows.make_document(workspace, "Keepers", KEEPERS, names={"Ada Lind": "PERSON"})
+    rows.make_document(workspace, "Keepers", KEEPERS, names={"Ada Lind": "person"})
+    rows.make_snapshot(workspace)
 
     result = search(workspace, "Who keeps the Skarrow light? Ada Lind?", mode)
 
@@ -169,7 +200,7 @@ def test_a_search_needs_few_queries(harbour, mode, django_assert_max_num_queries
     workspace, *_ = harbour
     search(workspace, "Who keeps the Skarrow light?", mode)  # fills what is kept in the process
 
-    with django_assert_max_num_queries(12):  # 6 of them open, set and close the transaction
+    with django_assert_max_num_queries(14):  # 6 of them open, set and close the transaction
         search(workspace, "Who keeps the Skarrow light?", mode)
 
 
