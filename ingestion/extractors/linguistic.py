@@ -1,8 +1,9 @@
 """English: names by spaCy's recogniser and tagger, facts by its parser.
 
-Measured on 708 encyclopaedia passages with 170 multi-hop questions (all evidence in the first
-8): recognised names alone 0.93, with runs of two and more proper nouns 0.98: the small model
-misses names that its tagger still sees. Single proper nouns outside a recognised name bring noise.
+The small recogniser misses names that its tagger still sees. Measured on 708 encyclopaedia passages
+with the walk, all evidence within the first 5: with runs of two and more proper nouns 0.96 of 51
+public questions and 0.97 of 119 generated from the same passages, without them 0.92 and 0.90. Single
+proper nouns outside a recognised name made it worse in a prototype.
 """
 
 from __future__ import annotations

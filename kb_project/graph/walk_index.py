@@ -24,9 +24,11 @@ from kb_project.errors import UnavailableError
 
 FORMAT: Final = 1
 NAMING: Final = 20.0
-"""A document is about what its title names: 1 loses 0.02 to 0.08 of multi-hop questions."""
+"""A document is about what its title names. With 1 instead, all evidence is within the first 5 for
+0.92 instead of 0.96 of 51 multi-hop questions."""
 GENERIC: Final = 0.2
-"""Weight of nationalities, creeds and languages, which link what has nothing else in common."""
+"""Weight of nationalities, creeds and languages, which link what has nothing else in common. Made
+no measurable difference on the questions above; it keeps them from crowding what is shown."""
 NO_ENTITY: Final = UUID(int=0)
 """The id of what a title names but no text mentions: a node of the walk, not of the graph."""
 

@@ -2,8 +2,8 @@
 
 The model reads 512 tokens at a time. The engine takes longer texts in windows of 510 tokens and
 averages them by length, so a chunk of the default size (800 tokens) is read whole, in two windows.
-Measured on two cores: a question takes 10 ms (20 ms on one), a passage of 100 tokens 80 to 140 ms;
-batches bring nothing.
+Measured on two idle cores: a question takes 10 ms (20 ms on one), a passage of 100 tokens 80 to
+140 ms; on busy cores several times as long. On one core batches bring nothing.
 """
 
 from __future__ import annotations
