@@ -1,9 +1,9 @@
 """English: names by spaCy's recogniser and tagger, facts by its parser.
 
-The small recogniser misses names that its tagger still sees. Measured on 708 encyclopaedia passages
-with the walk, all evidence within the first 5: with runs of two and more proper nouns 0.96 of 51
-public questions and 0.97 of 119 generated from the same passages, without them 0.92 and 0.90. Single
-proper nouns outside a recognised name made it worse in a prototype.
+The small recogniser misses names that its tagger still sees. Measured on 708 encyclopaedia
+passages with the walk, all evidence within the first 5: with runs of two and more proper nouns 0.96
+of 51 public questions and 0.97 of 119 generated from the same passages, without them 0.92 and 0.90.
+Single proper nouns outside a recognised name made it worse in a prototype.
 """
 
 from __future__ import annotations

@@ -2,9 +2,9 @@
 
 The title, the path of headings above the chunk, and what encloses it: in a program the class and
 the function it begins in, in a nested list the entries it belongs to. Found by indentation, so no
-grammar is needed. Measured on 737 chunks of source code with 124 questions, vectors alone, recall within 5:
-0.746 without a context, 0.766 with what encloses a chunk (a prototype), 0.793 with the context made
-here; a list of what the document defines beside it brought it down to 0.742. One question is 0.008.
+grammar is needed. Measured on 737 chunks of source code with 124 questions, vectors alone, recall
+within 5: 0.746 without a context, 0.793 with this one. In a prototype that took only what encloses
+a chunk 0.766, and 0.742 with a list of what the document defines beside it. One question is 0.008.
 """
 
 from __future__ import annotations
