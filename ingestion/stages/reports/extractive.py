@@ -293,9 +293,9 @@ def _counted(number: int, one: str, several: str) -> str:
     return f"{number} {one if number == 1 else several}"
 
 
-def _stable(sentence: Sentence) -> tuple[UUID, int, int]:
-    """Settles ties, so that the same sentences give the same report."""
-    return sentence.document, sentence.start, sentence.end
+def _stable(sentence: Sentence) -> tuple[str, int, UUID, int]:
+    """Settles ties by what is said: the same documents give the same report, whatever their ids."""
+    return sentence.text, sentence.start, sentence.document, sentence.end
 
 
 def _words(text: str) -> frozenset[str]:

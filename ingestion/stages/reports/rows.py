@@ -71,7 +71,7 @@ SELECT community_id, chunk_id, start, "end", stated FROM (
            row_number() OVER (
                PARTITION BY a.community_id
                ORDER BY bool_or(evidence.kind = 'stated') DESC, sum(r.weight) DESC,
-                        evidence.chunk_id, evidence.start) AS place
+                        evidence.start, evidence."end", evidence.chunk_id) AS place
     FROM ingestion_communitymember AS a
     JOIN ingestion_relationship AS r
       ON r.workspace_id = %(workspace)s AND r.source_id = a.entity_id
