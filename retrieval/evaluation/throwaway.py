@@ -36,6 +36,7 @@ logger = logging.getLogger(__name__)
 
 OnProgress = Callable[[int, int], None]
 NAME_LENGTH: Final = 100
+NAMED: Final = "Evaluation of "
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +57,7 @@ def filled_workspace(
     """A workspace that holds the data set, deleted at the end however it comes about.
 
     With ``keep``, the slug of a workspace that stays and is used again while its documents are
-    those of the data set. Raises ConflictError when that is somebody's workspace.
+    those of the data set. Raises ConflictError when that is a workspace for work.
     """
     workspace, is_reused = _open(dataset, keep)
     try:
@@ -91,21 +92,21 @@ def _open(dataset: Dataset, keep: str) -> tuple[Workspace, bool]:
     """The workspace to fill, and whether the documents are in it already."""
     kept = Workspace.objects.filter(slug=keep).first() if keep else None
     if kept is not None:
-        _refuse_if_owned(kept)
+        _refuse_if_in_use(kept)
         if _contents(kept) == _wanted(dataset):
             return kept, True
         delete(kept)
     slug = keep or f"evaluation-{secrets.token_hex(6)}"
-    name = f"Evaluation of {dataset.name}"[:NAME_LENGTH]
+    name = f"{NAMED}{dataset.name}"[:NAME_LENGTH]
     return workspaces.workspace_create(name=name, owner=None, slug=slug), False
 
 
-def _refuse_if_owned(workspace: Workspace) -> None:
+def _refuse_if_in_use(workspace: Workspace) -> None:
     with access.in_workspace(workspace.pk):
-        is_owned = Membership.objects.in_workspace(workspace).exists()
-    if is_owned:
+        has_members = Membership.objects.in_workspace(workspace).exists()
+    if has_members or not workspace.name.startswith(NAMED):
         raise ConflictError(
-            f"The workspace '{workspace.slug}' belongs to people.",
+            f"The workspace '{workspace.slug}' was not made by an evaluation.",
             code="workspace_in_use",
             kept="It was not touched.",
             next_step="Give --keep a slug of its own.",

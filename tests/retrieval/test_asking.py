@@ -4,6 +4,7 @@ import pytest
 
 from ingestion.models import Chunk, DocumentVersion
 from kb_project.errors import InputError
+from kb_project.ports import build_ports
 from retrieval import asking, selectors
 from retrieval.models import Answer, Citation, Question
 from retrieval.search.scope import Scope
@@ -21,7 +22,7 @@ KEEPERS = (
 @pytest.fixture
 def cast(fake_embedder):
     cast = rows.make_cast()
-    embedder = asking.services.build_ports().embedder
+    embedder = build_ports().embedder
     rows.make_document(
         cast.workspace, "Keepers", KEEPERS, embedder=embedder, names={"Ada Lind": "person"}
     )

@@ -53,7 +53,8 @@ def test_percentiles_are_values_that_were_seen():
 
 @given(st.lists(st.sampled_from([NONE, FIRST, SECOND, BOTH]), max_size=12), st.integers(1, 12))
 def test_every_measure_stays_between_nothing_and_one(covered, k):
-    new, seen = [], set()
+    new: list[frozenset[int]] = []
+    seen: set[int] = set()
     for one in covered:
         new.append(frozenset(one - seen))
         seen |= one

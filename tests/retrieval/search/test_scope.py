@@ -78,7 +78,7 @@ def test_each_filter_leaves_the_documents_that_pass_it(shelf):
 
     def titles(scope):
         with access.in_workspace(workspace.pk):
-            found = document_ids(workspace.pk, scope)
+            found = document_ids(workspace.pk, scope) or ()
         return {title for title, document in documents.items() if document.pk in found}
 
     assert titles(Scope(documents=(documents["plan"].pk,))) == {"plan"}
