@@ -185,7 +185,7 @@ CHUNK_STRATEGY = env_str("CHUNK_STRATEGY", "tokens")
 CHUNK_TOKENS = env_int("CHUNK_TOKENS", 800, minimum=20)
 CHUNK_OVERLAP = env_int("CHUNK_OVERLAP", 100, minimum=0)
 EMBEDDER = env_str("EMBEDDER", "local")
-# Half the cores: its threads wait by spinning, so that more of them than free cores slow each other.
+# Half the cores: its threads spin while they wait, and slow each other on busy cores.
 EMBEDDER_THREADS = env_int("EMBEDDER_THREADS", max(1, (os.cpu_count() or 2) // 2), minimum=0)
 DEMO_EMAIL = env_str("DEMO_EMAIL", "demo@concordance.local")
 DEMO_PASSWORD = env_str("DEMO_PASSWORD", "concordance-demo")
