@@ -127,6 +127,16 @@ def stop(data_dir: Path, *, only_if_idle: bool = False) -> bool:
     return True
 
 
+def delete(data_dir: Path) -> None:
+    """Stop the server over ``data_dir`` and delete its data, wherever that really lies."""
+    stop(data_dir)
+    home = data_dir.resolve()
+    shutil.rmtree(home, ignore_errors=True)
+    if data_dir.is_symlink():
+        data_dir.unlink()
+    data_dir.with_name(f"{data_dir.name}.lock").unlink(missing_ok=True)
+
+
 def _start(data_dir: Path, conf: Mapping[str, str], patience: float) -> Server:
     account = server_account(data_dir)
     home = place_for(data_dir, account)

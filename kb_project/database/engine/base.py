@@ -38,8 +38,9 @@ class ReconnectingConnection(psycopg.Connection[Any]):
         try:
             return super().connect(conninfo, **kwargs)
         except psycopg.OperationalError:
-            for data_dir in list(_servers):
-                _servers[data_dir] = embedded.ensure(data_dir)
+            for data_dir, server in list(_servers.items()):
+                if str(server.socket_dir) == kwargs.get("host"):
+                    _servers[data_dir] = embedded.ensure(data_dir)
             return super().connect(conninfo, **kwargs)
 
 

@@ -17,6 +17,7 @@ from psycopg.conninfo import make_conninfo
 
 from kb_project.database import embedded
 from kb_project.database.processes import processes_in
+from kb_project.errors import UnavailableError
 
 Row = tuple[Any, ...]
 MEMORY = Path("/dev/shm")  # noqa: S108 - folders made in it have fresh names
@@ -40,17 +41,16 @@ def folder() -> Iterator[Path]:
     long = root / f"a folder with spaces {'x' * 100}"
     long.mkdir()
     yield long
-    for data in long.glob("*/global"):
-        end_server(data.parent)
+    for control_file in long.rglob("global/pg_control"):
+        end_server(control_file.parent.parent)
     shutil.rmtree(root)
 
 
 def end_server(data: Path) -> None:
-    """Kill whatever sits in the folder, without asking it."""
-    socket_dirs = [server.socket_dir for server in [embedded.running(data)] if server]
+    """Stop it in order, so that it gives its shared memory back; kill what does not listen."""
+    with contextlib.suppress(UnavailableError):
+        embedded.stop(data)
     kill_all(data)
-    for socket_dir in socket_dirs:
-        shutil.rmtree(socket_dir, ignore_errors=True)
 
 
 def kill_all(data: Path) -> None:
@@ -66,7 +66,3 @@ def query(server: embedded.Server, statement: str, *, dbname: str = "postgres") 
     with psycopg.connect(conninfo, autocommit=True) as connection:
         cursor = connection.execute(statement)
         return cursor.fetchall() if cursor.description else []
-
-
-def postmaster_pid(data: Path) -> int:
-    return int((data / "postmaster.pid").read_text().splitlines()[0])

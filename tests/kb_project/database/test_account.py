@@ -11,7 +11,7 @@ import pytest
 
 from kb_project.database import account, binaries
 from kb_project.database.account import Account, place_for, server_account
-from kb_project.database.embedded import ensure, stop
+from kb_project.database.embedded import delete, ensure, stop
 from kb_project.database.processes import processes_in
 from kb_project.errors import UnavailableError
 from tests.kb_project.database.conftest import query
@@ -89,7 +89,15 @@ def test_a_checkout_root_alone_can_reach_works_with_its_data_elsewhere(private, 
     assert query(server, "select 1") == [(1,)]
     assert stop(private / "data")
     assert query(ensure(private / "data"), "select 1") == [(1,)]
-    stop(private / "data")
+
+
+def test_deleting_the_data_deletes_it_where_it_really_lies(private, state_dir):
+    server = ensure(private / "data")
+
+    delete(private / "data")
+
+    assert processes_in(server.data_dir) == []
+    assert list(private.iterdir()) == list(state_dir.glob("data-*")) == []
 
 
 def test_a_new_checkout_at_an_old_path_starts_empty(private, state_dir):

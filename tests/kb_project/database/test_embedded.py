@@ -16,10 +16,10 @@ import pytest
 from psycopg.conninfo import make_conninfo
 
 from kb_project.database import embedded
-from kb_project.database.embedded import ensure, running, stop
+from kb_project.database.embedded import ensure, postmaster_pid, running, stop
 from kb_project.database.processes import is_alive, processes_in
 from kb_project.errors import UnavailableError
-from tests.kb_project.database.conftest import Row, kill_all, postmaster_pid, query
+from tests.kb_project.database.conftest import Row, kill_all, query
 
 pytestmark = pytest.mark.slow
 
@@ -74,10 +74,10 @@ def test_asking_for_a_server_that_does_not_run_starts_nothing(folder):
 
 def test_a_second_start_finds_the_first_one(folder):
     first = ensure(folder / "data")
-    pid = postmaster_pid(first.data_dir)
+    pid = postmaster_pid(first)
 
     assert ensure(folder / "data") == first
-    assert postmaster_pid(first.data_dir) == pid
+    assert postmaster_pid(first) == pid
 
 
 def test_rows_survive_when_every_process_is_killed(folder):
@@ -90,7 +90,7 @@ def test_rows_survive_when_every_process_is_killed(folder):
 
 def test_rows_survive_when_the_postmaster_alone_is_killed(folder):
     server = with_a_row(folder / "data")
-    os.kill(postmaster_pid(server.data_dir), signal.SIGKILL)
+    os.kill(postmaster_pid(server), signal.SIGKILL)
 
     assert rows(ensure(folder / "data")) == [(7,)]
 
@@ -285,7 +285,7 @@ def test_a_zombie_is_not_a_living_process(folder):
 def test_a_server_that_recovers_slowly_is_waited_for_and_left_alone(folder, monkeypatch):
     server = with_a_row(folder / "data")
     monkeypatch.setattr(embedded, "SECONDS_TO_CONNECT", 1)
-    pid = postmaster_pid(server.data_dir)
+    pid = postmaster_pid(server)
     os.kill(pid, signal.SIGSTOP)
     try:
         with pytest.raises(UnavailableError, match="does not answer"):
@@ -309,7 +309,7 @@ def test_a_process_of_low_priority_lets_another_one_start_the_server(folder):
     server = ensure(folder / "data")
 
     assert patient.communicate(timeout=60)[0].strip() == str(server.socket_dir)
-    postmaster = postmaster_pid(server.data_dir)
+    postmaster = postmaster_pid(server)
     assert os.getpriority(os.PRIO_PROCESS, postmaster) == os.getpriority(os.PRIO_PROCESS, 0)
 
 

@@ -14,7 +14,8 @@ from django.db.utils import ConnectionHandler
 
 from kb_project.database import config
 from kb_project.database.config import database_settings
-from kb_project.database.embedded import running
+from kb_project.database.embedded import Server, running
+from kb_project.database.engine import base as engine
 from kb_project.database.engine.base import DatabaseWrapper
 from tests.kb_project.database.conftest import kill_all
 
@@ -94,6 +95,18 @@ def test_after_a_crash_a_pool_starts_the_server_as_well(pooled, folder):
     kill_all(folder / "postgres")
 
     assert one(pooled, "select 1") == 1
+
+
+def test_a_pool_starts_its_own_server_and_no_other(pooled, folder, connections):
+    other = folder / "other"
+    engine._servers[other] = Server(other, other)
+    one(pooled, "select 1")
+    pooled.close()
+    kill_all(folder / "postgres")
+
+    assert one(pooled, "select 1") == 1
+    assert not other.exists()
+    del engine._servers[other]
 
 
 def test_values_are_bound_by_the_server_as_graph_queries_demand(connections):

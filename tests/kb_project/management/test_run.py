@@ -82,7 +82,6 @@ def run(folder: Path) -> Iterator[Run]:
         run.process.wait(20)
     finally:
         run.process.kill()
-        kill_all(folder / "postgres")
 
 
 def status(address: str) -> int:
