@@ -30,7 +30,7 @@ class User(AbstractUser):
 
     username = None  # type: ignore[assignment]  # Django's documented way to drop the field
     first_name = None  # type: ignore[assignment]  # one name field serves every naming custom
-    last_name = None  # type: ignore[assignment]
+    last_name = None  # type: ignore[assignment]  # the same
     email = models.EmailField(unique=True)
     name = models.CharField(max_length=150, blank=True)
 

@@ -45,8 +45,11 @@ def read(source: Source) -> ParsedDocument:
 def _rows(text: str, delimiter: str, quoting: int = csv.QUOTE_MINIMAL) -> Iterator[list[str]]:
     # newline="" hands line ends inside quotes to the csv module untouched.
     lines = io.StringIO(text, newline="")
-    # mypy's stub wants the literal constants for quoting; any of them is right here.
-    return csv.reader(lines, delimiter=delimiter, quoting=quoting)  # type: ignore[arg-type]
+    return csv.reader(
+        lines,
+        delimiter=delimiter,
+        quoting=quoting,  # type: ignore[arg-type]  # the stub wants literals; any constant is right
+    )
 
 
 def _delimiter(text: str, media_type: str) -> tuple[str, str]:
