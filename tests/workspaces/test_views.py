@@ -20,7 +20,7 @@ def test_a_visitor_is_sent_to_sign_in():
     response = Client().get("/")
 
     assert response.status_code == 302
-    assert response.url.startswith(reverse("account_login"))
+    assert response["Location"].startswith(reverse("account_login"))
 
 
 def test_a_person_signs_up_and_is_welcomed():
@@ -78,7 +78,7 @@ def test_a_new_workspace_belongs_to_who_made_it():
     )
 
     workspace = Workspace.objects.get(slug="light-house")
-    assert response.url == reverse("ingestion:document_list", args=["light-house"])
+    assert response["Location"] == reverse("ingestion:document_list", args=["light-house"])
     assert workspace.created_by == alice
 
 
