@@ -242,7 +242,7 @@ def shown_hits(*, workspace: Workspace, question: str, hits: Sequence[Hit]) -> l
 
 def _hit(workspace: Workspace, hit: Hit, chunk: Chunk, span: tuple[int, int]) -> ShownHit:
     start, end = hit.start + span[0], hit.start + span[1]
-    shown = plain(hit.text[span[0] : span[0] + SNIPPET])
+    shown = plain(snippet_of(hit.text, span[0]))
     return ShownHit(
         title=hit.title,
         where=where_of(chunk.version, start),
@@ -250,6 +250,16 @@ def _hit(workspace: Workspace, hit: Hit, chunk: Chunk, span: tuple[int, int]) ->
         text=f"… {shown}" if span[0] else shown,
         why=hit.why,
     )
+
+
+def snippet_of(text: str, start: int) -> str:
+    """What is shown of a long passage, from ``start`` on, cut at a word.
+
+    >>> snippet_of("a " * 300, 0).endswith("a …")
+    True
+    """
+    shown = text[start : start + SNIPPET]
+    return shown if start + SNIPPET >= len(text) else f"{shown.rpartition(' ')[0] or shown} …"
 
 
 def telling_span(question: str, text: str) -> tuple[int, int]:

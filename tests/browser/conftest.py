@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Callable, Iterator
+from typing import Any
 
 import pytest
 from playwright.sync_api import Browser, BrowserContext, sync_playwright
@@ -59,7 +60,7 @@ def chromium(chromium_path: str) -> Iterator[Browser]:
 
 
 @pytest.fixture(scope="module")
-def signed_in(chromium: Browser, product: Product) -> list[dict[str, object]]:
+def signed_in(chromium: Browser, product: Product) -> list[Any]:
     """The cookies of somebody who signed in to the demo through the form."""
     context = chromium.new_context()
     page = context.new_page()
@@ -70,17 +71,15 @@ def signed_in(chromium: Browser, product: Product) -> list[dict[str, object]]:
     page.wait_for_url(f"{product.url}/")
     cookies = context.cookies()
     context.close()
-    return [dict(cookie) for cookie in cookies]
+    return list(cookies)
 
 
 @pytest.fixture
-def context_of(
-    chromium: Browser, signed_in: list[dict[str, object]]
-) -> Iterator[Callable[..., BrowserContext]]:
+def context_of(chromium: Browser, signed_in: list[Any]) -> Iterator[Callable[..., BrowserContext]]:
     """Make browser contexts, with the demo's person signed in unless ``visitor`` is asked for."""
     contexts: list[BrowserContext] = []
 
-    def make(*, visitor: bool = False, **options: object) -> BrowserContext:
+    def make(*, visitor: bool = False, **options: Any) -> BrowserContext:
         context = chromium.new_context(**options)
         if not visitor:
             context.add_cookies(signed_in)

@@ -15,6 +15,8 @@ from pathlib import Path
 
 from django.conf import settings
 
+from kb_project.database import embedded
+
 READY = re.compile(r"Sign in to the demo:\s+(\S+) / (\S+)")
 PATIENCE = 300.0
 
@@ -45,6 +47,7 @@ def running_product(folder: Path) -> Iterator[Product]:
         finally:
             process.send_signal(signal.SIGINT)
             process.wait(60)
+            embedded.delete(folder / "data" / "postgres")
 
 
 def wait_until_ready(process: subprocess.Popen[bytes], log: Path) -> tuple[str, str]:

@@ -79,7 +79,8 @@ def take_picture(page: Page, name: str, look: str) -> None:
 
 def problems_of(page: Page, name: str, address: str, look: str) -> list[str]:
     page.goto(address)
-    page.wait_for_load_state("networkidle")
+    page.wait_for_function("!document.querySelector('[aria-busy=true]')")
+    page.evaluate("document.fonts.ready.then(() => true)")
     take_picture(page, name, look)
     wide = overflow(page)
     found = findings(page) + ([f"overflows by {wide} px"] if wide > 0 else [])

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
@@ -48,7 +49,7 @@ def address(name: str, cast: Cast, *args: object) -> str:
     return reverse(f"ingestion:{name}", args=[cast.workspace.slug, *args])
 
 
-def page_of(user, name: str, cast: Cast, *args: object, **query: object) -> str:
+def page_of(user, name: str, cast: Cast, *args: object, **query: Any) -> str:
     response = client_of(user).get(address(name, cast, *args), query)
     assert response.status_code == 200, response.status_code
     return response.content.decode()

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
 import pytest
 from django.test import Client
@@ -44,7 +45,7 @@ def address(name: str, cast: Cast, *args: object) -> str:
     return reverse(f"retrieval:{name}", args=[cast.workspace.slug, *args])
 
 
-def page_of(user, name: str, cast: Cast, *args: object, **query: object) -> str:
+def page_of(user, name: str, cast: Cast, *args: object, **query: Any) -> str:
     response = client_of(user).get(address(name, cast, *args), query)
     assert response.status_code == 200, response.status_code
     return response.content.decode()
@@ -56,7 +57,9 @@ def light(cast: Cast) -> Document:
     )
 
 
-def asked(cast: Cast, *, is_supported: bool = True, scope: dict | None = None) -> Question:
+def asked(
+    cast: Cast, *, is_supported: bool = True, scope: dict[str, Any] | None = None
+) -> Question:
     """A question with an answer of one cited sentence and one that nothing supports."""
     document = light(cast)
     chunk = chunks_of(document)[0]
