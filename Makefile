@@ -26,7 +26,7 @@ run: install ## set everything up and serve it (PORT=8000), until Ctrl-C
 test: install-dev ## set everything up and run the tests (TESTS=tests/ingestion for some of them)
 	@.ci/browser
 	code=0
-	$(BIN)/pytest -n $(TEST_WORKERS) $(TESTS) || code=$$?
+	$(BIN)/pytest -n $(TEST_WORKERS) --dist loadgroup $(TESTS) || code=$$?
 	$(MANAGE) pg stop --test --if-idle >/dev/null || true
 	exit $$code
 
