@@ -19,7 +19,6 @@ from ingestion.models import (
     RunState,
     StageRun,
 )
-from ingestion.selectors import version_of
 from kb_project.errors import KBError
 from kb_project.sql import run_sql_count
 from workspaces import access
@@ -63,7 +62,7 @@ def problem_of(error: BaseException) -> Problem:
 def worn_out(run: StageRun) -> Problem:
     return Problem(
         code="stage_crashed",
-        happened=f"The worker stopped {run.attempts} times in the step '{run.stage}'.",
+        happened=f"The worker stopped {run.attempts - 1} times in the step '{run.stage}'.",
         kept="The file is stored, and every step before this one is kept.",
         next_step="Retry; if it happens again, the file may be too much for this machine.",
     )
@@ -159,11 +158,10 @@ def add_warnings(job: IngestionJob, warnings: Sequence[str]) -> None:
     """Sentences for the document's row; one said before is not said twice."""
     if not warnings or not job.version_id:
         return
-    version = version_of(job)
-    new = [warning for warning in dict.fromkeys(warnings) if warning not in version.warnings]
-    DocumentVersion.objects.in_workspace(job.workspace_id).filter(pk=version.pk).update(
-        warnings=[*version.warnings, *new]
-    )
+    versions = DocumentVersion.objects.in_workspace(job.workspace_id).filter(pk=job.version_id)
+    # The row, not the job's copy of it: the other lane may have said something meanwhile.
+    said = versions.select_for_update(no_key=True).values_list("warnings", flat=True).get()
+    versions.update(warnings=list(dict.fromkeys([*said, *warnings])))
 
 
 def stop(job: IngestionJob, state: RunState, problem: Problem) -> None:

@@ -1,0 +1,83 @@
+"""Jobs for tests of the pipeline: documents that were added, and stages that only pretend."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+import pytest
+
+from ingestion import pipeline, services
+from ingestion.models import Document, IngestionJob, JobKind, StageRun
+from ingestion.outcome import StageOutcome
+from workspaces import access
+from workspaces.models import Workspace
+
+TEXT = "Ada Lind keeps the light of Skarrow.\n\nBo Strand sells oil to Ada Lind."
+
+Pretended = Callable[..., StageOutcome]
+
+
+def add(workspace: Workspace, name: str = "log.txt", text: str = TEXT) -> IngestionJob:
+    """A document added as a person would add it; returns the job that waits."""
+    with access.in_workspace(workspace.pk):
+        upload = services.document_upload(
+            workspace=workspace, file=io.BytesIO(text.encode()), name=name
+        )
+        return IngestionJob.objects.in_workspace(workspace).get(document=upload.document)
+
+
+def fresh(job: IngestionJob) -> IngestionJob:
+    with access.in_workspace(job.workspace_id):
+        return IngestionJob.objects.in_workspace(job.workspace_id).get(pk=job.pk)
+
+
+def document_of(job: IngestionJob) -> Document:
+    with access.in_workspace(job.workspace_id):
+        return Document.objects.in_workspace(job.workspace_id).get(pk=job.document_id)
+
+
+def run_of(job: IngestionJob, stage: str) -> StageRun:
+    with access.in_workspace(job.workspace_id):
+        return StageRun.objects.in_workspace(job.workspace_id).get(job=job, stage=stage)
+
+
+def states(job: IngestionJob) -> dict[str, str]:
+    with access.in_workspace(job.workspace_id):
+        runs = StageRun.objects.in_workspace(job.workspace_id).filter(job=job)
+        return dict(runs.order_by("ordinal").values_list("stage", "state"))
+
+
+def refreshes(workspace: Workspace) -> list[IngestionJob]:
+    with access.in_workspace(workspace.pk):
+        jobs = IngestionJob.objects.in_workspace(workspace).filter(kind=JobKind.WORKSPACE)
+        return list(jobs.order_by("created_at"))
+
+
+@contextmanager
+def pretended(
+    monkeypatch: pytest.MonkeyPatch,
+    *,
+    renew: Callable[[object], None] | None = None,
+    **stages: Pretended,
+) -> Iterator[list[str]]:
+    """Stages that do nothing but note that they ran, except those given.
+
+    A snapshot is due at any time when ``renew`` is given, which is called in its place.
+    """
+    ran: list[str] = []
+
+    def noting(name: str) -> Pretended:
+        def run(*arguments: object) -> StageOutcome:
+            ran.append(name)
+            return stages[name](*arguments) if name in stages else StageOutcome()
+
+        return run
+
+    with monkeypatch.context() as patch:
+        for name in pipeline.STAGES:
+            patch.setitem(pipeline.STAGES, name, noting(name))
+        patch.setattr(pipeline.snapshot, "is_due", lambda _workspace: renew is not None)
+        patch.setattr(pipeline.snapshot, "renew", renew)
+        yield ran

@@ -1,0 +1,237 @@
+from __future__ import annotations
+
+import logging
+from pathlib import Path
+
+import pytest
+
+from ingestion import leases, record
+from ingestion.models import (
+    DocumentState,
+    DocumentVersion,
+    IngestionJob,
+    JobKind,
+    RunState,
+    StageRun,
+)
+from kb_project.errors import ParseError
+from tests import rows
+from tests.ingestion.jobs import add, document_of, fresh, run_of, states
+from workspaces import access
+from workspaces.models import Workspace
+
+pytestmark = pytest.mark.django_db
+
+PROBLEM = record.Problem("unreadable", "It is torn.", "The file is kept.", "Mend it.")
+
+
+@pytest.fixture
+def workspace() -> Workspace:
+    return rows.make_workspace()
+
+
+@pytest.fixture
+def job(media: Path, workspace: Workspace) -> IngestionJob:
+    return add(workspace)
+
+
+def finish_all(job: IngestionJob, *, but: tuple[str, ...] = ()) -> None:
+    with access.in_workspace(job.workspace_id):
+        runs = StageRun.objects.in_workspace(job.workspace_id).filter(job=job)
+        runs.exclude(stage__in=but).update(state=RunState.DONE)
+
+
+def make_refresh(workspace: Workspace, state: RunState) -> IngestionJob:
+    with access.in_workspace(workspace.pk):
+        return IngestionJob.objects.create(workspace=workspace, kind=JobKind.WORKSPACE, state=state)
+
+
+def warnings_of(job: IngestionJob) -> list[str]:
+    with access.in_workspace(job.workspace_id):
+        return list(
+            DocumentVersion.objects.in_workspace(job.workspace_id).get(pk=job.version_id).warnings
+        )
+
+
+# --- beginning ------------------------------------------------------------------------------------
+def test_a_job_that_begins_makes_its_document_work(job: IngestionJob):
+    assert record.begin(job)
+
+    assert fresh(job).state == RunState.RUNNING
+    assert document_of(job).state == DocumentState.WORKING
+
+
+def test_a_job_may_begin_in_both_lanes(job: IngestionJob):
+    assert record.begin(job)
+    assert record.begin(job)
+
+
+@pytest.mark.parametrize("state", [RunState.DONE, RunState.FAILED, RunState.CANCELLED])
+def test_a_job_that_has_ended_does_not_begin_again(job: IngestionJob, state: RunState):
+    with access.in_workspace(job.workspace_id):
+        IngestionJob.objects.in_workspace(job.workspace_id).filter(pk=job.pk).update(state=state)
+
+    assert not record.begin(job)
+    assert fresh(job).state == state
+
+
+def test_one_refresh_runs_at_a_time(workspace: Workspace):
+    running = make_refresh(workspace, RunState.RUNNING)
+    waiting = make_refresh(workspace, RunState.PENDING)
+
+    assert not record.begin(waiting)
+    assert record.begin(running)
+
+
+def test_refreshes_of_two_workspaces_run_side_by_side(workspace: Workspace):
+    make_refresh(workspace, RunState.RUNNING)
+    other = make_refresh(rows.make_workspace("Other"), RunState.PENDING)
+
+    assert record.begin(other)
+
+
+# --- ending ---------------------------------------------------------------------------------------
+def test_a_stage_that_ends_well_is_done_with_all_its_units(job: IngestionJob):
+    run = run_of(job, "parse")
+    leases.claim(run)
+    leases.progress_of(run)(2, 5)
+
+    with access.in_workspace(job.workspace_id):
+        record.end(run, RunState.DONE, seconds=1.5)
+
+    ended = run_of(job, "parse")
+    assert (ended.state, ended.units_done, ended.seconds) == (RunState.DONE, 5, 1.5)
+    assert ended.leased_until is None
+    assert ended.finished_at is not None
+
+
+def test_the_time_of_all_attempts_is_added_up(job: IngestionJob):
+    run = run_of(job, "parse")
+    leases.claim(run)
+    record.fail(run, job, PROBLEM, seconds=1)
+    with access.in_workspace(job.workspace_id):
+        record.reopen(job)
+    leases.claim(run)
+
+    with access.in_workspace(job.workspace_id):
+        record.end(run, RunState.DONE, seconds=2)
+
+    assert run_of(job, "parse").seconds == 3
+
+
+def test_who_lost_the_lease_may_not_write_the_end(job: IngestionJob):
+    run = run_of(job, "parse")
+
+    with pytest.raises(leases.LeaseLostError), access.in_workspace(job.workspace_id):
+        record.end(run, RunState.DONE, seconds=1)
+
+
+def test_a_failure_stands_on_the_stage_the_job_and_the_document(job: IngestionJob):
+    run = run_of(job, "parse")
+    leases.claim(run)
+
+    record.fail(run, job, PROBLEM, seconds=1)
+
+    expected = {
+        "code": "unreadable",
+        "happened": "It is torn.",
+        "kept": "The file is kept.",
+        "next_step": "Mend it.",
+    }
+    assert (run_of(job, "parse").problem, fresh(job).problem) == (expected, expected)
+    assert (run_of(job, "parse").state, fresh(job).state) == (RunState.FAILED, RunState.FAILED)
+    assert document_of(job).state == DocumentState.ATTENTION
+    assert fresh(job).finished_at is not None
+
+
+def test_a_cancelled_job_says_how_to_go_on(job: IngestionJob):
+    run = run_of(job, "parse")
+    leases.claim(run)
+
+    record.cancel(run, job, seconds=1)
+
+    assert (run_of(job, "parse").state, fresh(job).state) == ("cancelled", "cancelled")
+    problem = fresh(job).problem
+    assert problem is not None
+    assert problem["next_step"] == "Retry to go on where it stopped."
+
+
+def test_a_job_closes_when_its_last_stage_is_done(job: IngestionJob):
+    finish_all(job)
+
+    record.close(job)
+
+    assert fresh(job).state == RunState.DONE
+    assert document_of(job).state == DocumentState.READY
+
+
+def test_a_job_with_a_stage_before_it_stays_open(job: IngestionJob):
+    finish_all(job, but=("embed",))
+
+    record.close(job)
+
+    assert fresh(job).state == RunState.PENDING
+    assert document_of(job).state == DocumentState.QUEUED
+
+
+# --- taking up again ------------------------------------------------------------------------------
+def test_a_retry_keeps_what_is_done(job: IngestionJob):
+    finish_all(job, but=("extract", "resolve"))
+    run = run_of(job, "extract")
+    leases.claim(run)
+    record.fail(run, job, PROBLEM, seconds=1)
+
+    with access.in_workspace(job.workspace_id):
+        record.reopen(job)
+
+    assert {stage for stage, state in states(job).items() if state == "pending"} == {
+        "extract",
+        "resolve",
+    }
+    again = run_of(job, "extract")
+    assert (again.attempts, again.problem, again.leased_by) == (0, None, "")
+    assert (fresh(job).state, fresh(job).problem) == (RunState.PENDING, None)
+    assert document_of(job).state == DocumentState.QUEUED
+
+
+# --- what people are told -------------------------------------------------------------------------
+def test_an_error_of_ours_tells_its_own_story():
+    error = ParseError("It is torn.", code="torn", kept="The file is kept.", next_step="Mend it.")
+
+    assert record.problem_of(error) == record.Problem(
+        "torn", "It is torn.", "The file is kept.", "Mend it."
+    )
+
+
+def test_any_other_error_is_logged_and_never_shown(caplog: pytest.LogCaptureFixture):
+    with caplog.at_level(logging.ERROR):
+        problem = record.problem_of(ValueError("secret words of a document"))
+
+    assert problem == record.UNEXPECTED
+    assert "secret" not in problem.happened + problem.kept + problem.next_step
+    assert caplog.records[0].exc_info is not None
+
+
+def test_a_stage_that_crashes_its_worker_says_how_often(job: IngestionJob):
+    run = run_of(job, "parse")
+    run.attempts = 5
+
+    problem = record.worn_out(run)
+
+    assert problem.happened == "The worker stopped 4 times in the step 'parse'."
+
+
+def test_a_warning_is_said_once(job: IngestionJob):
+    with access.in_workspace(job.workspace_id):
+        record.add_warnings(job, ["It is faint.", "It is torn.", "It is faint."])
+        record.add_warnings(job, ["It is torn.", "It is old."])
+
+    assert warnings_of(job) == ["It is faint.", "It is torn.", "It is old."]
+
+
+def test_a_refresh_has_no_document_to_warn_about(workspace: Workspace):
+    refresh = make_refresh(workspace, RunState.RUNNING)
+
+    record.add_warnings(refresh, ["Nobody reads this."])
+
+    assert fresh(refresh).problem is None
