@@ -1,0 +1,239 @@
+"""What ingesting a data set costs, and where the time goes.
+
+    python benchmarks/ingest.py DATASET_DIR [--documents N] [--threads N]
+
+Reads ``documents.jsonl`` as ``manage.py evaluate`` does, ingests it into a workspace that is thrown
+away, and prints a table; the same figures go to ``benchmarks/results/``. Time is measured from
+outside: around the embedder, around spaCy, around every stage and around every lane of a document.
+*Work* is the time of both lanes added up, which run side by side; *outside* is the work that is
+neither the embedder's nor spaCy's. The models are loaded before the clock starts.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+import time
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from statistics import mean
+from typing import Any, Final
+
+import django
+
+ROOT: Final = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT))
+os.environ.setdefault("DJANGO_SETTINGS_MODULE", "kb_project.settings")
+os.environ.setdefault("LOG_LEVEL", "WARNING")
+django.setup()
+
+from ingestion import drain, pipeline, services
+from ingestion.extractors import linguistic
+from ingestion.models import Chunk
+from kb_project.llm.tokens import token_starts
+from kb_project.ports import build_ports
+from retrieval.evaluation import dataset, throwaway
+from workspaces import access
+
+RESULTS: Final = ROOT / "benchmarks" / "results"
+EDGE: Final = 100
+TARGET_SHARE: Final = 0.25
+TARGET_GROWTH: Final = 1.2
+
+
+@dataclass
+class Clock:
+    """Seconds by what they were spent on, and by document in the order they were begun."""
+
+    embedder: float = 0.0
+    spacy: float = 0.0
+    adding: float = 0.0
+    wall: float = 0.0
+    stages: defaultdict[str, float] = field(default_factory=lambda: defaultdict(float))
+    lanes: defaultdict[str, float] = field(default_factory=lambda: defaultdict(float))
+    documents: defaultdict[Any, float] = field(default_factory=lambda: defaultdict(float))
+    begun: dict[Any, None] = field(default_factory=dict)
+
+    @property
+    def work(self) -> float:
+        return self.adding + sum(self.lanes.values())
+
+    @property
+    def outside(self) -> float:
+        return self.work - self.embedder - self.spacy
+
+
+class TimedEmbedder:
+    """The embedder with a stopwatch."""
+
+    def __init__(self, inner: Any, clock: Clock) -> None:
+        self._inner, self._clock = inner, clock
+        self.fingerprint, self.dimension = inner.fingerprint, inner.dimension
+
+    def embed_passages(self, texts: Sequence[str]) -> Any:
+        started = time.perf_counter()
+        vectors = self._inner.embed_passages(texts)
+        self._clock.embedder += time.perf_counter() - started
+        return vectors
+
+    def embed_question(self, text: str) -> Any:
+        return self._inner.embed_question(text)
+
+
+class TimedLanguage:
+    """spaCy's pipeline with a stopwatch around every step of its generator."""
+
+    def __init__(self, inner: Any, clock: Clock) -> None:
+        self._inner, self._clock = inner, clock
+
+    def pipe(self, texts: Any, **options: Any) -> Iterator[Any]:
+        # The texts are made by our own code: they are not spaCy's time.
+        documents = self._inner.pipe(list(texts), **options)
+        while True:
+            started = time.perf_counter()
+            document = next(documents, None)
+            self._clock.spacy += time.perf_counter() - started
+            if document is None:
+                return
+            yield document
+
+
+def timed(inner: Callable[..., Any], note: Callable[[float, Any, Any], None]) -> Callable[..., Any]:
+    """``inner`` with ``note(seconds, first argument, second argument)`` after each call."""
+
+    def run(*arguments: Any, **options: Any) -> Any:
+        started = time.perf_counter()
+        try:
+            return inner(*arguments, **options)
+        finally:
+            note(time.perf_counter() - started, *arguments[:2])
+
+    return run
+
+
+def measure(clock: Clock) -> None:
+    """Put the stopwatches in place, and load what is loaded on first use."""
+    ports = build_ports()
+    ports.embedder.embed_passages(["The light of Skarrow."])
+    token_starts("The light of Skarrow.")
+    language = TimedLanguage(linguistic._model.get(), clock)
+    linguistic._model.get = lambda: language  # type: ignore[method-assign]  # the stopwatch
+    list(language.pipe(["Ada Lind keeps the light of Skarrow."]))
+    clock.spacy = 0.0
+    drain.build_ports = lambda: replace(ports, embedder=TimedEmbedder(ports.embedder, clock))
+
+    def on_stage(name: str) -> Callable[[float, Any, Any], None]:
+        def note(seconds: float, _job: Any, _ports: Any) -> None:
+            clock.stages[name] += seconds
+
+        return note
+
+    def on_lane(seconds: float, job: Any, lane: Any) -> None:
+        name = lane if job.document_id else "refresh"
+        clock.lanes[name] += seconds
+        if job.document_id:
+            clock.begun.setdefault(job.document_id)
+            clock.documents[job.document_id] += seconds
+
+    for name, stage in list(pipeline.STAGES.items()):
+        pipeline.STAGES[name] = timed(stage, on_stage(name))  # type: ignore[index]  # see above
+    pipeline.run_lane = timed(pipeline.run_lane, on_lane)
+
+
+def ingest(folder: Path, most: int, clock: Clock) -> tuple[int, int]:
+    """Fill a throw-away workspace; returns the number of documents and of chunks."""
+    source = dataset.load(folder)
+    source = replace(source, documents=source.documents[: most or None], questions=())
+    services.document_add = timed(services.document_add, lambda seconds, *_: add(clock, seconds))
+    started = time.perf_counter()
+    with throwaway.filled_workspace(source, on_progress=show_progress) as filled:
+        clock.wall = time.perf_counter() - started
+        with access.in_workspace(filled.workspace.pk):
+            chunks = Chunk.objects.in_workspace(filled.workspace).count()
+    return len(source.documents), chunks
+
+
+def add(clock: Clock, seconds: float) -> None:
+    clock.adding += seconds
+
+
+def show_progress(done: int, total: int) -> None:
+    if sys.stderr.isatty():
+        sys.stderr.write(f"\r{done} of {total} documents ")
+
+
+def report(dataset: str, documents: int, chunks: int, clock: Clock) -> dict[str, Any]:
+    costs = [clock.documents[document] for document in clock.begun]
+    edge = min(EDGE, len(costs) // 2) or 1
+    first, last = mean(costs[:edge]), mean(costs[-edge:])
+    return {
+        "dataset": dataset,
+        "documents": documents,
+        "chunks": chunks,
+        "seconds": round(clock.wall, 2),
+        "work_seconds": round(clock.work, 2),
+        "embedder_seconds": round(clock.embedder, 2),
+        "spacy_seconds": round(clock.spacy, 2),
+        "outside_seconds": round(clock.outside, 2),
+        "outside_share": round(clock.outside / clock.work, 3),
+        "outside_ms_per_document": round(1000 * clock.outside / documents, 1),
+        "stages": {name: round(seconds, 2) for name, seconds in clock.stages.items()},
+        "lanes": {name: round(seconds, 2) for name, seconds in clock.lanes.items()},
+        "adding_seconds": round(clock.adding, 2),
+        "edge": edge,
+        "first_ms": round(1000 * first, 1),
+        "last_ms": round(1000 * last, 1),
+        "growth": round(last / first, 3),
+        "cpus": os.cpu_count(),
+        "load": round(os.getloadavg()[0], 1),
+    }
+
+
+def lines(figures: dict[str, Any]) -> Iterator[str]:
+    yield f"{figures['dataset']}: {figures['documents']} documents, {figures['chunks']} chunks"
+    yield f"{'total, by the clock':<34}{figures['seconds']:>9.1f} s"
+    yield f"{'work of both lanes':<34}{figures['work_seconds']:>9.1f} s"
+    for name in ("embedder", "spacy", "outside"):
+        seconds = figures[f"{name}_seconds"]
+        share = seconds / figures["work_seconds"]
+        label = {"spacy": "  inside spaCy", "outside": "  outside both"}.get(
+            name, "  inside the embedder"
+        )
+        yield f"{label:<34}{seconds:>9.1f} s{share:>8.1%}"
+    yield f"{'':<34}{figures['outside_ms_per_document']:>9.1f} ms a document"
+    yield "by stage"
+    for name, seconds in sorted(figures["stages"].items(), key=lambda pair: -pair[1]):
+        yield f"  {name:<32}{seconds:>9.1f} s"
+    yield f"cost of a document, first {figures['edge']}{figures['first_ms']:>14.1f} ms"
+    yield f"cost of a document, last {figures['edge']}{figures['last_ms']:>15.1f} ms"
+    yield verdict("outside both", figures["outside_share"], TARGET_SHARE)
+    yield verdict("last to first", figures["growth"], TARGET_GROWTH)
+
+
+def verdict(name: str, value: float, target: float) -> str:
+    return (
+        f"{name}: {value:.3f}, target at most {target} - {'met' if value <= target else 'MISSED'}"
+    )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="What ingesting a data set costs.")
+    parser.add_argument("dataset", type=Path, help="a folder with documents.jsonl")
+    parser.add_argument("--documents", type=int, default=0, help="only the first so many")
+    options = parser.parse_args()
+    clock = Clock()
+    measure(clock)
+    documents, chunks = ingest(options.dataset, options.documents, clock)
+    figures = report(options.dataset.resolve().name, documents, chunks, clock)
+    print("\n".join(lines(figures)))
+    RESULTS.mkdir(exist_ok=True)
+    target = RESULTS / f"ingest-{figures['dataset']}.json"
+    target.write_text(json.dumps(figures, indent=2) + "\n")
+
+
+if __name__ == "__main__":
+    main()
