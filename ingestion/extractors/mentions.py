@@ -8,6 +8,7 @@ from typing import Final
 import regex
 
 from ingestion.extractors.found import CONCEPT, LONGEST_SURFACE, NAME, FoundMention
+from ingestion.extractors.kinds import kind_of
 from kb_project.text.names import normalise_name
 from kb_project.text.sentences import Span
 
@@ -43,7 +44,7 @@ def mention(text: str, span: Span, type_name: str, source: str) -> FoundMention 
     surface = _SPACE.sub(" ", text[start:end])
     if not _is_name(surface, type_name):
         return None
-    return FoundMention(start, end, surface, type_name, source)
+    return FoundMention(start, end, surface, kind_of(surface, type_name), source)
 
 
 def _is_name(surface: str, type_name: str) -> bool:
