@@ -18,7 +18,7 @@ from django.conf import settings
 from kb_project.database import embedded
 
 READY = re.compile(r"Sign in to the demo:\s+(\S+) / (\S+)")
-PATIENCE = 300.0
+PATIENCE = 600.0
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Page
+from playwright.sync_api import Page, expect
 
 from kb_project.env import env_str
 from tests.browser.product import Product
@@ -79,7 +79,7 @@ def take_picture(page: Page, name: str, look: str) -> None:
 
 def problems_of(page: Page, name: str, address: str, look: str) -> list[str]:
     page.goto(address)
-    page.wait_for_function("!document.querySelector('[aria-busy=true]')")
+    expect(page.locator("[aria-busy=true]")).to_have_count(0)
     page.evaluate("document.fonts.ready.then(() => true)")
     take_picture(page, name, look)
     wide = overflow(page)

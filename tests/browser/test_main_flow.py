@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -22,7 +23,7 @@ SLOW = 120_000
 
 
 @pytest.fixture
-def page(context_of) -> Page:
+def page(context_of) -> Iterator[Page]:
     """A page that fails the test when the browser complains of anything."""
     page: Page = context_of(viewport={"width": 1280, "height": 800}).new_page()
     complaints: list[str] = []
