@@ -22,7 +22,14 @@ from ingestion.outcome import Progress, StageOutcome
 from ingestion.selectors import version_of
 from kb_project.llm.tokens import token_starts
 from kb_project.ports import Ports
-from kb_project.text.splitting import Offsets, Span, split_fixed, split_sentences, split_tokens
+from kb_project.text.splitting import (
+    Offsets,
+    Span,
+    split_fixed,
+    split_sentences,
+    split_tokens,
+    token_range,
+)
 from workspaces import access
 
 
@@ -65,8 +72,7 @@ def spans_of(version: DocumentVersion, starts: Offsets) -> list[Span]:
 
 def build_chunks(version: DocumentVersion, spans: Sequence[Span], starts: Offsets) -> list[Chunk]:
     places = places_of(spans, pages=version.pages, headings=version.headings)
-    firsts = starts.searchsorted([start for start, _ in spans])
-    lasts = starts.searchsorted([end for _, end in spans])
+    ranges = [token_range(starts, start, end) for start, end in spans]
     return [
         Chunk(
             id=chunk_id(version.pk, start, end),
@@ -77,13 +83,13 @@ def build_chunks(version: DocumentVersion, spans: Sequence[Span], starts: Offset
             start=start,
             end=end,
             text=version.text[start:end],
-            tokens=int(last - first),
+            tokens=last - first,
             page_first=place.page_first,
             page_last=place.page_last,
             heading_path=list(place.heading_path),
         )
-        for ordinal, ((start, end), place, first, last) in enumerate(
-            zip(spans, places, firsts, lasts, strict=True)
+        for ordinal, ((start, end), place, (first, last)) in enumerate(
+            zip(spans, places, ranges, strict=True)
         )
     ]
 

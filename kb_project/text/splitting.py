@@ -93,7 +93,7 @@ def _atoms(text: str, starts: Offsets, size: int, headings: set[int]) -> Iterato
     for start, end in sentence_spans(text):
         opens = _any_between(marks, before, end)
         before = end
-        first, last = (int(i) for i in starts.searchsorted([start, end]))
+        first, last = token_range(starts, start, end)
         if last - first <= size:
             yield Atom(start, end, last - first, opens)
             continue
@@ -102,6 +102,15 @@ def _atoms(text: str, starts: Offsets, size: int, headings: set[int]) -> Iterato
             a, b = _trim(text, max(a, start), min(b, end))
             if a < b:
                 yield Atom(a, b, min(size, last - window), opens and window == first)
+
+
+def token_range(starts: Offsets, start: int, end: int) -> tuple[int, int]:
+    """The tokens that a span touches, as a half-open range.
+
+    A word's token begins with the space before it, so the first one may begin before the span.
+    """
+    first = int(starts.searchsorted(start, side="right")) - 1
+    return max(first, 0), int(starts.searchsorted(end))
 
 
 def _any_between(marks: Sequence[int], start: int, end: int) -> bool:
