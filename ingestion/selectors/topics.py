@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from ingestion.models import Community, CommunityReport, Entity, Finding
 from ingestion.selectors.finding import found
 from ingestion.selectors.spans import SourceSpan, span_of
+from ingestion.topics import other_topics_id
 from workspaces.models import Workspace
 
 
@@ -21,7 +22,7 @@ class TopicNode:
 
 
 def topic_tree(*, workspace: Workspace) -> list[TopicNode]:
-    """The communities as a forest, biggest first, with two queries."""
+    """The communities as a forest, biggest first, "Other topics" last, with two queries."""
     reports = {
         report.community_id: report
         for report in CommunityReport.objects.in_workspace(workspace).defer("rating_reason")
@@ -32,7 +33,9 @@ def topic_tree(*, workspace: Workspace) -> list[TopicNode]:
     for node in nodes.values():
         parent = nodes.get(node.community.parent_id) if node.community.parent_id else None
         (parent.children if parent else roots).append(node)
-    return roots
+    # What belongs nowhere else comes last, however much of it there is.
+    rest = other_topics_id(workspace.pk)
+    return sorted(roots, key=lambda node: node.community.pk == rest)
 
 
 @dataclass(frozen=True, slots=True)
