@@ -155,8 +155,9 @@ def label_of(name: str) -> str:
     >>> label_of("../../etc/passwd")
     'passwd'
     """
-    last = PurePath(name.replace("\\\\", "/")).name
-    return "".join(c for c in last if c.isprintable()).strip()[:NAME_LENGTH] or "Untitled"
+    last = PurePath(name.replace("\\", "/")).name
+    label = "".join(c for c in last if c.isprintable()).strip()[:NAME_LENGTH]
+    return label if label.strip(".") else "Untitled"
 
 
 def measure(file: IO[bytes], label: str) -> tuple[int, str]:

@@ -1,0 +1,163 @@
+from __future__ import annotations
+
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+from ingestion import drain, pipeline
+from ingestion.models import (
+    Chunk,
+    ChunkEmbedding,
+    Community,
+    DocumentState,
+    IngestionJob,
+    RunState,
+    WalkSnapshot,
+)
+from ingestion.outcome import StageOutcome
+from tests import rows
+from tests.ingestion.jobs import add, document_of, pretended, refreshes, run_of, states
+from tests.ingestion.test_leases import dead_worker, hold
+from workspaces import access
+from workspaces.models import Workspace
+
+pytestmark = [
+    pytest.mark.django_db(transaction=True),
+    pytest.mark.usefixtures("media", "fake_embedder"),
+]
+
+
+@pytest.fixture
+def workspace(media: Path) -> Workspace:
+    return rows.make_workspace()
+
+
+def test_everything_that_waits_is_done(workspace: Workspace):
+    jobs = [add(workspace, f"{n}.txt", f"Ada Lind keeps light {n} of Skarrow.") for n in range(3)]
+
+    drain.drain(workspace.pk)
+
+    assert {document_of(job).state for job in jobs} == {DocumentState.READY}
+    with access.in_workspace(workspace.pk):
+        unfinished = IngestionJob.objects.in_workspace(workspace).exclude(state=RunState.DONE)
+        assert not unfinished.exists()
+        assert Chunk.objects.in_workspace(workspace).count() == 3
+        assert ChunkEmbedding.objects.in_workspace(workspace).count() == 3
+        assert Community.objects.in_workspace(workspace).exists()
+        assert WalkSnapshot.objects.in_workspace(workspace).count() == 1
+
+
+def test_one_refresh_serves_the_whole_burst(workspace: Workspace, monkeypatch):
+    for n in range(3):
+        add(workspace, f"{n}.txt", f"Text {n}.")
+
+    with pretended(monkeypatch) as ran:
+        drain.drain(workspace.pk)
+
+    assert len(refreshes(workspace)) == 1
+    assert ran.count("describe") == 1
+    assert ran.index("describe") > max(place for place, name in enumerate(ran) if name == "resolve")
+
+
+def test_vectors_are_made_beside_the_rest(workspace: Workspace, monkeypatch):
+    """The embedding lane is still busy when the refresh is done."""
+    add(workspace)
+    refreshed = threading.Event()
+
+    def embed(*_arguments: object) -> StageOutcome:
+        assert refreshed.wait(20)
+        return StageOutcome()
+
+    def last(*_arguments: object) -> StageOutcome:
+        refreshed.set()
+        return StageOutcome()
+
+    with pretended(monkeypatch, embed=embed, snapshot=last) as ran:
+        drain.drain(workspace.pk)
+
+    assert set(ran) == set(pipeline.STAGES)
+
+
+def test_nothing_to_do_is_done_at_once(workspace: Workspace):
+    started = time.monotonic()
+
+    drain.drain(workspace.pk)
+
+    assert time.monotonic() - started < 3
+
+
+def test_an_unreadable_document_does_not_hold_up_the_others(workspace: Workspace):
+    good = add(workspace, "good.txt", "Ada Lind keeps the light of Skarrow.")
+    bad = add(workspace, "bad.txt", "")
+    last = add(workspace, "last.txt", "Bo Strand sells oil.")
+
+    drain.drain(workspace.pk)
+
+    assert [document_of(job).state for job in (good, bad, last)] == ["ready", "attention", "ready"]
+    assert states(refreshes(workspace)[-1])["snapshot"] == "done"
+
+
+def test_progress_counts_documents(workspace: Workspace, monkeypatch):
+    for n in range(3):
+        add(workspace, f"{n}.txt", f"Text {n}.")
+    told: list[tuple[int, int]] = []
+
+    with pretended(monkeypatch):
+        drain.drain(workspace.pk, lambda done, total: told.append((done, total)))
+
+    assert told[-1] == (3, 3)
+    assert [done for done, _ in told] == sorted(done for done, _ in told)
+
+
+def test_what_a_dead_worker_held_is_taken_over(workspace: Workspace, monkeypatch):
+    job = add(workspace)
+    hold(run_of(job, "parse"), dead_worker(), seconds=3600)
+
+    with pretended(monkeypatch):
+        drain.drain(workspace.pk)
+
+    assert document_of(job).state == DocumentState.READY
+
+
+def test_what_another_worker_holds_is_waited_for(workspace: Workspace, monkeypatch):
+    job = add(workspace)
+    # Elsewhere, for a second more.
+    hold(run_of(job, "parse"), "elsewhere:1:2", seconds=1)
+    started = time.monotonic()
+
+    with pretended(monkeypatch):
+        drain.drain(workspace.pk)
+
+    assert time.monotonic() - started >= 0.9
+    assert document_of(job).state == DocumentState.READY
+
+
+def test_vectors_another_worker_makes_are_waited_for_without_haste(
+    workspace: Workspace, monkeypatch
+):
+    job = add(workspace)
+    looks: list[float] = []
+    jobs_to_embed = drain._jobs_to_embed
+    monkeypatch.setattr(
+        drain, "_jobs_to_embed", lambda pk: looks.append(time.monotonic()) or jobs_to_embed(pk)
+    )
+
+    with pretended(monkeypatch):
+        pipeline.run_lane(job, pipeline.MAIN)
+        hold(run_of(job, "embed"), "elsewhere:1:2", seconds=2)
+        drain.drain(workspace.pk)
+
+    assert document_of(job).state == DocumentState.READY
+    assert len(looks) < 40
+
+
+def test_other_workspaces_are_left_alone(workspace: Workspace, monkeypatch):
+    add(workspace)
+    foreign = add(rows.make_workspace("Other"))
+
+    with pretended(monkeypatch):
+        drain.drain(workspace.pk)
+
+    assert document_of(foreign).state == DocumentState.QUEUED
