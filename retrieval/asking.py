@@ -24,7 +24,7 @@ from workspaces.models import User, Workspace
 
 logger = logging.getLogger(__name__)
 
-PASSAGES: Final = 8
+PASSAGES: Final = 12
 """How many passages an answer may be made of."""
 
 
