@@ -5,6 +5,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from django.contrib.auth.models import AnonymousUser
 from django.core.exceptions import PermissionDenied, SuspiciousOperation
 from django.db import transaction
 from django.http import Http404, HttpRequest, HttpResponse
@@ -84,7 +85,7 @@ def test_only_an_unavailable_part_is_worth_trying_again_as_it_is():
 def page(error: Exception, *, htmx: bool = False) -> HttpResponse | None:
     request = RequestFactory().get("/")
     request.htmx = htmx  # type: ignore[attr-defined]  # what its middleware sets
-    request.user = User()
+    request.user = AnonymousUser()
     return MIDDLEWARE.process_exception(request, error)
 
 
