@@ -58,7 +58,8 @@ _KINDS: Final = tuple(
 # Words that ask or place in time, and are not what an answer must hold.
 _ASKING: Final = regex.compile(
     r"\b(?:how (?:much|many|often|far|long|old|tall|large|big|high|deep|heavy|fast)|by how much"
-    r"|during|after|before|about|according to|tell me|please)\b|什么时候|的时候|什么|多少|为什么",
+    r"|during|after|before|about|according to|tell me|please|(?:the )?names? of)\b"
+    r"|什么时候|的时候|什么|多少|为什么|名字",
     regex.IGNORECASE,
 )
 _CAPITALISED: Final = regex.compile(r"[\p{Lu}\p{Lt}]")
@@ -109,7 +110,12 @@ def is_filler(term: str) -> bool:
     >>> is_filler("璋的"), is_filler("父亲"), is_filler("father")
     (True, False, False)
     """
-    return bool(_HAN.search(term)) and not _FUNCTION.isdisjoint(term)
+    return is_pair(term) and not _FUNCTION.isdisjoint(term)
+
+
+def is_pair(term: str) -> bool:
+    """Whether the term is a pair of Chinese characters, which need not be a word."""
+    return _HAN.search(term) is not None
 
 
 def _names(question: str) -> set[str]:

@@ -6,10 +6,12 @@ import math
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from typing import Final
 
 from retrieval.search.assemble import Sentence
-from retrieval.search.sought import Sought, is_filler
+from retrieval.search.sought import Sought, is_filler, is_pair
+
+STRADDLES: Final = 0.5
 
 
 @dataclass(frozen=True)
@@ -24,32 +26,29 @@ class Weights:
         """The share of the question that these terms cover, from 0 to 1."""
         return sum(weight for term, weight in self.by_term.items() if term in terms)
 
-    @cached_property
-    def terms(self) -> frozenset[str]:
-        return frozenset(self.by_term)
-
 
 def weigh(sought: Sought, sentences: Sequence[Sentence], frequencies: Mapping[str, int]) -> Weights:
     """Rarity among the candidate sentences, as in BM25's idf.
 
     ``frequencies`` are the chunks that hold each term. A term no chunk holds counts in full when
-    it belongs to a name, and else like the mean of the others: it may be another word for what
-    is there.
+    it belongs to a name; else like the mean of the others, since it may be another word for what
+    is there; and as a pair of Chinese characters half of that, since every second pair straddles
+    two words.
     """
+    wanted = [term for term in sought.terms if not is_filler(term)] or list(sought.terms)
     counts = Counter(term for sentence in sentences for term in sentence.terms)
-    known = {
-        term: _rarity(counts[term], len(sentences))
-        for term in sought.terms
-        if frequencies.get(term)
-    }
-    missing = [term for term in sought.terms if not frequencies.get(term) and not is_filler(term)]
     highest = _rarity(0, len(sentences))
-    mean = sum(known.values()) / len(known) if known else highest
-    weights = known | {term: highest if term in sought.names else mean for term in missing}
+    weights = {
+        term: _rarity(counts[term], len(sentences)) for term in wanted if frequencies.get(term)
+    }
+    known = sum(weights.values())
+    mean = known / len(weights) if weights else highest
+    for term in wanted:
+        if term not in weights:
+            other = STRADDLES * mean if is_pair(term) else mean
+            weights[term] = highest if term in sought.names else other
     total = sum(weights.values()) or 1.0
-    return Weights(
-        {term: weight / total for term, weight in weights.items()}, sum(known.values()) / total
-    )
+    return Weights({term: weight / total for term, weight in weights.items()}, known / total)
 
 
 def _rarity(count: int, total: int) -> float:

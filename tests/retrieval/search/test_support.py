@@ -36,7 +36,7 @@ def test_a_question_as_near_as_everyday_ones_is_not_answered():
 
 
 def test_a_sentence_that_covers_next_to_nothing_is_no_answer():
-    assert not judged(known=1.0, coverage=0.1, nearness=0.2)
+    assert not judged(known=1.0, coverage=0.05, nearness=0.2)
 
 
 def test_without_vectors_the_words_have_to_do():
