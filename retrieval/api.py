@@ -166,7 +166,7 @@ class AskApi(APIView):
     """Answers with citations."""
 
     class InputSerializer(serializers.Serializer[Any]):
-        q = serializers.CharField(max_length=LONGEST_QUESTION)
+        question = serializers.CharField(max_length=LONGEST_QUESTION)
         mode = serializers.ChoiceField(choices=list(MODES), default=DEFAULT_MODE)
         scope = ScopeSerializer(required=False)
 
@@ -182,7 +182,7 @@ class AskApi(APIView):
         answer = asking.ask(
             workspace=workspace,
             user=request.user,
-            question=wanted["q"],
+            question=wanted["question"],
             mode=wanted["mode"],
             scope=Scope.from_json(wanted.get("scope")),
         )

@@ -34,7 +34,7 @@ def ask(cast: rows.Cast, user, **body: Any) -> HttpResponse:
 
 @pytest.mark.parametrize("who", ["alice", "bob"])
 def test_an_answer_cites_stretches_of_the_documents_text(cast: rows.Cast, who: str):
-    response = ask(cast, getattr(cast, who), q=QUESTION)
+    response = ask(cast, getattr(cast, who), question=QUESTION)
 
     assert response.status_code == 201
     answer = response.json()
@@ -47,7 +47,7 @@ def test_an_answer_cites_stretches_of_the_documents_text(cast: rows.Cast, who: s
 
 
 def test_every_number_in_a_sentence_is_a_citation(cast: rows.Cast):
-    answer = ask(cast, cast.bob, q=QUESTION).json()
+    answer = ask(cast, cast.bob, question=QUESTION).json()
 
     numbers = {number for sentence in answer["sentences"] for number in sentence["citations"]}
     assert numbers == {citation["number"] for citation in answer["citations"]}
@@ -55,7 +55,7 @@ def test_every_number_in_a_sentence_is_a_citation(cast: rows.Cast):
 
 
 def test_an_answer_can_be_looked_at_again(cast: rows.Cast):
-    given = ask(cast, cast.bob, q=QUESTION).json()
+    given = ask(cast, cast.bob, question=QUESTION).json()
 
     again = client(cast.alice).get(address(cast.workspace, f"answers/{given['id']}/"))
 
@@ -63,7 +63,7 @@ def test_an_answer_can_be_looked_at_again(cast: rows.Cast):
 
 
 def test_the_question_is_kept_with_who_asked_and_where(cast: rows.Cast):
-    ask(cast, cast.bob, q=QUESTION, scope={"media_types": ["text/plain"]})
+    ask(cast, cast.bob, question=QUESTION, scope={"media_types": ["text/plain"]})
 
     with access.in_workspace(cast.workspace.pk):
         question = Question.objects.in_workspace(cast.workspace).get()
@@ -72,20 +72,20 @@ def test_the_question_is_kept_with_who_asked_and_where(cast: rows.Cast):
 
 
 def test_what_the_documents_do_not_answer_is_no_error(cast: rows.Cast):
-    answer = ask(cast, cast.bob, q="What does a zeppelin weigh?").json()
+    answer = ask(cast, cast.bob, question="What does a zeppelin weigh?").json()
 
     assert not answer["supported"]
     assert (answer["answer"], answer["citations"]) == ("", [])
 
 
 def test_what_cannot_be_asked_is_named(cast: rows.Cast):
-    problem = assert_problem(ask(cast, cast.bob, q="", mode="magic"), 400, "invalid_input")
+    problem = assert_problem(ask(cast, cast.bob, question="", mode="magic"), 400, "invalid_input")
 
-    assert set(problem["fields"]) == {"q", "mode"}
+    assert set(problem["fields"]) == {"question", "mode"}
 
 
 def test_a_question_without_a_word_is_refused(cast: rows.Cast):
-    assert_problem(ask(cast, cast.bob, q="???"), 400, "question_empty")
+    assert_problem(ask(cast, cast.bob, question="???"), 400, "question_empty")
 
 
 def test_an_answer_that_is_not_there_is_not_found(cast: rows.Cast):
@@ -95,10 +95,10 @@ def test_an_answer_that_is_not_there_is_not_found(cast: rows.Cast):
 
 
 def test_strangers_get_no_answers(cast: rows.Cast):
-    given = ask(cast, cast.bob, q=QUESTION).json()
+    given = ask(cast, cast.bob, question=QUESTION).json()
     where = address(cast.workspace, f"answers/{given['id']}/")
 
-    assert_nothing_there(ask(cast, cast.charlie, q=QUESTION))
+    assert_nothing_there(ask(cast, cast.charlie, question=QUESTION))
     assert_nothing_there(client(cast.charlie).get(where))
-    assert_problem(ask(cast, None, q=QUESTION), 401, "not_authenticated")
+    assert_problem(ask(cast, None, question=QUESTION), 401, "not_authenticated")
     assert_problem(client().get(where), 401, "not_authenticated")
