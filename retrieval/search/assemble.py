@@ -16,8 +16,8 @@ from retrieval import sql
 from retrieval.search.hits import Hit
 from retrieval.search.sought import Kind
 
-SHORTEST: Final = 2
-"""Index terms. A sentence with fewer (a heading's number, an exclamation) tells nothing."""
+FEWEST: Final = 4
+"""Index terms. A line with fewer, no full stop and no figure is a label."""
 
 _HEADING: Final = regex.compile(r"#{1,6}\s|[=\-*_~\s]+$")
 _PRONOUN: Final = regex.compile(
@@ -25,7 +25,9 @@ _PRONOUN: Final = regex.compile(
     regex.IGNORECASE,
 )
 _LINE: Final = regex.compile(r"\S(?:[^\n]*\S)?")
-_FIELD: Final = regex.compile(r"[^:;\n]{1,40}: \S")
+_FIELD: Final = regex.compile(r"(?:^|; )[^:;\n]{1,40}: (?=\S)")
+_STOP: Final = regex.compile(r"[.!?…。！？；][\"'”’»)\]」』）】》]*$")
+_DIGIT: Final = regex.compile(r"\p{N}")
 _DATE: Final = regex.compile(
     r"\b(?:1\d|20)\d\d\b|\b\d{1,2}(?:st|nd|rd|th)?\s+(?:of\s+)?(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct"
     r"|nov|dec)[a-z]*\b|\b(?:january|february|march|april|june|july|august|september|october|november"
@@ -117,10 +119,8 @@ def _sentences_of(hit: Hit, rank: int, mentions: Sequence[MentionOf]) -> Iterato
     for start, end, record in _units(hit.text):
         quote = hit.text[start:end]
         own = frozenset(terms(quote))
-        if _HEADING.match(quote) or quote.strip() in hit.heading_path:
+        if _is_label(quote, own) or quote.strip() in hit.heading_path:
             inherited |= own
-            continue
-        if len(own) < SHORTEST:
             continue
         first, last = hit.start + start, hit.start + end
         inside = [one for one in mentions if first <= one.start and one.end <= last]
@@ -132,7 +132,7 @@ def _sentences_of(hit: Hit, rank: int, mentions: Sequence[MentionOf]) -> Iterato
             end=last,
             quote=quote,
             terms=own,
-            around=inherited | before | frozenset(terms(record)),
+            around=inherited | (before if record is None else frozenset(terms(record))),
             title_terms=titled,
             kinds=_kinds(quote, first, inside),
             entities=frozenset(one.entity_id for one in inside),
@@ -140,8 +140,18 @@ def _sentences_of(hit: Hit, rank: int, mentions: Sequence[MentionOf]) -> Iterato
         before = own
 
 
-def _units(text: str) -> Iterator[tuple[int, int, str]]:
-    """Sentences, and the lines of records (``name: value``) each with its whole record.
+def _is_label(quote: str, own: frozenset[str]) -> bool:
+    """Whether this is a heading or a caption: it says what follows is about, and no more."""
+    if _HEADING.match(quote) or not own:
+        return True
+    says = _STOP.search(quote) or _DIGIT.search(quote) or _FIELD.match(quote)
+    return len(own) < FEWEST and not says
+
+
+def _units(text: str) -> Iterator[tuple[int, int, str | None]]:
+    """Sentences, and the lines of records with what else of the record stands around them.
+
+    A line of several fields is a record by itself, lines of one field are one record together.
 
     >>> text = "code: BOB\\nlead: Bram Oosterling"
     >>> [text[start:end] for start, end, _ in _units(text)]
@@ -150,13 +160,12 @@ def _units(text: str) -> Iterator[tuple[int, int, str]]:
     for start, end in sentence_spans(text):
         block = text[start:end]
         lines = list(_LINE.finditer(block))
-        if len(lines) < 2 or sum(bool(_FIELD.match(line.group())) for line in lines) * 2 < len(
-            lines
-        ):
-            yield start, end, ""
+        fields = [len(_FIELD.findall(line.group())) for line in lines]
+        if len(lines) < 2 or sum(map(bool, fields)) * 2 < len(lines):
+            yield start, end, None
             continue
-        for line in lines:
-            yield start + line.start(), start + line.end(), block
+        for line, count in zip(lines, fields, strict=True):
+            yield start + line.start(), start + line.end(), block if count < 2 else ""
 
 
 def _kinds(quote: str, start: int, mentions: Sequence[MentionOf]) -> dict[Kind, frozenset[str]]:

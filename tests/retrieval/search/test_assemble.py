@@ -105,3 +105,19 @@ def test_every_quote_is_cut_out_of_its_passage(text, start):
     for one in sentences([passage], {}):
         assert text[one.start - start : one.end - start] == one.quote
         assert one.quote == one.quote.strip()
+
+
+def test_a_line_of_many_fields_is_a_record_by_itself():
+    text = "Line: Grants; Amount: 640000 pounds\nLine: Visitors; Amount: 268000 pounds"
+
+    _, visitors = sentences([hit(text)], {})
+
+    assert "grant" not in visitors.around
+    assert {"visitor", "268000"} <= visitors.terms
+
+
+def test_a_caption_stands_around_what_follows_and_is_not_said():
+    found = sentences([hit("Buoy record\n\nThe highest wave was 16.8 m.")], {})
+
+    assert [one.quote for one in found] == ["The highest wave was 16.8 m."]
+    assert {"buoy", "record"} <= found[0].around
