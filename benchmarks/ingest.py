@@ -121,7 +121,7 @@ def measure(clock: Clock) -> None:
     ports.embedder.embed_passages(["The light of Skarrow."])
     token_starts("The light of Skarrow.")
     language = TimedLanguage(linguistic._model.get(), clock)
-    linguistic._model.get = lambda: language  # type: ignore[method-assign]  # the stopwatch
+    linguistic._model.get = lambda: language  # the stopwatch
     list(language.pipe(["Ada Lind keeps the light of Skarrow."]))
     clock.spacy = 0.0
     drain.build_ports = lambda: replace(ports, embedder=TimedEmbedder(ports.embedder, clock))
@@ -140,7 +140,7 @@ def measure(clock: Clock) -> None:
             clock.documents[job.document_id] += seconds
 
     for name, stage in list(pipeline.STAGES.items()):
-        pipeline.STAGES[name] = timed(stage, on_stage(name))  # type: ignore[index]  # see above
+        pipeline.STAGES[name] = timed(stage, on_stage(name))
     pipeline.run_lane = timed(pipeline.run_lane, on_lane)
 
 

@@ -6,6 +6,6 @@ import os
 
 from django.core.asgi import get_asgi_application
 
-os.environ.setdefault("DJANGO_SETTINGS_MODULE", "kb_project.settings")  # noqa: TID251 - entry point
+os.environ.setdefault("DJANGO_SETTINGS_MODULE", "kb_project.settings")
 
 application = get_asgi_application()

@@ -43,7 +43,7 @@ from kb_project.text.terms import terms
 from workspaces import access, services
 from workspaces.models import Role, User, Workspace
 
-PASSWORD = "correct horse battery staple"  # noqa: S105  # of people who exist in tests only
+PASSWORD = "correct horse battery staple"  # of people who exist in tests only
 
 
 @dataclass(frozen=True)

@@ -88,8 +88,8 @@ class _Tagger:
 
 def _load() -> Any:
     # Importing jieba reads megabytes of probabilities: only for who reads Chinese.
-    import jieba  # noqa: PLC0415 - see above
-    from jieba import posseg  # noqa: PLC0415 - see above
+    import jieba
+    from jieba import posseg
 
     jieba.setLogLevel(logging.WARNING)
     tokenizer = jieba.Tokenizer()

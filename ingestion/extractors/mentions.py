@@ -27,7 +27,7 @@ _NO_NAMES: Final = frozenset(
     chapter section figure fig table part page volume vol appendix note notes yes no ok oh ah
     introduction conclusion summary contents abstract references bibliography
     copyright todo fixme true false null none
-    """.split()  # noqa: SIM905 - forty quoted words are harder to read than the words
+    """.split()
 )
 
 

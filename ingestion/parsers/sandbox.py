@@ -134,7 +134,7 @@ class ParserSandbox:
     def _start(self) -> None:
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         with theirs:
-            self._host = subprocess.Popen(  # noqa: S603 (our own interpreter and module)
+            self._host = subprocess.Popen(
                 [sys.executable, "-m", "ingestion.parsers.host", str(theirs.fileno())],
                 pass_fds=[theirs.fileno()],
                 cwd="/",

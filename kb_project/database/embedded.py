@@ -227,7 +227,7 @@ def _run(program: Path, arguments: list[str], account: Account | None) -> tuple[
     The output goes through a file: the server inherits it, and a pipe would never be closed.
     """
     with tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as output:
-        finished = subprocess.run(  # noqa: S603 - the bundled server's own programs
+        finished = subprocess.run(
             [str(program), *arguments],
             check=False,
             stdin=subprocess.DEVNULL,

@@ -37,7 +37,7 @@ class RunningPart:
     def __init__(self, part: Part, say: Say) -> None:
         self.part = part
         self.started = time.monotonic()
-        self._process = subprocess.Popen(  # noqa: S603 - our own commands
+        self._process = subprocess.Popen(  # our own commands
             part.command,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,

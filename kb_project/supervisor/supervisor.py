@@ -151,7 +151,7 @@ class Supervisor:
     def _watched(self) -> Iterator[None]:
         """A watchman beside us, who learns of our death from the end of his input."""
         program = [sys.executable, "-S", "-E", str(Path(watchman.__file__))]
-        with subprocess.Popen(  # noqa: S603 - our own module
+        with subprocess.Popen(
             program, stdin=subprocess.PIPE, text=True, start_new_session=True
         ) as process:
             self._watchman = process.stdin

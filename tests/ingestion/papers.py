@@ -20,7 +20,7 @@ DEEDS = [
 
 def write_papers(folder: Path, count: int, *, paragraphs: int = 12, seed: int = 7) -> list[Path]:
     """``count`` text files of several chunks each, about the same few people."""
-    chance = random.Random(seed)  # noqa: S311 - the same papers every time
+    chance = random.Random(seed)  # the same papers every time
     folder.mkdir(parents=True, exist_ok=True)
     written = []
     for number in range(count):

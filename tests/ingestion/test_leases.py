@@ -121,7 +121,7 @@ def held(run: StageRun) -> list[tuple[bool]]:
         statement = (
             "SELECT leased_until > now() + interval '5 s' FROM ingestion_stagerun WHERE id = %s"
         )
-        return run_sql(statement, [run.pk])  # type: ignore[return-value]  # one column
+        return run_sql(statement, [run.pk])
 
 
 def test_progress_forgives_earlier_attempts(run: StageRun):

@@ -8,7 +8,7 @@ import zipfile
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import cycle
 
-import xlsxwriter  # type: ignore[import-untyped]  # it ships no types
+import xlsxwriter
 from pptx import Presentation
 from pptx.util import Inches
 

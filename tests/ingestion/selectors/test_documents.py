@@ -223,7 +223,7 @@ def test_a_workspace_counts_what_is_in_it(workspace: Workspace):
     ("state", "expected"),
     [(RunState.PENDING, True), (RunState.RUNNING, True), (RunState.DONE, False)],
 )
-def test_a_refresh_under_way_is_seen(workspace: Workspace, state: RunState, expected: bool):  # noqa: FBT001 - a case
+def test_a_refresh_under_way_is_seen(workspace: Workspace, state: RunState, expected: bool):
     with access.in_workspace(workspace.pk):
         IngestionJob.objects.create(workspace=workspace, kind=JobKind.WORKSPACE, state=state)
 

@@ -3,7 +3,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from uuid import UUID
 
-import networkx as nx  # type: ignore[import-untyped]  # it ships no types
+import networkx as nx
 from hypothesis import given
 from hypothesis import strategies as st
 

@@ -362,7 +362,7 @@ def test_after_a_drop_the_graph_can_be_written_again(copy: Bench):
 
 @pytest.mark.parametrize("seed", range(4))
 def test_all_stores_agree_on_a_random_graph(seed: int):
-    random = Random(seed)  # noqa: S311 - a test's own dice
+    random = Random(seed)
     workspace = make_workspace("dice").pk
     access.set_scope(workspace_id=workspace)
     nodes = [node(f"N{number}", degree=number % 4) for number in range(25)]

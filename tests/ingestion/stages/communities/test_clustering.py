@@ -205,7 +205,7 @@ def test_a_weight_that_is_no_weight_still_binds(weight: float):
 
 
 def test_five_thousand_entities_take_less_than_two_seconds():
-    random = Random(1)  # noqa: S311 - a test's own dice
+    random = Random(1)
     triples = [
         (random.randrange(5000), int(random.random() ** 3 * 5000), 1.0) for _ in range(10_000)
     ]
