@@ -148,6 +148,8 @@ def reopen(job: IngestionJob) -> None:
 def set_document(
     job: IngestionJob, state: DocumentState, *, only_from: DocumentState | None = None
 ) -> None:
+    if job.document_id is None:
+        return
     documents = Document.objects.in_workspace(job.workspace_id).filter(pk=job.document_id)
     if only_from:
         documents = documents.filter(state=only_from)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 from typing import Any
 
-from django.http import HttpResponse
 from rest_framework.test import APIClient
 
 from workspaces.models import User, Workspace
@@ -22,7 +21,7 @@ PROBLEM_KEYS = {
 }
 
 
-def client(user: User | None = None) -> APIClient:
+def client(user: User | None = None) -> Any:
     """A client of the API, signed in with a session unless nobody is given."""
     made = APIClient()
     if user is not None:
@@ -38,7 +37,7 @@ def password_header(email: str, password: str) -> str:
     return "Basic " + base64.b64encode(f"{email}:{password}".encode()).decode()
 
 
-def assert_problem(response: HttpResponse, status: int, code: str) -> dict[str, Any]:
+def assert_problem(response: Any, status: int, code: str) -> dict[str, Any]:
     """The response is an error in the one shape; returns it."""
     body: dict[str, Any] = response.json()
     assert response.status_code == status, body
@@ -48,7 +47,7 @@ def assert_problem(response: HttpResponse, status: int, code: str) -> dict[str, 
     return body
 
 
-def assert_nothing_there(response: HttpResponse) -> None:
+def assert_nothing_there(response: Any) -> None:
     """What a stranger gets, whether or not the workspace exists."""
     body = assert_problem(response, 404, "not_found")
     assert body["happened"] == "There is no such workspace, or you are not a member of it."

@@ -281,7 +281,7 @@ def test_only_the_pipeline_catches_everything():
 
 def catches_everything(handler: ast.ExceptHandler) -> bool:
     caught = handler.type
-    kinds = caught.elts if isinstance(caught, ast.Tuple) else [caught]
+    kinds: list[ast.expr | None] = [*caught.elts] if isinstance(caught, ast.Tuple) else [caught]
     re_raises = any(isinstance(node, ast.Raise) for node in handler.body)
     return not re_raises and any(
         kind is None or (isinstance(kind, ast.Name) and kind.id in {"Exception", "BaseException"})

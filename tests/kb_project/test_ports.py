@@ -31,7 +31,7 @@ def test_they_are_made_once_a_process():
 @pytest.mark.usefixtures("fake_embedder")
 def test_nobody_exchanges_a_port_behind_anybodys_back():
     with pytest.raises(dataclasses.FrozenInstanceError):
-        build_ports().embedder = FakeEmbedder()  # type: ignore[misc]  # the point of the test
+        build_ports().embedder = FakeEmbedder()  # the point of the test
 
 
 def test_a_bundle_is_made_of_what_it_is_given():

@@ -1,9 +1,9 @@
 from __future__ import annotations
 
+from typing import Any
 from uuid import uuid4
 
 import pytest
-from django.http import HttpResponse
 
 from ingestion.models import Community, CommunityReport
 from tests import rows
@@ -27,7 +27,7 @@ def report(cast: rows.Cast) -> CommunityReport:
     return rows.make_report(cast.workspace, "The light", [ada], rows.chunks_of(document))
 
 
-def ask(cast: rows.Cast, user, path: str = "") -> HttpResponse:
+def ask(cast: rows.Cast, user, path: str = "") -> Any:
     return client(user).get(address(cast.workspace, f"communities/{path}"))
 
 

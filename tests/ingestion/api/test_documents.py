@@ -2,11 +2,11 @@ from __future__ import annotations
 
 from datetime import date
 from pathlib import Path
+from typing import Any
 from uuid import uuid4
 
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
-from django.http import HttpResponse
 from django_q.models import OrmQ
 
 from ingestion.models import Document, DocumentState, DocumentVersion, IngestionJob, RunState
@@ -29,7 +29,7 @@ def text_file(name: str = "log.txt", text: str = TEXT) -> SimpleUploadedFile:
     return SimpleUploadedFile(name, text.encode(), "text/plain")
 
 
-def upload(cast: rows.Cast, user, *files: SimpleUploadedFile, **fields: object) -> HttpResponse:
+def upload(cast: rows.Cast, user, *files: SimpleUploadedFile, **fields: object) -> Any:
     data = {"file": list(files), **fields}
     return client(user).post(address(cast.workspace, "documents/"), data, format="multipart")
 
@@ -134,7 +134,7 @@ def test_json_in_place_of_a_form_is_refused(cast: rows.Cast):
 
 
 # --- listing --------------------------------------------------------------------------------------
-def listed(cast: rows.Cast, user, query: str = "") -> HttpResponse:
+def listed(cast: rows.Cast, user, query: str = "") -> Any:
     return client(user).get(address(cast.workspace, f"documents/{query}"))
 
 
@@ -268,7 +268,7 @@ def test_a_stranger_looks_at_no_document(cast: rows.Cast):
 
 
 # --- its text -------------------------------------------------------------------------------------
-def read(cast: rows.Cast, query: str = "") -> HttpResponse:
+def read(cast: rows.Cast, query: str = "") -> Any:
     document = rows.make_document(cast.workspace, "Keepers", TEXT)
     with access.in_workspace(cast.workspace.pk):
         versions = DocumentVersion.objects.in_workspace(cast.workspace).filter(document=document)
@@ -307,7 +307,7 @@ def test_a_document_that_was_not_read_yet_has_no_empty_text(cast: rows.Cast):
 
 
 # --- retry and cancel -----------------------------------------------------------------------------
-def act(cast: rows.Cast, user, document: str, action: str) -> HttpResponse:
+def act(cast: rows.Cast, user, document: str, action: str) -> Any:
     return client(user).post(address(cast.workspace, f"documents/{document}/{action}/"))
 
 

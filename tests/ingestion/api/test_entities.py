@@ -1,9 +1,9 @@
 from __future__ import annotations
 
+from typing import Any
 from uuid import uuid4
 
 import pytest
-from django.http import HttpResponse
 
 from ingestion.models import Entity
 from tests import rows
@@ -23,7 +23,7 @@ def cast() -> rows.Cast:
     return cast
 
 
-def ask(cast: rows.Cast, user, path: str = "") -> HttpResponse:
+def ask(cast: rows.Cast, user, path: str = "") -> Any:
     return client(user).get(address(cast.workspace, f"entities/{path}"))
 
 

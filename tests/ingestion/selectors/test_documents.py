@@ -295,6 +295,7 @@ def test_an_outcome_tells_what_stopped_the_document(workspace: Workspace):
         Document.objects.in_workspace(workspace).update(state=DocumentState.ATTENTION)
         IngestionJob.objects.in_workspace(workspace).update(problem={"code": "torn"})
 
-        [outcome] = selectors.document_outcomes(workspace=workspace, document_ids=[job.document_id])
+        ids = [job.document_id] if job.document_id else []
+        [outcome] = selectors.document_outcomes(workspace=workspace, document_ids=ids)
 
     assert (outcome.document.state, outcome.problem) == ("attention", {"code": "torn"})

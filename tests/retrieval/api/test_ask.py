@@ -4,7 +4,6 @@ from typing import Any
 from uuid import uuid4
 
 import pytest
-from django.http import HttpResponse
 
 from kb_project.ports import build_ports
 from retrieval.models import Question
@@ -28,7 +27,7 @@ def cast(fake_embedder: None) -> rows.Cast:
     return cast
 
 
-def ask(cast: rows.Cast, user, **body: Any) -> HttpResponse:
+def ask(cast: rows.Cast, user, **body: Any) -> Any:
     return client(user).post(address(cast.workspace, "ask/"), {"mode": "lexical", **body})
 
 

@@ -3,7 +3,6 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from django.http import HttpResponse
 
 from kb_project.ports import build_ports
 from tests import rows
@@ -23,11 +22,11 @@ def cast(fake_embedder: None) -> rows.Cast:
     return cast
 
 
-def post(cast: rows.Cast, user, **body: Any) -> HttpResponse:
+def post(cast: rows.Cast, user, **body: Any) -> Any:
     return client(user).post(address(cast.workspace, "search/"), body)
 
 
-def get(cast: rows.Cast, user, query: str) -> HttpResponse:
+def get(cast: rows.Cast, user, query: str) -> Any:
     return client(user).get(address(cast.workspace, f"search/{query}"))
 
 

@@ -15,7 +15,7 @@ from tests.retrieval.search.test_assemble import hit
 from workspaces import access
 from workspaces.models import Workspace
 
-DOCUMENTS = [
+DOCUMENTS: list[dict[str, object]] = [
     {"id": "d0", "title": "Keepers", "text": "Ada Lind keeps the Skarrow light."},
     {
         "id": "d1",
@@ -118,7 +118,7 @@ class TestOnARealWorkspace:
     def test_a_kept_workspace_is_filled_anew_when_a_document_changed(self, folder):
         plan = runner.Plan(("lexical",), (1,))
         runner.evaluate(load(folder), plan, keep="bench")
-        changed = [DOCUMENTS[0] | {"text": "Per Holm keeps the Skarrow light."}, *DOCUMENTS[1:]]
+        changed = [{**DOCUMENTS[0], "text": "Per Holm keeps the Skarrow light."}, *DOCUMENTS[1:]]
         (folder / "documents.jsonl").write_text("\n".join(map(json.dumps, changed)))
 
         report = runner.evaluate(load(folder), plan, keep="bench")

@@ -1,0 +1,85 @@
+"""A workspace with at least one row in every table of ingestion."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ingestion.models import (
+    Chunk,
+    ChunkExtraction,
+    Collection,
+    Community,
+    CommunityReport,
+    Document,
+    DocumentVersion,
+    Entity,
+    GraphTombstone,
+    IngestionJob,
+    MergeSuggestion,
+    Relationship,
+    StageRun,
+)
+from kb_project.llm.fake import FakeEmbedder
+from tests import rows
+from workspaces import access
+from workspaces.models import Workspace
+
+TEXT = "Ada Lind keeps the light of Skarrow.\n\nOlaf Brekke rows to Skarrow."
+
+
+@dataclass(frozen=True)
+class Whole:
+    """The workspace and those of its rows that tests point at."""
+
+    workspace: Workspace
+    collection: Collection
+    document: Document
+    version: DocumentVersion
+    chunk: Chunk
+    ada: Entity
+    olaf: Entity
+    relationship: Relationship
+    parent: Community
+    report: CommunityReport
+    job: IngestionJob
+
+
+def make_whole(name: str = "Harbour") -> Whole:
+    workspace = rows.make_workspace(name)
+    collection = rows.make_collection(workspace, "Logs")
+    document = rows.make_document(
+        workspace, "Log", TEXT, embedder=FakeEmbedder(8), collection=collection
+    )
+    chunks = rows.chunks_of(document)
+    ada = rows.make_mentions(workspace, chunks, "Ada Lind")
+    olaf = rows.make_mentions(workspace, chunks, "Olaf Brekke")
+    relationship = rows.make_relationship(ada, olaf, chunks[0], "knows")
+    report = rows.make_report(workspace, "The light", [ada, olaf], chunks)
+    rows.make_snapshot(workspace)
+    with access.in_workspace(workspace.pk):
+        version = DocumentVersion.objects.in_workspace(workspace).get(document=document)
+        ChunkExtraction.objects.create(
+            workspace=workspace, chunk=chunks[0], method="m", payload={}
+        )
+        MergeSuggestion.objects.create(
+            workspace=workspace, left=ada, right=olaf, score=0.5, reason="alike"
+        )
+        GraphTombstone.objects.create(workspace=workspace)
+        parent = _make_parent(report)
+        job = IngestionJob.objects.create(
+            workspace=workspace, kind="document", document=document, version=version
+        )
+        StageRun.objects.create(workspace=workspace, job=job, stage="parse", ordinal=0)
+    return Whole(
+        workspace, collection, document, version, chunks[0], ada, olaf, relationship, parent,
+        report, job,
+    )  # fmt: skip
+
+
+def _make_parent(report: CommunityReport) -> Community:
+    """A community above the one that is reported on."""
+    parent = Community.objects.create(workspace_id=report.workspace_id, level=0, size=2)
+    Community.objects.in_workspace(report.workspace_id).filter(pk=report.community_id).update(
+        parent=parent, level=1
+    )
+    return parent
