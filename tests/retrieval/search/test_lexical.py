@@ -1,0 +1,111 @@
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from kb_project.llm.fake import FakeEmbedder
+from retrieval.search import lexical
+from retrieval.search.query import Query, QuestionVector
+from tests import rows
+from workspaces import access
+
+EMBEDDER = FakeEmbedder()
+
+
+def query_of(workspace, question, **over):
+    return Query(workspace.pk, question, 5, QuestionVector(EMBEDDER, question), **over)
+
+
+def best(workspace, question, **over):
+    with access.in_workspace(workspace.pk):
+        return lexical.best(query_of(workspace, question, **over), 5)
+
+
+@pytest.mark.django_db
+def test_scores_are_bm25_over_the_workspace():
+    workspace = rows.make_workspace()
+    document = rows.make_document(workspace, "x", "oil oil lamp\n\nlamp\n\nboat tide noon")
+    oil = rows.chunks_of(document)[0]
+
+    ((chunk_id, score, matched),) = best(workspace, "oil")
+
+    # Each passage holds its title's term "x" too: lengths 4, 2, 4.
+    idf = math.log(1 + (3 - 1 + 0.5) / (1 + 0.5))
+    norm = 2 + 1.2 * (0.25 + 0.75 * 4 / (10 / 3))
+    assert chunk_id == oil.pk
+    assert score == pytest.approx(idf * 2 * 2.2 / norm)
+    assert matched == ["oil"]
+
+
+@pytest.mark.django_db
+def test_a_rare_word_outweighs_a_common_one():
+    workspace = rows.make_workspace()
+    texts = ["The lamp burns.", "The lamp is out.", "The lamp was lit.", "The buoy sank."]
+    for number, text in enumerate(texts):
+        rows.make_document(workspace, f"d{number}", text)
+
+    found = best(workspace, "lamp buoy")
+
+    assert found[0][2] == ["buoy"]
+    assert len(found) == 4
+
+
+@pytest.mark.django_db
+def test_another_workspace_changes_no_score():
+    workspace, other = rows.make_workspace("One"), rows.make_workspace("Other")
+    rows.make_document(workspace, "a", "oil for the lamp\n\nthe tide was out")
+    before = best(workspace, "oil")
+
+    for number in range(5):
+        rows.make_document(other, f"b{number}", "oil and more oil")
+
+    assert best(workspace, "oil") == before
+
+
+@pytest.mark.django_db
+def test_a_scope_keeps_the_statistics_of_the_workspace():
+    workspace = rows.make_workspace()
+    inside = rows.make_document(workspace, "in", "oil for the lamp")
+    rows.make_document(workspace, "out", "oil by boat")
+
+    ((_, score, _),) = best(workspace, "oil", documents=(inside.pk,))
+
+    assert score == pytest.approx(dict(row[:2] for row in best(workspace, "oil"))[chunk(inside)])
+
+
+@pytest.mark.django_db
+def test_chinese_words_find_chinese_passages():
+    workspace = rows.make_workspace()
+    rows.make_document(workspace, "报告", "工坊浇铸了十四块毛坯。\n\n今天天气很好。")
+
+    found = best(workspace, "多少块毛坯？")
+
+    assert len(found) == 1 or found[0][1] > found[1][1]
+    assert "毛坯" in found[0][2]
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize(
+    "question", ["'; DROP TABLE ingestion_chunk; --", "100% %s %(x)s", "\\", "o'brien"]
+)
+def test_a_question_is_never_part_of_the_statement(question):
+    workspace = rows.make_workspace()
+    rows.make_document(workspace, "a", "oil for the lamp")
+
+    assert isinstance(best(workspace, question), list)
+
+
+def test_reasons_name_the_words_as_the_question_spells_them():
+    surfaces = lexical.surfaces_of("Scrooge's partners in getWeightCol")
+
+    assert lexical.shared_words(["scroog", "partner"], surfaces) == "Shares “Scrooge's”, “partners”"
+    assert lexical.shared_words(["weight"], surfaces) == "Shares “weight”"
+
+
+def test_no_more_than_five_words_are_named():
+    assert lexical.shared_words(list("abcdefgh"), {}).count("“") == 5
+
+
+def chunk(document):
+    return rows.chunks_of(document)[0].pk
