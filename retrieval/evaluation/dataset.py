@@ -120,7 +120,7 @@ def _lines(path: Path) -> Iterator[tuple[str, Mapping[str, Any]]]:
 def _record(place: str, line: str) -> Mapping[str, Any]:
     try:
         record = json.loads(line)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise InputError(f"{place} is not JSON.", code="dataset_invalid") from error
     if not isinstance(record, dict):
         raise InputError(f"{place} is not a JSON object.", code="dataset_invalid")
@@ -129,15 +129,22 @@ def _record(place: str, line: str) -> Mapping[str, Any]:
 
 def _text(place: str, record: Mapping[str, Any], key: str, default: str | None = None) -> str:
     value = record.get(key, default)
-    if not isinstance(value, str | int):
+    if not isinstance(value, str | int | float):
         raise InputError(f"{place} lacks a text '{key}'.", code="dataset_invalid")
     return readable(str(value))
+
+
+def _list(place: str, record: Mapping[str, Any], key: str) -> list[Any]:
+    value = record.get(key)
+    if value is not None and not isinstance(value, list):
+        raise InputError(f"{place}: '{key}' is not a list.", code="dataset_invalid")
+    return value or []
 
 
 def _document(place: str, record: Mapping[str, Any]) -> SourceDocument:
     identity = _text(place, record, "id")
     title, text = _text(place, record, "title", identity), _text(place, record, "text", "")
-    chunks = [readable(str(chunk)) for chunk in record.get("chunks") or []]
+    chunks = [readable(str(chunk)) for chunk in _list(place, record, "chunks")]
     if not chunks:
         return SourceDocument(identity, title, text, None)
     text, spans = place_chunks(text, chunks)
@@ -145,7 +152,7 @@ def _document(place: str, record: Mapping[str, Any]) -> SourceDocument:
 
 
 def _question(place: str, record: Mapping[str, Any], known: _Names) -> SourceQuestion:
-    evidence = tuple(_evidence(place, one, known) for one in record.get("evidence") or [])
+    evidence = tuple(_evidence(place, one, known) for one in _list(place, record, "evidence"))
     if not evidence:
         raise InputError(f"{place} has no evidence.", code="dataset_invalid")
     question = _text(place, record, "question")
@@ -158,4 +165,6 @@ def _evidence(place: str, value: object, known: _Names) -> Evidence:
     documents = known.find(readable(name))
     if not documents:
         raise InputError(f"{place} names evidence that is no document.", code="dataset_invalid")
-    return Evidence(documents, None if chunk is None else int(chunk))
+    if chunk is not None and not isinstance(chunk, int):
+        raise InputError(f"{place} names a chunk by no number.", code="dataset_invalid")
+    return Evidence(documents, chunk)
