@@ -12,58 +12,72 @@ from workspaces import access
 
 pytestmark = pytest.mark.django_db
 
-TEXT = "Ada Lind keeps the light.\n\nOil comes by boat."
+TEXT = "Ada Lind keeps the light.\n\nOil comes by boat.\n\nThe road is closed."
 
 
 @pytest.fixture
-def workspace():
-    return rows.make_workspace()
+def keepers():
+    workspace = rows.make_workspace()
+    return workspace, rows.chunks_of(rows.make_document(workspace, "Keepers", TEXT))
 
 
-def test_hits_keep_the_order_and_the_reasons_they_were_found_with(workspace):
-    first, second = rows.chunks_of(rows.make_document(workspace, "Keepers", TEXT))
-
+def hydrated(workspace, found):
     with access.in_workspace(workspace.pk):
-        hits = hydrate(
-            workspace.pk, [ScoredChunk(second.pk, 2.0, ("b",)), ScoredChunk(first.pk, 1.0, ("a",))]
+        return hydrate(workspace.pk, found)
+
+
+def test_hits_keep_the_order_and_the_scores_they_were_found_with(keepers):
+    workspace, (first, second, third) = keepers
+    found = [ScoredChunk(third.pk, 0.9), ScoredChunk(first.pk, 0.5), ScoredChunk(second.pk, 0.7)]
+
+    hits = hydrated(workspace, found)
+
+    assert [hit.chunk_id for hit in hits] == [third.pk, first.pk, second.pk]
+    assert [hit.score for hit in hits] == [0.9, 0.5, 0.7]
+
+
+def test_a_hit_stands_where_its_text_stands_in_the_document(keepers):
+    workspace, chunks = keepers
+
+    hits = hydrated(workspace, [ScoredChunk(chunk.pk, 1.0, ("A reason",)) for chunk in chunks])
+
+    for hit in hits:
+        assert TEXT[hit.start : hit.end] == hit.text
+        assert (hit.title, hit.page, hit.why) == ("Keepers", None, ("A reason",))
+
+
+def test_a_hit_tells_the_headings_and_the_page_it_is_under(keepers):
+    workspace, (first, *_) = keepers
+    with access.in_workspace(workspace.pk):
+        Chunk.objects.in_workspace(workspace).filter(pk=first.pk).update(
+            heading_path=["Part one", "Lights"], page_first=3
         )
 
-    assert [(hit.chunk_id, hit.score, hit.why) for hit in hits] == [
-        (second.pk, 2.0, ("b",)),
-        (first.pk, 1.0, ("a",)),
-    ]
-    assert [TEXT[hit.start : hit.end] for hit in hits] == [hit.text for hit in hits]
+    (hit,) = hydrated(workspace, [ScoredChunk(first.pk, 1.0)])
+
+    assert hit.heading_path == ("Part one", "Lights")
+    assert hit.page == 3
 
 
-def test_a_hit_knows_its_page_and_headings(workspace):
-    chunk = rows.chunks_of(rows.make_document(workspace, "Keepers", TEXT))[0]
-    with access.in_workspace(workspace.pk):
-        Chunk.objects.in_workspace(workspace).filter(pk=chunk.pk).update(
-            page_first=3, page_last=4, heading_path=["People", "Keepers"]
-        )
+def test_a_passage_that_has_gone_meanwhile_is_left_out(keepers):
+    workspace, (first, *_) = keepers
 
-        (hit,) = hydrate(workspace.pk, [ScoredChunk(chunk.pk, 1.0)])
+    hits = hydrated(workspace, [ScoredChunk(uuid4(), 1.0), ScoredChunk(first.pk, 0.5)])
 
-    assert (hit.page, hit.heading_path) == (3, ("People", "Keepers"))
+    assert [hit.chunk_id for hit in hits] == [first.pk]
 
 
-def test_a_passage_that_has_gone_is_left_out(workspace):
-    chunk = rows.chunks_of(rows.make_document(workspace, "Keepers", TEXT))[0]
-
-    with access.in_workspace(workspace.pk):
-        hits = hydrate(workspace.pk, [ScoredChunk(uuid4(), 2.0), ScoredChunk(chunk.pk, 1.0)])
-
-    assert [hit.chunk_id for hit in hits] == [chunk.pk]
-
-
-def test_a_passage_of_another_workspace_is_left_out(workspace):
+def test_a_passage_of_another_workspace_is_never_shown(keepers):
+    _, (first, *_) = keepers
     stranger = rows.make_workspace("Elsewhere")
-    chunk = rows.chunks_of(rows.make_document(stranger, "Theirs", TEXT))[0]
 
-    with access.in_workspace(workspace.pk):
-        assert hydrate(workspace.pk, [ScoredChunk(chunk.pk, 1.0)]) == []
+    assert hydrated(stranger, [ScoredChunk(first.pk, 1.0)]) == []
 
 
-def test_nothing_found_needs_no_query(workspace, django_assert_num_queries):
-    with django_assert_num_queries(0):
-        assert hydrate(workspace.pk, []) == []
+@pytest.mark.parametrize(("count", "queries"), [(0, 0), (1, 1), (3, 1)])
+def test_any_number_of_hits_costs_one_query(keepers, django_assert_num_queries, count, queries):
+    workspace, chunks = keepers
+    found = [ScoredChunk(chunk.pk, 1.0) for chunk in chunks[:count]]
+
+    with access.in_workspace(workspace.pk), django_assert_num_queries(queries):
+        assert len(hydrate(workspace.pk, found)) == count
