@@ -8,6 +8,7 @@ BIN := .venv/bin
 MANAGE := $(BIN)/python manage.py
 TEST_WORKERS ?= 2
 TESTS ?=
+DATASET ?=
 
 .PHONY: help install install-dev run test check format bench clean reset
 
@@ -47,8 +48,9 @@ format: install-dev ## put code and templates into the house's form
 	$(BIN)/ruff check --fix .
 	$(BIN)/djlint --reformat --quiet templates || true
 
-bench: install-dev ## run the benchmarks, one after the other
-	@for benchmark in benchmarks/*.py; do echo "== $$benchmark"; $(BIN)/python "$$benchmark"; done
+bench: install-dev ## run the benchmarks on a data set (DATASET=folder with documents.jsonl and questions.jsonl)
+	@if [ -z "$(DATASET)" ]; then echo "Name a data set: make bench DATASET=path/to/folder"; exit 1; fi
+	for benchmark in benchmarks/*.py; do echo "== $$benchmark"; $(BIN)/python "$$benchmark" "$(DATASET)"; done
 
 clean: ## remove caches and the tests' database; documents stay
 	@if [ -x $(BIN)/python ]; then $(MANAGE) pg stop --test >/dev/null 2>&1 || true; fi

@@ -10,7 +10,7 @@ from typing import Any
 from csp.constants import NONE, SELF
 
 from kb_project.database.config import database_settings
-from kb_project.env import env_bool, env_float, env_int, env_list, env_path, env_str
+from kb_project.env import env_bool, env_int, env_list, env_path, env_str
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 DATA_DIR = env_path("CONCORDANCE_DATA_DIR", BASE_DIR / "var")
@@ -192,7 +192,6 @@ DEMO_PASSWORD = env_str("DEMO_PASSWORD", "concordance-demo")
 
 # --- retrieval -----------------------------------------------------------------------------------
 TOP_K = env_int("TOP_K", 8, minimum=1)
-ANSWER_MIN_SUPPORT = env_float("ANSWER_MIN_SUPPORT", 0.5, minimum=0)
 
 # --- the API -------------------------------------------------------------------------------------
 REST_FRAMEWORK = {
