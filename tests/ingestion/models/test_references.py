@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from typing import Any
-from uuid import uuid4
+from uuid import UUID, uuid4
 
 import pytest
 from django.apps import apps
@@ -62,15 +62,16 @@ REFERENCES = references()
 NAMED = [f"{model.__name__}.{column}" for model, column, _ in REFERENCES]
 
 
-def point(model: Model, column: str, whole: Whole, target: object) -> None:
-    """Make the model's rows of a workspace name ``target``, and have the database look at once."""
-    statement = sql.SQL("UPDATE {} SET {} = %s WHERE workspace_id = %s").format(
-        sql.Identifier(model._meta.db_table), sql.Identifier(column)
-    )
+def point(model: Model, column: str, whole: Whole, target: UUID) -> None:
+    """Make a row of the workspace name ``target``, and have the database look at once."""
+    statement = sql.SQL(
+        "UPDATE {table} SET {column} = %(target)s WHERE workspace_id = %(workspace)s AND ctid ="
+        " (SELECT ctid FROM {table} WHERE workspace_id = %(workspace)s LIMIT 1)"
+    ).format(table=sql.Identifier(model._meta.db_table), column=sql.Identifier(column))
+    values = {"target": target, "workspace": whole.workspace.pk}
     with access.in_workspace(whole.workspace.pk), connection.cursor() as cursor:
-        one_row_of(model, whole)
         run_sql("SET CONSTRAINTS ALL IMMEDIATE")
-        cursor.execute(statement.as_string(cursor.connection), [target, whole.workspace.pk])
+        cursor.execute(statement.as_string(cursor.connection), values)
 
 
 def one_row_of(model: Model, whole: Whole) -> Any:
@@ -100,7 +101,7 @@ def test_the_whole_workspace_leaves_no_table_empty(model: Model):
 
 
 def test_all_references_are_looked_at():
-    assert len(REFERENCES) >= 30
+    assert len(REFERENCES) >= 29
     assert {"Mention.chunk_id", "Posting.chunk_id", "Relationship.target_id"} <= set(NAMED)
 
 
@@ -110,7 +111,7 @@ def test_no_row_can_name_a_row_of_another_tenant(model: Model, column: str, name
     with access.in_workspace(theirs.workspace.pk):
         foreign = one_row_of(named, theirs).pk
 
-    with pytest.raises(IntegrityError, match="foreign key"):
+    with pytest.raises(IntegrityError, match=f"{column}_tenant_fk"):
         point(model, column, mine, foreign)
 
 
@@ -120,7 +121,7 @@ def test_no_row_can_name_a_row_of_another_tenant(model: Model, column: str, name
 def test_no_row_can_name_what_does_not_exist(model: Model, column: str):
     whole = make_whole()
 
-    with pytest.raises(IntegrityError, match="foreign key"):
+    with pytest.raises(IntegrityError, match=f"{column}_tenant_fk"):
         point(model, column, whole, uuid4())
 
 
