@@ -73,6 +73,7 @@ def test_a_cut_text_is_a_beginning_within_the_limit(text: str, limit: int):
 
     assert text.startswith(short)
     assert short == text or tokens.count_tokens(text) > limit
+    assert (tokens.token_starts(text) < len(short)).sum() <= limit
     assert len(short) <= len(tokens.truncate_tokens(text, limit + 1))
 
 

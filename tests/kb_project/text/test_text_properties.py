@@ -76,15 +76,24 @@ def test_words_are_in_order_and_apart(text: str):
     assert all(not word.folded.isspace() for word in found)
 
 
-@given(st.text(alphabet="ab .!?…\n。Mr1朱|;-#", max_size=200))
-def test_sentences_cover_every_letter_once(text: str):
+@given(st.text(alphabet="ab .!?…\n。Mr1朱|;-#", max_size=200), st.sampled_from([1, 30]))
+def test_sentences_cover_every_letter_once(passage: str, times: int):
+    text = passage * times
     spans = sentence_spans(text)
 
-    assert "".join(text[start:end] for start, end in spans).split() or not text.split()
     covered = {place for start, end in spans for place in range(start, end)}
     assert {place for place, letter in enumerate(text) if not letter.isspace()} <= covered
     assert sum(end - start for start, end in spans) == len(covered)
     assert all(end - start <= LONGEST_SENTENCE for start, end in spans)
+
+
+@given(st.lists(st.integers(1, 30), min_size=200, max_size=300))
+def test_a_stretch_without_a_full_stop_is_cut_between_words(lengths: list[int]):
+    stretch = " ".join("x" * length for length in lengths)
+
+    pieces = [stretch[start:end] for start, end in sentence_spans(stretch)]
+
+    assert " ".join(pieces) == stretch
 
 
 @given(st.text(alphabet="ab .!?\n", max_size=80))
