@@ -10,6 +10,7 @@ import os
 import socket
 import uuid
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 
 from django.conf import settings
@@ -31,7 +32,11 @@ class LeaseLostError(Exception):
 
 def worker_name() -> str:
     """``host:pid:start``: the start time tells a recycled pid from the worker it once named."""
-    pid = os.getpid()
+    return _name_of(os.getpid())
+
+
+@cache
+def _name_of(pid: int) -> str:
     return f"{socket.gethostname()[:40]}:{pid}:{_started(pid)}"
 
 
