@@ -10,6 +10,7 @@ import time
 import uuid
 from collections.abc import Callable
 from functools import partial
+from itertools import takewhile
 
 from django.db import connection
 
@@ -21,6 +22,7 @@ from workspaces import access
 
 # How long to wait before looking again at work that somebody else holds.
 PATIENCE = 0.5
+EMBEDDING_THREAD = "embedding lane"
 
 OnProgress = Callable[[int, int], None]
 
@@ -28,20 +30,26 @@ OnProgress = Callable[[int, int], None]
 def drain(workspace_id: uuid.UUID, on_progress: OnProgress | None = None) -> None:
     """Work until no job is unfinished; the embedding lane runs in a second thread."""
     ports = build_ports()
-    main_is_idle = threading.Event()
+    main_is_idle, is_given_up = threading.Event(), threading.Event()
     embedding = threading.Thread(
-        target=_drain_embedding, args=(workspace_id, ports, main_is_idle), daemon=True
+        name=EMBEDDING_THREAD,
+        target=_drain_embedding,
+        args=(workspace_id, ports, main_is_idle, is_given_up),
+        daemon=True,
     )
     embedding.start()
     work_on_main = partial(_drain_main, workspace_id, ports, on_progress)
     try:
         through_outages(work_on_main)
-    finally:
         main_is_idle.set()
         while embedding.is_alive():
             embedding.join(PATIENCE)
             _tell(workspace_id, on_progress)
-    through_outages(work_on_main)
+        through_outages(work_on_main)
+    finally:
+        # After Ctrl-C the thread stops behind the document it is at; its lease frees itself.
+        is_given_up.set()
+        embedding.join(PATIENCE)
 
 
 def _drain_main(workspace_id: uuid.UUID, ports: Ports, on_progress: OnProgress | None) -> None:
@@ -59,19 +67,29 @@ def _advance(job: IngestionJob, ports: Ports, on_progress: OnProgress | None) ->
     return is_done
 
 
-def _drain_embedding(workspace_id: uuid.UUID, ports: Ports, main_is_idle: threading.Event) -> None:
+def _drain_embedding(
+    workspace_id: uuid.UUID,
+    ports: Ports,
+    main_is_idle: threading.Event,
+    is_given_up: threading.Event,
+) -> None:
     try:
-        through_outages(partial(_embed_until_idle, workspace_id, ports, main_is_idle))
+        through_outages(partial(_embed_until_idle, workspace_id, ports, main_is_idle, is_given_up))
     finally:
         connection.close()
 
 
-def _embed_until_idle(workspace_id: uuid.UUID, ports: Ports, main_is_idle: threading.Event) -> None:
+def _embed_until_idle(
+    workspace_id: uuid.UUID,
+    ports: Ports,
+    main_is_idle: threading.Event,
+    is_given_up: threading.Event,
+) -> None:
     before: list[IngestionJob] = []
-    while True:
+    while not is_given_up.is_set():
         last_round = main_is_idle.is_set()
         jobs = _jobs_to_embed(workspace_id)
-        for job in jobs:
+        for job in takewhile(lambda _: not is_given_up.is_set(), jobs):
             pipeline.run_lane(job, pipeline.EMBEDDING, ports)
         if last_round and not _jobs_to_embed(workspace_id):
             return

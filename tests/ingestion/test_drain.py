@@ -161,3 +161,20 @@ def test_other_workspaces_are_left_alone(workspace: Workspace, monkeypatch):
         drain.drain(workspace.pk)
 
     assert document_of(foreign).state == DocumentState.QUEUED
+
+
+def test_an_interruption_ends_it_and_the_rest_can_be_done_later(workspace: Workspace):
+    jobs = [add(workspace, f"{n}.txt", f"Ada Lind keeps light {n} of Skarrow.") for n in range(4)]
+    told: list[int] = []
+
+    def interrupt(done: int, _total: int) -> None:
+        told.append(done)
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        drain.drain(workspace.pk, interrupt)
+
+    assert len(told) == 1
+    assert not any(thread.name == drain.EMBEDDING_THREAD for thread in threading.enumerate())
+    drain.drain(workspace.pk)
+    assert {document_of(job).state for job in jobs} == {DocumentState.READY}
