@@ -166,26 +166,22 @@ def after_lane(job: IngestionJob, lane: str) -> None:
     """
     if job.kind == JobKind.WORKSPACE:
         wake_waiting_refresh(job.workspace_id)
-    elif lane == MAIN and not main_lane_is_busy(job.workspace_id):
-        request_refresh(job.workspace_id)
-    elif lane == MAIN and snapshot.is_due(job.workspace_id):
-        snapshot.renew(job.workspace_id)
+    elif lane == MAIN:
+        with access.in_workspace(job.workspace_id):
+            is_busy = main_lane_is_busy(job.workspace_id)
+            is_due = is_busy and snapshot.is_due(job.workspace_id)
+        if not is_busy:
+            request_refresh(job.workspace_id)
+        elif is_due:
+            snapshot.renew(job.workspace_id)
 
 
 def main_lane_is_busy(workspace_id: uuid.UUID) -> bool:
     """Whether any document still has a stage of the main lane before it."""
     with access.in_workspace(workspace_id):
-        return (
-            StageRun.objects.in_workspace(workspace_id)
-            .filter(
-                state__in=[RunState.PENDING, RunState.RUNNING],
-                job__workspace_id=workspace_id,
-                job__kind=JobKind.DOCUMENT,
-                job__state__in=[RunState.PENDING, RunState.RUNNING],
-            )
-            .exclude(stage__in=LANES[EMBEDDING])
-            .exists()
-        )
+        values = {"workspace": workspace_id, "stages": list(LANES[MAIN])}
+        [(is_busy,)] = run_sql(sql.LANE_IS_BUSY, values)
+    return bool(is_busy)
 
 
 def request_refresh(workspace_id: uuid.UUID) -> None:

@@ -20,7 +20,7 @@ from ingestion.models import (
     StageRun,
 )
 from kb_project.errors import KBError
-from kb_project.sql import run_sql_count
+from kb_project.sql import run_sql, run_sql_count
 from workspaces import access
 from workspaces.models import Workspace
 
@@ -73,13 +73,7 @@ def begin(job: IngestionJob) -> bool:
     with access.in_workspace(job.workspace_id):
         if job.kind == JobKind.WORKSPACE and _other_refresh_runs(job):
             return False
-        began = (
-            IngestionJob.objects.in_workspace(job.workspace_id)
-            .filter(pk=job.pk, state__in=[RunState.PENDING, RunState.RUNNING])
-            .update(state=RunState.RUNNING)
-        )
-        if began and job.document_id:
-            set_document(job, DocumentState.WORKING, only_from=DocumentState.QUEUED)
+        [(began,)] = run_sql(sql.BEGIN_JOB, _values(job))
     return bool(began)
 
 
@@ -125,13 +119,12 @@ def cancel(run: StageRun, job: IngestionJob, *, seconds: float) -> None:
 def close(job: IngestionJob) -> None:
     """End the job when all of its stages are done."""
     with access.in_workspace(job.workspace_id):
-        jobs = IngestionJob.objects.in_workspace(job.workspace_id).filter(pk=job.pk)
-        jobs.select_for_update().get()
-        runs = StageRun.objects.in_workspace(job.workspace_id).filter(job=job)
-        if runs.exclude(state=RunState.DONE).exists():
-            return
-        jobs.update(state=RunState.DONE, problem=None, finished_at=timezone.now())
-        set_document(job, DocumentState.READY)
+        run_sql(sql.LOCK_JOB, _values(job))
+        run_sql(sql.CLOSE_JOB, _values(job))
+
+
+def _values(job: IngestionJob) -> dict[str, object]:
+    return {"workspace": job.workspace_id, "job": job.pk}
 
 
 def reopen(job: IngestionJob) -> None:
@@ -145,14 +138,10 @@ def reopen(job: IngestionJob) -> None:
     set_document(job, DocumentState.QUEUED)
 
 
-def set_document(
-    job: IngestionJob, state: DocumentState, *, only_from: DocumentState | None = None
-) -> None:
+def set_document(job: IngestionJob, state: DocumentState) -> None:
     if job.document_id is None:
         return
     documents = Document.objects.in_workspace(job.workspace_id).filter(pk=job.document_id)
-    if only_from:
-        documents = documents.filter(state=only_from)
     documents.update(state=state, updated_at=timezone.now())
 
 

@@ -8,6 +8,49 @@ from __future__ import annotations
 
 from typing import Final, LiteralString
 
+# A document shows that it is worked on from its job's first stage on.
+BEGIN_JOB: Final[LiteralString] = """
+WITH began AS (
+    UPDATE ingestion_ingestionjob SET state = 'running'
+     WHERE workspace_id = %(workspace)s AND id = %(job)s AND state IN ('pending', 'running')
+    RETURNING document_id
+), shown AS (
+    UPDATE ingestion_document AS d SET state = 'working', updated_at = now()
+      FROM began
+     WHERE d.workspace_id = %(workspace)s AND d.id = began.document_id AND d.state = 'queued'
+)
+SELECT count(*) FROM began
+"""
+
+# Two statements: the second must see what the lane that held the lock has committed.
+LOCK_JOB: Final[LiteralString] = """
+SELECT FROM ingestion_ingestionjob WHERE workspace_id = %(workspace)s AND id = %(job)s FOR UPDATE
+"""
+CLOSE_JOB: Final[LiteralString] = """
+WITH closed AS (
+    UPDATE ingestion_ingestionjob AS j SET state = 'done', problem = NULL, finished_at = now()
+     WHERE j.workspace_id = %(workspace)s AND j.id = %(job)s
+       AND NOT EXISTS (SELECT FROM ingestion_stagerun AS r
+                        WHERE r.workspace_id = %(workspace)s AND r.job_id = j.id
+                          AND r.state <> 'done')
+    RETURNING j.document_id
+)
+UPDATE ingestion_document AS d SET state = 'ready', updated_at = now()
+  FROM closed WHERE d.workspace_id = %(workspace)s AND d.id = closed.document_id
+"""
+
+# Does any document still have one of these stages before it?
+LANE_IS_BUSY: Final[LiteralString] = """
+SELECT EXISTS (
+    SELECT FROM ingestion_stagerun AS r
+      JOIN ingestion_ingestionjob AS j ON j.workspace_id = r.workspace_id AND j.id = r.job_id
+     WHERE r.workspace_id = %(workspace)s AND r.stage = ANY(%(stages)s::text[])
+       AND r.state IN ('pending', 'running')
+       AND j.kind = 'document' AND j.state IN ('pending', 'running'))
+"""
+
+# A worker that finds its own name on a lease was interrupted by the database, not by another
+# worker: a process runs one stage of a lane at a time.
 CLAIM_STAGE: Final[LiteralString] = """
 UPDATE ingestion_stagerun
    SET state = 'running', leased_by = %(worker)s, attempts = attempts + 1, problem = NULL,

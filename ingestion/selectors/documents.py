@@ -24,6 +24,7 @@ from ingestion.models import (
     StageRun,
 )
 from ingestion.selectors.finding import found
+from workspaces import access
 from workspaces.models import Workspace
 
 
@@ -185,12 +186,13 @@ def version_of(job: IngestionJob) -> DocumentVersion:
     It is read once per job object: the stages of a lane share it, and parsing fills it in.
     """
     if job.version_id and not IngestionJob.version.is_cached(job):
-        job.version = (
-            DocumentVersion.objects.in_workspace(job.workspace_id)
-            .select_related("document")
-            .filter(pk=job.version_id)
-            .first()
-        )
+        with access.in_workspace(job.workspace_id):
+            job.version = (
+                DocumentVersion.objects.in_workspace(job.workspace_id)
+                .select_related("document")
+                .filter(pk=job.version_id)
+                .first()
+            )
     return found(job.version, "version of a document")
 
 

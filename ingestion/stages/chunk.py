@@ -43,8 +43,7 @@ class Place:
 
 
 def run(job: IngestionJob, _ports: Ports, _progress: Progress) -> StageOutcome:
-    with access.in_workspace(job.workspace_id):
-        version = version_of(job)
+    version = version_of(job)
     starts = token_starts(version.text)
     chunks = build_chunks(version, spans_of(version, starts), starts)
     with access.in_workspace(job.workspace_id):

@@ -24,17 +24,21 @@ BATCH = 16
 def run(job: IngestionJob, ports: Ports, progress: Progress) -> StageOutcome:
     fingerprint = ports.embedder.fingerprint
     with access.in_workspace(job.workspace_id):
-        total = Chunk.objects.in_workspace(job.workspace_id).filter(version=job.version_id).count()
         waiting = without_vector(job, fingerprint)
+        total = chunk_count(job) if len(waiting) > BATCH else len(waiting)
     done = total - len(waiting)
     for first in range(0, len(waiting), BATCH):
         batch = waiting[first : first + BATCH]
         vectors = ports.embedder.embed_passages([text for _, text in batch])
         save(job.workspace_id, [chunk for chunk, _ in batch], vectors, fingerprint)
         done += len(batch)
-        if total > BATCH:
+        if len(waiting) > BATCH:
             progress(done, total)
     return StageOutcome(written=len(waiting))
+
+
+def chunk_count(job: IngestionJob) -> int:
+    return Chunk.objects.in_workspace(job.workspace_id).filter(version=job.version_id).count()
 
 
 def without_vector(job: IngestionJob, fingerprint: str) -> list[tuple[uuid.UUID, str]]:

@@ -62,13 +62,13 @@ def _passages(job: IngestionJob) -> tuple[list[Passage], int]:
     read = ChunkExtraction.objects.in_workspace(job.workspace_id).filter(
         chunk_id=OuterRef("pk"), method=METHOD
     )
-    rows = chunks.annotate(is_read=Exists(read)).order_by("ordinal")
-    waiting = [
-        Passage(pk, text, start)
-        for pk, text, start, is_read in rows.values_list("pk", "text", "start", "is_read")
-        if not is_read
-    ]
-    return waiting, chunks.count() - len(waiting)
+    rows = list(
+        chunks.annotate(is_read=Exists(read))
+        .order_by("ordinal")
+        .values_list("pk", "text", "start", "is_read")
+    )
+    waiting = [Passage(pk, text, start) for pk, text, start, is_read in rows if not is_read]
+    return waiting, len(rows) - len(waiting)
 
 
 def save(

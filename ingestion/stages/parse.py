@@ -34,8 +34,7 @@ READ = [
 
 
 def run(job: IngestionJob, _ports: Ports, _progress: Progress) -> StageOutcome:
-    with access.in_workspace(job.workspace_id):
-        version = version_of(job)
+    version = version_of(job)
     parsed = parse_in_sandbox(blob_path(version), name=version.document.name, limits=limits())
     with access.in_workspace(job.workspace_id):
         save(version, parsed)

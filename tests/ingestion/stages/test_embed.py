@@ -128,7 +128,8 @@ def test_another_model_makes_every_vector_anew(job: IngestionJob):
     assert len(vectors(job)) == 20
 
 
-def test_progress_counts_what_was_there_already(job: IngestionJob):
+def test_progress_counts_what_was_there_already(job: IngestionJob, monkeypatch):
+    monkeypatch.setattr(embed, "BATCH", 8)
     with pytest.raises(InterruptedError):
         embed.run(job, ports(NotingEmbedder(most=1)), NO_PROGRESS)
     reports: list[tuple[int, int]] = []
@@ -139,7 +140,20 @@ def test_progress_counts_what_was_there_already(job: IngestionJob):
         Progress(lambda done, total: reports.append((done, total))),
     )
 
-    assert reports == [(20, 20)]
+    assert reports == [(16, 20), (20, 20)]
+
+
+def test_a_batch_that_is_all_there_is_reports_nothing(job: IngestionJob, monkeypatch):
+    monkeypatch.setattr(embed, "BATCH", 20)
+    reports: list[tuple[int, int]] = []
+
+    embed.run(
+        job,
+        ports(NotingEmbedder()),
+        Progress(lambda done, total: reports.append((done, total))),
+    )
+
+    assert reports == []
 
 
 def test_a_document_without_chunks_is_done_at_once(job: IngestionJob):
