@@ -91,6 +91,8 @@ def _as_kb_error(error: Exception) -> tuple[errors.KBError, dict[str, Any], dict
         return error, {}, {}
     if isinstance(error, drf.ValidationError):
         return _invalid(), _by_field(error.detail), {}
+    if isinstance(error, drf.NotAuthenticated):
+        return _nobody(), {}, _headers(error)
     if isinstance(error, drf.APIException):
         known = errors.KBError(str(error.detail), code=str(error.default_code))
         return known, {}, _headers(error)
@@ -108,6 +110,14 @@ def _invalid() -> errors.InputError:
         "Some of what was sent cannot be used.",
         kept="Nothing was changed.",
         next_step="See 'fields' for each of them.",
+    )
+
+
+def _nobody() -> errors.KBError:
+    return errors.KBError(
+        "The API answers to people it knows.",
+        code="not_authenticated",
+        next_step="Sign in, or send e-mail address and password by HTTP Basic.",
     )
 
 
