@@ -41,8 +41,7 @@ def asked(*, workspace: Workspace, question_id: UUID) -> Asked:
     citations = (
         Citation.objects.in_workspace(workspace)
         .filter(answer=answer)
-        .select_related("document", "chunk__version__document")
-        .defer("chunk__version__text")
+        .select_related("document")
         .order_by("number")
     )
     nearest = selectors.spans_of(workspace, answer.nearest)

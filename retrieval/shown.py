@@ -126,7 +126,12 @@ def ask_again(*, workspace: Workspace, question: Question) -> AskBox:
 
 
 def shown_answer(*, workspace: Workspace, asked: Asked) -> ShownAnswer:
-    citations = {row.number: shown_citation(workspace, row) for row in asked.citations}
+    ids = [row.chunk_id for row in asked.citations]
+    chunks = questions.chunks_by_id(workspace=workspace, ids=ids)
+    citations = {
+        row.number: shown_citation(workspace, row, chunks.get(row.chunk_id))
+        for row in asked.citations
+    }
     answer, mode = asked.answer, MODES.get(asked.question.mode)
     is_extractive = answer.written_by == "extractive"
     return ShownAnswer(
@@ -160,14 +165,17 @@ def _sentence(row: dict[str, Any], citations: dict[int, ShownCitation]) -> Shown
     return ShownSentence(plain(row["text"]), tuple(citations[number] for number in numbers))
 
 
-def shown_citation(workspace: Workspace, citation: Citation) -> ShownCitation:
-    chunk = citation.chunk
+def shown_citation(workspace: Workspace, citation: Citation, chunk: Chunk | None) -> ShownCitation:
+    """A citation outlives its chunk: then the quote is shown without what stood around it."""
+    start, end = citation.start, citation.end
     return ShownCitation(
         number=citation.number,
         title=citation.document.title,
-        where=where_of(chunk.version, citation.start),
-        url=reader_url(workspace, citation.document_id, start=citation.start, end=citation.end),
-        passage=passage_of(chunk, citation.start, citation.end),
+        where=where_of(chunk.version, start) if chunk else "",
+        url=reader_url(workspace, citation.document_id, start=start, end=end),
+        passage=passage_of(chunk, start, end)
+        if chunk
+        else Passage("", plain(citation.quote), "", clipped_before=False, clipped_after=False),
     )
 
 
