@@ -53,7 +53,9 @@ def fold(text: str) -> str:
     """
     if text.isascii():
         return text.lower()
-    plain = _ACCENTS.sub("", unicodedata.normalize("NFKD", text.casefold()))
+    # Folded again: ℂ and ℃ have capitals only once they are made plain.
+    decomposed = unicodedata.normalize("NFKD", text.casefold()).casefold()
+    plain = _ACCENTS.sub("", unicodedata.normalize("NFKD", decomposed))
     return unicodedata.normalize("NFC", plain).translate(_LETTERS)
 
 

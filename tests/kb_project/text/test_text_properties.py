@@ -63,6 +63,7 @@ def test_runs_begin_only_where_they_may(name: str, starts: set[int]):
 
 
 @given(st.text())
+@example("𝕊 ℃ ₨ ᴬ")
 def test_folding_twice_is_folding_once(text: str):
     assert fold(fold(text)) == fold(text)
 
