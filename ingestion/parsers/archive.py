@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import lzma
 import zipfile
 import zlib
 from collections.abc import Iterator
@@ -10,7 +11,18 @@ from typing import Final
 from ingestion.parsers import refusals
 from ingestion.parsers.document import MIB, Limits, Source
 
-ZIP_ERRORS: Final = (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, KeyError)
+# Beyond zipfile's own: UnicodeDecodeError comes from the name of an entry, OSError and LZMAError
+# from entries packed with bzip2 and LZMA.
+ZIP_ERRORS: Final = (
+    zipfile.BadZipFile,
+    zlib.error,
+    lzma.LZMAError,
+    OSError,
+    EOFError,
+    NotImplementedError,
+    KeyError,
+    UnicodeDecodeError,
+)
 _ENCRYPTED_FLAG: Final = 0x1
 # Below this size even a very high ratio is harmless; tiny repetitive sheets reach 300.
 _RATIO_MATTERS_FROM: Final = 32 * MIB

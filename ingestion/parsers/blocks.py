@@ -117,7 +117,8 @@ class _BlockWriter:
         if tag == _TEXT:
             self._inline.append(self._text(node))
         elif tag == "br":
-            self._inline.append("\n" if self._preformatted else _BREAK if entering else "")
+            if entering:
+                self._inline.append("\n" if self._preformatted else _BREAK)
         elif self._heading:
             self._visit_in_heading(tag, entering=entering)
         elif tag in BLOCKS:

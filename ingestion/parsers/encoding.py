@@ -82,7 +82,8 @@ def decode(data: bytes, *, declared: str = "") -> Decoded:
         if data.startswith(mark):
             return _read(data[len(mark) :], encoding)
     encoding = _known(declared)
-    if encoding and encoding not in _WIDE and _decodes(data, encoding):
+    # Nobody can read a label in UTF-16 as ASCII, so one that says UTF-16 is wrong.
+    if encoding and not encoding.startswith(("utf-16", "utf-32")) and _decodes(data, encoding):
         return _read(data, encoding)
     return _read(data, guess(data))
 

@@ -56,7 +56,7 @@ def document_to_bytes(document: ParsedDocument) -> bytes:
 
 def document_from_bytes(data: bytes) -> ParsedDocument:
     """Raises ValueError, TypeError or KeyError for anything that is not a proper document."""
-    fields: dict[str, Any] = json.loads(data)
+    fields: dict[str, Any] = _loaded(data)
     text = _string(fields["text"])
     encoding = fields["encoding"]
     return ParsedDocument(
@@ -79,7 +79,7 @@ def refusal_to_bytes(error: ParseError) -> bytes:
 def refusal_from_bytes(data: bytes) -> ParseError:
     """Raises ValueError for anything that is not a refusal."""
     happened, code, kept, next_step = (
-        one_line(str(part), limit=_LONGEST_SENTENCE) for part in json.loads(data)
+        one_line(str(part), limit=_LONGEST_SENTENCE) for part in _loaded(data)
     )
     return ParseError(happened, code=code, kept=kept, next_step=next_step)
 
@@ -87,9 +87,16 @@ def refusal_from_bytes(data: bytes) -> ParseError:
 def boxes_from_bytes(data: bytes) -> list[tuple[float, float, float, float]]:
     """Raises ValueError or TypeError for anything that is not a list of boxes."""
     boxes = []
-    for left, top, right, bottom in json.loads(data):
+    for left, top, right, bottom in _loaded(data):
         boxes.append((float(left), float(top), float(right), float(bottom)))
     return boxes
+
+
+def _loaded(data: bytes) -> Any:
+    try:
+        return json.loads(data)
+    except RecursionError as error:
+        raise ValueError("nested too deeply") from error
 
 
 def _string(value: object) -> str:

@@ -27,8 +27,11 @@ def window_of(text: str, *, span: tuple[int, int] | None, begin: int, length: in
     if len(text) <= length * 1.5:
         return Window(0, len(text), None, None)
     first = begin if span is None else max(0, span[0] - length // 2)
-    start = _snap_back(text, min(max(0, first), len(text) - 1))
-    least = start + length if span is None else max(start + length, span[1])
+    at = min(max(0, first), len(text) - 1)
+    start = _snap_back(text, at)
+    # Counted from where was asked for, not from the snapped start: so the stretch before this one
+    # always reaches up to it, and the one after always goes further.
+    least = at + length if span is None else max(at + length, span[1])
     end = _snap_forward(text, least)
     return Window(
         start=start,
