@@ -218,7 +218,7 @@ SELECT t.key, e.id, e.key, e.type
     SELECT id, key, type FROM ingestion_entity
      WHERE workspace_id = %(workspace)s AND key >= t.low AND key < t.high
        AND key <> t.key AND type = t.type
-     LIMIT %(most)s) AS e
+     ORDER BY key LIMIT %(most)s) AS e
 """
 
 ADD_SUGGESTIONS: Final[LiteralString] = """

@@ -21,7 +21,11 @@ CHECKS = (
 
 def made(*words: str) -> str:
     return subprocess.run(
-        ["make", *words], cwd=ROOT, capture_output=True, text=True, check=True
+        ["make", "--no-print-directory", *words],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
     ).stdout
 
 
