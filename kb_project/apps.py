@@ -2,9 +2,13 @@ from __future__ import annotations
 
 from django.apps import AppConfig
 
+from kb_project import converters
+
 
 class KbProjectConfig(AppConfig):
     name = "kb_project"
 
     def ready(self) -> None:
+        # Before any module of addresses is imported, in whatever order.
+        converters.register()
         from kb_project import checks  # noqa: F401, PLC0415 - registers them, once apps are loaded

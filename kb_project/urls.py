@@ -3,10 +3,6 @@ from __future__ import annotations
 from django.contrib import admin
 from django.urls import include, path
 
-from kb_project import converters
-
-converters.register()
-
 urlpatterns = [
     path("admin/", admin.site.urls),
     path("accounts/", include("allauth.account.urls")),
