@@ -36,9 +36,10 @@ from ingestion.stages import (
 )
 from kb_project.database.outages import DATABASE_AWAY, through_outages
 from kb_project.logs import current_job
-from kb_project.ports import Ports, build_ports
+from kb_project.ports import Ports
 from kb_project.sql import run_sql
 from workspaces import access
+from workspaces.ports import ports_for
 
 logger = logging.getLogger(__name__)
 
@@ -99,7 +100,9 @@ def run_lane(job: IngestionJob, lane: str, ports: Ports | None = None) -> bool:
     token = current_job.set(str(job.pk))
     try:
         with access.repeatable_work():
-            return through_outages(partial(_run_lane, job, lane, ports or build_ports()))
+            return through_outages(
+                partial(_run_lane, job, lane, ports or ports_for(job.workspace_id))
+            )
     finally:
         current_job.reset(token)
 

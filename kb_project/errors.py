@@ -10,7 +10,13 @@
     ├── NotFoundError         no such thing here, or not for this person
     ├── ForbiddenError        the person is a member but lacks the capability
     ├── ConflictError         the thing is in a state that does not allow this
-    └── UnavailableError      a part of the system does not answer; trying again helps
+    ├── UnavailableError      a part of the system does not answer; trying again helps
+    └── ModelError            a language model gave no usable answer
+        ├── ReplyError        to this one call: other calls may fare better
+        └── PauseError        work waits, with everything kept, until something changes
+            ├── EndpointError the endpoint is away or busy; trying again helps
+            ├── RefusedError  the endpoint refuses the key or the model
+            └── BudgetError   the workspace has spent what it may
 
 Each error carries a stable ``code`` for programs and three parts of one explanation for people:
 what happened, what was kept, what to do next. None of them ever holds document text.
@@ -97,3 +103,49 @@ class UnavailableError(KBError):
 
     default_code = "unavailable"
     retryable = True
+
+
+class ModelError(KBError):
+    """A language model gave no usable answer."""
+
+    default_code = "model_failed"
+
+
+class ReplyError(ModelError):
+    """One call got no usable answer; other calls may fare better.
+
+    Codes: reply_truncated, reply_invalid, reply_refused, reply_empty, context_too_long.
+    """
+
+    default_code = "reply_invalid"
+
+
+class PauseError(ModelError):
+    """Work waits, with everything kept, until something changes."""
+
+    default_code = "paused"
+
+
+class EndpointError(PauseError):
+    """The endpoint does not answer, or not well enough: waiting alone may help.
+
+    Codes: endpoint_down, endpoint_timeout, endpoint_busy.
+    """
+
+    default_code = "endpoint_down"
+    retryable = True
+
+
+class RefusedError(PauseError):
+    """The endpoint answers, and will not do it: somebody must change the settings.
+
+    Codes: key_refused, model_unknown, endpoint_not_a_model.
+    """
+
+    default_code = "key_refused"
+
+
+class BudgetError(PauseError):
+    """The workspace has spent what it may."""
+
+    default_code = "budget_spent"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 
 from django.conf import settings
@@ -10,18 +10,26 @@ from django.conf import settings
 from kb_project.graph.ports import GraphStore
 from kb_project.graph.stores import graph_store
 from kb_project.llm.embedders import embedder_named
-from kb_project.llm.ports import Embedder
+from kb_project.llm.ports import ChatModel, Embedder, ModelOptions
 
 
 @dataclass(frozen=True, slots=True)
 class Ports:
+    """``chat`` is None on the local tier. ``next_embedder`` is set while vectors are made anew."""
+
     embedder: Embedder
     graph: GraphStore
+    chat: ChatModel | None = None
+    options: ModelOptions = field(default_factory=ModelOptions)
+    next_embedder: Embedder | None = None
 
 
 @cache
 def build_ports() -> Ports:
-    """The adapters that settings name; the same ones for the life of the process."""
+    """The adapters that settings name, for the life of the process: the local tier's.
+
+    What a workspace chose for itself is ``workspaces.ports.ports_for``.
+    """
     return Ports(
         embedder=embedder_named(settings.EMBEDDER, threads=settings.EMBEDDER_THREADS),
         graph=graph_store(),

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
-from typing import Any, Final
+from collections.abc import Mapping, Sequence
+from dataclasses import astuple, dataclass, replace
+from typing import Any, Final, TypeVar
 
 STATED: Final = "stated"
 """The sentence says how the two are linked."""
@@ -35,7 +35,8 @@ LONGEST_SURFACE: Final = 120
 class FoundMention:
     """``text[start:end]`` names somebody or something; ``surface`` is that text on one line.
 
-    ``source`` says what found it: ner, propn, quote, title, noun, code, jieba, capitals.
+    ``source`` says what found it: ner, propn, quote, title, noun, code, jieba, capitals, model.
+    ``name`` is the full name where a model gave another than the text's own.
     """
 
     start: int
@@ -43,6 +44,7 @@ class FoundMention:
     surface: str
     type: str
     source: str
+    name: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,34 +62,91 @@ class FoundRelation:
     end: int
     kind: str
     strength: float
+    description: str = ""
+    keywords: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class FoundFragment:
+    """What a model says of a mention's entity by the quote ``text[start:end]``."""
+
+    mention: int
+    text: str
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class FoundClaim:
+    """What the quote ``text[start:end]`` holds of a subject; mentions by their index.
+
+    ``status`` is true, false or suspected; the period's ends are ISO 8601 dates or ''.
+    """
+
+    subject: int
+    object: int | None
+    type: str
+    status: str
+    period_start: str
+    period_end: str
+    description: str
+    start: int
+    end: int
 
 
 @dataclass(frozen=True, slots=True)
 class Extraction:
-    """Mentions in the order of the text, never overlapping, and the relations between them."""
+    """Mentions in the order of the text, never overlapping, and what is said of them.
+
+    Fragments, claims and content keywords come from a model only.
+    """
 
     mentions: tuple[FoundMention, ...] = ()
     relations: tuple[FoundRelation, ...] = ()
+    fragments: tuple[FoundFragment, ...] = ()
+    claims: tuple[FoundClaim, ...] = ()
+    keywords: tuple[str, ...] = ()
 
     def shifted(self, offset: int) -> Extraction:
         """The same, for the text in which this one begins at ``offset``."""
         return Extraction(
-            tuple(replace(m, start=m.start + offset, end=m.end + offset) for m in self.mentions),
-            tuple(replace(r, start=r.start + offset, end=r.end + offset) for r in self.relations),
+            _moved(self.mentions, offset),
+            _moved(self.relations, offset),
+            _moved(self.fragments, offset),
+            _moved(self.claims, offset),
+            self.keywords,
         )
 
     def as_json(self) -> dict[str, Any]:
-        return {
-            "mentions": [[m.start, m.end, m.surface, m.type, m.source] for m in self.mentions],
-            "relations": [
-                [r.source, r.target, r.predicate, r.start, r.end, r.kind, r.strength]
-                for r in self.relations
-            ],
+        payload: dict[str, Any] = {
+            "mentions": [astuple(mention) for mention in self.mentions],
+            "relations": [astuple(relation) for relation in self.relations],
         }
+        if self.fragments or self.claims or self.keywords:
+            payload["fragments"] = [astuple(fragment) for fragment in self.fragments]
+            payload["claims"] = [astuple(claim) for claim in self.claims]
+            payload["keywords"] = list(self.keywords)
+        return payload
 
     @classmethod
     def from_json(cls, payload: Mapping[str, Any]) -> Extraction:
         return cls(
             tuple(FoundMention(*row) for row in payload["mentions"]),
-            tuple(FoundRelation(*row) for row in payload["relations"]),
+            tuple(_relation(row) for row in payload["relations"]),
+            tuple(FoundFragment(*row) for row in payload.get("fragments", ())),
+            tuple(FoundClaim(*row) for row in payload.get("claims", ())),
+            tuple(payload.get("keywords", ())),
         )
+
+
+def _relation(row: Sequence[Any]) -> FoundRelation:
+    # A payload written before models were asked has the first seven only.
+    relation = FoundRelation(*row)
+    return replace(relation, keywords=tuple(relation.keywords))
+
+
+_Placed = TypeVar("_Placed", FoundMention, FoundRelation, FoundFragment, FoundClaim)
+
+
+def _moved(found: tuple[_Placed, ...], offset: int) -> tuple[_Placed, ...]:
+    return tuple(replace(one, start=one.start + offset, end=one.end + offset) for one in found)

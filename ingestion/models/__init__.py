@@ -6,7 +6,10 @@ from ingestion.models.communities import (
     CommunityReport,
     Finding,
     FindingEvidence,
+    SummaryEdge,
+    SummaryNode,
 )
+from ingestion.models.decisions import MergeSuggestion, ResolutionDecision, Verdict
 from ingestion.models.documents import (
     Chunk,
     ChunkEmbedding,
@@ -25,11 +28,12 @@ from ingestion.models.jobs import (
 )
 from ingestion.models.knowledge import (
     Alias,
+    Claim,
     Entity,
     Evidence,
+    Fragment,
     GraphTombstone,
     Mention,
-    MergeSuggestion,
     Relationship,
     WalkSnapshot,
 )
@@ -39,6 +43,7 @@ __all__ = [
     "Chunk",
     "ChunkEmbedding",
     "ChunkExtraction",
+    "Claim",
     "Collection",
     "Community",
     "CommunityMember",
@@ -50,6 +55,7 @@ __all__ = [
     "Evidence",
     "Finding",
     "FindingEvidence",
+    "Fragment",
     "GraphTombstone",
     "IngestionJob",
     "JobKind",
@@ -57,7 +63,11 @@ __all__ = [
     "MergeSuggestion",
     "Posting",
     "Relationship",
+    "ResolutionDecision",
     "RunState",
     "StageRun",
+    "SummaryEdge",
+    "SummaryNode",
+    "Verdict",
     "WalkSnapshot",
 ]

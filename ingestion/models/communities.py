@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from django.db import models
+from pgvector.django import HalfVectorField
 
 from ingestion.models.documents import Chunk, Document
 from ingestion.models.knowledge import Entity
@@ -84,7 +85,11 @@ class CommunityReport(TenantModel):
     summary = models.TextField()
     rating = models.FloatField(help_text="0 to 10.")
     rating_reason = models.TextField(blank=True)
-    written_by = models.CharField(max_length=40, default="extractive")
+    written_by = models.CharField(max_length=120, default="extractive")
+    problem = models.JSONField(null=True, blank=True, help_text="Why no model wrote it.")
+    substituted = models.PositiveSmallIntegerField(
+        default=0, db_default=0, help_text="Sub-communities that spoke through their report."
+    )
     created_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:
@@ -97,7 +102,11 @@ class CommunityReport(TenantModel):
 
 
 class Finding(TenantModel):
-    """One statement of a report. The summary's own sentences are findings too."""
+    """One statement of a report. The summary's own sentences are findings too.
+
+    ``references`` are the records a model gave for it, each of which exists:
+    ``[{"kind": "entity" | "relationship" | "claim" | "report", "id": …}, …]``.
+    """
 
     class Part(models.TextChoices):
         SUMMARY = "summary", "Summary"
@@ -114,6 +123,7 @@ class Finding(TenantModel):
     ordinal = models.PositiveSmallIntegerField()
     summary = models.TextField()
     explanation = models.TextField(blank=True)
+    references = models.JSONField(default=list, db_default=[], blank=True)
 
     class Meta:
         ordering = ["ordinal"]
@@ -154,3 +164,87 @@ class FindingEvidence(TenantModel):
 
     def __str__(self) -> str:
         return f"{self.document_id}[{self.start}:{self.end}]"
+
+
+class SummaryNode(TenantModel):
+    """A node of a summary tree: of one document, or with no ``document`` of all of them.
+
+    ``layer`` 1 summarises leaves: the document's chunks, or the documents' roots. ``digest`` names
+    what it was made of, so that an unchanged node is never made twice. ``sources`` are the spans an
+    extractive summary is made of: ``[{"chunk", "start", "end"}, …]``. ``vector`` is of the model
+    that ``fingerprint`` names.
+    """
+
+    document = models.ForeignKey(
+        Document,
+        null=True,
+        on_delete=models.DO_NOTHING,
+        db_constraint=False,
+        related_name="+",
+        db_index=False,
+    )
+    layer = models.PositiveSmallIntegerField()
+    digest = models.CharField(max_length=64)
+    text = models.TextField()
+    tokens = models.PositiveIntegerField()
+    sources = models.JSONField(default=list, blank=True)
+    written_by = models.CharField(max_length=120, default="extractive")
+    fingerprint = models.CharField(max_length=80)
+    vector = HalfVectorField()
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        indexes = [
+            models.Index(fields=["workspace", "document", "layer"], name="summary_node_layer"),
+        ]
+
+    def __str__(self) -> str:
+        return self.text[:60]
+
+
+class SummaryEdge(TenantModel):
+    """A node's child: a chunk or another node. A child may have several parents.
+
+    ``probability`` is how surely the child belongs to the cluster its parent summarises.
+    """
+
+    parent = models.ForeignKey(
+        SummaryNode,
+        on_delete=models.DO_NOTHING,
+        db_constraint=False,
+        related_name="children",
+        db_index=False,
+    )
+    node = models.ForeignKey(
+        SummaryNode,
+        null=True,
+        on_delete=models.DO_NOTHING,
+        db_constraint=False,
+        related_name="parents",
+        db_index=False,
+    )
+    chunk = models.ForeignKey(
+        Chunk,
+        null=True,
+        on_delete=models.DO_NOTHING,
+        db_constraint=False,
+        related_name="+",
+        db_index=False,
+    )
+    probability = models.FloatField(default=1)
+
+    class Meta:
+        constraints = [
+            models.CheckConstraint(
+                condition=models.Q(node__isnull=False) | models.Q(chunk__isnull=False),
+                name="summary_edge_has_child",
+            ),
+        ]
+        indexes = [
+            models.Index(fields=["workspace", "parent"], name="summary_edge_parent"),
+            models.Index(fields=["workspace", "node"], name="summary_edge_node"),
+            models.Index(fields=["workspace", "chunk"], name="summary_edge_chunk"),
+        ]
+
+    def __str__(self) -> str:
+        return str(self.parent_id)

@@ -32,14 +32,15 @@ class DocumentState(models.TextChoices):
 
         QUEUED ─▶ WORKING ─▶ READY
                      │  ▲
-                     ▼  │ retry
-                  ATTENTION
+                     ▼  │ retry, resume
+             ATTENTION, PAUSED
     """
 
     QUEUED = "queued", "Waiting"
     WORKING = "working", "Working"
     READY = "ready", "Ready"
     ATTENTION = "attention", "Needs attention"
+    PAUSED = "paused", "Paused"
 
 
 class Document(TenantModel):
@@ -173,7 +174,9 @@ class ChunkExtraction(models.Model):
     """What an extractor found in one chunk, before anything was resolved.
 
     ``payload`` is what ``ingestion.extractors`` writes; keeping it makes resolution repeatable
-    without reading the chunk again. ``method`` names the extractor and its version.
+    without reading the chunk again. ``method`` names the extractor and its version. A chunk the
+    model could not read has a ``problem`` (as of a job) and an empty payload; ``rejected`` counts,
+    by reason, what the model said and the chunk does not: ``{"quote_not_found": 3}``.
     """
 
     pk = models.CompositePrimaryKey("workspace_id", "chunk_id")
@@ -185,6 +188,8 @@ class ChunkExtraction(models.Model):
     )
     method = models.CharField(max_length=80)
     payload = models.JSONField()
+    problem = models.JSONField(null=True, blank=True)
+    rejected = models.JSONField(default=dict, db_default={}, blank=True)
 
     objects = TenantQuerySet.as_manager()
 
@@ -193,12 +198,13 @@ class ChunkExtraction(models.Model):
 
 
 class ChunkEmbedding(models.Model):
-    """The vector of one chunk. The table is partitioned by workspace.
+    """A vector of one chunk. The table is partitioned by workspace.
 
-    ``fingerprint`` names model, dimension and roles: vectors of two models are never compared.
+    ``fingerprint`` names model, dimension and roles: vectors of two models are never compared, and
+    stand side by side while one takes the other's place.
     """
 
-    pk = models.CompositePrimaryKey("workspace_id", "chunk_id")
+    pk = models.CompositePrimaryKey("workspace_id", "chunk_id", "fingerprint")
     workspace = models.ForeignKey(
         Workspace, on_delete=models.DO_NOTHING, related_name="+", db_index=False
     )

@@ -12,6 +12,8 @@ from workspaces.models import TenantModel
 class JobKind(models.TextChoices):
     DOCUMENT = "document", "Document"
     WORKSPACE = "workspace", "Workspace refresh"
+    REEMBED = "reembed", "New vectors"
+    TUNE = "tune", "Learning from a sample"
 
 
 class RunState(models.TextChoices):
@@ -20,9 +22,11 @@ class RunState(models.TextChoices):
     ::
 
         PENDING ─▶ RUNNING ─▶ DONE
-           ▲          │├────▶ FAILED      (retry: back to PENDING)
-           └──────────┘└────▶ CANCELLED
-          lease ran out
+           ▲▲         │├────▶ FAILED      (retry: back to PENDING)
+           │└─────────┘├────▶ CANCELLED
+           │ lease     └────▶ PAUSED      (budget spent, model away)
+           │ ran out              │
+           └──────────────────────┘ resumed
     """
 
     PENDING = "pending", "Waiting"
@@ -30,12 +34,14 @@ class RunState(models.TextChoices):
     DONE = "done", "Done"
     FAILED = "failed", "Failed"
     CANCELLED = "cancelled", "Cancelled"
+    PAUSED = "paused", "Paused"
 
 
 class IngestionJob(TenantModel):
     """One document version on its way in, or one refresh of the workspace's graph and topics.
 
-    ``problem`` is ``{"code", "happened", "kept", "next_step"}`` when the job failed.
+    ``problem`` is ``{"code", "happened", "kept", "next_step"}`` when the job failed or is
+    paused.
     """
 
     kind = models.CharField(max_length=12, choices=JobKind.choices)

@@ -18,6 +18,8 @@ class Entity(TenantModel):
 
     ``key`` is the normalised name; ``sense`` tells homonyms apart (0 until somebody splits them).
     ``description`` is made of ``description_sources``: ``[{"chunk", "start", "end"}, …]``.
+    ``conflicts`` are statements that cannot both hold: ``[{"reason", "statements": [{"text",
+    "chunk", "start", "end"}, …]}, …]``.
     ``is_changed`` asks the workspace stages to describe and project the entity anew.
     """
 
@@ -27,6 +29,8 @@ class Entity(TenantModel):
     type = models.CharField(max_length=40)
     description = models.TextField(blank=True)
     description_sources = models.JSONField(default=list, blank=True)
+    written_by = models.CharField(max_length=120, default="extractive", db_default="extractive")
+    conflicts = models.JSONField(default=list, db_default=[], blank=True)
     mention_count = models.PositiveIntegerField(default=0)
     chunk_count = models.PositiveIntegerField(default=0)
     degree = models.PositiveIntegerField(default=0)
@@ -136,6 +140,8 @@ class Relationship(TenantModel):
     keywords = ArrayField(models.CharField(max_length=80), default=list, blank=True)
     weight = models.FloatField(default=0)
     evidence_count = models.PositiveIntegerField(default=0)
+    written_by = models.CharField(max_length=120, default="extractive", db_default="extractive")
+    conflicts = models.JSONField(default=list, db_default=[], blank=True)
     is_changed = models.BooleanField(default=True)
 
     class Meta:
@@ -185,6 +191,10 @@ class Evidence(TenantModel):
     predicate = models.CharField(max_length=120, blank=True)
     kind = models.CharField(max_length=12, choices=Kind.choices)
     strength = models.FloatField(default=1)
+    description = models.TextField(
+        blank=True, db_default="", help_text="What a model said of the link."
+    )
+    keywords = ArrayField(models.CharField(max_length=80), default=list, db_default=[], blank=True)
 
     class Meta:
         constraints = [
@@ -202,33 +212,87 @@ class Evidence(TenantModel):
         return self.predicate
 
 
-class MergeSuggestion(TenantModel):
-    """Two entities that may be one: the grey zone of resolution, for a person to decide."""
+class Fragment(TenantModel):
+    """What a model says of an entity by one passage; the quote is the span.
 
-    class State(models.TextChoices):
-        OPEN = "open", "Open"
-        ACCEPTED = "accepted", "Merged"
-        REJECTED = "rejected", "Not the same"
+    Fragments are what an entity's description is summarised from.
+    """
 
-    left = models.ForeignKey(
-        Entity, on_delete=models.DO_NOTHING, db_constraint=False, related_name="+", db_index=False
+    entity = models.ForeignKey(
+        Entity,
+        on_delete=models.DO_NOTHING,
+        db_constraint=False,
+        related_name="fragments",
+        db_index=False,
     )
-    right = models.ForeignKey(
-        Entity, on_delete=models.DO_NOTHING, db_constraint=False, related_name="+", db_index=False
+    chunk = models.ForeignKey(
+        Chunk, on_delete=models.DO_NOTHING, db_constraint=False, related_name="+", db_index=False
     )
-    score = models.FloatField()
-    reason = models.CharField(max_length=300)
-    state = models.CharField(max_length=10, choices=State.choices, default=State.OPEN)
-    created_at = models.DateTimeField(auto_now_add=True)
+    document = models.ForeignKey(
+        Document, on_delete=models.DO_NOTHING, db_constraint=False, related_name="+", db_index=False
+    )
+    start = models.PositiveIntegerField()
+    end = models.PositiveIntegerField()
+    text = models.TextField()
 
     class Meta:
-        constraints = [
-            models.UniqueConstraint(fields=["workspace", "left", "right"], name="suggestion_once"),
+        indexes = [
+            models.Index(fields=["workspace", "entity"], name="fragment_of_entity"),
+            models.Index(fields=["workspace", "document"], name="fragment_in_document"),
         ]
-        indexes = [models.Index(fields=["workspace", "right"], name="suggestion_right")]
 
     def __str__(self) -> str:
-        return self.reason
+        return self.text[:60]
+
+
+class Claim(TenantModel):
+    """What a passage holds to be so, or not so: a statement with its status and period.
+
+    ``period_start`` and ``period_end`` are ISO 8601 dates of any precision, '' where unsaid.
+    """
+
+    class Status(models.TextChoices):
+        TRUE = "true", "Held true"
+        FALSE = "false", "Held false"
+        SUSPECTED = "suspected", "Suspected"
+
+    subject = models.ForeignKey(
+        Entity,
+        on_delete=models.DO_NOTHING,
+        db_constraint=False,
+        related_name="claims",
+        db_index=False,
+    )
+    object = models.ForeignKey(
+        Entity,
+        null=True,
+        on_delete=models.DO_NOTHING,
+        db_constraint=False,
+        related_name="+",
+        db_index=False,
+    )
+    chunk = models.ForeignKey(
+        Chunk, on_delete=models.DO_NOTHING, db_constraint=False, related_name="+", db_index=False
+    )
+    document = models.ForeignKey(
+        Document, on_delete=models.DO_NOTHING, db_constraint=False, related_name="+", db_index=False
+    )
+    type = models.CharField(max_length=80)
+    status = models.CharField(max_length=10, choices=Status.choices)
+    period_start = models.CharField(max_length=25, blank=True)
+    period_end = models.CharField(max_length=25, blank=True)
+    description = models.TextField()
+    start = models.PositiveIntegerField()
+    end = models.PositiveIntegerField()
+
+    class Meta:
+        indexes = [
+            models.Index(fields=["workspace", "subject"], name="claim_of_subject"),
+            models.Index(fields=["workspace", "document"], name="claim_in_document"),
+        ]
+
+    def __str__(self) -> str:
+        return self.description[:60]
 
 
 class GraphTombstone(TenantModel):

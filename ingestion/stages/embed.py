@@ -70,6 +70,6 @@ def save(
                 for chunk_id, vector in zip(chunk_ids, vectors, strict=True)
             ],
             update_conflicts=True,
-            unique_fields=["workspace", "chunk"],
-            update_fields=["fingerprint", "vector"],
+            unique_fields=["workspace", "chunk", "fingerprint"],
+            update_fields=["vector"],
         )

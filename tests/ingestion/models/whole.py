@@ -7,17 +7,22 @@ from dataclasses import dataclass
 from ingestion.models import (
     Chunk,
     ChunkExtraction,
+    Claim,
     Collection,
     Community,
     CommunityReport,
     Document,
     DocumentVersion,
     Entity,
+    Fragment,
     GraphTombstone,
     IngestionJob,
     MergeSuggestion,
     Relationship,
+    ResolutionDecision,
     StageRun,
+    SummaryEdge,
+    SummaryNode,
 )
 from kb_project.llm.fake import FakeEmbedder
 from tests import rows
@@ -63,6 +68,8 @@ def make_whole(name: str = "Harbour") -> Whole:
             workspace=workspace, left=ada, right=olaf, score=0.5, reason="alike"
         )
         GraphTombstone.objects.create(workspace=workspace)
+        _make_statements(document, chunks[0], ada, olaf)
+        _make_tree(document, chunks[0])
         parent = _make_parent(report)
         job = IngestionJob.objects.create(
             workspace=workspace, kind="document", document=document, version=version
@@ -72,6 +79,28 @@ def make_whole(name: str = "Harbour") -> Whole:
         workspace, collection, document, version, chunks[0], ada, olaf, relationship, parent,
         report, job,
     )  # fmt: skip
+
+
+def _make_statements(document: Document, chunk: Chunk, ada: Entity, olaf: Entity) -> None:
+    """What models say: of an entity, of what is so, and of two names."""
+    place = {"chunk": chunk, "document": document, "start": 0, "end": 36}
+    workspace = document.workspace
+    Fragment.objects.create(workspace=workspace, entity=ada, text="Keeps the light.", **place)
+    Claim.objects.create(
+        workspace=workspace, subject=ada, object=olaf, type="keeping", status="true",
+        description="Ada keeps the light.", **place,
+    )  # fmt: skip
+    ResolutionDecision.objects.create(
+        workspace=workspace, left_key="ada lind", document=document, verdict="same", by="model"
+    )
+
+
+def _make_tree(document: Document, chunk: Chunk) -> None:
+    node = SummaryNode.objects.create(
+        workspace=document.workspace, document=document, layer=1, digest="d", text="A log.",
+        tokens=2, fingerprint="f", vector=[1, 0],
+    )  # fmt: skip
+    SummaryEdge.objects.create(workspace=document.workspace, parent=node, chunk=chunk)
 
 
 def _make_parent(report: CommunityReport) -> Community:

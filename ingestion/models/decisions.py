@@ -1,0 +1,89 @@
+"""What was decided about names that may be one thing, and what is still to be decided."""
+
+from __future__ import annotations
+
+from django.conf import settings
+from django.db import models
+
+from ingestion.models.documents import Document
+from ingestion.models.knowledge import Entity
+from workspaces.models import TenantModel
+
+
+class Verdict(models.TextChoices):
+    SAME = "same", "The same"
+    DIFFERENT = "different", "Not the same"
+    UNSURE = "unsure", "Not certain"
+
+
+class ResolutionDecision(TenantModel):
+    """Whether two names are one thing, who decided it, and why. Resolution obeys it on every run.
+
+    Between two keys (``left_key`` sorts first): SAME reads the right one as the left one.
+    Within one key (``right_key`` is ''): in ``document`` the name means the entity of ``sense``.
+    A person's decision stands against every later one of a model; one that was taken back has
+    ``undone_at`` and counts no more.
+    """
+
+    class By(models.TextChoices):
+        MODEL = "model", "A model"
+        PERSON = "person", "A person"
+
+    left_key = models.CharField(max_length=300)
+    right_key = models.CharField(max_length=300, blank=True)
+    document = models.ForeignKey(
+        Document,
+        null=True,
+        on_delete=models.DO_NOTHING,
+        db_constraint=False,
+        related_name="+",
+        db_index=False,
+    )
+    sense = models.PositiveSmallIntegerField(default=0)
+    verdict = models.CharField(max_length=10, choices=Verdict.choices)
+    reason = models.TextField(blank=True)
+    by = models.CharField(max_length=8, choices=By.choices)
+    model = models.CharField(max_length=120, blank=True)
+    user = models.ForeignKey(
+        settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+"
+    )
+    created_at = models.DateTimeField(auto_now_add=True)
+    undone_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        indexes = [
+            models.Index(fields=["workspace", "left_key"], name="decision_left"),
+            models.Index(fields=["workspace", "right_key"], name="decision_right"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.left_key}: {self.verdict}"
+
+
+class MergeSuggestion(TenantModel):
+    """Two entities that may be one: the grey zone of resolution, for a person to decide."""
+
+    class State(models.TextChoices):
+        OPEN = "open", "Open"
+        ACCEPTED = "accepted", "Merged"
+        REJECTED = "rejected", "Not the same"
+
+    left = models.ForeignKey(
+        Entity, on_delete=models.DO_NOTHING, db_constraint=False, related_name="+", db_index=False
+    )
+    right = models.ForeignKey(
+        Entity, on_delete=models.DO_NOTHING, db_constraint=False, related_name="+", db_index=False
+    )
+    score = models.FloatField()
+    reason = models.CharField(max_length=300)
+    state = models.CharField(max_length=10, choices=State.choices, default=State.OPEN)
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["workspace", "left", "right"], name="suggestion_once"),
+        ]
+        indexes = [models.Index(fields=["workspace", "right"], name="suggestion_right")]
+
+    def __str__(self) -> str:
+        return self.reason

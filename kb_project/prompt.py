@@ -1,0 +1,90 @@
+"""Prompts are files: front matter with version and inputs, then a system and a user part.
+
+::
+
+    ---
+    version: 1
+    inputs: passage, types
+    ---
+    You extract …
+    === user ===
+    {types}
+    {passage}
+
+Document text is untrusted: it is fenced by the loader's ``fenced`` and the prompt says so.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Final
+
+from kb_project.errors import InputError
+
+_USER: Final = "\n=== user ===\n"
+_PLACEHOLDER: Final = re.compile(r"\{([a-z_]+)\}")
+
+
+@dataclass(frozen=True, slots=True)
+class Prompt:
+    """A filled prompt. ``name`` and ``version`` are logged and part of the cache's key."""
+
+    name: str
+    version: str
+    system: str
+    user: str
+
+
+@dataclass(frozen=True, slots=True)
+class Template:
+    """A prompt file as read."""
+
+    name: str
+    version: str
+    inputs: tuple[str, ...]
+    system: str
+    user: str
+
+    def fill(self, **values: str) -> Prompt:
+        """Put the values in place. Raises InputError unless they are exactly the inputs."""
+        if set(values) != set(self.inputs):
+            raise InputError(f"The prompt '{self.name}' takes {', '.join(self.inputs)}.")
+
+        # One pass: a placeholder inside a value is text, not a place.
+        def put(match: re.Match[str]) -> str:
+            return values[match.group(1)]
+
+        return Prompt(
+            self.name,
+            self.version,
+            _PLACEHOLDER.sub(put, self.system),
+            _PLACEHOLDER.sub(put, self.user),
+        )
+
+
+@cache
+def load(path: Path) -> Template:
+    """Read a prompt file. Raises InputError where its placeholders differ from its inputs."""
+    _, head, body = path.read_text(encoding="utf-8").split("---\n", 2)
+    fields = dict(line.split(": ", 1) for line in head.strip().splitlines())
+    inputs = tuple(name.strip() for name in fields["inputs"].split(",") if name.strip())
+    system, _, user = body.partition(_USER)
+    found = set(_PLACEHOLDER.findall(body))
+    if found != set(inputs):
+        raise InputError(
+            f"The prompt '{path.stem}' names {sorted(found)} and declares {sorted(inputs)}."
+        )
+    return Template(path.stem, fields["version"], inputs, system.strip(), user.strip())
+
+
+def fenced(text: str, label: str = "passage") -> str:
+    """Untrusted text between marks it cannot forge: any look-alike inside it is broken up.
+
+    >>> fenced("Ada </passage> Lind")
+    '<passage>\\nAda </ passage> Lind\\n</passage>'
+    """
+    safe = re.sub(rf"<(/?)(?={re.escape(label)}\b)", r"<\1 ", text, flags=re.IGNORECASE)
+    return f"<{label}>\n{safe}\n</{label}>"

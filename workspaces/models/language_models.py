@@ -1,0 +1,184 @@
+"""The language models a workspace works with: where they are, what they cost, what they said."""
+
+from __future__ import annotations
+
+from django.contrib.postgres.fields import ArrayField
+from django.db import models
+
+from workspaces.models.people import TenantModel
+
+
+class ModelSettings(TenantModel):
+    """A workspace's chat models. Without an ``endpoint`` it works on the local tier.
+
+    ``sealed_key`` is the endpoint's key, encrypted; nobody reads it back, ``key_hint`` is its end.
+    ``role_models`` is ``{role: model}`` and ``limits`` ``{role: {"max_output", "timeout"}}``, roles
+    as in ``kb_project.llm.ports.Role``. ``support`` is what the endpoint was found to understand:
+    ``{"schema", "json", "stream", …}``. ``tuning`` is what was learned from the documents:
+    ``{"domain", "language", "examples"}``.
+    """
+
+    endpoint = models.CharField(max_length=500, blank=True)
+    sealed_key = models.BinaryField(default=b"", blank=True)
+    key_hint = models.CharField(max_length=8, blank=True)
+    role_models = models.JSONField(default=dict, blank=True)
+    limits = models.JSONField(default=dict, blank=True)
+    concurrency = models.PositiveSmallIntegerField(default=8)
+    context_window = models.PositiveIntegerField(default=16_000, help_text="Tokens.")
+    support = models.JSONField(default=dict, blank=True)
+    gleanings = models.PositiveSmallIntegerField(default=1)
+    wants_claims = models.BooleanField(default=False)
+    entity_types = ArrayField(models.CharField(max_length=40), default=list, blank=True)
+    tuning = models.JSONField(default=dict, blank=True)
+    updated_at = models.DateTimeField(auto_now=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["workspace"], name="model_settings_once"),
+        ]
+
+    def __str__(self) -> str:
+        return self.endpoint or "local tier"
+
+
+class ModelPrice(TenantModel):
+    """What a model costs: per million tokens, in the currency of the workspace's budget."""
+
+    model = models.CharField(max_length=120)
+    prompt = models.DecimalField(max_digits=12, decimal_places=4)
+    cached_prompt = models.DecimalField(max_digits=12, decimal_places=4)
+    completion = models.DecimalField(max_digits=12, decimal_places=4)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["workspace", "model"], name="model_price_once"),
+        ]
+
+    def __str__(self) -> str:
+        return self.model
+
+
+class ModelBudget(TenantModel):
+    """How much a workspace may spend on models; no ``cap``, no limit.
+
+    ``spent`` counts calls under way at the most they may cost, so that the cap holds however many
+    workers call at once.
+    """
+
+    cap = models.DecimalField(max_digits=14, decimal_places=6, null=True, blank=True)
+    spent = models.DecimalField(max_digits=18, decimal_places=10, default=0)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["workspace"], name="model_budget_once"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.spent} of {self.cap}"
+
+
+class CachedReply(TenantModel):
+    """What a model said, by what it was asked: model, parameters, prompt version and input.
+
+    Only whole replies are kept: never one that was cut off or that did not fit its schema.
+    """
+
+    key = models.CharField(max_length=64, help_text="SHA-256 of everything that shaped it.")
+    role = models.CharField(max_length=12)
+    prompt = models.CharField(max_length=60)
+    model = models.CharField(max_length=120)
+    text = models.TextField()
+    prompt_tokens = models.PositiveIntegerField()
+    completion_tokens = models.PositiveIntegerField()
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["workspace", "key"], name="cached_reply_once"),
+        ]
+
+    def __str__(self) -> str:
+        return self.prompt
+
+
+class ModelCall(TenantModel):
+    """The ledger: one row a call. It outlives the documents and questions it was made for.
+
+    An ``OPEN`` call counts at the most it may cost; one that a crash left open keeps that, since
+    nobody knows whether the provider charged for it. ``CACHED`` calls cost nothing.
+    """
+
+    class State(models.TextChoices):
+        OPEN = "open", "Under way"
+        DONE = "done", "Answered"
+        CACHED = "cached", "Answered from the cache"
+        FAILED = "failed", "Failed"
+
+    key = models.CharField(max_length=64)
+    stage = models.CharField(max_length=20)
+    role = models.CharField(max_length=12)
+    prompt = models.CharField(max_length=60)
+    prompt_version = models.CharField(max_length=12)
+    model = models.CharField(max_length=120)
+    document_id = models.UUIDField(null=True)
+    chunk_id = models.UUIDField(null=True)
+    question_id = models.UUIDField(null=True)
+    state = models.CharField(max_length=8, choices=State.choices)
+    code = models.CharField(max_length=60, blank=True, help_text="Of the error, when it failed.")
+    prompt_tokens = models.PositiveIntegerField(default=0)
+    cached_tokens = models.PositiveIntegerField(default=0)
+    completion_tokens = models.PositiveIntegerField(default=0)
+    cost = models.DecimalField(max_digits=18, decimal_places=10, default=0)
+    seconds = models.FloatField(default=0)
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        indexes = [
+            models.Index(fields=["workspace", "-created_at"], name="model_call_newest"),
+            models.Index(fields=["workspace", "document_id"], name="model_call_document"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.stage} {self.model} {self.state}"
+
+
+class IndexState(models.TextChoices):
+    """States of an embedding index.
+
+    ::
+
+        BUILDING ─▶ ACTIVE ─▶ RETIRED
+           └──────────────────▶ RETIRED   (given up)
+    """
+
+    BUILDING = "building", "Being made"
+    ACTIVE = "active", "In use"
+    RETIRED = "retired", "No longer used"
+
+
+class EmbeddingIndex(TenantModel):
+    """Which model a workspace's vectors come from; without a row, the one that settings name.
+
+    A change makes a second index beside the first, and swaps when it is complete.
+    """
+
+    provider = models.CharField(max_length=12, default="endpoint", help_text="local or endpoint.")
+    endpoint = models.CharField(max_length=500, blank=True)
+    sealed_key = models.BinaryField(default=b"", blank=True)
+    model = models.CharField(max_length=120, blank=True)
+    dimension = models.PositiveIntegerField()
+    fingerprint = models.CharField(max_length=80)
+    state = models.CharField(max_length=10, choices=IndexState.choices)
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["workspace", "state"],
+                condition=~models.Q(state="retired"),
+                name="embedding_index_one_of_a_state",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return self.fingerprint
