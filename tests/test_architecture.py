@@ -35,7 +35,7 @@ DOORS = {
     "as_manager",
 }
 # A person's own memberships are read across workspaces; their policy in the database says so too.
-OPEN_DOORS = {("workspaces/selectors.py", "Membership.objects.filter")}
+OPEN_DOORS = {("workspaces/selectors/people.py", "Membership.objects.filter")}
 NOT_LITERAL = ("|safe", "{% autoescape", "mark_safe", "javascript:")
 INLINE = re.compile(r"<script(?![^>]*\bsrc=)|<style\b|\sstyle=|\son[a-z]+=", re.IGNORECASE)
 # The hosts that packages come from are the business of whoever installs.

@@ -1,0 +1,65 @@
+"""Keys of endpoints, encrypted at rest.
+
+A key is sealed by Fernet under a key derived from ``SECRET_KEY`` by HKDF, one for each workspace: a
+sealed key moved into another workspace's row opens nothing. ``SECRET_KEY_FALLBACKS`` open what was
+sealed before ``SECRET_KEY`` was changed.
+"""
+
+from __future__ import annotations
+
+import base64
+import uuid
+from typing import Final
+
+from cryptography.fernet import Fernet, InvalidToken, MultiFernet
+from cryptography.hazmat.primitives.hashes import SHA256
+from cryptography.hazmat.primitives.kdf.hkdf import HKDF
+from django.conf import settings
+
+from kb_project.errors import RefusedError
+
+_PURPOSE: Final = b"concordance endpoint key "
+HINT_LENGTH: Final = 4
+SHORTEST_HINTED: Final = 12
+"""Of a shorter key the last four characters would give away too much."""
+
+
+def seal(key: str, workspace_id: uuid.UUID) -> bytes:
+    """What may be stored of a key; an empty key is sealed to nothing."""
+    return _box(workspace_id).encrypt(key.encode()) if key else b""
+
+
+def unseal(sealed: bytes | memoryview, workspace_id: uuid.UUID) -> str:
+    """The key, '' for none. Raises RefusedError where ``SECRET_KEY`` is not the one it was sealed
+    under."""
+    if not sealed:
+        return ""
+    try:
+        return _box(workspace_id).decrypt(bytes(sealed)).decode()
+    except InvalidToken:
+        raise RefusedError(
+            "The stored key of the model endpoint cannot be read any more: this server's"
+            " SECRET_KEY has changed since it was entered.",
+            code="key_unreadable",
+            kept="All documents and results were kept.",
+            next_step="An admin of the workspace must enter the key again on the page Models.",
+        ) from None
+
+
+def hint(key: str) -> str:
+    """The end of a key, for people to tell which one it is.
+
+    >>> hint("sk-0123456789abcd"), hint("short")
+    ('abcd', '')
+    """
+    return key[-HINT_LENGTH:] if len(key) >= SHORTEST_HINTED else ""
+
+
+def _box(workspace_id: uuid.UUID) -> MultiFernet:
+    secrets = [settings.SECRET_KEY, *settings.SECRET_KEY_FALLBACKS]
+    return MultiFernet([Fernet(_derived(secret, workspace_id)) for secret in secrets])
+
+
+def _derived(secret: str, workspace_id: uuid.UUID) -> bytes:
+    derivation = HKDF(SHA256(), length=32, salt=None, info=_PURPOSE + workspace_id.bytes)
+    return base64.urlsafe_b64encode(derivation.derive(secret.encode()))
