@@ -129,11 +129,13 @@ class PauseError(ModelError):
 class EndpointError(PauseError):
     """The endpoint does not answer, or not well enough: waiting alone may help.
 
-    Codes: endpoint_down, endpoint_timeout, endpoint_busy.
+    Codes: endpoint_down, endpoint_timeout, endpoint_busy. ``retry_after`` is what the endpoint
+    asks for, in seconds.
     """
 
     default_code = "endpoint_down"
     retryable = True
+    retry_after: float = 0.0
 
 
 class RefusedError(PauseError):

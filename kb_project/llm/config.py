@@ -1,0 +1,86 @@
+"""Which chat models a workspace uses, and within which limits."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Final
+from urllib.parse import urlsplit
+
+from kb_project.llm.ports import Role
+from kb_project.llm.support import Support
+
+
+@dataclass(frozen=True, slots=True)
+class RoleLimits:
+    """``max_output`` in tokens; ``timeout`` in seconds, of one exchange."""
+
+    max_output: int
+    timeout: float
+
+
+DEFAULT_LIMITS: Final[Mapping[Role, RoleLimits]] = MappingProxyType(
+    {
+        Role.EXTRACT: RoleLimits(4_096, 180),
+        Role.SUMMARISE: RoleLimits(2_000, 120),
+        Role.SITUATE: RoleLimits(200, 60),
+        Role.KEYWORD: RoleLimits(300, 30),
+        Role.ANSWER: RoleLimits(2_000, 120),
+        Role.JUDGE: RoleLimits(1_000, 60),
+    }
+)
+PRIORITIES: Final[Mapping[Role, int]] = MappingProxyType(
+    {
+        Role.ANSWER: 0,
+        Role.KEYWORD: 0,
+        Role.JUDGE: 0,
+        Role.SUMMARISE: 1,
+        Role.EXTRACT: 2,
+        Role.SITUATE: 2,
+    }
+)
+"""Who goes first where calls wait for each other: somebody waits for an answer."""
+MARGIN: Final = 0.03
+"""Share of the window left free: the model's own tokens are not quite the ones counted here."""
+
+
+@dataclass(frozen=True)
+class ChatConfig:
+    """``model`` does what ``models`` names nobody for. ``concurrency`` counts all workers' calls."""
+
+    endpoint: str
+    model: str
+    key: str = field(default="", repr=False)
+    models: Mapping[Role, str] = field(default_factory=dict)
+    limits: Mapping[Role, RoleLimits] = field(default_factory=dict)
+    concurrency: int = 8
+    context_window: int = 16_000
+    support: Support = Support()
+
+    def model_of(self, role: Role) -> str:
+        return self.models.get(role) or self.model
+
+    def limits_of(self, role: Role) -> RoleLimits:
+        return self.limits.get(role) or DEFAULT_LIMITS[role]
+
+    def max_output(self, role: Role, wanted: int = 0) -> int:
+        """Tokens an answer may have: half of a small window at most."""
+        return max(1, min(wanted or self.limits_of(role).max_output, self.context_window // 2))
+
+    def input_limit(self, role: Role, wanted: int = 0) -> int:
+        """Tokens a prompt may have beside the answer."""
+        margin = int(self.context_window * MARGIN)
+        return max(1, self.context_window - self.max_output(role, wanted) - margin)
+
+    @property
+    def host(self) -> str:
+        """The endpoint as it may be shown: never with a name and password in it."""
+        return urlsplit(self.endpoint).hostname or "the endpoint"
+
+    @property
+    def line(self) -> int:
+        """A number of 31 bits for the endpoint and key: who shares it shares the concurrency."""
+        digest = hashlib.sha256(f"{self.endpoint}\n{self.key}".encode()).digest()
+        return int.from_bytes(digest[:4], "big") >> 1
