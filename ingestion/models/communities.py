@@ -90,6 +90,12 @@ class CommunityReport(TenantModel):
     substituted = models.PositiveSmallIntegerField(
         default=0, db_default=0, help_text="Sub-communities that spoke through their report."
     )
+    rejected = models.JSONField(
+        default=dict,
+        db_default={},
+        blank=True,
+        help_text="What of the model's report was not kept, counted by reason.",
+    )
     created_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:

@@ -2,32 +2,29 @@
 
 In: communities marked as changed, with what their entities, relationships and sub-communities rest
 on.  Out: one report per community: title, summary, rating with its reason, findings, and for every
-sentence the chunk and the span it is taken from.
+sentence the chunks and the spans it rests on.
 Safe to repeat: a batch of communities is written in one transaction, which takes their marks away;
 what was finished before an interruption is not written again. Deeper levels come first, since a
-topic also quotes what its sub-topics found.
+topic also speaks of what its sub-topics found. With a chat model one call is made for each of
+them, all of a level side by side; without one, reports are sentences of the documents.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
+from functools import partial
 from itertools import groupby
-from typing import Any, Final, LiteralString
-from uuid import UUID, uuid5
+from typing import Final, LiteralString
+from uuid import UUID
 
-from django.utils import timezone
-
-from ingestion.models import Finding, IngestionJob
+from ingestion.models import IngestionJob
 from ingestion.outcome import Progress, StageOutcome
-from ingestion.stages.reports import extractive, rows
-from ingestion.stages.reports.extractive import Report, Sentence
-from ingestion.topics import OTHER_TOPICS, other_topics_id
+from ingestion.stages.reports import asking, extractive, rows, saving
 from kb_project.ports import Ports
-from kb_project.sql import Columns, bulk_plans, copy_into, run_sql, temporary_rows
+from kb_project.sql import bulk_plans, run_sql
 from workspaces import access
 
 BATCH: Final = 200
-WRITTEN_BY: Final = "extractive"
 
 # A topic quotes its sub-topics, so a change below is a change of everything above it.
 MARK_ANCESTORS: Final[LiteralString] = """
@@ -49,35 +46,6 @@ WHERE workspace_id = %(workspace)s AND is_changed
 ORDER BY level DESC, id
 """
 
-FORGET: Final[LiteralString] = """
-DELETE FROM ingestion_communityreport
-WHERE workspace_id = %(workspace)s AND community_id = ANY (%(ids)s::uuid[])
-"""
-
-# A chunk deleted by somebody else since it was read is cited no more.
-CITE: Final[LiteralString] = """
-INSERT INTO ingestion_findingevidence
-       (workspace_id, id, finding_id, chunk_id, document_id, start, "end")
-SELECT %(workspace)s, new.id, new.finding_id, new.chunk_id, chunk.document_id, new.start, new."end"
-FROM new_evidence AS new
-JOIN ingestion_chunk AS chunk
-  ON chunk.workspace_id = %(workspace)s AND chunk.id = new.chunk_id
-FOR KEY SHARE OF chunk
-"""
-
-EVIDENCE_COLUMNS: Final[Columns] = {
-    "id": "uuid",
-    "finding_id": "uuid",
-    "chunk_id": "uuid",
-    "start": "int4",
-    "end": "int4",
-}
-
-UNMARK: Final[LiteralString] = """
-UPDATE ingestion_community SET is_changed = false
-WHERE workspace_id = %(workspace)s AND id = ANY (%(ids)s::uuid[])
-"""
-
 
 def run(job: IngestionJob, ports: Ports, progress: Progress) -> StageOutcome:
     workspace_id = job.workspace_id
@@ -86,11 +54,18 @@ def run(job: IngestionJob, ports: Ports, progress: Progress) -> StageOutcome:
         changed = [(level, id_) for level, id_ in run_sql(CHANGED, {"workspace": workspace_id})]
     done = 0
     for batch in batches(changed, BATCH):
-        with access.in_workspace(workspace_id), bulk_plans():
-            _rewrite(workspace_id, batch)
+        if ports.chat is None:
+            _quote(workspace_id, batch)
+        else:
+            asker = asking.Asker(workspace_id, ports.chat, ports.options)
+            asker.write(batch, partial(_tell, progress, done, len(changed)))
         done += len(batch)
         progress(done, len(changed))
     return StageOutcome(written=done)
+
+
+def _tell(progress: Progress, before: int, total: int, said: int) -> None:
+    progress(before + said, total)
 
 
 def batches(changed: Sequence[tuple[int, UUID]], size: int) -> Iterator[list[UUID]]:
@@ -100,84 +75,9 @@ def batches(changed: Sequence[tuple[int, UUID]], size: int) -> Iterator[list[UUI
         yield from (ids[start : start + size] for start in range(0, len(ids), size))
 
 
-def _rewrite(workspace_id: UUID, ids: Sequence[UUID]) -> None:
-    """Write the reports of communities of one level, in place of those they had."""
-    topics = rows.topics(workspace_id, ids, {other_topics_id(workspace_id): OTHER_TOPICS})
-    reports = {id_: extractive.write(topic) for id_, topic in topics.items()}
-    values = {"workspace": workspace_id, "ids": list(ids)}
-    run_sql(FORGET, values)
-    _save_reports(workspace_id, reports)
-    findings = [finding for id_, report in reports.items() for finding in _findings(id_, report)]
-    _save_findings(workspace_id, findings)
-    run_sql(UNMARK, values)
-
-
-def report_id(community_id: UUID) -> UUID:
-    """A community's report keeps its id however often it is written."""
-    return uuid5(community_id, "report")
-
-
-def _save_reports(workspace_id: UUID, reports: Mapping[UUID, Report]) -> None:
-    now = timezone.now()
-    copy_into(
-        "ingestion_communityreport",
-        {
-            "id": "uuid",
-            "workspace_id": "uuid",
-            "community_id": "uuid",
-            "title": "text",
-            "summary": "text",
-            "rating": "float8",
-            "rating_reason": "text",
-            "written_by": "text",
-            "created_at": "timestamptz",
-        },
-        (
-            (
-                *(report_id(id_), workspace_id, id_, report.title, report.summary),
-                *(report.rating, report.reason, WRITTEN_BY, now),
-            )
-            for id_, report in reports.items()
-        ),
-    )
-
-
-# Finding id, report id, part, ordinal, and the sentence it is.
-_Row = tuple[UUID, UUID, str, int, Sentence]
-
-
-def _findings(community_id: UUID, report: Report) -> Iterator[_Row]:
-    of = report_id(community_id)
-    parts = (
-        (Finding.Part.SUMMARY.value, report.summary_sentences),
-        (Finding.Part.FINDING.value, report.findings),
-    )
-    for part, sentences in parts:
-        for ordinal, sentence in enumerate(sentences):
-            yield uuid5(of, f"{part} {ordinal}"), of, part, ordinal, sentence
-
-
-def _save_findings(workspace_id: UUID, findings: Sequence[_Row]) -> None:
-    copy_into(
-        "ingestion_finding",
-        {
-            "id": "uuid",
-            "workspace_id": "uuid",
-            "report_id": "uuid",
-            "part": "text",
-            "ordinal": "int2",
-            "summary": "text",
-            "explanation": "text",
-        },
-        (
-            (id_, workspace_id, of, part, ordinal, sentence.text, "")
-            for id_, of, part, ordinal, sentence in findings
-        ),
-    )
-    with temporary_rows("new_evidence", EVIDENCE_COLUMNS, _evidence(findings)):
-        run_sql(CITE, {"workspace": workspace_id})
-
-
-def _evidence(findings: Iterable[_Row]) -> Iterator[tuple[Any, ...]]:
-    for id_, _, _, _, sentence in findings:
-        yield uuid5(id_, "evidence"), id_, sentence.chunk, sentence.start, sentence.end
+def _quote(workspace_id: UUID, ids: Sequence[UUID]) -> None:
+    """Write the extractive reports of communities of one level."""
+    with access.in_workspace(workspace_id), bulk_plans():
+        topics = rows.topics(workspace_id, ids)
+        reports = {id_: saving.quoted(extractive.write(topic)) for id_, topic in topics.items()}
+        saving.replace_reports(workspace_id, reports)

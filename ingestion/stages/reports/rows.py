@@ -10,6 +10,7 @@ from typing import Any, Final, LiteralString
 from uuid import UUID
 
 from ingestion.stages.reports.extractive import Member, Sentence, Topic
+from ingestion.topics import OTHER_TOPICS, other_topics_id
 from kb_project.sql import Columns, Row, run_sql, temporary_rows
 
 # Sentences looked at per community and source.
@@ -155,10 +156,11 @@ class _Pool:
                 known[span] = known.get(span, False) or stated
 
 
-def topics(
-    workspace_id: UUID, ids: Sequence[UUID], titles: Mapping[UUID, str]
-) -> dict[UUID, Topic]:
-    """What there is to say of each community. ``titles`` are fixed ones."""
+def topics(workspace_id: UUID, ids: Sequence[UUID]) -> dict[UUID, Topic]:
+    """What there is to say of each community."""
+    if not ids:
+        return {}
+    rest = other_topics_id(workspace_id)
     values = {"workspace": workspace_id, "ids": list(ids)}
     ties = {(row[0], row[1]): (row[2], row[3]) for row in run_sql(TIES, values)}
     links: defaultdict[UUID, int] = defaultdict(int)
@@ -175,7 +177,7 @@ def topics(
             links=links[community] // 2,
             documents=documents.get(community, 0),
             parts=tuple(parts[community]),
-            title=titles.get(community, ""),
+            title=OTHER_TOPICS if community == rest else "",
         )
         for community in ids
     }

@@ -1,0 +1,177 @@
+"""Have a chat model write the reports of communities of one level, one call for each.
+
+What no model could write is written from sentences of the documents, with the reason beside it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+from uuid import UUID
+
+from ingestion.stages.reports import context, evidence, extractive, records, rows, saving, written
+from ingestion.stages.reports.context import Context
+from ingestion.stages.reports.extractive import Report
+from ingestion.stages.reports.saving import Finished, Said
+from ingestion.stages.reports.written import ReportReply, Written
+from ingestion.topics import OTHER_TOPICS, other_topics_id
+from kb_project.errors import PauseError, ReplyError
+from kb_project.llm.ports import About, ChatModel, ChatReply, ChatRequest, ModelOptions, Role
+from kb_project.sql import bulk_plans
+from workspaces import access
+
+STAGE: Final = "reports"
+LONGEST_AUTHOR: Final = 120
+KEPT: Final = "The report is made of sentences of your documents instead."
+NEXT_STEP: Final = "Have it written again, or choose another model for summaries."
+
+# What a model wrote, why it did not, or None where there is nothing to write of.
+Answer = Written | ReplyError | None
+Problem = dict[str, str]
+
+NO_ROOM: Final = ReplyError(
+    "The model's window is too small for what is known of the topic.",
+    code="context_too_long",
+    next_step="Choose a model with a larger window for summaries.",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Asker:
+    """Writes reports with a workspace's chat model. Use outside of transactions."""
+
+    workspace_id: UUID
+    chat: ChatModel
+    options: ModelOptions
+
+    def write(self, ids: Sequence[UUID], on_answer: Callable[[int], None]) -> None:
+        """Write the reports of communities of one level; ``on_answer`` is told how many came in.
+
+        Raises PauseError where the work must wait; what came in before is kept.
+        """
+        with access.in_workspace(self.workspace_id), bulk_plans():
+            materials = records.materials(self.workspace_id, ids)
+        budget = self.budget()
+        contexts = {id_: context.build(materials[id_], budget) for id_ in ids}
+        answers: dict[UUID, Answer] = {
+            id_: NO_ROOM if materials[id_].nodes else None
+            for id_, made in contexts.items()
+            if not made.labels
+        }
+        del materials
+        try:
+            self._ask(contexts, answers, on_answer)
+        except PauseError:
+            self._save(contexts, answers)
+            raise
+        self._save(contexts, answers)
+
+    def budget(self) -> int:
+        """Tokens that the records of one report may take."""
+        room = self.chat.input_limit(Role.SUMMARISE) - written.overhead(self.options)
+        return min(context.BUDGET, room)
+
+    def _ask(
+        self,
+        contexts: Mapping[UUID, Context],
+        answers: dict[UUID, Answer],
+        on_answer: Callable[[int], None],
+    ) -> None:
+        ids = [id_ for id_, made in contexts.items() if made.labels]
+        requests = [self._request(contexts[id_]) for id_ in ids]
+        for place, reply in self.chat.ask_many(requests):
+            answers[ids[place]] = _answer(reply, contexts[ids[place]])
+            on_answer(len(answers))
+
+    def _request(self, made: Context) -> ChatRequest[ReportReply]:
+        filled = written.asked(made, self.options)
+        return ChatRequest(Role.SUMMARISE, filled, About(STAGE), schema=ReportReply)
+
+    def _save(self, contexts: Mapping[UUID, Context], answers: Mapping[UUID, Answer]) -> None:
+        """Save what came in, in one transaction."""
+        if not answers:
+            return
+        author = self.chat.model_of(Role.SUMMARISE)[:LONGEST_AUTHOR]
+        with access.in_workspace(self.workspace_id), bulk_plans():
+            # Also for what a model left out: a title, or a rating that is a number.
+            wanting = [id_ for id_, one in answers.items() if _is_wanting(one)]
+            topics = rows.topics(self.workspace_id, wanting)
+            local = {id_: extractive.write(topic) for id_, topic in topics.items()}
+            kept = {id_: one for id_, one in answers.items() if isinstance(one, Written)}
+            finished = self._finished(kept, contexts, local, author)
+            for id_, one in answers.items():
+                if not isinstance(one, Written):
+                    finished[id_] = saving.quoted(local[id_], _problem(one))
+            saving.replace_reports(self.workspace_id, finished)
+
+    def _finished(
+        self,
+        kept: Mapping[UUID, Written],
+        contexts: Mapping[UUID, Context],
+        local: Mapping[UUID, Report],
+        author: str,
+    ) -> dict[UUID, Finished]:
+        passages = [passage for one in kept.values() for passage in one.passages]
+        found = evidence.places(
+            self.workspace_id, {record for one in passages for record in one.references}
+        )
+        rest = other_topics_id(self.workspace_id)
+        return {
+            id_: Finished(
+                title=OTHER_TOPICS if id_ == rest else one.title or local[id_].title,
+                summary=one.summary,
+                rating=local[id_].rating if one.rating is None else one.rating,
+                reason=local[id_].reason if one.rating is None else one.reason,
+                said=_said(one, found),
+                written_by=author,
+                substituted=contexts[id_].substituted,
+                rejected=one.rejected,
+            )
+            for id_, one in kept.items()
+        }
+
+
+def _answer(reply: ChatReply[ReportReply] | ReplyError, made: Context) -> Answer:
+    if isinstance(reply, ReplyError):
+        return reply
+    if reply.value is None:
+        return ReplyError("The model's answer was no report.", code="reply_invalid")
+    kept = written.read(reply.value, made)
+    if not kept.is_grounded:
+        return ReplyError(
+            "Nothing in the model's report rested on what is known of the topic.",
+            code="report_unreferenced",
+        )
+    return kept
+
+
+def _is_wanting(answer: Answer) -> bool:
+    return not isinstance(answer, Written) or answer.rating is None or not answer.title
+
+
+def _problem(error: ReplyError | None) -> Problem | None:
+    if error is None:
+        return None
+    return {
+        "code": error.code,
+        "happened": error.happened,
+        "kept": KEPT,
+        "next_step": error.next_step or NEXT_STEP,
+    }
+
+
+def _said(report: Written, found: Mapping[UUID, list[evidence.Place]]) -> list[Said]:
+    return [
+        Said(
+            one.part.value,
+            one.text,
+            one.explanation,
+            written.references_of(one),
+            [
+                (place.chunk, place.start, place.end)
+                for place in evidence.best(f"{one.text} {one.explanation}", one.references, found)
+            ],
+        )
+        for one in report.passages
+    ]

@@ -1,0 +1,192 @@
+"""From the records a passage refers to, down to the places in documents it rests on."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final, LiteralString
+from uuid import UUID
+
+from ingestion.stages.reports.context import Kind, Record
+from kb_project.sql import Columns, Row, run_sql, temporary_rows
+from kb_project.text.terms import terms
+
+MOST_PLACES: Final = 4
+"""Places cited for one passage."""
+MOST_CANDIDATES: Final = 8
+"""Places looked at for one record."""
+LONGEST_QUOTE: Final = 1_500
+
+# What a model said of an entity, by passage.
+FRAGMENTS: Final[LiteralString] = """
+SELECT entity_id, chunk_id, start, "end" FROM (
+    SELECT entity_id, chunk_id, start, "end",
+           row_number() OVER (PARTITION BY entity_id ORDER BY document_id, start, id) AS place
+    FROM ingestion_fragment
+    WHERE workspace_id = %(workspace)s AND entity_id = ANY (%(ids)s::uuid[])
+) AS ranked
+WHERE place <= %(most)s
+"""
+
+# The sentences a description is made of, and those that link the entity to another.
+INTRODUCTIONS: Final[LiteralString] = """
+SELECT entity.id, (source ->> 'chunk')::uuid, (source ->> 'start')::int, (source ->> 'end')::int
+FROM ingestion_entity AS entity
+CROSS JOIN LATERAL jsonb_array_elements(description_sources) AS source
+WHERE entity.workspace_id = %(workspace)s AND entity.id = ANY (%(ids)s::uuid[])
+"""
+
+LINKS: Final[LiteralString] = """
+SELECT entity_id, chunk_id, start, "end" FROM (
+    SELECT ends.entity_id, evidence.chunk_id, evidence.start, evidence."end",
+           row_number() OVER (
+               PARTITION BY ends.entity_id
+               ORDER BY evidence.kind = 'stated' DESC, ends.weight DESC,
+                        evidence.document_id, evidence.start, evidence.id) AS place
+    FROM (SELECT source_id AS entity_id, id, weight FROM ingestion_relationship
+          WHERE workspace_id = %(workspace)s AND source_id = ANY (%(ids)s::uuid[])
+          UNION ALL
+          SELECT target_id, id, weight FROM ingestion_relationship
+          WHERE workspace_id = %(workspace)s AND target_id = ANY (%(ids)s::uuid[])) AS ends
+    JOIN ingestion_evidence AS evidence
+      ON evidence.workspace_id = %(workspace)s AND evidence.relationship_id = ends.id
+) AS ranked
+WHERE place <= %(most)s
+"""
+
+# Where nothing is said of an entity, the places that name it.
+MENTIONS: Final[LiteralString] = """
+SELECT entity_id, chunk_id, start, "end" FROM (
+    SELECT entity_id, chunk_id, start, "end",
+           row_number() OVER (PARTITION BY entity_id ORDER BY document_id, start, id) AS place
+    FROM ingestion_mention
+    WHERE workspace_id = %(workspace)s AND entity_id = ANY (%(ids)s::uuid[])
+) AS ranked
+WHERE place <= %(most)s
+"""
+
+EVIDENCE: Final[LiteralString] = """
+SELECT relationship_id, chunk_id, start, "end" FROM (
+    SELECT relationship_id, chunk_id, start, "end",
+           row_number() OVER (
+               PARTITION BY relationship_id
+               ORDER BY kind = 'stated' DESC, strength DESC, document_id, start, id) AS place
+    FROM ingestion_evidence
+    WHERE workspace_id = %(workspace)s AND relationship_id = ANY (%(ids)s::uuid[])
+) AS ranked
+WHERE place <= %(most)s
+"""
+
+CLAIMS: Final[LiteralString] = """
+SELECT id, chunk_id, start, "end" FROM ingestion_claim
+WHERE workspace_id = %(workspace)s AND id = ANY (%(ids)s::uuid[])
+"""
+
+# What a sub-topic's report rests on itself; it was written first.
+REPORTS: Final[LiteralString] = """
+SELECT report_id, chunk_id, start, "end" FROM (
+    SELECT finding.report_id, evidence.chunk_id, evidence.start, evidence."end",
+           row_number() OVER (
+               PARTITION BY finding.report_id
+               ORDER BY finding.part DESC, finding.ordinal, evidence.document_id, evidence.start,
+                        evidence.id) AS place
+    FROM ingestion_finding AS finding
+    JOIN ingestion_findingevidence AS evidence
+      ON evidence.workspace_id = %(workspace)s AND evidence.finding_id = finding.id
+    WHERE finding.workspace_id = %(workspace)s AND finding.report_id = ANY (%(ids)s::uuid[])
+) AS ranked
+WHERE place <= 3 * %(most)s
+"""
+
+# A chunk that is gone gives no row, nor does a span that has slipped out of its chunk.
+QUOTES: Final[LiteralString] = """
+SELECT wanted.chunk_id, wanted.start, wanted."end", chunk.document_id,
+       substr(chunk.text, wanted.start - chunk.start + 1, wanted."end" - wanted.start)
+FROM wanted_places AS wanted
+JOIN ingestion_chunk AS chunk
+  ON chunk.workspace_id = %(workspace)s AND chunk.id = wanted.chunk_id
+ AND wanted.start >= chunk.start AND wanted."end" <= chunk."end"
+"""
+
+STATEMENTS: Final[Mapping[Kind, Sequence[LiteralString]]] = {
+    Kind.ENTITY: (FRAGMENTS, INTRODUCTIONS, LINKS),
+    Kind.RELATIONSHIP: (EVIDENCE,),
+    Kind.CLAIM: (CLAIMS,),
+    Kind.REPORT: (REPORTS,),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A span of a document; ``terms`` are the searchable words in it."""
+
+    chunk: UUID
+    start: int
+    end: int
+    document: UUID
+    terms: frozenset[str]
+
+
+Span = tuple[UUID, int, int]
+
+
+def places(workspace_id: UUID, records: Iterable[Record]) -> dict[UUID, list[Place]]:
+    """Where the records are found, by record id; a record that is found nowhere has no entry."""
+    wanted: defaultdict[Kind, set[UUID]] = defaultdict(set)
+    for record in records:
+        wanted[record.kind].add(record.id)
+    spans: defaultdict[UUID, list[Span]] = defaultdict(list)
+    for kind, ids in wanted.items():
+        for statement in STATEMENTS[kind]:
+            _add(spans, _asked(statement, workspace_id, ids))
+    unfound = {id_ for id_ in wanted[Kind.ENTITY] if not spans.get(id_)}
+    _add(spans, _asked(MENTIONS, workspace_id, unfound))
+    known = _read(workspace_id, {span for found in spans.values() for span in found})
+    located = {id_: [known[s] for s in found if s in known] for id_, found in spans.items()}
+    return {id_: found for id_, found in located.items() if found}
+
+
+def _asked(statement: LiteralString, workspace_id: UUID, ids: set[UUID]) -> list[Row]:
+    if not ids:
+        return []
+    values = {"workspace": workspace_id, "ids": sorted(ids), "most": MOST_CANDIDATES}
+    return run_sql(statement, values)
+
+
+def _add(spans: defaultdict[UUID, list[Span]], rows: Iterable[Row]) -> None:
+    for id_, chunk, start, end in rows:
+        if 0 < end - start <= LONGEST_QUOTE:
+            spans[id_].append((chunk, start, end))
+
+
+def _read(workspace_id: UUID, spans: set[Span]) -> dict[Span, Place]:
+    columns: Columns = {"chunk_id": "uuid", "start": "int4", "end": "int4"}
+    with temporary_rows("wanted_places", columns, sorted(spans)):
+        rows = run_sql(QUOTES, {"workspace": workspace_id})
+    return {
+        (chunk, start, end): Place(chunk, start, end, document, frozenset(terms(text)))
+        for chunk, start, end, document, text in rows
+    }
+
+
+def best(text: str, references: Iterable[Record], found: Mapping[UUID, list[Place]]) -> list[Place]:
+    """The few places that say most of what ``text`` says; none twice, none inside another."""
+    wanted = frozenset(terms(text))
+    candidates = [
+        (-len(wanted & place.terms), order, place.start, place)
+        for order, record in enumerate(references)
+        for place in found.get(record.id, ())
+    ]
+    chosen: list[Place] = []
+    for *_, place in sorted(candidates, key=lambda one: one[:3]):
+        if len(chosen) == MOST_PLACES:
+            break
+        if not any(_overlap(place, other) for other in chosen):
+            chosen.append(place)
+    return chosen
+
+
+def _overlap(one: Place, other: Place) -> bool:
+    """Chunks overlap: the same words may have been found in two of them."""
+    return one.document == other.document and one.start < other.end and other.start < one.end

@@ -1,0 +1,271 @@
+"""A report by a chat model: what it is asked, and what of its answer may be kept.
+
+Nothing is taken on trust. References to records that were not in the prompt are dropped, findings
+without a reference left are kept out, and both are counted; marks in the text become references.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from math import isfinite
+from pathlib import Path
+from typing import Annotated, Any, Final
+
+import regex
+from pydantic import BaseModel, BeforeValidator, Field
+
+from ingestion.models import Finding
+from ingestion.stages.reports.context import LETTERS, Context, Kind, Record
+from ingestion.stages.reports.extractive import MOST_FINDINGS
+from kb_project import prompt
+from kb_project.llm.ports import ModelOptions
+from kb_project.llm.tokens import count_tokens
+from kb_project.prompt import Prompt
+from kb_project.text.sentences import sentence_spans
+from kb_project.text.words import is_unspaced, words
+
+PROMPT: Final = Path(__file__).parents[2] / "prompts" / "report.md"
+RECORDS: Final = "records"
+
+MOST_SENTENCES: Final = 12
+MOST_REFERENCES: Final = 10
+# References that a sentence of the summary gets by the names in it.
+MOST_TIES: Final = 4
+LONGEST_TITLE: Final = 300
+LONGEST_REASON: Final = 500
+LONGEST_SENTENCE: Final = 600
+LONGEST_TEXT: Final = 4_000
+
+INVENTED: Final = "invented"
+"""References to records that the prompt did not have."""
+UNREFERENCED: Final = "unreferenced"
+"""Findings kept out, since none of their references was real."""
+
+_LETTERS: Final = "".join(LETTERS.values())
+_LABEL: Final = regex.compile(
+    rf"(?<![\p{{L}}\p{{N}}])([{_LETTERS}])\s?(\d{{1,6}})(?![\p{{L}}\p{{N}}])"
+)
+# "[E1, R2]", "(E1)", "[Data: E1; R2]": brackets with nothing but labels in them.
+_MARK: Final = regex.compile(
+    rf"\s*[\[(（【](?:Data:|Records?:)?\s*[{_LETTERS}]\s?\d{{1,6}}"
+    rf"(?:\s*(?:[,;，、]|and)?\s*[{_LETTERS}]\s?\d{{1,6}})*\s*[\])）】]"
+)
+_LATE_MARKS: Final = regex.compile(rf"([.!?。！？])((?:{_MARK.pattern})+)")
+_NUMBER: Final = regex.compile(r"-?\d+(?:[.,]\d+)?")
+_UNSEEN: Final = regex.compile(r"[\p{Cc}\p{Cs}]+")
+
+
+def number_of(value: Any) -> float | None:
+    """A rating as a number from 0 to 10; None where it is none.
+
+    >>> number_of("7/10"), number_of("8,5 of 10"), number_of(42), number_of("high")
+    (7.0, 8.5, 10.0, None)
+    """
+    found = _NUMBER.search(value) if isinstance(value, str) else None
+    text = found.group().replace(",", ".") if found else value
+    try:
+        number = float(text)
+    except (TypeError, ValueError, OverflowError):
+        return None
+    return min(10.0, max(0.0, number)) if isfinite(number) else None
+
+
+def text_of(value: Any) -> str:
+    """Any scalar as text on one line, without what nobody can see; '' for anything else."""
+    text = str(value) if isinstance(value, str | int | float) else ""
+    return " ".join(_UNSEEN.sub(" ", text).split())
+
+
+def list_of(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else [] if value in (None, "") else [value]
+
+
+Text = Annotated[str, BeforeValidator(text_of)]
+Texts = Annotated[list[Text], BeforeValidator(list_of)]
+
+
+class FindingReply(BaseModel):
+    """One insight as a model puts it."""
+
+    summary: Text
+    explanation: Text = ""
+    references: Texts = Field(default_factory=list)
+
+
+class ReportReply(BaseModel):
+    """A report as a model puts it."""
+
+    title: Text
+    summary: Text
+    rating: Annotated[float | None, BeforeValidator(number_of)] = None
+    rating_reason: Text = ""
+    findings: Annotated[list[FindingReply], BeforeValidator(list_of)] = Field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """A sentence of the summary, or a finding, with the records it rests on."""
+
+    part: Finding.Part
+    text: str
+    explanation: str
+    references: tuple[Record, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """What of a reply is kept. ``rating`` is None, ``title`` '' where the model gave none."""
+
+    title: str
+    summary: str
+    rating: float | None
+    reason: str
+    passages: tuple[Passage, ...]
+    rejected: dict[str, int]
+
+    @property
+    def is_grounded(self) -> bool:
+        """Whether anything in it rests on a record."""
+        return any(passage.references for passage in self.passages)
+
+
+def asked(context: Context, options: ModelOptions) -> Prompt:
+    """The prompt for a report; the same records give the same prompt."""
+    return prompt.load(PROMPT).fill(
+        records=prompt.fenced(context.text, RECORDS), focus=_focus(options)
+    )
+
+
+def overhead(options: ModelOptions) -> int:
+    """Tokens of a prompt without its records."""
+    empty = asked(Context(), options)
+    return count_tokens(empty.system) + count_tokens(empty.user)
+
+
+def _focus(options: ModelOptions) -> str:
+    """What was learned from a sample of the documents; itself no more than data."""
+    told = [("domain", options.domain), ("language", options.language)]
+    return "\n".join(prompt.fenced(text_of(value)[:200], name) for name, value in told if value)
+
+
+def read(reply: ReportReply, context: Context) -> Written:
+    """What may be kept of a reply to the prompt made of ``context``."""
+    rejected: Counter[str] = Counter()
+    findings = list(_findings(reply.findings, context, rejected))
+    summary = list(_sentences(reply.summary[:LONGEST_TEXT], context, findings, rejected))
+    return Written(
+        title=_clean(reply.title)[:LONGEST_TITLE].strip(),
+        summary=" ".join(passage.text for passage in summary),
+        rating=reply.rating,
+        reason=_clean(reply.rating_reason)[:LONGEST_REASON],
+        passages=(*summary, *findings),
+        rejected=dict(rejected),
+    )
+
+
+def _findings(
+    replies: Iterable[FindingReply], context: Context, rejected: Counter[str]
+) -> Iterator[Passage]:
+    said: set[str] = set()
+    for reply in replies:
+        summary, explanation = _clean(reply.summary), _clean(reply.explanation)
+        if len(said) == MOST_FINDINGS or not summary or summary.casefold() in said:
+            continue
+        marks = [*reply.references, *_marks(reply.summary), *_marks(reply.explanation)]
+        references = _records(marks, context, rejected)
+        if not references:
+            rejected[UNREFERENCED] += 1
+            continue
+        said.add(summary.casefold())
+        yield Passage(
+            Finding.Part.FINDING, summary[:LONGEST_SENTENCE], explanation[:LONGEST_TEXT], references
+        )
+
+
+def _sentences(
+    summary: str, context: Context, findings: Sequence[Passage], rejected: Counter[str]
+) -> Iterator[Passage]:
+    """The summary by sentence, each with its marks or what its names lead to; at worst nothing."""
+    # "… the light. [E1] Bo …": a mark behind a full stop belongs to the sentence before it.
+    text = _LATE_MARKS.sub(r"\2\1", summary)
+    spans = sentence_spans(text)[:MOST_SENTENCES]
+    for start, end in spans:
+        sentence = _clean(text[start:end])
+        if sentence:
+            marks = _records(_marks(text[start:end]), context, rejected)
+            references = marks or _tied(sentence, context, findings)
+            yield Passage(Finding.Part.SUMMARY, sentence, "", references)
+
+
+def _records(marks: Iterable[str], context: Context, rejected: Counter[str]) -> tuple[Record, ...]:
+    """The records that marks name, each once; marks that name none are counted."""
+    found: dict[str, Record] = {}
+    for mark in marks:
+        labels = [letter + number.lstrip("0") for letter, number in _LABEL.findall(mark.upper())]
+        real = [label for label in labels if label in context.labels]
+        rejected[INVENTED] += len(labels) - len(real) if labels else bool(mark)
+        found |= {label: context.labels[label] for label in real}
+    rejected += Counter()  # counts of nothing are no counts
+    return tuple(found.values())[:MOST_REFERENCES]
+
+
+def _marks(text: str) -> list[str]:
+    return [match.group() for match in _MARK.finditer(text)]
+
+
+def _clean(text: str) -> str:
+    return str(_MARK.sub("", text)).strip()
+
+
+# What a name in a sentence leads to, the most telling first.
+_TELLING: Final[Sequence[Kind]] = (Kind.RELATIONSHIP, Kind.ENTITY)
+
+
+def _tied(sentence: str, context: Context, findings: Sequence[Passage]) -> tuple[Record, ...]:
+    """Records whose names the sentence has, else those of the finding it repeats."""
+    said = _folded(sentence)
+    tied = [
+        record
+        for kind in _TELLING
+        for record in context.labels.values()
+        if record.kind is kind and all(_is_named(name, said) for name in record.names)
+    ]
+    if tied:
+        return tuple(tied[:MOST_TIES])
+    of_sentence = set(said.split())
+    likeness = [(_shared(of_sentence, f"{one.text} {one.explanation}"), one) for one in findings]
+    best = max(likeness, key=lambda pair: pair[0], default=None)
+    return best[1].references[:MOST_TIES] if best and best[0] >= _LEAST_SHARED else ()
+
+
+# A sentence repeats a finding when so many of its words are in it.
+_LEAST_SHARED: Final = 0.5
+
+
+def _shared(wanted: set[str], text: str) -> float:
+    return len(wanted & set(_folded(text).split())) / (len(wanted) or 1)
+
+
+def _is_named(name: str, said: str) -> bool:
+    """Whether a name is in a folded text: as whole words, where the script has words.
+
+    >>> _is_named("Ada", _folded("By Ada's light.")), _is_named("Ada", _folded("Adam."))
+    (True, False)
+    >>> _is_named("徐达", _folded("大将徐达去世。"))
+    True
+    """
+    folded = _folded(name)
+    bare = folded.strip()
+    return bool(bare) and (bare if all(map(is_unspaced, bare.split())) else folded) in said
+
+
+def _folded(text: str) -> str:
+    folded = (word.folded.removesuffix("'s") for word in words(text))
+    return f" {' '.join(folded)} "
+
+
+def references_of(passage: Passage) -> list[Mapping[str, str]]:
+    """As a finding stores them."""
+    return [{"kind": record.kind.value, "id": str(record.id)} for record in passage.references]
