@@ -48,7 +48,7 @@ MARGIN: Final = 0.03
 
 @dataclass(frozen=True)
 class ChatConfig:
-    """``model`` does what ``models`` names nobody for. ``concurrency`` counts all workers' calls."""
+    """``model`` does what ``models`` names none for. ``concurrency`` is of all workers together."""
 
     endpoint: str
     model: str
@@ -57,7 +57,7 @@ class ChatConfig:
     limits: Mapping[Role, RoleLimits] = field(default_factory=dict)
     concurrency: int = 8
     context_window: int = 16_000
-    support: Support = Support()
+    support: Support = field(default_factory=Support)
 
     def model_of(self, role: Role) -> str:
         return self.models.get(role) or self.model

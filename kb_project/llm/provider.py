@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final, Protocol
 
 from kb_project.llm.ports import ChatRequest
@@ -45,7 +45,7 @@ class RawCall:
     max_output: int
     timeout: float
     schema: dict[str, Any] | None = None
-    support: Support = Support()
+    support: Support = field(default_factory=Support)
 
     @property
     def text(self) -> str:

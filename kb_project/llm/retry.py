@@ -63,7 +63,7 @@ class Retry:
 
     def delay(self, attempt: int, wish: float = 0.0) -> float:
         """Seconds to wait after the ``attempt``-th failure, counted from 0."""
-        ceiling = min(self.policy.longest, self.policy.first * 2**attempt)
+        ceiling = min(self.policy.longest, self.policy.first * float(2**attempt))
         jittered = ceiling * (0.5 + self._dice() / 2)
         return max(jittered, min(wish, self.policy.longest_wish))
 

@@ -1,0 +1,158 @@
+"""Many calls side by side: opened in small batches, settled as they come in.
+
+Only the exchange itself runs in threads; the store is called from the asking thread alone. Calls
+are opened a little ahead of the threads, so that no thread waits for the database, and no more
+than that, since an open call sets aside the most it may cost.
+"""
+
+from __future__ import annotations
+
+import threading
+import uuid
+from collections import deque
+from collections.abc import Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from typing import Any, Final
+
+from kb_project.errors import BudgetError, ModelError, PauseError, ReplyError
+from kb_project.llm.exchange import Asked, Exchange, Verdict
+from kb_project.llm.ports import ChatReply
+from kb_project.llm.slots import Gate
+from kb_project.llm.store import CallOutcome, CallStore
+
+Result = ChatReply[Any] | ReplyError
+Opened = tuple[uuid.UUID, Asked]
+
+NOT_SENT: Final = CallOutcome(None, "not_sent", 0, 0, 0, 0.0)
+BROKEN_OFF: Final = CallOutcome(None, "broken_off", 0, 0, 0, 0.0)
+_LINGER: Final = 0.002
+"""Seconds to wait for more replies once one is there: fast ones are settled together."""
+_LOOK: Final = 0.5
+"""Seconds between looks at who else wants a slot."""
+
+
+class Batch:
+    """One run over some calls. ``results`` gives each call's key with its result."""
+
+    def __init__(
+        self, store: CallStore, exchange: Exchange, calls: Sequence[Asked], *, abreast: int
+    ) -> None:
+        self._store = store
+        self._exchange = exchange
+        self._abreast = abreast
+        self._step = abreast
+        self._todo = deque(calls)
+        self._ready: deque[Opened] = deque()
+        self._running: dict[Future[Verdict], Opened] = {}
+        self._stopping = threading.Event()
+        self._pause: PauseError | None = None
+
+    def results(self, gate: Gate) -> Iterator[tuple[str, Result]]:
+        """As they come in, each kept before it is given out; raises PauseError at the end."""
+        with ThreadPoolExecutor(min(self._abreast, len(self._todo))) as pool:
+            try:
+                while self._todo or self._ready or self._running:
+                    self._open()
+                    self._submit(pool, gate)
+                    yield from self._settle(self._finished(pool, gate))
+            finally:
+                self._wind_up()
+        if self._pause:
+            raise self._pause
+
+    def _open(self) -> None:
+        if not self._todo or len(self._ready) >= self._abreast:
+            return
+        calls = [self._todo[i] for i in range(min(self._step, len(self._todo)))]
+        try:
+            ids = self._store.open_calls([call.record for call in calls])
+        except BudgetError as error:
+            self._economise(error)
+            return
+        for call_id, call in zip(ids, calls, strict=True):
+            self._todo.popleft()
+            self._ready.append((call_id, call))
+
+    def _economise(self, error: BudgetError) -> None:
+        """One call at a time, after what is under way has given back what it did not cost."""
+        if self._step == 1 and not self._ready and not self._running:
+            self._stop(error)
+        self._step = 1
+
+    def _submit(self, pool: ThreadPoolExecutor, gate: Gate) -> None:
+        running = len(self._running)
+        if not self._ready and not running:
+            return
+        wanted = min(self._abreast, running + len(self._ready))
+        held = gate.adjust(running=running, wanted=wanted)
+        while self._ready and len(self._running) < held:
+            opened = self._ready.popleft()
+            future = pool.submit(self._exchange.make, opened[1], self._stopping.is_set)
+            self._running[future] = opened
+
+    def _finished(
+        self, pool: ThreadPoolExecutor, gate: Gate
+    ) -> list[tuple[Opened, Future[Verdict]]]:
+        if not self._running:
+            return []
+        done = wait(self._running, timeout=_LOOK, return_when=FIRST_COMPLETED).done
+        if done and len(done) < len(self._running):
+            done = wait(self._running, timeout=_LINGER).done
+        finished = [(self._running.pop(future), future) for future in done]
+        if finished and not self._stopping.is_set():
+            self._submit(pool, gate)
+        return finished
+
+    def _settle(
+        self, finished: Sequence[tuple[Opened, Future[Verdict]]]
+    ) -> Iterator[tuple[str, Result]]:
+        if not finished:
+            return
+        self._settle_all([(opened[0], _outcome_of(future)) for opened, future in finished])
+        for (_, asked), future in finished:
+            result = future.result().result
+            if isinstance(result, Asked):
+                self._try_again(result)
+            elif isinstance(result, PauseError):
+                self._stop(result)
+            elif isinstance(result, ModelError):
+                yield asked.record.key, _as_reply_error(result)
+            else:
+                yield asked.record.key, result
+
+    def _try_again(self, call: Asked) -> None:
+        if self._pause is None:
+            self._todo.appendleft(call)
+
+    def _stop(self, error: PauseError) -> None:
+        """Nothing new is sent; what is under way comes in first."""
+        self._pause = self._pause or error
+        self._stopping.set()
+        self._todo.clear()
+        self._discard_ready()
+
+    def _discard_ready(self) -> None:
+        self._settle_all([(call_id, NOT_SENT) for call_id, _ in self._ready])
+        self._ready.clear()
+
+    def _wind_up(self) -> None:
+        """Whoever asked has gone away, or something broke: what was paid for is kept all the same.
+
+        Nothing is left to do here after a run that came to its end.
+        """
+        self._stopping.set()
+        self._discard_ready()
+        done = wait(self._running).done
+        self._settle_all([(self._running[future][0], _outcome_of(future)) for future in done])
+
+    def _settle_all(self, settled: Sequence[tuple[uuid.UUID, CallOutcome]]) -> None:
+        if settled:
+            self._store.settle([call for call, _ in settled], [end for _, end in settled])
+
+
+def _outcome_of(future: Future[Verdict]) -> CallOutcome:
+    return BROKEN_OFF if future.exception() else future.result().outcome
+
+
+def _as_reply_error(error: ModelError) -> ReplyError:
+    return error if isinstance(error, ReplyError) else ReplyError(error.happened, code=error.code)

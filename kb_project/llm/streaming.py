@@ -1,0 +1,100 @@
+"""One streamed call: in pieces to whoever reads, whole into the cache."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from kb_project.errors import EndpointError, ModelError, ReplyError
+from kb_project.llm.exchange import Asked, Exchange, Verdict, counted, failed, judge
+from kb_project.llm.provider import RawReply
+from kb_project.llm.store import CallStore
+from kb_project.llm.structured import storable
+
+_OPENS = "<think>"
+_CLOSES = "</think>"
+
+
+@dataclass(slots=True)
+class Streaming:
+    """``said`` is what has come in so far, as the server sent it."""
+
+    store: CallStore
+    exchange: Exchange
+    call: Asked
+    said: str = ""
+    whole: RawReply | None = None
+    verdict: Verdict | None = None
+    started: float = field(default_factory=time.monotonic)
+
+    def pieces(self) -> Iterator[str]:
+        """Raises ReplyError where the answer is cut off; whoever stops reading pays for the part.
+
+        What a reasoning model says to itself first is not given out.
+        """
+        [call_id] = self.store.open_calls([self.call.record])
+        try:
+            yield from without_thinking(self._read())
+            self.verdict = self._judged()
+        except ModelError as error:
+            self.verdict = failed(error, self._seconds(), self._part())
+            raise
+        finally:
+            verdict = self._ended()
+            self.store.settle([call_id], [verdict.outcome])
+        if isinstance(verdict.result, ModelError):
+            raise verdict.result
+
+    def _read(self) -> Iterator[str]:
+        try:
+            for piece in self.exchange.stream(self.call):
+                if isinstance(piece, RawReply):
+                    self.whole = piece
+                else:
+                    self.said += piece
+                    yield storable(piece)
+        except EndpointError as error:
+            if not self.said:
+                raise
+            raise _cut() from error
+
+    def _judged(self) -> Verdict:
+        if self.whole is None:
+            raise _cut()
+        return judge(self.call, counted(self.call, self.whole), self._seconds())
+
+    def _ended(self) -> Verdict:
+        """Without a verdict, whoever read has stopped."""
+        stopped = ReplyError("The answer was stopped.", code="stopped")
+        return self.verdict or failed(stopped, self._seconds(), self._part())
+
+    def _part(self) -> RawReply | None:
+        """What was said until it stopped, to be counted; nothing when nothing was."""
+        return counted(self.call, self.whole or RawReply(self.said)) if self.said else None
+
+    def _seconds(self) -> float:
+        return time.monotonic() - self.started
+
+
+def without_thinking(pieces: Iterator[str]) -> Iterator[str]:
+    """The pieces after a leading ``<think>…</think>``; all of them where there is none."""
+    held = ""
+    for piece in pieces:
+        held += piece
+        start = held.lstrip()
+        if start.startswith(_OPENS) and _CLOSES not in start:
+            continue
+        if len(start) < len(_OPENS) and _OPENS.startswith(start):
+            continue
+        yield held.rpartition(_CLOSES)[2].lstrip() if start.startswith(_OPENS) else held
+        yield from pieces
+        return
+    if held and not held.lstrip().startswith(_OPENS):
+        yield held
+
+
+def _cut() -> ReplyError:
+    return ReplyError(
+        "The model's answer broke off.", code="reply_truncated", next_step="Ask again."
+    )

@@ -1,0 +1,177 @@
+"""From what a model says to a value of a schema, or to the sentence that says what is wrong.
+
+Nothing a model says is trusted: its length and nesting are bounded before it is parsed, characters
+that Postgres cannot hold are taken out, numbers that are none become null.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from dataclasses import dataclass
+from functools import cache
+from typing import Any, Final, Generic
+
+import json_repair
+from pydantic import BaseModel, ValidationError
+
+from kb_project.llm.ports import SchemaT
+
+DEEPEST: Final = 40
+LONGEST: Final = 300_000
+"""Characters of an answer that are parsed: 75,000 tokens, beyond any answer that is asked for."""
+LONGEST_REPAIR: Final = 60_000
+"""Characters that the tolerant parser reads; it is a hundred times slower than the strict one."""
+_PROBLEMS: Final = 8
+_STRINGS: Final = re.compile(r'"(?:[^"\\]|\\.)*+"?', re.DOTALL)
+_BRACKET: Final = re.compile(r"[{}\[\]]")
+_THOUGHT_ENDS: Final = "</think>"
+_FENCE: Final = re.compile(r"```[a-zA-Z0-9_-]*\s*\n(.*?)(?:```|\Z)", re.DOTALL)
+_UNSTORABLE: Final = re.compile("[\x00\ud800-\udfff]")
+# Keywords that servers' grammars and strict modes refuse or choke on; pydantic checks them after.
+_LEFT_OUT: Final = frozenset(
+    "default title examples format pattern minLength maxLength minItems maxItems uniqueItems"
+    " minimum maximum exclusiveMinimum exclusiveMaximum multipleOf discriminator".split()
+)
+_DECODER: Final = json.JSONDecoder(parse_constant=lambda _: None)
+
+
+@dataclass(frozen=True, slots=True)
+class Parsed(Generic[SchemaT]):
+    """Either a ``value`` or, in words for the model, the ``problems`` of its answer."""
+
+    value: SchemaT | None
+    problems: str = ""
+
+
+def parse(text: str, schema: type[SchemaT]) -> Parsed[SchemaT]:
+    """The answer's value; never raises."""
+    if len(text) > LONGEST:
+        return Parsed(None, f"The answer is longer than {LONGEST} characters.")
+    answer = without_wrapping(text)
+    if _depth(answer) > DEEPEST:
+        return Parsed(None, f"The answer is nested deeper than {DEEPEST} levels.")
+    problems = "The answer is not a JSON object."
+    for candidate in _candidates(answer):
+        try:
+            return Parsed(schema.model_validate(_storable(candidate)))
+        except ValidationError as error:
+            problems = _in_words(error)
+        except (ValueError, RecursionError, OverflowError):
+            continue
+    return Parsed(None, problems)
+
+
+def storable(text: str) -> str:
+    """The text without NUL and lone surrogates.
+
+    >>> storable("a\\0b")
+    'ab'
+    """
+    return _UNSTORABLE.sub("", text)
+
+
+def without_wrapping(text: str) -> str:
+    """The answer without what it was thought through, and out of its Markdown fence.
+
+    >>> without_wrapping('<think>hm</think>Here:\\n```json\\n{"a": 1}\\n```')
+    '{"a": 1}'
+    """
+    answer = without_thoughts(text)
+    fence = None if answer.startswith("{") else _FENCE.search(answer)
+    return fence.group(1).strip() if fence else answer
+
+
+def without_thoughts(text: str) -> str:
+    """Free text without what a reasoning model says to itself first."""
+    return text.rpartition(_THOUGHT_ENDS)[2].strip()
+
+
+def strict_schema(schema: type[BaseModel]) -> dict[str, Any]:
+    """The JSON schema as strict modes want it: closed objects, every property required."""
+    return _made_strict(schema)[0]
+
+
+def schema_text(schema: type[BaseModel]) -> str:
+    """The JSON schema on one line, for prompts and for cache keys."""
+    return _made_strict(schema)[1]
+
+
+@cache
+def _made_strict(schema: type[BaseModel]) -> tuple[dict[str, Any], str]:
+    found: dict[str, Any] = _strict(schema.model_json_schema())
+    return found, json.dumps(found, sort_keys=True, separators=(",", ":"))
+
+
+def _strict(part: Any, *, is_properties: bool = False) -> Any:
+    if isinstance(part, list):
+        return [_strict(item) for item in part]
+    if not isinstance(part, dict):
+        return part
+    left = part if is_properties else {k: v for k, v in part.items() if k not in _LEFT_OUT}
+    strict = {
+        key: _strict(value, is_properties=not is_properties and key in ("properties", "$defs"))
+        for key, value in left.items()
+    }
+    if not is_properties and isinstance(strict.get("properties"), dict):
+        strict["additionalProperties"] = False
+        strict["required"] = list(strict["properties"])
+    return strict
+
+
+def _candidates(answer: str) -> list[Any]:
+    """What the answer may mean, the strict reading first."""
+    start = answer.find("{")
+    if start == -1:
+        return []
+    found = []
+    try:
+        # raw_decode: garbage after a whole object does not spoil it.
+        found.append(_DECODER.raw_decode(answer, start)[0])
+    except (ValueError, RecursionError):
+        found += _repaired(answer[start:])
+    return found
+
+
+def _repaired(answer: str) -> list[Any]:
+    if len(answer) > LONGEST_REPAIR:
+        return []
+    try:
+        value: Any = json_repair.loads(answer, skip_json_loads=True)
+    except (ValueError, RecursionError, IndexError, KeyError, TypeError):
+        return []
+    # Several objects in one answer come as a list: the longest is the one that was asked for.
+    parts = value if isinstance(value, list) else [value]
+    objects = [part for part in parts if isinstance(part, dict)]
+    return sorted(objects, key=len, reverse=True)[:3]
+
+
+def _storable(value: Any) -> Any:
+    if isinstance(value, str):
+        return storable(value)
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, list):
+        return [_storable(item) for item in value]
+    if isinstance(value, dict):
+        return {storable(str(key)): _storable(item) for key, item in value.items()}
+    return value
+
+
+def _depth(answer: str) -> int:
+    deepest = depth = 0
+    for bracket in _BRACKET.finditer(_STRINGS.sub("", answer)):
+        depth += 1 if bracket.group() in "{[" else -1
+        deepest = max(deepest, depth)
+    return deepest
+
+
+def _in_words(error: ValidationError) -> str:
+    found = error.errors(include_url=False, include_context=False, include_input=False)
+    lines = [
+        f"- {'.'.join(str(part)[:60] for part in problem['loc']) or 'the answer'}: {problem['msg']}"
+        for problem in found[:_PROBLEMS]
+    ]
+    more = len(found) - len(lines)
+    return "\n".join(lines + ([f"- and {more} more"] if more else []))
