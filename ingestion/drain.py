@@ -10,15 +10,15 @@ import time
 import uuid
 from collections.abc import Callable
 from functools import partial
-from itertools import takewhile
 
 from django.db import connection
 
-from ingestion import leases, pipeline
+from ingestion import groups, leases, pipeline
 from ingestion.models import IngestionJob, JobKind, RunState, StageRun
 from kb_project.database.outages import through_outages
-from kb_project.ports import Ports, build_ports
+from kb_project.ports import Ports
 from workspaces import access
+from workspaces.ports import ports_for
 
 # How long to wait before looking again at work that somebody else holds.
 PATIENCE = 0.5
@@ -28,8 +28,8 @@ OnProgress = Callable[[int, int], None]
 
 
 def drain(workspace_id: uuid.UUID, on_progress: OnProgress | None = None) -> None:
-    """Work until no job is unfinished; the embedding lane runs in a second thread."""
-    ports = build_ports()
+    """Work until every job has ended or is paused; the embedding lane runs in a second thread."""
+    ports = ports_for(workspace_id)
     main_is_idle, is_given_up = threading.Event(), threading.Event()
     embedding = threading.Thread(
         name=EMBEDDING_THREAD,
@@ -53,18 +53,23 @@ def drain(workspace_id: uuid.UUID, on_progress: OnProgress | None = None) -> Non
 
 
 def _drain_main(workspace_id: uuid.UUID, ports: Ports, on_progress: OnProgress | None) -> None:
-    while jobs := _jobs_with_open_stages(workspace_id, pipeline.LANES[pipeline.MAIN]):
-        took = [_advance(job, ports, on_progress) for job in jobs]
-        if not any(took):
+    while _has_open_stages(workspace_id, pipeline.LANES[pipeline.MAIN]):
+        if not _work_through(workspace_id, pipeline.MAIN, ports, on_progress):
             leases.free_leases(workspace_id)
             time.sleep(PATIENCE)
 
 
-def _advance(job: IngestionJob, ports: Ports, on_progress: OnProgress | None) -> bool:
-    """Run a job's main lane; false when nothing of it could be done here and now."""
-    is_done = pipeline.run_lane(job, pipeline.MAIN, ports)
-    _tell(job.workspace_id, on_progress)
-    return is_done
+def _work_through(
+    workspace_id: uuid.UUID, lane: str, ports: Ports, on_progress: OnProgress | None
+) -> bool:
+    """Run groups while there are any; false when nothing could be done here and now."""
+    has_worked = False
+    while jobs := groups.next_group(workspace_id, lane):
+        if not pipeline.run_group(jobs, lane, ports).begun:
+            break
+        has_worked = True
+        _tell(workspace_id, on_progress)
+    return has_worked
 
 
 def _drain_embedding(
@@ -85,24 +90,21 @@ def _embed_until_idle(
     main_is_idle: threading.Event,
     is_given_up: threading.Event,
 ) -> None:
-    before: list[IngestionJob] = []
     while not is_given_up.is_set():
         last_round = main_is_idle.is_set()
-        jobs = _jobs_to_embed(workspace_id)
-        for job in takewhile(lambda _: not is_given_up.is_set(), jobs):
-            pipeline.run_lane(job, pipeline.EMBEDDING, ports)
-        if last_round and not _jobs_to_embed(workspace_id):
-            return
-        if not jobs:
+        jobs = groups.next_group(workspace_id, pipeline.EMBEDDING)
+        if jobs and pipeline.run_group(jobs, pipeline.EMBEDDING, ports).begun:
+            continue
+        if not last_round:
             time.sleep(PATIENCE / 10)
-        elif jobs == before:  # somebody else holds them, or died holding them
+        elif not _has_open_stages(workspace_id, pipeline.LANES[pipeline.EMBEDDING]):
+            return
+        else:  # somebody else holds them, or died holding them
             leases.free_leases(workspace_id)
             time.sleep(PATIENCE)
-        before = jobs
 
 
-def _jobs_with_open_stages(workspace_id: uuid.UUID, stages: tuple[str, ...]) -> list[IngestionJob]:
-    """Unfinished jobs with one of these stages open, documents before the refresh."""
+def _has_open_stages(workspace_id: uuid.UUID, stages: tuple[str, ...]) -> bool:
     with access.in_workspace(workspace_id):
         open_runs = StageRun.objects.in_workspace(workspace_id).filter(
             stage__in=stages, state__in=[RunState.PENDING, RunState.RUNNING]
@@ -110,20 +112,7 @@ def _jobs_with_open_stages(workspace_id: uuid.UUID, stages: tuple[str, ...]) -> 
         jobs = IngestionJob.objects.in_workspace(workspace_id).filter(
             state__in=[RunState.PENDING, RunState.RUNNING], pk__in=open_runs.values("job_id")
         )
-        return list(jobs.order_by("kind", "created_at"))
-
-
-def _jobs_to_embed(workspace_id: uuid.UUID) -> list[IngestionJob]:
-    situated = pipeline.EMBEDS_AFTER
-    with access.in_workspace(workspace_id):
-        runs = StageRun.objects.in_workspace(workspace_id)
-        jobs = IngestionJob.objects.in_workspace(workspace_id).filter(
-            kind=JobKind.DOCUMENT,
-            state__in=[RunState.PENDING, RunState.RUNNING],
-            pk__in=runs.filter(stage=situated, state=RunState.DONE).values("job_id"),
-        )
-        waiting = runs.filter(stage="embed", state__in=[RunState.PENDING, RunState.RUNNING])
-        return list(jobs.filter(pk__in=waiting.values("job_id")).order_by("created_at"))
+        return jobs.exists()
 
 
 def _tell(workspace_id: uuid.UUID, on_progress: OnProgress | None) -> None:

@@ -8,26 +8,48 @@ from __future__ import annotations
 
 import os
 import socket
+import time
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import Final
 
 from django.conf import settings
 
-from ingestion import sql
+from ingestion import pipeline_sql as sql
 from ingestion.models import IngestionJob, StageRun
 from ingestion.outcome import Progress
 from kb_project.sql import run_sql, run_sql_count
 from workspaces import access
 
+# A group says that it lives this often at most: each time it costs a statement.
+SECONDS_BETWEEN_REPORTS: Final = 1.0
+
 
 class CancelledError(Exception):
-    """Somebody asked for the job to stop."""
+    """Somebody asked for the jobs of these stage runs to stop."""
+
+    def __init__(self, runs: Collection[uuid.UUID]) -> None:
+        super().__init__(f"{len(runs)} stage runs are to stop")
+        self.runs = frozenset(runs)
 
 
 class LeaseLostError(Exception):
-    """Another worker took the stage over; this one must not write its end."""
+    """Another worker took these stage runs over; this one must not write their end."""
+
+    def __init__(self, runs: Collection[uuid.UUID]) -> None:
+        super().__init__(f"{len(runs)} stage runs belong to another worker now")
+        self.runs = frozenset(runs)
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """The stage runs that are ours now, and those among them whose jobs are to stop."""
+
+    taken: tuple[StageRun, ...]
+    unwanted: frozenset[uuid.UUID]
 
 
 def worker_name() -> str:
@@ -40,17 +62,33 @@ def _name_of(pid: int) -> str:
     return f"{socket.gethostname()[:40]}:{pid}:{_started(pid)}"
 
 
-def claim(run: StageRun) -> bool:
-    """Take the stage and count the attempt; false when somebody else has it."""
-    with access.in_workspace(run.workspace_id):
-        rows = run_sql(sql.CLAIM_STAGE, _parameters(run))
-    for (attempts,) in rows:
-        run.attempts = attempts
-    return bool(rows)
+def claim(runs: Sequence[StageRun]) -> Claim:
+    """Take the stages of one workspace that nobody has, and count the attempts."""
+    if not runs:
+        return Claim((), frozenset())
+    with access.in_workspace(runs[0].workspace_id):
+        rows = run_sql(sql.CLAIM_STAGES, _parameters(runs))
+    attempts = {run_id: number for run_id, number, _ in rows}
+    taken = tuple(run for run in runs if run.pk in attempts)
+    for run in taken:
+        run.attempts = attempts[run.pk]
+    return Claim(taken, frozenset(run_id for run_id, _, is_unwanted in rows if is_unwanted))
 
 
-def progress_of(run: StageRun) -> Progress:
-    return Progress(report=_reporter(run))
+def progress_of(runs: Sequence[StageRun], *, beside: Sequence[StageRun] = ()) -> Progress:
+    """Progress of a stage that works on these runs. A single one shows its units.
+
+    Reporting renews their leases, and those of the runs that wait beside them.
+    """
+    return Progress(report=_reporter(runs, beside))
+
+
+def renew(runs: Sequence[StageRun]) -> None:
+    """Keep the leases of runs whose turn has not come."""
+    if runs:
+        values = {"shown": None, "done": 0, "total": 0}
+        with access.in_workspace(runs[0].workspace_id):
+            run_sql(sql.REPORT_PROGRESS, {**_parameters(runs), **values})
 
 
 def free_leases(workspace_id: uuid.UUID) -> int:
@@ -78,33 +116,42 @@ def _started(pid: int) -> str:
     return "" if fields[0] == "Z" else fields[19]
 
 
-def _reporter(run: StageRun) -> Callable[[int, int], None]:
+def _reporter(runs: Sequence[StageRun], beside: Sequence[StageRun]) -> Callable[[int, int], None]:
+    mine = {run.pk for run in runs}
+    shown = runs[0].pk if len(runs) == 1 else None
+    last = 0.0
+
     def report(done: int, total: int) -> None:
-        values = {**_parameters(run), "done": done, "total": total}
-        with access.in_workspace(run.workspace_id):
-            rows = run_sql(sql.REPORT_PROGRESS, values)
-        if not rows:
-            raise LeaseLostError(f"stage run {run.pk} belongs to another worker now")
-        if rows[0][0]:
-            raise CancelledError
+        nonlocal last
+        if shown is None and time.monotonic() - last < SECONDS_BETWEEN_REPORTS:
+            return
+        values = {"shown": shown, "done": done, "total": total}
+        with access.in_workspace(runs[0].workspace_id):
+            rows = run_sql(sql.REPORT_PROGRESS, {**_parameters([*runs, *beside]), **values})
+        last = time.monotonic()
+        if lost := mine.difference(run_id for run_id, _ in rows):
+            raise LeaseLostError(lost)
+        if unwanted := mine.intersection(run_id for run_id, is_unwanted in rows if is_unwanted):
+            raise CancelledError(unwanted)
 
     return report
 
 
-def _parameters(run: StageRun) -> dict[str, object]:
+def _parameters(runs: Sequence[StageRun]) -> dict[str, object]:
     return {
-        "workspace": run.workspace_id,
-        "run": run.pk,
+        "workspace": runs[0].workspace_id,
+        "runs": [run.pk for run in runs],
         "worker": worker_name(),
         "lease": settings.LEASE_SECONDS,
     }
 
 
-def unfinished(job: IngestionJob) -> list[StageRun]:
-    with access.in_workspace(job.workspace_id):
-        return list(
-            StageRun.objects.in_workspace(job.workspace_id)
-            .filter(job=job)
-            .exclude(state="done")
-            .order_by("ordinal")
-        )
+def unfinished(jobs: Sequence[IngestionJob]) -> dict[uuid.UUID, list[StageRun]]:
+    """The stage runs that each job of one workspace has before it, in order."""
+    found: dict[uuid.UUID, list[StageRun]] = {job.pk: [] for job in jobs}
+    if jobs:
+        with access.in_workspace(jobs[0].workspace_id):
+            runs = StageRun.objects.in_workspace(jobs[0].workspace_id).filter(job_id__in=found)
+            for run in runs.exclude(state="done").order_by("ordinal"):
+                found[run.job_id].append(run)
+    return found

@@ -1,8 +1,9 @@
 """The order of the stages, and the one place that runs them.
 
-Two lanes work on a document: the main lane reads, cuts, situates, extracts and resolves; the
+Two lanes work on documents: the main lane reads, cuts, situates, extracts and resolves; the
 embedding lane makes the vectors, which is slow on a small machine and must hold nothing up.
-Workspace stages run once per burst of changes.
+Documents go through a lane in groups: a stage is run once for all of them. Workspace stages run
+once per burst of changes.
 """
 
 from __future__ import annotations
@@ -10,15 +11,16 @@ from __future__ import annotations
 import logging
 import time
 import uuid
-from collections.abc import Callable
-from functools import partial
-from itertools import zip_longest
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial, wraps
 from typing import Final
 
 from django_q.exceptions import TimeoutException
 from django_q.tasks import async_task
 
-from ingestion import leases, record, sql
+from ingestion import leases, record
+from ingestion import pipeline_sql as sql
 from ingestion.models import IngestionJob, JobKind, RunState, StageRun
 from ingestion.outcome import Progress, StageOutcome
 from ingestion.stages import (
@@ -35,6 +37,7 @@ from ingestion.stages import (
     snapshot,
 )
 from kb_project.database.outages import DATABASE_AWAY, through_outages
+from kb_project.errors import PauseError
 from kb_project.logs import current_job
 from kb_project.ports import Ports
 from kb_project.sql import run_sql
@@ -43,29 +46,54 @@ from workspaces.ports import ports_for
 
 logger = logging.getLogger(__name__)
 
-Stage = Callable[[IngestionJob, Ports, Progress], StageOutcome]
+JobStage = Callable[[IngestionJob, Ports, Progress], StageOutcome]
+# One outcome a job, in their order; the jobs are of one workspace.
+Stage = Callable[[Sequence[IngestionJob], Ports, Progress], list[StageOutcome]]
+
+
+def alone(stage: JobStage) -> Stage:
+    """A stage that takes one job at a time, as a stage of a group."""
+
+    @wraps(stage)
+    def run(jobs: Sequence[IngestionJob], ports: Ports, progress: Progress) -> list[StageOutcome]:
+        return [stage(job, ports, progress) for job in jobs]
+
+    return run
+
 
 DOCUMENT_STAGES: Final[dict[str, Stage]] = {
-    "parse": parse.run,
-    "chunk": chunk.run,
+    "parse": alone(parse.run),
+    "chunk": alone(chunk.run),
     "situate": situate.run,
     "embed": embed.run,
-    "extract": extract.run,
+    "extract": alone(extract.run),
     "resolve": resolve.run,
 }
-WORKSPACE_STAGES: Final[dict[str, Stage]] = {
+# What a job of another kind does, in order.
+WORKSPACE_STAGES: Final[dict[str, JobStage]] = {
     "describe": describe.run,
     "graph": graph.run,
     "communities": communities.run,
     "reports": reports.run,
     "snapshot": snapshot.run,
 }
-STAGES: Final = DOCUMENT_STAGES | WORKSPACE_STAGES
+REEMBED_STAGES: Final[dict[str, JobStage]] = {}
+TUNE_STAGES: Final[dict[str, JobStage]] = {}
+
+PLANS: Final[dict[str, tuple[str, ...]]] = {
+    JobKind.DOCUMENT: tuple(DOCUMENT_STAGES),
+    JobKind.WORKSPACE: tuple(WORKSPACE_STAGES),
+    JobKind.REEMBED: tuple(REEMBED_STAGES),
+    JobKind.TUNE: tuple(TUNE_STAGES),
+}
+STAGES: Final[dict[str, Stage]] = DOCUMENT_STAGES | {
+    name: alone(stage) for name, stage in (WORKSPACE_STAGES | REEMBED_STAGES | TUNE_STAGES).items()
+}
 MAIN: Final = "main"
 EMBEDDING: Final = "embedding"
 LANES: Final[dict[str, tuple[str, ...]]] = {
-    MAIN: tuple(name for name in STAGES if name != "embed"),
-    EMBEDDING: ("embed",),
+    MAIN: tuple(name for name in STAGES if name not in ("embed", *REEMBED_STAGES)),
+    EMBEDDING: ("embed", *REEMBED_STAGES),
 }
 # The stage that must be done before the embedding lane may begin.
 EMBEDS_AFTER: Final = "situate"
@@ -73,93 +101,210 @@ RUN_LANE: Final = "ingestion.tasks.run_lane"
 MAX_ATTEMPTS: Final = 4
 
 
+@dataclass(slots=True)
+class Member:
+    """A job on its way through a lane, with the stage runs it has before it there, in order."""
+
+    job: IngestionJob
+    runs: list[StageRun]
+
+    @property
+    def run(self) -> StageRun:
+        return self.runs[0]
+
+
+@dataclass(frozen=True, slots=True)
+class Tally:
+    """Of a group: how many jobs were taken up, and how many came to the end of the lane."""
+
+    begun: int = 0
+    through: int = 0
+
+
 def stages_of(kind: str) -> tuple[str, ...]:
-    return tuple(DOCUMENT_STAGES if kind == JobKind.DOCUMENT else WORKSPACE_STAGES)
+    """What a job of this kind does, in order."""
+    return PLANS[kind]
 
 
-def plan_stages(job: IngestionJob) -> list[StageRun]:
-    """Write down what the job has to do. Call inside the job's transaction."""
+def plan_stages(*jobs: IngestionJob) -> list[StageRun]:
+    """Write down what the jobs have to do. Call inside their transaction."""
     runs = [
         StageRun(workspace_id=job.workspace_id, job=job, stage=stage, ordinal=ordinal)
+        for job in jobs
         for ordinal, stage in enumerate(stages_of(job.kind))
     ]
     return StageRun.objects.bulk_create(runs)
 
 
 def wake(workspace_id: uuid.UUID, job_id: uuid.UUID, lane: str) -> None:
-    """Ask a worker of the lane to look at the job; the queue row commits with its reason."""
+    """Ask a worker of the lane to look at the job; the queue row commits with its reason.
+
+    It takes up what else waits there too, so that one call serves a burst of documents.
+    """
     async_task(RUN_LANE, str(workspace_id), str(job_id), lane, cluster=lane)
 
 
 def run_lane(job: IngestionJob, lane: str, ports: Ports | None = None) -> bool:
-    """Run the lane's unfinished stages of a job, in order, as far as they can go now.
+    """``run_group`` for one job; returns whether the lane's part of it is done."""
+    return bool(run_group([job], lane, ports).through)
 
-    Where the database goes away on the way, wait for it and go on where the work stopped.
-    Returns whether the lane's part of the job is done.
+
+def run_group(jobs: Sequence[IngestionJob], lane: str, ports: Ports | None = None) -> Tally:
+    """Run the lane's unfinished stages of some jobs of one workspace, as far as they can go now.
+
+    Each stage is run for all of them before the next. Where the database goes away on the way,
+    wait for it and go on where the work stopped.
     """
-    token = current_job.set(str(job.pk))
+    others = f" and {len(jobs) - 1} more" if len(jobs) > 1 else ""
+    token = current_job.set(f"{jobs[0].pk}{others}")
     try:
         with access.repeatable_work():
-            return through_outages(
-                partial(_run_lane, job, lane, ports or ports_for(job.workspace_id))
-            )
+            ports = ports or ports_for(jobs[0].workspace_id)
+            return through_outages(partial(_run_group, jobs, lane, ports))
     finally:
         current_job.reset(token)
 
 
-def _run_lane(job: IngestionJob, lane: str, ports: Ports) -> bool:
-    with access.in_workspace(job.workspace_id):
-        runs = open_stages(job, lane) if record.begin(job) else []
-        going = bool(runs) and leases.claim(runs[0])
-    for run, following in zip_longest(runs, runs[1:]):
-        going = going and run_stage(run, following, job, ports)
-    if runs:
-        after_lane(job, lane)
-    return going
+def _run_group(jobs: Sequence[IngestionJob], lane: str, ports: Ports) -> Tally:
+    with access.in_workspace(jobs[0].workspace_id):
+        going = members_of(record.begin(jobs), lane)
+    if not going:
+        return Tally()
+    begun, through = set[uuid.UUID](), 0
+    while going:
+        taken, going = claim_next(going)
+        begun.update(member.job.pk for member in taken)
+        passed = run_stage(taken, ports)
+        for member in passed:
+            del member.runs[0]
+        going += [member for member in passed if member.runs]
+        through += sum(not member.runs for member in passed)
+    after_lane(jobs[0], lane)
+    return Tally(len(begun), through)
 
 
-def open_stages(job: IngestionJob, lane: str) -> list[StageRun]:
-    """The lane's unfinished stages; none for the embedding lane before its turn."""
-    runs = leases.unfinished(job)
-    if lane == EMBEDDING and any(run.stage == EMBEDS_AFTER for run in runs):
+def members_of(jobs: Sequence[IngestionJob], lane: str) -> list[Member]:
+    """The jobs with a stage of the lane before them; none for the embedding lane before its turn.
+
+    A job whose stages are all done, but which nobody has closed, is closed here.
+    """
+    unfinished = leases.unfinished(jobs)
+    record.close([job for job in jobs if not unfinished[job.pk]])
+    members = []
+    for job in jobs:
+        runs = unfinished[job.pk]
+        is_early = lane == EMBEDDING and any(run.stage == EMBEDS_AFTER for run in runs)
+        if not is_early and (mine := [run for run in runs if run.stage in LANES[lane]]):
+            members.append(Member(job, mine))
+    return members
+
+
+def claim_next(members: Sequence[Member]) -> tuple[list[Member], list[Member]]:
+    """Claim the earliest stage that any of them is at: (those to run it now, those further on).
+
+    What another worker holds, and what is to stop or to wait, is left out of both.
+    """
+    first = min(member.run.ordinal for member in members)
+    due = [member for member in members if member.run.ordinal == first]
+    later = [member for member in members if member.run.ordinal > first]
+    workspace_id, stage = due[0].job.workspace_id, due[0].run.stage
+    with access.in_workspace(workspace_id):
+        claim = leases.claim([member.run for member in due])
+        pause = record.pause_at(workspace_id, stage)
+        if pause and claim.taken:
+            record.pause(claim.taken, pause, seconds=0)
+            return [], later
+        ours = {run.pk for run in claim.taken}
+        held = [member for member in due if member.run.pk in ours]
+        return [one for one in held if _may_run(one, claim)], later
+
+
+def _may_run(member: Member, claim: leases.Claim) -> bool:
+    if member.run.pk in claim.unwanted:
+        record.cancel(member.run, member.job, seconds=0)
+    elif member.run.attempts > MAX_ATTEMPTS:
+        record.fail(member.run, member.job, record.worn_out(member.run), seconds=0)
+    else:
+        return True
+    return False
+
+
+def run_stage(
+    members: Sequence[Member], ports: Ports, beside: Sequence[Member] = ()
+) -> list[Member]:
+    """Run one claimed stage of a group; returns those that are through with it.
+
+    What becomes of the others is written down. ``beside`` are those that wait for their turn.
+    """
+    if not members:
         return []
-    return [run for run in runs if run.stage in LANES[lane]]
-
-
-def run_stage(run: StageRun, following: StageRun | None, job: IngestionJob, ports: Ports) -> bool:
-    """Run one claimed stage and claim the one after it; returns whether the lane goes on."""
-    if run.attempts > MAX_ATTEMPTS:
-        record.fail(run, job, record.worn_out(run), seconds=0)
-        return False
     started = time.monotonic()
+    stage = STAGES[members[0].run.stage]
+    progress = leases.progress_of([one.run for one in members], beside=[one.run for one in beside])
     try:
-        outcome = STAGES[run.stage](job, ports, leases.progress_of(run))
-    except leases.LeaseLostError:
-        return False
-    except leases.CancelledError:
-        record.cancel(run, job, seconds=time.monotonic() - started)
-        return False
+        outcomes = stage([member.job for member in members], ports, progress)
+    except (leases.LeaseLostError, leases.CancelledError) as stop:
+        rest = without(stop, members, seconds=time.monotonic() - started)
+        return run_stage(rest, ports, beside)
     except DATABASE_AWAY:
         raise  # no database, nothing to record in: the lease is still ours when it comes back
     # The one broad except of the project: whatever a stage dies of is recorded on its document.
     # The queue's timeout is a SystemExit, not an Exception.
     except (Exception, TimeoutException) as error:  # noqa: BLE001 - see above
-        record.fail(run, job, record.problem_of(error), seconds=time.monotonic() - started)
-        return False
-    with access.in_workspace(job.workspace_id):
-        finish(run, job, outcome, seconds=time.monotonic() - started)
-        if following is None:
-            record.close(job)
-            return True
-        return leases.claim(following)
+        if len(members) > 1 and not isinstance(error, PauseError | TimeoutException):
+            return run_one_by_one(members, ports)
+        fail(members, error, seconds=time.monotonic() - started)
+        return []
+    return finish(members, outcomes, seconds=time.monotonic() - started)
 
 
-def finish(run: StageRun, job: IngestionJob, outcome: StageOutcome, *, seconds: float) -> None:
-    """Write a stage's good end. Call inside the transaction that claims what follows."""
-    record.end(run, RunState.DONE, seconds=seconds)
-    record.add_warnings(job, outcome.warnings)
-    if run.stage == EMBEDS_AFTER:
-        wake(job.workspace_id, job.pk, EMBEDDING)
+def run_one_by_one(members: Sequence[Member], ports: Ports) -> list[Member]:
+    """Run a stage that failed for a group again for each, so that only the one at fault fails."""
+    passed = []
+    for place, member in enumerate(members):
+        beside = members[place + 1 :]
+        leases.renew([one.run for one in beside])
+        passed += run_stage([member], ports, beside)
+    return passed
+
+
+def without(
+    stop: leases.LeaseLostError | leases.CancelledError,
+    members: Sequence[Member],
+    *,
+    seconds: float,
+) -> list[Member]:
+    """The members whose stage may still be run; those that were asked to stop are cancelled."""
+    if isinstance(stop, leases.CancelledError):
+        for member in (one for one in members if one.run.pk in stop.runs):
+            record.cancel(member.run, member.job, seconds=seconds)
+    return [one for one in members if one.run.pk not in stop.runs]
+
+
+def fail(members: Sequence[Member], error: BaseException, *, seconds: float) -> None:
+    """Write down what a stage died of, or why it waits."""
+    problem = record.problem_of(error)
+    if isinstance(error, PauseError):
+        record.pause([member.run for member in members], problem, seconds=seconds)
+        return
+    for member in members:
+        record.fail(member.run, member.job, problem, seconds=seconds)
+
+
+def finish(
+    members: Sequence[Member], outcomes: Sequence[StageOutcome], *, seconds: float
+) -> list[Member]:
+    """Write a stage's good end for the group; returns those that were still ours to end."""
+    workspace_id, stage = members[0].job.workspace_id, members[0].run.stage
+    with access.in_workspace(workspace_id):
+        ended = record.end([one.run for one in members], RunState.DONE, seconds=seconds)
+        for member, outcome in zip(members, outcomes, strict=True):
+            record.add_warnings(member.job, outcome.warnings)
+        passed = [member for member in members if member.run.pk in ended]
+        if stage == EMBEDS_AFTER and passed:
+            wake(workspace_id, passed[0].job.pk, EMBEDDING)
+        record.close([member.job for member in passed if len(member.runs) == 1])
+    return passed
 
 
 def after_lane(job: IngestionJob, lane: str) -> None:

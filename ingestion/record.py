@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import logging
+import uuid
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
+from typing import Any
 
 from django.utils import timezone
 from psycopg.types.json import Json
 
-from ingestion import leases, sql
+from ingestion import leases
+from ingestion import pipeline_sql as sql
 from ingestion.models import (
     Document,
     DocumentState,
@@ -20,7 +23,7 @@ from ingestion.models import (
     StageRun,
 )
 from kb_project.errors import KBError
-from kb_project.sql import run_sql, run_sql_count
+from kb_project.sql import run_sql
 from workspaces import access
 from workspaces.models import Workspace
 
@@ -68,13 +71,19 @@ def worn_out(run: StageRun) -> Problem:
     )
 
 
-def begin(job: IngestionJob) -> bool:
-    """Mark the job running; false when it is finished or another refresh is under way."""
-    with access.in_workspace(job.workspace_id):
-        if job.kind == JobKind.WORKSPACE and _other_refresh_runs(job):
-            return False
-        [(began,)] = run_sql(sql.BEGIN_JOB, _values(job))
-    return bool(began)
+def begin(jobs: Sequence[IngestionJob]) -> list[IngestionJob]:
+    """Mark jobs of one workspace running; returns those that may go on.
+
+    One that is finished may not, nor may a refresh while another one is under way.
+    """
+    if not jobs:
+        return []
+    with access.in_workspace(jobs[0].workspace_id):
+        wanted = [
+            job for job in jobs if job.kind != JobKind.WORKSPACE or not _other_refresh_runs(job)
+        ]
+        began = {job_id for (job_id,) in run_sql(sql.BEGIN_JOBS, _values(jobs[0], wanted))}
+    return [job for job in wanted if job.pk in began]
 
 
 def _other_refresh_runs(job: IngestionJob) -> bool:
@@ -88,43 +97,71 @@ def _other_refresh_runs(job: IngestionJob) -> bool:
     )
 
 
-def end(run: StageRun, state: RunState, *, seconds: float, problem: Problem | None = None) -> None:
-    """Write a stage's end. Raises LeaseLostError when another worker has it by now."""
-    values = {
-        "workspace": run.workspace_id,
-        "run": run.pk,
+def end(
+    runs: Sequence[StageRun], state: RunState, *, seconds: float, problem: Problem | None = None
+) -> set[uuid.UUID]:
+    """Write the end of stages; returns the ids of those that were still ours to end.
+
+    ``seconds`` is what they took together.
+    """
+    values = {**_end_values(runs, seconds, problem), "state": state.value}
+    ended = {run_id for (run_id,) in run_sql(sql.FINISH_STAGES, values)}
+    if len(ended) < len(runs):
+        logger.warning("stage runs lost to another worker runs=%s", len(runs) - len(ended))
+    return ended
+
+
+def _end_values(
+    runs: Sequence[StageRun], seconds: float, problem: Problem | None
+) -> dict[str, object]:
+    return {
+        "workspace": runs[0].workspace_id,
+        "runs": [run.pk for run in runs],
         "worker": leases.worker_name(),
-        "state": state.value,
-        "seconds": seconds,
+        "seconds": seconds / len(runs),
         "problem": Json(asdict(problem)) if problem else None,
     }
-    if not run_sql_count(sql.FINISH_STAGE, values):
-        raise leases.LeaseLostError(f"stage run {run.pk} belongs to another worker now")
 
 
 def fail(run: StageRun, job: IngestionJob, problem: Problem, *, seconds: float) -> None:
     with access.in_workspace(job.workspace_id):
-        end(run, RunState.FAILED, seconds=seconds, problem=problem)
-        stop(job, RunState.FAILED, problem)
+        if end([run], RunState.FAILED, seconds=seconds, problem=problem):
+            stop(job, RunState.FAILED, problem)
     logger.warning("job failed stage=%s code=%s", run.stage, problem.code)
 
 
 def cancel(run: StageRun, job: IngestionJob, *, seconds: float) -> None:
     with access.in_workspace(job.workspace_id):
-        end(run, RunState.CANCELLED, seconds=seconds, problem=CANCELLED)
-        stop(job, RunState.CANCELLED, CANCELLED)
+        if end([run], RunState.CANCELLED, seconds=seconds, problem=CANCELLED):
+            stop(job, RunState.CANCELLED, CANCELLED)
     logger.info("job cancelled stage=%s", run.stage)
 
 
-def close(job: IngestionJob) -> None:
-    """End the job when all of its stages are done."""
-    with access.in_workspace(job.workspace_id):
-        run_sql(sql.LOCK_JOB, _values(job))
-        run_sql(sql.CLOSE_JOB, _values(job))
+def pause(runs: Sequence[StageRun], problem: Problem, *, seconds: float) -> None:
+    """Let the stages and their jobs wait, with everything kept, until somebody resumes them."""
+    values = _end_values(runs, seconds, problem)
+    with access.in_workspace(runs[0].workspace_id):
+        run_sql(sql.PAUSE_STAGES, values)
+    logger.warning("jobs paused stage=%s code=%s jobs=%s", runs[0].stage, problem.code, len(runs))
 
 
-def _values(job: IngestionJob) -> dict[str, object]:
-    return {"workspace": job.workspace_id, "job": job.pk}
+def pause_at(workspace_id: uuid.UUID, stage: str) -> Problem | None:
+    """Why work that has come to this stage waits already, if some does."""
+    with access.in_workspace(workspace_id):
+        rows = run_sql(sql.PAUSE_AT_STAGE, {"workspace": workspace_id, "stage": stage})
+    return Problem(**rows[0][0]) if rows else None
+
+
+def close(jobs: Sequence[IngestionJob]) -> None:
+    """End those of the jobs of one workspace whose stages are all done."""
+    if jobs:
+        with access.in_workspace(jobs[0].workspace_id):
+            run_sql(sql.LOCK_JOBS, _values(jobs[0], jobs))
+            run_sql(sql.CLOSE_JOBS, _values(jobs[0], jobs))
+
+
+def _values(first: IngestionJob, jobs: Sequence[IngestionJob]) -> dict[str, Any]:
+    return {"workspace": first.workspace_id, "jobs": [job.pk for job in jobs]}
 
 
 def reopen(job: IngestionJob) -> None:

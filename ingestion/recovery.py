@@ -15,7 +15,8 @@ from django.db import transaction
 from django.utils import timezone
 from django_q.models import OrmQ
 
-from ingestion import leases, pipeline, sql
+from ingestion import leases, pausing, pipeline
+from ingestion import pipeline_sql as sql
 from ingestion.models import IngestionJob, RunState, StageRun
 from kb_project.sql import run_sql
 from workspaces import access
@@ -40,9 +41,13 @@ def start_lane(lane: str) -> int:
 
 
 def sweep() -> int:
-    """Free what dead workers held and wake what nobody is called to; returns how many jobs."""
+    """Free what dead workers held, wake what nobody is called to, and try again what only waits
+    for a model that was away; returns how many jobs."""
     idle = [lane for lane in pipeline.LANES if is_idle(lane)]
-    return sum(recover(workspace_id, lanes=idle) for workspace_id in _workspace_ids())
+    return sum(
+        recover(workspace_id, lanes=idle) + pausing.resume_what_may_fare_better(workspace_id)
+        for workspace_id in _workspace_ids()
+    )
 
 
 def recover(workspace_id: uuid.UUID, *, lanes: Collection[str] = ()) -> int:

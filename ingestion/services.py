@@ -15,7 +15,7 @@ from django.conf import settings
 from django.core.files.storage import default_storage
 from django.db import transaction
 
-from ingestion import drain, pipeline, record
+from ingestion import drain, pausing, pipeline, record
 from ingestion.models import (
     Collection,
     Document,
@@ -31,6 +31,7 @@ logger = logging.getLogger(__name__)
 
 BLOCK = 1024 * 1024
 NAME_LENGTH = 500
+STOPPED = (RunState.FAILED, RunState.CANCELLED, RunState.PAUSED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,13 +101,14 @@ def document_add(
 def document_retry(*, workspace: Workspace, document: Document) -> IngestionJob:
     """Take a stopped document up again where it stopped.
 
-    Raises ConflictError when nothing about it has stopped.
+    A pause is the whole workspace's, and ends for all of its documents. Raises ConflictError when
+    nothing about the document has stopped.
     """
     with transaction.atomic():
         job = (
             IngestionJob.objects.in_workspace(workspace)
             .select_for_update()
-            .filter(document=document, state__in=[RunState.FAILED, RunState.CANCELLED])
+            .filter(document=document, state__in=STOPPED)
             .order_by("-created_at")
             .first()
         )
@@ -116,26 +118,28 @@ def document_retry(*, workspace: Workspace, document: Document) -> IngestionJob:
                 code="nothing_to_retry",
                 kept="It is as it was.",
             )
+        is_paused = job.state == RunState.PAUSED
         record.reopen(job)
         for lane in pipeline.LANES:
             pipeline.wake(workspace.pk, job.pk, lane)
+        if is_paused:
+            pausing.work_resume(workspace.pk)
     return job
 
 
 def document_cancel(*, workspace: Workspace, document: Document) -> None:
-    """Ask the work on a document to stop: at once where none has begun, else at the next unit.
+    """Ask the work on a document to stop: at once where none goes on, else at the next unit.
 
     Raises ConflictError when it is finished.
     """
     jobs = IngestionJob.objects.in_workspace(workspace).filter(document=document)
-    asked = jobs.filter(state__in=[RunState.PENDING, RunState.RUNNING]).update(
-        cancel_requested=True
-    )
+    unfinished = [RunState.PENDING, RunState.RUNNING, RunState.PAUSED]
+    asked = jobs.filter(state__in=unfinished).update(cancel_requested=True)
     if not asked:
         raise ConflictError(
             f"Nothing is under way for '{document.title}'.", code="nothing_to_cancel"
         )
-    for job in jobs.filter(state=RunState.PENDING):
+    for job in jobs.filter(state__in=[RunState.PENDING, RunState.PAUSED]):
         record.stop(job, RunState.CANCELLED, record.CANCELLED)
 
 
@@ -144,8 +148,10 @@ def process_workspace(
 ) -> None:
     """Do all pending work of a workspace in this process, beside any worker that helps.
 
-    Call outside a transaction: the embedding lane runs in a thread of its own.
+    Who waits for it asks for a try: what is paused goes on. Call outside a transaction: the
+    embedding lane runs in a thread of its own.
     """
+    pausing.work_resume(workspace.pk)
     drain.drain(workspace.pk, on_progress)
 
 

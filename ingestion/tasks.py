@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import uuid
 
-from ingestion import pipeline, recovery
-from ingestion.models import IngestionJob
-from workspaces import access
+from ingestion import groups, pausing, pipeline, recovery
 
 
 def run_lane(workspace_id: str, job_id: str, lane: str) -> None:
+    """The job that called, with others that wait beside it; none where others were faster."""
     workspace = uuid.UUID(workspace_id)
-    with access.in_workspace(workspace):
-        job = IngestionJob.objects.in_workspace(workspace).filter(pk=job_id).first()
-    if job is not None:
-        pipeline.run_lane(job, lane)
+    jobs = groups.next_group(workspace, lane, uuid.UUID(job_id))
+    if jobs and pipeline.run_group(jobs, lane).begun:
+        groups.call_for_the_rest(workspace, lane)
+
+
+def resume_workspace(workspace_id: str) -> None:
+    pausing.work_resume(uuid.UUID(workspace_id))
 
 
 def sweep() -> None:

@@ -68,12 +68,12 @@ def pretended(
     """
     ran: list[str] = []
 
-    def noting(name: str) -> Pretended:
+    def noting(name: str) -> pipeline.Stage:
         def run(*arguments: object) -> StageOutcome:
             ran.append(name)
             return stages[name](*arguments) if name in stages else StageOutcome()
 
-        return run
+        return pipeline.alone(run)
 
     with monkeypatch.context() as patch:
         for name in pipeline.STAGES:

@@ -3,10 +3,11 @@ from __future__ import annotations
 import threading
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from ingestion import drain, pipeline
+from ingestion import drain, groups, pipeline
 from ingestion.models import (
     Chunk,
     ChunkEmbedding,
@@ -139,10 +140,13 @@ def test_vectors_another_worker_makes_are_waited_for_without_haste(
 ):
     job = add(workspace)
     looks: list[float] = []
-    jobs_to_embed = drain._jobs_to_embed
-    monkeypatch.setattr(
-        drain, "_jobs_to_embed", lambda pk: looks.append(time.monotonic()) or jobs_to_embed(pk)
-    )
+    next_group = groups.next_group
+
+    def look(*arguments: Any) -> list[IngestionJob]:
+        looks.append(time.monotonic())
+        return next_group(*arguments)
+
+    monkeypatch.setattr(groups, "next_group", look)
 
     with pretended(monkeypatch):
         pipeline.run_lane(job, pipeline.MAIN)

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from ingestion import leases, sql
+from ingestion import leases
+from ingestion import pipeline_sql as sql
 from ingestion.models import IngestionJob, RunState, StageRun
 from kb_project.sql import run_sql
 from tests import rows
@@ -55,7 +56,7 @@ def dead_worker() -> str:
 
 # --- taking ---------------------------------------------------------------------------------------
 def test_a_waiting_stage_is_taken_once(run: StageRun):
-    assert leases.claim(run)
+    assert leases.claim([run]).taken
 
     taken = seen(run)
     assert (taken.state, taken.attempts) == (RunState.RUNNING, 1)
@@ -67,21 +68,21 @@ def test_a_waiting_stage_is_taken_once(run: StageRun):
 def test_a_stage_that_somebody_holds_cannot_be_taken(run: StageRun):
     hold(run, OTHER)
 
-    assert not leases.claim(run)
+    assert not leases.claim([run]).taken
     assert seen(run).leased_by == OTHER
 
 
 def test_a_lease_that_ran_out_is_free_to_take(run: StageRun):
     hold(run, OTHER, seconds=-1)
 
-    assert leases.claim(run)
+    assert leases.claim([run]).taken
     assert seen(run).leased_by == leases.worker_name()
 
 
 def test_one_takes_up_again_what_one_holds_oneself(run: StageRun):
-    leases.claim(run)
+    leases.claim([run])
 
-    assert leases.claim(run)
+    assert leases.claim([run]).taken
     assert seen(run).attempts == 2
 
 
@@ -90,25 +91,25 @@ def test_what_has_ended_is_not_taken(run: StageRun, state: RunState):
     with access.in_workspace(run.workspace_id):
         StageRun.objects.in_workspace(run.workspace_id).filter(pk=run.pk).update(state=state)
 
-    assert not leases.claim(run)
+    assert not leases.claim([run]).taken
 
 
 def test_the_start_of_a_stage_is_its_first_one(run: StageRun):
-    leases.claim(run)
+    leases.claim([run])
     first = seen(run).started_at
 
-    leases.claim(run)
+    leases.claim([run])
 
     assert seen(run).started_at == first
 
 
 # --- reporting ------------------------------------------------------------------------------------
 def test_progress_is_written_down_and_renews_the_lease(run: StageRun):
-    leases.claim(run)
+    leases.claim([run])
     with access.in_workspace(run.workspace_id):
         run_sql("UPDATE ingestion_stagerun SET leased_until = now() WHERE id = %s", [run.pk])
 
-    leases.progress_of(run)(3, 8)
+    leases.progress_of([run])(3, 8)
 
     now = seen(run)
     assert (now.units_done, now.units_total) == (3, 8)
@@ -126,39 +127,39 @@ def held(run: StageRun) -> list[tuple[bool]]:
 
 def test_progress_forgives_earlier_attempts(run: StageRun):
     for _ in range(3):
-        leases.claim(run)
+        leases.claim([run])
 
-    leases.progress_of(run)(1, 8)
+    leases.progress_of([run])(1, 8)
 
     assert seen(run).attempts == 1
 
 
 def test_going_over_the_same_ground_forgives_nothing(run: StageRun):
-    leases.claim(run)
-    leases.progress_of(run)(4, 8)
-    leases.claim(run)
+    leases.claim([run])
+    leases.progress_of([run])(4, 8)
+    leases.claim([run])
 
-    leases.progress_of(run)(4, 8)
+    leases.progress_of([run])(4, 8)
 
     assert seen(run).attempts == 2
 
 
 def test_who_lost_the_lease_learns_it_at_the_next_report(run: StageRun):
-    leases.claim(run)
+    leases.claim([run])
     hold(run, OTHER)
 
     with pytest.raises(leases.LeaseLostError):
-        leases.progress_of(run)(1, 2)
+        leases.progress_of([run])(1, 2)
 
 
 def test_who_was_asked_to_stop_learns_it_at_the_next_report(job: IngestionJob, run: StageRun):
-    leases.claim(run)
+    leases.claim([run])
     with access.in_workspace(job.workspace_id):
         jobs = IngestionJob.objects.in_workspace(job.workspace_id)
         jobs.filter(pk=job.pk).update(cancel_requested=True)
 
     with pytest.raises(leases.CancelledError):
-        leases.progress_of(run)(1, 2)
+        leases.progress_of([run])(1, 2)
 
 
 # --- freeing --------------------------------------------------------------------------------------
@@ -178,7 +179,7 @@ def test_what_a_worker_elsewhere_holds_is_left_to_it_until_it_runs_out(run: Stag
 
 
 def test_what_one_holds_oneself_is_not_freed(run: StageRun):
-    leases.claim(run)
+    leases.claim([run])
 
     assert leases.free_leases(run.workspace_id) == 0
 
@@ -215,7 +216,7 @@ def test_unfinished_stages_come_in_their_order(job: IngestionJob):
         runs = StageRun.objects.in_workspace(job.workspace_id).filter(job=job)
         runs.filter(stage__in=["parse", "embed"]).update(state=RunState.DONE)
 
-    assert [run.stage for run in leases.unfinished(fresh(job))] == [
+    assert [run.stage for run in leases.unfinished([fresh(job)])[job.pk]] == [
         "chunk",
         "situate",
         "extract",
@@ -226,5 +227,5 @@ def test_unfinished_stages_come_in_their_order(job: IngestionJob):
 def test_the_statements_name_the_workspace_themselves():
     assert all(
         "%(workspace)s" in statement
-        for statement in (sql.CLAIM_STAGE, sql.REPORT_PROGRESS, sql.FREE_LEASES, sql.LEASE_HOLDERS)
+        for statement in (sql.CLAIM_STAGES, sql.REPORT_PROGRESS, sql.FREE_LEASES, sql.LEASE_HOLDERS)
     )

@@ -205,7 +205,7 @@ def test_a_stage_that_crashes_its_worker_again_and_again_is_given_up(
     job: IngestionJob, monkeypatch
 ):
     for _ in range(pipeline.MAX_ATTEMPTS):
-        leases.claim(run_of(job, "parse"))
+        leases.claim([run_of(job, "parse")])
 
     with pretended(monkeypatch) as ran:
         pipeline.run_lane(job, MAIN)
@@ -292,7 +292,7 @@ def test_a_refresh_asked_for_while_one_runs_comes_after_it(workspace: Workspace,
     def ask_again(*_arguments: object) -> StageOutcome:
         pipeline.request_refresh(workspace.pk)
         second = refreshes(workspace)[1]
-        assert not record.begin(second)
+        assert not record.begin([second])
         return StageOutcome()
 
     before = calls(MAIN)

@@ -55,15 +55,15 @@ def warnings_of(job: IngestionJob) -> list[str]:
 
 # --- beginning ------------------------------------------------------------------------------------
 def test_a_job_that_begins_makes_its_document_work(job: IngestionJob):
-    assert record.begin(job)
+    assert record.begin([job])
 
     assert fresh(job).state == RunState.RUNNING
     assert document_of(job).state == DocumentState.WORKING
 
 
 def test_a_job_may_begin_in_both_lanes(job: IngestionJob):
-    assert record.begin(job)
-    assert record.begin(job)
+    assert record.begin([job])
+    assert record.begin([job])
 
 
 @pytest.mark.parametrize("state", [RunState.DONE, RunState.FAILED, RunState.CANCELLED])
@@ -71,7 +71,7 @@ def test_a_job_that_has_ended_does_not_begin_again(job: IngestionJob, state: Run
     with access.in_workspace(job.workspace_id):
         IngestionJob.objects.in_workspace(job.workspace_id).filter(pk=job.pk).update(state=state)
 
-    assert not record.begin(job)
+    assert not record.begin([job])
     assert fresh(job).state == state
 
 
@@ -79,25 +79,25 @@ def test_one_refresh_runs_at_a_time(workspace: Workspace):
     running = make_refresh(workspace, RunState.RUNNING)
     waiting = make_refresh(workspace, RunState.PENDING)
 
-    assert not record.begin(waiting)
-    assert record.begin(running)
+    assert not record.begin([waiting])
+    assert record.begin([running])
 
 
 def test_refreshes_of_two_workspaces_run_side_by_side(workspace: Workspace):
     make_refresh(workspace, RunState.RUNNING)
     other = make_refresh(rows.make_workspace("Other"), RunState.PENDING)
 
-    assert record.begin(other)
+    assert record.begin([other])
 
 
 # --- ending ---------------------------------------------------------------------------------------
 def test_a_stage_that_ends_well_is_done_with_all_its_units(job: IngestionJob):
     run = run_of(job, "parse")
-    leases.claim(run)
-    leases.progress_of(run)(2, 5)
+    leases.claim([run])
+    leases.progress_of([run])(2, 5)
 
     with access.in_workspace(job.workspace_id):
-        record.end(run, RunState.DONE, seconds=1.5)
+        record.end([run], RunState.DONE, seconds=1.5)
 
     ended = run_of(job, "parse")
     assert (ended.state, ended.units_done, ended.seconds) == (RunState.DONE, 5, 1.5)
@@ -107,14 +107,14 @@ def test_a_stage_that_ends_well_is_done_with_all_its_units(job: IngestionJob):
 
 def test_the_time_of_all_attempts_is_added_up(job: IngestionJob):
     run = run_of(job, "parse")
-    leases.claim(run)
+    leases.claim([run])
     record.fail(run, job, PROBLEM, seconds=1)
     with access.in_workspace(job.workspace_id):
         record.reopen(job)
-    leases.claim(run)
+    leases.claim([run])
 
     with access.in_workspace(job.workspace_id):
-        record.end(run, RunState.DONE, seconds=2)
+        record.end([run], RunState.DONE, seconds=2)
 
     assert run_of(job, "parse").seconds == 3
 
@@ -122,13 +122,17 @@ def test_the_time_of_all_attempts_is_added_up(job: IngestionJob):
 def test_who_lost_the_lease_may_not_write_the_end(job: IngestionJob):
     run = run_of(job, "parse")
 
-    with pytest.raises(leases.LeaseLostError), access.in_workspace(job.workspace_id):
-        record.end(run, RunState.DONE, seconds=1)
+    with access.in_workspace(job.workspace_id):
+        ended = record.end([run], RunState.DONE, seconds=1)
+    record.fail(run, job, PROBLEM, seconds=1)
+
+    assert ended == set()
+    assert (states(job)["parse"], fresh(job).state) == ("pending", "pending")
 
 
 def test_a_failure_stands_on_the_stage_the_job_and_the_document(job: IngestionJob):
     run = run_of(job, "parse")
-    leases.claim(run)
+    leases.claim([run])
 
     record.fail(run, job, PROBLEM, seconds=1)
 
@@ -146,7 +150,7 @@ def test_a_failure_stands_on_the_stage_the_job_and_the_document(job: IngestionJo
 
 def test_a_cancelled_job_says_how_to_go_on(job: IngestionJob):
     run = run_of(job, "parse")
-    leases.claim(run)
+    leases.claim([run])
 
     record.cancel(run, job, seconds=1)
 
@@ -159,7 +163,7 @@ def test_a_cancelled_job_says_how_to_go_on(job: IngestionJob):
 def test_a_job_closes_when_its_last_stage_is_done(job: IngestionJob):
     finish_all(job)
 
-    record.close(job)
+    record.close([job])
 
     assert fresh(job).state == RunState.DONE
     assert document_of(job).state == DocumentState.READY
@@ -168,7 +172,7 @@ def test_a_job_closes_when_its_last_stage_is_done(job: IngestionJob):
 def test_a_job_with_a_stage_before_it_stays_open(job: IngestionJob):
     finish_all(job, but=("embed",))
 
-    record.close(job)
+    record.close([job])
 
     assert fresh(job).state == RunState.PENDING
     assert document_of(job).state == DocumentState.QUEUED
@@ -178,7 +182,7 @@ def test_a_job_with_a_stage_before_it_stays_open(job: IngestionJob):
 def test_a_retry_keeps_what_is_done(job: IngestionJob):
     finish_all(job, but=("extract", "resolve"))
     run = run_of(job, "extract")
-    leases.claim(run)
+    leases.claim([run])
     record.fail(run, job, PROBLEM, seconds=1)
 
     with access.in_workspace(job.workspace_id):

@@ -10,7 +10,7 @@ from django_q.models import OrmQ
 from ingestion import pipeline, recovery, tasks
 from ingestion.models import Entity, IngestionJob, RunState, StageRun
 from tests import rows
-from tests.ingestion.jobs import add, refreshes, run_of
+from tests.ingestion.jobs import add, pretended, refreshes, run_of, states
 from tests.ingestion.test_leases import dead_worker, hold
 from workspaces import access
 from workspaces.models import Workspace
@@ -185,9 +185,25 @@ def test_a_call_for_a_job_that_is_gone_is_nothing(workspace: Workspace):
 
 
 def test_a_call_runs_the_lane_of_its_job(job: IngestionJob, monkeypatch):
-    ran: list[tuple[object, str]] = []
-    monkeypatch.setattr(pipeline, "run_lane", lambda one, lane: ran.append((one.pk, lane)))
+    with pretended(monkeypatch) as ran:
+        tasks.run_lane(str(job.workspace_id), str(job.pk), MAIN)
+        tasks.run_lane(str(job.workspace_id), str(job.pk), EMBEDDING)
 
-    tasks.run_lane(str(job.workspace_id), str(job.pk), EMBEDDING)
+    assert ran == ["parse", "chunk", "situate", "extract", "resolve", "embed"]
 
-    assert ran == [(job.pk, EMBEDDING)]
+
+def test_one_call_serves_all_that_waits(job: IngestionJob, workspace: Workspace, monkeypatch):
+    beside = [add(workspace, f"{number}.txt", f"Text {number}.") for number in range(3)]
+
+    with pretended(monkeypatch):
+        tasks.run_lane(str(job.workspace_id), str(job.pk), MAIN)
+
+    assert {states(one)["resolve"] for one in [job, *beside]} == {"done"}
+
+
+def test_a_call_that_comes_late_does_nothing(job: IngestionJob, monkeypatch):
+    with pretended(monkeypatch) as ran:
+        for _ in range(3):
+            tasks.run_lane(str(job.workspace_id), str(job.pk), MAIN)
+
+    assert ran.count("parse") == 1

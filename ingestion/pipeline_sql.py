@@ -1,0 +1,242 @@
+"""Hand-written SQL of jobs and their stages, each statement named by the question it answers.
+
+A group of jobs is served by one statement: ids come as arrays. Rows are locked in the order of
+their ids, so that two workers never wait for each other in a circle.
+"""
+
+from __future__ import annotations
+
+from typing import Final, LiteralString
+
+# A document shows that it is worked on from its job's first stage on.
+BEGIN_JOBS: Final[LiteralString] = """
+WITH began AS (
+    UPDATE ingestion_ingestionjob SET state = 'running'
+     WHERE workspace_id = %(workspace)s AND id = ANY (ARRAY(
+           SELECT id FROM ingestion_ingestionjob
+            WHERE workspace_id = %(workspace)s AND id = ANY(%(jobs)s::uuid[])
+              AND state IN ('pending', 'running')
+            ORDER BY id FOR NO KEY UPDATE))
+    RETURNING id, document_id
+), shown AS (
+    UPDATE ingestion_document AS d SET state = 'working', updated_at = now()
+      FROM began
+     WHERE d.workspace_id = %(workspace)s AND d.id = began.document_id
+       AND d.state IN ('queued', 'paused')
+)
+SELECT id FROM began
+"""
+
+# Two statements: the second must see what the lane that held the lock has committed.
+LOCK_JOBS: Final[LiteralString] = """
+SELECT FROM ingestion_ingestionjob
+ WHERE workspace_id = %(workspace)s AND id = ANY(%(jobs)s::uuid[])
+ ORDER BY id FOR UPDATE
+"""
+CLOSE_JOBS: Final[LiteralString] = """
+WITH closed AS (
+    UPDATE ingestion_ingestionjob AS j SET state = 'done', problem = NULL, finished_at = now()
+     WHERE j.workspace_id = %(workspace)s AND j.id = ANY(%(jobs)s::uuid[])
+       AND NOT EXISTS (SELECT FROM ingestion_stagerun AS r
+                        WHERE r.workspace_id = %(workspace)s AND r.job_id = j.id
+                          AND r.state <> 'done')
+    RETURNING j.document_id
+)
+UPDATE ingestion_document AS d SET state = 'ready', updated_at = now()
+  FROM closed WHERE d.workspace_id = %(workspace)s AND d.id = closed.document_id
+"""
+
+# Does any document still have one of these stages before it?
+LANE_IS_BUSY: Final[LiteralString] = """
+SELECT EXISTS (
+    SELECT FROM ingestion_stagerun AS r
+      JOIN ingestion_ingestionjob AS j ON j.workspace_id = r.workspace_id AND j.id = r.job_id
+     WHERE r.workspace_id = %(workspace)s AND r.stage = ANY(%(stages)s::text[])
+       AND r.state IN ('pending', 'running')
+       AND j.kind = 'document' AND j.state IN ('pending', 'running'))
+"""
+
+# Which jobs have something to do in a lane that nobody does? With the size of their document, and
+# how often a worker has begun what they have to do next. Nothing is locked: whoever claims first
+# has it. The embedding lane waits for the stage %(after)s, which the main lane has not.
+WAITING_JOBS: Final[LiteralString] = """
+SELECT j.id, coalesce(d.size, 0), coalesce(next.attempts, 0)
+  FROM ingestion_ingestionjob AS j
+  LEFT JOIN ingestion_document AS d ON d.workspace_id = %(workspace)s AND d.id = j.document_id
+  JOIN LATERAL (
+       SELECT r.state, r.leased_until, r.leased_by, r.attempts FROM ingestion_stagerun AS r
+        WHERE r.workspace_id = %(workspace)s AND r.job_id = j.id AND r.state <> 'done'
+          AND r.stage = ANY(%(stages)s::text[])
+        ORDER BY r.ordinal LIMIT 1) AS next ON true
+ WHERE j.workspace_id = %(workspace)s AND j.state IN ('pending', 'running')
+   AND (next.state = 'pending'
+        OR (next.state = 'running'
+            AND (next.leased_until < now() OR next.leased_by = %(worker)s)))
+   AND NOT EXISTS (SELECT FROM ingestion_stagerun AS earlier
+                    WHERE earlier.workspace_id = %(workspace)s AND earlier.job_id = j.id
+                      AND earlier.stage = %(after)s AND earlier.state <> 'done')
+ ORDER BY j.kind, j.created_at, j.id
+ LIMIT %(most)s
+"""
+
+# A worker that finds its own name on a lease was interrupted by the database, not by another
+# worker: a process runs one stage of a lane at a time.
+CLAIM_STAGES: Final[LiteralString] = """
+WITH free AS (
+    SELECT id FROM ingestion_stagerun
+     WHERE workspace_id = %(workspace)s AND id = ANY(%(runs)s::uuid[])
+       AND (state = 'pending'
+            OR (state = 'running' AND (leased_until < now() OR leased_by = %(worker)s)))
+     ORDER BY id FOR NO KEY UPDATE)
+UPDATE ingestion_stagerun AS r
+   SET state = 'running', leased_by = %(worker)s, attempts = r.attempts + 1, problem = NULL,
+       leased_until = now() + make_interval(secs => %(lease)s::float8),
+       started_at = coalesce(r.started_at, now())
+  FROM free, ingestion_ingestionjob AS j
+ WHERE r.workspace_id = %(workspace)s AND r.id = free.id
+   AND j.workspace_id = %(workspace)s AND j.id = r.job_id
+RETURNING r.id, r.attempts, j.cancel_requested
+"""
+
+# One statement renews the leases, records the progress of the run that is shown and reads whether
+# to go on. Attempts count only while nothing is gained: a long document may outlive many restarts.
+REPORT_PROGRESS: Final[LiteralString] = """
+UPDATE ingestion_stagerun AS r
+   SET attempts = CASE WHEN r.id = %(shown)s::uuid AND %(done)s > r.units_done
+                       THEN 1 ELSE r.attempts END,
+       units_done = CASE WHEN r.id = %(shown)s::uuid THEN %(done)s ELSE r.units_done END,
+       units_total = CASE WHEN r.id = %(shown)s::uuid THEN %(total)s ELSE r.units_total END,
+       leased_until = now() + make_interval(secs => %(lease)s::float8)
+  FROM ingestion_ingestionjob AS j
+ WHERE r.workspace_id = %(workspace)s AND r.id = ANY(%(runs)s::uuid[])
+   AND r.leased_by = %(worker)s AND r.state = 'running'
+   AND j.workspace_id = %(workspace)s AND j.id = r.job_id
+RETURNING r.id, j.cancel_requested
+"""
+
+FINISH_STAGES: Final[LiteralString] = """
+UPDATE ingestion_stagerun
+   SET state = %(state)s::text, seconds = seconds + %(seconds)s::float8,
+       problem = %(problem)s::jsonb,
+       finished_at = now(), leased_until = NULL,
+       units_done = CASE WHEN %(state)s::text = 'done' THEN units_total ELSE units_done END
+ WHERE workspace_id = %(workspace)s AND id = ANY(%(runs)s::uuid[]) AND leased_by = %(worker)s
+   AND state = 'running'
+RETURNING id
+"""
+
+# The stages wait again, as if nobody had begun them, with the reason noted; their jobs and
+# documents are paused.
+PAUSE_STAGES: Final[LiteralString] = """
+WITH paused AS (
+    UPDATE ingestion_stagerun
+       SET state = 'pending', leased_until = NULL, leased_by = '',
+           attempts = greatest(attempts - 1, 0), problem = %(problem)s::jsonb,
+           seconds = seconds + %(seconds)s::float8, finished_at = now()
+     WHERE workspace_id = %(workspace)s AND id = ANY(%(runs)s::uuid[])
+       AND leased_by = %(worker)s AND state = 'running'
+    RETURNING job_id
+), stopped AS (
+    UPDATE ingestion_ingestionjob AS j SET state = 'paused', problem = %(problem)s::jsonb
+      FROM paused
+     WHERE j.workspace_id = %(workspace)s AND j.id = paused.job_id
+       AND j.state IN ('pending', 'running')
+    RETURNING j.document_id
+)
+UPDATE ingestion_document AS d SET state = 'paused', updated_at = now()
+  FROM stopped WHERE d.workspace_id = %(workspace)s AND d.id = stopped.document_id
+"""
+
+# A refresh that is paused gives way to one that is asked for anew, to a newer one that is paused,
+# and to documents that go on: their end asks for one.
+FORGET_PAUSED_REFRESHES: Final[LiteralString] = """
+UPDATE ingestion_ingestionjob AS j
+   SET state = 'cancelled', problem = NULL, finished_at = now()
+ WHERE j.workspace_id = %(workspace)s AND j.kind = 'workspace' AND j.state = 'paused'
+   AND EXISTS (SELECT FROM ingestion_ingestionjob AS other
+                WHERE other.workspace_id = %(workspace)s
+                  AND (other.kind = 'workspace' AND other.state = 'pending'
+                       OR other.kind = 'workspace' AND other.state = 'paused'
+                          AND (other.created_at, other.id) > (j.created_at, j.id)
+                       OR other.kind = 'document' AND other.state = 'paused'
+                          AND (cardinality(%(codes)s::text[]) = 0
+                               OR other.problem ->> 'code' = ANY(%(codes)s::text[]))))
+"""
+
+# Why does work that has come to this stage wait?
+PAUSE_AT_STAGE: Final[LiteralString] = """
+SELECT r.problem FROM ingestion_stagerun AS r
+  JOIN ingestion_ingestionjob AS j ON j.workspace_id = %(workspace)s AND j.id = r.job_id
+ WHERE r.workspace_id = %(workspace)s AND r.stage = %(stage)s AND r.state = 'pending'
+   AND r.problem IS NOT NULL AND j.state = 'paused'
+ ORDER BY r.finished_at DESC LIMIT 1
+"""
+
+# Jobs that pause for nothing but a model that was away are tried again after a while, all at once.
+PAUSES_TO_END: Final[LiteralString] = """
+SELECT coalesce(min(r.finished_at) < now() - make_interval(secs => %(seconds)s::float8), false)
+  FROM ingestion_ingestionjob AS j
+  JOIN ingestion_stagerun AS r
+    ON r.workspace_id = %(workspace)s AND r.job_id = j.id AND r.state = 'pending'
+   AND r.problem IS NOT NULL
+ WHERE j.workspace_id = %(workspace)s AND j.state = 'paused'
+   AND j.problem ->> 'code' = ANY(%(codes)s::text[])
+"""
+
+# An empty list of codes: whatever they are paused for.
+RESUME_JOBS: Final[LiteralString] = """
+WITH resumed AS (
+    UPDATE ingestion_ingestionjob SET state = 'pending', problem = NULL, finished_at = NULL
+     WHERE workspace_id = %(workspace)s AND id = ANY (ARRAY(
+           SELECT id FROM ingestion_ingestionjob
+            WHERE workspace_id = %(workspace)s AND state = 'paused'
+              AND (cardinality(%(codes)s::text[]) = 0
+                   OR problem ->> 'code' = ANY(%(codes)s::text[]))
+            ORDER BY id FOR NO KEY UPDATE))
+    RETURNING id, document_id, created_at
+), stages AS (
+    UPDATE ingestion_stagerun AS r SET problem = NULL
+      FROM resumed
+     WHERE r.workspace_id = %(workspace)s AND r.job_id = resumed.id AND r.state = 'pending'
+), shown AS (
+    UPDATE ingestion_document AS d SET state = 'queued', updated_at = now()
+      FROM resumed
+     WHERE d.workspace_id = %(workspace)s AND d.id = resumed.document_id AND d.state = 'paused'
+)
+SELECT id FROM resumed ORDER BY created_at, id
+"""
+
+FREE_LEASES: Final[LiteralString] = """
+UPDATE ingestion_stagerun SET state = 'pending', leased_until = NULL, leased_by = ''
+ WHERE workspace_id = %(workspace)s AND id = ANY (ARRAY(
+       SELECT id FROM ingestion_stagerun
+        WHERE workspace_id = %(workspace)s AND state = 'running'
+          AND (leased_until < now() OR leased_by = ANY(%(dead)s))
+        ORDER BY id FOR NO KEY UPDATE))
+"""
+
+LEASE_HOLDERS: Final[LiteralString] = """
+SELECT DISTINCT leased_by FROM ingestion_stagerun
+ WHERE workspace_id = %(workspace)s AND state = 'running'
+"""
+
+# Is there something that no refresh has taken up, though nobody works on one? A refresh that failed
+# is not asked for again by machine.
+REFRESH_IS_MISSED: Final[LiteralString] = """
+SELECT (EXISTS (SELECT FROM ingestion_entity
+                WHERE workspace_id = %(workspace)s AND is_changed)
+        OR EXISTS (SELECT FROM ingestion_relationship
+                   WHERE workspace_id = %(workspace)s AND is_changed)
+        OR EXISTS (SELECT FROM ingestion_graphtombstone WHERE workspace_id = %(workspace)s))
+   AND coalesce((SELECT state = 'done' FROM ingestion_ingestionjob
+                 WHERE workspace_id = %(workspace)s AND kind = 'workspace'
+                 ORDER BY created_at DESC LIMIT 1), true)
+"""
+
+ADD_REFRESH: Final[LiteralString] = """
+INSERT INTO ingestion_ingestionjob
+       (id, workspace_id, kind, state, cancel_requested, created_at)
+VALUES (gen_random_uuid(), %(workspace)s, 'workspace', 'pending', false, now())
+ON CONFLICT (workspace_id) WHERE kind = 'workspace' AND state = 'pending' DO NOTHING
+RETURNING id
+"""
