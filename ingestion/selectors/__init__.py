@@ -16,7 +16,13 @@ from ingestion.selectors.documents import (
     is_refreshing,
     state_counts,
     version_of,
+    versions_of,
     workspace_counts,
+)
+from ingestion.selectors.estimates import (
+    FileSize,
+    estimate_for_documents,
+    estimate_for_files,
 )
 from ingestion.selectors.knowledge import (
     EntityView,
@@ -45,6 +51,7 @@ __all__ = [
     "DocumentRow",
     "EntityView",
     "Fact",
+    "FileSize",
     "FindingView",
     "SourceSpan",
     "StageStep",
@@ -63,6 +70,8 @@ __all__ = [
     "entity_get",
     "entity_types",
     "entity_view",
+    "estimate_for_documents",
+    "estimate_for_files",
     "has_unfinished_work",
     "is_refreshing",
     "spans_of",
@@ -70,5 +79,6 @@ __all__ = [
     "topic_tree",
     "topic_view",
     "version_of",
+    "versions_of",
     "workspace_counts",
 ]

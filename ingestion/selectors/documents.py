@@ -196,6 +196,24 @@ def version_of(job: IngestionJob) -> DocumentVersion:
     return found(job.version, "version of a document")
 
 
+def versions_of(jobs: Sequence[IngestionJob]) -> list[DocumentVersion]:
+    """The versions that some documents' jobs of one workspace work on, in one query.
+
+    Raises NotFoundError. They are shared by the stages of a lane like that of ``version_of``.
+    """
+    unread = [job for job in jobs if job.version_id and not IngestionJob.version.is_cached(job)]
+    if unread:
+        with access.in_workspace(jobs[0].workspace_id):
+            rows = (
+                DocumentVersion.objects.in_workspace(jobs[0].workspace_id)
+                .select_related("document")
+                .in_bulk([job.version_id for job in unread])
+            )
+        for job in unread:
+            job.version = rows.get(job.version_id)
+    return [found(job.version, "version of a document") for job in jobs]
+
+
 def state_counts(*, workspace: Workspace) -> dict[str, int]:
     """Number of documents by state, every state named."""
     counted = Counter(

@@ -72,7 +72,7 @@ def vectors(job: IngestionJob) -> list[ChunkEmbedding]:
 def test_every_chunk_gets_the_vector_of_its_situated_text(job: IngestionJob):
     embedder = NotingEmbedder()
 
-    outcome = embed.run(job, ports(embedder), NO_PROGRESS)
+    [outcome] = embed.run([job], ports(embedder), NO_PROGRESS)
 
     made = vectors(job)
     assert outcome.written == len(made) == 20
@@ -87,7 +87,7 @@ def test_a_chunk_without_context_is_embedded_as_it_is(job: IngestionJob):
         Chunk.objects.in_workspace(job.workspace_id).update(context="")
     embedder = NotingEmbedder()
 
-    embed.run(job, ports(embedder), NO_PROGRESS)
+    embed.run([job], ports(embedder), NO_PROGRESS)
 
     assert embedder.texts == [row.chunk.text for row in vectors(job)]
 
@@ -95,35 +95,35 @@ def test_a_chunk_without_context_is_embedded_as_it_is(job: IngestionJob):
 def test_batches_are_small_enough_to_lose(job: IngestionJob):
     embedder = NotingEmbedder()
 
-    embed.run(job, ports(embedder), NO_PROGRESS)
+    embed.run([job], ports(embedder), NO_PROGRESS)
 
     assert [len(batch) for batch in embedder.batches] == [embed.BATCH, 20 - embed.BATCH]
 
 
 def test_running_it_twice_embeds_nothing_twice(job: IngestionJob):
-    embed.run(job, ports(NotingEmbedder()), NO_PROGRESS)
+    embed.run([job], ports(NotingEmbedder()), NO_PROGRESS)
     again = NotingEmbedder()
 
-    outcome = embed.run(job, ports(again), NO_PROGRESS)
+    [outcome] = embed.run([job], ports(again), NO_PROGRESS)
 
     assert (outcome.written, again.batches) == (0, [])
 
 
 def test_a_run_that_was_cut_off_goes_on_where_it_stopped(job: IngestionJob):
     with pytest.raises(InterruptedError):
-        embed.run(job, ports(NotingEmbedder(most=1)), NO_PROGRESS)
+        embed.run([job], ports(NotingEmbedder(most=1)), NO_PROGRESS)
     rest = NotingEmbedder()
 
-    embed.run(job, ports(rest), NO_PROGRESS)
+    embed.run([job], ports(rest), NO_PROGRESS)
 
     assert len(rest.texts) == 20 - embed.BATCH
     assert len(vectors(job)) == 20
 
 
 def test_another_model_makes_every_vector_anew_beside_the_old(job: IngestionJob):
-    embed.run(job, ports(NotingEmbedder()), NO_PROGRESS)
+    embed.run([job], ports(NotingEmbedder()), NO_PROGRESS)
 
-    embed.run(job, ports(NotingEmbedder(name="another model")), NO_PROGRESS)
+    embed.run([job], ports(NotingEmbedder(name="another model")), NO_PROGRESS)
 
     made = Counter(row.fingerprint for row in vectors(job))
     assert made["another model"] == 20
@@ -133,11 +133,11 @@ def test_another_model_makes_every_vector_anew_beside_the_old(job: IngestionJob)
 def test_progress_counts_what_was_there_already(job: IngestionJob, monkeypatch):
     monkeypatch.setattr(embed, "BATCH", 8)
     with pytest.raises(InterruptedError):
-        embed.run(job, ports(NotingEmbedder(most=1)), NO_PROGRESS)
+        embed.run([job], ports(NotingEmbedder(most=1)), NO_PROGRESS)
     reports: list[tuple[int, int]] = []
 
     embed.run(
-        job,
+        [job],
         ports(NotingEmbedder()),
         Progress(lambda done, total: reports.append((done, total))),
     )
@@ -150,7 +150,7 @@ def test_a_batch_that_is_all_there_is_reports_nothing(job: IngestionJob, monkeyp
     reports: list[tuple[int, int]] = []
 
     embed.run(
-        job,
+        [job],
         ports(NotingEmbedder()),
         Progress(lambda done, total: reports.append((done, total))),
     )
@@ -162,4 +162,6 @@ def test_a_document_without_chunks_is_done_at_once(job: IngestionJob):
     with access.in_workspace(job.workspace_id):
         Chunk.objects.in_workspace(job.workspace_id).delete()
 
-    assert embed.run(job, ports(NotingEmbedder(most=0)), NO_PROGRESS).written == 0
+    [outcome] = embed.run([job], ports(NotingEmbedder(most=0)), NO_PROGRESS)
+
+    assert outcome.written == 0

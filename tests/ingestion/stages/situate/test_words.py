@@ -5,9 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from ingestion.models import Chunk, DocumentVersion, IngestionJob, Posting
+from ingestion.models import Chunk, ChunkEmbedding, DocumentVersion, IngestionJob, Posting
 from ingestion.outcome import NO_PROGRESS, Progress
 from ingestion.stages import chunk, situate
+from ingestion.stages.situate import words
 from kb_project.ports import build_ports
 from kb_project.text.terms import terms
 from tests import rows
@@ -34,6 +35,16 @@ def chunked(
     return job
 
 
+def read(job: IngestionJob, text: str) -> IngestionJob:
+    """The job with its document read and cut."""
+    with access.in_workspace(job.workspace_id):
+        DocumentVersion.objects.in_workspace(job.workspace_id).filter(pk=job.version_id).update(
+            text=text
+        )
+    chunk.run(job, build_ports(), NO_PROGRESS)
+    return job
+
+
 def chunks_of(job: IngestionJob) -> list[Chunk]:
     with access.in_workspace(job.workspace_id):
         return list(Chunk.objects.in_workspace(job.workspace_id).order_by("ordinal"))
@@ -46,7 +57,7 @@ def postings_of(job: IngestionJob, row: Chunk) -> dict[str, int]:
 
 
 def run(job: IngestionJob, progress: Progress = NO_PROGRESS) -> list[Chunk]:
-    situate.run(job, build_ports(), progress)
+    situate.run([job], build_ports(), progress)
     return chunks_of(job)
 
 
@@ -122,12 +133,12 @@ def test_a_word_repeated_without_end_fits_its_column(media: Path):
 
     [row] = run(job)
 
-    assert postings_of(job, row)["oil"] == situate.MOST_FREQUENT
+    assert postings_of(job, row)["oil"] == words.MOST_FREQUENT
     assert row.terms == 40_001
 
 
 def test_progress_is_reported_for_long_documents_only(media: Path, monkeypatch):
-    monkeypatch.setattr(situate, "BATCH", 2)
+    monkeypatch.setattr(words, "BATCH", 2)
     reports: list[tuple[int, int]] = []
 
     run(
@@ -137,3 +148,42 @@ def test_progress_is_reported_for_long_documents_only(media: Path, monkeypatch):
 
     assert reports[-1][0] == reports[-1][1]
     assert [done for done, _ in reports] == sorted(done for done, _ in reports)
+
+
+def test_a_group_of_documents_is_situated_each_by_itself(media: Path):
+    workspace = rows.make_workspace()
+    jobs = [read(add(workspace, f"{name}.txt", name), f"{name} rows.") for name in ("Ada", "Bo")]
+
+    outcomes = situate.run(jobs, build_ports(), NO_PROGRESS)
+
+    contexts = {row.text: row.context for row in chunks_of(jobs[0])}
+    assert contexts == {"Ada rows.": "Ada.txt", "Bo rows.": "Bo.txt"}
+    found = [
+        sum(
+            len(postings_of(job, row)) for row in chunks_of(job) if row.version_id == job.version_id
+        )
+        for job in jobs
+    ]
+    assert [outcome.written for outcome in outcomes] == found
+
+
+def test_a_group_takes_as_many_statements_as_one_document(media, django_assert_max_num_queries):
+    workspace = rows.make_workspace()
+    jobs = [read(add(workspace, f"{n}.txt", f"Lamp {n}."), f"Lamp {n}.") for n in range(30)]
+
+    with django_assert_max_num_queries(25):
+        situate.run(jobs, build_ports(), NO_PROGRESS)
+
+
+def test_a_changed_context_drops_the_vector_that_was_made_of_it(media: Path):
+    job = chunked(media, strategy="sentence")
+    situated = run(job)
+    rows.embed_chunks(job.workspace, situated, build_ports().embedder)
+    with access.in_workspace(job.workspace_id):
+        Chunk.objects.in_workspace(job.workspace_id).filter(pk=situated[0].pk).update(context="x")
+
+    run(job)
+
+    with access.in_workspace(job.workspace_id):
+        kept = ChunkEmbedding.objects.in_workspace(job.workspace_id)
+        assert {row.chunk_id for row in kept} == {row.pk for row in situated[1:]}

@@ -1,0 +1,58 @@
+"""Starting the work that brings a workspace's vectors in line with the model it chose."""
+
+from __future__ import annotations
+
+import uuid
+
+from ingestion import pipeline, record, vectors
+from ingestion.models import IngestionJob, JobKind, RunState
+from kb_project.ports import build_ports
+from workspaces import access
+from workspaces.models import EmbeddingIndex, IndexState, Workspace
+
+UNFINISHED = (RunState.PENDING, RunState.RUNNING)
+
+
+def vectors_renew(*, workspace_id: uuid.UUID) -> IngestionJob:
+    """Have the vectors made that the workspace's indexes ask for, and the others deleted.
+
+    The same call after a change was asked for, after it was given up, and after it was stopped or
+    failed: the work goes on where it was. One job does it at a time.
+    """
+    with access.in_workspace(workspace_id):
+        # The workspace's row serialises two people who both ask.
+        Workspace.objects.select_for_update(no_key=True).get(pk=workspace_id)
+        job = _last_job(workspace_id)
+        if job is None or job.state == RunState.DONE:
+            job = IngestionJob.objects.create(workspace_id=workspace_id, kind=JobKind.REEMBED)
+            pipeline.plan_stages(job)
+        elif job.state not in UNFINISHED:
+            record.reopen(job)
+        pipeline.wake(workspace_id, job.pk, pipeline.EMBEDDING)
+    return job
+
+
+def _last_job(workspace_id: uuid.UUID) -> IngestionJob | None:
+    jobs = IngestionJob.objects.in_workspace(workspace_id).filter(kind=JobKind.REEMBED)
+    return jobs.order_by("-created_at").first()
+
+
+def vectors_are_foreign(*, workspace_id: uuid.UUID) -> bool:
+    """Whether there are vectors of another embedder than the one that settings name.
+
+    A workspace that chose its own model asks for its changes itself.
+    """
+    with access.in_workspace(workspace_id):
+        indexes = EmbeddingIndex.objects.in_workspace(workspace_id)
+        if indexes.filter(state=IndexState.ACTIVE).exists():
+            return False
+    return vectors.has_others(workspace_id, vectors.kept(workspace_id, build_ports().embedder))
+
+
+def renew_foreign_vectors() -> int:
+    """What a starting worker of the embedding lane does; returns in how many workspaces."""
+    ids = Workspace.objects.order_by("pk").values_list("pk", flat=True)
+    due = [pk for pk in ids if vectors_are_foreign(workspace_id=pk)]
+    for workspace_id in due:
+        vectors_renew(workspace_id=workspace_id)
+    return len(due)

@@ -1,0 +1,76 @@
+"""Situate: say where each chunk stands in its document, and index its words.
+
+In: the chunks of a group of versions.  Out: each chunk's context, kept apart from its text, and
+the postings of both: from here on the document is found by words. With a chat model, a document
+of several chunks is indexed by the context its own headings give before the model is asked, so
+that it is found while the model is awaited; the model's sentence is then put behind the headings.
+Safe to repeat: contexts are overwritten and postings replaced, in one transaction per batch; a
+vector goes with the context it was made of. What a model said is in the reply cache.
+Source: Contextual Retrieval (Anthropic, 2024); the local tier takes the context from the document
+itself instead of asking a model.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Sequence
+
+from ingestion.extractors.situating import situate
+from ingestion.models import Chunk, DocumentVersion, IngestionJob
+from ingestion.outcome import Progress, StageOutcome
+from ingestion.selectors import versions_of
+from ingestion.stages.situate.asking import ask, warnings_of
+from ingestion.stages.situate.situated import Situated
+from ingestion.stages.situate.words import index
+from kb_project.ports import Ports
+from workspaces import access
+
+
+def run(jobs: Sequence[IngestionJob], ports: Ports, progress: Progress) -> list[StageOutcome]:
+    group = load_group(jobs)
+    asked = [each for each in group if ports.chat and len(each.chunks) > 1]
+    new = [each for each in group if each not in asked or not is_indexed(each)]
+    index(jobs[0].workspace_id, new, progress)
+    if ports.chat is not None and asked:
+        ask(ports.chat, asked, progress)
+        index(jobs[0].workspace_id, asked, progress)
+    return [StageOutcome(written=each.written, warnings=warnings_of(each)) for each in group]
+
+
+def load_group(jobs: Sequence[IngestionJob]) -> list[Situated]:
+    versions = versions_of(jobs)
+    chunks: dict[uuid.UUID, list[Chunk]] = {version.pk: [] for version in versions}
+    with access.in_workspace(jobs[0].workspace_id):
+        rows = Chunk.objects.in_workspace(jobs[0].workspace_id).filter(version__in=list(chunks))
+        for chunk in rows.order_by("version_id", "ordinal"):
+            chunks[chunk.version_id].append(chunk)
+    return [situated_by_itself(version, chunks[version.pk]) for version in versions]
+
+
+def situated_by_itself(version: DocumentVersion, chunks: list[Chunk]) -> Situated:
+    before = [chunk.context for chunk in chunks]
+    several = len(chunks) > 1
+    local = [context_of(chunk, version) if several else title_of(version) for chunk in chunks]
+    for chunk, context in zip(chunks, local, strict=True):
+        chunk.context = context
+    return Situated(version, chunks, local, before)
+
+
+def title_of(version: DocumentVersion) -> str:
+    """All the context a chunk needs that is a whole document."""
+    return version.document.title
+
+
+def context_of(chunk: Chunk, version: DocumentVersion) -> str:
+    return situate(
+        version.text,
+        title=version.document.title,
+        headings=[(level, title, start) for level, title, start in version.headings],
+        start=chunk.start,
+        end=chunk.end,
+    )
+
+
+def is_indexed(each: Situated) -> bool:
+    """Whether all of its words have been indexed in an earlier run."""
+    return all(chunk.terms is not None for chunk in each.chunks)

@@ -1,0 +1,67 @@
+"""Asking a chat model where the passages of documents stand in them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import islice
+from pathlib import Path
+from typing import Any, Final
+
+from ingestion.extractors import contextual
+from ingestion.outcome import Progress
+from ingestion.stages.situate.situated import Counted, Situated
+from kb_project.errors import ReplyError
+from kb_project.llm.ports import About, ChatModel, ChatRequest, Role
+from kb_project.prompt import fenced, load
+
+PROMPT: Final = Path(__file__).parents[2] / "prompts" / "situate.md"
+# Requests made up at a time: each holds a whole document.
+ASKED_AT_ONCE = 128
+
+
+def ask(chat: ChatModel, group: Sequence[Situated], progress: Progress) -> None:
+    """Put the model's sentences behind the local contexts; PauseErrors pass through.
+
+    The requests of one document stand in a row: its text is in the provider's prefix cache.
+    """
+    counted = Counted(progress, sum(len(each.chunks) for each in group))
+    requests = requests_of(chat, group)
+    while batch := list(islice(requests, ASKED_AT_ONCE)):
+        for index_, reply in chat.ask_many([request for _, _, request in batch]):
+            each, place, _ = batch[index_]
+            said = "" if isinstance(reply, ReplyError) else reply.text
+            take(each, place, said)
+            counted.add(1)
+
+
+def requests_of(
+    chat: ChatModel, group: Sequence[Situated]
+) -> Iterator[tuple[Situated, int, ChatRequest[Any]]]:
+    template, limit = load(PROMPT), chat.input_limit(Role.SITUATE)
+    for each in group:
+        spans = [(chunk.start, chunk.end) for chunk in each.chunks]
+        shown = contextual.prefixes(each.version.text, spans, limit=limit)
+        for place, (chunk, prefix) in enumerate(zip(each.chunks, shown, strict=True)):
+            prompt = template.fill(
+                document=fenced(prefix, "document"),
+                chunk=fenced(contextual.passage(chunk.text), "passage"),
+            )
+            about = About("situate", document_id=chunk.document_id, chunk_id=chunk.pk)
+            yield each, place, ChatRequest(Role.SITUATE, prompt, about)
+
+
+def take(each: Situated, place: int, answer: str) -> None:
+    """Take an answer for a chunk, or count that there is none: its headings situate it then."""
+    chunk = each.chunks[place]
+    sentence = contextual.cleaned(answer, chunk=chunk.text)
+    each.unanswered += not sentence
+    chunk.context = "\n".join(part for part in (each.local[place], sentence) if part)
+
+
+def warnings_of(each: Situated) -> tuple[str, ...]:
+    if not each.unanswered:
+        return ()
+    return (
+        f"For {each.unanswered:,} of {len(each.chunks):,} passages the model did not say where they"
+        " stand in the document; title and headings say it instead.",
+    )

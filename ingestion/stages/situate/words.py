@@ -1,0 +1,94 @@
+"""The words of chunks: contexts, lengths and postings, written in batches."""
+
+from __future__ import annotations
+
+import uuid
+from collections import Counter
+from collections.abc import Sequence
+
+from ingestion import sql
+from ingestion.models import Chunk, ChunkEmbedding, Posting
+from ingestion.outcome import Progress
+from ingestion.stages.situate.situated import Counted, Situated
+from kb_project.sql import run_sql
+from kb_project.text.terms import terms
+from workspaces import access
+
+BATCH = 400
+# A term longer than this is no word anybody asks for: a hash, an encoded image.
+TERM_LENGTH = 80
+MOST_FREQUENT = 32_767  # what the column holds
+
+
+def index(workspace_id: uuid.UUID, group: Sequence[Situated], progress: Progress) -> None:
+    """Write contexts and postings of all chunks, a batch in a transaction."""
+    rows = [
+        (each, chunk, before)
+        for each in group
+        for chunk, before in zip(each.chunks, each.before, strict=True)
+    ]
+    for each in group:
+        each.written, each.before = 0, [chunk.context for chunk in each.chunks]
+    counted = Counted(progress, len(rows))
+    for first in range(0, len(rows), BATCH):
+        batch = rows[first : first + BATCH]
+        changed = [chunk.pk for _, chunk, before in batch if chunk.context != before]
+        with access.in_workspace(workspace_id):
+            postings = index_words(workspace_id, [chunk for _, chunk, _ in batch], changed)
+        for (each, _, _), count in zip(batch, postings, strict=True):
+            each.written += count
+        if len(rows) > BATCH:
+            counted.add(len(batch))
+
+
+def index_words(
+    workspace_id: uuid.UUID, chunks: Sequence[Chunk], changed: Sequence[uuid.UUID] = ()
+) -> list[int]:
+    """Write contexts, lengths and postings of some chunks; the number of postings of each."""
+    counts = [term_counts(situated(chunk)) for chunk in chunks]
+    forget(workspace_id, chunks, set(changed))
+    for chunk, counted in zip(chunks, counts, strict=True):
+        chunk.terms = counted.total()
+    run_sql(
+        sql.SITUATE_CHUNKS,
+        {
+            "workspace": workspace_id,
+            "chunks": [chunk.pk for chunk in chunks],
+            "contexts": [chunk.context for chunk in chunks],
+            "lengths": [chunk.terms for chunk in chunks],
+        },
+    )
+    pairs = [(chunk.pk, counted) for chunk, counted in zip(chunks, counts, strict=True)]
+    run_sql(
+        sql.ADD_POSTINGS,
+        {
+            "workspace": workspace_id,
+            "terms": [term for _, counted in pairs for term in counted],
+            "chunks": [pk for pk, counted in pairs for _ in counted],
+            "frequencies": [
+                min(n, MOST_FREQUENT) for _, counted in pairs for n in counted.values()
+            ],
+        },
+    )
+    return [len(counted) for counted in counts]
+
+
+def forget(workspace_id: uuid.UUID, chunks: Sequence[Chunk], changed: set[uuid.UUID]) -> None:
+    """Drop postings of chunks that have some, and vectors of contexts that are no more.
+
+    A chunk whose words were never indexed has neither.
+    """
+    ids = [chunk.pk for chunk in chunks if chunk.terms is not None]
+    if ids:
+        Posting.objects.in_workspace(workspace_id).filter(chunk_id__in=ids).delete()
+    if stale := [pk for pk in ids if pk in changed]:
+        ChunkEmbedding.objects.in_workspace(workspace_id).filter(chunk_id__in=stale).delete()
+
+
+def situated(chunk: Chunk) -> str:
+    """What is searched and embedded: the context, then the text."""
+    return f"{chunk.context}\n{chunk.text}" if chunk.context else chunk.text
+
+
+def term_counts(text: str) -> Counter[str]:
+    return Counter(term for term in terms(text) if len(term) <= TERM_LENGTH)

@@ -1,0 +1,144 @@
+"""Vectors of chunks: which are wanted, which are missing, and writing them.
+
+A workspace's ``EmbeddingIndex`` rows say which model its vectors come from. While one model takes
+the other's place, both fingerprints are wanted. Whoever writes vectors holds the workspace's lock
+with others, the swap holds it alone: so the swap sees every vector of the old model.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Sequence
+from typing import Final, LiteralString
+
+from django.db.models import Exists, OuterRef, QuerySet
+
+from ingestion.models import Chunk, ChunkEmbedding
+from kb_project.llm.ports import Embedder, Vectors
+from kb_project.sql import run_sql, run_sql_count
+from workspaces import access
+from workspaces.models import EmbeddingIndex, IndexState
+
+Chunks = QuerySet[Chunk]
+
+CURRENT: Final = (IndexState.ACTIVE, IndexState.BUILDING)
+
+HOLD_WITH_OTHERS: Final[LiteralString] = """
+SELECT pg_advisory_xact_lock_shared(hashtextextended('vectors ' || %(workspace)s::text, 0))
+"""
+HOLD_ALONE: Final[LiteralString] = """
+SELECT pg_advisory_xact_lock(hashtextextended('vectors ' || %(workspace)s::text, 0))
+"""
+
+# A chunk that was situated anew or cut anew meanwhile takes no vector of what it was.
+ADD_VECTORS: Final[LiteralString] = """
+INSERT INTO ingestion_chunkembedding (workspace_id, chunk_id, fingerprint, vector)
+SELECT c.workspace_id, c.id, %(fingerprint)s, t.vector::halfvec
+  FROM unnest(%(chunks)s::uuid[], %(contexts)s::text[], %(vectors)s::text[])
+       AS t (chunk, context, vector)
+  JOIN ingestion_chunk AS c
+    ON c.workspace_id = %(workspace)s AND c.id = t.chunk AND c.context = t.context
+ON CONFLICT (workspace_id, chunk_id, fingerprint) DO UPDATE SET vector = excluded.vector
+"""
+
+# Is there a passage that can be found by its vector now, and could not by the new model's?
+WOULD_BE_LOST: Final[LiteralString] = """
+SELECT EXISTS (
+    SELECT FROM ingestion_chunkembedding AS old
+     WHERE old.workspace_id = %(workspace)s AND old.fingerprint <> %(fingerprint)s
+       AND NOT EXISTS (SELECT FROM ingestion_chunkembedding AS new
+                        WHERE new.workspace_id = old.workspace_id AND new.chunk_id = old.chunk_id
+                          AND new.fingerprint = %(fingerprint)s))
+"""
+
+DELETE_SOME: Final[LiteralString] = """
+DELETE FROM ingestion_chunkembedding
+ WHERE workspace_id = %(workspace)s AND (chunk_id, fingerprint) IN (
+       SELECT chunk_id, fingerprint FROM ingestion_chunkembedding
+        WHERE workspace_id = %(workspace)s AND fingerprint <> ALL(%(kept)s::text[])
+        LIMIT %(most)s)
+"""
+
+ANY_OTHER: Final[LiteralString] = """
+SELECT EXISTS (SELECT FROM ingestion_chunkembedding
+                WHERE workspace_id = %(workspace)s AND fingerprint <> ALL(%(kept)s::text[]))
+"""
+
+
+def wanted(workspace_id: uuid.UUID) -> set[str]:
+    """The fingerprints the workspace chose; empty where it leaves the model to settings."""
+    with access.in_workspace(workspace_id):
+        rows = EmbeddingIndex.objects.in_workspace(workspace_id).filter(state__in=CURRENT)
+        return set(rows.values_list("fingerprint", flat=True))
+
+
+def kept(workspace_id: uuid.UUID, embedder: Embedder) -> list[str]:
+    """The fingerprints that are searched by or being made.
+
+    ``embedder`` is the one that settings name, in use where the workspace chose none.
+    """
+    with access.in_workspace(workspace_id):
+        rows = EmbeddingIndex.objects.in_workspace(workspace_id).filter(state__in=CURRENT)
+        chosen = dict(rows.values_list("state", "fingerprint"))
+    if IndexState.ACTIVE not in chosen:
+        chosen[IndexState.ACTIVE] = embedder.fingerprint
+    return sorted(set(chosen.values()))
+
+
+def without(chunks: Chunks, workspace_id: uuid.UUID, fingerprint: str) -> Chunks:
+    """Those of the chunks that have no vector of this model."""
+    made = ChunkEmbedding.objects.in_workspace(workspace_id).filter(
+        chunk_id=OuterRef("pk"), fingerprint=fingerprint
+    )
+    return chunks.filter(~Exists(made))
+
+
+def make(workspace_id: uuid.UUID, chunks: Sequence[Chunk], embedder: Embedder) -> None:
+    """Embed some chunks' situated text and keep the vectors. Call outside a transaction."""
+    made = embedder.embed_passages([situated(chunk) for chunk in chunks])
+    values = {
+        "workspace": workspace_id,
+        "fingerprint": embedder.fingerprint,
+        "chunks": [chunk.pk for chunk in chunks],
+        "contexts": [chunk.context for chunk in chunks],
+        "vectors": literals(made),
+    }
+    with access.in_workspace(workspace_id):
+        run_sql(HOLD_WITH_OTHERS, {"workspace": workspace_id})
+        run_sql(ADD_VECTORS, values)
+
+
+def situated(chunk: Chunk) -> str:
+    return f"{chunk.context}\n{chunk.text}" if chunk.context else chunk.text
+
+
+def literals(rows: Vectors) -> list[str]:
+    """Each vector as Postgres writes it.
+
+    >>> import numpy as np
+    >>> literals(np.array([[0.5, -1.0]], np.float32))
+    ['[0.5,-1.0]']
+    """
+    return ["[" + ",".join(map(repr, row)) + "]" for row in rows.tolist()]
+
+
+def would_lose(workspace_id: uuid.UUID, fingerprint: str) -> bool:
+    """Whether a swap would lose a passage. Holds the lock alone until the transaction ends."""
+    values = {"workspace": workspace_id, "fingerprint": fingerprint}
+    run_sql(HOLD_ALONE, {"workspace": workspace_id})
+    [(is_lost,)] = run_sql(WOULD_BE_LOST, values)
+    return bool(is_lost)
+
+
+def delete_some(workspace_id: uuid.UUID, kept: Sequence[str], most: int) -> int:
+    """Delete up to ``most`` vectors of other models; returns how many."""
+    values = {"workspace": workspace_id, "kept": list(kept), "most": most}
+    with access.in_workspace(workspace_id):
+        return run_sql_count(DELETE_SOME, values)
+
+
+def has_others(workspace_id: uuid.UUID, kept: Sequence[str]) -> bool:
+    with access.in_workspace(workspace_id):
+        values = {"workspace": workspace_id, "kept": list(kept)}
+        [(has,)] = run_sql(ANY_OTHER, values)
+    return bool(has)
