@@ -76,7 +76,8 @@ def read(workspace: Workspace, name: str, *said: Said) -> IngestionJob:
 
 
 def run(job: IngestionJob) -> StageOutcome:
-    return resolve.run(job, build_ports(), NO_PROGRESS)
+    [outcome] = resolve.run([job], build_ports(), NO_PROGRESS)
+    return outcome
 
 
 def all_of(workspace: Workspace, model: Any, *fields: str) -> list[Any]:
@@ -362,10 +363,11 @@ def test_a_suggestion_names_the_lower_id_first():
     ]
 
     assert both[0] == both[1]
-    [(left, right, score, reason)] = both[0]
-    assert left < right
-    assert 0.88 <= score < 1
-    assert reason.endswith("% alike")
+    [one] = both[0]
+    assert one.left < one.right
+    assert one.keys == ("jacob marlay", "jacob marley")
+    assert 0.88 <= one.score < 1
+    assert one.reason.endswith("% alike")
 
 
 # --- ids ------------------------------------------------------------------------------------------

@@ -1,0 +1,44 @@
+"""Resolve: decide which mentions are the same entity.
+
+In: what was extracted from the chunks of a group's versions.  Out: entities, aliases, mentions,
+relationships, evidence, fragments, claims, and suggestions for the grey zone.
+Safe to repeat: what each document said is replaced, a group of documents in one transaction.
+
+Names are matched by their normalised form (``names``) and read as was decided (``ingestion.
+rulings``). Nothing else is merged by machine: look-alikes become suggestions, names that differ in
+a digit never do. Where the workspace has a chat model it is asked about look-alikes and about one
+name for two things (``judging``); its decisions are rows with reasons, which people may undo.
+Without one the outcome does not depend on the order in which documents arrive. With one, a question
+is put about the document that was added later, whichever was read first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ingestion.models import IngestionJob
+from ingestion.outcome import Progress, StageOutcome
+from ingestion.stages.resolve.alike import likeness, suggestions
+from ingestion.stages.resolve.applying import resolve_documents
+from ingestion.stages.resolve.names import NAME_LENGTH, entity_id, relationship_id, stand_ins
+from kb_project.ports import Ports
+
+__all__ = [
+    "NAME_LENGTH",
+    "entity_id",
+    "likeness",
+    "relationship_id",
+    "run",
+    "stand_ins",
+    "suggestions",
+]
+
+
+def run(jobs: Sequence[IngestionJob], ports: Ports, progress: Progress) -> list[StageOutcome]:
+    workspace_id = jobs[0].workspace_id
+    versions = {
+        job.document_id: job.version_id for job in jobs if job.document_id and job.version_id
+    }
+    resolutions = resolve_documents(workspace_id, versions)
+    written = {one.document_id: len(one.names) for one in resolutions}
+    return [StageOutcome(written=written[job.document_id]) for job in jobs if job.document_id]

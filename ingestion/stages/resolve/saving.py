@@ -1,0 +1,208 @@
+"""Writing what a group of documents says in place of what they said before."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Sequence
+from functools import cache
+from typing import Final
+
+from ingestion.stages.resolve import statements as sql
+from ingestion.stages.resolve.alike import SHORTEST_ALIKE, suggestions
+from ingestion.stages.resolve.names import (
+    NAME_LENGTH,
+    Fact,
+    Name,
+    Note,
+    Ref,
+    Resolution,
+    Statement,
+    entity_id,
+    relationship_id,
+    types_of,
+)
+from kb_project.sql import Row, run_sql
+from kb_project.text.names import normalise_name
+
+PREFIX: Final = 4
+MOST_NEAR: Final = 8
+PREDICATE_LENGTH: Final = 120
+UNIT: Final = "\x1f"
+
+
+def save(workspace_id: uuid.UUID, resolutions: Sequence[Resolution]) -> None:
+    """One statement a table for all documents. Call inside a transaction of the workspace."""
+    documents = [resolution.document_id for resolution in resolutions]
+    forget(workspace_id, documents)
+    if any(resolution.names for resolution in resolutions):
+        _Writer(workspace_id).write(resolutions)
+
+
+def forget(workspace_id: uuid.UUID, documents: Sequence[uuid.UUID]) -> None:
+    """Take away what the documents said before, and mark who they said it of."""
+    values = {"workspace": workspace_id, "documents": list(documents)}
+    known = [row[0] for row in run_sql(sql.RESOLVED_BEFORE, values)]
+    if not known:
+        return
+    for statement in (
+        sql.MARK_ENTITIES,
+        sql.MARK_RELATIONSHIPS,
+        sql.FORGET_EVIDENCE,
+        sql.FORGET_FRAGMENTS,
+        sql.FORGET_CLAIMS,
+        sql.FORGET_MENTIONS,
+    ):
+        run_sql(statement, {**values, "documents": known})
+
+
+class _Writer:
+    """The rows of one group, and the ids its entities have."""
+
+    def __init__(self, workspace_id: uuid.UUID) -> None:
+        self.workspace_id = workspace_id
+        self.id_of = cache(self._id_of)
+
+    def _id_of(self, entity: Ref) -> uuid.UUID:
+        return entity_id(self.workspace_id, *entity)
+
+    def write(self, resolutions: Sequence[Resolution]) -> None:
+        self._entities([name for one in resolutions for name in one.names])
+        self._mentions([(one.document_id, name) for one in resolutions for name in one.names])
+        self._facts([(one.document_id, fact) for one in resolutions for fact in one.facts])
+        self._notes([(one.document_id, note) for one in resolutions for note in one.notes])
+        self._claims([(one.document_id, said) for one in resolutions for said in one.statements])
+        # A name's type is each document's own opinion: look-alikes are sought under each.
+        self._suggestions({item for one in resolutions for item in types_of(one.names).items()})
+
+    def _entities(self, names: Sequence[Name]) -> None:
+        types = types_of(names)
+        labels: dict[Ref, str] = {}
+        for name in names:
+            labels.setdefault(name.entity, name.label)
+        entities = sorted(types)
+        self._run(
+            sql.ADD_ENTITIES,
+            ids=[self.id_of(entity) for entity in entities],
+            keys=[key for key, _ in entities],
+            senses=[sense for _, sense in entities],
+            names=[labels[entity] for entity in entities],
+            types=[types[entity] for entity in entities],
+        )
+        aliases = sorted({alias for name in names for alias in _aliases(name)})
+        self._run(
+            sql.ADD_ALIASES,
+            entities=[self.id_of(entity) for entity, _, _ in aliases],
+            keys=[key for _, key, _ in aliases],
+            names=[name for _, _, name in aliases],
+        )
+
+    def _mentions(self, names: Sequence[tuple[uuid.UUID, Name]]) -> None:
+        self._run(
+            sql.ADD_MENTIONS,
+            documents=[document for document, _ in names],
+            entities=[self.id_of(name.entity) for _, name in names],
+            chunks=[name.chunk_id for _, name in names],
+            starts=[name.start for _, name in names],
+            ends=[name.end for _, name in names],
+            surfaces=[name.surface for _, name in names],
+            types=[name.type for _, name in names],
+            sources=[name.source for _, name in names],
+        )
+
+    def _facts(self, facts: Sequence[tuple[uuid.UUID, Fact]]) -> None:
+        if not facts:
+            return
+        link_of = cache(self._link_of)
+        pairs = sorted({(fact.source, fact.target) for _, fact in facts})
+        self._run(
+            sql.ADD_RELATIONSHIPS,
+            ids=[link_of(*pair) for pair in pairs],
+            sources=[self.id_of(source) for source, _ in pairs],
+            targets=[self.id_of(target) for _, target in pairs],
+        )
+        self._run(
+            sql.ADD_EVIDENCE,
+            documents=[document for document, _ in facts],
+            relationships=[link_of(fact.source, fact.target) for _, fact in facts],
+            chunks=[fact.chunk_id for _, fact in facts],
+            starts=[fact.relation.start for _, fact in facts],
+            ends=[fact.relation.end for _, fact in facts],
+            predicates=[fact.relation.predicate[:PREDICATE_LENGTH] for _, fact in facts],
+            kinds=[fact.relation.kind for _, fact in facts],
+            strengths=[fact.relation.strength for _, fact in facts],
+            descriptions=[fact.relation.description for _, fact in facts],
+            keywords=[_one_text(fact.relation.keywords) for _, fact in facts],
+        )
+
+    def _link_of(self, source: Ref, target: Ref) -> uuid.UUID:
+        senses = (source[1], target[1])
+        return relationship_id(self.workspace_id, source[0], target[0], senses)
+
+    def _notes(self, notes: Sequence[tuple[uuid.UUID, Note]]) -> None:
+        if notes:
+            self._run(
+                sql.ADD_FRAGMENTS,
+                documents=[document for document, _ in notes],
+                entities=[self.id_of(note.entity) for _, note in notes],
+                chunks=[note.chunk_id for _, note in notes],
+                starts=[note.fragment.start for _, note in notes],
+                ends=[note.fragment.end for _, note in notes],
+                texts=[note.fragment.text for _, note in notes],
+            )
+
+    def _claims(self, statements: Sequence[tuple[uuid.UUID, Statement]]) -> None:
+        if statements:
+            claims = [said.claim for _, said in statements]
+            self._run(
+                sql.ADD_CLAIMS,
+                documents=[document for document, _ in statements],
+                subjects=[self.id_of(said.subject) for _, said in statements],
+                objects=[said.object and self.id_of(said.object) for _, said in statements],
+                chunks=[said.chunk_id for _, said in statements],
+                starts=[claim.start for claim in claims],
+                ends=[claim.end for claim in claims],
+                types=[claim.type[:80] for claim in claims],
+                statuses=[claim.status for claim in claims],
+                period_starts=[claim.period_start[:25] for claim in claims],
+                period_ends=[claim.period_end[:25] for claim in claims],
+                descriptions=[claim.description for claim in claims],
+            )
+
+    def _suggestions(self, types: set[tuple[Ref, str]]) -> None:
+        wanted = sorted(
+            (key, kind) for (key, sense), kind in types if len(key) >= SHORTEST_ALIKE and not sense
+        )
+        near = self._run(
+            sql.NEAR_KEYS,
+            keys=[key for key, _ in wanted],
+            types=[kind for _, kind in wanted],
+            lows=[key[:PREFIX] for key, _ in wanted],
+            highs=[key[:PREFIX] + "\U0010ffff" for key, _ in wanted],
+            most=MOST_NEAR,
+        )
+        rows = suggestions(self.workspace_id, ((key, other, id_) for key, id_, other in near))
+        if rows:
+            self._run(
+                sql.ADD_SUGGESTIONS,
+                lefts=[row.left for row in rows],
+                rights=[row.right for row in rows],
+                scores=[row.score for row in rows],
+                reasons=[row.reason for row in rows],
+                left_keys=[row.keys[0] for row in rows],
+                right_keys=[row.keys[1] for row in rows],
+            )
+
+    def _run(self, statement: sql.LiteralString, **values: object) -> list[Row]:
+        return run_sql(statement, {"workspace": self.workspace_id, **values})
+
+
+def _aliases(name: Name) -> list[tuple[Ref, str, str]]:
+    """The text's own spelling, and the name a model gave where that is another."""
+    label = (name.entity, name.key, name.label)
+    if name.surface == name.label:
+        return [label]
+    return [label, (name.entity, normalise_name(name.surface)[:NAME_LENGTH], name.surface)]
+
+
+def _one_text(keywords: Sequence[str]) -> str:
+    return UNIT.join(keyword.replace(UNIT, " ")[:80] for keyword in keywords)

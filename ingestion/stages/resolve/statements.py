@@ -1,0 +1,200 @@
+"""The SQL of resolution: a group of documents at a time, each statement named by what it answers.
+
+Arrays in one statement: faster than COPY through a temporary table for a group's few thousand rows,
+and row-level security refuses COPY itself. Every bulk writer takes rows by ascending id, so that
+two of them never wait for each other in a circle.
+"""
+
+from __future__ import annotations
+
+from typing import Final, LiteralString
+
+# Documents are written side by side; a decision waits for those that have not seen it, and they
+# for the decision: no document is ever left behind under names that were decided otherwise.
+JOIN_RESOLUTION: Final[LiteralString] = """
+SELECT pg_advisory_xact_lock_shared(hashtextextended(%(workspace)s::text || ' names', 0))
+"""
+HOLD_RESOLUTION: Final[LiteralString] = """
+SELECT pg_advisory_xact_lock(hashtextextended(%(workspace)s::text || ' names', 0))
+"""
+# A document is written by one at a time.
+LOCK_DOCUMENTS: Final[LiteralString] = """
+SELECT id FROM ingestion_document
+ WHERE workspace_id = %(workspace)s AND id = ANY(%(documents)s::uuid[])
+ ORDER BY id FOR NO KEY UPDATE
+"""
+
+EXTRACTIONS: Final[LiteralString] = """
+SELECT c.document_id, c.id, x.payload
+  FROM ingestion_chunk AS c
+  JOIN ingestion_chunkextraction AS x ON x.workspace_id = %(workspace)s AND x.chunk_id = c.id
+ WHERE c.workspace_id = %(workspace)s AND c.version_id = ANY(%(versions)s::uuid[])
+ ORDER BY c.document_id, c.ordinal
+"""
+
+# The decisions that say how names are read: what makes two names one, everything decided between
+# names of which that is said, and what names mean in these documents.
+RULINGS: Final[LiteralString] = """
+WITH joined AS (
+    SELECT left_key, right_key FROM ingestion_resolutiondecision
+     WHERE workspace_id = %(workspace)s AND verdict = 'same' AND right_key <> ''
+       AND undone_at IS NULL
+), keys AS (
+    SELECT left_key AS key FROM joined UNION SELECT right_key FROM joined
+)
+SELECT left_key, right_key, document_id, sense, verdict, by, created_at, id
+  FROM ingestion_resolutiondecision
+ WHERE workspace_id = %(workspace)s AND undone_at IS NULL
+   AND ((right_key = '' AND document_id = ANY(%(documents)s::uuid[]))
+        OR (right_key <> '' AND left_key IN (SELECT key FROM keys)
+            AND right_key IN (SELECT key FROM keys)))
+"""
+
+RESOLVED_BEFORE: Final[LiteralString] = """
+SELECT d.id FROM unnest(%(documents)s::uuid[]) AS d (id)
+ WHERE EXISTS (SELECT FROM ingestion_mention AS m
+                WHERE m.workspace_id = %(workspace)s AND m.document_id = d.id)
+"""
+
+# What documents said before it is said anew: their facts are marked for another look first.
+MARK_ENTITIES: Final[LiteralString] = """
+WITH named AS (
+    SELECT id FROM ingestion_entity
+     WHERE workspace_id = %(workspace)s AND id IN (
+           SELECT entity_id FROM ingestion_mention
+            WHERE workspace_id = %(workspace)s AND document_id = ANY(%(documents)s::uuid[]))
+     ORDER BY id FOR NO KEY UPDATE)
+UPDATE ingestion_entity AS e SET is_changed = true
+  FROM named WHERE e.workspace_id = %(workspace)s AND e.id = named.id
+"""
+MARK_RELATIONSHIPS: Final[LiteralString] = """
+WITH stated AS (
+    SELECT id FROM ingestion_relationship
+     WHERE workspace_id = %(workspace)s AND id IN (
+           SELECT relationship_id FROM ingestion_evidence
+            WHERE workspace_id = %(workspace)s AND document_id = ANY(%(documents)s::uuid[]))
+     ORDER BY id FOR NO KEY UPDATE)
+UPDATE ingestion_relationship AS r SET is_changed = true
+  FROM stated WHERE r.workspace_id = %(workspace)s AND r.id = stated.id
+"""
+FORGET_EVIDENCE: Final[LiteralString] = """
+DELETE FROM ingestion_evidence
+ WHERE workspace_id = %(workspace)s AND document_id = ANY(%(documents)s::uuid[])
+"""
+FORGET_FRAGMENTS: Final[LiteralString] = """
+DELETE FROM ingestion_fragment
+ WHERE workspace_id = %(workspace)s AND document_id = ANY(%(documents)s::uuid[])
+"""
+FORGET_CLAIMS: Final[LiteralString] = """
+DELETE FROM ingestion_claim
+ WHERE workspace_id = %(workspace)s AND document_id = ANY(%(documents)s::uuid[])
+"""
+FORGET_MENTIONS: Final[LiteralString] = """
+DELETE FROM ingestion_mention
+ WHERE workspace_id = %(workspace)s AND document_id = ANY(%(documents)s::uuid[])
+"""
+
+ADD_ENTITIES: Final[LiteralString] = """
+INSERT INTO ingestion_entity (workspace_id, id, key, sense, name, type, description,
+       description_sources, mention_count, chunk_count, degree, rank, is_changed, created_at)
+SELECT %(workspace)s, t.id, t.key, t.sense, t.name, t.type, '', '[]', 0, 0, 0, 0, true, now()
+  FROM unnest(%(ids)s::uuid[], %(keys)s::text[], %(senses)s::int2[], %(names)s::text[],
+              %(types)s::text[]) AS t (id, key, sense, name, type)
+ ORDER BY t.id
+ON CONFLICT (workspace_id, key, sense) DO UPDATE SET is_changed = true
+"""
+
+ADD_ALIASES: Final[LiteralString] = """
+INSERT INTO ingestion_alias (workspace_id, id, entity_id, key, name)
+SELECT %(workspace)s, gen_random_uuid(), t.entity, t.key, t.name
+  FROM unnest(%(entities)s::uuid[], %(keys)s::text[], %(names)s::text[]) AS t (entity, key, name)
+ ORDER BY t.key, t.name, t.entity
+ON CONFLICT DO NOTHING
+"""
+
+ADD_MENTIONS: Final[LiteralString] = """
+INSERT INTO ingestion_mention (workspace_id, id, document_id, entity_id, chunk_id, start, "end",
+       surface, type, source)
+SELECT %(workspace)s, gen_random_uuid(), t.*
+  FROM unnest(%(documents)s::uuid[], %(entities)s::uuid[], %(chunks)s::uuid[], %(starts)s::int4[],
+              %(ends)s::int4[], %(surfaces)s::text[], %(types)s::text[], %(sources)s::text[]) AS t
+ON CONFLICT DO NOTHING
+"""
+
+ADD_RELATIONSHIPS: Final[LiteralString] = """
+INSERT INTO ingestion_relationship (workspace_id, id, source_id, target_id, description,
+       keywords, weight, evidence_count, is_changed)
+SELECT %(workspace)s, t.id, t.source, t.target, '', '{}', 0, 0, true
+  FROM unnest(%(ids)s::uuid[], %(sources)s::uuid[], %(targets)s::uuid[]) AS t (id, source, target)
+ ORDER BY t.id
+ON CONFLICT (workspace_id, source_id, target_id) DO UPDATE SET is_changed = true
+"""
+
+# Keywords come as one text a row, divided by the unit separator.
+ADD_EVIDENCE: Final[LiteralString] = """
+INSERT INTO ingestion_evidence (workspace_id, id, document_id, relationship_id, chunk_id, start,
+       "end", predicate, kind, strength, description, keywords)
+SELECT %(workspace)s, gen_random_uuid(), t.document, t.relationship, t.chunk, t.start, t.stop,
+       t.predicate, t.kind, t.strength, t.description, string_to_array(t.keywords, chr(31))
+  FROM unnest(%(documents)s::uuid[], %(relationships)s::uuid[], %(chunks)s::uuid[],
+              %(starts)s::int4[], %(ends)s::int4[], %(predicates)s::text[], %(kinds)s::text[],
+              %(strengths)s::float8[], %(descriptions)s::text[], %(keywords)s::text[])
+       AS t (document, relationship, chunk, start, stop, predicate, kind, strength, description,
+             keywords)
+ON CONFLICT DO NOTHING
+"""
+
+ADD_FRAGMENTS: Final[LiteralString] = """
+INSERT INTO ingestion_fragment (workspace_id, id, document_id, entity_id, chunk_id, start, "end",
+       text)
+SELECT %(workspace)s, gen_random_uuid(), t.*
+  FROM unnest(%(documents)s::uuid[], %(entities)s::uuid[], %(chunks)s::uuid[], %(starts)s::int4[],
+              %(ends)s::int4[], %(texts)s::text[]) AS t
+"""
+
+ADD_CLAIMS: Final[LiteralString] = """
+INSERT INTO ingestion_claim (workspace_id, id, document_id, subject_id, object_id, chunk_id, start,
+       "end", type, status, period_start, period_end, description)
+SELECT %(workspace)s, gen_random_uuid(), t.*
+  FROM unnest(%(documents)s::uuid[], %(subjects)s::uuid[], %(objects)s::uuid[], %(chunks)s::uuid[],
+              %(starts)s::int4[], %(ends)s::int4[], %(types)s::text[], %(statuses)s::text[],
+              %(period_starts)s::text[], %(period_ends)s::text[], %(descriptions)s::text[]) AS t
+"""
+
+# Entities of the same type whose key begins like a new one's: the few that are worth comparing.
+# Keys sort by code point, so a prefix is a range.
+NEAR_KEYS: Final[LiteralString] = """
+SELECT t.key, e.id, e.key
+  FROM unnest(%(keys)s::text[], %(types)s::text[], %(lows)s::text[], %(highs)s::text[])
+       AS t (key, type, low, high)
+ CROSS JOIN LATERAL (
+    SELECT id, key FROM ingestion_entity
+     WHERE workspace_id = %(workspace)s AND key >= t.low AND key < t.high
+       AND key <> t.key AND type = t.type AND sense = 0
+     ORDER BY key LIMIT %(most)s) AS e
+"""
+
+# What was decided is not suggested again.
+ADD_SUGGESTIONS: Final[LiteralString] = """
+INSERT INTO ingestion_mergesuggestion (workspace_id, id, left_id, right_id, score, reason, state,
+       created_at)
+SELECT %(workspace)s, gen_random_uuid(), t.left_id, t.right_id, t.score, t.reason, 'open', now()
+  FROM unnest(%(lefts)s::uuid[], %(rights)s::uuid[], %(scores)s::float8[], %(reasons)s::text[],
+              %(left_keys)s::text[], %(right_keys)s::text[])
+       AS t (left_id, right_id, score, reason, left_key, right_key)
+ WHERE NOT EXISTS (
+       SELECT FROM ingestion_resolutiondecision AS d
+        WHERE d.workspace_id = %(workspace)s AND d.left_key = t.left_key
+          AND d.right_key = t.right_key AND d.undone_at IS NULL AND d.verdict <> 'unsure')
+ON CONFLICT DO NOTHING
+"""
+
+# Which documents name an entity of one of these keys, and which of their versions was read?
+DOCUMENTS_NAMING: Final[LiteralString] = """
+SELECT DISTINCT m.document_id, c.version_id
+  FROM ingestion_entity AS e
+  JOIN ingestion_mention AS m ON m.workspace_id = %(workspace)s AND m.entity_id = e.id
+  JOIN ingestion_chunk AS c ON c.workspace_id = %(workspace)s AND c.id = m.chunk_id
+ WHERE e.workspace_id = %(workspace)s AND e.key = ANY(%(keys)s::text[])
+ ORDER BY m.document_id
+"""
