@@ -10,7 +10,7 @@ from typing import Any
 from csp.constants import NONE, SELF
 
 from kb_project.database.config import database_settings
-from kb_project.env import env_bool, env_int, env_list, env_path, env_str
+from kb_project.env import env_bool, env_int, env_list, env_path, env_str, env_web_address
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 DATA_DIR = env_path("CONCORDANCE_DATA_DIR", BASE_DIR / "var")
@@ -187,6 +187,10 @@ CHUNK_OVERLAP = env_int("CHUNK_OVERLAP", 100, minimum=0)
 EMBEDDER = env_str("EMBEDDER", "local")
 # Half the cores: its threads spin while they wait, and slow each other on busy cores.
 EMBEDDER_THREADS = env_int("EMBEDDER_THREADS", max(1, (os.cpu_count() or 2) // 2), minimum=0)
+# The chat model of every workspace that names none of its own.
+MODEL_ENDPOINT = env_web_address("MODEL_ENDPOINT")
+MODEL_KEY = env_str("MODEL_KEY")
+MODEL_NAME = env_str("MODEL_NAME")
 DEMO_EMAIL = env_str("DEMO_EMAIL", "demo@concordance.local")
 DEMO_PASSWORD = env_str("DEMO_PASSWORD", "concordance-demo")
 

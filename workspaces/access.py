@@ -30,7 +30,20 @@ def repeatable_work() -> Iterator[None]:
 
     For the pipeline, whose stages are safe to repeat; never for what a person was told is kept.
     """
-    token = _is_repeatable.set(True)
+    with _repeatable(is_so=True):
+        yield
+
+
+@contextmanager
+def lasting_work() -> Iterator[None]:
+    """Transactions inside wait for the disk, also within repeatable work: they are about money."""
+    with _repeatable(is_so=False):
+        yield
+
+
+@contextmanager
+def _repeatable(*, is_so: bool) -> Iterator[None]:
+    token = _is_repeatable.set(is_so)
     try:
         yield
     finally:

@@ -2,11 +2,188 @@
 
 from __future__ import annotations
 
+import threading
 import uuid
+from collections import OrderedDict
+from dataclasses import dataclass, replace
+from typing import Any, Final
 
+from django.conf import settings
+
+from kb_project.errors import ConflictError
+from kb_project.llm.config import DEFAULT_LIMITS, ChatConfig, RoleLimits
+from kb_project.llm.ports import ChatModel, Embedder, ModelOptions, Role
+from kb_project.llm.support import Support
 from kb_project.ports import Ports, build_ports
+from kb_project.sql import run_sql
+from workspaces import access, secrets, sql
+from workspaces.calls import TableCallStore
+from workspaces.models import EmbeddingIndex, IndexState, ModelSettings
+
+LOCAL: Final = "local"
+MOST_KEPT: Final = 200
+"""Workspaces whose ports a thread keeps at hand."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Kept:
+    """``choice`` tells whether the workspace has chosen anew since, ``base`` whether settings did."""
+
+    choice: tuple[Any, ...]
+    base: Ports
+    ports: Ports
+
+
+class _Shelf(threading.local):
+    """What each thread keeps: a chat model is not shared between threads."""
+
+    def __init__(self) -> None:
+        self.kept: OrderedDict[uuid.UUID, _Kept] = OrderedDict()
+
+
+_shelf = _Shelf()
 
 
 def ports_for(workspace_id: uuid.UUID) -> Ports:
-    """What the workspace's settings name; the local tier where they name nothing."""
-    return build_ports()
+    """What the workspace's settings name; the local tier where nothing names a model.
+
+    One small SELECT a call while nothing has changed. Raises RefusedError where the stored key of
+    the endpoint cannot be read any more.
+    """
+    base = build_ports()
+    with access.in_workspace(workspace_id):
+        choice = _choice(workspace_id)
+        kept = _shelf.kept.get(workspace_id)
+        if kept and kept.choice == choice and kept.base is base:
+            return kept.ports
+        ports = _build(workspace_id, base)
+    _keep(workspace_id, _Kept(choice, base, ports))
+    return ports
+
+
+def chat_config(workspace_id: uuid.UUID, row: ModelSettings | None) -> ChatConfig | None:
+    """Where the chat models are, or None on the local tier."""
+    row = row or ModelSettings(workspace_id=workspace_id)
+    place = _place(row)
+    if place is None:
+        return None
+    endpoint, key, model = place
+    return ChatConfig(
+        endpoint=endpoint,
+        key=key,
+        model=model,
+        models={Role(role): name for role, name in row.role_models.items()},
+        limits={Role(role): _limits(Role(role), found) for role, found in row.limits.items()},
+        concurrency=row.concurrency,
+        context_window=row.context_window,
+        support=Support.from_dict(row.support),
+    )
+
+
+def uses_installation(row: ModelSettings | None) -> bool:
+    """Whether the chat model is the one that the installation offers to every workspace."""
+    is_own = row is not None and bool(row.endpoint or row.is_local)
+    return not is_own and installation_has_model()
+
+
+def installation_has_model() -> bool:
+    return bool(settings.MODEL_ENDPOINT and settings.MODEL_NAME)
+
+
+def settings_of(workspace_id: uuid.UUID) -> ModelSettings | None:
+    """The workspace's row; in its scope."""
+    return ModelSettings.objects.in_workspace(workspace_id).first()
+
+
+def index_of(workspace_id: uuid.UUID, state: IndexState) -> EmbeddingIndex | None:
+    """The workspace's index in that state; in its scope."""
+    return EmbeddingIndex.objects.in_workspace(workspace_id).filter(state=state).first()
+
+
+def no_model() -> ConflictError:
+    return ConflictError(
+        "This workspace works on the local tier: it has no language model.",
+        code="no_model",
+        kept="Nothing was changed.",
+        next_step="An admin can set one up on the page Models.",
+    )
+
+
+def _choice(workspace_id: uuid.UUID) -> tuple[Any, ...]:
+    [row] = run_sql(sql.MODEL_CHOICE, {"workspace": workspace_id})
+    return (*row, settings.MODEL_ENDPOINT, settings.MODEL_KEY, settings.MODEL_NAME)
+
+
+def _keep(workspace_id: uuid.UUID, built: _Kept) -> None:
+    kept = _shelf.kept
+    kept[workspace_id] = built
+    kept.move_to_end(workspace_id)
+    if len(kept) > MOST_KEPT:
+        kept.popitem(last=False)
+
+
+def _build(workspace_id: uuid.UUID, base: Ports) -> Ports:
+    row = settings_of(workspace_id)
+    active = index_of(workspace_id, IndexState.ACTIVE)
+    building = index_of(workspace_id, IndexState.BUILDING)
+    return replace(
+        base,
+        chat=_chat(workspace_id, row),
+        options=_options(row),
+        embedder=embedder_of(active, base) if active else base.embedder,
+        next_embedder=embedder_of(building, base) if building else None,
+    )
+
+
+def _chat(workspace_id: uuid.UUID, row: ModelSettings | None) -> ChatModel | None:
+    config = chat_config(workspace_id, row)
+    if config is None:
+        return None
+    from kb_project.llm.chat import build_chat  # interim
+
+    return build_chat(config, TableCallStore(workspace_id, endpoint=config.endpoint))
+
+
+def _place(row: ModelSettings) -> tuple[str, str, str] | None:
+    """Endpoint, key and model. The installation's key goes to the installation's endpoint only."""
+    if row.endpoint:
+        return row.endpoint, secrets.unseal(row.sealed_key, row.workspace_id), row.model
+    if uses_installation(row):
+        return settings.MODEL_ENDPOINT, settings.MODEL_KEY, row.model or settings.MODEL_NAME
+    return None
+
+
+def _limits(role: Role, found: dict[str, float]) -> RoleLimits:
+    usual = DEFAULT_LIMITS[role]
+    return RoleLimits(
+        max_output=int(found.get("max_output", usual.max_output)),
+        timeout=float(found.get("timeout", usual.timeout)),
+    )
+
+
+def _options(row: ModelSettings | None) -> ModelOptions:
+    if row is None:
+        return ModelOptions()
+    tuning: dict[str, Any] = row.tuning
+    return ModelOptions(
+        gleanings=row.gleanings,
+        wants_claims=row.wants_claims,
+        entity_types=tuple(row.entity_types),
+        domain=str(tuning.get("domain", "")),
+        language=str(tuning.get("language", "")),
+        examples=tuple(str(example) for example in tuning.get("examples", ())),
+    )
+
+
+def embedder_of(index: EmbeddingIndex, base: Ports) -> Embedder:
+    """The embedder an index was made with."""
+    if index.provider == LOCAL:
+        return base.embedder
+    key = secrets.unseal(index.sealed_key, index.workspace_id)
+    if not key and index.endpoint == settings.MODEL_ENDPOINT:
+        key = settings.MODEL_KEY
+    from kb_project.llm.endpoint_embedder import EndpointEmbedder
+
+    return EndpointEmbedder(
+        endpoint=index.endpoint, key=key, model=index.model, dimension=index.dimension
+    )

@@ -21,3 +21,109 @@ READ_SCOPE: Final[LiteralString] = (
     "SELECT coalesce(current_setting('app.workspace_id', true), ''),"
     " coalesce(current_setting('app.user_id', true), '')"
 )
+
+# --- the ledger, the cache, the budget ------------------------------------------------------------
+KEPT_REPLIES: Final[LiteralString] = """
+SELECT key, text, prompt_tokens, completion_tokens
+  FROM workspaces_cachedreply
+ WHERE workspace_id = %(workspace)s AND key = ANY(%(keys)s::text[])
+"""
+KEEP_REPLIES: Final[LiteralString] = """
+INSERT INTO workspaces_cachedreply
+       (workspace_id, id, key, role, prompt, model, text, prompt_tokens, completion_tokens,
+        created_at)
+SELECT %(workspace)s, gen_random_uuid(), k.*, now()
+  FROM unnest(%(keys)s::text[], %(roles)s::text[], %(prompts)s::text[], %(models)s::text[],
+              %(texts)s::text[], %(prompt_tokens)s::int[], %(completion_tokens)s::int[]) AS k
+    ON CONFLICT (workspace_id, key) DO NOTHING
+"""
+PRICES: Final[LiteralString] = """
+SELECT model, prompt, cached_prompt, completion
+  FROM workspaces_modelprice
+ WHERE workspace_id = %(workspace)s
+"""
+WRITE_CALLS: Final[LiteralString] = """
+INSERT INTO workspaces_modelcall
+       (workspace_id, state, id, key, stage, role, prompt, prompt_version, model, document_id,
+        chunk_id, question_id, code, prompt_tokens, cached_tokens, completion_tokens, cost,
+        seconds, created_at)
+SELECT %(workspace)s, c.*, clock_timestamp()
+  FROM unnest(%(states)s::text[], %(ids)s::uuid[], %(keys)s::text[], %(stages)s::text[],
+              %(roles)s::text[], %(prompts)s::text[], %(versions)s::text[], %(models)s::text[],
+              %(documents)s::uuid[], %(chunks)s::uuid[], %(questions)s::uuid[],
+              %(codes)s::text[], %(prompt_tokens)s::int[], %(cached_tokens)s::int[],
+              %(completion_tokens)s::int[], %(costs)s::numeric[], %(seconds)s::float8[]) AS c
+"""
+# No row is touched where the cap would be exceeded, or where there is no row.
+RESERVE: Final[LiteralString] = """
+UPDATE workspaces_modelbudget
+   SET spent = spent + %(amount)s
+ WHERE workspace_id = %(workspace)s AND (cap IS NULL OR spent + %(amount)s <= cap)
+"""
+# What a workspace without a budget has spent so far is in its ledger.
+BEGIN_BUDGET: Final[LiteralString] = """
+INSERT INTO workspaces_modelbudget (workspace_id, id, cap, spent)
+SELECT %(workspace)s, gen_random_uuid(), NULL, coalesce(sum(cost), 0)
+  FROM workspaces_modelcall
+ WHERE workspace_id = %(workspace)s
+    ON CONFLICT (workspace_id) DO NOTHING
+"""
+BUDGET: Final[LiteralString] = """
+SELECT cap, spent FROM workspaces_modelbudget WHERE workspace_id = %(workspace)s
+"""
+# The reservation of each call is replaced by what it cost. A call settled before is left alone.
+SETTLE_CALLS: Final[LiteralString] = """
+WITH given AS (
+    SELECT *
+      FROM unnest(%(ids)s::uuid[], %(states)s::text[], %(codes)s::text[],
+                  %(prompt_tokens)s::int[], %(cached_tokens)s::int[],
+                  %(completion_tokens)s::int[], %(costs)s::numeric[], %(seconds)s::float8[])
+           AS g (id, state, code, prompt_tokens, cached_tokens, completion_tokens, cost, seconds)
+), reserved AS (
+    SELECT id, cost
+      FROM workspaces_modelcall
+     WHERE workspace_id = %(workspace)s AND id = ANY(%(ids)s::uuid[]) AND state = 'open'
+       FOR UPDATE
+), settled AS (
+    UPDATE workspaces_modelcall AS c
+       SET state = g.state, code = g.code, prompt_tokens = g.prompt_tokens,
+           cached_tokens = g.cached_tokens, completion_tokens = g.completion_tokens,
+           cost = g.cost, seconds = g.seconds
+      FROM given AS g JOIN reserved AS r ON r.id = g.id
+     WHERE c.workspace_id = %(workspace)s AND c.id = g.id
+    RETURNING g.cost - r.cost AS more
+)
+UPDATE workspaces_modelbudget
+   SET spent = greatest(0, spent + (SELECT coalesce(sum(more), 0) FROM settled))
+ WHERE workspace_id = %(workspace)s
+"""
+
+# --- which models ---------------------------------------------------------------------------------
+# Tells one choice of models from another; what was found out about the endpoint is no choice.
+MODEL_CHOICE: Final[LiteralString] = """
+SELECT (SELECT md5((to_jsonb(s) - 'support')::text)
+          FROM workspaces_modelsettings AS s WHERE s.workspace_id = %(workspace)s),
+       (SELECT string_agg(md5(to_jsonb(i)::text), ' ' ORDER BY i.state)
+          FROM workspaces_embeddingindex AS i
+         WHERE i.workspace_id = %(workspace)s AND i.state <> 'retired')
+"""
+
+# --- what models did and cost ---------------------------------------------------------------------
+USAGE_BY: Final[LiteralString] = """
+SELECT CASE %(by)s WHEN 'stage' THEN stage WHEN 'role' THEN role WHEN 'model' THEN model
+                   WHEN 'document' THEN document_id::text
+                   WHEN 'day' THEN to_char(created_at AT TIME ZONE %(zone)s, 'YYYY-MM-DD')
+                   ELSE '' END AS name,
+       count(*), count(*) FILTER (WHERE state = 'cached'), count(*) FILTER (WHERE state = 'failed'),
+       coalesce(sum(prompt_tokens) FILTER (WHERE state <> 'cached'), 0)::bigint,
+       coalesce(sum(completion_tokens) FILTER (WHERE state <> 'cached'), 0)::bigint,
+       coalesce(sum(cost), 0), coalesce(sum(seconds), 0)
+  FROM workspaces_modelcall
+ WHERE workspace_id = %(workspace)s
+   AND (%(document)s::uuid IS NULL OR document_id = %(document)s::uuid)
+   AND (%(by)s <> 'document' OR document_id IS NOT NULL)
+ GROUP BY 1
+ ORDER BY CASE WHEN %(by)s = 'day' THEN
+            max(to_char(created_at AT TIME ZONE %(zone)s, 'YYYY-MM-DD')) END DESC, 7 DESC, 2 DESC, 1
+ LIMIT %(most)s
+"""

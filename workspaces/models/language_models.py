@@ -9,18 +9,21 @@ from workspaces.models.people import TenantModel
 
 
 class ModelSettings(TenantModel):
-    """A workspace's chat models. Without an ``endpoint`` it works on the local tier.
+    """A workspace's chat models. Without an ``endpoint`` it uses the installation's, if there is one
+    and ``is_local`` does not forbid it, and the local tier otherwise.
 
     ``sealed_key`` is the endpoint's key, encrypted; nobody reads it back, ``key_hint`` is its end.
-    ``role_models`` is ``{role: model}`` and ``limits`` ``{role: {"max_output", "timeout"}}``, roles
-    as in ``kb_project.llm.ports.Role``. ``support`` is what the endpoint was found to understand:
-    ``{"schema", "json", "stream", …}``. ``tuning`` is what was learned from the documents:
-    ``{"domain", "language", "examples"}``.
+    ``model`` does what ``role_models`` names nobody for; that is ``{role: model}`` and ``limits``
+    ``{role: {"max_output", "timeout"}}``, roles as in ``kb_project.llm.ports.Role``. ``support``
+    is what the endpoint was found to understand: ``{"schema", "json", "stream", …}``. ``tuning``
+    is what was learned from the documents: ``{"domain", "language", "examples"}``.
     """
 
     endpoint = models.CharField(max_length=500, blank=True)
     sealed_key = models.BinaryField(default=b"", blank=True)
     key_hint = models.CharField(max_length=8, blank=True)
+    is_local = models.BooleanField(default=False, db_default=False)
+    model = models.CharField(max_length=120, blank=True, default="", db_default="")
     role_models = models.JSONField(default=dict, blank=True)
     limits = models.JSONField(default=dict, blank=True)
     concurrency = models.PositiveSmallIntegerField(default=8)

@@ -9,5 +9,31 @@ from workspaces.selectors.people import (
     workspace_at,
     workspaces_of,
 )
+from workspaces.selectors.usage import (
+    Spending,
+    UsageLine,
+    last_calls,
+    prices_in,
+    spending_of,
+    unpriced,
+    usage_by,
+    usage_of_document,
+    usage_total,
+)
 
-__all__ = ["members_of", "only_person", "person", "workspace_at", "workspaces_of"]
+__all__ = [
+    "Spending",
+    "UsageLine",
+    "last_calls",
+    "members_of",
+    "only_person",
+    "person",
+    "prices_in",
+    "spending_of",
+    "unpriced",
+    "usage_by",
+    "usage_of_document",
+    "usage_total",
+    "workspace_at",
+    "workspaces_of",
+]

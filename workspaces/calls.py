@@ -1,0 +1,256 @@
+"""A workspace's memory of its model calls: the ledger, the cache of replies, the budget.
+
+A call of a model that has a price is opened before it is made: a ledger row and the most it may
+cost, set aside against the budget by one conditional UPDATE, so that the cap holds however many
+workers call at once. When it ends, what it cost takes the place of what was set aside. A crash in
+between leaves the row open and the money aside, since nobody knows whether the provider charged.
+
+A call of a model without a price costs nothing: its row is written when it ends.
+"""
+
+from __future__ import annotations
+
+import time
+import uuid
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from decimal import ROUND_UP, Decimal
+from typing import Any, Final
+
+from kb_project.errors import BudgetError
+from kb_project.llm.store import CallOutcome, CallRecord, StoredReply
+from kb_project.llm.support import Support
+from kb_project.sql import run_sql, run_sql_count
+from workspaces import access, sql
+from workspaces.models import ModelCall, ModelSettings
+
+MILLION: Final = 1_000_000
+SMALLEST: Final = Decimal("1e-10")
+"""The last digit of a cost; costs are rounded up to it."""
+LARGEST: Final = 2**31 - 1
+PRICES_HOLD: Final = 2.0
+"""Seconds for which prices that were read are believed, so that a free call costs no query."""
+NOTHING: Final = Decimal(0)
+
+
+@dataclass(frozen=True, slots=True)
+class Price:
+    """Per million tokens; ``cached_prompt`` for those the provider had in its own cache."""
+
+    prompt: Decimal
+    cached_prompt: Decimal
+    completion: Decimal
+
+    def of(self, *, prompt: int, completion: int, cached: int = 0) -> Decimal:
+        """
+        >>> Price(Decimal(2), Decimal(1), Decimal(10)).of(prompt=1000, cached=400, completion=50)
+        Decimal('0.0021000000')
+        """
+        cached = min(cached, prompt)
+        millionths = (
+            (prompt - cached) * self.prompt
+            + cached * self.cached_prompt
+            + completion * self.completion
+        )
+        return (millionths / MILLION).quantize(SMALLEST, rounding=ROUND_UP)
+
+
+def prices_of(workspace_id: uuid.UUID) -> dict[str, Price]:
+    """Model name to price; in the workspace's scope."""
+    found = run_sql(sql.PRICES, {"workspace": workspace_id})
+    return {model: Price(*prices) for model, *prices in found}
+
+
+class TableCallStore:
+    """The tables of one workspace as a ``kb_project.llm.store.CallStore``.
+
+    ``endpoint`` is whose ``support`` is remembered: what an endpoint that has been replaced
+    meanwhile understands is not written over its successor's.
+    """
+
+    def __init__(self, workspace_id: uuid.UUID, *, endpoint: str = "") -> None:
+        self._workspace_id = workspace_id
+        self._endpoint = endpoint
+        self._prices: dict[str, Price] = {}
+        self._prices_until = 0.0
+        self._free: dict[uuid.UUID, CallRecord] = {}
+        self._priced: dict[uuid.UUID, CallRecord] = {}
+
+    def find(self, keys: Sequence[str]) -> dict[str, StoredReply]:
+        if not keys:
+            return {}
+        with self._scope(is_paid=False):
+            found = run_sql(sql.KEPT_REPLIES, {"workspace": self._workspace_id, "keys": list(keys)})
+        return {key: StoredReply(*rest) for key, *rest in found}
+
+    def open_calls(self, calls: Sequence[CallRecord]) -> list[uuid.UUID]:
+        prices = self._known_prices()
+        ids = [uuid.uuid4() for _ in calls]
+        pairs = list(zip(ids, calls, strict=True))
+        priced = {pk: call for pk, call in pairs if call.model in prices}
+        if priced:
+            lines = [_opened(pk, call, prices[call.model]) for pk, call in priced.items()]
+            with self._scope(is_paid=True):
+                self._reserve(sum((line.cost for line in lines), NOTHING))
+                self._write(lines)
+        self._priced |= priced
+        self._free |= {pk: call for pk, call in pairs if pk not in priced}
+        return ids
+
+    def settle(self, ids: Sequence[uuid.UUID], outcomes: Sequence[CallOutcome]) -> None:
+        prices = self._known_prices()
+        paid, free = [], []
+        for pk, outcome in zip(ids, outcomes, strict=True):
+            if pk in self._free:
+                free.append(_settled(pk, self._free.pop(pk), outcome, None))
+            elif pk in self._priced:
+                call = self._priced.pop(pk)
+                paid.append(_settled(pk, call, outcome, prices.get(call.model)))
+        with self._scope(is_paid=bool(paid)):
+            self._write(free)
+            self._charge(paid)
+            self._keep([*free, *paid])
+
+    def note_cached(self, calls: Sequence[CallRecord], replies: Sequence[StoredReply]) -> None:
+        lines = [_from_cache(call, reply) for call, reply in zip(calls, replies, strict=True)]
+        if lines:
+            with self._scope(is_paid=False):
+                self._write(lines)
+
+    def remember_support(self, support: Support) -> None:
+        found = support.as_dict()
+        with access.in_workspace(self._workspace_id):
+            rows = ModelSettings.objects.in_workspace(self._workspace_id)
+            rows.filter(endpoint__in=["", self._endpoint]).update(support=found)
+
+    @contextmanager
+    def _scope(self, *, is_paid: bool) -> Iterator[None]:
+        """What is paid for waits for the disk; the rest a crash of the server may forget."""
+        durability = access.lasting_work() if is_paid else access.repeatable_work()
+        with durability, access.in_workspace(self._workspace_id):
+            yield
+
+    def _known_prices(self) -> dict[str, Price]:
+        now = time.monotonic()
+        if now > self._prices_until:
+            with self._scope(is_paid=False):
+                self._prices = prices_of(self._workspace_id)
+            self._prices_until = now + PRICES_HOLD
+        return self._prices
+
+    def _reserve(self, amount: Decimal) -> None:
+        """Set the amount aside. Raises BudgetError where the cap does not allow it."""
+        values = {"workspace": self._workspace_id, "amount": amount}
+        if amount == NOTHING or run_sql_count(sql.RESERVE, values):
+            return
+        run_sql(sql.BEGIN_BUDGET, values)
+        if not run_sql_count(sql.RESERVE, values):
+            raise _spent(self._workspace_id)
+
+    def _write(self, lines: Sequence[_Line]) -> None:
+        if lines:
+            run_sql(sql.WRITE_CALLS, _columns(self._workspace_id, lines))
+
+    def _charge(self, lines: Sequence[_Line]) -> None:
+        if lines:
+            run_sql(sql.SETTLE_CALLS, _columns(self._workspace_id, lines))
+
+    def _keep(self, lines: Iterable[_Line]) -> None:
+        whole = [line for line in lines if line.reply is not None]
+        if whole:
+            texts = {"texts": [_storable(line.reply or "") for line in whole]}
+            run_sql(sql.KEEP_REPLIES, _columns(self._workspace_id, whole) | texts)
+
+
+@dataclass(frozen=True, slots=True)
+class _Line:
+    """A row of the ledger, and the reply to keep if there is one."""
+
+    pk: uuid.UUID
+    call: CallRecord
+    state: ModelCall.State
+    cost: Decimal = NOTHING
+    code: str = ""
+    prompt_tokens: int = 0
+    cached_tokens: int = 0
+    completion_tokens: int = 0
+    seconds: float = 0.0
+    reply: str | None = None
+
+
+def _opened(pk: uuid.UUID, call: CallRecord, price: Price) -> _Line:
+    most = price.of(prompt=call.prompt_tokens_estimate, completion=call.max_output)
+    return _Line(pk, call, ModelCall.State.OPEN, cost=most)
+
+
+def _settled(pk: uuid.UUID, call: CallRecord, outcome: CallOutcome, price: Price | None) -> _Line:
+    prompt, completion = _count(outcome.prompt_tokens), _count(outcome.completion_tokens)
+    cached = min(_count(outcome.cached_tokens), prompt)
+    return _Line(
+        pk,
+        call,
+        state=ModelCall.State.FAILED if outcome.reply is None else ModelCall.State.DONE,
+        cost=price.of(prompt=prompt, completion=completion, cached=cached) if price else NOTHING,
+        code=outcome.code,
+        prompt_tokens=prompt,
+        cached_tokens=cached,
+        completion_tokens=completion,
+        seconds=outcome.seconds,
+        reply=outcome.reply,
+    )
+
+
+def _from_cache(call: CallRecord, reply: StoredReply) -> _Line:
+    return _Line(
+        uuid.uuid4(),
+        call,
+        ModelCall.State.CACHED,
+        prompt_tokens=reply.prompt_tokens,
+        completion_tokens=reply.completion_tokens,
+    )
+
+
+def _columns(workspace_id: uuid.UUID, lines: Sequence[_Line]) -> dict[str, Any]:
+    """The rows as arrays, every text as long as its column takes."""
+    calls = [line.call for line in lines]
+    return {
+        "workspace": workspace_id,
+        "ids": [line.pk for line in lines],
+        "states": [line.state.value for line in lines],
+        "keys": [call.key[:64] for call in calls],
+        "stages": [call.stage[:20] for call in calls],
+        "roles": [call.role.value for call in calls],
+        "prompts": [call.prompt[:60] for call in calls],
+        "versions": [call.prompt_version[:12] for call in calls],
+        "models": [call.model[:120] for call in calls],
+        "documents": [call.document_id for call in calls],
+        "chunks": [call.chunk_id for call in calls],
+        "questions": [call.question_id for call in calls],
+        "codes": [line.code[:60] for line in lines],
+        "prompt_tokens": [line.prompt_tokens for line in lines],
+        "cached_tokens": [line.cached_tokens for line in lines],
+        "completion_tokens": [line.completion_tokens for line in lines],
+        "costs": [line.cost for line in lines],
+        "seconds": [line.seconds for line in lines],
+    }
+
+
+def _count(reported: int) -> int:
+    """A number of tokens that a column takes, whatever the provider reports."""
+    return max(0, min(reported, LARGEST))
+
+
+def _storable(text: str) -> str:
+    """What Postgres takes: no NUL, no lone surrogate."""
+    return text.replace("\0", "").encode("utf-8", "replace").decode()
+
+
+def _spent(workspace_id: uuid.UUID) -> BudgetError:
+    [(cap, spent)] = run_sql(sql.BUDGET, {"workspace": workspace_id})
+    return BudgetError(
+        f"The workspace's budget for models does not allow another call: {spent:.4f} of"
+        f" {cap:.4f} is spent or set aside for calls under way.",
+        kept="Everything made so far is kept.",
+        next_step="An admin can raise the budget on the page Models; work then goes on.",
+    )

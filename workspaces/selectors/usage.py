@@ -1,0 +1,109 @@
+"""Reads of what a workspace's models did and cost. Nothing here ever holds a key."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from typing import Final, Literal
+
+from django.conf import settings
+
+from kb_project.sql import run_sql
+from workspaces import sql
+from workspaces.models import ModelBudget, ModelCall, ModelPrice, Workspace
+
+By = Literal["stage", "role", "model", "document", "day"]
+MOST_LINES: Final = 50
+MOST_CALLS: Final = 50
+
+
+@dataclass(frozen=True, slots=True)
+class UsageLine:
+    """``calls`` counts those answered from the cache as well; tokens and costs do not."""
+
+    name: str
+    calls: int = 0
+    cached: int = 0
+    failed: int = 0
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    cost: Decimal = Decimal(0)
+    seconds: float = 0.0
+
+    @property
+    def tokens(self) -> int:
+        return self.prompt_tokens + self.completion_tokens
+
+
+@dataclass(frozen=True, slots=True)
+class Spending:
+    """``spent`` counts calls under way at the most they may cost; no ``cap``, no limit."""
+
+    cap: Decimal | None
+    spent: Decimal
+
+    @property
+    def left(self) -> Decimal | None:
+        return None if self.cap is None else max(Decimal(0), self.cap - self.spent)
+
+    @property
+    def percent(self) -> int:
+        """Of the cap, from 0 to 100."""
+        if self.cap is None:
+            return 0
+        return 100 if not self.cap else min(100, int(100 * self.spent / self.cap))
+
+
+def usage_total(*, workspace: Workspace) -> UsageLine:
+    return _total(workspace.pk, None)
+
+
+def usage_of_document(*, workspace: Workspace, document_id: uuid.UUID) -> UsageLine:
+    """What reading one document took; all zeros where no model was asked about it."""
+    return _total(workspace.pk, document_id)
+
+
+def usage_by(*, workspace: Workspace, by: By, most: int = MOST_LINES) -> list[UsageLine]:
+    """Dearest first, days latest first. Documents go by their id: they may be gone by now."""
+    return _lines(workspace.pk, by, None, most)
+
+
+def spending_of(*, workspace: Workspace) -> Spending:
+    budget = ModelBudget.objects.in_workspace(workspace).first()
+    if budget is None:
+        return Spending(None, usage_total(workspace=workspace).cost)
+    return Spending(budget.cap, budget.spent)
+
+
+def last_calls(*, workspace: Workspace, most: int = MOST_CALLS) -> list[ModelCall]:
+    return list(ModelCall.objects.in_workspace(workspace).order_by("-created_at")[:most])
+
+
+def prices_in(*, workspace: Workspace) -> list[ModelPrice]:
+    return list(ModelPrice.objects.in_workspace(workspace).order_by("model"))
+
+
+def unpriced(*, workspace: Workspace, models: Sequence[str]) -> list[str]:
+    """Those of the models that have no price: a budget does not hold their calls back."""
+    priced = {price.model for price in prices_in(workspace=workspace)}
+    return sorted({model for model in models if model} - priced)
+
+
+def _total(workspace_id: uuid.UUID, document_id: uuid.UUID | None) -> UsageLine:
+    lines = _lines(workspace_id, "", document_id, 1)
+    return replace(lines[0], name="") if lines else UsageLine("")
+
+
+def _lines(
+    workspace_id: uuid.UUID, by: str, document_id: uuid.UUID | None, most: int
+) -> list[UsageLine]:
+    values = {
+        "workspace": workspace_id,
+        "by": by,
+        "document": document_id,
+        "zone": settings.TIME_ZONE,
+        "most": most,
+    }
+    return [UsageLine(*row) for row in run_sql(sql.USAGE_BY, values)]
