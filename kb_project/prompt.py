@@ -69,7 +69,8 @@ class Template:
 def load(path: Path) -> Template:
     """Read a prompt file. Raises InputError where its placeholders differ from its inputs."""
     _, head, body = path.read_text(encoding="utf-8").split("---\n", 2)
-    fields = dict(line.split(": ", 1) for line in head.strip().splitlines())
+    lines = (line.partition(":") for line in head.strip().splitlines())
+    fields = {name: value.strip() for name, _, value in lines}
     inputs = tuple(name.strip() for name in fields["inputs"].split(",") if name.strip())
     system, _, user = body.partition(_USER)
     found = set(_PLACEHOLDER.findall(body))

@@ -1,0 +1,170 @@
+"""The conversations in which a chat model reads passages: many side by side, round by round.
+
+Round 0 asks for everything a passage says; each further round (gleaning, after GraphRAG) asks in
+the same conversation for what was missed, until a round adds nothing or the limit is reached. The
+rounds of all passages run together, so that the endpoint is never idle between two of them.
+"""
+
+from __future__ import annotations
+
+import json
+import uuid
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from hashlib import blake2b
+from pathlib import Path
+from typing import Final
+
+from ingestion.extractors.model.facts import Reading, read
+from ingestion.extractors.model.schema import Answer, AnswerWithClaims
+from kb_project.errors import ReplyError
+from kb_project.llm.ports import About, ChatModel, ChatReply, ChatRequest, ModelOptions, Role, Turn
+from kb_project.llm.tokens import count_tokens
+from kb_project.prompt import Prompt, Template, fenced, load
+
+STAGE: Final = "extract"
+GLEANING_FAILED: Final = "gleaning_failed"
+VERSION: Final = "model-1"
+"""Change it when the same answers yield other facts."""
+USUAL_TYPES: Final = "person, organization, place, event, work, product, concept"
+MOST_GLEANINGS: Final = 5
+# Tokens that marks between turns cost at most.
+_TURN_TOKENS: Final = 16
+
+_PROMPTS: Final = Path(__file__).parents[2] / "prompts"
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """A chunk to be read. ``start`` is its offset in the document's text."""
+
+    chunk_id: uuid.UUID
+    document_id: uuid.UUID
+    text: str
+    start: int = 0
+    title: str = ""
+    headings: tuple[str, ...] = ()
+    language: str = ""
+
+
+@dataclass(slots=True)
+class _Conversation:
+    """One passage's: what was asked and answered so far, and what it came to."""
+
+    prompt: Prompt
+    turns: tuple[Turn, ...] = ()
+    answers: list[Answer] = field(default_factory=list)
+    reading: Reading = field(default_factory=Reading)
+    grew: bool = True
+
+
+def extract_all(
+    passages: Sequence[Passage], chat: ChatModel, options: ModelOptions, *, stage: str = STAGE
+) -> Iterator[tuple[int, Reading | ReplyError]]:
+    """Each passage's reading with its index, as soon as its last round is in.
+
+    A passage whose first round fails has the error; one whose gleaning fails keeps what it had.
+    Raises PauseError.
+    """
+    talks = [_Conversation(extract_prompt(passage, options)) for passage in passages]
+    open_talks = list(range(len(talks)))
+    for number in range(1 + min(options.gleanings, MOST_GLEANINGS)):
+        requests = [_request(talks[i], passages[i], options, stage) for i in open_talks]
+        going: list[int] = []
+        for place, reply in chat.ask_many(requests):
+            index = open_talks[place]
+            talk = talks[index]
+            if isinstance(reply, ReplyError) and not number:
+                yield index, reply
+                continue
+            _take_in(talk, reply, passages[index].text, options)
+            if number < options.gleanings and _goes_on(talk, chat):
+                going.append(index)
+            else:
+                yield index, talk.reading
+        # In the order of the passages, whatever order the replies came in.
+        open_talks = sorted(going)
+        if not open_talks:
+            return
+
+
+def extract_prompt(passage: Passage, options: ModelOptions) -> Prompt:
+    """The first round's prompt; all of a workspace's passages share its system part."""
+    where = " > ".join(part for part in (passage.title, *passage.headings) if part)
+    examples = "\n\n".join(fenced(example, "example") for example in options.examples)
+    return _template("extract").fill(
+        types=_types(options),
+        domain=f"The documents are about: {options.domain}" if options.domain else "",
+        language=options.language or "the language of the passage",
+        claims=_template("extract_claims").system if options.wants_claims else "",
+        examples=f"Worked examples from other passages:\n{examples}" if examples else "",
+        context=fenced(where or "(untitled)", "place"),
+        passage=fenced(passage.text),
+    )
+
+
+def method_of(chat: ChatModel, options: ModelOptions) -> str:
+    """Name of all that shapes what is found: another method reads every passage again.
+
+    At most 80 characters: the model's name, for people, and a digest of the rest.
+    """
+    model = chat.model_of(Role.EXTRACT)
+    prompts = [_template(name).version for name in ("extract", "extract_claims", "glean")]
+    settings = [
+        options.gleanings,
+        options.wants_claims,
+        list(options.entity_types),
+        options.domain,
+        options.language,
+        list(options.examples),
+    ]
+    shaped = json.dumps([VERSION, model, prompts, settings], ensure_ascii=True)
+    digest = blake2b(shaped.encode(), digest_size=8).hexdigest()
+    return f"{VERSION}/{model[:48]}/{digest}"
+
+
+def _template(name: str) -> Template:
+    return load(_PROMPTS / f"{name}.md")
+
+
+def _types(options: ModelOptions) -> str:
+    if options.entity_types:
+        listed = ", ".join(options.entity_types)
+        return f"one of {listed}; other where none fits"
+    return f"one word in lower case, such as {USUAL_TYPES}"
+
+
+def _request(
+    talk: _Conversation, passage: Passage, options: ModelOptions, stage: str
+) -> ChatRequest[Answer]:
+    about = About(stage, document_id=passage.document_id, chunk_id=passage.chunk_id)
+    schema = AnswerWithClaims if options.wants_claims else Answer
+    return ChatRequest(Role.EXTRACT, talk.prompt, about, schema=schema, turns=talk.turns)
+
+
+def _take_in(
+    talk: _Conversation, reply: ChatReply[Answer] | ReplyError, text: str, options: ModelOptions
+) -> None:
+    """Add an answer to the conversation's reading."""
+    if isinstance(reply, ReplyError):
+        rejected = talk.reading.rejected | {GLEANING_FAILED: 1}
+        talk.reading, talk.grew = Reading(talk.reading.extraction, rejected), False
+        return
+    if reply.value is not None:
+        talk.answers.append(reply.value)
+    before = talk.reading.facts
+    talk.reading = read(talk.answers, text, options.entity_types)
+    talk.grew = talk.reading.facts > before
+    talk.turns += (Turn("assistant", reply.text), Turn("user", _template("glean").user))
+
+
+def _goes_on(talk: _Conversation, chat: ChatModel) -> bool:
+    """Whether a further round may add something, and the conversation has room for it."""
+    if not talk.grew:
+        return False
+    texts = [talk.prompt.system, talk.prompt.user, *(turn.text for turn in talk.turns)]
+    return _tokens(texts) <= chat.input_limit(Role.EXTRACT)
+
+
+def _tokens(texts: Iterable[str]) -> int:
+    return sum(count_tokens(text) + _TURN_TOKENS for text in texts)

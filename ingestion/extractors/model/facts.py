@@ -1,0 +1,259 @@
+"""What a model said, as far as the text bears it out.
+
+A fact is kept with the span of its quote. One whose quote is not in the text is kept out and
+counted by its reason, as is all that is beyond measure: nothing a model says is trusted.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from ingestion.extractors.found import (
+    EVENT,
+    NAME,
+    ORGANIZATION,
+    PERSON,
+    PLACE,
+    Extraction,
+    FoundClaim,
+    FoundFragment,
+)
+from ingestion.extractors.model.drafts import Claim, Entity, Relation
+from ingestion.extractors.model.locate import Folded, Span, folded, locate
+from ingestion.extractors.model.naming import occurs
+from ingestion.extractors.model.placing import Placed, placed, relation_found
+from ingestion.extractors.model.schema import (
+    MOST_STRENGTH,
+    Answer,
+    AnswerWithClaims,
+    SaidClaim,
+    SaidEntity,
+    SaidRelationship,
+)
+from kb_project.text.names import normalise_name
+
+MOST_ENTITIES: Final = 100
+MOST_RELATIONS: Final = 150
+MOST_CLAIMS: Final = 50
+MOST_KEYWORDS: Final = 20
+LONGEST_NAME: Final = 300
+LONGEST_DESCRIPTION: Final = 2_000
+LONGEST_KEYWORD: Final = 80
+LONGEST_TYPE: Final = 40
+OTHER: Final = "other"
+
+NAME_NOT_USABLE: Final = "name_not_usable"
+QUOTE_NOT_FOUND: Final = "quote_not_found"
+UNKNOWN_END: Final = "unknown_end"
+SELF_LOOP: Final = "self_loop"
+TOO_MANY: Final = "too_many"
+NOTHING_SAID: Final = "nothing_said"
+
+# Other words for the types that both tiers know.
+_SAME_TYPE: Final = {
+    "human": PERSON, "people": PERSON, "individual": PERSON, "character": PERSON, "per": PERSON,
+    "organisation": ORGANIZATION, "org": ORGANIZATION, "company": ORGANIZATION,
+    "institution": ORGANIZATION,
+    "location": PLACE, "geo": PLACE, "gpe": PLACE, "loc": PLACE, "geography": PLACE,
+    "geographical location": PLACE,
+    "events": EVENT,
+}  # fmt: skip
+_NO_LETTER: Final = re.compile(r"[^\w &/+-]|_")
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What stands of a model's answers, and how much of them does not, by reason."""
+
+    extraction: Extraction = field(default_factory=Extraction)
+    rejected: dict[str, int] = field(default_factory=dict)
+
+    @property
+    def facts(self) -> int:
+        """How much was learned; a further answer that adds nothing leaves it as it was."""
+        found = self.extraction
+        said = len(found.relations) + len(found.fragments) + len(found.claims)
+        return said + len({mention.name or mention.surface for mention in found.mentions})
+
+
+def read(answers: Sequence[Answer], text: str, types: Collection[str] = ()) -> Reading:
+    """The answers of one conversation about a text, as one reading; offsets are the text's.
+
+    Where ``types`` are given, an entity of any other is of the type "other".
+    """
+    draft = _Draft(folded(text), frozenset(known_type(one) for one in types))
+    for answer in answers:
+        for entity in answer.entities:
+            draft.add_entity(entity)
+        for relationship in answer.relationships:
+            draft.add_relation(relationship)
+        if isinstance(answer, AnswerWithClaims):
+            for claim in answer.claims:
+                draft.add_claim(claim)
+        draft.add_keywords(answer.keywords)
+    return Reading(draft.extraction(), dict(draft.rejected))
+
+
+def known_type(name: str) -> str:
+    """A type as one short word in lower case.
+
+    >>> known_type("ORGANISATION"), known_type("Natural  Object!"), known_type("")
+    ('organization', 'natural object', 'other')
+    """
+    plain = " ".join(_NO_LETTER.sub(" ", name.lower()).split())
+    plain = plain[:LONGEST_TYPE].strip()
+    return _SAME_TYPE.get(plain, plain) or OTHER
+
+
+@dataclass(slots=True)
+class _Draft:
+    """A reading under way. Whatever is said twice counts once, kept or rejected."""
+
+    text: Folded
+    types: frozenset[str]
+    entities: dict[str, Entity] = field(default_factory=dict)
+    relations: dict[tuple[str, str, Span], Relation] = field(default_factory=dict)
+    claims: dict[tuple[str, str, Span], Claim] = field(default_factory=dict)
+    keywords: dict[str, None] = field(default_factory=dict)
+    rejected: Counter[str] = field(default_factory=Counter)
+    said: set[str] = field(default_factory=set)
+
+    def add_entity(self, said: SaidEntity) -> None:
+        if self._is_repeated(said):
+            return None
+        key = key_of(said.name)
+        if not key:
+            return self._reject(NAME_NOT_USABLE)
+        if key not in self.entities and len(self.entities) >= MOST_ENTITIES:
+            return self._reject(TOO_MANY)
+        span = locate(said.quote, self.text)
+        if span is None:
+            return self._reject(QUOTE_NOT_FOUND)
+        entity = self._entity(key, said.name, self._type(said.type), span)
+        if said.description:
+            entity.fragments[cut(said.description), span] = None
+        return None
+
+    def add_relation(self, said: SaidRelationship) -> None:
+        if self._is_repeated(said):
+            return None
+        if len(self.relations) >= MOST_RELATIONS:
+            return self._reject(TOO_MANY)
+        span = locate(said.quote, self.text)
+        if span is None:
+            return self._reject(QUOTE_NOT_FOUND)
+        source, target = self._end(said.source, span), self._end(said.target, span)
+        if not source or not target:
+            return self._reject(UNKNOWN_END)
+        if source == target:
+            return self._reject(SELF_LOOP)
+        relation = self.relations.setdefault((source, target, span), Relation())
+        relation.strength = max(relation.strength, said.strength / MOST_STRENGTH)
+        relation.add(cut(said.description), keywords_of(said.keywords))
+        return None
+
+    def add_claim(self, said: SaidClaim) -> None:
+        if self._is_repeated(said):
+            return None
+        if len(self.claims) >= MOST_CLAIMS:
+            return self._reject(TOO_MANY)
+        span = locate(said.quote, self.text)
+        if span is None:
+            return self._reject(QUOTE_NOT_FOUND)
+        subject = self._end(said.subject, span)
+        if not subject:
+            return self._reject(UNKNOWN_END)
+        if not said.description:
+            return self._reject(NOTHING_SAID)
+        of = self._end(said.object, span) if said.object else ""
+        self.claims[subject, said.description, span] = Claim(of, said)
+        return None
+
+    def add_keywords(self, said: Sequence[str]) -> None:
+        room = MOST_KEYWORDS - len(self.keywords)
+        self.keywords |= dict.fromkeys(keywords_of(said)[: max(room, 0)])
+
+    def extraction(self) -> Extraction:
+        places = placed(self.entities, self.text)
+        return Extraction(
+            places.mentions,
+            tuple(
+                relation_found(places, ends[:2], ends[2], relation)
+                for ends, relation in self.relations.items()
+            ),
+            tuple(
+                FoundFragment(places.mention_of(key, span), description, *span)
+                for key, entity in self.entities.items()
+                for description, span in entity.fragments
+            ),
+            tuple(_claim(places, ends, claim) for ends, claim in self.claims.items()),
+            tuple(self.keywords),
+        )
+
+    def _entity(self, key: str, name: str, type_name: str, span: Span) -> Entity:
+        entity = self.entities.setdefault(key, Entity(name, type_name, span))
+        if entity.type in (NAME, OTHER):
+            entity.type = type_name
+        return entity
+
+    def _end(self, name: str, span: Span) -> str:
+        """The key of a named end; "" where no entity has the name and the text lacks it too."""
+        key = key_of(name)
+        if not key or key in self.entities:
+            return key
+        if len(self.entities) >= MOST_ENTITIES or not occurs(name, self.text):
+            return ""
+        self._entity(key, name, NAME, span)
+        return key
+
+    def _type(self, said: str) -> str:
+        type_name = known_type(said)
+        return type_name if not self.types or type_name in self.types else OTHER
+
+    def _is_repeated(self, said: SaidEntity | SaidRelationship | SaidClaim) -> bool:
+        what = repr(said)
+        is_repeated = what in self.said
+        self.said.add(what)
+        return is_repeated
+
+    def _reject(self, reason: str) -> None:
+        self.rejected[reason] += 1
+
+
+def key_of(name: str) -> str:
+    """The name's key; "" for one that is too long to be a name, or holds no letter or digit."""
+    return normalise_name(name) if len(name) <= LONGEST_NAME else ""
+
+
+def keywords_of(said: Sequence[str]) -> list[str]:
+    return [word for word in dict.fromkeys(said) if len(word) <= LONGEST_KEYWORD]
+
+
+def cut(description: str) -> str:
+    """A description within bounds, ended at a word.
+
+    >>> cut("word " * 1000)[-6:]
+    'word …'
+    """
+    if len(description) <= LONGEST_DESCRIPTION:
+        return description
+    return description[: LONGEST_DESCRIPTION - 2].rsplit(" ", 1)[0].rstrip() + " …"
+
+
+def _claim(places: Placed, ends: tuple[str, str, Span], claim: Claim) -> FoundClaim:
+    subject, description, span = ends
+    return FoundClaim(
+        subject=places.mention_of(subject, span),
+        object=places.mention_of(claim.object, span) if claim.object else None,
+        type=claim.said.type[:LONGEST_KEYWORD] or OTHER,
+        status=claim.said.status,
+        period_start=claim.said.period_start,
+        period_end=claim.said.period_end,
+        description=cut(description),
+        start=span[0],
+        end=span[1],
+    )

@@ -1,0 +1,147 @@
+"""Where a quote stands in a text: as it is, then spelled alike, then nearly so.
+
+Models quote with other quotation marks, dashes and line breaks, drop markup, and mend what they
+take for a slip. The span that is found is always the text's own words.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Final
+
+from rapidfuzz import fuzz
+
+from kb_project.text.words import fold, is_unspaced
+
+Span = tuple[int, int]
+
+ALIKE: Final = 90.0
+"""0 to 100, by edit distance: about one character in ten may differ."""
+LONGEST_FUZZY: Final = 600
+"""Characters of a quote that is looked for by likeness: what that costs grows with both lengths."""
+SHORTEST_FUZZY: Final = 12
+"""Shorter quotes resemble something in any text."""
+
+_DIGITS: Final = re.compile(r"\d+")
+_QUOTES: Final = frozenset("'\"“”„‟‘’‚‛«»‹›「」『』`´＂＇")
+_DASHES: Final = frozenset("-‐‑‒–—―−﹣－")
+# Marks of emphasis, which a model leaves off, and invisible marks.
+_SILENT: Final = frozenset("*_\u00ad\u200b\u200c\u200d\u2060\ufeff")
+_EDGES: Final = " '.,;:!?()[]-。，；：！？（）…"
+
+
+@dataclass(frozen=True, slots=True)
+class Folded:
+    """A text in its plainest spelling: ``text[i]`` came from ``original[places[i]]``."""
+
+    original: str
+    text: str
+    places: tuple[int, ...]
+
+    def span(self, start: int, end: int) -> Span:
+        """The original's span of a stretch of the folded text."""
+        return self.places[start], self.places[end - 1] + 1
+
+
+@lru_cache(maxsize=10_000)
+def _plain(character: str) -> str:
+    if character in _SILENT:
+        return ""
+    if character.isspace():
+        return " "
+    if character in _QUOTES:
+        return "'"
+    return "-" if character in _DASHES else fold(character)
+
+
+def folded(text: str) -> Folded:
+    """
+    >>> folded("The  “Café”\\n*Noir*").text
+    "the 'cafe' noir"
+    """
+    parts: list[str] = []
+    places: list[int] = []
+    last = " "
+    for place, character in enumerate(text):
+        plain = _plain(character)
+        if not plain or (plain == last == " "):
+            continue
+        last = plain
+        parts.append(plain)
+        places += [place] * len(plain)
+    return Folded(text, "".join(parts), tuple(places))
+
+
+def locate(quote: str, text: Folded) -> Span | None:
+    """The quote's span in the original text; None where the text does not say it.
+
+    >>> locate("keeps the 'Light'", folded("Ada keeps the “light”."))
+    (4, 21)
+    >>> locate("keeps the oil", folded("Ada keeps the light.")) is None
+    True
+    """
+    quote = quote.strip()
+    if not any(character.isalnum() for character in quote):
+        return None
+    exact = text.original.find(quote)
+    if exact >= 0:
+        return exact, exact + len(quote)
+    wanted = folded(quote).text.strip()
+    for spelling in (wanted, wanted.strip(_EDGES)):
+        place = text.text.find(spelling) if spelling else -1
+        if place >= 0:
+            return text.span(place, place + len(spelling))
+    return _nearly(wanted.strip(_EDGES), text)
+
+
+def _nearly(wanted: str, text: Folded) -> Span | None:
+    """The stretch most like the quote; one that differs in a number says something else."""
+    if not SHORTEST_FUZZY <= len(wanted) <= min(LONGEST_FUZZY, len(text.text)):
+        return None
+    found = fuzz.partial_ratio_alignment(wanted, text.text, score_cutoff=ALIKE)
+    if found is None or found.dest_end <= found.dest_start:
+        return None
+    start, end = whole_words(text.text, found.dest_start, found.dest_end)
+    if _DIGITS.findall(wanted) != _DIGITS.findall(text.text[start:end]):
+        return None
+    return text.span(start, end)
+
+
+def part_like(name: str, text: Folded, *, least: float) -> Span | None:
+    """The stretch of a short text that is most like a name, in whole words."""
+    wanted = folded(name).text.strip()
+    if not wanted or len(wanted) > len(text.text):
+        return None
+    found = fuzz.partial_ratio_alignment(wanted, text.text, score_cutoff=least)
+    if found is None or found.dest_end <= found.dest_start:
+        return None
+    return text.span(*whole_words(text.text, found.dest_start, found.dest_end))
+
+
+def whole_words(text: str, start: int, end: int) -> Span:
+    """The stretch widened to the words it cuts, without space at its ends.
+
+    >>> whole_words("the lamp burns", 5, 8)
+    (4, 8)
+    """
+    while start < end and text[start].isspace():
+        start += 1
+    while end > start and text[end - 1].isspace():
+        end -= 1
+    while start and not is_border(text, start):
+        start -= 1
+    while end < len(text) and not is_border(text, end):
+        end += 1
+    return start, end
+
+
+def is_border(text: str, place: int) -> bool:
+    """Whether no word goes on across ``place``; scripts without spaces have borders everywhere."""
+    if not 0 < place < len(text):
+        return True
+    before, after = text[place - 1], text[place]
+    if not (before.isalnum() and after.isalnum()):
+        return True
+    return is_unspaced(before) or is_unspaced(after)

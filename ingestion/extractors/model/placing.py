@@ -1,0 +1,104 @@
+"""Where in the text the entities of a reading are named."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from ingestion.extractors.found import LONGEST_SURFACE, STATED, FoundMention, FoundRelation
+from ingestion.extractors.model.drafts import Entity, Relation
+from ingestion.extractors.model.locate import Folded, Span, folded, part_like
+from ingestion.extractors.model.naming import occurrences
+from kb_project.text.names import normalise_name
+
+SOURCE: Final = "model"
+ALIKE_NAME: Final = 75.0
+"""0 to 100: a part of a quote this like the name is taken for it."""
+MOST_KEYWORDS: Final = 10
+_LONGEST_PREDICATE: Final = 60
+_MOST_PREDICATE_WORDS: Final = 6
+_SENTENCE_END: Final = re.compile(r"[.!?。！？]")
+
+
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """Mentions in the order of the text, and the places of each entity's own among them."""
+
+    text: str
+    mentions: tuple[FoundMention, ...]
+    indexes: Mapping[str, tuple[int, ...]]
+
+    def mention_of(self, key: str, span: Span) -> int:
+        """The entity's first mention inside the span, or else its first."""
+        start, end = span
+        for index in self.indexes[key]:
+            if start <= self.mentions[index].start and self.mentions[index].end <= end:
+                return index
+        return self.indexes[key][0]
+
+
+def placed(entities: Mapping[str, Entity], text: Folded) -> Placed:
+    """A mention for every place that spells an entity's name out.
+
+    One that is nowhere spelled out is mentioned where its quote stands: these mentions alone may
+    overlap others.
+    """
+    spelled = occurrences((entity.name for entity in entities.values()), text)
+    found: list[tuple[Span, str]] = []
+    for key, entity in entities.items():
+        spans = spelled[entity.name] or [_meant(entity, text)]
+        found += [(span, key) for span in spans]
+    found.sort(key=lambda one: (one[0][0], -one[0][1], one[1]))
+    indexes: dict[str, tuple[int, ...]] = {}
+    for index, (_, key) in enumerate(found):
+        indexes[key] = (*indexes.get(key, ()), index)
+    mentions = tuple(_mention(span, key, entities[key], text) for span, key in found)
+    return Placed(text.original, mentions, indexes)
+
+
+def relation_found(
+    places: Placed, ends: tuple[str, str], span: Span, relation: Relation
+) -> FoundRelation:
+    source, target = (places.mention_of(key, span) for key in ends)
+    return FoundRelation(
+        source=source,
+        target=target,
+        predicate=_predicate(places, source, target, span),
+        start=span[0],
+        end=span[1],
+        kind=STATED,
+        strength=relation.strength,
+        description=" ".join(relation.descriptions),
+        keywords=tuple(relation.keywords[:MOST_KEYWORDS]),
+    )
+
+
+def _meant(entity: Entity, text: Folded) -> Span:
+    """The part of the entity's quote that means it: what is like its name, or else the quote."""
+    start, end = entity.quote
+    part = part_like(entity.name, folded(text.original[start:end]), least=ALIKE_NAME)
+    if part is not None and part[1] - part[0] <= LONGEST_SURFACE:
+        return start + part[0], start + part[1]
+    if end - start <= LONGEST_SURFACE:
+        return start, end
+    head = text.original[start : start + LONGEST_SURFACE]
+    return start, start + (len(head.rsplit(maxsplit=1)[0].rstrip()) or len(head))
+
+
+def _mention(span: Span, key: str, entity: Entity, text: Folded) -> FoundMention:
+    surface = " ".join(text.original[span[0] : span[1]].split())
+    name = "" if normalise_name(surface) == key else entity.name
+    return FoundMention(*span, surface, entity.type, SOURCE, name)
+
+
+def _predicate(places: Placed, source: int, target: int, span: Span) -> str:
+    """The few words between the two in the quote; '' where there are none or too many."""
+    first, second = places.mentions[source], places.mentions[target]
+    if first.start < span[0] or second.end > span[1] or first.end > second.start:
+        return ""
+    between = " ".join(places.text[first.end : second.start].split()).strip(" ,;:-–—")
+    is_short = len(between) <= _LONGEST_PREDICATE and between.count(" ") < _MOST_PREDICATE_WORDS
+    is_clause = any(map(str.isalpha, between)) and not _SENTENCE_END.search(between)
+    return between if is_short and is_clause else ""

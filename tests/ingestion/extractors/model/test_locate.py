@@ -1,0 +1,154 @@
+from __future__ import annotations
+
+import time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ingestion.extractors.model.locate import folded, is_border, locate, part_like, whole_words
+
+TEXT = (
+    "Skarrow Light was built by Josiah Gault, “the old man of the rock”,\n"
+    "and first lit on 3 October 1869. Its **keeper** — Ada Lind — burns 12 barrels of oil a year."
+)
+
+
+def words_at(quote: str, text: str = TEXT) -> str | None:
+    span = locate(quote, folded(text))
+    return None if span is None else text[span[0] : span[1]]
+
+
+def test_words_as_they_stand_are_found():
+    assert words_at("built by Josiah Gault") == "built by Josiah Gault"
+
+
+@pytest.mark.parametrize(
+    ("quote", "found"),
+    [
+        ('"the old man of the rock"', "“the old man of the rock”"),
+        ("old man of the rock”, and first lit", "old man of the rock”,\nand first lit"),
+        ("SKARROW LIGHT WAS BUILT", "Skarrow Light was built"),
+        ("Its keeper - Ada Lind - burns", "Its **keeper** — Ada Lind — burns"),
+        ("'Skarrow Light was built.'", "Skarrow Light was built"),
+        ("Skarrow   Light\twas", "Skarrow Light was"),
+    ],
+)
+def test_other_spellings_of_the_same_words_are_found(quote, found):
+    assert words_at(quote) == found
+
+
+def test_a_slip_that_was_mended_is_found():
+    text = "The kepeer of Skarrow has lived on the rock since her mother dyed."
+
+    assert words_at("The keeper of Skarrow has lived on the rock", text) == (
+        "The kepeer of Skarrow has lived on the rock"
+    )
+
+
+def test_a_quote_found_by_likeness_is_made_of_whole_words():
+    text = "Nobody has ever crossed the sound in winter without a pilot from Hollow Bay."
+
+    assert words_at("has ever crosed the sound in wintr withou", text) == (
+        "has ever crossed the sound in winter without"
+    )
+
+
+@pytest.mark.parametrize(
+    "quote",
+    [
+        "Skarrow Light was sold to a hotel company in the capital.",
+        "first lit on 4 October 1869",
+        "burns 21 barrels of oil a year",
+        "",
+        " … ",
+        "***",
+        "x" * 10_000,
+    ],
+)
+def test_what_the_text_does_not_say_is_nowhere(quote):
+    assert words_at(quote) is None
+
+
+def test_a_short_quote_must_be_there_to_the_letter():
+    assert words_at("a pylon") is None
+
+
+def test_a_quote_longer_than_the_text_is_nowhere():
+    assert words_at(TEXT + TEXT) is None
+
+
+def test_chinese_is_found():
+    text = "朱元璋在南京建立了明朝，年号洪武。"
+
+    assert words_at("在南京建立了明朝", text) == "在南京建立了明朝"
+    assert words_at("年号洪武", text) == "年号洪武"
+
+
+def test_accents_in_another_form_are_found():
+    assert words_at("Cafe\u0301 Lumie\u0300re", "Das Café Lumière schließt.") == "Café Lumière"
+
+
+def test_a_text_without_letters_holds_no_quote():
+    assert locate("Ada", folded("")) is None
+    assert locate("Ada", folded("--- ***")) is None
+
+
+@given(st.text(max_size=80), st.text(max_size=80), st.text(max_size=80))
+def test_any_part_of_a_text_is_found_in_it(before, part, after):
+    text = before + part + after
+
+    span = locate(part, folded(text))
+
+    if any(character.isalnum() for character in part):
+        assert span is not None
+        assert text[span[0] : span[1]] == part.strip()
+
+
+@given(st.text(max_size=60), st.text(max_size=200))
+def test_a_span_is_never_outside_the_text(quote, text):
+    span = locate(quote, folded(text))
+
+    assert span is None or 0 <= span[0] < span[1] <= len(text)
+
+
+@given(st.text(max_size=200))
+def test_folding_keeps_every_letters_place(text):
+    plain = folded(text)
+
+    assert len(plain.text) == len(plain.places)
+    assert list(plain.places) == sorted(plain.places)
+    assert all(0 <= place < len(text) for place in plain.places)
+
+
+def test_looking_for_what_is_not_there_takes_no_time_to_speak_of():
+    text = folded("The light burns oil that the keeper buys in the harbour. " * 200)
+    quotes = [f"an altogether different sentence of number {n} " * 12 for n in range(50)]
+
+    started = time.process_time()
+    assert not any(locate(quote, text) for quote in quotes)
+
+    assert time.process_time() - started < 5
+
+
+def test_a_part_like_a_name_is_found():
+    text = "the keeper of the Scarrow Light"
+
+    span = part_like("Skarrow Light", folded(text), least=75)
+
+    assert span is not None
+    assert text[span[0] : span[1]] == "Scarrow Light"
+    assert part_like("Hollow Bay", folded(text), least=75) is None
+    assert part_like("", folded(text), least=75) is None
+
+
+def test_whole_words_leave_space_out():
+    assert whole_words("ab cd ef", 2, 6) == (3, 5)
+
+
+@pytest.mark.parametrize(
+    ("text", "place", "answer"),
+    [("ab", 1, False), ("a b", 1, True), ("明朝", 1, True), ("ab", 0, True), ("ab", 2, True)],
+)
+def test_a_border_is_where_no_word_goes_on(text, place, answer):
+    assert is_border(text, place) is answer
