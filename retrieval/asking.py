@@ -60,7 +60,7 @@ def ask(
     )
     query = found.query
     can_compare = found.mode.uses_vectors and bool(found.hits)
-    everyday = support.everyday_vectors(query.question) if can_compare else ()
+    everyday = support.everyday_vectors(query) if can_compare else ()
     with access.in_workspace(workspace.pk):
         draft = write(query, found.hits, everyday)
     trace = found.trace | _trace(draft) | {"total_ms": _milliseconds(started)}

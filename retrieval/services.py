@@ -8,7 +8,6 @@ from typing import Any
 from uuid import UUID
 
 from ingestion.models import Chunk
-from kb_project.ports import build_ports
 from retrieval.search import scope as scopes
 from retrieval.search.hits import Hit, hydrate
 from retrieval.search.modes import Mode, mode_named
@@ -23,6 +22,7 @@ from retrieval.search.query import (
 from retrieval.search.scope import Scope
 from workspaces import access
 from workspaces.models import Workspace
+from workspaces.ports import ports_for
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +68,7 @@ def search(
     """
     chosen = mode_named(mode)
     question, top_k = clean_question(question), checked_top_k(top_k)
-    vector = vector or question_vector(question)
+    vector = vector or question_vector(workspace, question)
     started = time.perf_counter()
     documents = _documents(workspace, scope or Scope())
     waited = vector.make() if chosen.uses_vectors and documents != () else 0.0
@@ -84,8 +84,9 @@ def search(
     )
 
 
-def question_vector(question: str) -> QuestionVector:
-    return QuestionVector(build_ports().embedder, clean_question(question))
+def question_vector(workspace: Workspace, question: str) -> QuestionVector:
+    """By the model that the workspace's passages were embedded with."""
+    return QuestionVector(ports_for(workspace.pk).embedder, clean_question(question))
 
 
 def _documents(workspace: Workspace, scope: Scope) -> tuple[UUID, ...] | None:

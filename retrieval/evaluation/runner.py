@@ -86,7 +86,7 @@ def run_questions(dataset: Dataset, plan: Plan, filled: Filled) -> dict[str, Tal
     tallies = {mode: Tally() for mode in plan.modes}
     _warm_up(dataset, plan, filled)
     for question in dataset.questions:
-        vector = services.question_vector(question.question)
+        vector = services.question_vector(filled.workspace, question.question)
         vector.make()
         for mode, tally in tallies.items():
             found = services.search(

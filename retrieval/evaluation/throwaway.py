@@ -25,11 +25,11 @@ from django.db.models import Model
 from ingestion import services as ingestion
 from ingestion.models import Document, DocumentState, DocumentVersion
 from kb_project.errors import ConflictError
-from kb_project.ports import build_ports
 from retrieval.evaluation.dataset import Dataset, SourceDocument
 from workspaces import access
 from workspaces import services as workspaces
 from workspaces.models import Membership, Workspace
+from workspaces.ports import ports_for
 from workspaces.querysets import TenantQuerySet
 
 logger = logging.getLogger(__name__)
@@ -74,7 +74,7 @@ def filled_workspace(
 
 def delete(workspace: Workspace) -> None:
     """Take a workspace away with everything in it: rows, graph and files."""
-    build_ports().graph.drop(workspace.pk)
+    ports_for(workspace.pk).graph.drop(workspace.pk)
     with access.in_workspace(workspace.pk):
         for model in reversed(_tenant_models()):
             TenantQuerySet(model).in_workspace(workspace).delete()

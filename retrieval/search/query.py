@@ -42,18 +42,18 @@ class QuestionVector:
     """The question's vector, made when first asked for and never twice; ``seconds`` it took."""
 
     def __init__(self, embedder: Embedder, question: str) -> None:
-        self._embedder = embedder
+        self.embedder = embedder
         self._question = question
         self.seconds = 0.0
 
     @property
     def fingerprint(self) -> str:
-        return self._embedder.fingerprint
+        return self.embedder.fingerprint
 
     @cached_property
     def value(self) -> Vectors:
         started = time.perf_counter()
-        vector = self._embedder.embed_question(self._question)
+        vector = self.embedder.embed_question(self._question)
         self.seconds = time.perf_counter() - started
         return vector
 

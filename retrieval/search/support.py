@@ -11,12 +11,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Final
 
 import regex
 
-from kb_project.ports import build_ports
 from kb_project.sql import run_sql
 from retrieval import sql
 from retrieval.search.answer import Scored
@@ -51,6 +49,8 @@ _EVERYDAY: Final = {
         "电话是什么时候发明的？",
     ),
 }
+# By fingerprint and language: a few hundred numbers each.
+_made: dict[tuple[str, str], tuple[str, ...]] = {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,19 +72,18 @@ def judge(chosen: Sequence[Scored], weights: Weights, nearness: float | None) ->
     return Support(bool(chosen) and enough, weights.known, coverage, nearness)
 
 
-def everyday_vectors(question: str) -> tuple[str, ...]:
+def everyday_vectors(query: Query) -> tuple[str, ...]:
     """Vectors of everyday questions in the question's script, to compare with.
 
     They are made once in a process and model; call outside a transaction.
     """
-    embedder = build_ports().embedder
-    return _vectors(embedder.fingerprint, "zh" if _HAN.search(question) else "en")
-
-
-@lru_cache(maxsize=8)
-def _vectors(_fingerprint: str, language: str) -> tuple[str, ...]:
-    embedder = build_ports().embedder
-    return tuple(QuestionVector(embedder, question).literal for question in _EVERYDAY[language])
+    embedder = query.vector.embedder
+    language = "zh" if _HAN.search(query.question) else "en"
+    known = (embedder.fingerprint, language)
+    if known not in _made:
+        questions = _EVERYDAY[language]
+        _made[known] = tuple(QuestionVector(embedder, each).literal for each in questions)
+    return _made[known]
 
 
 def nearness(query: Query, everyday: Sequence[str]) -> float | None:

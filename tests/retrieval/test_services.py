@@ -38,7 +38,7 @@ def test_a_search_makes_the_vector_it_needs_by_itself(workspace, mode):
 
 
 def test_modes_that_share_a_vector_make_it_once(workspace):
-    vector = services.question_vector("What does the lamp burn?")
+    vector = services.question_vector(workspace, "What does the lamp burn?")
 
     first = search(workspace, vector=vector)
     second = search(workspace, mode="hybrid", vector=vector)

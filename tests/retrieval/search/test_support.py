@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from kb_project.llm.fake import FakeEmbedder
@@ -60,8 +62,8 @@ def query():
 @pytest.mark.django_db
 @pytest.mark.usefixtures("fake_embedder")
 def test_nearness_compares_with_questions_in_the_same_script(query):
-    english = support.everyday_vectors("Who keeps the light?")
-    chinese = support.everyday_vectors("谁看守灯塔？")
+    english = support.everyday_vectors(query)
+    chinese = support.everyday_vectors(replace(query, question="谁看守灯塔？"))
 
     with access.in_workspace(query.workspace_id):
         nearness = support.nearness(query, english)
@@ -80,7 +82,7 @@ def test_without_vectors_there_is_no_nearness():
     query = Query(workspace.pk, "light", 5, QuestionVector(EMBEDDER, "light"))
 
     with access.in_workspace(workspace.pk):
-        assert support.nearness(query, support.everyday_vectors("light")) is None
+        assert support.nearness(query, support.everyday_vectors(query)) is None
 
 
 @pytest.mark.django_db
