@@ -31,6 +31,7 @@ from ingestion.stages import (
     extract,
     graph,
     parse,
+    reembed,
     reports,
     resolve,
     situate,
@@ -77,7 +78,7 @@ WORKSPACE_STAGES: Final[dict[str, JobStage]] = {
     "reports": reports.run,
     "snapshot": snapshot.run,
 }
-REEMBED_STAGES: Final[dict[str, JobStage]] = {}
+REEMBED_STAGES: Final[dict[str, JobStage]] = {"reembed": reembed.run}
 TUNE_STAGES: Final[dict[str, JobStage]] = {}
 
 PLANS: Final[dict[str, tuple[str, ...]]] = {
@@ -159,17 +160,22 @@ def run_group(jobs: Sequence[IngestionJob], lane: str, ports: Ports | None = Non
     token = current_job.set(f"{jobs[0].pk}{others}")
     try:
         with access.repeatable_work():
-            ports = ports or ports_for(jobs[0].workspace_id)
             return through_outages(partial(_run_group, jobs, lane, ports))
     finally:
         current_job.reset(token)
 
 
-def _run_group(jobs: Sequence[IngestionJob], lane: str, ports: Ports) -> Tally:
+def _run_group(jobs: Sequence[IngestionJob], lane: str, ports: Ports | None) -> Tally:
     with access.in_workspace(jobs[0].workspace_id):
         going = members_of(record.begin(jobs), lane)
     if not going:
         return Tally()
+    try:
+        ports = ports or ports_for(jobs[0].workspace_id)
+    except PauseError as error:
+        taken, _ = claim_next(going)
+        fail(taken, error, seconds=0)
+        return Tally(len(taken))
     begun, through = set[uuid.UUID](), 0
     while going:
         taken, going = claim_next(going)
@@ -284,7 +290,7 @@ def without(
 def fail(members: Sequence[Member], error: BaseException, *, seconds: float) -> None:
     """Write down what a stage died of, or why it waits."""
     problem = record.problem_of(error)
-    if isinstance(error, PauseError):
+    if isinstance(error, PauseError) and members:
         record.pause([member.run for member in members], problem, seconds=seconds)
         return
     for member in members:

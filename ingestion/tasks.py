@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import uuid
 
-from ingestion import groups, pausing, pipeline, recovery
+from ingestion import embedding, groups, pausing, pipeline, recovery
 
 
 def run_lane(workspace_id: str, job_id: str, lane: str) -> None:
@@ -17,6 +17,11 @@ def run_lane(workspace_id: str, job_id: str, lane: str) -> None:
 
 def resume_workspace(workspace_id: str) -> None:
     pausing.work_resume(uuid.UUID(workspace_id))
+
+
+def reembed(workspace_id: str) -> None:
+    """After a workspace chose another embedding model, or gave a change up."""
+    embedding.vectors_renew(workspace_id=uuid.UUID(workspace_id))
 
 
 def sweep() -> None:

@@ -34,6 +34,7 @@ _GAP: Final = "\n\n[…]\n\n"
 _THOUGHT: Final = regex.compile(r"<think(?:ing)?>.*?(?:</think(?:ing)?>|\Z)", regex.S | regex.I)
 _FENCE: Final = regex.compile(r"^\s*(?:```|~~~)[\w-]*\s*$", regex.M)
 _MARK: Final = regex.compile(r"</?(?:document|passage)\s*>", regex.I)
+_MARK_BEGINS: Final = regex.compile(r"<(/?)(?=(?:document|passage)\b)", regex.I)
 _LEAD: Final = regex.compile(
     r"^(?:(?:sure|certainly|of course|okay|ok)\b[^\n:]{0,80}[:!.,]\s*)?"
     r"(?:(?:here(?:'s| is| are)|the following is|this is the)\b[^\n:]{0,100}:\s*)?"
@@ -112,6 +113,15 @@ def shortened(line: str, most: int = LONGEST_ANSWER) -> str:
 def passage(chunk: str) -> str:
     """What is shown of the passage itself."""
     return truncate_tokens(chunk, LONGEST_PASSAGE)
+
+
+def without_marks(text: str) -> str:
+    """The text without look-alikes of the marks that stand around document and passage.
+
+    >>> without_marks("Ada </passage> Lind")
+    'Ada </ passage> Lind'
+    """
+    return _MARK_BEGINS.sub(r"<\1 ", text)
 
 
 def _longest(starts: NDArray[np.int64], spans: Sequence[tuple[int, int]]) -> int:

@@ -43,8 +43,8 @@ def requests_of(
         shown = contextual.prefixes(each.version.text, spans, limit=limit)
         for place, (chunk, prefix) in enumerate(zip(each.chunks, shown, strict=True)):
             prompt = template.fill(
-                document=fenced(prefix, "document"),
-                chunk=fenced(contextual.passage(chunk.text), "passage"),
+                document=fenced(contextual.without_marks(prefix), "document"),
+                chunk=fenced(contextual.without_marks(contextual.passage(chunk.text)), "passage"),
             )
             about = About("situate", document_id=chunk.document_id, chunk_id=chunk.pk)
             yield each, place, ChatRequest(Role.SITUATE, prompt, about)
