@@ -16,9 +16,7 @@ from django.db import connection
 from ingestion import groups, leases, pipeline
 from ingestion.models import IngestionJob, JobKind, RunState, StageRun
 from kb_project.database.outages import through_outages
-from kb_project.ports import Ports
 from workspaces import access
-from workspaces.ports import ports_for
 
 # How long to wait before looking again at work that somebody else holds.
 PATIENCE = 0.5
@@ -29,16 +27,15 @@ OnProgress = Callable[[int, int], None]
 
 def drain(workspace_id: uuid.UUID, on_progress: OnProgress | None = None) -> None:
     """Work until every job has ended or is paused; the embedding lane runs in a second thread."""
-    ports = ports_for(workspace_id)
     main_is_idle, is_given_up = threading.Event(), threading.Event()
     embedding = threading.Thread(
         name=EMBEDDING_THREAD,
         target=_drain_embedding,
-        args=(workspace_id, ports, main_is_idle, is_given_up),
+        args=(workspace_id, main_is_idle, is_given_up),
         daemon=True,
     )
     embedding.start()
-    work_on_main = partial(_drain_main, workspace_id, ports, on_progress)
+    work_on_main = partial(_drain_main, workspace_id, on_progress)
     try:
         through_outages(work_on_main)
         main_is_idle.set()
@@ -52,20 +49,18 @@ def drain(workspace_id: uuid.UUID, on_progress: OnProgress | None = None) -> Non
         embedding.join(PATIENCE)
 
 
-def _drain_main(workspace_id: uuid.UUID, ports: Ports, on_progress: OnProgress | None) -> None:
+def _drain_main(workspace_id: uuid.UUID, on_progress: OnProgress | None) -> None:
     while _has_open_stages(workspace_id, pipeline.LANES[pipeline.MAIN]):
-        if not _work_through(workspace_id, pipeline.MAIN, ports, on_progress):
+        if not _work_through(workspace_id, pipeline.MAIN, on_progress):
             leases.free_leases(workspace_id)
             time.sleep(PATIENCE)
 
 
-def _work_through(
-    workspace_id: uuid.UUID, lane: str, ports: Ports, on_progress: OnProgress | None
-) -> bool:
+def _work_through(workspace_id: uuid.UUID, lane: str, on_progress: OnProgress | None) -> bool:
     """Run groups while there are any; false when nothing could be done here and now."""
     has_worked = False
     while jobs := groups.next_group(workspace_id, lane):
-        if not pipeline.run_group(jobs, lane, ports).begun:
+        if not pipeline.run_group(jobs, lane).begun:
             break
         has_worked = True
         _tell(workspace_id, on_progress)
@@ -74,26 +69,24 @@ def _work_through(
 
 def _drain_embedding(
     workspace_id: uuid.UUID,
-    ports: Ports,
     main_is_idle: threading.Event,
     is_given_up: threading.Event,
 ) -> None:
     try:
-        through_outages(partial(_embed_until_idle, workspace_id, ports, main_is_idle, is_given_up))
+        through_outages(partial(_embed_until_idle, workspace_id, main_is_idle, is_given_up))
     finally:
         connection.close()
 
 
 def _embed_until_idle(
     workspace_id: uuid.UUID,
-    ports: Ports,
     main_is_idle: threading.Event,
     is_given_up: threading.Event,
 ) -> None:
     while not is_given_up.is_set():
         last_round = main_is_idle.is_set()
         jobs = groups.next_group(workspace_id, pipeline.EMBEDDING)
-        if jobs and pipeline.run_group(jobs, pipeline.EMBEDDING, ports).begun:
+        if jobs and pipeline.run_group(jobs, pipeline.EMBEDDING).begun:
             continue
         if not last_round:
             time.sleep(PATIENCE / 10)

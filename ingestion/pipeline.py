@@ -67,7 +67,7 @@ DOCUMENT_STAGES: Final[dict[str, Stage]] = {
     "chunk": alone(chunk.run),
     "situate": situate.run,
     "embed": embed.run,
-    "extract": alone(extract.run),
+    "extract": extract.run,
     "resolve": resolve.run,
 }
 # What a job of another kind does, in order.
