@@ -2,12 +2,13 @@ from __future__ import annotations
 
 from django.urls import path
 
-from ingestion.api import communities, documents, entities
+from ingestion.api import communities, documents, entities, estimates
 
 app_name = "ingestion_api"
 
 urlpatterns = [
     path("documents/", documents.DocumentListApi.as_view(), name="document_list"),
+    path("documents/estimate/", estimates.EstimateApi.as_view(), name="document_estimate"),
     path("documents/<uuid:document_id>/", documents.DocumentApi.as_view(), name="document"),
     path(
         "documents/<uuid:document_id>/text/",

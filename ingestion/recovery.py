@@ -15,7 +15,7 @@ from django.db import transaction
 from django.utils import timezone
 from django_q.models import OrmQ
 
-from ingestion import leases, pausing, pipeline
+from ingestion import embedding, leases, pausing, pipeline
 from ingestion import pipeline_sql as sql
 from ingestion.models import IngestionJob, RunState, StageRun
 from kb_project.sql import run_sql
@@ -36,6 +36,8 @@ def start_lane(lane: str) -> int:
     with transaction.atomic():
         OrmQ.objects.filter(key=lane).delete()
         woken = sum(recover(workspace_id, lanes=(lane,)) for workspace_id in _workspace_ids())
+    if lane == pipeline.EMBEDDING:
+        woken += embedding.renew_foreign_vectors()
     logger.info("lane started lane=%s jobs_woken=%s", lane, woken)
     return woken
 

@@ -121,7 +121,7 @@ def without_marks(text: str) -> str:
     >>> without_marks("Ada </passage> Lind")
     'Ada </ passage> Lind'
     """
-    return _MARK_BEGINS.sub(r"<\1 ", text)
+    return str(_MARK_BEGINS.sub(r"<\1 ", text))
 
 
 def _longest(starts: NDArray[np.int64], spans: Sequence[tuple[int, int]]) -> int:

@@ -1,0 +1,116 @@
+"""An estimate in plain sentences, the same on the page, in the API and on the command line."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from ingestion.estimates import Estimate, Range
+
+MINUTE: Final = 60
+HOUR: Final = 3_600
+
+
+def sentences(estimate: Estimate) -> list[str]:
+    """What it will cost, what is known already, and whether the budget suffices."""
+    if not estimate.uses_model:
+        return ["Costs nothing: no model is asked here."]
+    if estimate.is_free:
+        return ["Costs nothing: every answer is in the cache."]
+    return [
+        sentence
+        for sentence in (_what(estimate), _price(estimate), _known(estimate), _budget(estimate))
+        if sentence
+    ]
+
+
+def counted(range_: Range, noun: str) -> str:
+    """
+    >>> counted(Range(1, 1), "call"), counted(Range(1200, 3480), "call")
+    ('1 call', '1,200 to 3,500 calls')
+    """
+    low, high = _round(range_.low), _round(range_.high)
+    number = f"{low:,}" if low == high else f"{low:,} to {high:,}"
+    return f"{number} {noun}{'' if high == 1 else 's'}"
+
+
+def money(amount: float) -> str:
+    """Two figures, never in powers of ten.
+
+    >>> money(0), money(0.00123), money(0.5), money(12.345), money(1234.5)
+    ('0', '0.0012', '0.50', '12.35', '1,234.50')
+    """
+    if not amount:
+        return "0"
+    if amount >= 0.1:
+        return f"{amount:,.2f}"
+    for digits in range(3, 8):
+        if amount * 10**digits >= 10:
+            return f"{amount:.{digits}f}"
+    return "less than 0.000001"
+
+
+def duration(range_: Range) -> str:
+    """
+    >>> duration(Range(20, 200)), duration(Range(1, 30)), duration(Range(4000, 9000))
+    ('up to 4 minutes', 'less than a minute', '67 to 150 minutes')
+    """
+    if range_.high < MINUTE:
+        return "less than a minute"
+    unit, name = (MINUTE, "minute") if range_.high < 4 * HOUR else (HOUR, "hour")
+    low, high = round(range_.low / unit), -(-range_.high // unit)
+    if low < 1:
+        return f"up to {high:,.0f} {name}{'' if high == 1 else 's'}"
+    return f"{low:,} to {high:,.0f} {name}s" if low < high else f"{low:,} {name}{'s' * (low > 1)}"
+
+
+def cost(estimate: Estimate) -> str:
+    """'' where no price is set."""
+    if estimate.cost is None:
+        return ""
+    low, high = money(estimate.cost.low), money(estimate.cost.high)
+    return low if low == high else f"{low} to {high}"
+
+
+def _what(estimate: Estimate) -> str:
+    passages = counted(estimate.passages, "passage")
+    tokens = counted(estimate.prompt_tokens + estimate.completion_tokens, "token")
+    return f"{passages}, {counted(estimate.calls, 'call')}, {tokens}, {duration(estimate.seconds)}."
+
+
+def _price(estimate: Estimate) -> str:
+    if estimate.cost is None:
+        return "What that costs is not known: no price is set for the model."
+    return f"Cost: {cost(estimate)}."
+
+
+def _known(estimate: Estimate) -> str:
+    if not estimate.known:
+        return ""
+    answers = "answer is" if estimate.known == 1 else "answers are"
+    return (
+        f"{estimate.known:,} {answers} known already and cost{'s' * (estimate.known == 1)} nothing."
+    )
+
+
+def _budget(estimate: Estimate) -> str:
+    if estimate.left is None:
+        return ""
+    left = f"{money(estimate.left)} of the budget is left"
+    if not estimate.is_short:
+        return f"{left}."
+    will = "will not" if estimate.is_surely_short else "may not"
+    return (
+        f"{left}, which {will} suffice: work pauses when it is spent, everything done is kept, and"
+        " it goes on when the budget is raised."
+    )
+
+
+def _round(number: float) -> int:
+    """Two figures are all an estimate has; small numbers are exact.
+
+    >>> _round(87), _round(1234), _round(98_765)
+    (87, 1200, 99000)
+    """
+    whole = round(number)
+    digits = len(str(whole)) - 2
+    return whole if whole < 100 else round(whole, -digits)
