@@ -1,92 +1,230 @@
 """Extract: find who and what each chunk speaks of, and how they are linked.
 
-In: the chunks of a version.  Out: one ChunkExtraction a chunk, offsets in the document's text.
-Safe to repeat: chunks already read by this method are left alone; each batch is committed.
+In: the chunks of a group of versions.  Out: one ChunkExtraction a chunk, offsets in the document's
+text. With a chat model, a chunk it could not read has the reason instead, and can be retried alone.
+Safe to repeat: chunks already read by this method are left alone; each batch is committed, and what
+a model said is in the reply cache.
 """
 
 from __future__ import annotations
 
+import time
 import uuid
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Final
 
 from django.db.models import Exists, OuterRef
 
 from ingestion.extractors import METHOD, Extraction, extract_many
-from ingestion.models import Chunk, ChunkExtraction, IngestionJob
+from ingestion.extractors.model import Passage, Reading, extract_all, method_of
+from ingestion.models import Chunk, ChunkExtraction, DocumentVersion, IngestionJob
 from ingestion.outcome import Progress, StageOutcome
-from ingestion.selectors import version_of
+from ingestion.selectors import versions_of
+from kb_project.errors import PauseError, ReplyError
+from kb_project.llm.ports import ChatModel
 from kb_project.ports import Ports
 from workspaces import access
 
 BATCH = 32
+# A slow model's answers are saved one by one, a fast one's by the batch.
+SAVE_EVERY: Final = 5.0
 
 NOTHING_FOUND = (
     "No names were found in this document. It is found by words and meaning, but not by"
     " who and what it speaks of."
 )
+UNREAD: Final = " could not be read by the model; "
+KEPT: Final = "Its text is kept, and is found by words and by meaning."
+NEXT_STEP: Final = "Retry the passage."
+
+Outcome = Reading | ReplyError
 
 
-@dataclass(frozen=True, slots=True)
-class Passage:
-    """A chunk as the extractor needs it."""
+@dataclass(slots=True)
+class Reader:
+    """A document on its way: its unread passages, and what became of all of them."""
 
-    chunk_id: uuid.UUID
-    text: str
-    start: int
+    version: DocumentVersion
+    waiting: list[Passage] = field(default_factory=list)
+    done: int = 0
+    unread: int = 0
+    found: int = 0
 
+    @property
+    def total(self) -> int:
+        return self.done + len(self.waiting)
 
-def run(job: IngestionJob, _ports: Ports, progress: Progress) -> StageOutcome:
-    with access.in_workspace(job.workspace_id):
-        version = version_of(job)
-        waiting, done = _passages(job)
-    found = 0
-    for first in range(0, len(waiting), BATCH):
-        batch = waiting[first : first + BATCH]
-        extractions = extract_many(
-            [passage.text for passage in batch],
-            language=version.language,
-            title=version.document.title,
-        )
-        found += sum(len(extraction.mentions) for extraction in extractions)
-        save(job.workspace_id, batch, extractions)
-        if len(waiting) > BATCH:
-            progress(done + first + len(batch), done + len(waiting))
-    warnings = (NOTHING_FOUND,) if waiting and not done and not found else ()
-    return StageOutcome(written=found, warnings=warnings)
+    def outcome(self) -> StageOutcome:
+        return StageOutcome(written=self.found, warnings=tuple(self._warnings()))
+
+    def _warnings(self) -> Iterator[str]:
+        if self.unread:
+            yield unread_warning(self.unread, self.total)
+        elif self.waiting and not self.done and not self.found:
+            yield NOTHING_FOUND
 
 
-def _passages(job: IngestionJob) -> tuple[list[Passage], int]:
-    """The chunks not read yet by this method, and how many are."""
-    chunks = Chunk.objects.in_workspace(job.workspace_id).filter(version=job.version_id)
-    read = ChunkExtraction.objects.in_workspace(job.workspace_id).filter(
-        chunk_id=OuterRef("pk"), method=METHOD
+def run(jobs: Sequence[IngestionJob], ports: Ports, progress: Progress) -> list[StageOutcome]:
+    method = method_of(ports.chat, ports.options) if ports.chat else METHOD
+    by_version = load(jobs, method)
+    readers = list(by_version.values())
+    results = _said_by(ports.chat, readers, ports) if ports.chat else _linguistic(readers)
+    save_all(jobs[0].workspace_id, method, readers, results, progress)
+    return [by_version[version.pk].outcome() for version in versions_of(jobs)]
+
+
+def unread_warning(unread: int, total: int) -> str:
+    """
+    >>> unread_warning(1, 40)
+    '1 of 40 passages could not be read by the model; it is listed below and can be retried.'
+    """
+    they = "it is" if unread == 1 else "they are"
+    return f"{unread} of {total} passages{UNREAD}{they} listed below and can be retried."
+
+
+def load(jobs: Sequence[IngestionJob], method: str) -> dict[uuid.UUID, Reader]:
+    """The jobs' versions, by id, with the chunks that this method has not read yet."""
+    readers = {version.pk: Reader(version) for version in versions_of(jobs)}
+    workspace_id = jobs[0].workspace_id
+    read = ChunkExtraction.objects.in_workspace(workspace_id).filter(
+        chunk_id=OuterRef("pk"), method=method
     )
-    rows = list(
-        chunks.annotate(is_read=Exists(read))
-        .order_by("ordinal")
-        .values_list("pk", "text", "start", "is_read")
+    chunks = Chunk.objects.in_workspace(workspace_id).filter(version__in=list(readers))
+    annotated = chunks.annotate(
+        is_read=Exists(read), is_unread=Exists(read.filter(problem__isnull=False))
     )
-    waiting = [Passage(pk, text, start) for pk, text, start, is_read in rows if not is_read]
-    return waiting, len(rows) - len(waiting)
+    with access.in_workspace(workspace_id):
+        for chunk in annotated.order_by("version_id", "ordinal"):
+            reader = readers[chunk.version_id]
+            reader.done += chunk.is_read
+            reader.unread += chunk.is_unread
+            if not chunk.is_read:
+                reader.waiting.append(_passage(chunk, reader.version))
+    return readers
 
 
-def save(
-    workspace_id: uuid.UUID, passages: Sequence[Passage], extractions: Sequence[Extraction]
+def _passage(chunk: Chunk, version: DocumentVersion) -> Passage:
+    return Passage(
+        chunk_id=chunk.pk,
+        document_id=chunk.document_id,
+        text=chunk.text,
+        start=chunk.start,
+        title=version.document.title,
+        headings=tuple(chunk.heading_path),
+    )
+
+
+def _linguistic(readers: Sequence[Reader]) -> Iterator[tuple[Passage, Outcome | None]]:
+    for reader in readers:
+        for first in range(0, len(reader.waiting), BATCH):
+            batch = reader.waiting[first : first + BATCH]
+            extractions = extract_many(
+                [passage.text for passage in batch],
+                language=reader.version.language,
+                title=reader.version.document.title,
+            )
+            for passage, extraction in zip(batch, extractions, strict=True):
+                yield passage, Reading(extraction)
+
+
+def _said_by(
+    chat: ChatModel, readers: Sequence[Reader], ports: Ports
+) -> Iterator[tuple[Passage, Outcome | None]]:
+    passages = [passage for reader in readers for passage in reader.waiting]
+    if passages:
+        for index, outcome in extract_all(passages, chat, ports.options):
+            yield passages[index], outcome
+
+
+def save_all(
+    workspace_id: uuid.UUID,
+    method: str,
+    readers: Sequence[Reader],
+    results: Iterator[tuple[Passage, Outcome | None]],
+    progress: Progress,
 ) -> None:
+    """Save outcomes as they come in, so that a worker that dies loses little of them."""
+    by_document = {reader.version.document_id: reader for reader in readers}
+    tally = _Tally(readers, progress)
+    batch: list[tuple[Passage, Outcome]] = []
+    try:
+        for passage, outcome in results:
+            if outcome is not None:
+                batch.append((passage, outcome))
+                count(by_document[passage.document_id], outcome)
+            if len(batch) >= BATCH or tally.is_due():
+                save(workspace_id, method, batch)
+                tally.tell(len(batch))
+                batch = []
+    except PauseError:
+        save(workspace_id, method, batch)
+        raise
+    save(workspace_id, method, batch)
+    tally.tell(len(batch))
+
+
+def count(reader: Reader, outcome: Outcome) -> None:
+    if isinstance(outcome, ReplyError):
+        reader.unread += 1
+    else:
+        reader.found += len(outcome.extraction.mentions)
+
+
+class _Tally:
+    """How far the group is; it is told for a long one, and now and then while a model is slow."""
+
+    def __init__(self, readers: Sequence[Reader], progress: Progress) -> None:
+        self._done = sum(reader.done for reader in readers)
+        self._total = sum(reader.total for reader in readers)
+        self._is_long = self._total - self._done > BATCH
+        self._progress = progress
+        self._told = time.monotonic()
+
+    def is_due(self) -> bool:
+        return time.monotonic() - self._told > SAVE_EVERY
+
+    def tell(self, saved: int) -> None:
+        self._done += saved
+        if (saved and self._is_long) or self.is_due():
+            self._progress(self._done, self._total)
+        self._told = time.monotonic()
+
+
+def save(workspace_id: uuid.UUID, method: str, outcomes: Sequence[tuple[Passage, Outcome]]) -> None:
+    """One row a passage, in place of what another method found in it."""
+    if not outcomes:
+        return
     rows = [
         ChunkExtraction(
             workspace_id=workspace_id,
             chunk_id=passage.chunk_id,
-            method=METHOD,
-            payload=extraction.shifted(passage.start).as_json(),
+            method=method,
+            payload=_extraction(outcome).shifted(passage.start).as_json(),
+            problem=_problem(outcome),
+            rejected={} if isinstance(outcome, ReplyError) else outcome.rejected,
         )
-        for passage, extraction in zip(passages, extractions, strict=True)
+        for passage, outcome in outcomes
     ]
     with access.in_workspace(workspace_id):
         ChunkExtraction.objects.bulk_create(
             rows,
             update_conflicts=True,
             unique_fields=["workspace", "chunk"],
-            update_fields=["method", "payload"],
+            update_fields=["method", "payload", "problem", "rejected"],
         )
+
+
+def _extraction(outcome: Outcome) -> Extraction:
+    return Extraction() if isinstance(outcome, ReplyError) else outcome.extraction
+
+
+def _problem(outcome: Outcome) -> dict[str, str] | None:
+    if not isinstance(outcome, ReplyError):
+        return None
+    return {
+        "code": outcome.code,
+        "happened": outcome.happened,
+        "kept": outcome.kept or KEPT,
+        "next_step": outcome.next_step or NEXT_STEP,
+    }

@@ -60,17 +60,18 @@ class _Conversation:
 
 def extract_all(
     passages: Sequence[Passage], chat: ChatModel, options: ModelOptions, *, stage: str = STAGE
-) -> Iterator[tuple[int, Reading | ReplyError]]:
-    """Each passage's reading with its index, as soon as its last round is in.
+) -> Iterator[tuple[int, Reading | ReplyError | None]]:
+    """Each passage's reading with its index, as soon as its last round is in; None before that.
 
     A passage whose first round fails has the error; one whose gleaning fails keeps what it had.
     Raises PauseError.
     """
     talks = [_Conversation(extract_prompt(passage, options)) for passage in passages]
     open_talks = list(range(len(talks)))
-    for number in range(1 + min(options.gleanings, MOST_GLEANINGS)):
+    gleanings = min(options.gleanings, MOST_GLEANINGS)
+    for number in range(1 + gleanings):
         requests = [_request(talks[i], passages[i], options, stage) for i in open_talks]
-        going: list[int] = []
+        going: set[int] = set()
         for place, reply in chat.ask_many(requests):
             index = open_talks[place]
             talk = talks[index]
@@ -78,10 +79,9 @@ def extract_all(
                 yield index, reply
                 continue
             _take_in(talk, reply, passages[index].text, options)
-            if number < options.gleanings and _goes_on(talk, chat):
-                going.append(index)
-            else:
-                yield index, talk.reading
+            if number < gleanings and _goes_on(talk, chat):
+                going.add(index)
+            yield index, None if index in going else talk.reading
         # In the order of the passages, whatever order the replies came in.
         open_talks = sorted(going)
         if not open_talks:

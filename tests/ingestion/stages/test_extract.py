@@ -37,7 +37,8 @@ def chunked(
 
 
 def run(job: IngestionJob, progress: Progress = NO_PROGRESS) -> StageOutcome:
-    return extract.run(job, build_ports(), progress)
+    [outcome] = extract.run([job], build_ports(), progress)
+    return outcome
 
 
 def found(job: IngestionJob) -> list[Extraction]:

@@ -24,8 +24,19 @@ def passage(text: str, **others: Any) -> Passage:
 def outcomes(
     chat: ScriptedChat, *texts: str, options: ModelOptions | None = None
 ) -> list[Reading | ReplyError]:
-    found = dict(extract_all([passage(t) for t in texts], chat, options or ModelOptions()))
+    passages = [passage(text) for text in texts]
+    found = finished(passages, chat, options or ModelOptions())
+    assert len(found) == len(texts)
     return [found[index] for index in range(len(texts))]
+
+
+def finished(
+    passages: list[Passage], chat: ScriptedChat, options: ModelOptions
+) -> dict[int, Reading | ReplyError]:
+    outcomes = list(extract_all(passages, chat, options))
+    ended = {index: outcome for index, outcome in outcomes if outcome is not None}
+    assert len(ended) == sum(outcome is not None for _, outcome in outcomes)
+    return ended
 
 
 def names(outcome: Reading | ReplyError) -> set[str]:
@@ -160,6 +171,14 @@ def test_a_gleaning_that_failed_keeps_what_was_found_and_is_counted():
     assert len(chat.asked) == 2
 
 
+def test_every_answer_is_heard_of_at_once():
+    chat = ScriptedChat(lambda request: named("Ada Lind"))
+
+    heard = list(extract_all([passage(ADA)] * 3, chat, ModelOptions()))
+
+    assert [outcome is None for _, outcome in heard] == [True] * 3 + [False] * 3
+
+
 def test_work_that_must_wait_waits():
     chat = ScriptedChat(lambda request: BudgetError("All is spent."))
 
@@ -173,9 +192,9 @@ def test_asking_again_makes_no_call_twice():
     first = ScriptedChat(lambda request: named("Ada Lind"), kept=kept)
     again = ScriptedChat(lambda request: ReplyError("Nobody should ask."), kept=kept)
 
-    done = dict(extract_all(passages, first, ModelOptions()))
+    done = finished(passages, first, ModelOptions())
 
-    assert dict(extract_all(passages, again, ModelOptions())) == done
+    assert finished(passages, again, ModelOptions()) == done
     assert again.asked == []
 
 
