@@ -6,6 +6,7 @@ without a reference left are kept out, and both are counted; marks in the text b
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -139,9 +140,10 @@ def asked(context: Context, options: ModelOptions) -> Prompt:
 
 
 def overhead(options: ModelOptions) -> int:
-    """Tokens of a prompt without its records."""
+    """Tokens of a prompt without its records, the schema told in words included."""
     empty = asked(Context(), options)
-    return count_tokens(empty.system) + count_tokens(empty.user)
+    schema = json.dumps(ReportReply.model_json_schema())
+    return sum(map(count_tokens, (empty.system, empty.user, schema)))
 
 
 def _focus(options: ModelOptions) -> str:

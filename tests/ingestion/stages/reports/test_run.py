@@ -6,9 +6,6 @@ import pytest
 
 from ingestion.models import (
     Chunk,
-    Community,
-    CommunityMember,
-    CommunityReport,
     Document,
     Entity,
     Finding,
@@ -22,20 +19,20 @@ from ingestion.topics import OTHER_TOPICS, other_topics_id
 from kb_project.graph.memory_store import MemoryGraphStore
 from kb_project.llm.fake import FakeEmbedder
 from kb_project.ports import Ports
-from tests.rows import chunks_of, make_document, make_entity, make_relationship, make_workspace
+from tests.ingestion.stages.reports.carol import (
+    TEXT,
+    Carol,
+    findings_of,
+    make_community,
+    mark,
+    marked,
+    report_of,
+)
+from tests.rows import make_entity, make_workspace
 from workspaces import access
 from workspaces.models import Workspace
 
 pytestmark = pytest.mark.django_db
-
-TEXT = """Scrooge and Marley ran a counting house in the City of London.
-
-Bob Cratchit was the clerk of Scrooge, and he sat in a dismal little cell.
-
-Fred invited Scrooge to Christmas dinner with his wife.
-
-Tiny Tim was the youngest son of Bob Cratchit."""
-NAMES = dict.fromkeys(("Scrooge", "Marley", "Bob Cratchit", "Fred", "Tiny Tim"), "person")
 
 
 def run(workspace: Workspace, progress: Progress = NO_PROGRESS) -> StageOutcome:
@@ -44,80 +41,9 @@ def run(workspace: Workspace, progress: Progress = NO_PROGRESS) -> StageOutcome:
     return reports.run(job, ports, progress)
 
 
-def make_community(
-    workspace: Workspace,
-    members: list[Entity],
-    *,
-    parent: Community | None = None,
-    id_: UUID | None = None,
-) -> Community:
-    with access.in_workspace(workspace.pk):
-        community = Community.objects.create(
-            id=id_ or uuid4(),
-            workspace=workspace,
-            level=parent.level + 1 if parent else 0,
-            parent=parent,
-            size=len(members),
-        )
-        CommunityMember.objects.bulk_create(
-            CommunityMember(workspace=workspace, community=community, entity=entity)
-            for entity in members
-        )
-    return community
-
-
-class Carol:
-    """A workspace with one document, five people and who had to do with whom."""
-
-    def __init__(self) -> None:
-        self.workspace = make_workspace("Carol")
-        self.document = make_document(self.workspace, "Carol", TEXT, names=NAMES)
-        self.chunks = chunks_of(self.document)
-        people = {name: make_entity(self.workspace, name) for name in NAMES}
-        self.scrooge, self.marley, self.bob, self.fred, self.tim = people.values()
-        make_relationship(self.scrooge, self.marley, self.chunks[0], "ran")
-        make_relationship(self.bob, self.scrooge, self.chunks[1], "was clerk of")
-        make_relationship(self.fred, self.scrooge, self.chunks[2], "invited")
-        make_relationship(self.tim, self.bob, self.chunks[3], "was son of")
-        with access.in_workspace(self.workspace.pk):
-            for rank, person in enumerate((self.tim, self.fred, self.bob, self.marley)):
-                person.rank = float(rank)
-                person.save()
-            self.scrooge.rank = 9.0
-            self.scrooge.save()
-
-    @property
-    def everybody(self) -> list[Entity]:
-        return [self.scrooge, self.marley, self.bob, self.fred, self.tim]
-
-
 @pytest.fixture
 def carol() -> Carol:
     return Carol()
-
-
-def report_of(community: Community) -> CommunityReport:
-    with access.in_workspace(community.workspace_id):
-        return CommunityReport.objects.in_workspace(community.workspace_id).get(community=community)
-
-
-def findings_of(community: Community, part: Finding.Part) -> list[Finding]:
-    with access.in_workspace(community.workspace_id):
-        found = Finding.objects.in_workspace(community.workspace_id)
-        return list(found.filter(report__community=community, part=part).order_by("ordinal"))
-
-
-def mark(workspace: Workspace, *communities: Community) -> None:
-    with access.in_workspace(workspace.pk):
-        chosen = Community.objects.in_workspace(workspace).filter(
-            pk__in=[community.pk for community in communities]
-        )
-        chosen.update(is_changed=True)
-
-
-def marked(workspace: Workspace) -> int:
-    with access.in_workspace(workspace.pk):
-        return Community.objects.in_workspace(workspace).filter(is_changed=True).count()
 
 
 def test_a_report_has_a_readable_title_a_summary_and_a_rating(carol: Carol):
