@@ -18,8 +18,10 @@ from collections.abc import Sequence
 
 from ingestion.models import IngestionJob
 from ingestion.outcome import Progress, StageOutcome
+from ingestion.stages.resolve import homonyms, pairs
 from ingestion.stages.resolve.alike import likeness, suggestions
 from ingestion.stages.resolve.applying import resolve_documents
+from ingestion.stages.resolve.asking import Unanswered
 from ingestion.stages.resolve.names import NAME_LENGTH, entity_id, relationship_id, stand_ins
 from kb_project.ports import Ports
 
@@ -40,5 +42,13 @@ def run(jobs: Sequence[IngestionJob], ports: Ports, progress: Progress) -> list[
         job.document_id: job.version_id for job in jobs if job.document_id and job.version_id
     }
     resolutions = resolve_documents(workspace_id, versions)
+    unanswered = Unanswered()
+    if ports.chat is not None:
+        homonyms.settle(workspace_id, resolutions, ports.chat, unanswered, progress)
+        pairs.settle(workspace_id, resolutions, ports.chat, unanswered, progress)
     written = {one.document_id: len(one.names) for one in resolutions}
-    return [StageOutcome(written=written[job.document_id]) for job in jobs if job.document_id]
+    return [
+        StageOutcome(written[job.document_id], unanswered.sentence_for(job.document_id))
+        for job in jobs
+        if job.document_id
+    ]

@@ -198,3 +198,87 @@ SELECT DISTINCT m.document_id, c.version_id
  WHERE e.workspace_id = %(workspace)s AND e.key = ANY(%(keys)s::text[])
  ORDER BY m.document_id
 """
+
+# Who holds these names: each entity by document, with what the document says it is, and whether
+# anything was ever decided about the name there.
+HOLDERS: Final[LiteralString] = """
+SELECT e.key, e.sense, e.id, m.document_id, d.created_at,
+       mode() WITHIN GROUP (ORDER BY m.type),
+       EXISTS (SELECT FROM ingestion_resolutiondecision AS r
+                WHERE r.workspace_id = %(workspace)s AND r.left_key = e.key AND r.right_key = ''
+                  AND r.document_id = m.document_id)
+  FROM ingestion_entity AS e
+  JOIN ingestion_mention AS m ON m.workspace_id = %(workspace)s AND m.entity_id = e.id
+  JOIN ingestion_document AS d ON d.workspace_id = %(workspace)s AND d.id = m.document_id
+ WHERE e.workspace_id = %(workspace)s AND e.key = ANY(%(keys)s::text[])
+ GROUP BY e.key, e.sense, e.id, m.document_id, d.created_at
+ ORDER BY e.key, d.created_at, m.document_id
+"""
+
+NOTES_OF: Final[LiteralString] = """
+SELECT entity_id, document_id, text FROM (
+    SELECT f.entity_id, f.document_id, f.text, d.created_at,
+           row_number() OVER (PARTITION BY f.entity_id, f.document_id
+                              ORDER BY c.ordinal, f.start, f.text) AS place
+      FROM ingestion_fragment AS f
+      JOIN ingestion_chunk AS c ON c.workspace_id = %(workspace)s AND c.id = f.chunk_id
+      JOIN ingestion_document AS d ON d.workspace_id = %(workspace)s AND d.id = f.document_id
+     WHERE f.workspace_id = %(workspace)s AND f.entity_id = ANY(%(entities)s::uuid[])) AS ranked
+ WHERE place <= %(most)s
+ ORDER BY entity_id, created_at, document_id, place
+"""
+
+# The passages around the first places where documents name an entity.
+QUOTES_OF: Final[LiteralString] = """
+SELECT entity_id, document_id, quote FROM (
+    SELECT m.entity_id, m.document_id, d.created_at,
+           substr(c.text, greatest(m.start - c.start - %(around)s, 0) + 1,
+                  m."end" - m.start + 2 * %(around)s) AS quote,
+           row_number() OVER (PARTITION BY m.entity_id, m.document_id
+                              ORDER BY c.ordinal, m.start) AS place
+      FROM ingestion_mention AS m
+      JOIN ingestion_chunk AS c ON c.workspace_id = %(workspace)s AND c.id = m.chunk_id
+      JOIN ingestion_document AS d ON d.workspace_id = %(workspace)s AND d.id = m.document_id
+     WHERE m.workspace_id = %(workspace)s AND m.entity_id = ANY(%(entities)s::uuid[])) AS ranked
+ WHERE place <= %(most)s
+ ORDER BY entity_id, created_at, document_id, place
+"""
+
+NAMED: Final[LiteralString] = """
+SELECT id, name, type FROM ingestion_entity
+ WHERE workspace_id = %(workspace)s AND id = ANY(%(entities)s::uuid[])
+"""
+
+# Suggestions about what these documents name, of which nothing was ever decided, the most alike
+# first, with the documents of this group that name one of the two.
+OPEN_PAIRS: Final[LiteralString] = """
+SELECT l.key, r.key, array_agg(DISTINCT m.document_id)
+  FROM ingestion_mergesuggestion AS s
+  JOIN ingestion_entity AS l ON l.workspace_id = %(workspace)s AND l.id = s.left_id
+  JOIN ingestion_entity AS r ON r.workspace_id = %(workspace)s AND r.id = s.right_id
+  JOIN ingestion_mention AS m ON m.workspace_id = %(workspace)s
+       AND m.entity_id IN (s.left_id, s.right_id) AND m.document_id = ANY(%(documents)s::uuid[])
+ WHERE s.workspace_id = %(workspace)s AND s.state = 'open' AND l.sense = 0 AND r.sense = 0
+   AND (s.left_id = ANY(%(entities)s::uuid[]) OR s.right_id = ANY(%(entities)s::uuid[]))
+   AND NOT EXISTS (
+       SELECT FROM ingestion_resolutiondecision AS d
+        WHERE d.workspace_id = %(workspace)s
+          AND (d.left_key, d.right_key) IN ((l.key, r.key), (r.key, l.key)))
+ GROUP BY s.id, s.score, l.key, r.key
+ ORDER BY s.score DESC, l.key, r.key
+"""
+
+# Which of these pairs has anybody ever decided about, even if it was taken back?
+PAIRS_DECIDED: Final[LiteralString] = """
+SELECT DISTINCT d.left_key, d.right_key
+  FROM unnest(%(lefts)s::text[], %(rights)s::text[]) AS t (left_key, right_key)
+  JOIN ingestion_resolutiondecision AS d ON d.workspace_id = %(workspace)s
+       AND d.left_key = t.left_key AND d.right_key = t.right_key
+"""
+
+SETTLE_SUGGESTIONS: Final[LiteralString] = """
+UPDATE ingestion_mergesuggestion AS s SET state = t.state
+  FROM unnest(%(lefts)s::uuid[], %(rights)s::uuid[], %(states)s::text[]) AS t (l, r, state)
+ WHERE s.workspace_id = %(workspace)s
+   AND (s.left_id, s.right_id) IN ((t.l, t.r), (t.r, t.l)) AND s.state <> t.state
+"""

@@ -1,0 +1,233 @@
+"""Descriptions from a model's notes: joined while they are few, summarised when they are many.
+
+LightRAG's rule: fewer than 8 notes of fewer than 1,200 tokens need no call. More are summarised
+window by window, then the summaries in the same way, until one is left. Windows are filled from the
+first note on, so that a later note changes the last window only and the others come from the cache.
+Contradictions are reported apart and keep the statements' own places.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from pydantic import BaseModel, Field
+
+from ingestion.stages.describe.written import (
+    JOINED,
+    Contradiction,
+    Note,
+    Subject,
+    Written,
+    one_line,
+)
+from kb_project.errors import ReplyError
+from kb_project.llm.ports import About, ChatModel, ChatRequest, Role
+from kb_project.llm.tokens import count_tokens, truncate_tokens
+from kb_project.prompt import fenced, load
+from kb_project.text.terms import terms
+
+PROMPT: Final = Path(__file__).resolve().parents[2] / "prompts" / "describe.md"
+MANY_NOTES: Final = 8
+MANY_TOKENS: Final = 1200
+WINDOW: Final = 12_000
+"""Tokens of statements in one call, where the model takes as many."""
+PROMPT_TOKENS: Final = 800
+"""What the prompt takes beside its statements."""
+SMALLEST_WINDOW: Final = 600
+# 600 tokens, as people count.
+WORDS: Final = "400"
+MOST_OUTPUT: Final = 1500
+LONGEST: Final = 6000
+LONGEST_REASON: Final = 500
+MOST_CONFLICTS: Final = 12
+MOST_STATEMENTS: Final = 6
+# LightRAG's cap on the sources of one thing.
+MOST_PLACES: Final = 200
+
+OnAnswer = Callable[[], None]
+
+
+class Conflict(BaseModel):
+    reason: str = ""
+    statements: list[int] = Field(default_factory=list)
+
+
+class Summary(BaseModel):
+    """``statements`` of conflicts are the numbers shown in the prompt."""
+
+    description: str
+    conflicts: list[Conflict] = Field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A note, or the summary of several."""
+
+    text: str
+    notes: tuple[Note, ...]
+
+
+@dataclass(slots=True)
+class _Work:
+    """A subject on its way to one description."""
+
+    subject: Subject
+    parts: list[Part]
+    conflicts: list[Contradiction]
+
+
+def describe(
+    subjects: Sequence[Subject], chat: ChatModel, on_answer: OnAnswer
+) -> dict[uuid.UUID, Written]:
+    """A description for each subject that has notes. Call outside transactions.
+
+    Where a call got no usable answer the notes are joined instead. Raises PauseError.
+    """
+    said = [Subject(one.id, one.name, distinct(one.notes)) for one in subjects if one.notes]
+    written = {one.id: joined(one.notes) for one in said}
+    work = [
+        _Work(one, [Part(note.text, (note,)) for note in one.notes], [])
+        for one in said
+        if needs_summary(one.notes)
+    ]
+    limit = max(min(WINDOW, chat.input_limit(Role.SUMMARISE) - PROMPT_TOKENS), SMALLEST_WINDOW)
+    while work:
+        work = _fold(work, limit, chat, on_answer)
+        done = [one for one in work if len(one.parts) == 1]
+        written |= {one.subject.id: _finished(one, chat) for one in done}
+        work = [one for one in work if len(one.parts) > 1]
+    return written
+
+
+def distinct(notes: Sequence[Note]) -> list[Note]:
+    """Each statement once, where it was made first."""
+    first: dict[str, Note] = {}
+    for note in notes:
+        text = one_line(note.text.replace("\0", ""))
+        if text:
+            first.setdefault(text.casefold(), Note(text, note.place))
+    return list(first.values())
+
+
+def needs_summary(notes: Sequence[Note]) -> bool:
+    """Whether the notes are many, or one is long enough to count as many; one alone never is."""
+    if len(notes) < 2:
+        return False
+    if len(notes) >= MANY_NOTES:
+        return True
+    # A token is at least a byte: short texts need no counting.
+    if sum(len(note.text.encode()) for note in notes) < MANY_TOKENS:
+        return False
+    return sum(count_tokens(note.text) for note in notes) >= MANY_TOKENS
+
+
+def joined(notes: Sequence[Note]) -> Written:
+    """The notes one after the other, as many as a description may hold."""
+    text, places = "", []
+    for note in notes:
+        longer = f"{text} {note.text}".strip()
+        if text and len(longer) > LONGEST:
+            break
+        text = longer[:LONGEST]
+        places.append(note.place)
+    return Written(text, tuple(dict.fromkeys(places)), by=JOINED)
+
+
+def windows(parts: Sequence[Part], limit: int) -> list[list[Part]]:
+    """Parts in runs of at most ``limit`` tokens, filled from the first on.
+
+    Every run but the last holds at least two parts: what is longer than half a window is cut.
+    """
+    runs: list[list[Part]] = []
+    room = 0
+    for part in parts:
+        text = truncate_tokens(part.text, limit // 2)
+        size = count_tokens(text)
+        if not runs or size > room:
+            runs.append([])
+            room = limit
+        runs[-1].append(Part(text, part.notes))
+        room -= size
+    return runs
+
+
+def _fold(work: Sequence[_Work], limit: int, chat: ChatModel, on_answer: OnAnswer) -> list[_Work]:
+    """One round: each window becomes one part. Without those that got no usable answer."""
+    cut = [windows(one.parts, limit) for one in work]
+    places = [
+        (owner, place)
+        for owner, runs in enumerate(cut)
+        for place, run in enumerate(runs)
+        if len(run) > 1
+    ]
+    requests = [_request(work[owner].subject, cut[owner][place]) for owner, place in places]
+    answers: dict[int, dict[int, Summary]] = defaultdict(dict)
+    for index, reply in chat.ask_many(requests):
+        owner, place = places[index]
+        if not isinstance(reply, ReplyError) and reply.value and one_line(reply.value.description):
+            answers[owner][place] = reply.value
+        on_answer()
+    folded = [_folded(work[owner], cut[owner], answers[owner]) for owner in range(len(work))]
+    return [one for one in folded if one is not None]
+
+
+def _folded(
+    one: _Work, runs: Sequence[Sequence[Part]], answers: Mapping[int, Summary]
+) -> _Work | None:
+    parts, conflicts = [], list(one.conflicts)
+    for place, run in enumerate(runs):
+        if len(run) == 1:
+            parts.append(run[0])
+            continue
+        if place not in answers:
+            return None
+        answer = answers[place]
+        text = one_line(answer.description.replace("\0", ""))[:LONGEST]
+        parts.append(Part(text, tuple(note for part in run for note in part.notes)))
+        conflicts += contradictions(answer.conflicts, run)
+    return _Work(one.subject, parts, conflicts[:MOST_CONFLICTS])
+
+
+def _request(subject: Subject, run: Sequence[Part]) -> ChatRequest[Summary]:
+    statements = "\n".join(f"{number}. {part.text}" for number, part in enumerate(run, 1))
+    prompt = load(PROMPT).fill(
+        name=fenced(subject.name, "subject"),
+        statements=fenced(statements, "statements"),
+        words=WORDS,
+    )
+    return ChatRequest(
+        Role.SUMMARISE, prompt, About("describe"), schema=Summary, max_output=MOST_OUTPUT
+    )
+
+
+def contradictions(found: Sequence[Conflict], run: Sequence[Part]) -> list[Contradiction]:
+    """What the model reported, as far as it names two statements that it was shown."""
+    kept = []
+    for conflict in found[:MOST_CONFLICTS]:
+        reason = one_line(conflict.reason.replace("\0", ""))[:LONGEST_REASON]
+        shown = [run[n - 1] for n in dict.fromkeys(conflict.statements) if 0 < n <= len(run)]
+        notes = tuple(dict.fromkeys(_note_meant(part, reason) for part in shown))
+        if reason and len(notes) > 1:
+            kept.append(Contradiction(reason, notes[:MOST_STATEMENTS]))
+    return kept
+
+
+def _note_meant(part: Part, reason: str) -> Note:
+    """Of the notes behind a summary the one that shares most words with the reason."""
+    wanted = set(terms(reason))
+    return max(part.notes, key=lambda note: len(wanted & set(terms(note.text))))
+
+
+def _finished(one: _Work, chat: ChatModel) -> Written:
+    places = tuple(dict.fromkeys(note.place for note in one.subject.notes))
+    return Written(
+        one.parts[0].text,
+        places[:MOST_PLACES],
+        by=chat.model_of(Role.SUMMARISE)[:120],
+        conflicts=tuple(one.conflicts),
+    )

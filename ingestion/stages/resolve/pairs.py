@@ -1,0 +1,177 @@
+"""Look-alikes, judged by a chat model with what the documents say of both, side by side.
+
+A pair is asked about once in a workspace's life; what a person decided or took back is not asked
+about at all. Before a third name follows from two decisions, it is judged against each by itself.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from ingestion.models import MergeSuggestion, ResolutionDecision, Verdict
+from ingestion.outcome import Progress
+from ingestion.rulings import Pair, pair_of
+from ingestion.stages.resolve import statements as sql
+from ingestion.stages.resolve.alike import differ_in_a_digit
+from ingestion.stages.resolve.applying import documents_naming, load_reading, resolve_documents
+from ingestion.stages.resolve.asking import (
+    MOST_QUESTIONS,
+    PROMPTS,
+    Asked,
+    Contexts,
+    Unanswered,
+    ask,
+    decision,
+)
+from ingestion.stages.resolve.names import Resolution, entity_id
+from kb_project.llm.ports import ChatModel
+from kb_project.prompt import fenced, load
+from kb_project.sql import run_sql
+from workspaces import access
+
+# Rounds of third names: each joins names that were judged in the round before.
+MOST_ROUNDS: Final = 4
+STATES: Final = {
+    Verdict.SAME: MergeSuggestion.State.ACCEPTED,
+    Verdict.DIFFERENT: MergeSuggestion.State.REJECTED,
+    Verdict.UNSURE: MergeSuggestion.State.OPEN,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """Two keys, the one that sorts first on the left, and the document that brought them up."""
+
+    pair: Pair
+    document_id: uuid.UUID
+
+
+def settle(
+    workspace_id: uuid.UUID,
+    resolutions: Sequence[Resolution],
+    chat: ChatModel,
+    unanswered: Unanswered,
+    progress: Progress,
+) -> None:
+    """Ask about the group's look-alikes and read names as the answers say."""
+    with access.in_workspace(workspace_id):
+        questions = _open_questions(workspace_id, resolutions)
+    for _ in range(MOST_ROUNDS):
+        if not questions:
+            return
+        made = _judge(workspace_id, questions, chat, unanswered, progress)
+        with access.in_workspace(workspace_id):
+            unchecked = record(workspace_id, made)
+            third = [Question(pair, questions[0].document_id) for pair in unchecked]
+            questions = _never_asked(workspace_id, third)[: MOST_QUESTIONS * len(resolutions)]
+
+
+def _open_questions(workspace_id: uuid.UUID, resolutions: Sequence[Resolution]) -> list[Question]:
+    """The most alike first, at most so many for each document."""
+    entities = {name.entity for one in resolutions for name in one.names if not name.entity[1]}
+    values = {
+        "workspace": workspace_id,
+        "entities": [entity_id(workspace_id, *entity) for entity in sorted(entities)],
+        "documents": [one.document_id for one in resolutions],
+    }
+    counted: Counter[uuid.UUID] = Counter()
+    questions = []
+    for left, right, documents in run_sql(sql.OPEN_PAIRS, values):
+        free = next((one for one in sorted(documents) if counted[one] < MOST_QUESTIONS), None)
+        if free is not None and not differ_in_a_digit(left, right):
+            counted[free] += 1
+            questions.append(Question(pair_of(left, right), free))
+    return questions
+
+
+def _never_asked(workspace_id: uuid.UUID, questions: Sequence[Question]) -> list[Question]:
+    asked = [one for one in questions if not differ_in_a_digit(*one.pair)]
+    if not asked:
+        return []
+    values = {"lefts": [one.pair[0] for one in asked], "rights": [one.pair[1] for one in asked]}
+    decided = set(run_sql(sql.PAIRS_DECIDED, {"workspace": workspace_id, **values}))
+    return [one for one in asked if one.pair not in decided]
+
+
+def _judge(
+    workspace_id: uuid.UUID,
+    questions: Sequence[Question],
+    chat: ChatModel,
+    unanswered: Unanswered,
+    progress: Progress,
+) -> list[ResolutionDecision]:
+    asked = _asked(workspace_id, questions)
+    answers = ask(chat, asked, unanswered, progress)
+    return [
+        decision(
+            workspace_id,
+            chat,
+            answer,
+            left_key=questions[index].pair[0],
+            right_key=questions[index].pair[1],
+        )
+        for index, answer in sorted(answers.items())
+    ]
+
+
+def _asked(workspace_id: uuid.UUID, questions: Sequence[Question]) -> list[Asked]:
+    template = load(PROMPTS / "resolve_pair.md")
+    with access.in_workspace(workspace_id):
+        names = load_reading(workspace_id, []).names
+        ids = {
+            key: entity_id(workspace_id, names.get(key, key))
+            for one in questions
+            for key in one.pair
+        }
+        contexts = Contexts(workspace_id, ids.values())
+    return [
+        Asked(
+            template.fill(
+                left=fenced(contexts.of(ids[one.pair[0]]).as_text(), "first"),
+                right=fenced(contexts.of(ids[one.pair[1]]).as_text(), "second"),
+            ),
+            one.document_id,
+        )
+        for one in questions
+    ]
+
+
+def record(workspace_id: uuid.UUID, decisions: Sequence[ResolutionDecision]) -> tuple[Pair, ...]:
+    """Keep decisions about pairs and read all names anew that they touch, in one transaction.
+
+    Returns the pairs that are to be judged before links they stand on may be followed.
+    """
+    run_sql(sql.HOLD_RESOLUTION, {"workspace": workspace_id})
+    pairs = [(one.left_key, one.right_key) for one in decisions]
+    before = load_reading(workspace_id, []).names
+    ResolutionDecision.objects.bulk_create(decisions)
+    show_in_suggestions(
+        workspace_id, [(pair, one.verdict) for pair, one in zip(pairs, decisions, strict=True)]
+    )
+    after = load_reading(workspace_id, [])
+    touched = {key for pair in pairs for key in pair}
+    if any(before.get(key, key) != after.names.get(key, key) for key in {*before, *after.names}):
+        reread(
+            workspace_id,
+            touched | {names.get(key, key) for key in touched for names in (before, after.names)},
+        )
+    return after.unchecked
+
+
+def reread(workspace_id: uuid.UUID, keys: Iterable[str]) -> None:
+    """Resolve every document anew that names an entity of one of the keys."""
+    resolve_documents(workspace_id, documents_naming(workspace_id, keys))
+
+
+def show_in_suggestions(workspace_id: uuid.UUID, verdicts: Sequence[tuple[Pair, str]]) -> None:
+    """Let suggestions about the pairs show what was decided."""
+    values = {
+        "lefts": [entity_id(workspace_id, left) for (left, _), _ in verdicts],
+        "rights": [entity_id(workspace_id, right) for (_, right), _ in verdicts],
+        "states": [STATES[Verdict(verdict)].value for _, verdict in verdicts],
+    }
+    run_sql(sql.SETTLE_SUGGESTIONS, {"workspace": workspace_id, **values})
