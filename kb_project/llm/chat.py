@@ -11,6 +11,7 @@ from typing import Any, Final
 
 from kb_project.errors import ReplyError
 from kb_project.llm.batch import Batch, Result
+from kb_project.llm.breaker import Breaker
 from kb_project.llm.config import PRIORITIES, ChatConfig
 from kb_project.llm.exchange import Asked, Exchange
 from kb_project.llm.ports import ChatReply, ChatRequest, Role, SchemaT
@@ -219,3 +220,22 @@ def too_long() -> ReplyError:
         code="context_too_long",
         next_step="Set the model's real context window, or make smaller chunks.",
     )
+
+
+def build_chat(config: ChatConfig, store: CallStore, *, slots: Slots | None = None) -> Chat:
+    """The chat models behind ``config``; slots are the installation's unless given."""
+    from kb_project.llm.openai_client import OpenAiProvider
+    from kb_project.llm.shared_slots import shared_slots
+
+    exchange = Exchange(
+        OpenAiProvider(config.endpoint, config.key),
+        breaker_of(config.endpoint, config.host),
+        support=config.support,
+    )
+    return Chat(config, store, exchange, slots or shared_slots(config.line, config.concurrency))
+
+
+@lru_cache(maxsize=64)
+def breaker_of(endpoint: str, host: str) -> Breaker:
+    """One an endpoint and process: what one workspace learns of an outage, others know."""
+    return Breaker(host)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from itertools import chain
 
 from kb_project.errors import EndpointError, ModelError, ReplyError
 from kb_project.llm.exchange import Asked, Exchange, Verdict, counted, failed, judge
@@ -87,8 +88,8 @@ def without_thinking(pieces: Iterator[str]) -> Iterator[str]:
             continue
         if len(start) < len(_OPENS) and _OPENS.startswith(start):
             continue
-        yield held.rpartition(_CLOSES)[2].lstrip() if start.startswith(_OPENS) else held
-        yield from pieces
+        said = held.rpartition(_CLOSES)[2].lstrip() if start.startswith(_OPENS) else held
+        yield from filter(None, chain([said], pieces))
         return
     if held and not held.lstrip().startswith(_OPENS):
         yield held

@@ -1,0 +1,173 @@
+"""Chat through any OpenAI-compatible server."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import Any, Final
+
+from kb_project.errors import ReplyError
+from kb_project.llm import openai_errors as errors
+from kb_project.llm.openai_line import CHAT, Line
+from kb_project.llm.provider import LONGEST_REPLY, SEED, RawCall, RawReply
+from kb_project.llm.support import Support
+
+_FINISHES: Final = {"length": "length", "max_tokens": "length", "content_filter": "refused"}
+_MOST_TOKENS: Final = 100_000_000
+"""A server that counts more than this counts wrong."""
+
+
+class OpenAiProvider:
+    """Implements ``kb_project.llm.provider.Provider``."""
+
+    def __init__(self, endpoint: str, key: str) -> None:
+        self._line = Line(endpoint, key)
+
+    def complete(self, call: RawCall) -> RawReply:
+        found = self._line.ask(CHAT, body_of(call), call.timeout, used=used_by(call))
+        reply = self._reply(found)
+        if len(reply.text) > LONGEST_REPLY:
+            raise ReplyError("The model's answer is endless.", code="reply_invalid")
+        return reply
+
+    def stream(self, call: RawCall) -> Iterator[str | RawReply]:
+        """A stream that ends without a finish reason was cut: no whole reply is given."""
+        used = used_by(call, streams=True)
+        whole, finished = RawReply("", finish=""), False
+        pieces: list[str] = []
+        body = body_of(call) | {"stream": True}
+        if call.support.usage:
+            body["stream_options"] = {"include_usage": True}
+        with self._line.open(CHAT, body, call.timeout, used=used) as chunks:
+            for event in self._events(chunks):
+                part = part_of(event)
+                whole = merged(whole, part)
+                if part.text:
+                    pieces.append(part.text)
+                    yield part.text
+        finished = bool(whole.finish)
+        if finished:
+            yield replace(whole, text="".join(pieces))
+
+    def _reply(self, found: Mapping[str, Any]) -> RawReply:
+        choices = found.get("choices")
+        if not isinstance(choices, list) or not choices or not isinstance(choices[0], dict):
+            raise errors.not_a_model(self._line.host)
+        message = choices[0].get("message")
+        if not isinstance(message, dict):
+            raise errors.not_a_model(self._line.host)
+        return counted(_said(message, choices[0].get("finish_reason")), found.get("usage"))
+
+    def _events(self, chunks: Iterator[bytes]) -> Iterator[dict[str, Any]]:
+        """The objects of a stream of server-sent events; one answer in one piece is one of them."""
+        any_event = False
+        for line in lines_of(chunks):
+            if line.startswith(b"data:") and line[5:].strip() != b"[DONE]":
+                any_event = True
+                yield self._line.decoded(line[5:])
+            elif not any_event and line[:1] in (b"{", b"<"):
+                raise errors.not_a_model(self._line.host)
+
+
+def body_of(call: RawCall) -> dict[str, Any]:
+    """The request as far as the server understands it."""
+    support = call.support
+    body: dict[str, Any] = {
+        "model": call.model,
+        "messages": [{"role": said.speaker, "content": said.text} for said in call.messages],
+        "max_tokens" if support.old_limit else "max_completion_tokens": call.max_output,
+    }
+    if support.temperature:
+        body["temperature"] = 0
+    if support.seed:
+        body["seed"] = SEED
+    if call.schema is not None and support.schema:
+        form = {"name": "answer", "strict": is_strict(call.schema), "schema": call.schema}
+        body["response_format"] = {"type": "json_schema", "json_schema": form}
+    elif call.schema is not None and support.json:
+        body["response_format"] = {"type": "json_object"}
+    return body
+
+
+def used_by(call: RawCall, *, streams: bool = False) -> Support:
+    """The features that this very call makes use of."""
+    support, has_form = call.support, call.schema is not None
+    return replace(
+        support,
+        schema=support.schema and has_form,
+        json=support.json and has_form and not support.schema,
+        stream=support.stream and streams,
+        usage=support.usage and streams,
+    )
+
+
+def is_strict(schema: Any) -> bool:
+    """Whether every object is closed: strict modes refuse objects with free keys."""
+    if isinstance(schema, list):
+        return all(map(is_strict, schema))
+    if not isinstance(schema, dict):
+        return True
+    is_open = schema.get("type") == "object" and schema.get("additionalProperties") is not False
+    return not is_open and all(map(is_strict, schema.values()))
+
+
+def part_of(event: Mapping[str, Any]) -> RawReply:
+    """One event of a stream; a part without news is empty."""
+    choices = event.get("choices")
+    first = choices[0] if isinstance(choices, list) and choices else {}
+    first = first if isinstance(first, dict) else {}
+    delta = first.get("delta")
+    finish = first.get("finish_reason")
+    said = _said(delta if isinstance(delta, dict) else {}, finish)
+    part = counted(said, event.get("usage"))
+    return part if finish or part.finish == "refused" else replace(part, finish="")
+
+
+def merged(whole: RawReply, part: RawReply) -> RawReply:
+    """All that is known so far, without the text."""
+    if part.prompt_tokens is None:
+        return replace(whole, finish=part.finish or whole.finish)
+    return replace(part, text="", finish=part.finish or whole.finish)
+
+
+def counted(reply: RawReply, usage: object) -> RawReply:
+    """With the tokens that the server counted, where it counted any."""
+    if not isinstance(usage, Mapping):
+        return reply
+    details = usage.get("prompt_tokens_details")
+    cached = details.get("cached_tokens") if isinstance(details, Mapping) else None
+    prompt = _number(usage.get("prompt_tokens"))
+    return replace(
+        reply,
+        prompt_tokens=prompt,
+        cached_tokens=min(_number(cached) or 0, prompt or 0),
+        completion_tokens=_number(usage.get("completion_tokens")),
+    )
+
+
+def lines_of(chunks: Iterator[bytes]) -> Iterator[bytes]:
+    """The lines of a stream; raises ReplyError when they are too many bytes together."""
+    left, total = b"", 0
+    for chunk in chunks:
+        total += len(chunk)
+        if total > 100 * LONGEST_REPLY or len(left) > LONGEST_REPLY:
+            raise ReplyError("The model's answer is endless.", code="reply_invalid")
+        *whole, left = (left + chunk).split(b"\n")
+        yield from (line.strip() for line in whole)
+    yield left.strip()
+
+
+def _said(message: Mapping[str, Any], finish: object) -> RawReply:
+    content = message.get("content")
+    if isinstance(content, list):
+        parts = (part.get("text") for part in content if isinstance(part, dict))
+        content = "".join(part for part in parts if isinstance(part, str))
+    text = content if isinstance(content, str) else ""
+    if not text and message.get("refusal"):
+        return RawReply("", finish="refused")
+    return RawReply(text, finish=_FINISHES.get(str(finish), "stop"))
+
+
+def _number(found: object) -> int | None:
+    is_count = isinstance(found, int) and not isinstance(found, bool)
+    return int(str(found)) if is_count and 0 <= int(str(found)) <= _MOST_TOKENS else None

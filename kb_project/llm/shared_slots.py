@@ -1,0 +1,171 @@
+"""Slots that all workers of an installation share, as advisory locks of its Postgres."""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import cache
+from typing import Any, Final, LiteralString
+
+import psycopg
+from django.db import DEFAULT_DB_ALIAS, OperationalError, connections
+
+from kb_project.llm import sql
+from kb_project.llm.slots import LONGEST_WAIT, Gate, no_slot
+
+FLAGS: Final = 1_000_000
+"""The number of the flag of priority 0: slots are numbered below it."""
+_POLL: Final = 0.05
+_LOOK: Final = 0.2
+"""Seconds between two looks at whether somebody else waits, or has left a slot."""
+
+
+class LockSession:
+    """One connection of its own, for locks: outside every transaction, never waited in.
+
+    Shared by the threads of a process, whose gates keep apart by themselves. A connection that is
+    lost has lost its locks: it is made anew, and for a moment the endpoint may get more calls.
+    """
+
+    def __init__(self, using: str = DEFAULT_DB_ALIAS) -> None:
+        self._using = using
+        self._connection: psycopg.Connection[tuple[Any, ...]] | None = None
+        self._lock = threading.Lock()
+        self.mine: set[tuple[int, int]] = set()
+
+    def rows(self, query: LiteralString, values: Mapping[str, Any]) -> list[tuple[Any, ...]]:
+        with self._lock:
+            return self._rows(query, values)
+
+    def take(self, line: int, values: Mapping[str, Any]) -> list[int]:
+        """The numbers of slots that were free. One step, so that no thread takes another's."""
+        with self._lock:
+            mine = [slot for of, slot in self.mine if of == line]
+            found = self._rows(sql.TAKE_SLOTS, {**values, "line": line, "mine": mine})
+            taken = [int(slot) for (slot,) in found]
+            self.mine |= {(line, slot) for slot in taken}
+            return taken
+
+    def free(self, line: int, slots: Sequence[int]) -> None:
+        with self._lock:
+            self._rows(sql.FREE_SLOTS, {"line": line, "slots": list(slots)})
+            self.mine -= {(line, slot) for slot in slots}
+
+    def close(self) -> None:
+        with self._lock:
+            if self._connection is not None:
+                self._connection.close()
+            self._connection = None
+            self.mine.clear()
+
+    def _rows(self, query: LiteralString, values: Mapping[str, Any]) -> list[tuple[Any, ...]]:
+        try:
+            return self._connected().execute(query, values).fetchall()
+        except psycopg.OperationalError:
+            self._connection = None
+        try:
+            return self._connected().execute(query, values).fetchall()
+        except psycopg.OperationalError as error:
+            raise OperationalError(*error.args) from error
+
+    def _connected(self) -> psycopg.Connection[tuple[Any, ...]]:
+        if self._connection is None or self._connection.closed:
+            self._connection = _connect(self._using)
+        return self._connection
+
+
+@dataclass(frozen=True, slots=True)
+class SharedSlots:
+    """``line`` is a number of 31 bits for the endpoint; ``count`` how many calls it takes."""
+
+    line: int
+    count: int
+    session: LockSession
+    longest_wait: float = LONGEST_WAIT
+
+    @contextmanager
+    def enter(self, priority: int) -> Iterator[Gate]:
+        gate = _SharedGate(self, priority)
+        try:
+            yield gate
+        finally:
+            gate.give_back(0)
+
+
+@dataclass(slots=True)
+class _SharedGate:
+    slots: SharedSlots
+    priority: int
+    held: list[int] = field(default_factory=list)
+    next_look: float = 0.0
+
+    def adjust(self, *, running: int, wanted: int) -> int:
+        if not self.held:
+            self._take(wanted)
+            if not self.held:
+                self._wait()
+        elif time.monotonic() >= self.next_look:
+            self.next_look = time.monotonic() + _LOOK
+            if len(self.held) > running and self._is_outranked():
+                self.give_back(running)
+            elif wanted > len(self.held):
+                self._take(wanted - len(self.held))
+        return len(self.held)
+
+    def give_back(self, kept: int) -> None:
+        given = self.held[kept:]
+        if given:
+            self.slots.session.free(self.slots.line, given)
+            self.held = self.held[:kept]
+
+    def _take(self, wanted: int) -> None:
+        values = {"count": self.slots.count, "wanted": wanted, "flag": self._flag}
+        self.held += self.slots.session.take(self.slots.line, values)
+        self.next_look = time.monotonic() + _LOOK
+
+    def _wait(self) -> None:
+        deadline = time.monotonic() + self.slots.longest_wait
+        values = {"line": self.slots.line, "flag": self._flag}
+        self.slots.session.rows(sql.RAISE_FLAG, values)
+        try:
+            while not self.held:
+                if time.monotonic() > deadline:
+                    raise no_slot()
+                time.sleep(_POLL)
+                self._take(1)
+        finally:
+            self.slots.session.rows(sql.LOWER_FLAG, values)
+
+    def _is_outranked(self) -> bool:
+        if self.priority == 0:
+            return False
+        values = {"line": self.slots.line, "flag": self._flag}
+        return bool(self.slots.session.rows(sql.IS_OUTRANKED, values)[0][0])
+
+    @property
+    def _flag(self) -> int:
+        return FLAGS + self.priority
+
+
+def shared_slots(line: int, count: int) -> SharedSlots:
+    """The slots of this installation's database."""
+    return SharedSlots(line, count, _session_of(os.getpid()))
+
+
+@cache
+def _session_of(process: int) -> LockSession:
+    """One a process: a connection does not survive a fork."""
+    return LockSession()
+
+
+def _connect(using: str) -> psycopg.Connection[tuple[Any, ...]]:
+    """With Django's address and account, without its settings for queries."""
+    found = connections[using].get_connection_params()
+    names = ("dbname", "user", "password", "host", "port", "options")
+    address = {name: found[name] for name in names if found.get(name)}
+    address |= {name: value for name, value in found.items() if name.startswith("ssl")}
+    return psycopg.connect(**address, autocommit=True, prepare_threshold=1)
