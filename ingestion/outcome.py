@@ -5,13 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from kb_project.errors import KBError
+
 
 @dataclass(frozen=True, slots=True)
 class StageOutcome:
-    """``written`` counts rows made; ``warnings`` are sentences for the document's row."""
+    """``written`` counts rows made; ``warnings`` are sentences for the document's row.
+
+    ``failed`` is what stopped this one job of a group, while the others went on.
+    """
 
     written: int = 0
     warnings: tuple[str, ...] = ()
+    failed: KBError | None = None
 
 
 @dataclass(frozen=True, slots=True)

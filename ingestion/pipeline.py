@@ -36,6 +36,7 @@ from ingestion.stages import (
     resolve,
     situate,
     snapshot,
+    tree,
 )
 from kb_project.database.outages import DATABASE_AWAY, through_outages
 from kb_project.errors import PauseError
@@ -63,8 +64,8 @@ def alone(stage: JobStage) -> Stage:
 
 
 DOCUMENT_STAGES: Final[dict[str, Stage]] = {
-    "parse": alone(parse.run),
-    "chunk": alone(chunk.run),
+    "parse": parse.run,
+    "chunk": chunk.run,
     "situate": situate.run,
     "embed": embed.run,
     "extract": extract.run,
@@ -76,6 +77,7 @@ WORKSPACE_STAGES: Final[dict[str, JobStage]] = {
     "graph": graph.run,
     "communities": communities.run,
     "reports": reports.run,
+    "tree": tree.run,
     "snapshot": snapshot.run,
 }
 REEMBED_STAGES: Final[dict[str, JobStage]] = {"reembed": reembed.run}
@@ -303,9 +305,14 @@ def finish(
     """Write a stage's good end for the group; returns those that were still ours to end."""
     workspace_id, stage = members[0].job.workspace_id, members[0].run.stage
     with access.in_workspace(workspace_id):
-        ended = record.end([one.run for one in members], RunState.DONE, seconds=seconds)
+        good = []
         for member, outcome in zip(members, outcomes, strict=True):
             record.add_warnings(member.job, outcome.warnings)
+            if outcome.failed is None:
+                good.append(member)
+            else:
+                fail([member], outcome.failed, seconds=seconds / len(members))
+        ended = record.end([one.run for one in good], RunState.DONE, seconds=seconds)
         passed = [member for member in members if member.run.pk in ended]
         if stage == EMBEDS_AFTER and passed:
             wake(workspace_id, passed[0].job.pk, EMBEDDING)
@@ -328,6 +335,15 @@ def after_lane(job: IngestionJob, lane: str) -> None:
             request_refresh(job.workspace_id)
         elif is_due:
             snapshot.renew(job.workspace_id)
+    else:
+        request_missed_tree(job.workspace_id)
+
+
+def request_missed_tree(workspace_id: uuid.UUID) -> None:
+    """Vectors often come after the refresh that wanted to build a tree from them."""
+    fingerprint = ports_for(workspace_id).embedder.fingerprint
+    if not main_lane_is_busy(workspace_id) and tree.is_missed(workspace_id, fingerprint):
+        request_refresh(workspace_id)
 
 
 def main_lane_is_busy(workspace_id: uuid.UUID) -> bool:

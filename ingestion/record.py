@@ -104,6 +104,8 @@ def end(
 
     ``seconds`` is what they took together.
     """
+    if not runs:
+        return set()
     values = {**_end_values(runs, seconds, problem), "state": state.value}
     ended = {run_id for (run_id,) in run_sql(sql.FINISH_STAGES, values)}
     if len(ended) < len(runs):
@@ -169,6 +171,17 @@ def reopen(job: IngestionJob) -> None:
     StageRun.objects.in_workspace(job.workspace_id).filter(job=job).exclude(
         state=RunState.DONE
     ).update(state=RunState.PENDING, attempts=0, problem=None, leased_until=None, leased_by="")
+    IngestionJob.objects.in_workspace(job.workspace_id).filter(pk=job.pk).update(
+        state=RunState.PENDING, problem=None, cancel_requested=False, finished_at=None
+    )
+    set_document(job, DocumentState.QUEUED)
+
+
+def repeat(job: IngestionJob, stages: Sequence[str]) -> None:
+    """Have some stages of a job run once more. The others stay as they are, also while they run."""
+    StageRun.objects.in_workspace(job.workspace_id).filter(job=job, stage__in=stages).update(
+        state=RunState.PENDING, attempts=0, units_done=0, problem=None, leased_until=None, leased_by=""
+    )
     IngestionJob.objects.in_workspace(job.workspace_id).filter(pk=job.pk).update(
         state=RunState.PENDING, problem=None, cancel_requested=False, finished_at=None
     )

@@ -1,4 +1,4 @@
-"""The warm process behind the sandbox: it has every reader loaded and forks one child per file.
+"""The warm process behind the sandbox: it has every reader loaded and forks a child per request.
 
 Started as ``python -m ingestion.parsers.host FD`` by ``sandbox.ParserSandbox``. FD is one end of
 a socket; each message on it is a ``wire.Request`` with two descriptors: where the child writes
@@ -25,11 +25,12 @@ from pathlib import Path
 from typing import Final, NoReturn
 
 from ingestion.parsers import pdf, refusals, registry, wire
+from ingestion.parsers.document import Limits
 from ingestion.parsers.wire import Request
 from kb_project.errors import ParseError
 
 READY: Final = b"ready"
-LARGEST_REQUEST: Final = 64 * 1024
+LARGEST_REQUEST: Final = 256 * 1024
 _OPEN_FILES: Final = 64
 _REPLY_FD: Final = 3
 # Linux prctl(2): have the kernel kill this process with its parent; never gain rights by exec.
@@ -124,7 +125,9 @@ def _be_child(request: Request, reply: int) -> NoReturn:
     code = 1
     try:
         _confine(request, reply)
-        _write(_answer(request))
+        for one in request.each():
+            _allow(one.limits, is_last=not request.more)
+            _write(_answer(one))
         code = 0
     finally:
         # Nothing may unwind into the host's own frames: not even an error nobody expected.
@@ -134,7 +137,7 @@ def _be_child(request: Request, reply: int) -> NoReturn:
 
 
 def _confine(request: Request, reply: int) -> None:
-    """Keep only the reply open, die with the host, and spend no more than the limits."""
+    """Keep only the reply open, die with the host, and spend no more than all files may."""
     host = os.getppid()
     signal.set_wakeup_fd(-1)
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
@@ -144,13 +147,30 @@ def _confine(request: Request, reply: int) -> None:
     for stream in (0, 1, 2):
         os.dup2(silence, stream)
     _tie_to(host)
-    seconds = math.ceil(request.limits.seconds) + 1
-    memory = _address_space() + request.limits.memory_bytes
-    _limit(resource.RLIMIT_AS, memory)
-    _limit(resource.RLIMIT_CPU, seconds)
+    files = 1 + len(request.more)
+    _limit(resource.RLIMIT_CPU, files * _processor_seconds(request.limits))
     _limit(resource.RLIMIT_CORE, 0)
     _limit(resource.RLIMIT_FSIZE, 0)
     _limit(resource.RLIMIT_NOFILE, _OPEN_FILES)
+
+
+def _allow(limits: Limits, *, is_last: bool) -> None:
+    """What the next file may take on top of what is taken: memory and processor time.
+
+    The limit of memory can be raised again for a file that follows, but not the last one's.
+    """
+    usage = resource.getrusage(resource.RUSAGE_SELF)
+    used = math.ceil(usage.ru_utime + usage.ru_stime)
+    memory = _address_space() + limits.memory_bytes
+    if is_last:
+        _limit(resource.RLIMIT_AS, memory)
+    else:
+        _limit_for_now(resource.RLIMIT_AS, memory)
+    _limit_for_now(resource.RLIMIT_CPU, used + _processor_seconds(limits))
+
+
+def _processor_seconds(limits: Limits) -> int:
+    return math.ceil(limits.seconds) + 1
 
 
 def _tie_to(host: int) -> None:
@@ -165,6 +185,13 @@ def _limit(kind: int, value: int) -> None:
     _, ceiling = resource.getrlimit(kind)
     value = value if ceiling == resource.RLIM_INFINITY else min(value, ceiling)
     resource.setrlimit(kind, (value, value))
+
+
+def _limit_for_now(kind: int, value: int) -> None:
+    _, ceiling = resource.getrlimit(kind)
+    resource.setrlimit(
+        kind, (value if ceiling == resource.RLIM_INFINITY else min(value, ceiling), ceiling)
+    )
 
 
 def _address_space() -> int:
@@ -204,7 +231,7 @@ def _carry_out(request: Request) -> bytes:
 
 
 def _write(reply: bytes) -> None:
-    view = memoryview(reply)
+    view = memoryview(wire.framed(reply))
     while view:
         view = view[os.write(_REPLY_FD, view) :]
 

@@ -1,9 +1,11 @@
 """Read documents in processes that may hang, crash or run out of memory without harm.
 
-A warm host process (``ingestion.parsers.host``) forks one child per document: a few milliseconds
-each. The child has limits on memory, processor time and open files, and none of this process's
-environment; this side enforces wall-clock time and believes nothing it is told (see ``wire``).
-Whatever happens to the child becomes a ParseError about that one document.
+A warm host process (``ingestion.parsers.host``) forks a child per request: one document, or a
+group of small ones of the same workspace. The child has limits on memory, processor time and open
+files, and none of this process's environment; this side enforces wall-clock time and believes
+nothing it is told (see ``wire``).
+Whatever happens to the child becomes a ParseError about the document it was reading; another child
+goes on with those after it.
 """
 
 from __future__ import annotations
@@ -20,7 +22,7 @@ import sys
 import threading
 import time
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cache
 from pathlib import Path
 from types import TracebackType
@@ -47,6 +49,14 @@ _PAGE_LIMITS: Final = Limits(seconds=20)
 _MEMORY_SIGNALS: Final = (signal.SIGABRT, signal.SIGSEGV, signal.SIGBUS)
 
 
+File = tuple[Path, str]
+"""Where the bytes are, and the name a person gave."""
+
+
+def _ignore(_read: int) -> None:
+    return None
+
+
 class _HostLostError(Exception):
     """The host process went away, which is not the document's fault the first time."""
 
@@ -66,6 +76,31 @@ class ParserSandbox:
         limits = limits or Limits()
         request = Request("parse", str(path.absolute()), name, limits)
         return self._ask(request, wire.DOCUMENT, wire.document_from_bytes)
+
+    def parse_many(
+        self,
+        files: Sequence[File],
+        *,
+        limits: Limits | None = None,
+        on_read: Callable[[int], None] = _ignore,
+    ) -> list[ParsedDocument | ParseError]:
+        """What ``parse`` would return or raise for each file, read by as few children as possible.
+
+        The limits are those of each file. ``on_read`` is told how many are read, and may raise.
+        """
+        found: list[ParsedDocument | ParseError] = []
+        while len(found) < len(files):
+            rest = files[len(found) :]
+            done = len(found)
+            replies, error = self._replies(
+                _request_for(rest, limits or Limits()), lambda n, done=done: on_read(done + n)
+            )
+            names = [name for _, name in rest]
+            found += map(_as_document, replies, names)
+            if error is not None:
+                found.append(error)
+                on_read(len(found))
+        return found
 
     def page_boxes(
         self, path: Path, page_number: int, start_in_page: int, end_in_page: int
@@ -98,25 +133,22 @@ class ParserSandbox:
         self.close()
 
     def _ask(self, request: Request, kind: bytes, read: Callable[[bytes], _Answer]) -> _Answer:
-        reply = self._reply(request)
-        if reply[:1] == wire.REFUSAL:
-            raise wire.refusal_from_bytes(reply[1:])
-        if reply[:1] != kind:
-            raise refusals.crashed(request.name)
-        try:
-            return read(reply[1:])
-        except (ValueError, TypeError, KeyError, AttributeError) as error:
-            logger.warning("parser reply was not understood: %s", type(error).__name__)
-            raise refusals.crashed(request.name) from error
+        replies, error = self._replies(request, _ignore)
+        if error is not None:
+            raise error
+        return _understood(replies[0], request.name, kind, read)
 
-    def _reply(self, request: Request) -> bytes:
+    def _replies(
+        self, request: Request, on_read: Callable[[int], None]
+    ) -> tuple[list[bytes], ParseError | None]:
+        """The replies until the end, or until the error about the file that came next."""
         for _ in range(_ATTEMPTS):
             control = self._connected()
             try:
-                return _Call(request).run(control)
+                return _Call(request, on_read).run(control)
             except _HostLostError:
                 self._abandon(control)
-        raise refusals.crashed(request.name)
+        return [], refusals.crashed(request.name)
 
     def _connected(self) -> socket.socket:
         with self._lock:
@@ -182,27 +214,40 @@ class ParserSandbox:
 
 
 class _Call:
-    """One request and its reply."""
+    """One request and its replies."""
 
-    def __init__(self, request: Request) -> None:
+    def __init__(self, request: Request, on_read: Callable[[int], None]) -> None:
         self._request = request
         self._limits = request.limits
+        self._names = [one.name for one in request.each()]
+        self._on_read = on_read
         self._deadline = time.monotonic() + request.limits.seconds
         self._room = _REPLY_EXTRA + _BYTES_PER_CHARACTER * request.limits.max_characters
-        self._reply = bytearray()
+        self._buffer = bytearray()
+        self._replies: list[bytes] = []
+        self._crash = ""
 
-    def run(self, control: socket.socket) -> bytes:
+    def run(self, control: socket.socket) -> tuple[list[bytes], ParseError | None]:
         reply, reply_in = os.pipe()
         report, report_in = socket.socketpair()
         try:
             self._send(control, reply_in, report_in)
             os.set_blocking(reply, False)
-            return self._judge(*self._wait(reply, report))
+            error = self._judge(*self._wait(reply, report))
+        except ParseError as refusal:
+            error = refusal
         finally:
             os.close(reply)
             # Not only close: a process forked meanwhile may hold a copy, and the host
             # takes the hang-up as the order to kill the child.
             _hang_up(report)
+        replies = self._replies[: len(self._names)]
+        return replies, error if len(replies) < len(self._names) else None
+
+    @property
+    def _name(self) -> str:
+        """Of the file that is being read."""
+        return self._names[min(len(self._replies), len(self._names) - 1)]
 
     def _send(self, control: socket.socket, reply_in: int, report_in: socket.socket) -> None:
         try:
@@ -215,7 +260,7 @@ class _Call:
             report_in.close()
 
     def _wait(self, reply: int, report: socket.socket) -> tuple[int, int]:
-        """Collect the reply until the host says how the child ended: (exit code, peak bytes)."""
+        """Collect replies until the host says how the child ended: (exit code, peak bytes)."""
         poll = select.poll()
         poll.register(reply, select.POLLIN)
         poll.register(report, select.POLLIN)
@@ -228,35 +273,75 @@ class _Call:
                 self._drain(reply)
                 return _ended(report)
             if left <= 0:
-                raise refusals.timed_out(self._request.name, seconds=self._limits.seconds)
+                raise refusals.timed_out(self._name, seconds=self._limits.seconds)
 
     def _drain(self, reply: int) -> bool:
         """Read what is there; False at the end of it."""
         try:
             while block := os.read(reply, _BLOCK):
-                self._reply += block
-                if len(self._reply) > self._room:
-                    raise refusals.crashed(self._request.name)
+                self._buffer += block
+                self._take_replies()
+                if len(self._buffer) > self._room:
+                    raise refusals.crashed(self._name)
         except BlockingIOError:
             return True
         return False
 
-    def _judge(self, code: int, peak: int) -> bytes:
+    def _take_replies(self) -> None:
+        """Whole replies out of the buffer; after each, the next file's time begins."""
+        while len(self._buffer) >= wire.HEADER_BYTES:
+            end = wire.HEADER_BYTES + int.from_bytes(self._buffer[: wire.HEADER_BYTES], "big")
+            if len(self._buffer) < end:
+                return
+            reply = bytes(self._buffer[wire.HEADER_BYTES : end])
+            del self._buffer[:end]
+            if reply[:1] == wire.CRASH:
+                self._crash = reply[1:100].decode("ascii", "replace")
+                continue
+            self._replies.append(reply)
+            self._deadline = time.monotonic() + self._limits.seconds
+            self._on_read(len(self._replies))
+
+    def _judge(self, code: int, peak: int) -> ParseError:
         if code == 0:
-            return bytes(self._reply)
+            return refusals.crashed(self._name)
         if code == -signal.SIGXCPU:
-            raise refusals.timed_out(self._request.name, seconds=self._limits.seconds)
-        raise self._memory_or_crash(code, peak)
+            return refusals.timed_out(self._name, seconds=self._limits.seconds)
+        return self._memory_or_crash(code, peak)
 
     def _memory_or_crash(self, code: int, peak: int) -> ParseError:
         """Native code that is refused memory aborts; the kernel's own killer sends SIGKILL."""
         limit = self._limits.memory_bytes
         is_hungry = -code in _MEMORY_SIGNALS and peak > limit / 2
         if code == -signal.SIGKILL or is_hungry:
-            return refusals.out_of_memory(self._request.name, limit=limit)
-        kind = bytes(self._reply[1:100]) if self._reply[:1] == wire.CRASH else b""
-        logger.warning("parser child ended with %d %s", code, kind.decode("ascii", "replace"))
-        return refusals.crashed(self._request.name)
+            return refusals.out_of_memory(self._name, limit=limit)
+        logger.warning("parser child ended with %d %s", code, self._crash)
+        return refusals.crashed(self._name)
+
+
+def _request_for(files: Sequence[File], limits: Limits) -> Request:
+    (path, name), *more = ((str(path.absolute()), name) for path, name in files)
+    return Request("parse", path, name, limits, more=tuple(more))
+
+
+def _understood(reply: bytes, name: str, kind: bytes, read: Callable[[bytes], _Answer]) -> _Answer:
+    """What a reply says. Raises ParseError."""
+    if reply[:1] == wire.REFUSAL:
+        raise wire.refusal_from_bytes(reply[1:])
+    if reply[:1] != kind:
+        raise refusals.crashed(name)
+    try:
+        return read(reply[1:])
+    except (ValueError, TypeError, KeyError, AttributeError) as error:
+        logger.warning("parser reply was not understood: %s", type(error).__name__)
+        raise refusals.crashed(name) from error
+
+
+def _as_document(reply: bytes, name: str) -> ParsedDocument | ParseError:
+    try:
+        return _understood(reply, name, wire.DOCUMENT, wire.document_from_bytes)
+    except ParseError as error:
+        return error
 
 
 def _ended(report: socket.socket) -> tuple[int, int]:
@@ -301,3 +386,10 @@ def default_sandbox() -> ParserSandbox:
 def parse_in_sandbox(path: Path, *, name: str, limits: Limits | None = None) -> ParsedDocument:
     """``ParserSandbox.parse`` on the shared sandbox."""
     return default_sandbox().parse(path, name=name, limits=limits)
+
+
+def parse_many_in_sandbox(
+    files: Sequence[File], *, limits: Limits, on_read: Callable[[int], None]
+) -> list[ParsedDocument | ParseError]:
+    """``ParserSandbox.parse_many`` on the shared sandbox."""
+    return default_sandbox().parse_many(files, limits=limits, on_read=on_read)

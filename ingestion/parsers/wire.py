@@ -6,7 +6,8 @@ The process on the other side has read a hostile file, so nothing it says is tak
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, replace
 from typing import Any, Final, Literal
 
 from ingestion.parsers.characters import is_clean, one_line
@@ -22,29 +23,47 @@ PICTURE: Final = b"P"
 REFUSAL: Final = b"E"
 CRASH: Final = b"C"
 
+# Every reply begins with its length, since one child may give several.
+HEADER_BYTES: Final = 8
+
 _LONGEST_SENTENCE: Final = 500
 _MOST_HEADINGS: Final = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """``arguments`` are the whole numbers an operation takes beyond the file."""
+    """``arguments`` are the whole numbers an operation takes beyond the file.
+
+    ``more`` are path and name of further files, to be read after this one, each within the limits.
+    """
 
     operation: Operation
     path: str
     name: str
     limits: Limits
     arguments: tuple[int, ...] = ()
+    more: tuple[tuple[str, str], ...] = ()
+
+    def each(self) -> Iterator[Request]:
+        """A request of its own for every file."""
+        yield replace(self, more=())
+        for path, name in self.more:
+            yield replace(self, path=path, name=name, more=())
 
     def to_bytes(self) -> bytes:
-        return json.dumps(asdict(self)).encode()
+        return json.dumps(asdict(self), ensure_ascii=False).encode("utf-8", "surrogatepass")
 
     @classmethod
     def from_bytes(cls, data: bytes) -> Request:
-        fields = json.loads(data)
+        fields = json.loads(data.decode("utf-8", "surrogatepass"))
         fields["limits"] = Limits(**fields["limits"])
         fields["arguments"] = tuple(fields["arguments"])
+        fields["more"] = tuple((path, name) for path, name in fields["more"])
         return cls(**fields)
+
+
+def framed(reply: bytes) -> bytes:
+    return len(reply).to_bytes(HEADER_BYTES, "big") + reply
 
 
 def document_to_bytes(document: ParsedDocument) -> bytes:

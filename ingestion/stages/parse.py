@@ -1,12 +1,16 @@
-"""Parse: read a file's text, pages, headings and metadata.
+"""Parse: read files' text, pages, headings and metadata.
 
-In: the stored file.  Out: the version's text and what is known of its layout.
-Safe to repeat: the version's fields are overwritten.
+In: the stored files.  Out: each version's text and what is known of its layout.
+Safe to repeat: the versions' fields are overwritten. A file that cannot be read stops only its own
+document.
 """
 
 from __future__ import annotations
 
+import json
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any, Final, LiteralString
 
 from django.conf import settings
 from django.utils import timezone
@@ -14,31 +18,55 @@ from django.utils import timezone
 from ingestion.models import DocumentVersion, IngestionJob
 from ingestion.outcome import Progress, StageOutcome
 from ingestion.parsers import Limits, ParsedDocument
-from ingestion.parsers.sandbox import parse_in_sandbox
-from ingestion.selectors import version_of
+from ingestion.parsers.sandbox import parse_many_in_sandbox
+from ingestion.selectors import versions_of
+from kb_project.errors import ParseError
 from kb_project.ports import Ports
+from kb_project.sql import run_sql
 from kb_project.text.languages import detect_language
 from workspaces import access
 
 TITLE_LENGTH = 500
-READ = [
-    "text",
-    "language",
-    "parser",
-    "encoding",
-    "pages",
-    "headings",
-    "metadata",
-    "parsed_at",
-]
+
+SAVE_VERSIONS: Final[LiteralString] = """
+UPDATE ingestion_documentversion AS v
+   SET text = t.text, language = t.language, parser = t.parser, encoding = t.encoding,
+       pages = t.pages, headings = t.headings, metadata = t.metadata, parsed_at = %(now)s
+  FROM unnest(%(versions)s::uuid[], %(texts)s::text[], %(languages)s::text[], %(parsers)s::text[],
+              %(encodings)s::text[], %(pages)s::jsonb[], %(headings)s::jsonb[],
+              %(metadata)s::jsonb[])
+       AS t (id, text, language, parser, encoding, pages, headings, metadata)
+ WHERE v.workspace_id = %(workspace)s AND v.id = t.id
+"""
+SAVE_DOCUMENTS: Final[LiteralString] = """
+UPDATE ingestion_document AS d
+   SET title = t.title, media_type = t.media_type, updated_at = %(now)s
+  FROM unnest(%(documents)s::uuid[], %(titles)s::text[], %(types)s::text[])
+       AS t (id, title, media_type)
+ WHERE d.workspace_id = %(workspace)s AND d.id = t.id
+"""
 
 
-def run(job: IngestionJob, _ports: Ports, _progress: Progress) -> StageOutcome:
-    version = version_of(job)
-    parsed = parse_in_sandbox(blob_path(version), name=version.document.name, limits=limits())
-    with access.in_workspace(job.workspace_id):
-        save(version, parsed)
-    return StageOutcome(written=1, warnings=parsed.warnings)
+def run(jobs: Sequence[IngestionJob], _ports: Ports, progress: Progress) -> list[StageOutcome]:
+    versions = versions_of(jobs)
+    found = parse_many_in_sandbox(
+        [(blob_path(version), version.document.name) for version in versions],
+        limits=limits(),
+        on_read=lambda read: progress(read, len(versions)) if len(versions) > 1 else None,
+    )
+    save(
+        [
+            (version, parsed)
+            for version, parsed in zip(versions, found, strict=True)
+            if isinstance(parsed, ParsedDocument)
+        ]
+    )
+    return [
+        StageOutcome(failed=parsed)
+        if isinstance(parsed, ParseError)
+        else StageOutcome(written=1, warnings=parsed.warnings)
+        for parsed in found
+    ]
 
 
 def blob_path(version: DocumentVersion) -> Path:
@@ -53,8 +81,21 @@ def limits() -> Limits:
     )
 
 
-def save(version: DocumentVersion, parsed: ParsedDocument) -> None:
-    """Write what was read, and fill in ``version`` for the stages that follow."""
+def save(read: Sequence[tuple[DocumentVersion, ParsedDocument]]) -> None:
+    """Write what was read, and fill in the versions for the stages that follow."""
+    if not read:
+        return
+    for version, parsed in read:
+        fill(version, parsed)
+    versions = [version for version, _ in read]
+    workspace_id = versions[0].workspace_id
+    with access.in_workspace(workspace_id):
+        now = timezone.now()
+        run_sql(SAVE_VERSIONS, {"workspace": workspace_id, "now": now, **_columns(versions)})
+        run_sql(SAVE_DOCUMENTS, {"workspace": workspace_id, "now": now, **_labels(versions)})
+
+
+def fill(version: DocumentVersion, parsed: ParsedDocument) -> None:
     version.text = parsed.text
     version.language = detect_language(parsed.text)
     version.parser = parsed.parser
@@ -63,10 +104,30 @@ def save(version: DocumentVersion, parsed: ParsedDocument) -> None:
     version.headings = [[head.level, head.title, head.start] for head in parsed.headings]
     version.metadata = parsed.metadata
     version.parsed_at = timezone.now()
-    version.save(update_fields=READ)
     document = version.document
     # A title given by hand or by a data set stays; otherwise the document's own beats its name.
     given = document.title if document.title != document.name else parsed.title
     document.title = (given or document.name)[:TITLE_LENGTH]
     document.media_type = parsed.media_type
-    document.save(update_fields=["title", "media_type", "updated_at"])
+
+
+def _columns(versions: Sequence[DocumentVersion]) -> dict[str, list[Any]]:
+    return {
+        "versions": [version.pk for version in versions],
+        "texts": [version.text for version in versions],
+        "languages": [version.language for version in versions],
+        "parsers": [version.parser for version in versions],
+        "encodings": [version.encoding for version in versions],
+        "pages": [json.dumps(version.pages) for version in versions],
+        "headings": [json.dumps(version.headings) for version in versions],
+        "metadata": [json.dumps(version.metadata) for version in versions],
+    }
+
+
+def _labels(versions: Sequence[DocumentVersion]) -> dict[str, list[Any]]:
+    documents = [version.document for version in versions]
+    return {
+        "documents": [document.pk for document in documents],
+        "titles": [document.title for document in documents],
+        "types": [document.media_type for document in documents],
+    }

@@ -42,7 +42,7 @@ def parsed(media: Path, **fields: object) -> IngestionJob:
 
 
 def run(job: IngestionJob) -> list[Chunk]:
-    chunk.run(job, build_ports(), NO_PROGRESS)
+    chunk.run([job], build_ports(), NO_PROGRESS)
     with access.in_workspace(job.workspace_id):
         return list(Chunk.objects.in_workspace(job.workspace_id).order_by("ordinal"))
 

@@ -20,7 +20,8 @@ NOTE = "# Keepers of Skarrow\n\nAda Lind keeps the light.\n\n## Oil\n\nBo Strand
 
 
 def run(job: IngestionJob) -> StageOutcome:
-    return parse.run(job, build_ports(), NO_PROGRESS)
+    [outcome] = parse.run([job], build_ports(), NO_PROGRESS)
+    return outcome
 
 
 def version_of(job: IngestionJob) -> DocumentVersion:
@@ -112,11 +113,25 @@ def test_running_it_twice_is_running_it_once():
 def test_a_file_with_nothing_in_it_says_so(name: str):
     job = add(rows.make_workspace(), name, "" if name == "empty.txt" else " \n\n ")
 
-    with pytest.raises(ParseError) as refused:
-        run(job)
+    refused = run(job).failed
 
-    assert refused.value.happened
-    assert refused.value.next_step
+    assert isinstance(refused, ParseError)
+    assert refused.happened
+    assert refused.next_step
+
+
+def test_one_that_cannot_be_read_stops_no_other_of_its_group():
+    workspace = rows.make_workspace()
+    jobs = [add(workspace, f"{number}.txt", f"Light number {number}.") for number in range(5)]
+    jobs.insert(2, add(workspace, "empty.txt", ""))
+
+    outcomes = parse.run(jobs, build_ports(), NO_PROGRESS)
+
+    assert [outcome.failed is None for outcome in outcomes] == [True, True, False, True, True, True]
+    texts = [version_of(job).text for job in jobs]
+    assert texts == [f"Light number {n}." for n in range(2)] + [""] + [
+        f"Light number {n}." for n in range(2, 5)
+    ]
 
 
 def test_a_name_never_leads_out_of_the_media_folder(media: Path):
@@ -150,6 +165,6 @@ def test_warnings_of_a_parser_are_handed_on(monkeypatch):
         encoding=None,
         warnings=("It is faint.",),
     )
-    monkeypatch.setattr(parse, "parse_in_sandbox", lambda *_args, **_options: parsed)
+    monkeypatch.setattr(parse, "parse_many_in_sandbox", lambda *_args, **_options: [parsed])
 
     assert run(job).warnings == ("It is faint.",)
