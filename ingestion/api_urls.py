@@ -2,12 +2,14 @@ from __future__ import annotations
 
 from django.urls import path
 
-from ingestion.api import communities, documents, entities, estimates
+from ingestion.api import communities, decisions, documents, entities, estimates, passages
 
 app_name = "ingestion_api"
 
 urlpatterns = [
     path("documents/", documents.DocumentListApi.as_view(), name="document_list"),
+    path("documents/retry/", documents.DocumentsRetryApi.as_view(), name="documents_retry"),
+    path("documents/resume/", documents.WorkResumeApi.as_view(), name="work_resume"),
     path("documents/estimate/", estimates.EstimateApi.as_view(), name="document_estimate"),
     path("documents/<uuid:document_id>/", documents.DocumentApi.as_view(), name="document"),
     path(
@@ -25,8 +27,30 @@ urlpatterns = [
         documents.DocumentCancelApi.as_view(),
         name="document_cancel",
     ),
+    path(
+        "documents/<uuid:document_id>/passages/problems/",
+        passages.PassageProblemsApi.as_view(),
+        name="passage_problems",
+    ),
+    path(
+        "documents/<uuid:document_id>/passages/retry/",
+        passages.PassageRetryApi.as_view(),
+        name="passage_retry",
+    ),
+    path("decisions/", decisions.DecisionListApi.as_view(), name="decision_list"),
+    path(
+        "decisions/<uuid:decision_id>/undo/",
+        decisions.DecisionUndoApi.as_view(),
+        name="decision_undo",
+    ),
     path("entities/", entities.EntityListApi.as_view(), name="entity_list"),
     path("entities/<uuid:entity_id>/", entities.EntityApi.as_view(), name="entity"),
     path("communities/", communities.CommunityListApi.as_view(), name="community_list"),
+    path("communities/retry/", communities.ReportsRetryApi.as_view(), name="reports_retry"),
     path("communities/<uuid:community_id>/", communities.CommunityApi.as_view(), name="community"),
+    path(
+        "communities/<uuid:community_id>/retry/",
+        communities.ReportRetryApi.as_view(),
+        name="report_retry",
+    ),
 ]

@@ -180,7 +180,12 @@ def reopen(job: IngestionJob) -> None:
 def repeat(job: IngestionJob, stages: Sequence[str]) -> None:
     """Have some stages of a job run once more. The others stay as they are, also while they run."""
     StageRun.objects.in_workspace(job.workspace_id).filter(job=job, stage__in=stages).update(
-        state=RunState.PENDING, attempts=0, units_done=0, problem=None, leased_until=None, leased_by=""
+        state=RunState.PENDING,
+        attempts=0,
+        units_done=0,
+        problem=None,
+        leased_until=None,
+        leased_by="",
     )
     IngestionJob.objects.in_workspace(job.workspace_id).filter(pk=job.pk).update(
         state=RunState.PENDING, problem=None, cancel_requested=False, finished_at=None
