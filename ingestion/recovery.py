@@ -61,6 +61,7 @@ def recover(workspace_id: uuid.UUID, *, lanes: Collection[str] = ()) -> int:
     woken = _wake_unfinished(workspace_id, pipeline.LANES if freed else lanes)
     if pipeline.MAIN in lanes and not pipeline.main_lane_is_busy(workspace_id):
         _request_missed_refresh(workspace_id)
+        pipeline.request_missed_tree(workspace_id)
     return woken
 
 

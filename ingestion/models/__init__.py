@@ -37,6 +37,7 @@ from ingestion.models.knowledge import (
     Relationship,
     WalkSnapshot,
 )
+from ingestion.models.trees import SummaryTree
 
 __all__ = [
     "Alias",
@@ -68,6 +69,7 @@ __all__ = [
     "StageRun",
     "SummaryEdge",
     "SummaryNode",
+    "SummaryTree",
     "Verdict",
     "WalkSnapshot",
 ]

@@ -281,7 +281,14 @@ def test_one_waiting_refresh_serves_all_who_ask(workspace: Workspace):
         pipeline.request_refresh(workspace.pk)
 
     [refresh] = refreshes(workspace)
-    assert list(states(refresh)) == ["describe", "graph", "communities", "reports", "snapshot"]
+    assert list(states(refresh)) == [
+        "describe",
+        "graph",
+        "communities",
+        "reports",
+        "tree",
+        "snapshot",
+    ]
     assert calls(MAIN) == 1
 
 

@@ -23,6 +23,7 @@ from ingestion.models import (
     StageRun,
     SummaryEdge,
     SummaryNode,
+    SummaryTree,
 )
 from kb_project.llm.fake import FakeEmbedder
 from tests import rows
@@ -101,6 +102,10 @@ def _make_tree(document: Document, chunk: Chunk) -> None:
         tokens=2, fingerprint="f", vector=[1, 0],
     )  # fmt: skip
     SummaryEdge.objects.create(workspace=document.workspace, parent=node, chunk=chunk)
+    SummaryTree.objects.create(
+        workspace=document.workspace, document=document, root=node, digest="d", writer="w",
+        fingerprint="f", layers=1, nodes=1,
+    )  # fmt: skip
 
 
 def _make_parent(report: CommunityReport) -> Community:

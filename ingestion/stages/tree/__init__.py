@@ -1,0 +1,195 @@
+"""Tree: summaries of summaries, up to one root for each document and one for all of them (RAPTOR).
+
+In: chunks with vectors.  Out: SummaryNode rows with their edges, one SummaryTree for each document
+of several chunks, and one over the documents' roots. A document of one chunk is its own root.
+Safe to repeat: a tree whose leaves and writer are as they were is left alone; in one that is not,
+a node of the same children is kept with its id, text and vector. A document's tree is saved in one
+transaction, so a stopped run goes on where it was.
+
+Vectors may come after the refresh that asks for them: documents are taken as they are complete,
+the tree over all of them waits until no vectors are being made.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from hashlib import sha256
+from typing import Final
+from uuid import UUID
+
+from ingestion.models import IngestionJob
+from ingestion.outcome import Progress, StageOutcome
+from ingestion.stages.tree import rows
+from ingestion.stages.tree.growth import Known, Tree, grow
+from ingestion.stages.tree.items import Item
+from ingestion.stages.tree.writing import Writer, writer_for
+from kb_project.llm.ports import Embedder
+from kb_project.ports import Ports
+from kb_project.sql import Row, bulk_plans, run_sql
+from workspaces import access
+
+# Chunks whose documents are summarised together: enough calls side by side, bounded memory.
+CHUNKS_AT_ONCE: Final = 400
+
+
+@dataclass(frozen=True, slots=True)
+class _Work:
+    """What every step of one run needs."""
+
+    workspace_id: UUID
+    writer: Writer
+    embedder: Embedder
+    tick: Callable[[], None]
+
+    @property
+    def values(self) -> dict[str, object]:
+        return {
+            "workspace": self.workspace_id,
+            "fingerprint": self.embedder.fingerprint,
+            "writer": self.writer.key[:160],
+        }
+
+    def is_settled(self, node: rows.Stored) -> bool:
+        """Whether the node may stay: what a model failed to write is asked for again."""
+        return node.summary.written_by == self.writer.name
+
+
+def run(job: IngestionJob, ports: Ports, progress: Progress) -> StageOutcome:
+    writer = writer_for(ports.chat)
+    work = _Work(job.workspace_id, writer, ports.embedder, partial(progress, 0, 0))
+    with access.in_workspace(job.workspace_id), bulk_plans():
+        run_sql(rows.FORGET_SINGLE, work.values)
+        stale = [(row[0], row[1], row[2]) for row in run_sql(rows.STALE_DOCUMENTS, work.values)]
+    done, written = 0, 0
+    for batch in batches(stale):
+        work = _Work(
+            job.workspace_id, writer, ports.embedder, partial(progress, done, len(stale) + 1)
+        )
+        written += _documents(work, {document: digest for document, digest, _ in batch})
+        done += len(batch)
+        progress(done, len(stale) + 1)
+    written += _collection(work)
+    progress(len(stale) + 1, len(stale) + 1)
+    return StageOutcome(written=written)
+
+
+def is_missed(workspace_id: UUID, fingerprint: str) -> bool:
+    """Whether vectors have come for which no tree was built, and nothing went wrong before.
+
+    Who would write the summaries plays no part: a change of model is no reason to begin by itself.
+    """
+    values = {"workspace": workspace_id, "fingerprint": fingerprint, "writer": None}
+    with access.in_workspace(workspace_id), bulk_plans():
+        [(may,)] = run_sql(rows.MAY_REFRESH, values)
+        if not may or _is_embedding(workspace_id):
+            return False
+        if run_sql(rows.STALE_DOCUMENTS, values):
+            return True
+        roots = run_sql(rows.ROOTS, values)
+        return _is_stale(workspace_id, roots, fingerprint, None)
+
+
+def batches(
+    stale: Sequence[tuple[UUID, str, int]], most: int = CHUNKS_AT_ONCE
+) -> Iterator[list[tuple[UUID, str, int]]]:
+    """Documents in order, with at most so many chunks together unless one alone has more."""
+    batch: list[tuple[UUID, str, int]] = []
+    for one in stale:
+        if batch and sum(chunks for _, _, chunks in batch) + one[2] > most:
+            yield batch
+            batch = []
+        batch.append(one)
+    if batch:
+        yield batch
+
+
+def _documents(work: _Work, digests: dict[UUID, str]) -> int:
+    """Build and save the trees of some documents; returns how many nodes were made."""
+    trees = _load(work, digests)
+    grow(trees, work.writer, work.embedder, work.tick)
+    return sum(_save(work, tree) for tree in trees)
+
+
+def _load(work: _Work, digests: dict[UUID, str]) -> list[Tree]:
+    values = {**work.values, "documents": list(digests), "chunks": [], "nodes": []}
+    leaves: defaultdict[UUID, list[Item]] = defaultdict(list)
+    known: defaultdict[UUID, Known] = defaultdict(dict)
+    with access.in_workspace(work.workspace_id):
+        for document, item in rows.chunk_items(values):
+            leaves[document].append(item)
+        for owner, node in rows.stored_nodes({**values, "collection": False}):
+            if owner and work.is_settled(node):
+                known[owner][node.digest] = node.summary, node.item.vector
+    return [
+        Tree(document, document, digests[document], items, known[document])
+        for document, items in leaves.items()
+        if len(items) > 1
+    ]
+
+
+def _save(work: _Work, tree: Tree) -> int:
+    fingerprint = work.embedder.fingerprint
+    with access.in_workspace(work.workspace_id):
+        is_saved = rows.save(
+            work.workspace_id, tree, writer=work.writer.key, fingerprint=fingerprint
+        )
+    return sum(not node.is_kept for node in tree.nodes) if is_saved else 0
+
+
+def _collection(work: _Work) -> int:
+    """The tree over the documents' roots, once no vectors are being made."""
+    workspace_id, fingerprint = work.workspace_id, work.embedder.fingerprint
+    with access.in_workspace(workspace_id), bulk_plans():
+        if _is_embedding(workspace_id):
+            return 0
+        roots = run_sql(rows.ROOTS, work.values)
+        if not _is_stale(workspace_id, roots, fingerprint, work.writer.key):
+            return 0
+        if len(roots) < 2:
+            run_sql(rows.FORGET_COLLECTION, work.values)
+            return 0
+        tree = _load_collection(work, roots)
+    grow([tree], work.writer, work.embedder, work.tick)
+    return _save(work, tree)
+
+
+def _load_collection(work: _Work, roots: Sequence[Row]) -> Tree:
+    chunks = [id_ for id_, is_chunk, *_ in roots if is_chunk]
+    nodes = [id_ for id_, is_chunk, *_ in roots if not is_chunk]
+    values = {**work.values, "documents": [], "chunks": chunks}
+    items = {item.id: item for _, item in rows.chunk_items(values)}
+    known: Known = {}
+    for document, node in rows.stored_nodes({**values, "nodes": nodes, "collection": True}):
+        if document:
+            items[node.item.id] = node.item
+        elif work.is_settled(node):
+            known[node.digest] = node.summary, node.item.vector
+    digest = leaves_digest(roots, work.embedder.fingerprint)
+    leaves = [items[row[0]] for row in roots if row[0] in items]
+    return Tree(work.workspace_id, None, digest, leaves, known)
+
+
+def leaves_digest(roots: Sequence[Row], fingerprint: str) -> str:
+    """Stands for the leaves of the tree over all documents, in whatever order."""
+    identities = sorted(str(identity) for _, _, identity, _ in roots)
+    return sha256("\n".join([*identities, fingerprint]).encode()).hexdigest()
+
+
+def _is_stale(
+    workspace_id: UUID, roots: Sequence[Row], fingerprint: str, writer: str | None
+) -> bool:
+    stored = run_sql(rows.COLLECTION, {"workspace": workspace_id})
+    if len(roots) < 2 or not stored:
+        return bool(stored) or len(roots) > 1
+    [(digest, wrote, linked)] = stored
+    is_other_writer = writer is not None and wrote != writer[:160]
+    is_changed = digest != leaves_digest(roots, fingerprint)
+    return is_changed or linked < len(roots) or is_other_writer
+
+
+def _is_embedding(workspace_id: UUID) -> bool:
+    [(is_coming,)] = run_sql(rows.VECTORS_ARE_COMING, {"workspace": workspace_id})
+    return bool(is_coming)

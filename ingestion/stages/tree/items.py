@@ -1,0 +1,113 @@
+"""What a tree is made of: leaves and nodes, and the sentences they can be quoted by."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from hashlib import sha256
+from typing import Final
+from uuid import UUID, uuid5
+
+from kb_project.llm.ports import Vectors
+from kb_project.text.sentences import sentence_spans
+
+EXTRACTIVE: Final = "extractive"
+
+
+@dataclass(frozen=True, slots=True)
+class Sentence:
+    """A sentence on one line. With a ``chunk``, offsets of the quote are in the document's text;
+    what a model wrote has no place."""
+
+    text: str
+    chunk: UUID | None = None
+    start: int = 0
+    end: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """A leaf or a node that the next layer summarises. ``start`` is a chunk's place."""
+
+    id: UUID
+    is_chunk: bool
+    text: str
+    tokens: int
+    vector: Vectors
+    start: int = 0
+    sources: tuple[Sentence, ...] = ()
+
+    def sentences(self) -> list[Sentence]:
+        """What it can be quoted by: a chunk's sentences, a summary's sources, else its own."""
+        if self.sources:
+            return list(self.sources)
+        return [
+            Sentence(
+                text=" ".join(self.text[a:b].split()),
+                chunk=self.id if self.is_chunk else None,
+                start=self.start + a,
+                end=self.start + b,
+            )
+            for a, b in sentence_spans(self.text)
+        ]
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """What a cluster has in common, and which sentences say so; ``failed``: no model did."""
+
+    text: str
+    tokens: int
+    written_by: str
+    sources: tuple[Sentence, ...] = ()
+    failed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """A node before it is written: its ``children`` with their probability."""
+
+    id: UUID
+    digest: str
+    layer: int
+    document_id: UUID | None
+    children: tuple[tuple[Item, float], ...]
+
+    @property
+    def items(self) -> list[Item]:
+        return [item for item, _ in self.children]
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """A written node; ``is_kept`` says that its row is there already."""
+
+    draft: Draft
+    summary: Summary
+    vector: Vectors
+    is_kept: bool
+
+    def as_item(self) -> Item:
+        summary = self.summary
+        return Item(
+            id=self.draft.id,
+            is_chunk=False,
+            text=summary.text,
+            tokens=summary.tokens,
+            vector=self.vector,
+            sources=summary.sources,
+        )
+
+
+def digest_of(children: Iterable[UUID], fingerprint: str, writer: str) -> str:
+    """Names a node by what it is made of: the same children, vectors and writer, the same node."""
+    parts = [*sorted(str(child) for child in children), fingerprint, writer]
+    return sha256("\n".join(parts).encode()).hexdigest()
+
+
+def node_id(owner: UUID, digest: str) -> UUID:
+    """A node's id follows from its digest, so it is the same after a re-index.
+
+    ``owner`` is the document, or the workspace for the tree over all documents.
+    """
+    return uuid5(owner, digest)

@@ -1,0 +1,287 @@
+"""The rows that trees are made from and kept in."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, LiteralString
+from uuid import UUID
+
+import numpy as np
+
+from ingestion.models import SummaryEdge, SummaryNode, SummaryTree
+from ingestion.stages.tree.growth import Tree
+from ingestion.stages.tree.items import Item, Node, Sentence, Summary
+from kb_project.llm.ports import Vectors
+from kb_project.sql import run_sql
+
+# Documents of several chunks, all of which have a vector, whose tree is missing or was made from
+# other chunks, other contexts or another model's vectors. Chunks that were written anew, whatever
+# their ids, have lost their edges. Without a writer, who wrote the tree does not matter.
+STALE_DOCUMENTS: Final[LiteralString] = """
+WITH leaves AS (
+    SELECT c.document_id, count(*) AS chunks, count(v.chunk_id) AS vectors,
+           count(e.chunk_id) AS linked,
+           encode(sha256(convert_to(
+               string_agg(c.id::text || md5(c.context), ',' ORDER BY c.ordinal, c.id)
+               || %(fingerprint)s::text, 'UTF8')), 'hex') AS digest
+      FROM ingestion_chunk AS c
+      LEFT JOIN ingestion_chunkembedding AS v
+        ON v.workspace_id = %(workspace)s AND v.chunk_id = c.id
+       AND v.fingerprint = %(fingerprint)s::text
+      LEFT JOIN (SELECT DISTINCT chunk_id FROM ingestion_summaryedge
+                  WHERE workspace_id = %(workspace)s AND chunk_id IS NOT NULL) AS e
+        ON e.chunk_id = c.id
+     WHERE c.workspace_id = %(workspace)s
+     GROUP BY c.document_id)
+SELECT leaves.document_id, leaves.digest, leaves.chunks
+  FROM leaves
+  LEFT JOIN ingestion_summarytree AS t
+    ON t.workspace_id = %(workspace)s AND t.document_id = leaves.document_id
+ WHERE leaves.chunks > 1 AND leaves.vectors = leaves.chunks
+   AND (t.digest IS DISTINCT FROM leaves.digest OR leaves.linked < leaves.chunks
+        OR t.writer <> %(writer)s::text)
+ ORDER BY leaves.document_id
+"""
+
+# The root of each document: the top of its tree, or its only chunk.
+ROOTS: Final[LiteralString] = """
+SELECT t.root_id AS id, false AS is_chunk, t.root_id::text AS identity, d.title
+  FROM ingestion_summarytree AS t
+  JOIN ingestion_document AS d ON d.workspace_id = %(workspace)s AND d.id = t.document_id
+ WHERE t.workspace_id = %(workspace)s AND t.fingerprint = %(fingerprint)s
+UNION ALL
+SELECT c.id, true, c.id::text || md5(c.context), d.title
+  FROM ingestion_chunk AS c
+  JOIN ingestion_document AS d ON d.workspace_id = %(workspace)s AND d.id = c.document_id
+  JOIN ingestion_chunkembedding AS v
+    ON v.workspace_id = %(workspace)s AND v.chunk_id = c.id AND v.fingerprint = %(fingerprint)s
+ WHERE c.workspace_id = %(workspace)s AND NOT EXISTS (
+       SELECT FROM ingestion_chunk AS other
+        WHERE other.workspace_id = %(workspace)s AND other.document_id = c.document_id
+          AND other.id <> c.id)
+ ORDER BY title, identity
+"""
+
+COLLECTION: Final[LiteralString] = """
+SELECT t.digest, t.writer, (
+       SELECT count(DISTINCT coalesce(e.chunk_id, e.node_id))
+         FROM ingestion_summarynode AS n
+         JOIN ingestion_summaryedge AS e ON e.workspace_id = %(workspace)s AND e.parent_id = n.id
+        WHERE n.workspace_id = %(workspace)s AND n.document_id IS NULL AND n.layer = 1)
+  FROM ingestion_summarytree AS t
+ WHERE t.workspace_id = %(workspace)s AND t.document_id IS NULL
+"""
+
+CHUNKS: Final[LiteralString] = """
+SELECT c.document_id, c.id, c.text, c.tokens, c.start, v.vector::real[]
+  FROM ingestion_chunk AS c
+  JOIN ingestion_chunkembedding AS v
+    ON v.workspace_id = %(workspace)s AND v.chunk_id = c.id AND v.fingerprint = %(fingerprint)s
+ WHERE c.workspace_id = %(workspace)s
+   AND (c.document_id = ANY (%(documents)s::uuid[]) OR c.id = ANY (%(chunks)s::uuid[]))
+ ORDER BY c.document_id, c.ordinal, c.id
+"""
+
+# Nodes of some documents, of the tree over all documents, or by id.
+NODES: Final[LiteralString] = """
+SELECT n.document_id, n.id, n.digest, n.text, n.tokens, n.written_by, n.vector::real[]
+  FROM ingestion_summarynode AS n
+ WHERE n.workspace_id = %(workspace)s AND n.fingerprint = %(fingerprint)s
+   AND (n.document_id = ANY (%(documents)s::uuid[]) OR n.id = ANY (%(nodes)s::uuid[])
+        OR (%(collection)s AND n.document_id IS NULL))
+"""
+
+# The quotes of summaries; of a chunk that is gone there is none.
+SOURCES: Final[LiteralString] = """
+SELECT n.id, c.id, s.start, s."end", substr(c.text, s.start - c.start + 1, s."end" - s.start)
+  FROM ingestion_summarynode AS n
+ CROSS JOIN LATERAL jsonb_to_recordset(n.sources) AS s (chunk uuid, start int, "end" int)
+  JOIN ingestion_chunk AS c ON c.workspace_id = %(workspace)s AND c.id = s.chunk
+ WHERE n.workspace_id = %(workspace)s AND n.id = ANY (%(nodes)s::uuid[])
+"""
+
+# Trees of documents that have one chunk or none now.
+FORGET_SINGLE: Final[LiteralString] = """
+DELETE FROM ingestion_summarynode AS n USING ingestion_summarytree AS t
+ WHERE t.workspace_id = %(workspace)s AND t.document_id IS NOT NULL AND (
+       SELECT count(*) FROM (
+              SELECT FROM ingestion_chunk AS c
+               WHERE c.workspace_id = %(workspace)s AND c.document_id = t.document_id
+               LIMIT 2) AS first_two) < 2
+   AND n.workspace_id = %(workspace)s AND n.document_id = t.document_id
+"""
+FORGET_COLLECTION: Final[LiteralString] = """
+DELETE FROM ingestion_summarynode WHERE workspace_id = %(workspace)s AND document_id IS NULL
+"""
+
+# Leaves stay where they are until the tree is saved; what is gone is missing in the count.
+HOLD_CHUNKS: Final[LiteralString] = """
+SELECT id FROM ingestion_chunk
+ WHERE workspace_id = %(workspace)s AND id = ANY (%(ids)s::uuid[])
+ ORDER BY id FOR KEY SHARE
+"""
+HOLD_NODES: Final[LiteralString] = """
+SELECT id FROM ingestion_summarynode
+ WHERE workspace_id = %(workspace)s AND id = ANY (%(ids)s::uuid[])
+ ORDER BY id FOR KEY SHARE
+"""
+FORGET_EDGES: Final[LiteralString] = """
+DELETE FROM ingestion_summaryedge AS e USING ingestion_summarynode AS n
+ WHERE n.workspace_id = %(workspace)s AND n.document_id IS NOT DISTINCT FROM %(document)s::uuid
+   AND e.workspace_id = %(workspace)s AND e.parent_id = n.id
+"""
+FORGET_NODES: Final[LiteralString] = """
+DELETE FROM ingestion_summarynode
+ WHERE workspace_id = %(workspace)s AND document_id IS NOT DISTINCT FROM %(document)s::uuid
+   AND id <> ALL (%(kept)s::uuid[])
+"""
+FORGET_TREE: Final[LiteralString] = """
+DELETE FROM ingestion_summarytree
+ WHERE workspace_id = %(workspace)s AND document_id IS NOT DISTINCT FROM %(document)s::uuid
+"""
+
+VECTORS_ARE_COMING: Final[LiteralString] = """
+SELECT EXISTS (
+    SELECT FROM ingestion_stagerun AS r
+      JOIN ingestion_ingestionjob AS j ON j.workspace_id = r.workspace_id AND j.id = r.job_id
+     WHERE r.workspace_id = %(workspace)s AND r.stage = 'embed'
+       AND r.state IN ('pending', 'running')
+       AND j.kind = 'document' AND j.state IN ('pending', 'running'))
+"""
+
+# A refresh that failed is not asked for again by machine; one that runs may be past this already.
+MAY_REFRESH: Final[LiteralString] = """
+SELECT coalesce((SELECT state IN ('done', 'running') FROM ingestion_ingestionjob
+                  WHERE workspace_id = %(workspace)s AND kind = 'workspace'
+                  ORDER BY created_at DESC LIMIT 1), true)
+"""
+
+
+def vector_of(numbers: Sequence[float]) -> Vectors:
+    """Of length one again after its time in half precision."""
+    vector = np.asarray(numbers, np.float32)
+    return (vector / (float(np.linalg.norm(vector)) or 1.0)).astype(np.float32)
+
+
+def chunk_items(values: dict[str, Any]) -> Iterator[tuple[UUID, Item]]:
+    """Document and leaf, in the order of the documents' text."""
+    for document, id_, text, tokens, start, numbers in run_sql(CHUNKS, values):
+        yield (
+            document,
+            Item(
+                id=id_,
+                is_chunk=True,
+                text=text,
+                tokens=tokens,
+                vector=vector_of(numbers),
+                start=start,
+            ),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """A node as it is in the table, with the sentences it quotes."""
+
+    digest: str
+    item: Item
+    summary: Summary
+
+
+def stored_nodes(values: dict[str, Any]) -> Iterator[tuple[UUID | None, Stored]]:
+    """Nodes with their document."""
+    rows = run_sql(NODES, values)
+    quotes: defaultdict[UUID, list[Sentence]] = defaultdict(list)
+    ids = [row[1] for row in rows]
+    for node, *place, quote in run_sql(SOURCES, {"workspace": values["workspace"], "nodes": ids}):
+        quotes[node].append(Sentence(" ".join(quote.split()), *place))
+    for document, id_, digest, text, tokens, written_by, numbers in rows:
+        sources = tuple(quotes[id_])
+        item = Item(
+            id=id_,
+            is_chunk=False,
+            text=text,
+            tokens=tokens,
+            vector=vector_of(numbers),
+            sources=sources,
+        )
+        yield document, Stored(digest, item, Summary(text, tokens, written_by, sources))
+
+
+def save(workspace_id: UUID, tree: Tree, *, writer: str, fingerprint: str) -> bool:
+    """Put the tree in place of the one before; nodes that stay keep their rows.
+
+    False, and nothing is written, where a leaf was deleted meanwhile. Call inside a transaction.
+    """
+    if not _holds_leaves(workspace_id, tree):
+        return False
+    nodes = {node.draft.id: node for node in tree.nodes}
+    kept = [id_ for id_, node in nodes.items() if node.is_kept]
+    scope = {"workspace": workspace_id, "document": tree.document_id, "kept": kept}
+    for statement in (FORGET_EDGES, FORGET_NODES, FORGET_TREE):
+        run_sql(statement, scope)
+    new = [_row(workspace_id, node, fingerprint) for node in nodes.values() if not node.is_kept]
+    SummaryNode.objects.bulk_create(new, batch_size=500)
+    SummaryEdge.objects.bulk_create(
+        (edge for node in nodes.values() for edge in _edges(workspace_id, node)), batch_size=2_000
+    )
+    _note(workspace_id, tree, writer, fingerprint)
+    return True
+
+
+def _holds_leaves(workspace_id: UUID, tree: Tree) -> bool:
+    leaves = {
+        item.id: item.is_chunk
+        for node in tree.nodes
+        if node.draft.layer == 1
+        for item in node.draft.items
+    }
+    chunks = [id_ for id_, is_chunk in leaves.items() if is_chunk]
+    others = [id_ for id_, is_chunk in leaves.items() if not is_chunk]
+    held = run_sql(HOLD_CHUNKS, {"workspace": workspace_id, "ids": chunks})
+    held += run_sql(HOLD_NODES, {"workspace": workspace_id, "ids": others})
+    return len(held) == len(leaves)
+
+
+def _row(workspace_id: UUID, node: Node, fingerprint: str) -> SummaryNode:
+    summary = node.summary
+    return SummaryNode(
+        id=node.draft.id,
+        workspace_id=workspace_id,
+        document_id=node.draft.document_id,
+        layer=node.draft.layer,
+        digest=node.draft.digest,
+        text=summary.text,
+        tokens=summary.tokens,
+        sources=[{"chunk": str(s.chunk), "start": s.start, "end": s.end} for s in summary.sources],
+        written_by=summary.written_by,
+        fingerprint=fingerprint,
+        vector=node.vector.tolist(),
+    )
+
+
+def _edges(workspace_id: UUID, node: Node) -> Iterator[SummaryEdge]:
+    for item, probability in node.draft.children:
+        yield SummaryEdge(
+            workspace_id=workspace_id,
+            parent_id=node.draft.id,
+            chunk_id=item.id if item.is_chunk else None,
+            node_id=None if item.is_chunk else item.id,
+            probability=probability,
+        )
+
+
+def _note(workspace_id: UUID, tree: Tree, writer: str, fingerprint: str) -> None:
+    SummaryTree.objects.create(
+        workspace_id=workspace_id,
+        document_id=tree.document_id,
+        root_id=tree.items[0].id,
+        digest=tree.digest,
+        writer=writer[:160],
+        fingerprint=fingerprint,
+        layers=max(node.draft.layer for node in tree.nodes),
+        nodes=len({node.draft.id for node in tree.nodes}),
+        failed=sum(node.summary.failed for node in tree.nodes),
+    )
