@@ -85,8 +85,8 @@ def checked(choice: ModelChoice) -> ModelChoice:
         gleanings=_within(choice.gleanings, GLEANINGS, "Gleanings"),
         entity_types=checked_entity_types(choice.entity_types),
     )
-    roles_without = set(Role) - set(found.role_models)
-    if found.endpoint and not found.model and roles_without:
+    has_all = all(role.value in found.role_models for role in Role)
+    if found.endpoint and not found.model and not has_all:
         raise InputError(
             "No model is named for this endpoint.",
             kept="Nothing was changed.",
@@ -127,6 +127,15 @@ def origin(endpoint: str) -> tuple[str, str, int | None]:
     parts = urlsplit(endpoint)
     usual = {"http": 80, "https": 443}.get(parts.scheme)
     return parts.scheme, parts.hostname or "", parts.port or usual
+
+
+def host_of(endpoint: str) -> str:
+    """The part of an address that may be shown to everybody.
+
+    >>> host_of("http://localhost:8080/v1"), host_of("")
+    ('localhost:8080', '')
+    """
+    return urlsplit(endpoint).netloc.rpartition("@")[2]
 
 
 def checked_key(text: str) -> str:
@@ -171,9 +180,9 @@ def checked_money(amount: Decimal | str | float, most: Decimal, what: str) -> De
 
 
 def _parts(address: str) -> SplitResult:
+    if _UNPRINTABLE.search(address):
+        raise _refused("The endpoint is not an address: it holds spaces or control characters.")
     try:
-        if _UNPRINTABLE.search(address):
-            raise ValueError
         parts = urlsplit(address)
         _ = parts.port
     except ValueError:
@@ -201,13 +210,12 @@ def _checked_limits(given: Mapping[str, Mapping[str, float]]) -> dict[str, dict[
     found: dict[str, dict[str, float]] = {}
     for role, limits in given.items():
         bounds = {"max_output": (1, MOST_OUTPUT), "timeout": (1, LONGEST_TIMEOUT)}
-        named = {name: value for name, value in limits.items() if value is not None}
-        if unknown := set(named) - set(bounds):
-            raise _refused(f"'{min(unknown)}' is no limit; there are max_output and timeout.")
-        if named:
+        if unknown := set(limits) - set(bounds):
+            raise _refused(f"'{min(unknown)[:40]}' is no limit: max_output and timeout are.")
+        if limits:
             found[role] = {
                 name: _within(int(value), bounds[name], f"The {name} of {role}")
-                for name, value in named.items()
+                for name, value in limits.items()
             }
     return found
 

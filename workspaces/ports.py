@@ -11,7 +11,9 @@ from typing import Any, Final
 from django.conf import settings
 
 from kb_project.errors import ConflictError
+from kb_project.llm.chat import build_chat
 from kb_project.llm.config import DEFAULT_LIMITS, ChatConfig, RoleLimits
+from kb_project.llm.endpoint_embedder import EndpointEmbedder
 from kb_project.llm.ports import ChatModel, Embedder, ModelOptions, Role
 from kb_project.llm.support import Support
 from kb_project.ports import Ports, build_ports
@@ -27,7 +29,7 @@ MOST_KEPT: Final = 200
 
 @dataclass(frozen=True, slots=True)
 class _Kept:
-    """``choice`` tells whether the workspace has chosen anew since, ``base`` whether settings did."""
+    """``choice`` tells whether the workspace chose anew since, ``base`` whether settings did."""
 
     choice: tuple[Any, ...]
     base: Ports
@@ -139,8 +141,6 @@ def _chat(workspace_id: uuid.UUID, row: ModelSettings | None) -> ChatModel | Non
     config = chat_config(workspace_id, row)
     if config is None:
         return None
-    from kb_project.llm.chat import build_chat  # interim
-
     return build_chat(config, TableCallStore(workspace_id, endpoint=config.endpoint))
 
 
@@ -182,8 +182,6 @@ def embedder_of(index: EmbeddingIndex, base: Ports) -> Embedder:
     key = secrets.unseal(index.sealed_key, index.workspace_id)
     if not key and index.endpoint == settings.MODEL_ENDPOINT:
         key = settings.MODEL_KEY
-    from kb_project.llm.endpoint_embedder import EndpointEmbedder
-
     return EndpointEmbedder(
         endpoint=index.endpoint, key=key, model=index.model, dimension=index.dimension
     )

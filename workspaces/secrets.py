@@ -57,7 +57,7 @@ def hint(key: str) -> str:
 
 def _box(workspace_id: uuid.UUID) -> MultiFernet:
     secrets = [settings.SECRET_KEY, *settings.SECRET_KEY_FALLBACKS]
-    return MultiFernet([Fernet(_derived(secret, workspace_id)) for secret in secrets])
+    return MultiFernet([Fernet(_derived(str(secret), workspace_id)) for secret in secrets])
 
 
 def _derived(secret: str, workspace_id: uuid.UUID) -> bytes:

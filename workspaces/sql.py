@@ -127,3 +127,8 @@ SELECT CASE %(by)s WHEN 'stage' THEN stage WHEN 'role' THEN role WHEN 'model' TH
             max(to_char(created_at AT TIME ZONE %(zone)s, 'YYYY-MM-DD')) END DESC, 7 DESC, 2 DESC, 1
  LIMIT %(most)s
 """
+# Documents may be gone by now: their calls stay.
+DOCUMENT_TITLES: Final[LiteralString] = """
+SELECT id::text, title FROM ingestion_document
+ WHERE workspace_id = %(workspace)s AND id = ANY(%(ids)s::uuid[])
+"""

@@ -2,6 +2,13 @@
 
 from __future__ import annotations
 
+from workspaces.forms.models import (
+    ROLE_TITLES,
+    BudgetForm,
+    ModelForm,
+    model_form,
+    price_forms,
+)
 from workspaces.forms.people import WorkspaceForm
 
-__all__ = ["WorkspaceForm"]
+__all__ = ["ROLE_TITLES", "BudgetForm", "ModelForm", "WorkspaceForm", "model_form", "price_forms"]

@@ -9,8 +9,8 @@ from workspaces.models.people import TenantModel
 
 
 class ModelSettings(TenantModel):
-    """A workspace's chat models. Without an ``endpoint`` it uses the installation's, if there is one
-    and ``is_local`` does not forbid it, and the local tier otherwise.
+    """A workspace's chat models. Without an ``endpoint`` it uses the installation's, if there is
+    one and ``is_local`` does not forbid it, and the local tier otherwise.
 
     ``sealed_key`` is the endpoint's key, encrypted; nobody reads it back, ``key_hint`` is its end.
     ``model`` does what ``role_models`` names nobody for; that is ``{role: model}`` and ``limits``

@@ -2,6 +2,12 @@
 
 from __future__ import annotations
 
+from workspaces.selectors.models import (
+    EmbeddingState,
+    ModelState,
+    embedding_state,
+    model_state,
+)
 from workspaces.selectors.people import (
     members_of,
     only_person,
@@ -10,6 +16,7 @@ from workspaces.selectors.people import (
     workspaces_of,
 )
 from workspaces.selectors.usage import (
+    USAGE_KINDS,
     Spending,
     UsageLine,
     last_calls,
@@ -22,10 +29,15 @@ from workspaces.selectors.usage import (
 )
 
 __all__ = [
+    "USAGE_KINDS",
+    "EmbeddingState",
+    "ModelState",
     "Spending",
     "UsageLine",
+    "embedding_state",
     "last_calls",
     "members_of",
+    "model_state",
     "only_person",
     "person",
     "prices_in",

@@ -15,13 +15,17 @@ from workspaces import sql
 from workspaces.models import ModelBudget, ModelCall, ModelPrice, Workspace
 
 By = Literal["stage", "role", "model", "document", "day"]
+USAGE_KINDS: Final[tuple[By, ...]] = ("stage", "role", "model", "document", "day")
 MOST_LINES: Final = 50
 MOST_CALLS: Final = 50
 
 
 @dataclass(frozen=True, slots=True)
 class UsageLine:
-    """``calls`` counts those answered from the cache as well; tokens and costs do not."""
+    """``calls`` counts those answered from the cache as well; tokens and costs do not.
+
+    ``title`` is a document's, '' where it is gone.
+    """
 
     name: str
     calls: int = 0
@@ -31,6 +35,7 @@ class UsageLine:
     completion_tokens: int = 0
     cost: Decimal = Decimal(0)
     seconds: float = 0.0
+    title: str = ""
 
     @property
     def tokens(self) -> int:
@@ -66,8 +71,13 @@ def usage_of_document(*, workspace: Workspace, document_id: uuid.UUID) -> UsageL
 
 
 def usage_by(*, workspace: Workspace, by: By, most: int = MOST_LINES) -> list[UsageLine]:
-    """Dearest first, days latest first. Documents go by their id: they may be gone by now."""
-    return _lines(workspace.pk, by, None, most)
+    """Dearest first, days latest first. Documents go by their id, with their title."""
+    lines = _lines(workspace.pk, by, None, most)
+    if by != "document" or not lines:
+        return lines
+    values = {"workspace": workspace.pk, "ids": [line.name for line in lines]}
+    titles: dict[str, str] = dict(run_sql(sql.DOCUMENT_TITLES, values))
+    return [replace(line, title=titles.get(line.name, "")) for line in lines]
 
 
 def spending_of(*, workspace: Workspace) -> Spending:

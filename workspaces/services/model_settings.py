@@ -87,6 +87,14 @@ def model_settings_clear(*, workspace: Workspace) -> None:
         model_settings_save(workspace=workspace, choice=nothing)
 
 
+def installation_model_use(*, workspace: Workspace) -> None:
+    """Use what the installation offers, in place of a model of one's own or of none."""
+    with access.in_workspace(workspace.pk):
+        chosen = choice_in(ports.settings_of(workspace.pk))
+        nothing = replace(chosen, endpoint="", model="", role_models={}, limits={}, is_local=False)
+        model_settings_save(workspace=workspace, choice=nothing)
+
+
 def prices_set(*, workspace: Workspace, prices: Sequence[PriceGiven]) -> list[ModelPrice]:
     """These prices and no others. Raises InputError for what is no price."""
     rows = [_price(workspace, price) for price in prices]

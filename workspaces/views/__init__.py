@@ -2,6 +2,36 @@
 
 from __future__ import annotations
 
+from workspaces.views.models import (
+    budget_set,
+    cache_clear,
+    embedding_change,
+    embedding_give_up,
+    installation_model_use,
+    model_settings,
+    model_settings_clear,
+    model_test,
+    prices_set,
+    tuning_forget,
+    tuning_start,
+    usage,
+)
 from workspaces.views.people import member_list, workspace_create, workspace_list
 
-__all__ = ["member_list", "workspace_create", "workspace_list"]
+__all__ = [
+    "budget_set",
+    "cache_clear",
+    "embedding_change",
+    "embedding_give_up",
+    "installation_model_use",
+    "member_list",
+    "model_settings",
+    "model_settings_clear",
+    "model_test",
+    "prices_set",
+    "tuning_forget",
+    "tuning_start",
+    "usage",
+    "workspace_create",
+    "workspace_list",
+]

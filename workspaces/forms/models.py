@@ -1,0 +1,252 @@
+"""What people send about models: the choice, prices, a budget."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from decimal import Decimal
+from typing import Any, Final, TypeVar
+
+from django import forms
+
+from kb_project.errors import InputError
+from kb_project.llm.ports import Role
+from workspaces import choice as rules
+from workspaces.choice import ModelChoice
+from workspaces.models import ModelPrice
+from workspaces.selectors import ModelState
+from workspaces.services import PriceGiven
+
+CheckedT = TypeVar("CheckedT")
+SPARE_PRICES: Final = 2
+MOST_PRICE_ROWS: Final = 50
+ROLE_TITLES: Final = {
+    Role.EXTRACT: "Find entities and facts",
+    Role.SUMMARISE: "Write descriptions and reports",
+    Role.SITUATE: "Situate passages",
+    Role.KEYWORD: "Read questions",
+    Role.ANSWER: "Answer",
+    Role.JUDGE: "Judge doubtful cases",
+}
+
+
+class ModelForm(forms.Form):
+    """The choice of models. The key is only ever written: the page shows its end at most."""
+
+    endpoint = forms.CharField(
+        required=False,
+        max_length=rules.LONGEST_ENDPOINT,
+        label="Endpoint",
+        widget=forms.TextInput(
+            {"placeholder": "https://api.example.com/v1", "autocomplete": "off"}
+        ),
+        help_text="The address of any OpenAI-compatible server, hosted or your own.",
+    )
+    key = forms.CharField(
+        required=False,
+        max_length=rules.LONGEST_KEY,
+        strip=True,
+        label="Key",
+        widget=forms.PasswordInput({"autocomplete": "new-password"}),
+        help_text="Stored encrypted and never shown again. Left empty, the stored key stays.",
+    )
+    remove_key = forms.BooleanField(required=False, label="Remove the stored key")
+    model = forms.CharField(
+        required=False,
+        max_length=rules.LONGEST_MODEL,
+        label="Model",
+        widget=forms.TextInput({"autocomplete": "off"}),
+        help_text="As the endpoint calls it. It does all that has no model of its own below.",
+    )
+    context_window = forms.IntegerField(
+        min_value=rules.CONTEXT_WINDOW[0],
+        max_value=rules.CONTEXT_WINDOW[1],
+        label="Context window",
+        help_text="Tokens the model reads at once, the smallest of your models.",
+    )
+    concurrency = forms.IntegerField(
+        min_value=rules.CONCURRENCY[0],
+        max_value=rules.CONCURRENCY[1],
+        label="Calls at once",
+        help_text="Of all workers together. For a server on one machine, 1 to 4.",
+    )
+    gleanings = forms.IntegerField(
+        min_value=rules.GLEANINGS[0],
+        max_value=rules.GLEANINGS[1],
+        label="Gleanings",
+        help_text="How often a passage is read again for what was missed, one call each.",
+    )
+    wants_claims = forms.BooleanField(
+        required=False, label="Also extract claims: who says what of whom, and when"
+    )
+    entity_types = forms.CharField(
+        required=False,
+        max_length=rules.MOST_TYPES * (rules.LONGEST_TYPE + 2),
+        label="Entity types",
+        widget=forms.TextInput({"autocomplete": "off", "placeholder": "person, place, vessel"}),
+        help_text="Between commas. Left empty, the model names what it finds.",
+    )
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        for role in Role:
+            title = ROLE_TITLES[role]
+            self.fields[f"{role}_model"] = forms.CharField(
+                required=False, max_length=rules.LONGEST_MODEL, label=f"Model: {title}"
+            )
+            self.fields[f"{role}_max_output"] = forms.IntegerField(
+                required=False,
+                min_value=1,
+                max_value=rules.MOST_OUTPUT,
+                label=f"Longest answer: {title}",
+            )
+            self.fields[f"{role}_timeout"] = forms.IntegerField(
+                required=False,
+                min_value=1,
+                max_value=rules.LONGEST_TIMEOUT,
+                label=f"Patience: {title}",
+            )
+
+    def clean_endpoint(self) -> str:
+        return _ruled(rules.checked_endpoint, self.cleaned_data["endpoint"])
+
+    def clean_key(self) -> str:
+        return _ruled(rules.checked_key, self.cleaned_data["key"])
+
+    def clean_entity_types(self) -> tuple[str, ...]:
+        names = self.cleaned_data["entity_types"].split(",")
+        return _ruled(rules.checked_entity_types, names)
+
+    def role_rows(self) -> Iterator[tuple[str, list[forms.BoundField]]]:
+        """Each role's title with its three fields."""
+        for role in Role:
+            yield (
+                ROLE_TITLES[role],
+                [self[f"{role}_{name}"] for name in ("model", "max_output", "timeout")],
+            )
+
+    @property
+    def has_role_errors(self) -> bool:
+        return any(field.errors for _, cells in self.role_rows() for field in cells)
+
+    def choice(self, *, is_local: bool = False) -> ModelChoice:
+        """What a valid form chose."""
+        data = self.cleaned_data
+        key = "" if data["remove_key"] else None
+        return ModelChoice(
+            endpoint=data["endpoint"],
+            key=data["key"] or key,
+            is_local=is_local and not data["endpoint"],
+            model=data["model"],
+            role_models={role.value: data[f"{role}_model"] for role in Role},
+            limits={role.value: _limits(data, role) for role in Role},
+            concurrency=data["concurrency"],
+            context_window=data["context_window"],
+            gleanings=data["gleanings"],
+            wants_claims=data["wants_claims"],
+            entity_types=data["entity_types"],
+        )
+
+
+def model_form(state: ModelState, data: Mapping[str, Any] | None = None) -> ModelForm:
+    chosen = state.choice
+    initial: dict[str, Any] = {
+        "endpoint": chosen.endpoint,
+        "model": chosen.model,
+        "context_window": chosen.context_window,
+        "concurrency": chosen.concurrency,
+        "gleanings": chosen.gleanings,
+        "wants_claims": chosen.wants_claims,
+        "entity_types": ", ".join(chosen.entity_types),
+    }
+    for row in state.roles:
+        initial[f"{row.role}_model"] = row.own
+        initial[f"{row.role}_max_output"] = row.own_max_output
+        initial[f"{row.role}_timeout"] = row.own_timeout
+    form = ModelForm(data, initial=initial)
+    for row in state.roles:
+        form.fields[f"{row.role}_max_output"].widget.attrs["placeholder"] = str(row.max_output)
+        form.fields[f"{row.role}_timeout"].widget.attrs["placeholder"] = str(row.timeout)
+    return form
+
+
+class BudgetForm(forms.Form):
+    cap = forms.DecimalField(
+        required=False,
+        min_value=0,
+        max_value=rules.MOST_MONEY,
+        max_digits=14,
+        decimal_places=6,
+        label="Budget",
+        help_text="In the currency of your prices; what is spent already counts. Empty: no limit.",
+    )
+
+
+class PriceForm(forms.Form):
+    """One line of the table; a line without a model is no line."""
+
+    model = forms.CharField(required=False, max_length=rules.LONGEST_MODEL, label="Model")
+    prompt = forms.DecimalField(required=False, min_value=0, max_value=rules.DEAREST)
+    cached_prompt = forms.DecimalField(required=False, min_value=0, max_value=rules.DEAREST)
+    completion = forms.DecimalField(required=False, min_value=0, max_value=rules.DEAREST)
+
+    def clean(self) -> dict[str, Any]:
+        data = self.cleaned_data
+        prices = [data.get(name) for name in ("prompt", "completion")]
+        if data.get("model") and None in prices and not self.errors:
+            raise forms.ValidationError("A model needs a price in and a price out; 0 is a price.")
+        if not data.get("model") and any(price is not None for price in prices):
+            raise forms.ValidationError("This price names no model.")
+        return data
+
+    def given(self) -> PriceGiven | None:
+        data = self.cleaned_data
+        if not data.get("model"):
+            return None
+        return PriceGiven(
+            model=data["model"],
+            prompt=data["prompt"],
+            completion=data["completion"],
+            cached_prompt=data["cached_prompt"],
+        )
+
+
+PriceForms = forms.formset_factory(
+    PriceForm, extra=SPARE_PRICES, max_num=MOST_PRICE_ROWS, absolute_max=MOST_PRICE_ROWS
+)
+
+
+def price_forms(prices: list[ModelPrice], models: list[str], data: Any = None) -> Any:
+    """A line for each price, then one for each model in use that has none."""
+    names = {price.model for price in prices}
+    initial = [
+        {
+            "model": price.model,
+            "prompt": _plain(price.prompt),
+            "cached_prompt": _plain(price.cached_prompt),
+            "completion": _plain(price.completion),
+        }
+        for price in prices
+    ]
+    missing = [{"model": model} for model in models if model not in names]
+    return PriceForms(data, initial=initial + missing, prefix="prices")
+
+
+def _plain(amount: Decimal) -> str:
+    """
+    >>> _plain(Decimal("10.0000")), _plain(Decimal("0.1500"))
+    ('10', '0.15')
+    """
+    return f"{amount.normalize():f}"
+
+
+def _limits(data: Mapping[str, Any], role: Role) -> dict[str, float]:
+    named = {name: data[f"{role}_{name}"] for name in ("max_output", "timeout")}
+    return {name: value for name, value in named.items() if value is not None}
+
+
+def _ruled(rule: Callable[[Any], CheckedT], value: object) -> CheckedT:
+    """A rule of services as a rule of forms."""
+    try:
+        return rule(value)
+    except InputError as error:
+        raise forms.ValidationError(error.happened) from error

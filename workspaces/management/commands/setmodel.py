@@ -1,0 +1,186 @@
+"""setmodel --workspace SLUG --endpoint URL --model NAME: which models a workspace works with.
+
+What is not given stays as it is. The key comes from a file or from the variable MODEL_KEY, never
+from the command line, which other people of the machine can read.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import replace
+from decimal import Decimal
+from pathlib import Path
+from typing import Any, Final
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from kb_project.env import env_str
+from kb_project.errors import InputError, KBError
+from kb_project.llm.ports import Role
+from kb_project.logs import quieten
+from workspaces import access, selectors, services
+from workspaces.choice import DEAREST, ModelChoice, checked_money
+from workspaces.models import Workspace
+
+LONGEST_KEY_FILE: Final = 10_000
+
+
+class Command(BaseCommand):
+    help = "Choose a workspace's models, their prices and its budget."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("--workspace", required=True, metavar="SLUG")
+        parser.add_argument("--endpoint", help="Address of an OpenAI-compatible server.")
+        parser.add_argument("--model", help="Its name at the endpoint.")
+        parser.add_argument("--key-file", type=Path, help="A file that holds the endpoint's key.")
+        parser.add_argument(
+            "--key-from-env", action="store_true", help="Take the key from MODEL_KEY."
+        )
+        parser.add_argument("--no-key", action="store_true", help="Remove the stored key.")
+        parser.add_argument("--local", action="store_true", help="Back to the local tier.")
+        parser.add_argument(
+            "--role",
+            action="append",
+            default=[],
+            metavar="ROLE=MODEL",
+            help=f"A model of its own for one of {', '.join(Role)}. May be given again.",
+        )
+        parser.add_argument("--context-window", type=int, metavar="TOKENS")
+        parser.add_argument("--concurrency", type=int, metavar="CALLS")
+        parser.add_argument("--gleanings", type=int)
+        parser.add_argument("--budget", metavar="AMOUNT", help="What may be spent, or 'none'.")
+        parser.add_argument(
+            "--price",
+            action="append",
+            default=[],
+            metavar="MODEL=IN,OUT",
+            help="Per million tokens; IN,OUT,CACHED where cached input has a price of its own.",
+        )
+        parser.add_argument("--test", action="store_true", help="Make one real call of each kind.")
+        parser.add_argument("--json", action="store_true", help="Print one JSON object.")
+
+    def handle(self, *_args: Any, workspace: str, **options: Any) -> None:
+        quieten(options["verbosity"])
+        try:
+            found = selectors.workspace_at(slug=workspace)
+            self._set(found, options)
+            tested = services.model_test(workspace=found) if options["test"] else []
+        except KBError as error:
+            raise CommandError(error.sentence) from error
+        answer = _answer(found) | {
+            "test": [
+                {"what": line.what, "works": line.is_good, "sentence": line.sentence}
+                for line in tested
+            ]
+        }
+        text = json.dumps(answer, ensure_ascii=False) if options["json"] else _said(answer)
+        self.stdout.write(text)
+
+    def _set(self, workspace: Workspace, options: dict[str, Any]) -> None:
+        if options["local"]:
+            services.model_settings_clear(workspace=workspace)
+        else:
+            with access.in_workspace(workspace.pk):
+                now = selectors.model_state(workspace=workspace).choice
+            choice = _choice(now, options)
+            if choice != now:
+                services.model_settings_save(workspace=workspace, choice=choice)
+        if options["price"]:
+            services.prices_set(workspace=workspace, prices=_prices(workspace, options["price"]))
+        if options["budget"] is not None:
+            cap = None if options["budget"] == "none" else options["budget"]
+            services.budget_set(workspace=workspace, cap=cap)
+
+
+def _choice(now: ModelChoice, options: dict[str, Any]) -> ModelChoice:
+    names = ("endpoint", "model", "context_window", "concurrency", "gleanings")
+    given = {name: options[name] for name in names if options[name] is not None}
+    roles = dict(_pair(text) for text in options["role"])
+    return replace(now, key=_key(options), role_models={**now.role_models, **roles}, **given)
+
+
+def _key(options: dict[str, Any]) -> str | None:
+    if options["no_key"]:
+        return ""
+    if options["key_from_env"]:
+        return env_str("MODEL_KEY")
+    path: Path | None = options["key_file"]
+    if path is None:
+        return None
+    try:
+        with path.open(encoding="utf-8") as file:
+            return file.read(LONGEST_KEY_FILE).strip()
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(
+            f"The key file {path} cannot be read ({type(error).__name__}).",
+            kept="Nothing was changed.",
+        ) from None
+
+
+def _prices(workspace: Workspace, texts: Sequence[str]) -> list[services.PriceGiven]:
+    """The prices there are, with those that are given in their place."""
+    with access.in_workspace(workspace.pk):
+        rows = selectors.prices_in(workspace=workspace)
+    prices = {
+        row.model: services.PriceGiven(row.model, row.prompt, row.completion, row.cached_prompt)
+        for row in rows
+    }
+    for text in texts:
+        model, amounts = _pair(text)
+        prices[model] = _price(model, amounts.split(","))
+    return list(prices.values())
+
+
+def _price(model: str, amounts: Sequence[str]) -> services.PriceGiven:
+    if len(amounts) not in {2, 3}:
+        raise InputError(
+            f"The price of {model} must be IN,OUT or IN,OUT,CACHED.", kept="Nothing was changed."
+        )
+    money = [checked_money(amount, DEAREST, f"The price of {model}") for amount in amounts]
+    cached: Decimal | None = money[2] if len(money) > 2 else None
+    return services.PriceGiven(model, money[0], money[1], cached)
+
+
+def _pair(text: str) -> tuple[str, str]:
+    name, equals, value = text.rpartition("=")
+    if not equals or not name.strip():
+        raise InputError(
+            f"'{text[:60]}' must have the form NAME=VALUE.", kept="Nothing was changed."
+        )
+    return name.strip(), value.strip()
+
+
+def _answer(workspace: Workspace) -> dict[str, Any]:
+    with access.in_workspace(workspace.pk):
+        state = selectors.model_state(workspace=workspace)
+        spending = selectors.spending_of(workspace=workspace)
+    return {
+        "workspace": workspace.slug,
+        "tier": state.tier,
+        "host": state.host,
+        "model": state.model,
+        "roles": {row.role.value: row.model for row in state.roles},
+        "has_key": state.has_key,
+        "budget": None if spending.cap is None else float(spending.cap),
+        "spent": float(spending.spent),
+    }
+
+
+def _said(answer: dict[str, Any]) -> str:
+    tiers = {
+        "own": f"works with {answer['model'] or 'a model for each role'} at {answer['host']}",
+        "installation": f"uses the installation's model, {answer['model']} at {answer['host']}",
+        "local": "works on the local tier",
+    }
+    budget = "no limit" if answer["budget"] is None else f"a budget of {answer['budget']:g}"
+    lines = [
+        f"The workspace '{answer['workspace']}' {tiers[answer['tier']]}.",
+        f"{answer['spent']:.4f} spent, {budget}.",
+        *(_line(line) for line in answer["test"]),
+    ]
+    return "\n".join(lines)
+
+
+def _line(line: dict[str, Any]) -> str:
+    return f"{'works   ' if line['works'] else 'NOT HERE'}  {line['what']}: {line['sentence']}"

@@ -1,0 +1,84 @@
+"""usage --workspace SLUG: what its models were asked, and what it cost."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from kb_project.errors import KBError
+from kb_project.logs import quieten
+from workspaces import access, selectors
+from workspaces.models import Workspace
+from workspaces.selectors import UsageLine
+
+
+class Command(BaseCommand):
+    help = "Show what a workspace's models did and cost."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("--workspace", required=True, metavar="SLUG")
+        parser.add_argument("--json", action="store_true", help="Print one JSON object.")
+
+    def handle(self, *_args: Any, workspace: str, **options: Any) -> None:
+        quieten(options["verbosity"])
+        try:
+            answer = _answer(selectors.workspace_at(slug=workspace))
+        except KBError as error:
+            raise CommandError(error.sentence) from error
+        text = json.dumps(answer, ensure_ascii=False) if options["json"] else _said(answer)
+        self.stdout.write(text)
+
+
+def _answer(workspace: Workspace) -> dict[str, Any]:
+    with access.in_workspace(workspace.pk):
+        total = selectors.usage_total(workspace=workspace)
+        spending = selectors.spending_of(workspace=workspace)
+        parts = {
+            f"by_{by}": [_line(line) for line in selectors.usage_by(workspace=workspace, by=by)]
+            for by in selectors.USAGE_KINDS
+        }
+    return {
+        "workspace": workspace.slug,
+        "total": _line(total),
+        "budget": None if spending.cap is None else float(spending.cap),
+        "spent": float(spending.spent),
+        **parts,
+    }
+
+
+def _line(line: UsageLine) -> dict[str, Any]:
+    return {
+        "name": line.name,
+        "calls": line.calls,
+        "cached": line.cached,
+        "failed": line.failed,
+        "prompt_tokens": line.prompt_tokens,
+        "completion_tokens": line.completion_tokens,
+        "cost": float(line.cost),
+    }
+
+
+def _said(answer: dict[str, Any]) -> str:
+    total = answer["total"]
+    if not total["calls"]:
+        return f"The workspace '{answer['workspace']}' has called no model."
+    budget = "no limit" if answer["budget"] is None else f"of {answer['budget']:g}"
+    lines = [
+        f"{total['calls']} calls, {total['cached']} of them answered from the cache at no cost.",
+        f"{total['prompt_tokens']} tokens in, {total['completion_tokens']} out;"
+        f" {answer['spent']:.4f} spent, {budget}.",
+        "",
+        *(_row(line) for line in answer["by_stage"]),
+        "",
+        *(_row(line) for line in answer["by_model"]),
+    ]
+    return "\n".join(lines)
+
+
+def _row(line: dict[str, Any]) -> str:
+    tokens = line["prompt_tokens"] + line["completion_tokens"]
+    return (
+        f"{line['name']:<30.30} {line['calls']:>7} calls {tokens:>10} tokens {line['cost']:>10.4f}"
+    )
