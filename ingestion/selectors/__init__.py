@@ -2,6 +2,15 @@
 
 from __future__ import annotations
 
+from ingestion.selectors.decisions import (
+    DecisionView,
+    LookAlike,
+    decision_get,
+    decision_views,
+    decisions,
+    decisions_about,
+    look_alikes,
+)
 from ingestion.selectors.documents import (
     DocumentRow,
     StageStep,
@@ -37,28 +46,42 @@ from ingestion.selectors.outcomes import (
     document_outcomes,
     has_unfinished_work,
 )
+from ingestion.selectors.pauses import Pause, work_pause
 from ingestion.selectors.spans import SourceSpan, spans_of
 from ingestion.selectors.topics import (
     FindingView,
+    RecordReference,
     TopicNode,
     TopicView,
+    community_get,
+    has_chat_model,
     topic_tree,
     topic_view,
+    unwritten_reports,
 )
 
 __all__ = [
+    "DecisionView",
     "DocumentOutcome",
     "DocumentRow",
     "EntityView",
     "Fact",
     "FileSize",
     "FindingView",
+    "LookAlike",
+    "Pause",
+    "RecordReference",
     "SourceSpan",
     "StageStep",
     "TopicNode",
     "TopicView",
     "WorkspaceCounts",
     "chunks_of",
+    "community_get",
+    "decision_get",
+    "decision_views",
+    "decisions",
+    "decisions_about",
     "document_get",
     "document_outcomes",
     "document_row",
@@ -72,13 +95,17 @@ __all__ = [
     "entity_view",
     "estimate_for_documents",
     "estimate_for_files",
+    "has_chat_model",
     "has_unfinished_work",
     "is_refreshing",
+    "look_alikes",
     "spans_of",
     "state_counts",
     "topic_tree",
     "topic_view",
+    "unwritten_reports",
     "version_of",
     "versions_of",
+    "work_pause",
     "workspace_counts",
 ]

@@ -21,7 +21,6 @@ from ingestion.extractors.found import CONCEPT, GENERIC_TYPES, NAME, SYMBOL
 from ingestion.models import ResolutionDecision, Verdict
 from ingestion.outcome import Progress
 from ingestion.stages.resolve import statements as sql
-from ingestion.stages.resolve.applying import documents_naming, resolve_documents
 from ingestion.stages.resolve.asking import (
     MOST_NOTES,
     MOST_QUESTIONS,
@@ -34,6 +33,7 @@ from ingestion.stages.resolve.asking import (
     decision,
 )
 from ingestion.stages.resolve.names import Resolution
+from ingestion.stages.resolve.pairs import hold, reread
 from kb_project.llm.ports import ChatModel
 from kb_project.prompt import fenced, load
 from kb_project.sql import run_sql
@@ -254,9 +254,6 @@ def _sense(doubt: Doubt, answer: Answer) -> int | None:
 
 def _record(workspace_id: uuid.UUID, made: Sequence[ResolutionDecision]) -> None:
     """Keep the decisions and read the documents anew whose names now mean something else."""
-    run_sql(sql.HOLD_RESOLUTION, {"workspace": workspace_id})
+    hold(workspace_id)
     ResolutionDecision.objects.bulk_create(made)
-    moved = [one for one in made if one.sense]
-    versions = documents_naming(workspace_id, (one.left_key for one in moved))
-    wanted = {one.document_id for one in moved}
-    resolve_documents(workspace_id, {d: v for d, v in versions.items() if d in wanted})
+    reread(workspace_id, {one.left_key for one in made if one.sense})

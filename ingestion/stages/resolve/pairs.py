@@ -14,7 +14,7 @@ from typing import Final
 
 from ingestion.models import MergeSuggestion, ResolutionDecision, Verdict
 from ingestion.outcome import Progress
-from ingestion.rulings import Pair, pair_of
+from ingestion.rulings import Pair, Reading, pair_of
 from ingestion.stages.resolve import statements as sql
 from ingestion.stages.resolve.alike import differ_in_a_digit
 from ingestion.stages.resolve.applying import documents_naming, load_reading, resolve_documents
@@ -145,26 +145,41 @@ def record(workspace_id: uuid.UUID, decisions: Sequence[ResolutionDecision]) -> 
 
     Returns the pairs that are to be judged before links they stand on may be followed.
     """
-    run_sql(sql.HOLD_RESOLUTION, {"workspace": workspace_id})
+    hold(workspace_id)
     pairs = [(one.left_key, one.right_key) for one in decisions]
-    before = load_reading(workspace_id, []).names
+    before = load_reading(workspace_id, [])
     ResolutionDecision.objects.bulk_create(decisions)
+    after = load_reading(workspace_id, [])
+    reread(workspace_id, read_otherwise(before, after))
     show_in_suggestions(
         workspace_id, [(pair, one.verdict) for pair, one in zip(pairs, decisions, strict=True)]
     )
-    after = load_reading(workspace_id, [])
-    touched = {key for pair in pairs for key in pair}
-    if any(before.get(key, key) != after.names.get(key, key) for key in {*before, *after.names}):
-        reread(
-            workspace_id,
-            touched | {names.get(key, key) for key in touched for names in (before, after.names)},
-        )
     return after.unchecked
 
 
+def hold(workspace_id: uuid.UUID) -> None:
+    """Let no document be written until this transaction ends."""
+    run_sql(sql.HOLD_RESOLUTION, {"workspace": workspace_id})
+
+
+def read_otherwise(before: Reading, after: Reading) -> set[str]:
+    """Keys that are read as another one than before, and what they were and are read as."""
+    keys = {*before.names, *after.names}
+    readings = [(key, before.names.get(key, key), after.names.get(key, key)) for key in keys]
+    return {key for was_is in readings if was_is[1] != was_is[2] for key in was_is}
+
+
 def reread(workspace_id: uuid.UUID, keys: Iterable[str]) -> None:
-    """Resolve every document anew that names an entity of one of the keys."""
-    resolve_documents(workspace_id, documents_naming(workspace_id, keys))
+    """Resolve every document anew that names an entity of one of the keys.
+
+    What these entities are called is learned anew with it.
+    """
+    wanted = sorted(set(keys))
+    if not wanted:
+        return
+    versions = documents_naming(workspace_id, wanted)
+    run_sql(sql.FORGET_ALIASES, {"workspace": workspace_id, "keys": wanted})
+    resolve_documents(workspace_id, versions)
 
 
 def show_in_suggestions(workspace_id: uuid.UUID, verdicts: Sequence[tuple[Pair, str]]) -> None:

@@ -282,3 +282,9 @@ UPDATE ingestion_mergesuggestion AS s SET state = t.state
  WHERE s.workspace_id = %(workspace)s
    AND (s.left_id, s.right_id) IN ((t.l, t.r), (t.r, t.l)) AND s.state <> t.state
 """
+
+FORGET_ALIASES: Final[LiteralString] = """
+DELETE FROM ingestion_alias AS a USING ingestion_entity AS e
+ WHERE a.workspace_id = %(workspace)s AND e.workspace_id = %(workspace)s AND e.id = a.entity_id
+   AND e.key = ANY(%(keys)s::text[])
+"""

@@ -1,0 +1,97 @@
+"""What was decided about names, for pages and the API."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from django.db.models import Q, QuerySet
+
+from ingestion.models import Entity, MergeSuggestion, ResolutionDecision, Verdict
+from ingestion.rulings import Ruling, reading_of
+from ingestion.selectors.finding import found
+from workspaces.models import Workspace
+
+
+@dataclass(frozen=True, slots=True)
+class DecisionView:
+    """``is_conflicting``: it stands, but would join names that are decided to differ."""
+
+    decision: ResolutionDecision
+    is_conflicting: bool
+
+    @property
+    def is_undone(self) -> bool:
+        return self.decision.undone_at is not None
+
+    @property
+    def decider(self) -> str:
+        """Who decided it, as people read it."""
+        row = self.decision
+        if row.by == ResolutionDecision.By.MODEL:
+            return row.model or "a model"
+        return str(row.user) if row.user else "somebody who has left"
+
+
+def decisions(*, workspace: Workspace, keys: Iterable[str] = ()) -> QuerySet[ResolutionDecision]:
+    """Latest first; only those about names with one of the keys where some are given."""
+    rows = ResolutionDecision.objects.in_workspace(workspace)
+    wanted = list(keys)
+    if wanted:
+        rows = rows.filter(Q(left_key__in=wanted) | Q(right_key__in=wanted))
+    return rows.select_related("document", "user").order_by("-created_at", "id")
+
+
+def decision_get(*, workspace: Workspace, decision_id: uuid.UUID) -> ResolutionDecision:
+    """Raises NotFoundError."""
+    rows = ResolutionDecision.objects.in_workspace(workspace)
+    return found(rows.filter(pk=decision_id).first(), "decision")
+
+
+def decision_views(
+    *, workspace: Workspace, rows: Iterable[ResolutionDecision]
+) -> list[DecisionView]:
+    shown = list(rows)
+    links = {(row.left_key, row.right_key) for row in shown if row.verdict == Verdict.SAME}
+    conflicting = set(_conflicting(workspace)) if links else set()
+    return [
+        DecisionView(row, row.undone_at is None and (row.left_key, row.right_key) in conflicting)
+        for row in shown
+    ]
+
+
+def _conflicting(workspace: Workspace) -> tuple[tuple[str, str], ...]:
+    standing = ResolutionDecision.objects.in_workspace(workspace).filter(undone_at=None)
+    rows = standing.exclude(right_key="").values_list(
+        "left_key", "right_key", "document_id", "sense", "verdict", "by", "created_at", "id"
+    )
+    return reading_of(Ruling(*row) for row in rows).conflicting
+
+
+def decisions_about(*, workspace: Workspace, entity: Entity) -> list[DecisionView]:
+    """What was decided about an entity's names, latest first."""
+    aliases = entity.aliases.filter(workspace=workspace).values_list("key", flat=True)
+    rows = decisions(workspace=workspace, keys={entity.key, *aliases})
+    return decision_views(workspace=workspace, rows=rows.exclude(verdict=Verdict.UNSURE)[:50])
+
+
+@dataclass(frozen=True, slots=True)
+class LookAlike:
+    """An entity that may be the one looked at, and why."""
+
+    other: Entity
+    reason: str
+
+
+def look_alikes(*, workspace: Workspace, entity: Entity, most: int = 5) -> list[LookAlike]:
+    """What waits for a person to say whether it is the same, the most alike first."""
+    rows = (
+        MergeSuggestion.objects.in_workspace(workspace)
+        .filter(Q(left=entity) | Q(right=entity), state=MergeSuggestion.State.OPEN)
+        .select_related("left", "right")
+        .order_by("-score", "id")[:most]
+    )
+    return [
+        LookAlike(row.right if row.left_id == entity.pk else row.left, row.reason) for row in rows
+    ]
