@@ -6,6 +6,7 @@ import hashlib
 import logging
 import uuid
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import date
 from pathlib import Path, PurePath
@@ -14,11 +15,15 @@ from typing import IO, Any
 from django.conf import settings
 from django.core.files.storage import default_storage
 from django.db import transaction
+from django.db.models import QuerySet
 
-from ingestion import drain, pausing, pipeline, record
+from ingestion import drain, pausing, pipeline, record, selectors
 from ingestion.models import (
     Collection,
+    Community,
+    CommunityReport,
     Document,
+    DocumentState,
     DocumentVersion,
     IngestionJob,
     JobKind,
@@ -127,6 +132,23 @@ def document_retry(*, workspace: Workspace, document: Document) -> IngestionJob:
     return job
 
 
+def documents_retry(*, workspace: Workspace) -> int:
+    """Take up every document that needs attention; returns how many."""
+    stopped = Document.objects.in_workspace(workspace).filter(state=DocumentState.ATTENTION)
+    taken_up = 0
+    for document in stopped:
+        # Somebody else may have been faster.
+        with suppress(ConflictError):
+            document_retry(workspace=workspace, document=document)
+            taken_up += 1
+    return taken_up
+
+
+def work_resume(*, workspace: Workspace) -> int:
+    """Let what is paused go on; returns how many jobs. It pauses again where nothing changed."""
+    return pausing.work_resume(workspace.pk)
+
+
 def document_cancel(*, workspace: Workspace, document: Document) -> None:
     """Ask the work on a document to stop: at once where none goes on, else at the next unit.
 
@@ -141,6 +163,45 @@ def document_cancel(*, workspace: Workspace, document: Document) -> None:
         )
     for job in jobs.filter(state__in=[RunState.PENDING, RunState.PAUSED]):
         record.stop(job, RunState.CANCELLED, record.CANCELLED)
+
+
+def report_retry(*, workspace: Workspace, community: Community) -> None:
+    """Have a topic's report written by the model at the next refresh, and ask for one.
+
+    Raises ConflictError where a model wrote it, or there is none that could.
+    """
+    rows = selectors.unwritten_reports(workspace=workspace).filter(community=community)
+    if not _rewrite(workspace, rows):
+        raise ConflictError(
+            "There is nothing about this report that a model could write anew.",
+            code="nothing_to_retry",
+            kept="It is as it was.",
+        )
+
+
+def reports_retry(*, workspace: Workspace) -> int:
+    """The same for every report that no model wrote. Raises ConflictError where there is none."""
+    number = _rewrite(workspace, selectors.unwritten_reports(workspace=workspace))
+    if not number:
+        raise ConflictError(
+            "No report waits for a model to write it.",
+            code="nothing_to_retry",
+            kept="Everything is as it was.",
+        )
+    return number
+
+
+def _rewrite(workspace: Workspace, reports: QuerySet[CommunityReport]) -> int:
+    with transaction.atomic():
+        number = (
+            Community.objects.in_workspace(workspace)
+            .filter(pk__in=reports.values("community_id"))
+            .update(is_changed=True)
+        )
+        if number:
+            pipeline.request_refresh(workspace.pk)
+    logger.info("reports asked for again workspace=%s reports=%s", workspace.pk, number)
+    return number
 
 
 def process_workspace(

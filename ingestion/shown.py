@@ -8,14 +8,23 @@ from typing import Any, Final
 
 from django.core.paginator import Page, Paginator
 
-from ingestion import reading, selectors
+from ingestion import estimate_words, reading, selectors
 from ingestion.forms import PAGE, Place
-from ingestion.models import DocumentState, DocumentVersion, Entity, RunState
+from ingestion.models import Document, DocumentState, DocumentVersion, Entity, RunState
 from ingestion.pictures import Box, page_marks
 from ingestion.reading.blocks import Block
-from ingestion.selectors import DocumentRow, EntityView, StageStep, TopicNode
+from ingestion.selectors import (
+    DocumentRow,
+    EntityView,
+    FindingView,
+    SourceSpan,
+    StageStep,
+    TopicNode,
+    TopicView,
+)
 from ingestion.templatetags.knowledge import page_noun, reader_url
 from workspaces.models import Capability, Workspace
+from workspaces.selectors import usage_of_document
 
 ROWS_PER_PAGE: Final = 50
 ENTITIES_PER_PAGE: Final = 48
@@ -57,6 +66,8 @@ def _step(label: str, steps: Sequence[StageStep]) -> Step:
     states = {step.state for step in steps}
     if states & {RunState.FAILED, RunState.CANCELLED}:
         return Step(label, "failed")
+    if RunState.PAUSED in states:
+        return Step(label, "paused")
     if states == {RunState.DONE}:
         return Step(label, "done")
     if states == {RunState.PENDING}:
@@ -80,13 +91,22 @@ def document_page(*, workspace: Workspace, text: str, state: str, number: str) -
             "ready": counts[DocumentState.READY],
             "attention": counts[DocumentState.ATTENTION],
             "working": moving,
+            "paused": counts[DocumentState.PAUSED],
         },
+        "pause": selectors.work_pause(workspace=workspace),
         "state": state,
         "text": text,
         "is_refreshing": is_refreshing,
         "is_running": bool(moving) or is_refreshing,
         "may_write": may(workspace, Capability.EDIT),
+        "may_administer": may(workspace, Capability.ADMINISTER),
     }
+
+
+def document_spent(*, workspace: Workspace, document: Document) -> list[str]:
+    """What models were asked about a document, in sentences; none where they were asked nothing."""
+    usage = usage_of_document(workspace=workspace, document_id=document.pk)
+    return estimate_words.spent(usage, what="Reading it") if usage.calls else []
 
 
 def may(workspace: Workspace, capability: Capability) -> bool:
@@ -246,6 +266,44 @@ def topic_trail(tree: Sequence[TopicNode], community_id: object) -> list[TopicNo
             return path
         paths += [[*path, child] for child in path[-1].children]
     return []
+
+
+@dataclass(frozen=True, slots=True)
+class Numbered:
+    """A sentence with the places it rests on, each under its number."""
+
+    text: str
+    sources: tuple[tuple[int, SourceSpan], ...]
+
+
+def numbered(views: Sequence[FindingView]) -> list[Numbered]:
+    """Sentences whose places are numbered as they come; the same place has the same number."""
+    numbers: dict[tuple[Any, int, int], int] = {}
+    return [
+        Numbered(
+            view.finding.summary,
+            tuple(
+                (numbers.setdefault(_place(span), len(numbers) + 1), span) for span in view.sources
+            ),
+        )
+        for view in views
+    ]
+
+
+def _place(span: SourceSpan) -> tuple[Any, int, int]:
+    return span.document.pk, span.start, span.end
+
+
+def unwritten(workspace: Workspace, view: TopicView | None = None) -> dict[str, Any]:
+    """The context about reports that no model wrote: of one topic, or how many of all."""
+    rows = selectors.unwritten_reports(workspace=workspace)
+    if view is not None:
+        rows = rows.filter(community=view.community)
+    return {
+        "unwritten": rows.filter(community__is_changed=False).count(),
+        "has_model": selectors.has_chat_model(workspace=workspace),
+        "may_curate": may(workspace, Capability.CURATE),
+    }
 
 
 def neighbours_of(view: EntityView, most: int = 16) -> list[Entity]:

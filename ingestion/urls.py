@@ -2,17 +2,22 @@ from __future__ import annotations
 
 from django.urls import include, path
 
-from ingestion import views
+from ingestion import passage_views, views
 
 app_name = "ingestion"
 
 documents = [
     path("", views.document_list, name="document_list"),
     path("upload/", views.document_upload, name="document_upload"),
+    path("estimate/", views.document_estimate, name="document_estimate"),
+    path("resume/", views.work_resume, name="work_resume"),
     path("retry/", views.documents_retry, name="documents_retry"),
     path("<uuid:document_id>/", views.document_detail, name="document_detail"),
     path("<uuid:document_id>/retry/", views.document_retry, name="document_retry"),
     path("<uuid:document_id>/cancel/", views.document_cancel, name="document_cancel"),
+    path(
+        "<uuid:document_id>/passages/retry/", passage_views.passages_retry, name="passages_retry"
+    ),
     path("<uuid:document_id>/pages/<int:number>.png", views.page_picture, name="page_picture"),
 ]
 
@@ -25,9 +30,15 @@ urlpatterns = [
         name="entity_detail",
     ),
     path("w/<workspace:workspace_id>/topics/", views.community_list, name="community_list"),
+    path("w/<workspace:workspace_id>/topics/retry/", views.reports_retry, name="reports_retry"),
     path(
         "w/<workspace:workspace_id>/topics/<uuid:community_id>/",
         views.community_detail,
         name="community_detail",
+    ),
+    path(
+        "w/<workspace:workspace_id>/topics/<uuid:community_id>/retry/",
+        views.report_retry,
+        name="report_retry",
     ),
 ]

@@ -12,11 +12,12 @@ from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_GET, require_POST
 
-from ingestion import forms, pictures, selectors, services, shown
-from ingestion.models import DocumentState
+from ingestion import estimate_words, forms, pictures, selectors, services, shown
 from kb_project.errors import ConflictError
 from workspaces import access
+from workspaces.models import Capability
 from workspaces.requests import UserRequest
+from workspaces.selectors import model_state
 
 # A picture of a page never changes: its address names the document version's only file.
 PICTURE_CACHE: Final = "private, max-age=86400, immutable"
@@ -34,6 +35,7 @@ def document_list(request: UserRequest, workspace_id: str) -> HttpResponse:
     )
     context |= {"workspace": workspace, "section": "documents"}
     context["max_upload_bytes"] = settings.MAX_UPLOAD_BYTES
+    context["asks_models"] = model_state(workspace=workspace).tier != "local"
     template = "document_rows.html" if request.htmx else "document_list.html"
     return render(request, f"ingestion/{template}", context)
 
@@ -85,10 +87,27 @@ def document_cancel(request: UserRequest, workspace_id: str, document_id: UUID) 
 @require_POST
 def documents_retry(request: UserRequest, workspace_id: str) -> HttpResponse:
     workspace = access.workspace_for_writing(user=request.user, workspace_id=workspace_id)
-    stopped = selectors.documents(workspace=workspace, state=DocumentState.ATTENTION)
-    for document in stopped:
-        services.document_retry(workspace=workspace, document=document)
+    services.documents_retry(workspace=workspace)
     return redirect("ingestion:document_list", workspace.slug)
+
+
+@login_required
+@require_POST
+def work_resume(request: UserRequest, workspace_id: str) -> HttpResponse:
+    workspace = access.workspace_for_writing(user=request.user, workspace_id=workspace_id)
+    services.work_resume(workspace=workspace)
+    return redirect("ingestion:document_list", workspace.slug)
+
+
+@login_required
+@require_POST
+def document_estimate(request: UserRequest, workspace_id: str) -> HttpResponse:
+    workspace = access.workspace_for_writing(user=request.user, workspace_id=workspace_id)
+    files = forms.files_of(request.POST)
+    estimate = selectors.estimate_for_files(workspace=workspace, files=files)
+    sentences = estimate_words.sentences(estimate)
+    context = {"workspace": workspace, "estimate": estimate, "sentences": sentences}
+    return render(request, "ingestion/upload_estimate.html", context)
 
 
 @login_required
@@ -105,6 +124,8 @@ def document_detail(request: UserRequest, workspace_id: str, document_id: UUID) 
     context |= {"row": row, "version": version, "shown": reading}
     if request.htmx:
         return render(request, "ingestion/document_panel.html", context)
+    context["spent"] = shown.document_spent(workspace=workspace, document=row.document)
+    context["may_write"] = shown.may(workspace, Capability.EDIT)
     context["entities"] = selectors.entities_in(workspace=workspace, document=row.document, most=24)
     return render(request, "ingestion/document_detail.html", context)
 
@@ -152,6 +173,7 @@ def community_list(request: UserRequest, workspace_id: str) -> HttpResponse:
     workspace = access.workspace_for_reading(user=request.user, workspace_id=workspace_id)
     context = {"workspace": workspace, "section": "topics"}
     context |= {"tree": selectors.topic_tree(workspace=workspace)}
+    context |= shown.unwritten(workspace)
     return render(request, "ingestion/community_list.html", context)
 
 
@@ -163,4 +185,30 @@ def community_detail(request: UserRequest, workspace_id: str, community_id: UUID
     tree = selectors.topic_tree(workspace=workspace)
     context = {"workspace": workspace, "section": "topics", "view": view, "tree": tree}
     context["trail"] = shown.topic_trail(tree, community_id)[:-1]
+    context |= shown.unwritten(workspace, view) | {"summary": shown.numbered(view.summary)}
     return render(request, "ingestion/community_list.html", context)
+
+
+@login_required
+@require_POST
+def report_retry(request: UserRequest, workspace_id: str, community_id: UUID) -> HttpResponse:
+    workspace = access.workspace_for_curating(user=request.user, workspace_id=workspace_id)
+    community = selectors.community_get(workspace=workspace, community_id=community_id)
+    try:
+        services.report_retry(workspace=workspace, community=community)
+        messages.success(request, "The report is being written again.")
+    except ConflictError as error:
+        messages.warning(request, error.sentence)
+    return redirect("ingestion:community_detail", workspace.slug, community.pk)
+
+
+@login_required
+@require_POST
+def reports_retry(request: UserRequest, workspace_id: str) -> HttpResponse:
+    workspace = access.workspace_for_curating(user=request.user, workspace_id=workspace_id)
+    try:
+        services.reports_retry(workspace=workspace)
+        messages.success(request, "The reports are being written again.")
+    except ConflictError as error:
+        messages.warning(request, error.sentence)
+    return redirect("ingestion:community_list", workspace.slug)

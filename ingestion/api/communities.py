@@ -10,10 +10,10 @@ from rest_framework import serializers
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from ingestion import selectors
+from ingestion import selectors, services
 from ingestion.api.entities import OtherEntitySerializer
 from ingestion.api.spans import SourceSpanSerializer
-from kb_project.api import READING
+from kb_project.api import READING, WRITING, ProblemSerializer
 from workspaces import access
 from workspaces.requests import ApiRequest
 
@@ -34,17 +34,36 @@ class CommunitySerializer(serializers.Serializer[Any]):
         return CommunitySerializer(node.children, many=True).data
 
 
+class RecordReferenceSerializer(serializers.Serializer[Any]):
+    """A record that a model gave for its statement."""
+
+    kind = serializers.ChoiceField(["entity", "relationship", "claim", "report"])
+    id = serializers.UUIDField()
+    name = serializers.CharField(source="label")
+
+
 class FindingSerializer(serializers.Serializer[Any]):
     """One statement of a report, with the passages it rests on."""
 
+    id = serializers.UUIDField(source="finding.pk")
     summary = serializers.CharField(source="finding.summary")
     explanation = serializers.CharField(source="finding.explanation", allow_blank=True)
+    references = RecordReferenceSerializer(many=True, help_text="None in an extractive report.")
     sources = SourceSpanSerializer(many=True)
 
 
 class NearCommunitySerializer(serializers.Serializer[Any]):
     id = serializers.UUIDField(source="community_id")
     title = serializers.CharField()
+
+
+class ReportProblemSerializer(serializers.Serializer[Any]):
+    """Why no model wrote the report."""
+
+    code = serializers.CharField()
+    happened = serializers.CharField()
+    kept = serializers.CharField()
+    next_step = serializers.CharField()
 
 
 class CommunityListApi(APIView):
@@ -74,7 +93,24 @@ class CommunityApi(APIView):
             source="report.rating", default=None, help_text="How much it matters, 0 to 10."
         )
         rating_reason = serializers.CharField(source="report.rating_reason", default=None)
-        written_by = serializers.CharField(source="report.written_by", default=None)
+        written_by = serializers.CharField(
+            source="report.written_by", default=None, help_text="A model, or 'extractive'."
+        )
+        problem = ReportProblemSerializer(source="report.problem", default=None, allow_null=True)
+        rejected = serializers.DictField(
+            child=serializers.IntegerField(),
+            source="report.rejected",
+            default=dict,
+            help_text="What of the model's report was not kept, counted by reason.",
+        )
+        substituted = serializers.IntegerField(
+            source="report.substituted",
+            default=0,
+            help_text="Topics inside it that spoke through their report.",
+        )
+        is_waiting = serializers.BooleanField(
+            source="community.is_changed", help_text="The next refresh writes its report anew."
+        )
         summary = FindingSerializer(many=True, help_text="The report's summary, by sentence.")
         findings = FindingSerializer(many=True)
         entities = OtherEntitySerializer(many=True, help_text="Those of the highest rank.")
@@ -87,3 +123,40 @@ class CommunityApi(APIView):
         workspace = access.workspace_for_reading(user=request.user, workspace_id=workspace_id)
         view = selectors.topic_view(workspace=workspace, community_id=community_id)
         return Response(self.OutputSerializer(view).data)
+
+
+class ReportRetryApi(APIView):
+    """Have a model write a report it has not written."""
+
+    class OutputSerializer(serializers.Serializer[Any]):
+        community = serializers.UUIDField()
+
+    @extend_schema(
+        operation_id="report_retry",
+        request=None,
+        responses={202: OutputSerializer, 409: ProblemSerializer, **WRITING},
+    )
+    def post(self, request: ApiRequest, workspace_id: str, community_id: UUID) -> Response:
+        """Ask for a topic's report again; it is written at the next refresh, which begins now."""
+        workspace = access.workspace_for_curating(user=request.user, workspace_id=workspace_id)
+        community = selectors.community_get(workspace=workspace, community_id=community_id)
+        services.report_retry(workspace=workspace, community=community)
+        return Response(self.OutputSerializer({"community": community.pk}).data, status=202)
+
+
+class ReportsRetryApi(APIView):
+    """Have a model write all reports it has not written."""
+
+    class OutputSerializer(serializers.Serializer[Any]):
+        reports = serializers.IntegerField()
+
+    @extend_schema(
+        operation_id="reports_retry",
+        request=None,
+        responses={202: OutputSerializer, 409: ProblemSerializer, **WRITING},
+    )
+    def post(self, request: ApiRequest, workspace_id: str) -> Response:
+        """Ask for every report that no model wrote."""
+        workspace = access.workspace_for_curating(user=request.user, workspace_id=workspace_id)
+        number = services.reports_retry(workspace=workspace)
+        return Response(self.OutputSerializer({"reports": number}).data, status=202)

@@ -5,7 +5,7 @@ from uuid import uuid4
 
 import pytest
 
-from ingestion.models import Community, CommunityReport
+from ingestion.models import Community, CommunityReport, Finding
 from tests import rows
 from tests.api import address, assert_nothing_there, assert_problem, client
 from workspaces import access
@@ -13,6 +13,7 @@ from workspaces import access
 pytestmark = pytest.mark.django_db
 
 TEXT = "Ada Lind keeps the light.\n\nThe light burns oil."
+GONE = "00000000-0000-4000-8000-000000000000"
 
 
 @pytest.fixture
@@ -74,3 +75,68 @@ def test_strangers_see_no_topics(cast: rows.Cast, report: CommunityReport):
     for path in ("", f"{report.community_id}/"):
         assert_nothing_there(ask(cast, cast.charlie, path))
         assert_problem(ask(cast, None, path), 401, "not_authenticated")
+
+
+# --- reports by a model ---------------------------------------------------------------------------
+def by_model(cast: rows.Cast, report: CommunityReport, **values: Any) -> None:
+    with access.in_workspace(cast.workspace.pk):
+        found = CommunityReport.objects.in_workspace(cast.workspace).filter(pk=report.pk)
+        found.update(**values)
+
+
+def retry(cast: rows.Cast, user, report: CommunityReport) -> Any:
+    path = f"communities/{report.community_id}/retry/"
+    return client(user).post(address(cast.workspace, path))
+
+
+def test_a_report_by_a_model_says_what_it_rests_on(cast: rows.Cast, report: CommunityReport):
+    ada = rows.make_entity(cast.workspace, "Ada Lind")
+    with access.in_workspace(cast.workspace.pk):
+        Finding.objects.in_workspace(cast.workspace).filter(ordinal=0).update(
+            references=[{"kind": "entity", "id": str(ada.pk)}, {"kind": "entity", "id": GONE}],
+            explanation="She lights it.",
+        )
+    by_model(cast, report, written_by="some-model", rejected={"invented": 2}, substituted=1)
+
+    seen = ask(cast, cast.bob, f"{report.community_id}/").json()
+
+    assert (seen["written_by"], seen["problem"], seen["rejected"]) == (
+        "some-model",
+        None,
+        {"invented": 2},
+    )
+    assert seen["substituted"] == 1
+    first = seen["findings"][0]
+    assert first["explanation"] == "She lights it."
+    assert first["references"] == [{"kind": "entity", "id": str(ada.pk), "name": "Ada Lind"}]
+
+
+def test_a_report_no_model_wrote_says_why_and_can_be_asked_for_again(
+    cast: rows.Cast, report: CommunityReport
+):
+    problem = {"code": "reply_empty", "happened": "Nothing.", "kept": "All.", "next_step": "Retry."}
+    by_model(cast, report, problem=problem)
+    assert ask(cast, cast.bob, f"{report.community_id}/").json()["problem"] == problem
+
+    answer = retry(cast, cast.alice, report)
+
+    assert (answer.status_code, answer.json()) == (202, {"community": str(report.community_id)})
+    assert ask(cast, cast.bob, f"{report.community_id}/").json()["is_waiting"]
+
+
+def test_all_reports_no_model_wrote_can_be_asked_for_at_once(
+    cast: rows.Cast, report: CommunityReport
+):
+    path = address(cast.workspace, "communities/retry/")
+    assert_problem(client(cast.alice).post(path), 409, "nothing_to_retry")
+    by_model(cast, report, problem={"code": "reply_empty"})
+
+    assert client(cast.alice).post(path).json() == {"reports": 1}
+    assert_problem(client(cast.bob).post(path), 403, "forbidden")
+    assert_nothing_there(client(cast.charlie).post(path))
+
+
+def test_only_curators_ask_for_reports(cast: rows.Cast, report: CommunityReport):
+    assert_problem(retry(cast, cast.bob, report), 403, "forbidden")
+    assert_nothing_there(retry(cast, cast.charlie, report))
+    assert_problem(retry(cast, cast.alice, report), 409, "nothing_to_retry")

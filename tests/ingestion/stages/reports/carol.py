@@ -155,6 +155,11 @@ def describe(carol: Carol, entity: Entity, description: str) -> None:
         rows.filter(pk=entity.pk).update(description=description)
 
 
+def problem_of(report: CommunityReport) -> dict[str, str]:
+    assert report.problem is not None
+    return dict(report.problem)
+
+
 def reports_in(workspace: Workspace) -> list[CommunityReport]:
     with access.in_workspace(workspace.pk):
         return list(CommunityReport.objects.in_workspace(workspace))

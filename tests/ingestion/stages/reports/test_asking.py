@@ -26,6 +26,7 @@ from tests.ingestion.stages.reports.carol import (
     findings_of,
     make_belle,
     make_community,
+    problem_of,
     prompts,
     report_of,
     reports_in,
@@ -257,6 +258,6 @@ def test_the_window_of_the_model_bounds_the_prompt(carol: Carol):
 
     assert chat.requests == []
     [report] = reports_in(carol.workspace)
-    assert report.problem["code"] == "context_too_long"
+    assert problem_of(report)["code"] == "context_too_long"
     assert report.written_by == "extractive"
     assert report.summary

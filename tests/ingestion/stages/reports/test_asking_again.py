@@ -28,6 +28,7 @@ from tests.ingestion.stages.reports.carol import (
     make_community,
     mark,
     marked,
+    problem_of,
     prompts,
     report_of,
     reports_in,
@@ -153,8 +154,8 @@ def test_a_report_the_model_could_not_write_is_extractive_and_says_why(
     assert run(carol.workspace, FakeChat(failing("Fred", error))) == StageOutcome(written=2)
 
     report = report_of(poor)
-    assert (report.written_by, report.problem["code"]) == ("extractive", code)
-    assert all(report.problem[key] for key in ("happened", "kept", "next_step"))
+    assert (report.written_by, problem_of(report)["code"]) == ("extractive", code)
+    assert all(problem_of(report)[key] for key in ("happened", "kept", "next_step"))
     assert report.summary == "Fred invited Scrooge to Christmas dinner with his wife."
     assert report_of(fine).written_by == "fake-model"
     assert marked(carol.workspace) == 0

@@ -49,8 +49,15 @@ def texts(context: Context) -> list[str]:
 
 
 def ids_of(material: Material) -> set[UUID]:
-    rows = (*material.nodes, *material.edges, *material.claims)
-    return {row.record.id for row in rows}
+    return {record.id for record in records_of(material)}
+
+
+def records_of(material: Material) -> list[Record]:
+    return [
+        *(node.record for node in material.nodes),
+        *(edge.record for edge in material.edges),
+        *(claim.record for claim in material.claims),
+    ]
 
 
 # --- the order ------------------------------------------------------------------------------------
@@ -167,7 +174,7 @@ def test_a_parent_that_fits_speaks_for_itself():
 
 def test_substitution_fires_for_the_largest_part_and_no_further():
     material, large, small = two_parts()
-    total = sum(row.record.tokens for row in (*material.nodes, *material.edges))
+    total = sum(record.tokens for record in records_of(material))
 
     made = build(material, budget=total - 1)
 
@@ -270,8 +277,7 @@ def test_nothing_is_left_out_that_would_have_fitted(material: Material, budget: 
 
     kept = {record.id for record in made.labels.values()}
     left = budget - sum(record.tokens for record in made.labels.values())
-    rows = (*whole.nodes, *whole.edges, *whole.claims)
-    assert all(row.record.tokens > left for row in rows if row.record.id not in kept)
+    assert all(record.tokens > left for record in records_of(whole) if record.id not in kept)
 
 
 @given(anything())

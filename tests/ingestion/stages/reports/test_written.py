@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from math import inf, nan
+from typing import Any
 from uuid import UUID
 
 import pytest
@@ -39,7 +40,9 @@ BELOW = Record.of(Kind.REPORT, UUID(int=6), "The harbour. Its trade in oil.")
 CONTEXT = labelled([ADA, LIGHT, XU, KEEPS, CLAIM, BELOW])
 
 
-def finding(summary: str = "Ada keeps it.", *references: object, explanation: str = "") -> dict:
+def finding(
+    summary: str = "Ada keeps it.", *references: object, explanation: str = ""
+) -> dict[str, Any]:
     return {"summary": summary, "explanation": explanation, "references": list(references)}
 
 
