@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from ingestion.estimates import Estimate, Range
+from workspaces.selectors import UsageLine
 
 MINUTE: Final = 60
 HOUR: Final = 3_600
@@ -23,6 +24,27 @@ def sentences(estimate: Estimate) -> list[str]:
     ]
 
 
+def spent(usage: UsageLine, *, what: str) -> list[str]:
+    """What was asked and what it cost, of a document or of a whole run.
+
+    >>> spent(UsageLine("", calls=3, cached=3), what="It")
+    ['Nothing was asked anew: every answer was in the cache.']
+    """
+    asked = usage.calls - usage.cached
+    if not asked:
+        return ["Nothing was asked anew: every answer was in the cache."]
+    cost = f", at a cost of {money(float(usage.cost))}" if usage.cost else ""
+    tokens = f"{usage.tokens:,} tokens"
+    sentences = [f"{what} took {_exactly(asked, 'call')} and {tokens}{cost}."]
+    if usage.cached:
+        sentences.append(
+            f"Read again for nothing: {usage.cached:,} of {usage.calls:,} answers, from the cache."
+        )
+    if usage.failed:
+        sentences.append(f"{_exactly(usage.failed, 'call')} failed.")
+    return sentences
+
+
 def counted(range_: Range, noun: str) -> str:
     """
     >>> counted(Range(1, 1), "call"), counted(Range(1200, 3480), "call")
@@ -31,6 +53,10 @@ def counted(range_: Range, noun: str) -> str:
     low, high = _round(range_.low), _round(range_.high)
     number = f"{low:,}" if low == high else f"{low:,} to {high:,}"
     return f"{number} {noun}{'' if high == 1 else 's'}"
+
+
+def _exactly(number: int, noun: str) -> str:
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 def money(amount: float) -> str:

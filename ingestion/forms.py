@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Annotated, Final
 
 from django.http import QueryDict
+from pydantic import Field, TypeAdapter, ValidationError
 
 from ingestion.models import DocumentState
+from ingestion.selectors import FileSize
+from kb_project.errors import InputError
 
 TEXT = "text"
 PAGE = "page"
 # Offsets and page numbers beyond this are mistyped; Postgres and Python both hold it.
 LARGEST = 2**31 - 1
+_NAME = Annotated[str, Field(max_length=1000)]
+_SIZE = Annotated[int, Field(ge=0, le=2**40)]
+_CHOSEN: Final = TypeAdapter(Annotated[list[tuple[_NAME, _SIZE]], Field(max_length=10_000)])
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +57,21 @@ def number(query: QueryDict, name: str) -> int | None:
     if not (given.isascii() and given.isdigit()) or len(given) > 10:
         return None
     return min(int(given), LARGEST)
+
+
+def files_of(given: QueryDict) -> list[FileSize]:
+    """Names and sizes of files that were chosen: ``files`` is ``[[name, bytes], …]`` as JSON.
+
+    Raises InputError for anything else.
+
+    >>> files_of(QueryDict('files=[["a.txt",12]]'))
+    [FileSize(name='a.txt', size=12)]
+    """
+    try:
+        chosen = _CHOSEN.validate_json(given.get("files", ""))
+    except ValidationError:
+        raise InputError("The names and sizes of the files did not arrive.") from None
+    return [FileSize(name, size) for name, size in chosen]
 
 
 def words_of(query: QueryDict, name: str) -> str:

@@ -29,6 +29,7 @@ from kb_project.errors import ConflictError, InputError
 from workspaces import access
 from workspaces.models import Workspace
 from workspaces.requests import ApiRequest
+from workspaces.selectors import usage_of_document
 
 MOST_CHARACTERS: Final = 100_000
 
@@ -56,7 +57,7 @@ class DocumentSerializer(serializers.Serializer[Any]):
     has_vectors = serializers.BooleanField(help_text="Found by meaning already.")
     chunks = serializers.IntegerField()
     warnings = serializers.ListField(child=serializers.CharField())
-    problem = serializers.DictField(allow_null=True, help_text="What it needs attention for.")
+    problem = serializers.DictField(allow_null=True, help_text="Why it stopped or is paused.")
     created_at = serializers.DateTimeField(source="document.created_at")
     updated_at = serializers.DateTimeField(source="document.updated_at")
 
@@ -126,6 +127,51 @@ class DocumentListApi(APIView):
         return Response(self.AddedSerializer(answer).data, status=202)
 
 
+class DocumentsRetryApi(APIView):
+    """Take every stopped document up again."""
+
+    class OutputSerializer(serializers.Serializer[Any]):
+        documents = serializers.IntegerField(help_text="So many were taken up.")
+
+    @extend_schema(
+        operation_id="documents_retry", request=None, responses={202: OutputSerializer, **WRITING}
+    )
+    def post(self, request: ApiRequest, workspace_id: str) -> Response:
+        """Retry all documents that need attention."""
+        workspace = access.workspace_for_writing(user=request.user, workspace_id=workspace_id)
+        count = services.documents_retry(workspace=workspace)
+        return Response(self.OutputSerializer({"documents": count}).data, status=202)
+
+
+class WorkResumeApi(APIView):
+    """End a pause: a budget was raised, a key was changed, a model is back."""
+
+    class OutputSerializer(serializers.Serializer[Any]):
+        jobs = serializers.IntegerField(help_text="So many go on.")
+
+    @extend_schema(
+        operation_id="work_resume", request=None, responses={202: OutputSerializer, **WRITING}
+    )
+    def post(self, request: ApiRequest, workspace_id: str) -> Response:
+        """Let paused work go on. It pauses again where what it waits for has not changed."""
+        workspace = access.workspace_for_writing(user=request.user, workspace_id=workspace_id)
+        count = services.work_resume(workspace=workspace)
+        return Response(self.OutputSerializer({"jobs": count}).data, status=202)
+
+
+class UsageSerializer(serializers.Serializer[Any]):
+    """What models were asked about a document; made from ``workspaces.selectors.UsageLine``."""
+
+    calls = serializers.IntegerField()
+    cached = serializers.IntegerField(
+        help_text="Of these calls: answered by the cache for nothing."
+    )
+    failed = serializers.IntegerField()
+    prompt_tokens = serializers.IntegerField()
+    completion_tokens = serializers.IntegerField()
+    cost = serializers.FloatField()
+
+
 class DocumentApi(APIView):
     """One document."""
 
@@ -139,6 +185,7 @@ class DocumentApi(APIView):
         encoding = serializers.CharField()
         pages = serializers.IntegerField()
         characters = serializers.IntegerField()
+        usage = UsageSerializer()
 
     @extend_schema(operation_id="document", responses={200: OutputSerializer, **READING})
     def get(self, request: ApiRequest, workspace_id: str, document_id: UUID) -> Response:
@@ -257,6 +304,9 @@ def _with_counts(workspace: Workspace, row: selectors.DocumentRow) -> dict[str, 
         "encoding": version.encoding,
         "pages": len(version.pages),
         "characters": len(version.text),
+        "usage": UsageSerializer(
+            usage_of_document(workspace=workspace, document_id=row.document.pk)
+        ).data,
     }
 
 

@@ -35,7 +35,9 @@ class EstimateApi(APIView):
     """What adding files, or reading documents again, will cost."""
 
     class InputSerializer(serializers.Serializer[Any]):
-        files = FileSizeSerializer(many=True, required=False, max_length=MOST_FILES)
+        files = serializers.ListField(
+            child=FileSizeSerializer(), required=False, max_length=MOST_FILES
+        )
         documents = serializers.ListField(
             child=serializers.UUIDField(), required=False, max_length=MOST_FILES
         )

@@ -15,7 +15,8 @@ from ingestion.models import Document
 from kb_project.llm.ports import ChatModel, Role
 from kb_project.sql import run_sql
 from workspaces import access
-from workspaces.models import ModelBudget, ModelPrice, ModelSettings, Workspace
+from workspaces import selectors as workspace_selectors
+from workspaces.models import ModelPrice, ModelSettings, Workspace
 from workspaces.ports import ports_for
 
 USUAL_CONCURRENCY: Final = 8
@@ -133,10 +134,8 @@ def _history(workspace: Workspace) -> History:
 
 
 def _left(workspace: Workspace) -> float | None:
-    budget = ModelBudget.objects.in_workspace(workspace).first()
-    if budget is None or budget.cap is None:
-        return None
-    return max(0.0, float(budget.cap - budget.spent))
+    left = workspace_selectors.spending_of(workspace=workspace).left
+    return None if left is None else float(left)
 
 
 def _cut_extents(

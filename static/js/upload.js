@@ -11,12 +11,15 @@ function start(form) {
   const list = document.getElementById("uploads");
   const template = document.getElementById("upload-row");
   const veil = document.getElementById("drop-veil");
+  const estimate = document.getElementById("upload-estimate");
   const waiting = [];
+  let chosen = [];
+  let asked = 0;
   let running = 0;
   let depth = 0;
 
   input.addEventListener("change", () => {
-    add([...input.files]);
+    choose([...input.files]);
     input.value = "";
   });
   form.addEventListener("submit", (event) => event.preventDefault());
@@ -42,11 +45,55 @@ function start(form) {
     event.preventDefault();
     depth = 0;
     veil.hidden = true;
-    add([...event.dataTransfer.files]);
+    choose([...event.dataTransfer.files]);
   });
   window.addEventListener("beforeunload", (event) => {
-    if (running + waiting.length > 0) event.preventDefault();
+    if (running + waiting.length + chosen.length > 0) event.preventDefault();
   });
+  estimate.addEventListener("click", (event) => {
+    const isSent = event.target.closest("[data-send]");
+    if (!isSent && !event.target.closest("[data-discard]")) return;
+    const files = chosen;
+    chosen = [];
+    asked += 1;
+    estimate.replaceChildren();
+    if (isSent) add(files);
+    form.querySelector("label").focus();
+  });
+
+  // Where a model reads what is added, its price is shown first: names and sizes are sent for that,
+  // no file.
+  function choose(files) {
+    if (!form.dataset.estimate) {
+      add(files);
+    } else if (files.length > 0) {
+      chosen = [...chosen, ...files];
+      price();
+    }
+  }
+
+  async function price() {
+    asked += 1;
+    const mine = asked;
+    const sizes = chosen.map((file) => [file.name, file.size]);
+    const body = new URLSearchParams({ files: JSON.stringify(sizes) });
+    const answer = await fetch(form.dataset.estimate, {
+      method: "POST",
+      headers: { "HX-Request": "true", "X-CSRFToken": token() },
+      body,
+    }).catch(() => null);
+    const html = answer?.ok && !answer.redirected ? await answer.text() : null;
+    if (mine !== asked) return;
+    const missing = document.getElementById("estimate-missing");
+    estimate.replaceChildren(
+      ...(html === null
+        ? missing.content.cloneNode(true).children
+        : parse(html).body.children),
+    );
+    estimate.querySelector("[data-send]")?.focus();
+  }
+
+  const token = () => form.querySelector("[name=csrfmiddlewaretoken]").value;
 
   function add(files) {
     for (const file of files) {
@@ -78,7 +125,7 @@ function start(form) {
     const request = new XMLHttpRequest();
     request.open("POST", form.action);
     request.setRequestHeader("HX-Request", "true");
-    request.setRequestHeader("X-CSRFToken", form.querySelector("[name=csrfmiddlewaretoken]").value);
+    request.setRequestHeader("X-CSRFToken", token());
     const bar = row.querySelector("progress");
     request.upload.addEventListener("progress", (event) => {
       if (!event.lengthComputable) return;

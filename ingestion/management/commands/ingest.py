@@ -6,17 +6,17 @@ import json
 import sys
 import time
 from argparse import ArgumentTypeError
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import date
 from pathlib import Path
 from typing import Any, Final
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from ingestion import selectors, services
+from ingestion import estimate_words, selectors, services
 from ingestion.models import DocumentState
-from ingestion.selectors import DocumentOutcome
+from ingestion.selectors import DocumentOutcome, FileSize
 from ingestion.services import Filing
 from kb_project.errors import InputError, KBError, NotFoundError, UploadError
 from kb_project.logs import quieten
@@ -24,6 +24,7 @@ from workspaces import access
 from workspaces import selectors as workspace_selectors
 from workspaces import services as workspace_services
 from workspaces.models import Workspace
+from workspaces.selectors import UsageLine
 
 SECONDS_BETWEEN_LINES: Final = 10.0
 INTERRUPTED: Final = 130  # what a shell expects after Ctrl-C
@@ -48,36 +49,51 @@ class Command(BaseCommand):
         parser.add_argument("--collection", default="", help="The shelf to put them on.")
         parser.add_argument("--tag", action="append", default=[], help="May be given repeatedly.")
         parser.add_argument("--dated", type=_date, help="The date they speak of: 2024-05-01.")
+        parser.add_argument(
+            "--estimate", action="store_true", help="Say what it will cost, and take nothing in."
+        )
         parser.add_argument("--json", action="store_true", help="One JSON object a line.")
 
     def handle(self, *_args: Any, **options: Any) -> None:
         quieten(options["verbosity"])
-        started = time.monotonic()
         try:
             files = list(files_below(options["paths"]))
-            workspace = self._workspace(options["workspace"])
-            filing = Filing(options["collection"], tuple(options["tag"]), options["dated"])
-            intake = take_in(workspace, files, filing)
-            if options["wait"]:
-                services.process_workspace(workspace=workspace, on_progress=Progress(self.stderr))
+            if options["estimate"]:
+                workspace = workspace_selectors.workspace_at(slug=options["workspace"])
+                self.stdout.write("\n".join(costs(workspace, files)))
+                return
+            total = self._ingest(files, options)
         except KBError as error:
             raise CommandError(error.sentence) from error
         except KeyboardInterrupt:
             self.stderr.write("\nStopped. A worker goes on with the rest, or this command again.")
             sys.exit(INTERRUPTED)
+        if total["needs_attention"] or total["refused"] or total["paused"]:
+            sys.exit(1)
+
+    def _ingest(self, files: Sequence[Path], options: Mapping[str, Any]) -> dict[str, Any]:
+        started = time.monotonic()
+        workspace = self._workspace(options["workspace"])
+        asks_models = workspace_uses_model(workspace)
+        if asks_models:
+            self.stderr.write(" ".join(costs(workspace, files)))
+        before = usage_of(workspace)
+        filing = Filing(options["collection"], tuple(options["tag"]), options["dated"])
+        intake = take_in(workspace, files, filing)
+        if options["wait"]:
+            services.process_workspace(workspace=workspace, on_progress=Progress(self.stderr))
         with access.in_workspace(workspace.pk):
             outcomes = selectors.document_outcomes(
                 workspace=workspace, document_ids=intake.documents
             )
             total = _total(workspace, outcomes, intake, time.monotonic() - started)
-        lines = (
-            as_json(outcomes, intake, total)
-            if options["json"]
-            else as_text(outcomes, intake, total)
-        )
-        self.stdout.write("\n".join(lines))
-        if total["needs_attention"] or total["refused"]:
-            sys.exit(1)
+        asked = usage_since(before, usage_of(workspace))
+        total["usage"] = as_numbers(asked)
+        write = as_json if options["json"] else as_text
+        self.stdout.write("\n".join(write(outcomes, intake, total)))
+        if asks_models and options["wait"] and not options["json"]:
+            self.stdout.write(" ".join(estimate_words.spent(asked, what="This")))
+        return total
 
     def _workspace(self, slug: str) -> Workspace:
         try:
@@ -111,6 +127,42 @@ class Progress:
         else:
             return
         self._said = sentence
+
+
+def workspace_uses_model(workspace: Workspace) -> bool:
+    with access.in_workspace(workspace.pk):
+        return workspace_selectors.model_state(workspace=workspace).tier != "local"
+
+
+def costs(workspace: Workspace, files: Sequence[Path]) -> list[str]:
+    """What taking these files in will cost, in sentences; a file that is gone counts as nothing."""
+    sizes = [FileSize(path.name, path.stat().st_size) for path in files if path.exists()]
+    estimate = selectors.estimate_for_files(workspace=workspace, files=sizes)
+    return estimate_words.sentences(estimate)
+
+
+def usage_of(workspace: Workspace) -> UsageLine:
+    with access.in_workspace(workspace.pk):
+        return workspace_selectors.usage_total(workspace=workspace)
+
+
+def usage_since(before: UsageLine, after: UsageLine) -> UsageLine:
+    """What was asked between two looks at the ledger, by this command or beside it."""
+    counted = ("calls", "cached", "failed", "prompt_tokens", "completion_tokens", "cost")
+    return replace(
+        after, **{name: getattr(after, name) - getattr(before, name) for name in counted}
+    )
+
+
+def as_numbers(usage: UsageLine) -> dict[str, Any]:
+    return {
+        "calls": usage.calls,
+        "cached": usage.cached,
+        "failed": usage.failed,
+        "prompt_tokens": usage.prompt_tokens,
+        "completion_tokens": usage.completion_tokens,
+        "cost": float(usage.cost),
+    }
 
 
 def files_below(paths: Sequence[Path]) -> Iterator[Path]:
@@ -190,9 +242,10 @@ def as_text(
         yield from (f"    {sentence}" for sentence in _remarks(outcome, intake))
     for path, sentence in intake.refused:
         yield f"{'Refused':<16}{'':>25}  {path.name}\n    {sentence}"
+    paused = f", {total['paused']} paused" if total["paused"] else ""
     yield (
         f"{total['documents']} documents, {total['needs_attention'] + total['refused']} of them"
-        f" in need of attention; the workspace has {total['entities']} entities and"
+        f" in need of attention{paused}; the workspace has {total['entities']} entities and"
         f" {total['relationships']} relationships. {total['seconds']} s"
     )
 
@@ -216,6 +269,7 @@ def _total(
         "documents": len(outcomes) + len(intake.refused),
         "ready": states.count(DocumentState.READY),
         "needs_attention": states.count(DocumentState.ATTENTION),
+        "paused": states.count(DocumentState.PAUSED),
         "refused": len(intake.refused),
         "duplicates": len(intake.twins),
         "chunks": sum(outcome.chunks for outcome in outcomes),
