@@ -131,18 +131,19 @@ def _reduced(vectors: Vectors, neighbours: int) -> Points:
 
 
 def _by_umap(vectors: Vectors, neighbours: int) -> Points:
-    from umap import UMAP
-
-    model = UMAP(
-        n_neighbors=max(2, neighbours),
-        n_components=DIMENSIONS,
-        metric="cosine",
-        random_state=SEED,
-        n_jobs=1,
-    )
     with warnings.catch_warnings():
-        # Sets of few items, or of items far from all others, are told of: the mixture copes.
+        # Its neural sibling is missing; of items far from all others the mixture takes care.
+        warnings.filterwarnings("ignore", "Tensorflow not installed", ImportWarning)
         warnings.filterwarnings("ignore", module="umap")
+        from umap import UMAP
+
+        model = UMAP(
+            n_neighbors=max(2, neighbours),
+            n_components=DIMENSIONS,
+            metric="cosine",
+            random_state=SEED,
+            n_jobs=1,
+        )
         return np.asarray(model.fit_transform(vectors), np.float64)
 
 

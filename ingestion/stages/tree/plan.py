@@ -50,6 +50,6 @@ def _split(
 def _divided(items: Sequence[int], vectors: Vectors) -> list[list[int]]:
     """Two or more disjoint parts, none of them of a single item."""
     inside = cores(clusters(vectors[list(items)]))
-    parts = [[items[i] for i in part] for part in inside]
+    parts = [[items[i] for i in part] for part in inside if part]
     half = len(items) // 2
     return parts if len(parts) > 1 else [list(items[:half]), list(items[half:])]
