@@ -13,9 +13,9 @@ from kb_project.errors import ReplyError
 from kb_project.llm.batch import Batch, Result
 from kb_project.llm.breaker import Breaker
 from kb_project.llm.config import PRIORITIES, ChatConfig
-from kb_project.llm.exchange import Asked, Exchange
+from kb_project.llm.exchange import Asked, Exchange, messages_of
 from kb_project.llm.ports import ChatReply, ChatRequest, Role, SchemaT
-from kb_project.llm.provider import SEED, Message
+from kb_project.llm.provider import SEED
 from kb_project.llm.slots import Slots
 from kb_project.llm.store import CallRecord, CallStore, StoredReply
 from kb_project.llm.streaming import Streaming
@@ -193,15 +193,6 @@ class Chat:
         said = [request.prompt.user, *(turn.text for turn in request.turns)]
         counted = sum(map(self._count, fixed)) + sum(map(self._count_once, said))
         return counted + PER_MESSAGE * (len(said) + 1)
-
-
-def messages_of(request: ChatRequest[Any]) -> tuple[Message, ...]:
-    turns = (Message(turn.speaker, turn.text) for turn in request.turns)
-    return (
-        Message("system", request.prompt.system),
-        Message("user", request.prompt.user),
-        *turns,
-    )
 
 
 def reply_from(request: ChatRequest[Any], stored: StoredReply) -> ChatReply[Any] | None:

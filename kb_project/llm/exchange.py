@@ -188,6 +188,15 @@ class Exchange:
         return error
 
 
+def messages_of(request: ChatRequest[Any]) -> tuple[Message, ...]:
+    turns = (Message(turn.speaker, turn.text) for turn in request.turns)
+    return (
+        Message("system", request.prompt.system),
+        Message("user", request.prompt.user),
+        *turns,
+    )
+
+
 def judge(asked: Asked, reply: RawReply, seconds: float) -> Verdict:
     """What the reply is worth: a value, a sentence about what is wrong, or one more try."""
     error = _unusable(reply)

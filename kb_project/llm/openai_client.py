@@ -26,15 +26,13 @@ class OpenAiProvider:
     def complete(self, call: RawCall) -> RawReply:
         found = self._line.ask(CHAT, body_of(call), call.timeout, used=used_by(call))
         reply = self._reply(found)
-        if len(reply.text) > LONGEST_REPLY:
-            raise ReplyError("The model's answer is endless.", code="reply_invalid")
+        _bounded(reply.text)
         return reply
 
     def stream(self, call: RawCall) -> Iterator[str | RawReply]:
         """A stream that ends without a finish reason was cut: no whole reply is given."""
         used = used_by(call, streams=True)
-        whole, finished = RawReply("", finish=""), False
-        pieces: list[str] = []
+        whole, text = RawReply("", finish=""), ""
         body = body_of(call) | {"stream": True}
         if call.support.usage:
             body["stream_options"] = {"include_usage": True}
@@ -43,11 +41,10 @@ class OpenAiProvider:
                 part = part_of(event)
                 whole = merged(whole, part)
                 if part.text:
-                    pieces.append(part.text)
+                    text = _bounded(text + part.text)
                     yield part.text
-        finished = bool(whole.finish)
-        if finished:
-            yield replace(whole, text="".join(pieces))
+        if whole.finish:
+            yield replace(whole, text=text)
 
     def _reply(self, found: Mapping[str, Any]) -> RawReply:
         choices = found.get("choices")
@@ -166,6 +163,12 @@ def _said(message: Mapping[str, Any], finish: object) -> RawReply:
     if not text and message.get("refusal"):
         return RawReply("", finish="refused")
     return RawReply(text, finish=_FINISHES.get(str(finish), "stop"))
+
+
+def _bounded(text: str) -> str:
+    if len(text) > LONGEST_REPLY:
+        raise ReplyError("The model's answer is endless.", code="reply_invalid")
+    return text
 
 
 def _number(found: object) -> int | None:

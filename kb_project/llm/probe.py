@@ -1,0 +1,203 @@
+"""The *Test* button: one real call of each kind, and what the endpoint is found to understand."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Final
+
+from pydantic import BaseModel
+
+from kb_project.errors import ModelError, PauseError, ReplyError
+from kb_project.llm.config import ChatConfig
+from kb_project.llm.endpoint_embedder import EndpointEmbedder
+from kb_project.llm.exchange import Asked, Exchange, messages_of
+from kb_project.llm.openai_client import OpenAiProvider
+from kb_project.llm.openai_line import MODELS, Line
+from kb_project.llm.ports import About, ChatRequest, Role
+from kb_project.llm.provider import RawCall, RawReply, UnsupportedError
+from kb_project.llm.retry import Retry, RetryPolicy
+from kb_project.llm.store import CallRecord
+from kb_project.llm.structured import parse
+from kb_project.llm.support import Feature, Support
+from kb_project.prompt import Prompt
+
+DEADLINE: Final = 30.0
+LONGEST_CALL: Final = 12.0
+MOST_MODELS: Final = 500
+_TOKENS: Final = 64
+_QUESTION: Final = "Which colour does the sky have on a clear day?"
+
+
+class Colour(BaseModel):
+    """What the test asks for."""
+
+    colour: str
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """``name`` is models, chat, json, schema, stream or embeddings; ``sentence`` is for people."""
+
+    name: str
+    ok: bool
+    sentence: str
+    milliseconds: int
+
+
+@dataclass(frozen=True, slots=True)
+class ProbeResult:
+    """``models`` are the names the endpoint lists; ``dimension`` is 0 without an embedding."""
+
+    checks: tuple[Check, ...]
+    support: Support
+    models: tuple[str, ...] = ()
+    dimension: int = 0
+
+    @property
+    def ok(self) -> bool:
+        """Whether the endpoint is of use: it answers a plain question."""
+        return any(check.ok for check in self.checks if check.name == "chat")
+
+
+def probe(
+    config: ChatConfig, *, embedding_model: str = "", deadline: float = DEADLINE
+) -> ProbeResult:
+    """Never raises: every failure is a check with its sentence. Costs a few hundred tokens."""
+    return _Probe(config, embedding_model, time.monotonic() + deadline).run()
+
+
+@dataclass(slots=True)
+class _Probe:
+    config: ChatConfig
+    embedding_model: str
+    deadline: float
+    support: Support = field(default_factory=Support)
+    models: tuple[str, ...] = ()
+    dimension: int = 0
+    stopped: str = ""
+    checks: list[Check] = field(default_factory=list)
+
+    def run(self) -> ProbeResult:
+        self._check("models", self._list_models)
+        # A server may well not list its models: the others are tried all the same.
+        self.stopped = ""
+        self._check("chat", self._plain)
+        self._check("json", self._json)
+        self._check("schema", self._schema)
+        self._check("stream", self._stream)
+        if self.embedding_model:
+            self.stopped = ""
+            self._check("embeddings", self._embed)
+        return ProbeResult(tuple(self.checks), self.support, self.models, self.dimension)
+
+    def _check(self, name: str, make: Callable[[], str]) -> None:
+        started = time.monotonic()
+        ok, sentence = self._made(make)
+        # An endpoint that is away has not been found to lack anything.
+        if not (ok or self.stopped) and name in ("json", "schema", "stream"):
+            self.support = self.support.without(Feature(name))
+        taken = int((time.monotonic() - started) * 1000)
+        self.checks.append(Check(name, ok, sentence, taken))
+
+    def _made(self, make: Callable[[], str]) -> tuple[bool, str]:
+        if self.stopped or self._left() <= 0:
+            return False, self.stopped or "Not tried: the other calls took all the time."
+        try:
+            return True, make()
+        except UnsupportedError:
+            return False, "The server says that it does not support this."
+        except PauseError as error:
+            self.stopped = f"Not tried: {error.happened}"
+            return False, error.sentence
+        except ModelError as error:
+            return False, error.sentence
+
+    def _list_models(self) -> str:
+        line = Line(self.config.endpoint, self.config.key)
+        found = line.ask(MODELS, None, self._left(), used=Support())
+        data = found.get("data")
+        listed = data if isinstance(data, list) else []
+        names = [str(item.get("id", ""))[:120] for item in listed if isinstance(item, dict)]
+        self.models = tuple(sorted(filter(None, names))[:MOST_MODELS])
+        return f"{len(self.models)} models are listed."
+
+    def _plain(self) -> str:
+        """The first chat call also finds out which parameters the server takes."""
+        exchange = Exchange(
+            self._provider(),
+            retry=Retry(RetryPolicy(attempts=1)),
+            support=self.support,
+        )
+        verdict = exchange.make(self._asked())
+        self.support = exchange.support
+        # A short limit is enough to see that the model speaks.
+        if isinstance(verdict.result, ReplyError) and verdict.result.code == "reply_truncated":
+            return "The model answers."
+        if isinstance(verdict.result, ModelError):
+            raise verdict.result
+        return f"The model answers; the call took {verdict.outcome.completion_tokens} tokens."
+
+    def _json(self) -> str:
+        self._formed(replace(self.support, schema=False, json=True))
+        return "Answers are JSON when asked for."
+
+    def _schema(self) -> str:
+        self._formed(replace(self.support, schema=True))
+        return "Answers keep to a JSON schema."
+
+    def _formed(self, support: Support) -> None:
+        exchange = Exchange(self._provider(), support=support)
+        call = exchange.shaped(self._asked(Colour))
+        reply = exchange.provider.complete(call)
+        if parse(reply.text, Colour).value is None:
+            raise ReplyError("The answer does not have the form that was asked for.")
+
+    def _stream(self) -> str:
+        call = Exchange(self._provider(), support=self.support).shaped(self._asked())
+        pieces = self._pieces(call)
+        if not pieces:
+            raise ReplyError("The stream ended before the answer did.", code="reply_truncated")
+        return f"The answer came in {pieces} pieces."
+
+    def _pieces(self, call: RawCall) -> int:
+        found = list(self._provider().stream(call))
+        is_whole = bool(found) and isinstance(found[-1], RawReply)
+        return len(found) - 1 if is_whole else 0
+
+    def _embed(self) -> str:
+        embedder = EndpointEmbedder(
+            endpoint=self.config.endpoint,
+            key=self.config.key,
+            model=self.embedding_model,
+            timeout=self._left(),
+            retry=Retry(RetryPolicy(attempts=1)),
+        )
+        self.dimension = embedder.dimension
+        return f"Vectors have {self.dimension} numbers."
+
+    def _provider(self) -> OpenAiProvider:
+        return OpenAiProvider(self.config.endpoint, self.config.key)
+
+    def _asked(self, schema: type[BaseModel] | None = None) -> Asked:
+        prompt = Prompt("probe", "1", "You answer in one word.", _QUESTION)
+        request = ChatRequest(Role.ANSWER, prompt, About("test"), schema)
+        model = self.config.model_of(Role.ANSWER)
+        record = CallRecord(
+            "",
+            request.role,
+            "test",
+            prompt.name,
+            prompt.version,
+            model,
+            None,
+            None,
+            None,
+            0,
+            _TOKENS,
+        )
+        return Asked(request, record, messages_of(request), max(0.1, self._left()))
+
+    def _left(self) -> float:
+        return min(LONGEST_CALL, self.deadline - time.monotonic())
