@@ -64,7 +64,7 @@ def model_settings_save(*, workspace: Workspace, choice: ModelChoice) -> ModelSe
     """
     choice = checked(choice)
     with access.in_workspace(workspace.pk):
-        row = _row_to_change(workspace)
+        row = row_to_change(workspace)
         is_elsewhere = origin(row.endpoint) != origin(choice.endpoint)
         if is_elsewhere and row.sealed_key and choice.key is None and choice.endpoint:
             raise _key_is_for_another_host()
@@ -142,7 +142,7 @@ def entity_types_set(*, workspace: Workspace, types: Sequence[str]) -> ModelSett
     """Which kinds of things to look for; none leaves it to the model."""
     names = checked_entity_types(types)
     with access.in_workspace(workspace.pk):
-        row = _row_to_change(workspace)
+        row = row_to_change(workspace)
         row.entity_types = list(names)
         row.save()
     logger.info("entity types set workspace=%s types=%s", workspace.pk, len(names))
@@ -155,7 +155,7 @@ def tuning_save(*, workspace: Workspace, tuning: Mapping[str, Any]) -> ModelSett
     Types that a person chose stay: learned ones are taken where there are none.
     """
     with access.in_workspace(workspace.pk):
-        row = _row_to_change(workspace)
+        row = row_to_change(workspace)
         row.tuning = dict(tuning)
         if not row.entity_types:
             row.entity_types = list(checked_entity_types(tuning.get("types", ())))
@@ -173,7 +173,7 @@ def tuning_start(*, workspace: Workspace) -> None:
 
 def tuning_forget(*, workspace: Workspace) -> ModelSettings:
     with access.in_workspace(workspace.pk):
-        row = _row_to_change(workspace)
+        row = row_to_change(workspace)
         row.tuning = {}
         row.save()
     logger.info("tuning forgotten workspace=%s", workspace.pk)
@@ -189,7 +189,7 @@ def config_needed(workspace: Workspace) -> ChatConfig:
     return config
 
 
-def _row_to_change(workspace: Workspace) -> ModelSettings:
+def row_to_change(workspace: Workspace) -> ModelSettings:
     """The workspace's row, locked; one of its own is made where there is none."""
     ModelSettings.objects.get_or_create(workspace=workspace)
     return ModelSettings.objects.in_workspace(workspace).select_for_update().get()
