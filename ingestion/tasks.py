@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import uuid
 
-from ingestion import embedding, groups, pausing, pipeline, recovery
+from ingestion import embedding, groups, pausing, pipeline, recovery, tuning
 
 
 def run_lane(workspace_id: str, job_id: str, lane: str) -> None:
@@ -22,6 +22,11 @@ def resume_workspace(workspace_id: str) -> None:
 def reembed(workspace_id: str) -> None:
     """After a workspace chose another embedding model, or gave a change up."""
     embedding.vectors_renew(workspace_id=uuid.UUID(workspace_id))
+
+
+def tune(workspace_id: str) -> None:
+    """After somebody asked to learn from the workspace's documents."""
+    tuning.tuning_begin(workspace_id=uuid.UUID(workspace_id))
 
 
 def sweep() -> None:

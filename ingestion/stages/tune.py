@@ -1,0 +1,330 @@
+"""Tune: learn from a sample of a workspace's documents how to read them.
+
+In: at most fifteen of its chunks, those nearest to the middle of all.  Out: what the documents are
+about, their language, the types of things in them, and worked extractions, in the workspace's model
+settings; passages that are read from then on are asked for with these.
+Safe to repeat: what was learned replaces what was learned before, and what a model said is in the
+reply cache. Types that a person chose stay.
+Source: GraphRAG's auto-tuning: k = 15 nearest to the centroid of at most 300 sampled chunks;
+domain, language, entity types, two worked examples of 2,000 tokens together.
+"""
+
+from __future__ import annotations
+
+import json
+import uuid
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Annotated, Any, Final
+
+import numpy as np
+from pydantic import BaseModel, BeforeValidator
+
+from ingestion.extractors.found import NAME, Extraction
+from ingestion.extractors.model import Passage, Reading, extract_all
+from ingestion.extractors.model.facts import OTHER, known_type
+from ingestion.extractors.model.schema import MOST_STRENGTH, listed, plain_text
+from ingestion.models import Chunk, ChunkEmbedding, IngestionJob
+from ingestion.outcome import Progress, StageOutcome
+from kb_project.errors import KBError, ReplyError, StageError
+from kb_project.llm.ports import About, ChatModel, ChatRequest, ModelOptions, Role, SchemaT
+from kb_project.llm.tokens import count_tokens, truncate_tokens
+from kb_project.ports import Ports
+from kb_project.prompt import Prompt, fenced, load
+from kb_project.text.sentences import sentence_spans
+from workspaces import access, services
+from workspaces.models import ModelSettings, Workspace
+
+STAGE: Final = "tune"
+SAMPLE: Final = 15
+SPREAD: Final = 300
+MOST_TYPES: Final = 20
+MOST_EXAMPLES: Final = 2
+MOST_EXAMPLE_TOKENS: Final = 2_000
+# Passages that are tried as examples: some turn out to hold no facts.
+TRIED: Final = 4
+LONGEST_DOMAIN: Final = 600
+LONGEST_LANGUAGE: Final = 40
+_PASSAGE_TOKENS: Final = 400
+_EXAMPLE_PASSAGE_TOKENS: Final = 250
+_PROMPT_TOKENS: Final = 800
+_STEPS: Final = 3
+_PROMPTS: Final = Path(__file__).parents[1] / "prompts"
+
+
+class Subject(BaseModel):
+    domain: Annotated[str, BeforeValidator(plain_text)]
+    language: Annotated[str, BeforeValidator(plain_text)] = ""
+
+
+class Kinds(BaseModel):
+    types: Annotated[list[str], BeforeValidator(listed)]
+
+
+@dataclass(frozen=True, slots=True)
+class Learned:
+    """``examples`` are worked extractions as text; every quote in them is in its passage."""
+
+    domain: str
+    language: str
+    types: tuple[str, ...]
+    examples: tuple[str, ...]
+    sampled: int
+
+    def as_json(self) -> dict[str, Any]:
+        return {
+            "domain": self.domain,
+            "language": self.language,
+            "types": list(self.types),
+            "examples": list(self.examples),
+            "sampled": self.sampled,
+        }
+
+
+def run(job: IngestionJob, ports: Ports, progress: Progress) -> StageOutcome:
+    try:
+        learned = _learned(job, ports, progress)
+    except (ReplyError, StageError) as error:
+        note(job.workspace_id, error)
+        raise
+    save(job.workspace_id, learned)
+    return StageOutcome(written=len(learned.types) + len(learned.examples))
+
+
+def _learned(job: IngestionJob, ports: Ports, progress: Progress) -> Learned:
+    if ports.chat is None:
+        raise StageError(
+            "There is no chat model to learn with.",
+            code="no_model",
+            next_step="Set one up, then try again.",
+        )
+    passages = sample(job.workspace_id, ports.embedder.fingerprint)
+    if not passages:
+        raise StageError(
+            "There is no passage yet to learn from.",
+            code="nothing_to_learn_from",
+            next_step="Add documents, then try again.",
+        )
+    options = replace(ports.options, entity_types=typed_by_people(job.workspace_id))
+    return learn(passages, ports.chat, options, progress)
+
+
+def typed_by_people(workspace_id: uuid.UUID) -> tuple[str, ...]:
+    """The entity types that somebody chose; none where those that are set were learned."""
+    with access.in_workspace(workspace_id):
+        row = ModelSettings.objects.in_workspace(workspace_id).first()
+    return () if row is None or _were_learned(row) else tuple(row.entity_types)
+
+
+def _were_learned(row: ModelSettings) -> bool:
+    is_learned: bool = row.entity_types == row.tuning.get("types")
+    return is_learned
+
+
+# --- the sample -----------------------------------------------------------------------------------
+def sample(workspace_id: uuid.UUID, fingerprint: str) -> list[Passage]:
+    """At most fifteen chunks, the most typical first: the same ones until the chunks change."""
+    with access.in_workspace(workspace_id):
+        chunks = Chunk.objects.in_workspace(workspace_id)
+        ids = list(chunks.order_by("document_id", "ordinal").values_list("pk", flat=True))
+        spread = evenly(ids, SPREAD)
+        rows = (
+            ChunkEmbedding.objects.in_workspace(workspace_id)
+            .filter(chunk_id__in=spread, fingerprint=fingerprint)
+            .values_list("chunk_id", "vector")
+        )
+        vectors = {chunk_id: np.asarray(vector) for chunk_id, vector in rows}
+        chosen = nearest_to_all(vectors) if len(vectors) == len(spread) else evenly(ids, SAMPLE)
+        found = chunks.select_related("document").in_bulk(chosen)
+    return [_passage(found[pk]) for pk in chosen if pk in found]
+
+
+def evenly(ids: Sequence[uuid.UUID], most: int) -> list[uuid.UUID]:
+    """At most so many, from beginning to end at equal distances."""
+    if len(ids) <= most:
+        return list(ids)
+    return [ids[place * len(ids) // most] for place in range(most)]
+
+
+def nearest_to_all(vectors: dict[uuid.UUID, Any]) -> list[uuid.UUID]:
+    """The fifteen nearest to the centroid, by the dot product; equal ones by their id."""
+    if not vectors:
+        return []
+    centroid = np.mean(list(vectors.values()), axis=0)
+    near = {pk: float(vector @ centroid) for pk, vector in vectors.items()}
+    return sorted(near, key=lambda pk: (-near[pk], pk))[:SAMPLE]
+
+
+def _passage(chunk: Chunk) -> Passage:
+    return Passage(
+        chunk_id=chunk.pk,
+        document_id=chunk.document_id,
+        text=chunk.text,
+        title=chunk.document.title,
+        headings=tuple(chunk.heading_path),
+    )
+
+
+# --- what is asked --------------------------------------------------------------------------------
+def learn(
+    passages: Sequence[Passage], chat: ChatModel, options: ModelOptions, progress: Progress
+) -> Learned:
+    """Raises ReplyError, and StageError where the answers come to nothing."""
+    shown = shown_passages(passages, chat.input_limit(Role.EXTRACT))
+    subject = _ask(chat, _prompt("tune_subject", passages=shown), Subject)
+    domain = subject.domain[:LONGEST_DOMAIN].strip()
+    progress(1, _STEPS)
+    kinds = _ask(
+        chat, _prompt("tune_types", domain=fenced(domain, "domain"), passages=shown), Kinds
+    )
+    types = useful_types(kinds.types)
+    if not domain or not types:
+        raise StageError(
+            "The model learned nothing from the sample.",
+            code="nothing_learned",
+            kept="Everything is as it was.",
+            next_step="Try again with another model, or type the kinds of things yourself.",
+        )
+    progress(2, _STEPS)
+    language = subject.language[:LONGEST_LANGUAGE].strip()
+    # A person's own types are what examples must show.
+    wanted = options.entity_types or types
+    plain = replace(
+        options, gleanings=0, domain=domain, language=language, examples=(), entity_types=wanted
+    )
+    examples = worked_examples(passages, chat, plain)
+    return Learned(domain, language, types, examples, len(passages))
+
+
+def shown_passages(passages: Sequence[Passage], limit: int) -> str:
+    """The passages' beginnings, as long as all of them may be together."""
+    share = max((limit - _PROMPT_TOKENS) // len(passages), 20)
+    tokens = min(_PASSAGE_TOKENS, share)
+    return "\n\n".join(fenced(truncate_tokens(one.text, tokens)) for one in passages)
+
+
+def useful_types(said: Sequence[str]) -> tuple[str, ...]:
+    types = dict.fromkeys(known_type(one) for one in said)
+    return tuple(one for one in types if one not in (OTHER, NAME))[:MOST_TYPES]
+
+
+def _ask(chat: ChatModel, prompt: Prompt, schema: type[SchemaT]) -> SchemaT:
+    reply = chat.ask(ChatRequest(Role.EXTRACT, prompt, About(STAGE), schema=schema))
+    if reply.value is None:
+        raise ReplyError("The model's answer holds nothing.", code="reply_empty")
+    return reply.value
+
+
+def _prompt(name: str, **values: str) -> Prompt:
+    return load(_PROMPTS / f"{name}.md").fill(**values)
+
+
+# --- worked examples ------------------------------------------------------------------------------
+def worked_examples(
+    passages: Sequence[Passage], chat: ChatModel, options: ModelOptions
+) -> tuple[str, ...]:
+    """Extractions of the most typical passages, made of nothing but what stands in them."""
+    tried = [replace(one, text=beginning(one.text)) for one in passages[:TRIED]]
+    outcomes = extract_all(tried, chat, options, stage=STAGE)
+    readings = {index: one for index, one in outcomes if isinstance(one, Reading)}
+    examples: list[str] = []
+    room = MOST_EXAMPLE_TOKENS
+    for index in sorted(readings):
+        found = readings[index].extraction
+        text = example(tried[index].text, found)
+        tokens = count_tokens(text)
+        if len(examples) < MOST_EXAMPLES and is_telling(found) and tokens <= room:
+            examples.append(text)
+            room -= tokens
+    return tuple(examples)
+
+
+def is_telling(found: Extraction) -> bool:
+    """Whether an extraction shows how it is done: two things at least, and a link."""
+    return len({fragment.mention for fragment in found.fragments}) > 1 and bool(found.relations)
+
+
+def beginning(text: str) -> str:
+    """The first whole sentences, as many as an example may show."""
+    head = truncate_tokens(text, _EXAMPLE_PASSAGE_TOKENS)
+    if head == text:
+        return text
+    spans = sentence_spans(head)
+    return head[: spans[-2][1]] if len(spans) > 1 else head
+
+
+def example(text: str, found: Extraction) -> str:
+    answer = {
+        "entities": list(_entities(text, found)),
+        "relationships": [
+            {
+                "source": _name(found, link.source),
+                "target": _name(found, link.target),
+                "description": link.description,
+                "keywords": list(link.keywords),
+                "strength": round(link.strength * MOST_STRENGTH),
+                "quote": text[link.start : link.end],
+            }
+            for link in found.relations
+        ],
+        "keywords": list(found.keywords),
+    }
+    if found.claims:
+        answer["claims"] = list(_claims(text, found))
+    return f"{text}\n\nAnswer: {json.dumps(answer, ensure_ascii=False)}"
+
+
+def _entities(text: str, found: Extraction) -> Iterator[dict[str, str]]:
+    for fragment in found.fragments:
+        yield {
+            "name": _name(found, fragment.mention),
+            "type": found.mentions[fragment.mention].type,
+            "description": fragment.text,
+            "quote": text[fragment.start : fragment.end],
+        }
+
+
+def _claims(text: str, found: Extraction) -> Iterator[dict[str, str]]:
+    for claim in found.claims:
+        yield {
+            "subject": _name(found, claim.subject),
+            "object": "" if claim.object is None else _name(found, claim.object),
+            "type": claim.type,
+            "status": claim.status.upper(),
+            "period_start": claim.period_start,
+            "period_end": claim.period_end,
+            "description": claim.description,
+            "quote": text[claim.start : claim.end],
+        }
+
+
+def _name(found: Extraction, index: int) -> str:
+    mention = found.mentions[index]
+    return mention.name or mention.surface
+
+
+# --- what is kept ---------------------------------------------------------------------------------
+def save(workspace_id: uuid.UUID, learned: Learned) -> None:
+    """Types learned before give way; a person's stay."""
+    with access.in_workspace(workspace_id):
+        row = ModelSettings.objects.in_workspace(workspace_id).first()
+        if row is not None and _were_learned(row):
+            row.entity_types = []
+            row.save(update_fields=["entity_types"])
+        workspace = Workspace.objects.get(pk=workspace_id)
+        services.tuning_save(workspace=workspace, tuning=learned.as_json())
+
+
+def note(workspace_id: uuid.UUID, error: KBError) -> None:
+    """What went wrong, beside what was learned before."""
+    problem = {
+        "code": error.code,
+        "happened": error.happened,
+        "kept": error.kept,
+        "next_step": error.next_step,
+    }
+    with access.in_workspace(workspace_id):
+        for row in ModelSettings.objects.in_workspace(workspace_id).select_for_update():
+            row.tuning = {**row.tuning, "problem": problem}
+            row.save(update_fields=["tuning"])
