@@ -16,6 +16,8 @@ MOST_PLACES: Final = 4
 """Places cited for one passage."""
 MOST_CANDIDATES: Final = 8
 """Places looked at for one record."""
+NEARNESS: Final = 0.5
+"""Of the words that the best place shares with a statement, so many must a further one share."""
 LONGEST_QUOTE: Final = 1_500
 
 # What a model said of an entity, by passage.
@@ -171,16 +173,21 @@ def _read(workspace_id: UUID, spans: set[Span]) -> dict[Span, Place]:
 
 
 def best(text: str, references: Iterable[Record], found: Mapping[UUID, list[Place]]) -> list[Place]:
-    """The few places that say most of what ``text`` says; none twice, none inside another."""
+    """The few places that say most of what ``text`` says; none twice, none inside another.
+
+    The best of them is always there, however little it shares; the others must come near it.
+    """
     wanted = frozenset(terms(text))
     candidates = [
         (-len(wanted & place.terms), order, place.start, place)
         for order, record in enumerate(references)
         for place in found.get(record.id, ())
     ]
+    candidates.sort(key=lambda one: one[:3])
+    least = NEARNESS * -candidates[0][0] if candidates else 0
     chosen: list[Place] = []
-    for *_, place in sorted(candidates, key=lambda one: one[:3]):
-        if len(chosen) == MOST_PLACES:
+    for shared, _, _, place in candidates:
+        if len(chosen) == MOST_PLACES or -shared < least:
             break
         if not any(_overlap(place, other) for other in chosen):
             chosen.append(place)

@@ -61,8 +61,8 @@ def make_community(
 class Carol:
     """A workspace with one document, five people and who had to do with whom."""
 
-    def __init__(self) -> None:
-        self.workspace = make_workspace("Carol")
+    def __init__(self, name: str = "Carol") -> None:
+        self.workspace = make_workspace(name)
         self.document = make_document(self.workspace, "Carol", TEXT, names=NAMES)
         self.chunks = chunks_of(self.document)
         people = {name: make_entity(self.workspace, name) for name in NAMES}
