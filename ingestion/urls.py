@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from django.urls import include, path
 
-from ingestion import passage_views, views
+from ingestion import decision_views, passage_views, views
 
 app_name = "ingestion"
 
@@ -23,6 +23,16 @@ documents = [
 
 urlpatterns = [
     path("w/<workspace:workspace_id>/documents/", include(documents)),
+    path(
+        "w/<workspace:workspace_id>/decisions/",
+        decision_views.decision_record,
+        name="decision_record",
+    ),
+    path(
+        "w/<workspace:workspace_id>/decisions/<uuid:decision_id>/undo/",
+        decision_views.decision_undo,
+        name="decision_undo",
+    ),
     path("w/<workspace:workspace_id>/entities/", views.entity_list, name="entity_list"),
     path(
         "w/<workspace:workspace_id>/entities/<uuid:entity_id>/",

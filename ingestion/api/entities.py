@@ -11,7 +11,9 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from ingestion import selectors
+from ingestion.api.decisions import DecisionSerializer
 from ingestion.api.spans import SourceSpanSerializer
+from ingestion.models import Claim
 from kb_project.api import ASKING, READING, PageInput, PageOutput, page_of
 from workspaces import access
 from workspaces.requests import ApiRequest
@@ -22,6 +24,10 @@ class EntitySerializer(serializers.Serializer[Any]):
     name = serializers.CharField()
     type = serializers.CharField()
     description = serializers.CharField(allow_blank=True)
+    written_by = serializers.CharField(
+        help_text="'extractive' for the documents' own sentences, 'joined' for what a model noted"
+        " of single passages, else the model that summarised them."
+    )
     mentions = serializers.IntegerField(source="mention_count")
     chunks = serializers.IntegerField(source="chunk_count")
     degree = serializers.IntegerField(help_text="Number of neighbours in the graph.")
@@ -83,6 +89,31 @@ class EntityTopicSerializer(serializers.Serializer[Any]):
     title = serializers.CharField()
 
 
+class ClaimSerializer(serializers.Serializer[Any]):
+    type = serializers.CharField(source="claim.type")
+    status = serializers.ChoiceField(source="claim.status", choices=Claim.Status.choices)
+    description = serializers.CharField(source="claim.description")
+    period_start = serializers.CharField(source="claim.period_start", allow_blank=True)
+    period_end = serializers.CharField(source="claim.period_end", allow_blank=True)
+    other = OtherEntitySerializer(allow_null=True)
+    source = SourceSpanSerializer()  # type: ignore[assignment]  # the API's word for it
+
+
+class StatementSerializer(serializers.Serializer[Any]):
+    text = serializers.CharField()
+    source = SourceSpanSerializer()  # type: ignore[assignment]  # the API's word for it
+
+
+class ConflictSerializer(serializers.Serializer[Any]):
+    reason = serializers.CharField()
+    statements = StatementSerializer(many=True)
+
+
+class LookAlikeSerializer(serializers.Serializer[Any]):
+    other = OtherEntitySerializer()
+    reason = serializers.CharField()
+
+
 class EntityApi(APIView):
     """One entity with everything known of it."""
 
@@ -92,6 +123,11 @@ class EntityApi(APIView):
         facts = FactSerializer(many=True)
         documents = NamingDocumentSerializer(many=True)
         topics = EntityTopicSerializer(many=True)
+        claims = ClaimSerializer(many=True)
+        conflicts = ConflictSerializer(many=True, help_text="Statements that cannot all hold.")
+        decisions = DecisionSerializer(many=True, help_text="What was decided about its names.")
+        look_alikes = LookAlikeSerializer(many=True, help_text="What may be the same thing.")
+        namesakes = OtherEntitySerializer(many=True, help_text="Other things of the same name.")
 
     @extend_schema(operation_id="entity", responses={200: OutputSerializer, **READING})
     def get(self, request: ApiRequest, workspace_id: str, entity_id: UUID) -> Response:
@@ -112,4 +148,9 @@ def _known(view: selectors.EntityView) -> dict[str, Any]:
         "facts": FactSerializer(view.facts, many=True).data,
         "documents": NamingDocumentSerializer(documents, many=True).data,
         "topics": EntityTopicSerializer(view.topics, many=True).data,
+        "claims": ClaimSerializer(view.claims, many=True).data,
+        "conflicts": ConflictSerializer(view.conflicts, many=True).data,
+        "decisions": DecisionSerializer(view.decisions, many=True).data,
+        "look_alikes": LookAlikeSerializer(view.look_alikes, many=True).data,
+        "namesakes": OtherEntitySerializer(view.namesakes, many=True).data,
     }

@@ -9,6 +9,7 @@ from ingestion.selectors.decisions import (
     decision_views,
     decisions,
     decisions_about,
+    entity_of_key,
     look_alikes,
 )
 from ingestion.selectors.documents import (
@@ -59,8 +60,17 @@ from ingestion.selectors.topics import (
     topic_view,
     unwritten_reports,
 )
+from ingestion.selectors.trees import (
+    Branch,
+    TreeChild,
+    TreeNode,
+    TreeView,
+    tree_shown,
+    tree_view,
+)
 
 __all__ = [
+    "Branch",
     "DecisionView",
     "DocumentOutcome",
     "DocumentRow",
@@ -75,6 +85,9 @@ __all__ = [
     "StageStep",
     "TopicNode",
     "TopicView",
+    "TreeChild",
+    "TreeNode",
+    "TreeView",
     "WorkspaceCounts",
     "chunks_of",
     "community_get",
@@ -91,6 +104,7 @@ __all__ = [
     "entities",
     "entities_in",
     "entity_get",
+    "entity_of_key",
     "entity_types",
     "entity_view",
     "estimate_for_documents",
@@ -103,6 +117,8 @@ __all__ = [
     "state_counts",
     "topic_tree",
     "topic_view",
+    "tree_shown",
+    "tree_view",
     "unwritten_reports",
     "version_of",
     "versions_of",

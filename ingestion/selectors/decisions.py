@@ -95,3 +95,8 @@ def look_alikes(*, workspace: Workspace, entity: Entity, most: int = 5) -> list[
     return [
         LookAlike(row.right if row.left_id == entity.pk else row.left, row.reason) for row in rows
     ]
+
+
+def entity_of_key(*, workspace: Workspace, key: str) -> Entity | None:
+    """The first thing of that name."""
+    return Entity.objects.in_workspace(workspace).filter(key=key).order_by("sense").first()

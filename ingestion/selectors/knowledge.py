@@ -5,13 +5,24 @@ from __future__ import annotations
 import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Final
 
 from django.db.models import Count, Q, QuerySet
 
 from ingestion.models import CommunityReport, Document, Entity, Evidence, Mention, Relationship
+from ingestion.selectors.decisions import (
+    DecisionView,
+    LookAlike,
+    decisions_about,
+    look_alikes,
+)
 from ingestion.selectors.finding import found
 from ingestion.selectors.spans import SourceSpan, span_of, spans_of
+from ingestion.selectors.statements import ClaimView, ConflictView, claims_about, conflicts_of
 from workspaces.models import Workspace
+
+# ``written_by`` of a description in the documents' own sentences.
+EXTRACTIVE: Final = "extractive"
 
 
 def entities(*, workspace: Workspace, text: str = "", type_name: str = "") -> QuerySet[Entity]:
@@ -49,7 +60,11 @@ class Fact:
 
 @dataclass(frozen=True, slots=True)
 class EntityView:
-    """``documents`` is ``[(document, mentions), …]``, most mentions first."""
+    """``documents`` is ``[(document, mentions), …]``, most mentions first.
+
+    ``conflicts`` are those of the entity and of the facts that are shown. ``namesakes`` are other
+    things of the same name.
+    """
 
     entity: Entity
     aliases: tuple[str, ...]
@@ -57,6 +72,16 @@ class EntityView:
     facts: tuple[Fact, ...]
     documents: tuple[tuple[Document, int], ...]
     topics: tuple[CommunityReport, ...]
+    claims: tuple[ClaimView, ...]
+    conflicts: tuple[ConflictView, ...]
+    decisions: tuple[DecisionView, ...]
+    look_alikes: tuple[LookAlike, ...]
+    namesakes: tuple[Entity, ...]
+
+    @property
+    def is_quoted(self) -> bool:
+        """Whether the description is the documents' own sentences."""
+        return self.entity.written_by == EXTRACTIVE
 
 
 def entity_get(*, workspace: Workspace, entity_id: uuid.UUID) -> Entity:
@@ -68,11 +93,14 @@ def entity_view(*, workspace: Workspace, entity_id: uuid.UUID, most_facts: int =
     """An entity with everything known of it, each thing with its source. Raises NotFoundError."""
     entity = entity_get(workspace=workspace, entity_id=entity_id)
     aliases = entity.aliases.filter(workspace=workspace).exclude(name=entity.name)
+    facts = _facts(workspace, entity, most_facts)
+    stored = [*entity.conflicts, *(c for fact in facts for c in fact.relationship.conflicts)]
+    namesakes = Entity.objects.in_workspace(workspace).filter(key=entity.key).exclude(pk=entity.pk)
     return EntityView(
         entity=entity,
         aliases=tuple(aliases.order_by("name").values_list("name", flat=True).distinct()),
         description=tuple(spans_of(workspace, entity.description_sources)),
-        facts=tuple(_facts(workspace, entity, most_facts)),
+        facts=tuple(facts),
         documents=tuple(_documents_naming(workspace, entity)),
         topics=tuple(
             CommunityReport.objects.in_workspace(workspace)
@@ -80,6 +108,11 @@ def entity_view(*, workspace: Workspace, entity_id: uuid.UUID, most_facts: int =
             .select_related("community")
             .order_by("community__level")
         ),
+        claims=tuple(claims_about(workspace=workspace, entity=entity)),
+        conflicts=tuple(conflicts_of(workspace, stored)),
+        decisions=tuple(decisions_about(workspace=workspace, entity=entity)),
+        look_alikes=tuple(look_alikes(workspace=workspace, entity=entity)),
+        namesakes=tuple(namesakes.filter(mention_count__gt=0).order_by("sense")),
     )
 
 

@@ -12,7 +12,7 @@ from django.urls import reverse
 from ingestion import reading
 from ingestion.reading.inline import plain as without_marks
 from ingestion.selectors import SourceSpan
-from workspaces.models import Workspace
+from workspaces.models import Capability, Workspace
 
 register = template.Library()
 
@@ -64,6 +64,22 @@ def plain(value: str) -> str:
 def distinct(spans: Iterable[SourceSpan]) -> list[SourceSpan]:
     """The same place only once: two verbs of one sentence rest on the same words."""
     return list({(span.document.pk, span.start, span.end): span for span in spans}.values())
+
+
+@register.filter
+def written_by(value: str) -> str:
+    """Who wrote a description, as people read it."""
+    known = {
+        "extractive": "In the documents' own words",
+        "joined": "From a model's notes on single passages",
+    }
+    return known.get(value, f"Summarised by {value}")
+
+
+@register.simple_tag
+def may_curate(workspace: Workspace) -> bool:
+    """Whether the person who looks may decide about names."""
+    return workspace.membership is not None and workspace.membership.may(Capability.CURATE)
 
 
 @register.filter

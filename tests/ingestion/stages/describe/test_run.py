@@ -1,0 +1,118 @@
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ingestion.models import Entity, IngestionJob, JobKind, Relationship
+from ingestion.outcome import NO_PROGRESS
+from ingestion.stages import describe
+from kb_project.llm.fake import FakeChat
+from tests import rows
+from tests.ingestion.stages.resolve.said import Said, all_of, paper, ports, run
+from workspaces import access
+from workspaces.models import Workspace
+
+pytestmark = [pytest.mark.usefixtures("fake_embedder"), pytest.mark.django_db]
+
+
+@pytest.fixture
+def workspace(media: Path) -> Workspace:
+    return rows.make_workspace()
+
+
+def described(workspace: Workspace, chat: FakeChat | None) -> FakeChat | None:
+    job = IngestionJob(workspace=workspace, kind=JobKind.WORKSPACE)
+    describe.run(job, ports(chat), NO_PROGRESS)
+    return chat
+
+
+def summary(**more: Any) -> FakeChat:
+    return FakeChat(lambda _: {"description": "Keeper of the light.", **more})
+
+
+def papers(workspace: Workspace, number: int) -> None:
+    said = [
+        Said(
+            [("Ada Lind", "person"), ("Skarrow", "place")],
+            notes=[(0, f"Keeper in the year {1970 + place}.")],
+            links=[(0, 1, f"She kept the light of Skarrow in {1970 + place}.")],
+        )
+        for place in range(number)
+    ]
+    run(*(paper(workspace, f"p{place}", one) for place, one in enumerate(said)))
+
+
+def ada(workspace: Workspace) -> Entity:
+    with access.in_workspace(workspace.pk):
+        return Entity.objects.in_workspace(workspace).get(key="ada lind")
+
+
+def test_few_notes_are_joined_and_named_so(workspace: Workspace):
+    papers(workspace, 2)
+
+    chat = described(workspace, summary())
+
+    assert chat.requests == []
+    entity = ada(workspace)
+    assert entity.description == "Keeper in the year 1970. Keeper in the year 1971."
+    assert entity.written_by == "joined"
+    assert len(entity.description_sources) == 2
+
+
+def test_many_notes_of_an_entity_and_of_a_link_are_summarised(workspace: Workspace):
+    papers(workspace, 8)
+    conflicts = [{"reason": "The year.", "statements": [1, 2]}]
+
+    chat = described(workspace, summary(conflicts=conflicts))
+
+    assert len(chat.requests) == 2
+    entity = ada(workspace)
+    [link] = all_of(workspace, Relationship, "description", "written_by", "conflicts")
+    assert (entity.description, entity.written_by) == ("Keeper of the light.", "fake-model")
+    assert [one["text"] for one in entity.conflicts[0]["statements"]] == [
+        "Keeper in the year 1970.",
+        "Keeper in the year 1971.",
+    ]
+    assert link[:2] == ("Keeper of the light.", "fake-model")
+    assert link[2][0]["statements"][0]["text"] == "She kept the light of Skarrow in 1970."
+
+
+def test_a_second_run_of_the_same_notes_makes_no_call(workspace: Workspace):
+    papers(workspace, 8)
+    chat = described(workspace, summary())
+    made = len(chat.requests)
+
+    described(workspace, chat)
+
+    assert len(chat.requests) == made
+
+
+def test_what_has_no_notes_is_described_by_the_documents(workspace: Workspace):
+    papers(workspace, 8)
+
+    described(workspace, summary())
+
+    writers = dict(all_of(workspace, Entity, "key", "written_by"))
+    assert writers == {"ada lind": "fake-model", "skarrow": "extractive"}
+
+
+def test_without_a_model_the_documents_own_words_take_over_again(workspace: Workspace):
+    papers(workspace, 8)
+    described(workspace, summary(conflicts=[{"reason": "Year.", "statements": [1, 2]}]))
+
+    described(workspace, None)
+
+    entity = ada(workspace)
+    assert (entity.written_by, entity.conflicts) == ("extractive", [])
+
+
+def test_strengths_are_summed_and_keywords_united(workspace: Workspace):
+    papers(workspace, 3)
+
+    described(workspace, summary())
+
+    assert all_of(workspace, Relationship, "weight", "evidence_count", "keywords") == [
+        (3.0, 3, ["trade"])
+    ]
