@@ -1,6 +1,6 @@
 """Documents a second on the model tier, with the models' own time taken off.
 
-    python benchmarks/model_overhead.py DATASET_DIR [--documents 100,200,400,708] [--profile N]
+    python benchmarks/model_overhead.py DATASET_DIR [--documents 100,200,400,708] [--no-tree] [--profile N]
 
 Reads ``documents.jsonl`` as ``manage.py evaluate`` does and ingests it into workspaces that are
 thrown away, once for each number of documents. A stub in this process answers for the chat model,
@@ -39,6 +39,7 @@ django.setup()
 
 from ingestion import pipeline, services
 from ingestion.models import Chunk, CommunityReport, Entity, Relationship
+from ingestion.outcome import StageOutcome
 from kb_project.llm.chat import Chat
 from kb_project.llm.config import ChatConfig
 from kb_project.llm.exchange import Exchange
@@ -297,7 +298,10 @@ def main() -> None:
     parser.add_argument("dataset", type=Path, help="a folder with documents.jsonl")
     parser.add_argument("--documents", default="100,200,400,708", help="how many, in turn")
     parser.add_argument("--profile", type=int, default=0, help="print so many of the hot functions")
+    parser.add_argument("--no-tree", action="store_true", help="leave the summaries out")
     options = parser.parse_args()
+    if options.no_tree:
+        STAGES["tree"] = pipeline.alone(lambda *_: StageOutcome())
     source = dataset.load(options.dataset)
     token_starts("The light of Skarrow.")
     ingest(source, 20)  # what is loaded on first use

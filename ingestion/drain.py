@@ -89,7 +89,7 @@ def _embed_until_idle(
         if jobs and pipeline.run_group(jobs, pipeline.EMBEDDING).begun:
             continue
         if not last_round:
-            time.sleep(PATIENCE / 10)
+            time.sleep(PATIENCE / 2)
         elif not _has_open_stages(workspace_id, pipeline.LANES[pipeline.EMBEDDING]):
             return
         else:  # somebody else holds them, or died holding them

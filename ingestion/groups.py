@@ -13,7 +13,7 @@ from typing import Final
 from ingestion import leases, pipeline
 from ingestion import pipeline_sql as sql
 from ingestion.models import IngestionJob, JobKind
-from kb_project.sql import run_sql
+from kb_project.sql import bulk_plans, run_sql
 from workspaces import access
 
 MOST_JOBS: Final = 32
@@ -22,6 +22,9 @@ MOST_BYTES: Final = 1024 * 1024
 # A stage that was begun this often and not ended may be what kills the worker: then its document
 # goes alone, and takes no other with it.
 MOST_ATTEMPTS_TOGETHER: Final = 2
+
+# Looked at for a group; all where nothing is found among them.
+WINDOW: Final = 1000
 
 Waiting = tuple[uuid.UUID, int, int]
 
@@ -40,8 +43,9 @@ def next_group(
         "after": pipeline.EMBEDS_AFTER if lane == pipeline.EMBEDDING else "",
         "most": MOST_JOBS,
     }
-    with access.in_workspace(workspace_id):
-        waiting = run_sql(sql.WAITING_JOBS, values)
+    with access.in_workspace(workspace_id), bulk_plans():
+        waiting = run_sql(sql.WAITING_JOBS, {**values, "window": WINDOW})
+        waiting = waiting or run_sql(sql.WAITING_JOBS, {**values, "window": None})
         jobs = IngestionJob.objects.in_workspace(workspace_id).in_bulk([row[0] for row in waiting])
     known = [row for row in waiting if row[0] in jobs]
     documents = {pk for pk, job in jobs.items() if job.kind == JobKind.DOCUMENT}

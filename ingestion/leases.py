@@ -24,8 +24,9 @@ from ingestion.outcome import Progress
 from kb_project.sql import run_sql, run_sql_count
 from workspaces import access
 
-# A group says that it lives this often at most: each time it costs a statement.
-SECONDS_BETWEEN_REPORTS: Final = 1.0
+# A stage says that it lives this often at most, since each time costs a statement: a group, and
+# one that works on a single job and shows its units.
+SECONDS_BETWEEN_REPORTS: Final = (1.0, 0.25)
 
 
 class CancelledError(Exception):
@@ -119,11 +120,11 @@ def _started(pid: int) -> str:
 def _reporter(runs: Sequence[StageRun], beside: Sequence[StageRun]) -> Callable[[int, int], None]:
     mine = {run.pk for run in runs}
     shown = runs[0].pk if len(runs) == 1 else None
-    last = 0.0
+    last, pause = 0.0, SECONDS_BETWEEN_REPORTS[shown is not None]
 
     def report(done: int, total: int) -> None:
         nonlocal last
-        if shown is None and time.monotonic() - last < SECONDS_BETWEEN_REPORTS:
+        if time.monotonic() - last < pause and (shown is None or done < total):
             return
         values = {"shown": shown, "done": done, "total": total}
         with access.in_workspace(runs[0].workspace_id):

@@ -16,7 +16,6 @@ from dataclasses import dataclass
 from functools import partial, wraps
 from typing import Final
 
-from django.db import transaction
 from django_q.exceptions import TimeoutException
 from django_q.tasks import async_task
 
@@ -44,7 +43,7 @@ from kb_project.database.outages import DATABASE_AWAY, through_outages
 from kb_project.errors import PauseError
 from kb_project.logs import current_job
 from kb_project.ports import Ports
-from kb_project.sql import refresh_statistics, run_sql
+from kb_project.sql import run_sql
 from workspaces import access
 from workspaces.ports import ports_for
 
@@ -174,8 +173,7 @@ def _run_group(jobs: Sequence[IngestionJob], lane: str, ports: Ports | None) -> 
         going = members_of(record.begin(jobs), lane)
     if not going:
         return Tally()
-    if not transaction.get_connection().in_atomic_block:
-        refresh_statistics()
+    run_sql(sql.REFRESH_STATISTICS)
     try:
         ports = ports or ports_for(jobs[0].workspace_id)
     except PauseError as error:

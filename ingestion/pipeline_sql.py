@@ -19,10 +19,9 @@ WITH began AS (
             ORDER BY id FOR NO KEY UPDATE))
     RETURNING id, document_id
 ), shown AS (
-    UPDATE ingestion_document AS d SET state = 'working', updated_at = now()
-      FROM began
-     WHERE d.workspace_id = %(workspace)s AND d.id = began.document_id
-       AND d.state IN ('queued', 'paused')
+    UPDATE ingestion_document SET state = 'working', updated_at = now()
+     WHERE workspace_id = %(workspace)s AND id = ANY (ARRAY(SELECT document_id FROM began))
+       AND state IN ('queued', 'paused')
 )
 SELECT id FROM began
 """
@@ -37,46 +36,58 @@ CLOSE_JOBS: Final[LiteralString] = """
 WITH closed AS (
     UPDATE ingestion_ingestionjob AS j SET state = 'done', problem = NULL, finished_at = now()
      WHERE j.workspace_id = %(workspace)s AND j.id = ANY(%(jobs)s::uuid[])
-       AND NOT EXISTS (SELECT FROM ingestion_stagerun AS r
-                        WHERE r.workspace_id = %(workspace)s AND r.job_id = j.id
-                          AND r.state <> 'done')
+       AND j.id <> ALL (ARRAY(SELECT job_id FROM ingestion_stagerun
+                               WHERE workspace_id = %(workspace)s
+                                 AND job_id = ANY(%(jobs)s::uuid[]) AND state <> 'done'))
     RETURNING j.document_id
 )
-UPDATE ingestion_document AS d SET state = 'ready', updated_at = now()
-  FROM closed WHERE d.workspace_id = %(workspace)s AND d.id = closed.document_id
+UPDATE ingestion_document SET state = 'ready', updated_at = now()
+ WHERE workspace_id = %(workspace)s AND id = ANY (ARRAY(SELECT document_id FROM closed))
 """
 
 # Does any document still have one of these stages before it?
 LANE_IS_BUSY: Final[LiteralString] = """
 SELECT EXISTS (
-    SELECT FROM ingestion_stagerun AS r
-      JOIN ingestion_ingestionjob AS j ON j.workspace_id = r.workspace_id AND j.id = r.job_id
-     WHERE r.workspace_id = %(workspace)s AND r.stage = ANY(%(stages)s::text[])
-       AND r.state IN ('pending', 'running')
-       AND j.kind = 'document' AND j.state IN ('pending', 'running'))
+    SELECT FROM ingestion_stagerun
+     WHERE workspace_id = %(workspace)s AND stage = ANY(%(stages)s::text[])
+       AND state IN ('pending', 'running')
+       AND job_id = ANY (ARRAY(SELECT id FROM ingestion_ingestionjob
+                                WHERE workspace_id = %(workspace)s AND kind = 'document'
+                                  AND state IN ('pending', 'running'))))
 """
 
 # Which jobs have something to do in a lane that nobody does? With the size of their document, and
 # how often a worker has begun what they have to do next. Nothing is locked: whoever claims first
-# has it. The embedding lane waits for the stage %(after)s, which the main lane has not.
+# has it. The embedding lane waits for the stage %(after)s, which the main lane has not. Only the
+# %(window)s oldest unfinished jobs are looked at (null: all), and each table is read once: however
+# many documents wait, and whatever the planner believes, a group costs the same.
 WAITING_JOBS: Final[LiteralString] = """
-SELECT j.id, coalesce(d.size, 0), coalesce(next.attempts, 0)
-  FROM ingestion_ingestionjob AS j
-  LEFT JOIN ingestion_document AS d ON d.workspace_id = %(workspace)s AND d.id = j.document_id
-  JOIN LATERAL (
-       SELECT r.state, r.leased_until, r.leased_by, r.attempts FROM ingestion_stagerun AS r
-        WHERE r.workspace_id = %(workspace)s AND r.job_id = j.id AND r.state <> 'done'
-          AND r.stage = ANY(%(stages)s::text[])
-        ORDER BY r.ordinal LIMIT 1) AS next ON true
- WHERE j.workspace_id = %(workspace)s AND j.state IN ('pending', 'running')
-   AND (next.state = 'pending'
-        OR (next.state = 'running'
-            AND (next.leased_until < now() OR next.leased_by = %(worker)s)))
-   AND NOT EXISTS (SELECT FROM ingestion_stagerun AS earlier
-                    WHERE earlier.workspace_id = %(workspace)s AND earlier.job_id = j.id
-                      AND earlier.stage = %(after)s AND earlier.state <> 'done')
- ORDER BY j.kind, j.created_at, j.id
- LIMIT %(most)s
+WITH oldest AS MATERIALIZED (
+    SELECT id, kind, document_id, created_at FROM ingestion_ingestionjob
+     WHERE workspace_id = %(workspace)s AND state IN ('pending', 'running')
+     ORDER BY created_at LIMIT %(window)s::bigint
+), open AS MATERIALIZED (
+    SELECT job_id, stage, ordinal, state, leased_until, leased_by, attempts
+      FROM ingestion_stagerun
+     WHERE workspace_id = %(workspace)s AND state IN ('pending', 'running')
+       AND job_id = ANY (ARRAY(SELECT id FROM oldest))
+), next AS MATERIALIZED (
+    SELECT DISTINCT ON (job_id) * FROM open
+     WHERE stage = ANY(%(stages)s::text[])
+     ORDER BY job_id, ordinal
+), waiting AS MATERIALIZED (
+    SELECT j.id, j.kind, j.document_id, j.created_at, next.attempts
+      FROM oldest AS j JOIN next ON next.job_id = j.id
+     WHERE (next.state = 'pending'
+            OR next.leased_until < now() OR next.leased_by = %(worker)s)
+       AND j.id <> ALL (ARRAY(SELECT job_id FROM open WHERE stage = %(after)s))
+     ORDER BY j.kind, j.created_at, j.id LIMIT %(most)s
+)
+SELECT w.id, coalesce(d.size, 0), w.attempts
+  FROM waiting AS w
+  LEFT JOIN ingestion_document AS d ON d.workspace_id = %(workspace)s AND d.id = w.document_id
+   AND d.id = ANY (ARRAY(SELECT document_id FROM waiting))
+ ORDER BY w.kind, w.created_at, w.id
 """
 
 # A worker that finds its own name on a lease was interrupted by the database, not by another
@@ -143,8 +154,8 @@ WITH paused AS (
        AND j.state IN ('pending', 'running')
     RETURNING j.document_id
 )
-UPDATE ingestion_document AS d SET state = 'paused', updated_at = now()
-  FROM stopped WHERE d.workspace_id = %(workspace)s AND d.id = stopped.document_id
+UPDATE ingestion_document SET state = 'paused', updated_at = now()
+ WHERE workspace_id = %(workspace)s AND id = ANY (ARRAY(SELECT document_id FROM stopped))
 """
 
 # A refresh that is paused gives way to one that is asked for anew, to a newer one that is paused,
@@ -240,3 +251,8 @@ VALUES (gen_random_uuid(), %(workspace)s, 'workspace', 'pending', false, now())
 ON CONFLICT (workspace_id) WHERE kind = 'workspace' AND state = 'pending' DO NOTHING
 RETURNING id
 """
+
+# The server looks at tables that have grown by itself, within a minute or two. A workspace of a
+# thousand documents is filled by then, with plans made for an empty one: nested loops over all of
+# its rows. Returns the number of tables looked at.
+REFRESH_STATISTICS: Final[LiteralString] = "SELECT ingestion_refresh_statistics()"
