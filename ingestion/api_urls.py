@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from django.urls import path
 
-from ingestion.api import communities, decisions, documents, entities, estimates, passages
+from ingestion.api import communities, decisions, documents, entities, estimates, passages, trees
 
 app_name = "ingestion_api"
 
@@ -17,6 +17,12 @@ urlpatterns = [
         documents.DocumentTextApi.as_view(),
         name="document_text",
     ),
+    path(
+        "documents/<uuid:document_id>/tree/",
+        trees.DocumentTreeApi.as_view(),
+        name="document_tree",
+    ),
+    path("tree/", trees.WorkspaceTreeApi.as_view(), name="workspace_tree"),
     path(
         "documents/<uuid:document_id>/retry/",
         documents.DocumentRetryApi.as_view(),

@@ -127,6 +127,7 @@ def document_detail(request: UserRequest, workspace_id: str, document_id: UUID) 
     context["spent"] = shown.document_spent(workspace=workspace, document=row.document)
     context["may_write"] = shown.may(workspace, Capability.EDIT)
     context["entities"] = selectors.entities_in(workspace=workspace, document=row.document, most=24)
+    context["summary"] = selectors.tree_shown(workspace=workspace, document=row.document)
     return render(request, "ingestion/document_detail.html", context)
 
 

@@ -60,7 +60,7 @@ def test_a_summary_of_a_model_is_signed_and_bounded():
 
 
 @pytest.mark.parametrize("said", [ReplyError("No answer."), "```\n```", "*** \n"])
-def test_a_summary_that_failed_is_never_kept_as_text(said: object):
+def test_a_summary_that_failed_is_never_kept_as_text(said: str | Exception):
     chat = FakeChat(lambda _request: said)
 
     [summary] = ModelWriter(chat).write([draft(item("Ada keeps the light."))], nothing)
