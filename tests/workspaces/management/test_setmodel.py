@@ -1,0 +1,165 @@
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from io import StringIO
+from pathlib import Path
+
+import pytest
+from django.core.management import CommandError, call_command
+
+from tests import rows
+from tests.provider import Provider
+from tests.workspaces.models_rows import ENDPOINT, KEY, a_call, an_outcome, budget
+from workspaces import access, secrets
+from workspaces.calls import TableCallStore, prices_of
+from workspaces.models import ModelSettings, Workspace
+
+pytestmark = pytest.mark.django_db
+
+CHOICE = ("--endpoint", ENDPOINT, "--model", "small-1")
+
+
+@pytest.fixture
+def workspace() -> Workspace:
+    return rows.make_workspace()
+
+
+@pytest.fixture
+def provider() -> Iterator[Provider]:
+    with Provider() as running:
+        yield running
+
+
+def call(command: str, *arguments: str) -> str:
+    out = StringIO()
+    call_command(command, "--workspace", "harbour", *arguments, stdout=out)
+    return out.getvalue()
+
+
+def stored(workspace: Workspace) -> ModelSettings:
+    with access.in_workspace(workspace.pk):
+        return ModelSettings.objects.in_workspace(workspace).get()
+
+
+def key_of(workspace: Workspace) -> str:
+    return secrets.unseal(stored(workspace).sealed_key, workspace.pk)
+
+
+def test_an_endpoint_and_a_model_are_chosen(workspace):
+    said = call("setmodel", *CHOICE, "--role", "judge=big-1", "--context-window", "8192")
+
+    row = stored(workspace)
+    assert (row.endpoint, row.model, row.role_models) == (ENDPOINT, "small-1", {"judge": "big-1"})
+    assert row.context_window == 8192
+    assert "works with small-1 at models.example.org" in said
+
+
+def test_the_key_comes_from_a_file_and_is_not_said(workspace, tmp_path: Path):
+    path = tmp_path / "key"
+    path.write_text(f"{KEY}\n")
+
+    said = call("setmodel", *CHOICE, "--key-file", str(path), "--json")
+
+    assert key_of(workspace) == KEY
+    assert KEY not in said
+    assert json.loads(said)["has_key"] is True
+
+
+def test_the_key_comes_from_the_environment(workspace, monkeypatch):
+    monkeypatch.setenv("MODEL_KEY", KEY)
+
+    call("setmodel", *CHOICE, "--key-from-env")
+
+    assert key_of(workspace) == KEY
+
+
+def test_the_key_is_removed(workspace, monkeypatch):
+    monkeypatch.setenv("MODEL_KEY", KEY)
+    call("setmodel", *CHOICE, "--key-from-env")
+
+    call("setmodel", "--no-key")
+
+    assert (key_of(workspace), stored(workspace).endpoint) == ("", ENDPOINT)
+
+
+def test_prices_and_a_budget_are_set_beside_what_is_there(workspace):
+    call("setmodel", "--price", "a=1,2", "--price", "b=3,4,1", "--budget", "0.05")
+    call("setmodel", "--price", "a=5,6")
+
+    with access.in_workspace(workspace.pk):
+        prices = prices_of(workspace.pk)
+    assert {name: price.prompt for name, price in prices.items()} == {"a": 5, "b": 3}
+    assert prices["b"].cached_prompt == 1
+    assert f"{budget(workspace).cap:f}" == "0.050000"
+
+
+def test_a_budget_is_lifted(workspace):
+    call("setmodel", "--budget", "1")
+
+    assert "no limit" in call("setmodel", "--budget", "none")
+
+
+def test_a_workspace_goes_back_to_the_local_tier(workspace):
+    call("setmodel", *CHOICE)
+
+    assert "works on the local tier" in call("setmodel", "--local")
+    assert stored(workspace).endpoint == ""
+
+
+def test_without_changes_it_tells_what_is_set(workspace):
+    answer = json.loads(call("setmodel", "--json"))
+
+    assert (answer["tier"], answer["budget"], answer["has_key"]) == ("local", None, False)
+    with access.in_workspace(workspace.pk):
+        assert not ModelSettings.objects.in_workspace(workspace).exists()
+
+
+def test_the_endpoint_is_tried_out(workspace, provider):
+    answer = json.loads(
+        call("setmodel", "--endpoint", provider.url, "--model", provider.model, "--test", "--json")
+    )
+
+    assert {"what": "Answers", "works": True} in [
+        {"what": line["what"], "works": line["works"]} for line in answer["test"]
+    ]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--endpoint", "nowhere", "--model", "m"], "must start with http"),
+        (["--endpoint", ENDPOINT], "No model is named"),
+        (["--role", "judge"], "form NAME=VALUE"),
+        (["--role", "poet=x"], "is no role"),
+        (["--price", "a=1"], "IN,OUT"),
+        (["--price", "a=x,1"], "must be a number"),
+        (["--price", "a=-1,1"], "between 0 and"),
+        (["--budget", "-1"], "between 0 and"),
+        (["--key-file", "/no/such/file"], "cannot be read"),
+        (["--gleanings", "77"], "must be from 0 to 5"),
+        (["--test"], "local tier"),
+    ],
+)
+def test_wrong_input_is_said_in_a_sentence(workspace, arguments, said):
+    with pytest.raises(CommandError, match=said):
+        call("setmodel", *arguments)
+
+
+def test_a_workspace_that_does_not_exist_is_said():
+    for command in ("setmodel", "usage"):
+        with pytest.raises(CommandError, match="There is no workspace"):
+            call(command)
+
+
+def test_usage_says_what_was_spent(workspace):
+    call("setmodel", "--price", "small-1=10,20")
+    before = call("usage")
+    store = TableCallStore(workspace.pk)
+    store.settle(store.open_calls([a_call()]), [an_outcome()])
+
+    answer = json.loads(call("usage", "--json"))
+
+    assert "has called no model" in before
+    assert (answer["total"]["calls"], answer["spent"]) == (1, 0.01)
+    assert "0.0100 spent, no limit" in call("usage")
