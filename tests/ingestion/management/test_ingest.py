@@ -1,7 +1,11 @@
 from __future__ import annotations
 
+import gc
 import json
+import os
+from collections.abc import Iterator
 from datetime import date
+from decimal import Decimal
 from io import StringIO
 from pathlib import Path
 from typing import Any
@@ -12,9 +16,14 @@ from django.core.management import CommandError, call_command
 from ingestion.management.commands.ingest import files_below
 from ingestion.models import Document
 from kb_project.errors import InputError
+from kb_project.llm.openai_line import bases_of, client_for
 from tests import rows
-from workspaces import access, selectors
+from tests.provider import MODEL, Provider
+from workspaces import access, ports, selectors
+from workspaces import services as workspace_services
+from workspaces.choice import ModelChoice
 from workspaces.models import Workspace
+from workspaces.services import PriceGiven
 
 pytestmark = pytest.mark.django_db
 
@@ -182,3 +191,96 @@ def test_people_read_a_table_with_what_needs_attention_under_its_line(folder: Pa
     [place] = [number for number, line in enumerate(table) if line.startswith("Needs attention")]
     assert table[place + 1].startswith("    ")
     assert table[-1].startswith("3 documents, 1 of them in need of attention")
+
+
+# --- with a model ---------------------------------------------------------------------------------
+@pytest.fixture
+def provider(folder: Path) -> Iterator[Provider]:
+    """A workspace 'papers' whose documents a model reads, at a price."""
+    workspace = rows.make_workspace("Papers")
+    with Provider() as provider:
+        with access.in_workspace(workspace.pk):
+            choice = ModelChoice(endpoint=provider.url, model=MODEL)
+            workspace_services.model_settings_save(workspace=workspace, choice=choice)
+            price = PriceGiven(MODEL, Decimal(1), Decimal(2))
+            workspace_services.prices_set(workspace=workspace, prices=[price])
+        yield provider
+        for base in bases_of(provider.url):
+            client_for(base, "", os.getpid()).close()
+    ports._shelf.kept.clear()
+    gc.collect()
+
+
+# The places in the queue of an endpoint are held by a connection that lives as long as its thread.
+keeps_connections = pytest.mark.filterwarnings(
+    "ignore:Exception ignored in:pytest.PytestUnraisableExceptionWarning"
+)
+
+
+def test_an_estimate_takes_nothing_in_and_asks_nobody(provider: Provider, folder: Path):
+    said = call(folder, "--workspace", "papers", "--estimate")
+
+    assert "Cost:" in said
+    assert provider.count() == 0
+    assert documents() == []
+
+
+def test_an_estimate_for_a_workspace_that_is_not_there_makes_none(folder: Path):
+    with pytest.raises(CommandError, match="no workspace"):
+        call(folder, "--workspace", "papers", "--estimate")
+
+    assert not Workspace.objects.exists()
+
+
+def test_an_estimate_on_the_local_tier_is_that_it_costs_nothing(folder: Path):
+    rows.make_workspace("Papers")
+
+    assert "Costs nothing" in call(folder, "--workspace", "papers", "--estimate")
+
+
+@keeps_connections
+@pytest.mark.django_db(transaction=True)
+def test_a_second_run_asks_nothing_anew_and_says_so(provider: Provider, folder: Path):
+    first = call(folder, "--workspace", "papers", "--wait")
+    asked = provider.count()
+    second = call(folder, "--workspace", "papers", "--wait")
+
+    assert asked > 0
+    assert "This took " in first
+    assert "at a cost of" in first
+    assert provider.count() == asked
+    assert second.splitlines()[-1] == "Nothing was asked anew: every answer was in the cache."
+
+
+@keeps_connections
+@pytest.mark.django_db(transaction=True)
+def test_what_was_asked_is_in_the_json(provider: Provider, folder: Path):
+    _, total = call_json(folder, "--workspace", "papers", "--wait")
+
+    assert total["usage"]["calls"] > 0
+    assert total["usage"]["cost"] > 0
+    assert total["paused"] == 0
+
+
+@keeps_connections
+@pytest.mark.django_db(transaction=True)
+def test_a_budget_that_runs_out_pauses_what_is_left_and_keeps_the_rest(
+    provider: Provider, folder: Path
+):
+    workspace = Workspace.objects.get(slug="papers")
+    with access.in_workspace(workspace.pk):
+        workspace_services.budget_set(workspace=workspace, cap="0.000001")
+
+    _, total = call_json(folder, "--workspace", "papers", "--wait", code=1)
+
+    assert total["paused"] == 2
+    with access.in_workspace(workspace.pk):
+        workspace_services.budget_set(workspace=workspace, cap="100")
+    _, total = call_json(folder, "--workspace", "papers", "--wait")
+    assert (total["paused"], total["ready"]) == (0, 2)
+
+
+def documents() -> list[Document]:
+    [workspace] = Workspace.objects.all()
+    with access.in_workspace(workspace.pk):
+        return list(Document.objects.in_workspace(workspace))
