@@ -32,7 +32,7 @@ def chunked(
         DocumentVersion.objects.in_workspace(job.workspace_id).update(
             text=text, language=language, chunking=chunking
         )
-    chunk.run(job, build_ports(), NO_PROGRESS)
+    chunk.run([job], build_ports(), NO_PROGRESS)
     return job
 
 

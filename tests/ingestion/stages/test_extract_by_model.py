@@ -41,7 +41,7 @@ def chunked(workspace: Workspace, text: str = TEXT, name: str = "log.txt") -> In
         DocumentVersion.objects.in_workspace(job.workspace_id).filter(pk=job.version_id).update(
             text=text, language="en", chunking={"strategy": "given", "spans": parts}
         )
-    chunk.run(job, build_ports(), NO_PROGRESS)
+    chunk.run([job], build_ports(), NO_PROGRESS)
     return job
 
 
