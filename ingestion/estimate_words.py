@@ -62,8 +62,8 @@ def _exactly(number: int, noun: str) -> str:
 def money(amount: float) -> str:
     """Two figures, never in powers of ten.
 
-    >>> money(0), money(0.00123), money(0.5), money(12.345), money(1234.5)
-    ('0', '0.0012', '0.50', '12.35', '1,234.50')
+    >>> money(0), money(0.00123), money(0.05), money(12.345), money(1234.5)
+    ('0', '0.0012', '0.05', '12.35', '1,234.50')
     """
     if not amount:
         return "0"
@@ -71,7 +71,7 @@ def money(amount: float) -> str:
         return f"{amount:,.2f}"
     for digits in range(3, 8):
         if amount * 10**digits >= 10:
-            return f"{amount:.{digits}f}"
+            return f"{amount:.{digits}f}".removesuffix("0")
     return "less than 0.000001"
 
 

@@ -53,7 +53,7 @@ def job(media: Path) -> IngestionJob:
     with access.in_workspace(job.workspace_id):
         job.version.text, job.version.chunking = SENTENCES, {"strategy": "sentence"}
         job.version.save()
-    chunk.run(job, build_ports(), NO_PROGRESS)
+    chunk.run([job], build_ports(), NO_PROGRESS)
     with access.in_workspace(job.workspace_id):
         Chunk.objects.in_workspace(job.workspace_id).update(context="Keepers")
     return job

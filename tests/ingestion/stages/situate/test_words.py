@@ -31,7 +31,7 @@ def chunked(
         versions.update(text=text, headings=headings, chunking=chunking)
         job.document.title = title
         job.document.save()
-    chunk.run(job, build_ports(), NO_PROGRESS)
+    chunk.run([job], build_ports(), NO_PROGRESS)
     return job
 
 
@@ -41,7 +41,7 @@ def read(job: IngestionJob, text: str) -> IngestionJob:
         DocumentVersion.objects.in_workspace(job.workspace_id).filter(pk=job.version_id).update(
             text=text
         )
-    chunk.run(job, build_ports(), NO_PROGRESS)
+    chunk.run([job], build_ports(), NO_PROGRESS)
     return job
 
 
