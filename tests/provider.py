@@ -24,6 +24,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import TracebackType
 from typing import Any, Final
 
+from kb_project.llm.openai_line import close_clients
 from tests.provider_answers import answer_for
 
 MODEL: Final = "test-model"
@@ -176,6 +177,7 @@ class Provider:
         self._server.shutdown()
         self._server.server_close()
         self._server.hang_up()
+        close_clients()
         self._thread.join(5)
 
 

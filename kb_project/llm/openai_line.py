@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import json
 import os
+import threading
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from functools import lru_cache
 from typing import Any, Final
 from urllib.parse import urlsplit
 
@@ -25,11 +25,14 @@ from kb_project.llm.provider import LONGEST_REPLY
 from kb_project.llm.support import Support
 
 CONNECT_SECONDS: Final = 10.0
+MOST_CLIENTS: Final = 32
 CHAT: Final = "/chat/completions"
 EMBEDDINGS: Final = "/embeddings"
 MODELS: Final = "/models"
 _LARGEST: Final = 4 * LONGEST_REPLY
 """Bytes of a whole HTTP answer: JSON escapes take up to six bytes a character."""
+_clients: dict[tuple[str, str, int], OpenAI] = {}
+_opening = threading.Lock()
 
 
 class Line:
@@ -98,9 +101,7 @@ class Line:
         for base in self._bases:
             is_last = base == self._bases[-1]
             try:
-                with _request(
-                    client_for(base, self._key, os.getpid()), path, body, timeout
-                ) as found:
+                with _request(client_for(base, self._key), path, body, timeout) as found:
                     if not is_last and "html" in found.headers.get("content-type", ""):
                         continue
                     self._bases = (base,)
@@ -150,9 +151,26 @@ def bounded(chunks: Iterator[bytes], largest: int) -> Iterator[bytes]:
         yield chunk
 
 
-@lru_cache(maxsize=32)
-def client_for(base: str, key: str, process: int) -> OpenAI:
-    """Keeps its connections open between calls. ``process``: they do not survive a fork."""
+def client_for(base: str, key: str) -> OpenAI:
+    """One a place, key and process, with its connections kept open: they do not survive a fork."""
+    place = (base, key, os.getpid())
+    with _opening:
+        if place not in _clients:
+            # The oldest is closed when the last call on it has ended.
+            while len(_clients) >= MOST_CLIENTS:
+                _clients.pop(next(iter(_clients)))
+            _clients[place] = _client(base, key)
+        return _clients[place]
+
+
+def close_clients() -> None:
+    """Hang up everywhere; the next call opens its line anew."""
+    with _opening:
+        while _clients:
+            _clients.popitem()[1].close()
+
+
+def _client(base: str, key: str) -> OpenAI:
     parts = urlsplit(base)
     if parts.scheme not in ("http", "https") or not parts.hostname:
         raise RefusedError(

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from kb_project.errors import BudgetError, EndpointError, ReplyError
 from kb_project.llm.fake import MemoryCallStore
 from kb_project.llm.streaming import without_thinking
+from kb_project.llm.support import Feature
 from tests.kb_project.llm.asking import chat_on, chat_with, request
 from tests.provider import Provider
 
@@ -114,7 +115,7 @@ def test_a_spent_budget_is_said_before_anything_is_sent(server):
 
 def test_a_server_that_does_not_stream_answers_in_one_piece():
     chat = chat_with(answer=ANSWER)
-    chat._exchange.support = chat._exchange.support.without("stream")
+    chat._exchange.support = chat._exchange.support.without(Feature.STREAM)
 
     assert list(chat.stream(request(schema=None))) == [ANSWER]
 
