@@ -25,6 +25,8 @@ CONCEPT: Final = "concept"
 SYMBOL: Final = "symbol"
 NAME: Final = "name"
 """A proper name of unknown kind."""
+MEANT: Final = "meant"
+"""The source of a mention whose words mean somebody without being a name of theirs."""
 GENERIC_TYPES: Final = frozenset({GROUP, LANGUAGE})
 
 LONGEST_SURFACE: Final = 120
@@ -35,7 +37,8 @@ LONGEST_SURFACE: Final = 120
 class FoundMention:
     """``text[start:end]`` names somebody or something; ``surface`` is that text on one line.
 
-    ``source`` says what found it: ner, propn, quote, title, noun, code, jieba, capitals, model.
+    ``source`` says what found it: ner, propn, quote, title, noun, code, jieba, capitals, model,
+    or ``MEANT``, which is a model's too.
     ``name`` is the full name where a model gave another than the text's own.
     """
 
@@ -96,9 +99,10 @@ class FoundClaim:
 
 @dataclass(frozen=True, slots=True)
 class Extraction:
-    """Mentions in the order of the text, never overlapping, and what is said of them.
+    """Mentions in the order of the text, and what is said of them.
 
-    Fragments, claims and content keywords come from a model only.
+    Fragments, claims and content keywords come from a model only. Mentions do not overlap, except
+    where a model named something that the text does not spell out.
     """
 
     mentions: tuple[FoundMention, ...] = ()

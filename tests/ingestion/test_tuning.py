@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from django.urls import reverse
 from django_q.models import OrmQ
 
 from ingestion import pipeline, tasks
@@ -15,6 +16,7 @@ from kb_project.llm.ports import ChatRequest
 from kb_project.ports import build_ports
 from tests import rows
 from tests.ingestion.jobs import fresh, states
+from tests.ingestion.pages import client_of
 from tests.ingestion.scripted import ScriptedChat, named
 from workspaces import access
 from workspaces.models import ModelSettings, Workspace
@@ -100,3 +102,16 @@ def test_a_job_that_waits_for_money_is_taken_up_again(workspace: Workspace):
     assert paused == RunState.PAUSED
     assert again.pk == job.pk
     assert fresh(job).state == RunState.DONE
+
+
+def test_the_page_says_why_nothing_was_learned(workspace: Workspace):
+    cast = rows.make_cast("Beacon")
+    rows.make_document(cast.workspace, "Log", "Ada Lind keeps the light.")
+    with access.in_workspace(cast.workspace.pk):
+        ModelSettings.objects.create(workspace=cast.workspace)
+
+    work(begin(cast.workspace), lambda request: ReplyError("It was cut off."))
+
+    address = reverse("workspaces:model_settings", args=[cast.workspace.slug])
+    page = client_of(cast.alice).get(address).content.decode()
+    assert "It was cut off." in page

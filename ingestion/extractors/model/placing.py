@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from ingestion.extractors.found import LONGEST_SURFACE, STATED, FoundMention, FoundRelation
+from ingestion.extractors.found import LONGEST_SURFACE, MEANT, STATED, FoundMention, FoundRelation
 from ingestion.extractors.model.drafts import Entity, Relation
 from ingestion.extractors.model.locate import Folded, Span, folded, part_like
 from ingestion.extractors.model.naming import occurrences
@@ -46,16 +46,16 @@ def placed(entities: Mapping[str, Entity], text: Folded) -> Placed:
     overlap others.
     """
     spelled = occurrences((entity.name for entity in entities.values()), text)
-    found: list[tuple[Span, str]] = []
+    found: list[tuple[Span, str, str]] = []
     for key, entity in entities.items():
-        spans = spelled[entity.name] or [_meant(entity, text)]
-        found += [(span, key) for span in spans]
+        spans = [(span, SOURCE) for span in spelled[entity.name]] or [_meant(entity, text)]
+        found += [(span, key, source) for span, source in spans]
     found.sort(key=lambda one: (one[0][0], -one[0][1], one[1]))
     indexes: dict[str, tuple[int, ...]] = {}
-    for index, (_, key) in enumerate(found):
+    for index, (_, key, _) in enumerate(found):
         indexes[key] = (*indexes.get(key, ()), index)
-    mentions = tuple(_mention(span, key, entities[key], text) for span, key in found)
-    return Placed(text.original, mentions, indexes)
+    mentions = [_mention(span, source, entities[key], text) for span, key, source in found]
+    return Placed(text.original, tuple(mentions), indexes)
 
 
 def relation_found(
@@ -75,22 +75,22 @@ def relation_found(
     )
 
 
-def _meant(entity: Entity, text: Folded) -> Span:
+def _meant(entity: Entity, text: Folded) -> tuple[Span, str]:
     """The part of the entity's quote that means it: what is like its name, or else the quote."""
     start, end = entity.quote
     part = part_like(entity.name, folded(text.original[start:end]), least=ALIKE_NAME)
     if part is not None and part[1] - part[0] <= LONGEST_SURFACE:
-        return start + part[0], start + part[1]
+        return (start + part[0], start + part[1]), SOURCE
     if end - start <= LONGEST_SURFACE:
-        return start, end
+        return (start, end), MEANT
     head = text.original[start : start + LONGEST_SURFACE]
-    return start, start + (len(head.rsplit(maxsplit=1)[0].rstrip()) or len(head))
+    return (start, start + (len(head.rsplit(maxsplit=1)[0].rstrip()) or len(head))), MEANT
 
 
-def _mention(span: Span, key: str, entity: Entity, text: Folded) -> FoundMention:
+def _mention(span: Span, source: str, entity: Entity, text: Folded) -> FoundMention:
     surface = " ".join(text.original[span[0] : span[1]].split())
-    name = "" if normalise_name(surface) == key else entity.name
-    return FoundMention(*span, surface, entity.type, SOURCE, name)
+    name = "" if normalise_name(surface) == normalise_name(entity.name) else entity.name
+    return FoundMention(*span, surface, entity.type, source, name)
 
 
 def _predicate(places: Placed, source: int, target: int, span: Span) -> str:

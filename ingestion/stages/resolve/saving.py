@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from functools import cache
 from typing import Final
 
+from ingestion.extractors.found import MEANT
 from ingestion.stages.resolve import statements as sql
 from ingestion.stages.resolve.alike import SHORTEST_ALIKE, suggestions
 from ingestion.stages.resolve.names import (
@@ -199,7 +200,7 @@ class _Writer:
 def _aliases(name: Name) -> list[tuple[Ref, str, str]]:
     """The text's own spelling, and the name a model gave where that is another."""
     label = (name.entity, name.key, name.label)
-    if name.surface == name.label:
+    if name.surface == name.label or name.source == MEANT:
         return [label]
     return [label, (name.entity, normalise_name(name.surface)[:NAME_LENGTH], name.surface)]
 

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from ingestion.extractors import METHOD, Extraction
-from ingestion.models import Chunk, ChunkExtraction, DocumentVersion, IngestionJob
+from ingestion.models import Alias, Chunk, ChunkExtraction, DocumentVersion, IngestionJob
 from ingestion.outcome import NO_PROGRESS, Progress, StageOutcome
-from ingestion.stages import chunk, extract
+from ingestion.stages import chunk, extract, resolve
 from kb_project.errors import BudgetError, ReplyError
 from kb_project.llm.ports import ChatRequest, ModelOptions
 from kb_project.ports import Ports, build_ports
@@ -292,3 +292,16 @@ def test_another_language_is_read_like_any_other(workspace: Workspace):
     [row] = read(job)
     mentions = Extraction.from_json(row.payload).mentions
     assert [mention.surface for mention in mentions] == ["朱元璋", "明朝"]
+
+
+def test_words_that_only_mean_somebody_are_no_name_of_theirs(workspace: Workspace):
+    job = chunked(workspace, "The keeper of the light sleeps. Ada Lint wakes.")
+    ada = named("Ada Lind", quote="Ada Lint wakes")["entities"]
+    king = named("Haakon", quote="The keeper of the light sleeps")["entities"]
+
+    run(job, chat=ScriptedChat(lambda request: {"entities": [*ada, *king]}))
+    resolve.run([job], build_ports(), NO_PROGRESS)
+
+    with access.in_workspace(workspace.pk):
+        names = set(Alias.objects.in_workspace(workspace).values_list("name", flat=True))
+    assert names == {"Ada Lind", "Ada Lint", "Haakon"}

@@ -128,12 +128,14 @@ def test_a_name_in_other_words_is_mentioned_where_it_is_meant():
 
     assert (mention.surface, mention.name) == ("the light of Skarrow", "The Skarow Light")
     assert (other.surface, other.name) == ("朱元璋在南京", "Zhu Yuanzhang")
+    assert other.source == "meant"
 
 
 def test_a_slip_in_a_name_is_mentioned_by_the_texts_own_spelling():
     [mention] = reading(ADA | {"name": "Ada Lindt", "quote": "Ada Lind keeps"}).extraction.mentions
 
     assert (mention.surface, mention.name) == ("Ada Lind", "Ada Lindt")
+    assert mention.source == "model"
 
 
 def test_a_mention_of_no_name_is_at_most_a_name_long():
