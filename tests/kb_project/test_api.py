@@ -92,6 +92,8 @@ def test_every_operation_is_described(schema: dict[str, Any]):
         "entity",
         "community_list",
         "community",
+        "report_retry",
+        "reports_retry",
         "search",
         "search_by_address",
         "ask",
@@ -113,6 +115,7 @@ def test_every_operation_says_how_it_may_fail(schema: dict[str, Any]):
 
 def test_what_writes_may_be_forbidden(schema: dict[str, Any]):
     writing = {"document_add", "document_retry", "document_cancel"}
+    writing |= {"report_retry", "reports_retry"}
 
     forbidding = {name for name, one in operations(schema).items() if "403" in one["responses"]}
     assert forbidding == writing
