@@ -239,3 +239,21 @@ def test_a_refresh_has_no_document_to_warn_about(workspace: Workspace):
     record.add_warnings(refresh, ["Nobody reads this."])
 
     assert fresh(refresh).problem is None
+
+
+def test_stages_that_are_repeated_wait_again_and_the_others_stay(media: Path):
+    job = add(rows.make_workspace())
+    with access.in_workspace(job.workspace_id):
+        StageRun.objects.in_workspace(job.workspace_id).filter(job=job).update(
+            state=RunState.DONE, attempts=3, units_done=5
+        )
+
+        record.repeat(job, ("extract", "resolve"))
+
+    assert {name for name, state in states(job).items() if state == "pending"} == {
+        "extract",
+        "resolve",
+    }
+    assert (run_of(job, "extract").attempts, run_of(job, "extract").units_done) == (0, 0)
+    assert (run_of(job, "parse").attempts, run_of(job, "parse").units_done) == (3, 5)
+    assert fresh(job).state == RunState.PENDING
