@@ -75,7 +75,9 @@ class ProblemMiddleware:
 
 def api_exception_handler(error: Exception, context: dict[str, Any]) -> Response:
     """DRF's handler: every failure has the one shape, and leaves nothing half written."""
-    set_rollback()
+    # A view that waits for others works outside of the request's transaction: see its class.
+    if not getattr(context.get("view"), "has_own_transactions", False):
+        set_rollback()
     known, fields, headers = _as_kb_error(error)
     body = problem(known, fields=fields)
     if isinstance(error, drf.APIException):

@@ -140,6 +140,8 @@ class ModelsApi(APIView):
 class ModelTestApi(APIView):
     """One real call of each kind."""
 
+    has_own_transactions = True
+
     class OutputSerializer(serializers.Serializer[Any]):
         class LineSerializer(serializers.Serializer[Any]):
             what = serializers.CharField()
@@ -242,6 +244,12 @@ class BudgetApi(APIView):
             allow_null=True,
             help_text="What was spent before included; null for no limit.",
         )
+
+    @extend_schema(operation_id="budget", responses={200: BudgetSerializer, **READING})
+    def get(self, request: ApiRequest, workspace_id: str) -> Response:
+        """Look at the budget."""
+        workspace = access.workspace_for_reading(user=request.user, workspace_id=workspace_id)
+        return Response(BudgetSerializer(selectors.spending_of(workspace=workspace)).data)
 
     @extend_schema(
         operation_id="budget_set",

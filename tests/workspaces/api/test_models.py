@@ -23,6 +23,7 @@ OPERATIONS: list[tuple[str, str, Any]] = [
     ("post", "models/test/", None),
     ("get", "prices/", None),
     ("put", "prices/", []),
+    ("get", "budget/", None),
     ("put", "budget/", {"cap": "1"}),
     ("get", "usage/", None),
 ]
