@@ -22,7 +22,7 @@ _TOO_LONG: Final = re.compile(
     re.IGNORECASE,
 )
 _NO_MODEL: Final = re.compile(
-    r"model.{0,120}(not found|not exist|unknown|not available|not loaded|not a valid|no access"
+    r"not a valid model|model.{0,120}(not found|not exist|unknown|not available|not loaded|not a valid|no access"
     r"|not supported)|(unknown|invalid|unrecognized|no such).{0,12}model|model_not_found",
     re.IGNORECASE | re.DOTALL,
 )
