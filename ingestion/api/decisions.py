@@ -39,6 +39,9 @@ class DecisionSerializer(serializers.Serializer[Any]):
     is_conflicting = serializers.BooleanField(
         help_text="It would join names that are decided to differ, and is not followed."
     )
+    is_waiting = serializers.BooleanField(
+        help_text="It would join more names than were judged one by one, and is not followed yet."
+    )
 
 
 class DecisionListApi(APIView):

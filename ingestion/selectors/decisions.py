@@ -9,17 +9,22 @@ from dataclasses import dataclass
 from django.db.models import Q, QuerySet
 
 from ingestion.models import Entity, MergeSuggestion, ResolutionDecision, Verdict
-from ingestion.rulings import Ruling, reading_of
+from ingestion.rulings import PLAIN, Reading, Ruling, reading_of
 from ingestion.selectors.finding import found
 from workspaces.models import Workspace
 
 
 @dataclass(frozen=True, slots=True)
 class DecisionView:
-    """``is_conflicting``: it stands, but would join names that are decided to differ."""
+    """A decision and what became of it.
+
+    ``is_conflicting``: it stands, but would join names that are decided to differ.
+    ``is_waiting``: it stands, but would join names of which that was never said one by one.
+    """
 
     decision: ResolutionDecision
-    is_conflicting: bool
+    is_conflicting: bool = False
+    is_waiting: bool = False
 
     @property
     def is_undone(self) -> bool:
@@ -53,20 +58,26 @@ def decision_views(
     *, workspace: Workspace, rows: Iterable[ResolutionDecision]
 ) -> list[DecisionView]:
     shown = list(rows)
-    links = {(row.left_key, row.right_key) for row in shown if row.verdict == Verdict.SAME}
-    conflicting = set(_conflicting(workspace)) if links else set()
-    return [
-        DecisionView(row, row.undone_at is None and (row.left_key, row.right_key) in conflicting)
-        for row in shown
-    ]
+    is_needed = any(row.verdict == Verdict.SAME and row.right_key for row in shown)
+    reading = _reading(workspace) if is_needed else PLAIN
+    return [_view(row, reading) for row in shown]
 
 
-def _conflicting(workspace: Workspace) -> tuple[tuple[str, str], ...]:
+def _view(row: ResolutionDecision, reading: Reading) -> DecisionView:
+    if row.undone_at or row.verdict != Verdict.SAME or not row.right_key:
+        return DecisionView(row)
+    if (row.left_key, row.right_key) in reading.conflicting:
+        return DecisionView(row, is_conflicting=True)
+    left, right = (reading.names.get(key, key) for key in (row.left_key, row.right_key))
+    return DecisionView(row, is_waiting=left != right)
+
+
+def _reading(workspace: Workspace) -> Reading:
     standing = ResolutionDecision.objects.in_workspace(workspace).filter(undone_at=None)
     rows = standing.exclude(right_key="").values_list(
         "left_key", "right_key", "document_id", "sense", "verdict", "by", "created_at", "id"
     )
-    return reading_of(Ruling(*row) for row in rows).conflicting
+    return reading_of(Ruling(*row) for row in rows)
 
 
 def decisions_about(*, workspace: Workspace, entity: Entity) -> list[DecisionView]:

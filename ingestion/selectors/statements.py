@@ -39,7 +39,7 @@ def claims_about(*, workspace: Workspace, entity: Entity, most: int = 60) -> lis
         Claim.objects.in_workspace(workspace)
         .filter(Q(subject=entity) | Q(object=entity))
         .select_related("subject", "object", "chunk__document")
-        .order_by("type", "period_start", "chunk_id", "start", "id")[:most]
+        .order_by("type", "period_start", "description", "chunk_id", "start", "id")[:most]
     )
     return [
         ClaimView(

@@ -206,6 +206,11 @@ def test_a_third_name_does_not_follow_where_it_was_judged_apart(workspace: Works
 
     assert len(chat.requests) == 3
     assert named(workspace) == ["jacob marlea", "jacob marlec"]
+    with access.in_workspace(workspace.pk):
+        found = selectors.decisions(workspace=workspace)
+        views = selectors.decision_views(workspace=workspace, rows=found)
+    left_out = [one for one in views if one.is_conflicting or one.is_waiting]
+    assert [one.is_waiting for one in left_out] == [verdict == "unsure"]
 
 
 def test_three_names_become_one_where_every_pair_was_judged(workspace: Workspace):
