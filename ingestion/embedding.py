@@ -9,6 +9,7 @@ from ingestion.models import IngestionJob, JobKind, RunState
 from kb_project.ports import build_ports
 from workspaces import access
 from workspaces.models import EmbeddingIndex, IndexState, Workspace
+from workspaces.ports import LOCAL
 
 UNFINISHED = (RunState.PENDING, RunState.RUNNING)
 
@@ -44,7 +45,7 @@ def vectors_are_foreign(*, workspace_id: uuid.UUID) -> bool:
     """
     with access.in_workspace(workspace_id):
         indexes = EmbeddingIndex.objects.in_workspace(workspace_id)
-        if indexes.filter(state=IndexState.ACTIVE).exists():
+        if indexes.filter(state=IndexState.ACTIVE).exclude(provider=LOCAL).exists():
             return False
     return vectors.has_others(workspace_id, vectors.kept(workspace_id, build_ports().embedder))
 

@@ -9,6 +9,7 @@ from workspaces.selectors import UsageLine
 
 MINUTE: Final = 60
 HOUR: Final = 3_600
+MILLION: Final = 1_000_000
 
 
 def sentences(estimate: Estimate) -> list[str]:
@@ -19,7 +20,7 @@ def sentences(estimate: Estimate) -> list[str]:
         return ["Costs nothing: every answer is in the cache."]
     return [
         sentence
-        for sentence in (_what(estimate), _price(estimate), _known(estimate), _budget(estimate))
+        for sentence in (_price(estimate), _what(estimate), _known(estimate), _budget(estimate))
         if sentence
     ]
 
@@ -49,10 +50,24 @@ def counted(range_: Range, noun: str) -> str:
     """
     >>> counted(Range(1, 1), "call"), counted(Range(1200, 3480), "call")
     ('1 call', '1,200 to 3,500 calls')
+    >>> counted(Range(960_000, 14_900_000), "token")
+    '0.96 to 15 million tokens'
     """
     low, high = _round(range_.low), _round(range_.high)
+    if high >= MILLION:
+        return f"{_millions(low)} to {_millions(high)} million {noun}s"
     number = f"{low:,}" if low == high else f"{low:,} to {high:,}"
     return f"{number} {noun}{'' if high == 1 else 's'}"
+
+
+def _millions(number: float) -> str:
+    """
+    >>> _millions(40_000), _millions(960_000), _millions(4_940_000), _millions(1_234_000_000)
+    ('0.04', '0.96', '4.9', '1,234')
+    """
+    found = number / MILLION
+    digits = 2 if found < 1 else 1 if found < 10 else 0
+    return f"{found:,.{digits}f}"
 
 
 def _exactly(number: int, noun: str) -> str:

@@ -15,9 +15,11 @@ from django.db.models import Exists, OuterRef, QuerySet
 
 from ingestion.models import Chunk, ChunkEmbedding
 from kb_project.llm.ports import Embedder, Vectors
+from kb_project.ports import build_ports
 from kb_project.sql import run_sql, run_sql_count
 from workspaces import access
 from workspaces.models import EmbeddingIndex, IndexState
+from workspaces.ports import LOCAL
 
 Chunks = QuerySet[Chunk]
 
@@ -67,9 +69,7 @@ SELECT EXISTS (SELECT FROM ingestion_chunkembedding
 
 def wanted(workspace_id: uuid.UUID) -> set[str]:
     """The fingerprints the workspace chose; empty where it leaves the model to settings."""
-    with access.in_workspace(workspace_id):
-        rows = EmbeddingIndex.objects.in_workspace(workspace_id).filter(state__in=CURRENT)
-        return set(rows.values_list("fingerprint", flat=True))
+    return set(_chosen(workspace_id).values())
 
 
 def kept(workspace_id: uuid.UUID, embedder: Embedder) -> list[str]:
@@ -77,12 +77,18 @@ def kept(workspace_id: uuid.UUID, embedder: Embedder) -> list[str]:
 
     ``embedder`` is the one that settings name, in use where the workspace chose none.
     """
+    return sorted({IndexState.ACTIVE: embedder.fingerprint, **_chosen(workspace_id)}.values())
+
+
+def _chosen(workspace_id: uuid.UUID) -> dict[str, str]:
+    """Fingerprint by state. A local index means the model inside, whichever settings name now."""
     with access.in_workspace(workspace_id):
-        rows = EmbeddingIndex.objects.in_workspace(workspace_id).filter(state__in=CURRENT)
-        chosen = dict(rows.values_list("state", "fingerprint"))
-    if IndexState.ACTIVE not in chosen:
-        chosen[IndexState.ACTIVE] = embedder.fingerprint
-    return sorted(set(chosen.values()))
+        indexes = EmbeddingIndex.objects.in_workspace(workspace_id).filter(state__in=CURRENT)
+        rows = indexes.values_list("state", "fingerprint", "provider")
+        return {
+            state: build_ports().embedder.fingerprint if provider == LOCAL else fingerprint
+            for state, fingerprint, provider in rows
+        }
 
 
 def without(chunks: Chunks, workspace_id: uuid.UUID, fingerprint: str) -> Chunks:

@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import gc
 import json
-import os
 from collections.abc import Iterator
 from datetime import date
 from decimal import Decimal
@@ -16,7 +15,6 @@ from django.core.management import CommandError, call_command
 from ingestion.management.commands.ingest import files_below
 from ingestion.models import Document
 from kb_project.errors import InputError
-from kb_project.llm.openai_line import bases_of, client_for
 from tests import rows
 from tests.provider import MODEL, Provider
 from workspaces import access, ports, selectors
@@ -205,8 +203,6 @@ def provider(folder: Path) -> Iterator[Provider]:
             price = PriceGiven(MODEL, Decimal(1), Decimal(2))
             workspace_services.prices_set(workspace=workspace, prices=[price])
         yield provider
-        for base in bases_of(provider.url):
-            client_for(base, "", os.getpid()).close()
     ports._shelf.kept.clear()
     gc.collect()
 
