@@ -4,7 +4,8 @@
 
 Reads ``documents.jsonl`` as ``manage.py evaluate`` does, ingests it into a workspace that is thrown
 away, and prints a table; the same figures go to ``benchmarks/results/``. Time is measured from
-outside: around the embedder, around spaCy, around every stage and around every lane of a document.
+outside: around the embedder, around spaCy, around every stage and around every lane of a group of
+documents; a document's cost is its share of its groups' cost.
 *Outside* is the time by the clock in which neither the embedder nor spaCy ran. Two lanes run side
 by side, so their *work* added up is more than the clock shows; how much of it is neither the
 embedder's nor spaCy's is printed too. The models are loaded before the clock starts.
@@ -32,7 +33,7 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "kb_project.settings")
 os.environ.setdefault("LOG_LEVEL", "WARNING")
 django.setup()
 
-from ingestion import drain, pipeline, services
+from ingestion import pipeline, services
 from ingestion.extractors import linguistic
 from ingestion.models import Chunk
 from kb_project.llm.tokens import token_starts
@@ -142,31 +143,33 @@ def measure(clock: Clock) -> None:
     linguistic._model.get = lambda: language  # the stopwatch
     list(language.pipe(["Ada Lind keeps the light of Skarrow."]))
     clock.spacy.clear()
-    drain.build_ports = lambda: replace(ports, embedder=TimedEmbedder(ports.embedder, clock))
+    timed_ports = replace(ports, embedder=TimedEmbedder(ports.embedder, clock))
+    pipeline.ports_for = lambda _workspace: timed_ports
 
     def on_stage(name: str) -> Callable[[float, Any, Any], None]:
-        def note(seconds: float, _job: Any, _ports: Any) -> None:
+        def note(seconds: float, _jobs: Any, _ports: Any) -> None:
             clock.stages[name] += seconds
 
         return note
 
-    def on_lane(seconds: float, job: Any, lane: Any) -> None:
-        name = lane if job.document_id else "refresh"
+    def on_lane(seconds: float, jobs: Any, lane: Any) -> None:
+        name = lane if jobs[0].document_id else "refresh"
         clock.lanes[name] += seconds
-        if job.document_id:
-            clock.begun.setdefault(job.document_id)
-            clock.documents[job.document_id] += seconds
+        for job in jobs:
+            if job.document_id:
+                clock.begun.setdefault(job.document_id)
+                clock.documents[job.document_id] += seconds / len(jobs)
 
     for name, stage in list(pipeline.STAGES.items()):
         pipeline.STAGES[name] = timed(stage, on_stage(name))
-    pipeline.run_lane = timed(pipeline.run_lane, on_lane)
+    pipeline.run_group = timed(pipeline.run_group, on_lane)
 
 
 def ingest(folder: Path, most: int, clock: Clock) -> tuple[int, int]:
     """Fill a throw-away workspace; returns the number of documents and of chunks."""
     source = dataset.load(folder)
     source = replace(source, documents=source.documents[: most or None], questions=())
-    services.document_add = timed(services.document_add, lambda seconds, *_: add(clock, seconds))
+    services.documents_add = timed(services.documents_add, lambda seconds, *_: add(clock, seconds))
     started = time.perf_counter()
     with throwaway.filled_workspace(source, on_progress=show_progress) as filled:
         clock.wall = time.perf_counter() - started

@@ -46,6 +46,8 @@ def next_group(
     with access.in_workspace(workspace_id), bulk_plans():
         waiting = run_sql(sql.WAITING_JOBS, {**values, "window": WINDOW})
         waiting = waiting or run_sql(sql.WAITING_JOBS, {**values, "window": None})
+        if not waiting:
+            return []
         jobs = IngestionJob.objects.in_workspace(workspace_id).in_bulk([row[0] for row in waiting])
     known = [row for row in waiting if row[0] in jobs]
     documents = {pk for pk, job in jobs.items() if job.kind == JobKind.DOCUMENT}

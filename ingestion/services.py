@@ -17,7 +17,7 @@ from django.core.files.storage import default_storage
 from django.db import transaction
 from django.db.models import QuerySet
 
-from ingestion import drain, pausing, pipeline, record, selectors
+from ingestion import drain, groups, pausing, pipeline, record, selectors
 from ingestion.models import (
     Collection,
     Community,
@@ -50,6 +50,16 @@ class Filing:
 
 
 @dataclass(frozen=True, slots=True)
+class NewDocument:
+    """A document that a program brings, with a title of its own."""
+
+    name: str
+    title: str
+    content: IO[bytes]
+    filing: Filing = field(default_factory=Filing)
+
+
+@dataclass(frozen=True, slots=True)
 class Upload:
     """``document`` is the twin that was there before when ``is_duplicate``."""
 
@@ -77,7 +87,7 @@ def document_upload(
     document = Document(
         workspace=workspace, title=label, name=label, size=size, sha256=digest, added_by=user
     )
-    _store(document, file, filing or Filing())
+    _store([(document, file, filing or Filing())])
     logger.info("document added workspace=%s document=%s", workspace.pk, document.pk)
     return Upload(document=document, is_duplicate=False)
 
@@ -91,16 +101,25 @@ def document_add(
     filing: Filing | None = None,
 ) -> Document:
     """Store a document under a title of the caller's, even if its content is there already."""
-    size, digest = measure(content, name)
-    document = Document(
-        workspace=workspace,
-        title=title[:NAME_LENGTH] or label_of(name),
-        name=label_of(name),
-        size=size,
-        sha256=digest,
-    )
-    _store(document, content, filing or Filing())
-    return document
+    new = NewDocument(name, title, content, filing or Filing())
+    return documents_add(workspace=workspace, documents=[new])[0]
+
+
+def documents_add(*, workspace: Workspace, documents: Sequence[NewDocument]) -> list[Document]:
+    """Store many documents at once, even where their content is there already: all or none."""
+    entries = []
+    for new in documents:
+        size, digest = measure(new.content, new.name)
+        document = Document(
+            workspace=workspace,
+            title=new.title[:NAME_LENGTH] or label_of(new.name),
+            name=label_of(new.name),
+            size=size,
+            sha256=digest,
+        )
+        entries.append((document, new.content, new.filing))
+    _store(entries)
+    return [document for document, _, _ in entries]
 
 
 def document_retry(*, workspace: Workspace, document: Document) -> IngestionJob:
@@ -251,39 +270,58 @@ def _blocks(file: IO[bytes]) -> Iterator[bytes]:
         yield block
 
 
-def _store(document: Document, file: IO[bytes], filing: Filing) -> None:
-    version = DocumentVersion(
-        workspace_id=document.workspace_id, document=document, chunking=filing.chunking
-    )
-    # The path is made of our own ids; the name a person gave never touches the disk.
-    version.blob = f"{document.workspace_id}/{version.pk}"
-    path = Path(default_storage.path(version.blob))
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with path.open("wb") as target:
-        target.writelines(_blocks(file))
+Entry = tuple[Document, IO[bytes], Filing]
+
+
+def _store(entries: Sequence[Entry]) -> None:
+    versions = [
+        DocumentVersion(
+            workspace_id=document.workspace_id, document=document, chunking=filing.chunking
+        )
+        for document, _, filing in entries
+    ]
+    paths: list[Path] = []
     try:
+        for version, (_, file, _) in zip(versions, entries, strict=True):
+            # The path is made of our own ids; the name a person gave never touches the disk.
+            version.blob = f"{version.workspace_id}/{version.pk}"
+            paths.append(Path(default_storage.path(version.blob)))
+            _write(paths[-1], file)
         with transaction.atomic():
-            _record(document, version, filing)
+            _record(entries, versions)
     except BaseException:
-        path.unlink(missing_ok=True)
+        for path in paths:
+            path.unlink(missing_ok=True)
         raise
 
 
-def _record(document: Document, version: DocumentVersion, filing: Filing) -> None:
-    document.collection = _collection(document.workspace_id, filing.collection)
-    document.tags = clean_tags(filing.tags)
-    document.dated = filing.dated
-    document.save(force_insert=True)
-    version.save(force_insert=True)
-    job = IngestionJob.objects.create(
-        workspace_id=document.workspace_id,
-        kind=JobKind.DOCUMENT,
-        document=document,
-        version=version,
-        requested_by=document.added_by,
+def _write(path: Path, file: IO[bytes]) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("wb") as target:
+        target.writelines(_blocks(file))
+
+
+def _record(entries: Sequence[Entry], versions: Sequence[DocumentVersion]) -> None:
+    for document, _, filing in entries:
+        document.collection = _collection(document.workspace_id, filing.collection)
+        document.tags = clean_tags(filing.tags)
+        document.dated = filing.dated
+    Document.objects.bulk_create([document for document, _, _ in entries])
+    DocumentVersion.objects.bulk_create(versions)
+    jobs = IngestionJob.objects.bulk_create(
+        IngestionJob(
+            workspace_id=version.workspace_id,
+            kind=JobKind.DOCUMENT,
+            document=version.document,
+            version=version,
+            requested_by=version.document.added_by,
+        )
+        for version in versions
     )
-    pipeline.plan_stages(job)
-    pipeline.wake(document.workspace_id, job.pk, pipeline.MAIN)
+    pipeline.plan_stages(*jobs)
+    # A worker takes up a group, and calls for the rest.
+    for job in jobs[:: groups.MOST_JOBS]:
+        pipeline.wake(job.workspace_id, job.pk, pipeline.MAIN)
 
 
 def clean_tags(tags: Sequence[str]) -> list[str]:

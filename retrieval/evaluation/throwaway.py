@@ -37,6 +37,8 @@ logger = logging.getLogger(__name__)
 OnProgress = Callable[[int, int], None]
 NAME_LENGTH: Final = 100
 NAMED: Final = "Evaluation of "
+# Documents added in one transaction.
+BATCH: Final = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,15 +116,18 @@ def _refuse_if_in_use(workspace: Workspace) -> None:
 
 
 def _add(workspace: Workspace, dataset: Dataset) -> None:
-    for index, document in enumerate(dataset.documents):
+    documents = [
+        ingestion.NewDocument(
+            name=_file_name(index),
+            title=document.title,
+            content=io.BytesIO(document.text.encode()),
+            filing=ingestion.Filing(chunking=_chunking(document)),
+        )
+        for index, document in enumerate(dataset.documents)
+    ]
+    for first in range(0, len(documents), BATCH):
         with access.in_workspace(workspace.pk):
-            ingestion.document_add(
-                workspace=workspace,
-                name=_file_name(index),
-                title=document.title,
-                content=io.BytesIO(document.text.encode()),
-                filing=ingestion.Filing(chunking=_chunking(document)),
-            )
+            ingestion.documents_add(workspace=workspace, documents=documents[first : first + BATCH])
 
 
 def _file_name(index: int) -> str:

@@ -14,6 +14,7 @@ from ingestion.models import (
     Community,
     DocumentState,
     IngestionJob,
+    JobKind,
     RunState,
     WalkSnapshot,
 )
@@ -78,7 +79,10 @@ def test_vectors_are_made_beside_the_rest(workspace: Workspace, monkeypatch):
     with pretended(monkeypatch, embed=embed, snapshot=last) as ran:
         drain.drain(workspace.pk)
 
-    assert set(ran) == set(pipeline.STAGES)
+    assert set(ran) == {
+        *pipeline.stages_of(JobKind.DOCUMENT),
+        *pipeline.stages_of(JobKind.WORKSPACE),
+    }
 
 
 def test_nothing_to_do_is_done_at_once(workspace: Workspace):
