@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import http.client
 import json
-import urllib.error
-import urllib.request
+from contextlib import closing
+from typing import Any
+from urllib.parse import urlsplit
 
 from tests.provider import KEY, Provider
 from tests.provider_answers import answer_for, filled
@@ -14,18 +16,15 @@ PASSAGE = (
 )
 
 
-def posted(server: Provider, path: str, body: dict) -> dict:
-    sent = urllib.request.Request(
-        f"{server.url}{path}",
-        json.dumps(body).encode(),
-        {"Authorization": f"Bearer {KEY}", "Content-Type": "application/json"},
-    )
-    with urllib.request.urlopen(sent, timeout=10) as answer:
-        return json.load(answer)
-
-
-def asked(server: Provider, text: str = "Hello.") -> dict:
-    return posted(server, "/chat/completions", {"messages": [{"role": "user", "content": text}]})
+def asked(server: Provider, text: str = "Hello.") -> tuple[int, dict[str, Any], str]:
+    """Status, answer and Retry-After."""
+    body = json.dumps({"messages": [{"role": "user", "content": text}]})
+    place = urlsplit(server.url)
+    line = http.client.HTTPConnection(place.netloc, timeout=10)
+    with closing(line):
+        line.request("POST", "/v1/chat/completions", body, {"Authorization": f"Bearer {KEY}"})
+        answer = line.getresponse()
+        return answer.status, json.load(answer), answer.headers.get("Retry-After", "")
 
 
 def test_extraction_names_what_is_in_the_passage_and_quotes_it():
@@ -70,7 +69,7 @@ def test_rules_of_a_test_come_before_the_providers_own():
         server.script.on("Hello", "first")
         server.script.on("Hello", lambda seen: seen.text.upper())
 
-        answer = asked(server)
+        _, answer, _ = asked(server)
 
     assert answer["choices"][0]["message"]["content"] == "HELLO."
     assert answer["usage"]["prompt_tokens"] == 1
@@ -80,17 +79,10 @@ def test_faults_come_as_often_as_they_were_ordered():
     with Provider() as server:
         server.script.next("429", times=2)
         server.script.retry_after = "3"
-        statuses = []
-        for _ in range(3):
-            try:
-                asked(server)
-                statuses.append(200)
-            except urllib.error.HTTPError as error:
-                statuses.append(error.code)
-                assert error.headers["Retry-After"] == "3"
-                error.close()
+        answers = [asked(server) for _ in range(3)]
 
-    assert statuses == [429, 429, 200]
+    assert [status for status, _, _ in answers] == [429, 429, 200]
+    assert answers[0][2] == "3"
     assert server.count() == 3
     assert server.count(fault="") == 1
     assert server.counts() == {"chat": 3}

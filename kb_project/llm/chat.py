@@ -63,7 +63,7 @@ class Chat:
 
     def ask_many(
         self, requests: Sequence[ChatRequest[SchemaT]]
-    ) -> Iterator[tuple[int, ChatReply[SchemaT] | ReplyError]]:
+    ) -> Generator[tuple[int, ChatReply[SchemaT] | ReplyError], None, None]:
         """Identical requests are asked once; a call the cache knows is not made."""
         return self._results(requests)
 
@@ -80,7 +80,7 @@ class Chat:
         for key, result in self._made(left):
             yield from self._spread(calls, places[key], result)
 
-    def stream(self, request: ChatRequest[SchemaT]) -> Iterator[str]:
+    def stream(self, request: ChatRequest[SchemaT]) -> Generator[str, None, None]:
         """Pieces of the answer; kept, counted and limited like every call."""
         call = self._call(request)
         known, left = self._from_cache({call.record.key: call})

@@ -22,8 +22,8 @@ _TOO_LONG: Final = re.compile(
     re.IGNORECASE,
 )
 _NO_MODEL: Final = re.compile(
-    r"not a valid model|model.{0,120}(not found|not exist|unknown|not available|not loaded|not a valid|no access"
-    r"|not supported)|(unknown|invalid|unrecognized|no such).{0,12}model|model_not_found",
+    r"model.{0,120}(not found|not exist|unknown|not available|not loaded|no access|not supported)"
+    r"|not a valid model|(unknown|invalid|unrecognized|no such).{0,12}model|model_not_found",
     re.IGNORECASE | re.DOTALL,
 )
 _FILTERED: Final = re.compile(r"content.?(filter|policy|management)|safety", re.IGNORECASE)
