@@ -87,7 +87,7 @@ def test_a_job_that_failed_says_why_and_the_next_one_is_new(workspace: Workspace
     work(job, lambda request: ReplyError("It was cut off.", code="reply_truncated"))
 
     assert fresh(job).state == RunState.FAILED
-    assert fresh(job).problem["code"] == "reply_truncated"
+    assert (fresh(job).problem or {})["code"] == "reply_truncated"
     assert begin(workspace).pk != job.pk
 
 

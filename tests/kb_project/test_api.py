@@ -88,6 +88,8 @@ def test_every_operation_is_described(schema: dict[str, Any]):
         "document_text",
         "document_retry",
         "document_cancel",
+        "passage_problems",
+        "passage_retry",
         "entity_list",
         "entity",
         "community_list",
@@ -115,7 +117,7 @@ def test_every_operation_says_how_it_may_fail(schema: dict[str, Any]):
 
 def test_what_writes_may_be_forbidden(schema: dict[str, Any]):
     writing = {"document_add", "document_retry", "document_cancel"}
-    writing |= {"report_retry", "reports_retry"}
+    writing |= {"passage_retry", "report_retry", "reports_retry"}
 
     forbidding = {name for name, one in operations(schema).items() if "403" in one["responses"]}
     assert forbidding == writing

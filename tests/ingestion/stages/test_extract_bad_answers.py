@@ -86,6 +86,7 @@ def test_no_answer_is_a_problem_of_the_passage(job: IngestionJob, answer: str):
 
     row = row_of(job)
     assert row.payload == {"mentions": [], "relations": []}
+    assert row.problem is not None
     assert row.problem["code"].startswith("reply_")
     assert all(row.problem.values())
     assert outcome.warnings == (extract.unread_warning(1, 1),)
