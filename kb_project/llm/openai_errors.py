@@ -26,7 +26,7 @@ _NO_MODEL: Final = re.compile(
     r"|not a valid model|(unknown|invalid|unrecognized|no such).{0,12}model|model_not_found",
     re.IGNORECASE | re.DOTALL,
 )
-_FILTERED: Final = re.compile(r"content.?(filter|policy|management)|safety", re.IGNORECASE)
+_FILTERED: Final = re.compile(r"safety|content.?(filter|policy|management)", re.IGNORECASE)
 _NO_MONEY: Final = re.compile(r"insufficient.?(quota|funds|credit|balance)|billing", re.IGNORECASE)
 # In the order in which they are looked for: the more telling word first.
 _FEATURES: Final[Mapping[Feature, re.Pattern[str]]] = {
