@@ -2,6 +2,8 @@ from __future__ import annotations
 
 import uuid
 
+import pytest
+
 from ingestion.templatetags import knowledge
 from workspaces.models import Workspace
 
@@ -36,3 +38,15 @@ def test_a_readers_address_leaves_out_what_is_not_given():
 def test_pages_are_called_what_the_format_calls_them():
     assert knowledge.page_noun("pptx") == "slide"
     assert knowledge.page_noun("pdf") == "page"
+
+
+@pytest.mark.parametrize(
+    ("writer", "expected"),
+    [
+        ("extractive", "In the documents' own words"),
+        ("joined", "From a model's notes on single passages"),
+        ("gemma3-270m", "Summarised by gemma3-270m"),
+    ],
+)
+def test_a_description_says_who_wrote_it(writer: str, expected: str):
+    assert knowledge.written_by(writer) == expected
