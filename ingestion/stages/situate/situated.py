@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass, field
 
 from ingestion.models import Chunk, DocumentVersion
 from ingestion.outcome import Progress
+
+SECONDS_BETWEEN_REPORTS = 0.5
 
 
 @dataclass(slots=True, eq=False)
@@ -22,12 +25,16 @@ class Situated:
 
 @dataclass(slots=True)
 class Counted:
-    """Says how far a group is, when it is worth saying."""
+    """Says how far a group is, now and then: every report is a statement and asks for a stop."""
 
     progress: Progress
     total: int
     done: int = field(default=0)
+    _reported: float = field(default_factory=time.monotonic)
 
     def add(self, count: int) -> None:
         self.done += count
-        self.progress(self.done, self.total)
+        now = time.monotonic()
+        if self.done >= self.total or now - self._reported >= SECONDS_BETWEEN_REPORTS:
+            self._reported = now
+            self.progress(self.done, self.total)

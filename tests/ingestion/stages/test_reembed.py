@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import uuid
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -50,7 +51,7 @@ def other(monkeypatch: pytest.MonkeyPatch) -> Other:
     """The model that indexes with its fingerprint name."""
     model = Other()
 
-    def ports_for(workspace_id: object) -> Ports:
+    def ports_for(workspace_id: uuid.UUID) -> Ports:
         found = states(workspace_id)
         base = build_ports()
         is_active = found.get(model.fingerprint) == IndexState.ACTIVE
@@ -66,9 +67,9 @@ def other(monkeypatch: pytest.MonkeyPatch) -> Other:
     return model
 
 
-def states(workspace_id: object) -> dict[str, str]:
-    with access.in_workspace(workspace_id):  # type: ignore[arg-type]  # an id, as stages pass it
-        indexes = EmbeddingIndex.objects.in_workspace(workspace_id)  # type: ignore[arg-type]
+def states(workspace_id: uuid.UUID) -> dict[str, str]:
+    with access.in_workspace(workspace_id):
+        indexes = EmbeddingIndex.objects.in_workspace(workspace_id)
         return dict(indexes.order_by("created_at").values_list("fingerprint", "state"))
 
 

@@ -11,7 +11,7 @@ import pytest
 from ingestion.models import Chunk, ChunkEmbedding, DocumentVersion, IngestionJob, Posting
 from ingestion.outcome import NO_PROGRESS, Progress, StageOutcome
 from ingestion.stages import chunk, situate
-from ingestion.stages.situate import asking
+from ingestion.stages.situate import asking, situated
 from kb_project.errors import BudgetError, ReplyError
 from kb_project.llm.fake import FakeChat
 from kb_project.llm.ports import ChatRequest, Role
@@ -218,6 +218,7 @@ def test_instructions_in_a_document_stay_between_its_marks(media: Path):
 
 def test_progress_counts_the_passages(job: IngestionJob, monkeypatch):
     monkeypatch.setattr(asking, "ASKED_AT_ONCE", 2)
+    monkeypatch.setattr(situated, "SECONDS_BETWEEN_REPORTS", 0)
     reports: list[tuple[int, int]] = []
 
     run(job, saying(SAID), Progress(lambda done, total: reports.append((done, total))))
@@ -229,3 +230,12 @@ def test_progress_counts_the_passages(job: IngestionJob, monkeypatch):
 def vectors(job: IngestionJob) -> int:
     with access.in_workspace(job.workspace_id):
         return ChunkEmbedding.objects.in_workspace(job.workspace_id).count()
+
+
+def test_a_fast_model_is_not_held_up_by_reports(job: IngestionJob):
+    reports: list[tuple[int, int]] = []
+
+    run(job, saying(SAID), Progress(lambda done, total: reports.append((done, total))))
+
+    total = len(chunks_of(job))
+    assert reports == [(total, total)]
