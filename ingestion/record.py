@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import uuid
 from collections.abc import Sequence
@@ -151,7 +152,8 @@ def pause_at(workspace_id: uuid.UUID, stage: str) -> Problem | None:
     """Why work that has come to this stage waits already, if some does."""
     with access.in_workspace(workspace_id):
         rows = run_sql(sql.PAUSE_AT_STAGE, {"workspace": workspace_id, "stage": stage})
-    return Problem(**rows[0][0]) if rows else None
+    # Django reads jsonb itself, and has the driver leave it as text.
+    return Problem(**json.loads(rows[0][0])) if rows else None
 
 
 def close(jobs: Sequence[IngestionJob]) -> None:

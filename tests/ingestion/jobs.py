@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 
 import pytest
@@ -60,9 +60,12 @@ def pretended(
     monkeypatch: pytest.MonkeyPatch,
     *,
     renew: Callable[[object], None] | None = None,
+    together: Mapping[str, pipeline.Stage] | None = None,
     **stages: Pretended,
 ) -> Iterator[list[str]]:
     """Stages that do nothing but note that they ran, except those given.
+
+    Those in ``together`` take whole groups.
 
     A snapshot is due at any time when ``renew`` is given, which is called in its place.
     """
@@ -77,7 +80,7 @@ def pretended(
 
     with monkeypatch.context() as patch:
         for name in pipeline.STAGES:
-            patch.setitem(pipeline.STAGES, name, noting(name))
+            patch.setitem(pipeline.STAGES, name, (together or {}).get(name) or noting(name))
         patch.setattr(pipeline.snapshot, "is_due", lambda _workspace: renew is not None)
         patch.setattr(pipeline.snapshot, "renew", renew)
         yield ran
