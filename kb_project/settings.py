@@ -31,6 +31,7 @@ def _secret_key() -> str:
 
 
 SECRET_KEY = _secret_key()
+SECRET_KEY_FALLBACKS = env_list("SECRET_KEY_FALLBACKS")
 
 # --- the request: hosts, transport, middleware ---------------------------------------------------
 ALLOWED_HOSTS = env_list("ALLOWED_HOSTS", ("localhost", "127.0.0.1", "[::1]"))

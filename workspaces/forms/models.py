@@ -13,7 +13,7 @@ from kb_project.llm.ports import Role
 from workspaces import choice as rules
 from workspaces.choice import ModelChoice
 from workspaces.models import ModelPrice
-from workspaces.selectors import ModelState
+from workspaces.selectors import ModelState, Spending
 from workspaces.services import PriceGiven
 
 CheckedT = TypeVar("CheckedT")
@@ -181,6 +181,10 @@ class BudgetForm(forms.Form):
     )
 
 
+def budget_form(spending: Spending) -> BudgetForm:
+    return BudgetForm(initial={"cap": "" if spending.cap is None else plain(spending.cap)})
+
+
 class PriceForm(forms.Form):
     """One line of the table; a line without a model is no line."""
 
@@ -221,9 +225,9 @@ def price_forms(prices: list[ModelPrice], models: list[str], data: Any = None) -
     initial = [
         {
             "model": price.model,
-            "prompt": _plain(price.prompt),
-            "cached_prompt": _plain(price.cached_prompt),
-            "completion": _plain(price.completion),
+            "prompt": plain(price.prompt),
+            "cached_prompt": plain(price.cached_prompt),
+            "completion": plain(price.completion),
         }
         for price in prices
     ]
@@ -231,9 +235,9 @@ def price_forms(prices: list[ModelPrice], models: list[str], data: Any = None) -
     return PriceForms(data, initial=initial + missing, prefix="prices")
 
 
-def _plain(amount: Decimal) -> str:
+def plain(amount: Decimal) -> str:
     """
-    >>> _plain(Decimal("10.0000")), _plain(Decimal("0.1500"))
+    >>> plain(Decimal("10.0000")), plain(Decimal("0.1500"))
     ('10', '0.15')
     """
     return f"{amount.normalize():f}"

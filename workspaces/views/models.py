@@ -220,6 +220,6 @@ def _page(request: UserRequest, workspace: Workspace, **given: Any) -> HttpRespo
         context |= {
             "form": forms.model_form(state),
             "prices": forms.price_forms(prices, state.models),
-            "budget": forms.BudgetForm(initial={"cap": spending.cap}),
+            "budget": forms.budget_form(spending),
         }
     return render(request, "workspaces/model_settings.html", context | given)

@@ -8,9 +8,8 @@ from django.urls import reverse
 
 from tests import rows
 from tests.provider import Provider
-from tests.workspaces.models_rows import ENDPOINT, KEY, a_call, an_outcome, budget, set_price
+from tests.workspaces.models_rows import ENDPOINT, KEY, budget
 from workspaces import access, services
-from workspaces.calls import TableCallStore
 from workspaces.choice import ModelChoice
 from workspaces.models import EmbeddingIndex, IndexState, ModelPrice, ModelSettings, Role, User
 
@@ -107,7 +106,7 @@ def test_neither_may_an_editor_or_a_curator(cast, role):
     assert signed_in(cast.bob).post(address("model_settings"), form()).status_code == 403
 
 
-@pytest.mark.parametrize("name", [*CHANGES, "usage"])
+@pytest.mark.parametrize("name", CHANGES)
 def test_a_stranger_finds_nothing(cast, name):
     client = signed_in(cast.charlie)
 
@@ -243,7 +242,7 @@ def test_a_wrong_key_is_told_without_showing_it(cast, provider):
 
     shown = signed_in(cast.alice).post(address("model_test")).content.decode()
 
-    assert "Not here" in shown
+    assert "Does not" in shown
     assert KEY not in shown
 
 
@@ -375,33 +374,3 @@ def test_a_wrong_embedding_model_is_told(cast, provider, model):
     assert "notice--bad" in response.content.decode()
     with access.in_workspace(cast.workspace.pk):
         assert not EmbeddingIndex.objects.in_workspace(cast.workspace).exists()
-
-
-# --- usage ----------------------------------------------------------------------------------------
-def test_usage_is_empty_at_first(cast):
-    assert "Nothing is spent here" in page(cast.bob, "usage")
-    choose(cast)
-    assert "No call was made yet" in page(cast.bob, "usage")
-
-
-def test_every_reader_sees_what_was_spent(cast):
-    document = rows.make_document(cast.workspace, "Log of the light", "Oil.")
-    set_price(cast.workspace)
-    services.budget_set(workspace=cast.workspace, cap="0.02")
-    store = TableCallStore(cast.workspace.pk)
-    calls = [a_call("k1", document_id=document.pk), a_call("k2", model="free")]
-    store.settle(store.open_calls(calls), [an_outcome(), an_outcome(None, code="reply_invalid")])
-    store.note_cached([a_call()], list(store.find(["k1"]).values()))
-
-    shown = " ".join(page(cast.bob, "usage").split())
-
-    assert "1 of 3 calls was answered from the cache and cost nothing" in shown
-    assert '<strong class="num">0.0100</strong> of <span class="num">0.02</span> spent' in shown
-    assert "Log of the light" in shown
-    assert "reply_invalid" in shown
-
-
-def test_models_without_a_price_are_named(cast):
-    choose(cast)
-
-    assert "No price is set for" in page(cast.alice)
