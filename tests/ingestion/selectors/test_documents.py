@@ -18,7 +18,7 @@ from ingestion.models import (
 )
 from kb_project.errors import NotFoundError
 from tests import rows
-from tests.ingestion.jobs import add, document_of
+from tests.ingestion.jobs import add, document_of, fresh
 from workspaces import access
 from workspaces.models import Workspace
 
@@ -203,6 +203,7 @@ def test_every_state_is_counted_even_at_zero(workspace: Workspace):
             "working": 0,
             "ready": 1,
             "attention": 0,
+            "paused": 0,
         }
 
 
@@ -299,3 +300,17 @@ def test_an_outcome_tells_what_stopped_the_document(workspace: Workspace):
         [outcome] = selectors.document_outcomes(workspace=workspace, document_ids=ids)
 
     assert (outcome.document.state, outcome.problem) == ("attention", {"code": "torn"})
+
+
+def test_the_versions_of_a_group_come_in_one_query(
+    media: Path, django_assert_num_queries: DjangoAssertNumQueries
+):
+    workspace = rows.make_workspace()
+    jobs = [fresh(add(workspace, f"{number}.txt", f"Lamp {number}.")) for number in range(5)]
+
+    with access.in_workspace(workspace.pk), django_assert_num_queries(1):
+        versions = selectors.versions_of(jobs)
+        titles = [version.document.title for version in versions]
+
+    assert titles == [f"{number}.txt" for number in range(5)]
+    assert [version.pk for version in versions] == [job.version_id for job in jobs]
