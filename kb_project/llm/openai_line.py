@@ -80,6 +80,8 @@ class Line:
         try:
             found = json.loads(read)
         except (ValueError, RecursionError):
+            if read.lstrip()[:1] == b"{":  # it began well: worth another try
+                raise errors.down(self.host, "broke off in the middle of an answer") from None
             raise errors.not_a_model(self.host) from None
         if not isinstance(found, dict):
             raise errors.not_a_model(self.host)
