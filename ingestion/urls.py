@@ -15,9 +15,7 @@ documents = [
     path("<uuid:document_id>/", views.document_detail, name="document_detail"),
     path("<uuid:document_id>/retry/", views.document_retry, name="document_retry"),
     path("<uuid:document_id>/cancel/", views.document_cancel, name="document_cancel"),
-    path(
-        "<uuid:document_id>/passages/retry/", passage_views.passages_retry, name="passages_retry"
-    ),
+    path("<uuid:document_id>/passages/retry/", passage_views.passages_retry, name="passages_retry"),
     path("<uuid:document_id>/pages/<int:number>.png", views.page_picture, name="page_picture"),
 ]
 
