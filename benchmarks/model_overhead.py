@@ -102,6 +102,8 @@ class Stub:
             return json.dumps(extraction(prompt.user))
         if "report" in prompt.name:
             return json.dumps(report(prompt.user))
+        if "describe" in prompt.name:
+            return json.dumps({"description": "What the statements say together.", "conflicts": []})
         if call.request.schema is not None:
             return json.dumps({"verdict": "unsure", "number": 0, "reason": "It is not said."})
         return "A short text about what the records say."

@@ -76,7 +76,6 @@ def test_what_does_not_pass_pauses_the_work(server, fault, code):
         ("404", RefusedError, "model_unknown"),
         ("quota", RefusedError, "credit_spent"),
         ("html", RefusedError, "endpoint_not_a_model"),
-        ("not_json", EndpointError, "endpoint_down"),
         ("no_choices", RefusedError, "endpoint_not_a_model"),
         ("context", ReplyError, "context_too_long"),
         ("filtered", ReplyError, "reply_refused"),
