@@ -33,7 +33,7 @@ UPDATE ingestion_entity AS e
 # Strengths are summed as numbers. Keywords are a model's, and the words between the two names.
 COUNT_RELATIONSHIPS: Final[LiteralString] = """
 WITH counted AS (
-    SELECT v.relationship_id, sum(v.strength) AS weight, count(*) AS number,
+    SELECT v.relationship_id, sum(v.strength ORDER BY v.strength) AS weight, count(*) AS number,
            coalesce(array_agg(DISTINCT left(v.predicate, 80) ORDER BY left(v.predicate, 80))
                     FILTER (WHERE v.predicate <> ''), '{}') AS predicates
       FROM ingestion_relationship AS r

@@ -27,7 +27,8 @@ JOIN ingestion_entity AS entity
 WHERE member.workspace_id = %(workspace)s AND member.community_id = ANY (%(ids)s::uuid[])
 """
 
-# Each relationship inside a community counts for both of its ends.
+# Each relationship inside a community counts for both of its ends. Weights are added up in order:
+# the last digit of a sum decides ties, and must not depend on the plan.
 TIES: Final[LiteralString] = """
 WITH inside AS (
     SELECT a.community_id, r.source_id, r.target_id, r.weight
@@ -39,7 +40,7 @@ WITH inside AS (
      AND b.entity_id = r.target_id
     WHERE a.workspace_id = %(workspace)s AND a.community_id = ANY (%(ids)s::uuid[])
 )
-SELECT community_id, entity_id, sum(weight), count(*)
+SELECT community_id, entity_id, sum(weight ORDER BY weight), count(*)
 FROM (SELECT community_id, source_id AS entity_id, weight FROM inside
       UNION ALL
       SELECT community_id, target_id, weight FROM inside) AS ends
@@ -71,7 +72,8 @@ SELECT community_id, chunk_id, start, "end", stated FROM (
            bool_or(evidence.kind = 'stated') AS stated,
            row_number() OVER (
                PARTITION BY a.community_id
-               ORDER BY bool_or(evidence.kind = 'stated') DESC, sum(r.weight) DESC,
+               ORDER BY bool_or(evidence.kind = 'stated') DESC,
+                        sum(r.weight ORDER BY r.weight) DESC,
                         evidence.start, evidence."end", evidence.chunk_id) AS place
     FROM ingestion_communitymember AS a
     JOIN ingestion_relationship AS r

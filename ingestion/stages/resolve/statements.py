@@ -228,6 +228,21 @@ SELECT entity_id, document_id, text FROM (
  ORDER BY entity_id, created_at, document_id, place
 """
 
+# The same, of some documents only.
+NOTES_IN: Final[LiteralString] = """
+SELECT entity_id, document_id, text FROM (
+    SELECT f.entity_id, f.document_id, f.text, d.created_at,
+           row_number() OVER (PARTITION BY f.entity_id, f.document_id
+                              ORDER BY c.ordinal, f.start, f.text) AS place
+      FROM ingestion_fragment AS f
+      JOIN ingestion_chunk AS c ON c.workspace_id = %(workspace)s AND c.id = f.chunk_id
+      JOIN ingestion_document AS d ON d.workspace_id = %(workspace)s AND d.id = f.document_id
+     WHERE f.workspace_id = %(workspace)s AND f.entity_id = ANY(%(entities)s::uuid[])
+       AND f.document_id = ANY(%(documents)s::uuid[])) AS ranked
+ WHERE place <= %(most)s
+ ORDER BY entity_id, created_at, document_id, place
+"""
+
 # The passages around the first places where documents name an entity.
 QUOTES_OF: Final[LiteralString] = """
 SELECT entity_id, document_id, quote FROM (
