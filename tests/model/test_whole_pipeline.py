@@ -44,8 +44,8 @@ DEMO = Path(project.BASE_DIR) / "ingestion" / "demo" / "documents"
 FILES = ("Skarrow Light log 2023-2024.txt", "Deep Shelf digitisation plan.md")
 QUESTION = "Who keeps the light of Skarrow?"
 # Room for an answer, and little of it: a base model says whatever it says until it is stopped.
-OUTPUT = {Role.EXTRACT: 320, Role.SUMMARISE: 160, Role.ANSWER: 120}
-SHORTEST = 64
+OUTPUT = {Role.EXTRACT: 240, Role.SUMMARISE: 120, Role.ANSWER: 80}
+SHORTEST = 40
 STATED = {ModelCall.State.DONE, ModelCall.State.FAILED}
 
 
@@ -89,7 +89,7 @@ def test_whatever_a_real_model_says_nothing_breaks_and_nothing_false_is_kept(cas
     answer = asking.ask(workspace=cast.workspace, user=cast.alice, question=QUESTION, mode="hybrid")
     assert answer.question.text == QUESTION
 
-    assert_nothing_is_asked_twice(cast.workspace, documents, made)
+    assert_nothing_is_asked_twice(cast.workspace, documents[0], made)
 
 
 def add(cast: rows.Cast, name: str) -> Document:
@@ -168,9 +168,7 @@ def assert_the_ledger_has_every_call(workspace: Workspace) -> set[str]:
     return {call.key for call in answered}
 
 
-def assert_nothing_is_asked_twice(
-    workspace: Workspace, documents: list[Document], made: set[str]
-) -> None:
+def assert_nothing_is_asked_twice(workspace: Workspace, document: Document, made: set[str]) -> None:
     """A refresh asks nothing at all; a document read anew, only what got no answer before."""
     before = Counter(call.state for call in calls(workspace))
     pipeline.request_refresh(workspace.pk)
@@ -178,8 +176,7 @@ def assert_nothing_is_asked_twice(
     assert Counter(call.state for call in calls(workspace)) == before
 
     started = len(calls(workspace))
-    for document in documents:
-        read_anew(document)
+    read_anew(document)
     drain.drain(workspace.pk)
     again = [call for call in calls(workspace)[started:] if call.state in STATED]
     assert [call.stage for call in again if call.key in made] == []

@@ -17,8 +17,7 @@ from kb_project.llm.tokens import count_tokens, truncate_tokens
 from kb_project.prompt import Prompt, fenced, load
 
 PROMPT: Final = Path(__file__).parents[2] / "prompts" / "tree.md"
-# An answer has room for more than the 120 words it is asked for; a summary keeps no more than this.
-MOST_OUTPUT: Final = 400
+# A summary keeps no more than this, however much a model says within its role's limit.
 MOST_TOKENS: Final = 300
 # The prompt's own words, and the marks around passages.
 OVERHEAD: Final = 400
@@ -88,7 +87,6 @@ class ModelWriter:
             role=Role.SUMMARISE,
             prompt=self._prompt(draft.items),
             about=About("tree", document_id=draft.document_id),
-            max_output=MOST_OUTPUT,
         )
 
     def _prompt(self, items: Sequence[Item]) -> Prompt:
