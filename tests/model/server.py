@@ -32,6 +32,9 @@ def model_server(folder: Path) -> Iterator[str]:
     params.n_parallel = 1
     params.cpuparams.n_threads = THREADS
     params.cpuparams_batch.n_threads = THREADS
+    # A base model never comes to an end by itself; when it may not repeat itself it often does.
+    params.sampling.penalty_repeat = 1.6
+    params.sampling.penalty_last_n = 256
     params.verbosity = QUIET
     server = xllamacpp.Server(params)
     try:

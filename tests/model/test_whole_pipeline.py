@@ -44,8 +44,8 @@ DEMO = Path(project.BASE_DIR) / "ingestion" / "demo" / "documents"
 FILES = ("Skarrow Light log 2023-2024.txt", "Deep Shelf digitisation plan.md")
 QUESTION = "Who keeps the light of Skarrow?"
 # Room for an answer, and little of it: a base model says whatever it says until it is stopped.
-OUTPUT = {Role.EXTRACT: 240, Role.SUMMARISE: 120, Role.ANSWER: 80}
-SHORTEST = 40
+OUTPUT = {Role.EXTRACT: 320, Role.SUMMARISE: 200, Role.ANSWER: 120}
+SHORTEST = 100
 STATED = {ModelCall.State.DONE, ModelCall.State.FAILED}
 
 
