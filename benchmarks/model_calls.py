@@ -2,7 +2,7 @@
 
     python benchmarks/model_calls.py FILE [FILE …]
 
-Ingests the files into a workspace that is thrown away, with a stub for the chat model; prints the
+Ingests the files (or the first documents of a data set's folder) into a workspace that is thrown away, with a stub for the chat model; prints the
 calls of each stage beside the most there may be; then forgets the documents and ingests them again,
 which has to cost nothing. A stub that always finds something at first and nothing in a gleaning
 stands for the model, so counts are those of a real model with the same manners; tokens of answers
@@ -12,22 +12,25 @@ are the stub's.
 from __future__ import annotations
 
 import argparse
+import io
 import json
 import secrets
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import IO, Any, Final
 
 import model_overhead as overhead  # sets Django up, with the embedder that hashes words
 
 from ingestion import services
 from ingestion.models import Chunk, CommunityReport, Document, Entity, SummaryNode
-from retrieval.evaluation import throwaway
+from retrieval.evaluation import dataset, throwaway
 from workspaces import access
 from workspaces import services as workspaces
 from workspaces.models import ModelCall, Workspace
+
+MOST: Final = 100
 
 
 @dataclass(frozen=True)
@@ -43,15 +46,24 @@ class Run:
 def ingest(workspace: Workspace, files: list[Path]) -> Run:
     with access.in_workspace(workspace.pk):
         known = set(ModelCall.objects.in_workspace(workspace).values_list("pk", flat=True))
-        for path in files:
-            with path.open("rb") as content:
-                services.document_add(
-                    workspace=workspace, name=path.name, title=path.stem, content=content
-                )
+        for title, content in contents(files):
+            services.document_add(
+                workspace=workspace, name=f"{title}.txt", title=title, content=content
+            )
     services.process_workspace(workspace=workspace)
     with access.in_workspace(workspace.pk):
         calls = ModelCall.objects.in_workspace(workspace).exclude(pk__in=known)
         return tally(list(calls))
+
+
+def contents(files: list[Path]) -> Iterator[tuple[str, IO[bytes]]]:
+    """Title and text of each document; a folder is a data set of which a few are enough."""
+    for path in files:
+        if path.is_dir():
+            for document in dataset.load(path).documents[:MOST]:
+                yield document.title, io.BytesIO(document.text.encode())
+        else:
+            yield path.stem, io.BytesIO(path.read_bytes())
 
 
 def tally(calls: list[ModelCall]) -> Run:
