@@ -2,11 +2,11 @@
 
     python benchmarks/model_calls.py FILE [FILE …]
 
-Ingests the files (or the first documents of a data set's folder) into a workspace that is thrown away, with a stub for the chat model; prints the
-calls of each stage beside the most there may be; then forgets the documents and ingests them again,
-which has to cost nothing. A stub that always finds something at first and nothing in a gleaning
-stands for the model, so counts are those of a real model with the same manners; tokens of answers
-are the stub's.
+Ingests the files (or the first documents of a data set's folder) into a workspace that is thrown
+away, with a stub for the chat model; prints the calls of each stage beside the most there may be;
+then forgets the documents and ingests them again, which has to cost nothing. A stub that always
+finds something at first and nothing in a gleaning stands for the model, so counts are those of a
+real model with the same manners; tokens of answers are the stub's.
 """
 
 from __future__ import annotations
