@@ -23,7 +23,7 @@ import threading
 import time
 import weakref
 from collections.abc import Callable, Sequence
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from types import TracebackType
 from typing import Final, Self, TypeVar
@@ -91,12 +91,11 @@ class ParserSandbox:
         found: list[ParsedDocument | ParseError] = []
         while len(found) < len(files):
             rest = files[len(found) :]
-            done = len(found)
-            replies, error = self._replies(
-                _request_for(rest, limits or Limits()), lambda n, done=done: on_read(done + n)
+            request = _request_for(rest, limits or Limits())
+            replies, error = self._replies(request, partial(_tell, on_read, len(found)))
+            found += (
+                _as_document(reply, name) for reply, (_, name) in zip(replies, rest, strict=False)
             )
-            names = [name for _, name in rest]
-            found += map(_as_document, replies, names)
             if error is not None:
                 found.append(error)
                 on_read(len(found))
@@ -317,6 +316,10 @@ class _Call:
             return refusals.out_of_memory(self._name, limit=limit)
         logger.warning("parser child ended with %d %s", code, self._crash)
         return refusals.crashed(self._name)
+
+
+def _tell(on_read: Callable[[int], None], before: int, read: int) -> None:
+    on_read(before + read)
 
 
 def _request_for(files: Sequence[File], limits: Limits) -> Request:

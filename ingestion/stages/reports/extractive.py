@@ -220,7 +220,9 @@ def title(members: Collection[Member], parts: Sequence[frozenset[UUID]] = ()) ->
     'Marley and Fred'
     """
     ranked = sorted(members, key=lambda one: (-one.weight, one.name, one.id))
-    leaders = [_first_of(part, ranked) for part in sorted(parts, key=len, reverse=True)]
+    # Of parts of one size, the one with the first id goes first: rows come in any order.
+    largest = sorted(parts, key=lambda part: (-len(part), sorted(part)))
+    leaders = [_first_of(part, ranked) for part in largest]
     wanted = [leader for leader in leaders if leader is not None][:MOST_NAMES]
     names: list[str] = []
     for member in sorted(wanted, key=ranked.index) + ranked:
