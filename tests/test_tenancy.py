@@ -14,7 +14,15 @@ from django.test import Client
 from django.urls import URLResolver, get_resolver, reverse
 
 from ingestion import services
-from ingestion.models import Chunk, Document, DocumentVersion, Entity, Mention
+from ingestion.models import (
+    Chunk,
+    Document,
+    DocumentVersion,
+    Entity,
+    Mention,
+    ResolutionDecision,
+    Verdict,
+)
 from kb_project.sql import run_sql
 from retrieval.models import Answer, Question
 from tests import rows
@@ -214,6 +222,9 @@ def house(media: Any, fake_embedder: None) -> tuple[rows.Cast, dict[str, Any]]:
         answer = Answer.objects.create(
             workspace=cast.workspace, question=question, is_supported=False
         )
+        decision = ResolutionDecision.objects.create(
+            workspace=cast.workspace, left_key="ada", verdict=Verdict.SAME
+        )
         services.document_upload(
             workspace=cast.workspace, file=SimpleUploadedFile("a.txt", b"Oil."), name="a.txt"
         )
@@ -222,6 +233,7 @@ def house(media: Any, fake_embedder: None) -> tuple[rows.Cast, dict[str, Any]]:
         "document_id": document.pk,
         "entity_id": ada.pk,
         "community_id": report.community_id,
+        "decision_id": decision.pk,
         "question_id": question.pk,
         "answer_id": answer.pk,
         "number": 1,

@@ -88,8 +88,24 @@ def test_every_operation_is_described(schema: dict[str, Any]):
         "document_text",
         "document_retry",
         "document_cancel",
+        "documents_retry",
+        "document_estimate",
+        "document_tree",
+        "work_resume",
         "passage_problems",
         "passage_retry",
+        "decision_list",
+        "decision_record",
+        "decision_undo",
+        "workspace_tree",
+        "models",
+        "models_set",
+        "models_test",
+        "prices",
+        "prices_set",
+        "budget",
+        "budget_set",
+        "usage",
         "entity_list",
         "entity",
         "community_list",
@@ -117,7 +133,9 @@ def test_every_operation_says_how_it_may_fail(schema: dict[str, Any]):
 
 def test_what_writes_may_be_forbidden(schema: dict[str, Any]):
     writing = {"document_add", "document_retry", "document_cancel"}
-    writing |= {"passage_retry", "report_retry", "reports_retry"}
+    writing |= {"passage_retry", "report_retry", "reports_retry", "documents_retry"}
+    writing |= {"document_estimate", "work_resume", "decision_record", "decision_undo"}
+    writing |= {"models_set", "models_test", "prices_set", "budget_set"}
 
     forbidding = {name for name, one in operations(schema).items() if "403" in one["responses"]}
     assert forbidding == writing
@@ -133,6 +151,12 @@ def test_operations_are_grouped_by_what_they_are_about(schema: dict[str, Any]):
         "documents",
         "entities",
         "communities",
+        "decisions",
+        "tree",
+        "models",
+        "prices",
+        "budget",
+        "usage",
         "search",
         "ask",
         "answers",
