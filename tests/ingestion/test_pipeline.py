@@ -7,13 +7,14 @@ from django.db import OperationalError
 from django_q.exceptions import TimeoutException
 from django_q.models import OrmQ
 
-from ingestion import leases, pipeline, record
+from ingestion import leases, pipeline, pipeline_sql, record
 from ingestion.models import DocumentState, IngestionJob, RunState, StageRun
 from ingestion.outcome import Progress, StageOutcome
 from kb_project.database import outages
 from kb_project.errors import ParseError
 from kb_project.logs import current_job
 from kb_project.ports import Ports
+from kb_project.sql import run_sql
 from tests import rows
 from tests.ingestion.jobs import (
     add,
@@ -145,6 +146,30 @@ def test_the_warnings_of_a_stage_stand_on_the_document(job: IngestionJob, monkey
     with access.in_workspace(job.workspace_id):
         [version] = document_of(job).versions.filter(workspace=job.workspace_id)
     assert version.warnings == ["It is faint."]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_the_planner_is_told_of_tables_that_have_grown(workspace: Workspace):
+    chunks = [[workspace.pk, f"light {number}", f"{number}"] for number in range(3000)]
+    with access.in_workspace(workspace.pk):
+        for one in chunks:
+            run_sql(
+                """INSERT INTO ingestion_entity (workspace_id, id, key, sense, name, type,
+                       description, description_sources, mention_count, chunk_count, degree, rank,
+                       is_changed, created_at)
+                   VALUES (%s, gen_random_uuid(), %s, 0, %s, 'x', '', '[]', 0, 0, 0, 0, false,
+                       now())""",
+                one,
+            )
+    run_sql("SELECT pg_stat_force_next_flush()")
+
+    looked_at = run_sql(pipeline_sql.REFRESH_STATISTICS)[0][0]
+    [(estimated,)] = run_sql(
+        "SELECT reltuples FROM pg_class WHERE oid = 'ingestion_entity'::regclass"
+    )
+
+    assert looked_at >= 1
+    assert estimated >= 3000
 
 
 # --- failures -------------------------------------------------------------------------------------
