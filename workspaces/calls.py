@@ -3,21 +3,31 @@
 A call of a model that has a price is opened before it is made: a ledger row and the most it may
 cost, set aside against the budget by one conditional UPDATE, so that the cap holds however many
 workers call at once. When it ends, what it cost takes the place of what was set aside. A crash in
-between leaves the row open and the money aside, since nobody knows whether the provider charged.
+between leaves the row open and the money aside, since nobody knows whether the provider charged:
+for ``LOST_AFTER``, then it is given back when it is needed, and the row says that its end is
+unknown.
 
 A call of a model without a price costs nothing: its row is written when it ends.
+
+A call that has ended while the database is away is kept in memory, and written by whoever uses the
+workspace's store in this process next: a reply that was paid for is not asked for again.
 """
 
 from __future__ import annotations
 
+import threading
 import time
 import uuid
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from datetime import timedelta
 from decimal import ROUND_UP, Decimal
 from typing import Any, Final
 
+from django.db import DatabaseError
+
+from kb_project.database.outages import DATABASE_AWAY
 from kb_project.errors import BudgetError
 from kb_project.llm.store import CallOutcome, CallRecord, StoredReply
 from kb_project.llm.support import Support
@@ -32,6 +42,8 @@ LARGEST: Final = 2**31 - 1
 PRICES_HOLD: Final = 2.0
 """Seconds for which prices that were read are believed, so that a free call costs no query."""
 NOTHING: Final = Decimal(0)
+LOST_AFTER: Final = timedelta(days=1)
+"""No call takes an hour: one that is open for so long ended with the process that made it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,12 +86,12 @@ class TableCallStore:
         self._endpoint = endpoint
         self._prices: dict[str, Price] = {}
         self._prices_until = 0.0
-        self._free: dict[uuid.UUID, CallRecord] = {}
-        self._priced: dict[uuid.UUID, CallRecord] = {}
+        self._under_way: dict[uuid.UUID, tuple[CallRecord, Price | None]] = {}
 
     def find(self, keys: Sequence[str]) -> dict[str, StoredReply]:
         if not keys:
             return {}
+        self._write_ended()
         with self._scope(is_paid=False):
             found = run_sql(sql.KEPT_REPLIES, {"workspace": self._workspace_id, "keys": list(keys)})
         return {key: StoredReply(*rest) for key, *rest in found}
@@ -94,23 +106,22 @@ class TableCallStore:
             with self._scope(is_paid=True):
                 self._reserve(sum((line.cost for line in lines), NOTHING))
                 self._write(lines)
-        self._priced |= priced
-        self._free |= {pk: call for pk, call in pairs if pk not in priced}
+        self._under_way |= {pk: (call, prices.get(call.model)) for pk, call in pairs}
         return ids
 
     def settle(self, ids: Sequence[uuid.UUID], outcomes: Sequence[CallOutcome]) -> None:
-        prices = self._known_prices()
-        paid, free = [], []
-        for pk, outcome in zip(ids, outcomes, strict=True):
-            if pk in self._free:
-                free.append(_settled(pk, self._free.pop(pk), outcome, None))
-            elif pk in self._priced:
-                call = self._priced.pop(pk)
-                paid.append(_settled(pk, call, outcome, prices.get(call.model)))
-        with self._scope(is_paid=bool(paid)):
-            self._write(free)
-            self._charge(paid)
-            self._keep([*free, *paid])
+        """Raises where the database is away; what was given is kept all the same."""
+        _unwritten.add(
+            self._workspace_id,
+            [
+                _settled(pk, *self._under_way[pk], outcome)
+                for pk, outcome in zip(ids, outcomes, strict=True)
+                if pk in self._under_way
+            ],
+        )
+        for pk in ids:
+            self._under_way.pop(pk, None)
+        self._write_ended()
 
     def note_cached(self, calls: Sequence[CallRecord], replies: Sequence[StoredReply]) -> None:
         lines = [_from_cache(call, reply) for call, reply in zip(calls, replies, strict=True)]
@@ -139,12 +150,31 @@ class TableCallStore:
             self._prices_until = now + PRICES_HOLD
         return self._prices
 
+    def _write_ended(self) -> None:
+        """The calls that have ended and are not written; each is written once, however often."""
+        lines = _unwritten.of(self._workspace_id)
+        if not lines:
+            return
+        paid = [line for line in lines if line.is_paid]
+        try:
+            with self._scope(is_paid=bool(paid)):
+                self._write([line for line in lines if not line.is_paid])
+                self._charge(paid)
+                self._keep(lines)
+        except DATABASE_AWAY:
+            raise  # kept for the next time
+        except DatabaseError:
+            _unwritten.remove(self._workspace_id, lines)
+            raise
+        _unwritten.remove(self._workspace_id, lines)
+
     def _reserve(self, amount: Decimal) -> None:
         """Set the amount aside. Raises BudgetError where the cap does not allow it."""
         values = {"workspace": self._workspace_id, "amount": amount}
         if amount == NOTHING or run_sql_count(sql.RESERVE, values):
             return
         run_sql(sql.BEGIN_BUDGET, values)
+        run_sql_count(sql.GIVE_UP_LOST_CALLS, values | {"age": LOST_AFTER})
         if not run_sql_count(sql.RESERVE, values):
             raise _spent(self._workspace_id)
 
@@ -157,7 +187,8 @@ class TableCallStore:
             run_sql(sql.SETTLE_CALLS, _columns(self._workspace_id, lines))
 
     def _keep(self, lines: Iterable[_Line]) -> None:
-        whole = [line for line in lines if line.reply is not None]
+        # In one order for everybody, so that workers with the same replies do not lock each other.
+        whole = sorted((line for line in lines if line.reply is not None), key=_key_of)
         if whole:
             texts = {"texts": [_storable(line.reply or "") for line in whole]}
             run_sql(sql.KEEP_REPLIES, _columns(self._workspace_id, whole) | texts)
@@ -177,6 +208,35 @@ class _Line:
     completion_tokens: int = 0
     seconds: float = 0.0
     reply: str | None = None
+    is_paid: bool = False
+
+
+class _Unwritten:
+    """Calls of this process that have ended and are not in the database yet, by workspace."""
+
+    def __init__(self) -> None:
+        self._lines: dict[uuid.UUID, dict[uuid.UUID, _Line]] = {}
+        self._lock = threading.Lock()
+
+    def add(self, workspace_id: uuid.UUID, lines: Iterable[_Line]) -> None:
+        with self._lock:
+            kept = self._lines.setdefault(workspace_id, {})
+            kept |= {line.pk: line for line in lines}
+
+    def of(self, workspace_id: uuid.UUID) -> list[_Line]:
+        with self._lock:
+            return list(self._lines.get(workspace_id, {}).values())
+
+    def remove(self, workspace_id: uuid.UUID, lines: Iterable[_Line]) -> None:
+        with self._lock:
+            kept = self._lines.get(workspace_id, {})
+            for line in lines:
+                kept.pop(line.pk, None)
+            if not kept:
+                self._lines.pop(workspace_id, None)
+
+
+_unwritten: Final = _Unwritten()
 
 
 def _opened(pk: uuid.UUID, call: CallRecord, price: Price) -> _Line:
@@ -184,7 +244,11 @@ def _opened(pk: uuid.UUID, call: CallRecord, price: Price) -> _Line:
     return _Line(pk, call, ModelCall.State.OPEN, cost=most)
 
 
-def _settled(pk: uuid.UUID, call: CallRecord, outcome: CallOutcome, price: Price | None) -> _Line:
+def _key_of(line: _Line) -> str:
+    return line.call.key
+
+
+def _settled(pk: uuid.UUID, call: CallRecord, price: Price | None, outcome: CallOutcome) -> _Line:
     prompt, completion = _count(outcome.prompt_tokens), _count(outcome.completion_tokens)
     cached = min(_count(outcome.cached_tokens), prompt)
     return _Line(
@@ -198,6 +262,7 @@ def _settled(pk: uuid.UUID, call: CallRecord, outcome: CallOutcome, price: Price
         completion_tokens=completion,
         seconds=outcome.seconds,
         reply=outcome.reply,
+        is_paid=price is not None,
     )
 
 

@@ -53,6 +53,7 @@ SELECT %(workspace)s, c.*, clock_timestamp()
               %(documents)s::uuid[], %(chunks)s::uuid[], %(questions)s::uuid[],
               %(codes)s::text[], %(prompt_tokens)s::int[], %(cached_tokens)s::int[],
               %(completion_tokens)s::int[], %(costs)s::numeric[], %(seconds)s::float8[]) AS c
+    ON CONFLICT DO NOTHING
 """
 # No row is touched where the cap would be exceeded, or where there is no row.
 RESERVE: Final[LiteralString] = """
@@ -67,6 +68,31 @@ SELECT %(workspace)s, gen_random_uuid(), NULL, coalesce(sum(cost), 0)
   FROM workspaces_modelcall
  WHERE workspace_id = %(workspace)s
     ON CONFLICT (workspace_id) DO NOTHING
+"""
+# Nobody knows whether the provider charged for these: the rows say so, and hold nothing back.
+GIVE_UP_LOST_CALLS: Final[LiteralString] = """
+WITH lost AS (
+    SELECT id, cost
+      FROM workspaces_modelcall
+     WHERE workspace_id = %(workspace)s AND state = 'open'
+       AND created_at < now() - %(age)s::interval
+       FOR UPDATE SKIP LOCKED
+), given_up AS (
+    UPDATE workspaces_modelcall AS c
+       SET state = 'failed', code = 'end_unknown', cost = 0
+      FROM lost WHERE c.workspace_id = %(workspace)s AND c.id = lost.id
+    RETURNING lost.cost
+)
+UPDATE workspaces_modelbudget
+   SET spent = greatest(0, spent - (SELECT coalesce(sum(cost), 0) FROM given_up))
+ WHERE workspace_id = %(workspace)s
+"""
+# Under way for longer than any call takes.
+LOST_CALLS: Final[LiteralString] = """
+SELECT count(*), coalesce(sum(cost), 0)
+  FROM workspaces_modelcall
+ WHERE workspace_id = %(workspace)s AND state = 'open'
+   AND created_at < now() - %(age)s::interval
 """
 BUDGET: Final[LiteralString] = """
 SELECT cap, spent FROM workspaces_modelbudget WHERE workspace_id = %(workspace)s

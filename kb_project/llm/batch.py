@@ -44,6 +44,7 @@ class Batch:
         self._todo = deque(calls)
         self._ready: deque[Opened] = deque()
         self._running: dict[Future[Verdict], Opened] = {}
+        self._ended: list[tuple[Opened, Future[Verdict]]] = []
         self._stopping = threading.Event()
         self._pause: PauseError | None = None
 
@@ -54,7 +55,8 @@ class Batch:
                 while self._todo or self._ready or self._running:
                     self._open()
                     self._submit(pool, gate)
-                    yield from self._settle(self._finished(pool, gate))
+                    self._finish(pool, gate)
+                    yield from self._settle()
             finally:
                 self._wind_up()
         if self._pause:
@@ -90,25 +92,24 @@ class Batch:
             future = pool.submit(self._exchange.make, opened[1], self._stopping.is_set)
             self._running[future] = opened
 
-    def _finished(
-        self, pool: ThreadPoolExecutor, gate: Gate
-    ) -> list[tuple[Opened, Future[Verdict]]]:
+    def _finish(self, pool: ThreadPoolExecutor, gate: Gate) -> None:
         if not self._running:
-            return []
+            return
         done = wait(self._running, timeout=_LOOK, return_when=FIRST_COMPLETED).done
         if done and len(done) < len(self._running):
             done = wait(self._running, timeout=_LINGER).done
-        finished = [(self._running.pop(future), future) for future in done]
-        if finished and not self._stopping.is_set():
+        # Noted before it is let go of: whatever comes between is settled in the end.
+        self._ended += [(self._running[future], future) for future in done]
+        for future in done:
+            del self._running[future]
+        if done and not self._stopping.is_set():
             self._submit(pool, gate)
-        return finished
 
-    def _settle(
-        self, finished: Sequence[tuple[Opened, Future[Verdict]]]
-    ) -> Iterator[tuple[str, Result]]:
-        if not finished:
+    def _settle(self) -> Iterator[tuple[str, Result]]:
+        if not self._ended:
             return
-        self._settle_all([(opened[0], _outcome_of(future)) for opened, future in finished])
+        self._settle_all(_outcomes(self._ended))
+        finished, self._ended = self._ended, []
         for (_, asked), future in finished:
             result = future.result().result
             if isinstance(result, Asked):
@@ -141,13 +142,21 @@ class Batch:
         Nothing is left to do here after a run that came to its end.
         """
         self._stopping.set()
-        self._discard_ready()
-        done = wait(self._running).done
-        self._settle_all([(self._running[future][0], _outcome_of(future)) for future in done])
+        wait(self._running)
+        running = [(opened, future) for future, opened in self._running.items()]
+        unsent = [(call_id, NOT_SENT) for call_id, _ in self._ready]
+        # At once: nothing is left out where the first of two would fail.
+        self._settle_all([*_outcomes([*self._ended, *running]), *unsent])
 
     def _settle_all(self, settled: Sequence[tuple[uuid.UUID, CallOutcome]]) -> None:
         if settled:
             self._store.settle([call for call, _ in settled], [end for _, end in settled])
+
+
+def _outcomes(
+    ended: Sequence[tuple[Opened, Future[Verdict]]],
+) -> list[tuple[uuid.UUID, CallOutcome]]:
+    return [(opened[0], _outcome_of(future)) for opened, future in ended]
 
 
 def _outcome_of(future: Future[Verdict]) -> CallOutcome:
