@@ -2,7 +2,16 @@ from __future__ import annotations
 
 from django.urls import path
 
-from ingestion.api import communities, decisions, documents, entities, estimates, passages, trees
+from ingestion.api import (
+    communities,
+    decisions,
+    documents,
+    entities,
+    estimates,
+    passages,
+    rereading,
+    trees,
+)
 
 app_name = "ingestion_api"
 
@@ -11,6 +20,7 @@ urlpatterns = [
     path("documents/retry/", documents.DocumentsRetryApi.as_view(), name="documents_retry"),
     path("documents/resume/", documents.WorkResumeApi.as_view(), name="work_resume"),
     path("documents/estimate/", estimates.EstimateApi.as_view(), name="document_estimate"),
+    path("documents/read-again/", rereading.ReadAgainApi.as_view(), name="read_again"),
     path("documents/<uuid:document_id>/", documents.DocumentApi.as_view(), name="document"),
     path(
         "documents/<uuid:document_id>/text/",

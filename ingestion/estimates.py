@@ -125,12 +125,16 @@ def cut_by(conditions: Conditions, *, size: int, overlap: int) -> Conditions:
 
 @dataclass(frozen=True, slots=True)
 class Extent:
-    """How much there is to read in one document, and how many of its calls were made before."""
+    """How much there is to read in one document, and how many of its calls were made before.
+
+    A model is not asked where the passages stand of one that ``is_situated``.
+    """
 
     tokens: Range
     passages: Range
     known_extractions: int = 0
     known_situations: int = 0
+    is_situated: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -239,7 +243,10 @@ def estimate(
         completion_tokens=effort.completion,
         cost=effort.cost,
         seconds=seconds_of(effort.calls, conditions),
-        known=sum(extent.known_extractions + extent.known_situations for extent in extents),
+        known=sum(
+            extent.known_extractions + (0 if extent.is_situated else extent.known_situations)
+            for extent in extents
+        ),
         left=left,
         uses_model=True,
     )
@@ -265,6 +272,8 @@ def extraction_of(extent: Extent, conditions: Conditions) -> Effort:
 
 def situating_of(extent: Extent, conditions: Conditions) -> Effort:
     """One call a passage that holds the document too; none for a document of one passage."""
+    if extent.is_situated:
+        return Effort()
     several = Range(
         extent.passages.low if extent.passages.low > 1 else 0,
         extent.passages.high if extent.passages.high > 1 else 0,

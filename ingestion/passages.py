@@ -134,7 +134,9 @@ def passages_retry(
                 kept="It is as it was.",
             )
         _check_idle(document, job)
-        ChunkExtraction.objects.in_workspace(workspace).filter(chunk_id__in=ids).delete()
+        # No method: not read yet. What was found before stays until it is.
+        rows = ChunkExtraction.objects.in_workspace(workspace).filter(chunk_id__in=ids)
+        rows.update(method="", problem=None)
         _forget_warning(job)
         record.repeat(job, AGAIN)
         pipeline.wake(workspace.pk, job.pk, pipeline.MAIN)

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from django.urls import include, path
 
-from ingestion import decision_views, passage_views, views
+from ingestion import decision_views, passage_views, rereading_views, views
 
 app_name = "ingestion"
 
@@ -11,6 +11,7 @@ documents = [
     path("upload/", views.document_upload, name="document_upload"),
     path("estimate/", views.document_estimate, name="document_estimate"),
     path("resume/", views.work_resume, name="work_resume"),
+    path("read-again/", rereading_views.read_again, name="read_again"),
     path("retry/", views.documents_retry, name="documents_retry"),
     path("<uuid:document_id>/", views.document_detail, name="document_detail"),
     path("<uuid:document_id>/retry/", views.document_retry, name="document_retry"),

@@ -87,7 +87,8 @@ class DocumentVersion(TenantModel):
 
     ``pages`` is ``[[number, start, end], …]`` and ``headings`` ``[[level, title, start], …]``,
     offsets in characters of ``text``. ``chunking`` is ``{"strategy", "size", "overlap"}`` or
-    ``{"strategy": "given", "spans": [[start, end], …]}``.
+    ``{"strategy": "given", "spans": [[start, end], …]}``. ``situated_by`` is the model that said
+    where its chunks stand in it, empty where the document itself says so.
     """
 
     document = models.ForeignKey(
@@ -108,6 +109,7 @@ class DocumentVersion(TenantModel):
     metadata = models.JSONField(default=dict, blank=True)
     warnings = ArrayField(models.TextField(), default=list, blank=True)
     chunking = models.JSONField(default=dict, blank=True)
+    situated_by = models.CharField(max_length=120, default="", db_default="", blank=True)
     parsed_at = models.DateTimeField(null=True, blank=True)
     created_at = models.DateTimeField(auto_now_add=True)
 
@@ -192,6 +194,11 @@ class ChunkExtraction(models.Model):
     rejected = models.JSONField(default=dict, db_default={}, blank=True)
 
     objects = TenantQuerySet.as_manager()
+
+    class Meta:
+        indexes = [
+            models.Index(fields=["workspace", "method"], include=["chunk"], name="read_by_method"),
+        ]
 
     def __str__(self) -> str:
         return str(self.chunk_id)

@@ -33,6 +33,7 @@ from ingestion.selectors.estimates import (
     FileSize,
     estimate_for_documents,
     estimate_for_files,
+    estimate_for_reading_again,
 )
 from ingestion.selectors.knowledge import (
     EntityView,
@@ -109,6 +110,7 @@ __all__ = [
     "entity_view",
     "estimate_for_documents",
     "estimate_for_files",
+    "estimate_for_reading_again",
     "has_chat_model",
     "has_unfinished_work",
     "is_refreshing",

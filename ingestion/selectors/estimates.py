@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, LiteralString
 
 from django.conf import settings
@@ -35,6 +35,8 @@ SELECT count(*) FILTER (WHERE role = 'extract'),
 """
 
 # How much of each document is to be read, and which of its calls the model in use has answered.
+# With a %(method)s, a passage that the same model has read by another one counts as not answered:
+# what it is asked has changed.
 EXTENTS: Final[LiteralString] = """
 WITH answered AS MATERIALIZED (
     SELECT DISTINCT chunk_id, stage FROM workspaces_modelcall
@@ -44,9 +46,14 @@ WITH answered AS MATERIALIZED (
             OR (stage = 'situate' AND model = %(situates)s))
 )
 SELECT c.document_id, sum(c.tokens), count(*),
-       count(e.chunk_id), count(s.chunk_id)
+       count(e.chunk_id) FILTER (
+           WHERE x.method IS NULL OR x.method = %(method)s::text
+                 OR NOT starts_with(x.method, %(reader)s::text)),
+       count(s.chunk_id)
   FROM ingestion_chunk AS c
   LEFT JOIN answered AS e ON e.chunk_id = c.id AND e.stage = 'extract'
+  LEFT JOIN ingestion_chunkextraction AS x ON %(method)s::text <> ''
+       AND x.workspace_id = %(workspace)s AND x.chunk_id = c.id
   LEFT JOIN answered AS s ON s.chunk_id = c.id AND s.stage = 'situate'
  WHERE c.workspace_id = %(workspace)s AND c.document_id = ANY(%(documents)s::uuid[])
  GROUP BY c.document_id
@@ -86,6 +93,23 @@ def estimate_for_documents(*, workspace: Workspace, document_ids: Sequence[uuid.
     extents = [
         cut.get(document.pk) or estimates.extent_of_file(document.name, document.size, rules)
         for document in documents
+    ]
+    return estimates.estimate(extents, conditions, left=left)
+
+
+def estimate_for_reading_again(
+    *, workspace: Workspace, documents: Mapping[uuid.UUID, bool], method: str
+) -> Estimate:
+    """What reading documents by this method will cost.
+
+    ``documents`` says of each whether its passages are situated anew.
+    """
+    chat = ports_for(workspace.pk).chat
+    with access.in_workspace(workspace.pk):
+        conditions, left = _conditions(workspace, chat), _left(workspace)
+        cut = _cut_extents(workspace, list(documents), chat, method)
+    extents = [
+        replace(extent, is_situated=not documents[document]) for document, extent in cut.items()
     ]
     return estimates.estimate(extents, conditions, left=left)
 
@@ -139,12 +163,14 @@ def _left(workspace: Workspace) -> float | None:
 
 
 def _cut_extents(
-    workspace: Workspace, ids: Sequence[uuid.UUID], chat: ChatModel | None
+    workspace: Workspace, ids: Sequence[uuid.UUID], chat: ChatModel | None, method: str = ""
 ) -> dict[uuid.UUID, Extent]:
     values = {
         "workspace": workspace.pk,
         "documents": list(ids),
         "extracts": chat.model_of(Role.EXTRACT) if chat else "",
+        "method": method,
+        "reader": method.rpartition("/")[0] + "/",
         "situates": chat.model_of(Role.SITUATE) if chat else "",
     }
     return {

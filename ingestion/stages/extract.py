@@ -12,7 +12,7 @@ import time
 import uuid
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Any, Final
 
 from django.db.models import Exists, OuterRef
 
@@ -35,7 +35,9 @@ NOTHING_FOUND = (
     " who and what it speaks of."
 )
 UNREAD: Final = " could not be read by the model; "
-KEPT: Final = "Its text is kept, and is found by words and by meaning."
+KEPT: Final = (
+    "Its text is kept, with whatever was found in it before, and is found by words and by meaning."
+)
 NEXT_STEP: Final = "Retry the passage."
 
 Outcome = Reading | ReplyError
@@ -66,12 +68,17 @@ class Reader:
 
 
 def run(jobs: Sequence[IngestionJob], ports: Ports, progress: Progress) -> list[StageOutcome]:
-    method = method_of(ports.chat, ports.options) if ports.chat else METHOD
+    method = method_by(ports)
     by_version = load(jobs, method)
     readers = list(by_version.values())
     results = _said_by(ports.chat, readers, ports) if ports.chat else _linguistic(readers)
     save_all(jobs[0].workspace_id, method, readers, results, progress)
     return [by_version[version.pk].outcome() for version in versions_of(jobs)]
+
+
+def method_by(ports: Ports) -> str:
+    """Name of all that shapes what is found with these ports."""
+    return method_of(ports.chat, ports.options) if ports.chat else METHOD
 
 
 def unread_warning(unread: int, total: int) -> str:
@@ -192,36 +199,48 @@ class _Tally:
 
 
 def save(workspace_id: uuid.UUID, method: str, outcomes: Sequence[tuple[Passage, Outcome]]) -> None:
-    """One row a passage, in place of what another method found in it."""
-    if not outcomes:
-        return
-    rows = [
-        ChunkExtraction(
-            workspace_id=workspace_id,
-            chunk_id=passage.chunk_id,
-            method=method,
-            payload=_extraction(outcome).shifted(passage.start).as_json(),
-            problem=_problem(outcome),
-            rejected={} if isinstance(outcome, ReplyError) else outcome.rejected,
-        )
+    """One row a passage, in place of what another method found in it.
+
+    A passage that could not be read keeps what was found in it before.
+    """
+    read = [
+        _row(workspace_id, method, passage, outcome.extraction, rejected=outcome.rejected)
         for passage, outcome in outcomes
+        if not isinstance(outcome, ReplyError)
+    ]
+    unread = [
+        _row(workspace_id, method, passage, Extraction(), problem=_problem(outcome))
+        for passage, outcome in outcomes
+        if isinstance(outcome, ReplyError)
     ]
     with access.in_workspace(workspace_id):
+        _write(read, ["method", "problem", "payload", "rejected"])
+        _write(unread, ["method", "problem"])
+
+
+def _row(
+    workspace_id: uuid.UUID, method: str, passage: Passage, found: Extraction, **said: Any
+) -> ChunkExtraction:
+    return ChunkExtraction(
+        workspace_id=workspace_id,
+        chunk_id=passage.chunk_id,
+        method=method,
+        payload=found.shifted(passage.start).as_json(),
+        **said,
+    )
+
+
+def _write(rows: Sequence[ChunkExtraction], columns: Sequence[str]) -> None:
+    if rows:
         ChunkExtraction.objects.bulk_create(
             rows,
             update_conflicts=True,
             unique_fields=["workspace", "chunk"],
-            update_fields=["method", "payload", "problem", "rejected"],
+            update_fields=columns,
         )
 
 
-def _extraction(outcome: Outcome) -> Extraction:
-    return Extraction() if isinstance(outcome, ReplyError) else outcome.extraction
-
-
-def _problem(outcome: Outcome) -> dict[str, str] | None:
-    if not isinstance(outcome, ReplyError):
-        return None
+def _problem(outcome: ReplyError) -> dict[str, str]:
     return {
         "code": outcome.code,
         "happened": outcome.happened,

@@ -37,7 +37,8 @@ CONDITIONS = Conditions(
 
 
 def exact(tokens: int, passages: int, **known: int) -> Extent:
-    return Extent(Range(tokens, tokens), Range(passages, passages), **known)
+    extracted, situated = known.get("known_extractions", 0), known.get("known_situations", 0)
+    return Extent(Range(tokens, tokens), Range(passages, passages), extracted, situated)
 
 
 def is_a_range(range_: Range) -> bool:
@@ -54,6 +55,15 @@ def test_passages_overlap(tokens: int, passages: int):
 
 def test_an_overlap_as_large_as_the_passage_ends_all_the_same():
     assert passages_of(2000, replace(CONDITIONS, chunk_overlap=800), 1.0) == 1201
+
+
+def test_passages_that_stay_situated_are_not_asked_about():
+    fresh = exact(8_000, 10, known_situations=4)
+    situated = replace(fresh, is_situated=True)
+
+    assert situating_of(fresh, CONDITIONS).calls == Range(6, 6)
+    assert situating_of(situated, CONDITIONS).calls == NOTHING
+    assert estimate([situated], CONDITIONS).known == 0
 
 
 def test_a_text_file_has_a_token_for_a_few_bytes():

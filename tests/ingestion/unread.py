@@ -76,7 +76,8 @@ def read_chunks(document: Document) -> list[int]:
     with access.in_workspace(document.workspace_id):
         chunks = Chunk.objects.in_workspace(document.workspace_id).filter(document=document)
         rows = ChunkExtraction.objects.in_workspace(document.workspace_id).filter(chunk__in=chunks)
-        return sorted(rows.values_list("chunk__ordinal", flat=True))
+        read = rows.exclude(method="")
+        return sorted(read.values_list("chunk__ordinal", flat=True))
 
 
 def warnings_of(document: Document) -> list[str]:

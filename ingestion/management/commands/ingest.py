@@ -1,4 +1,4 @@
-"""ingest PATH… --workspace SLUG: put files into a workspace."""
+"""ingest PATH… --workspace SLUG: put files into a workspace, or read again what is there."""
 
 from __future__ import annotations
 
@@ -6,15 +6,16 @@ import json
 import sys
 import time
 from argparse import ArgumentTypeError
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from ingestion import estimate_words, selectors, services
+from ingestion import estimate_words, rereading, selectors, services
 from ingestion.models import DocumentState
 from ingestion.selectors import DocumentOutcome, FileSize
 from ingestion.services import Filing
@@ -28,6 +29,7 @@ from workspaces.selectors import UsageLine
 
 SECONDS_BETWEEN_LINES: Final = 10.0
 INTERRUPTED: Final = 130  # what a shell expects after Ctrl-C
+NOTHING_DONE: Final = {"needs_attention": 0, "refused": 0, "paused": 0}
 
 
 @dataclass(slots=True)
@@ -43,7 +45,7 @@ class Command(BaseCommand):
     help = "Put files into a workspace, folders with everything below them."
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("paths", nargs="+", type=Path, metavar="PATH")
+        parser.add_argument("paths", nargs="*", type=Path, metavar="PATH")
         parser.add_argument("--workspace", required=True, metavar="SLUG")
         parser.add_argument("--wait", action="store_true", help="Do the work here and now.")
         parser.add_argument("--collection", default="", help="The shelf to put them on.")
@@ -52,17 +54,19 @@ class Command(BaseCommand):
         parser.add_argument(
             "--estimate", action="store_true", help="Say what it will cost, and take nothing in."
         )
+        parser.add_argument(
+            "--read-again",
+            action="store_true",
+            help="Take no files in: read the documents again that were read in another way.",
+        )
         parser.add_argument("--json", action="store_true", help="One JSON object a line.")
 
     def handle(self, *_args: Any, **options: Any) -> None:
         quieten(options["verbosity"])
+        if bool(options["paths"]) == options["read_again"]:
+            raise CommandError("Name files or folders, or say --read-again.")
         try:
-            files = list(files_below(options["paths"]))
-            if options["estimate"]:
-                workspace = workspace_selectors.workspace_at(slug=options["workspace"])
-                self.stdout.write("\n".join(costs(workspace, files)))
-                return
-            total = self._ingest(files, options)
+            total = self._read_again(options) if options["read_again"] else self._take_in(options)
         except KBError as error:
             raise CommandError(error.sentence) from error
         except KeyboardInterrupt:
@@ -71,15 +75,36 @@ class Command(BaseCommand):
         if total["needs_attention"] or total["refused"] or total["paused"]:
             sys.exit(1)
 
-    def _ingest(self, files: Sequence[Path], options: Mapping[str, Any]) -> dict[str, Any]:
-        started = time.monotonic()
+    def _take_in(self, options: Mapping[str, Any]) -> dict[str, Any]:
+        files = list(files_below(options["paths"]))
+        if options["estimate"]:
+            workspace = workspace_selectors.workspace_at(slug=options["workspace"])
+            return self._say(costs(workspace, files))
         workspace = self._workspace(options["workspace"])
-        asks_models = workspace_uses_model(workspace)
-        if asks_models:
-            self.stderr.write(" ".join(costs(workspace, files)))
-        before = usage_of(workspace)
         filing = Filing(options["collection"], tuple(options["tag"]), options["dated"])
-        intake = take_in(workspace, files, filing)
+        if workspace_uses_model(workspace):
+            self.stderr.write(" ".join(costs(workspace, files)))
+        return self._ingest(workspace, partial(take_in, workspace, files, filing), options)
+
+    def _read_again(self, options: Mapping[str, Any]) -> dict[str, Any]:
+        workspace = workspace_selectors.workspace_at(slug=options["workspace"])
+        sentences = costs_again(workspace)
+        if options["estimate"]:
+            return self._say(sentences)
+        self.stderr.write(" ".join(sentences))
+        return self._ingest(workspace, partial(read_again, workspace), options)
+
+    def _say(self, sentences: Sequence[str]) -> dict[str, Any]:
+        self.stdout.write("\n".join(sentences))
+        return NOTHING_DONE
+
+    def _ingest(
+        self, workspace: Workspace, begin: Callable[[], Intake], options: Mapping[str, Any]
+    ) -> dict[str, Any]:
+        started = time.monotonic()
+        asks_models = workspace_uses_model(workspace)
+        before = usage_of(workspace)
+        intake = begin()
         if options["wait"]:
             services.process_workspace(workspace=workspace, on_progress=Progress(self.stderr))
         with access.in_workspace(workspace.pk):
@@ -139,6 +164,21 @@ def costs(workspace: Workspace, files: Sequence[Path]) -> list[str]:
     sizes = [FileSize(path.name, path.stat().st_size) for path in files if path.exists()]
     estimate = selectors.estimate_for_files(workspace=workspace, files=sizes)
     return estimate_words.sentences(estimate)
+
+
+def costs_again(workspace: Workspace) -> list[str]:
+    """What reading again will cost, in sentences."""
+    estimate = rereading.reading_again_estimate(workspace=workspace)
+    if not estimate.documents:
+        return [rereading.told(0)]
+    noun = "document is" if estimate.documents == 1 else "documents are"
+    return [f"{estimate.documents:,} {noun} to be read again.", *estimate_words.sentences(estimate)]
+
+
+def read_again(workspace: Workspace) -> Intake:
+    documents = rereading.read_otherwise_ids(workspace=workspace)
+    rereading.documents_read_again(workspace=workspace, documents=documents)
+    return Intake(documents=list(documents))
 
 
 def usage_of(workspace: Workspace) -> UsageLine:

@@ -29,6 +29,7 @@ AROUND: Final = 160
 """Characters on either side of a name that a quote shows."""
 LONGEST_CONTEXT: Final = 6000
 REASON_LENGTH: Final = 1000
+NO_ANSWER: Final = "The model gave no usable answer to "
 # Answers between two reports of progress, each of which renews the lease.
 EVERY: Final = 16
 
@@ -80,7 +81,7 @@ class Unanswered:
             return ()
         noun = "question" if number == 1 else "questions"
         return (
-            f"The model gave no usable answer to {number} {noun} about names in this document."
+            f"{NO_ANSWER}{number} {noun} about names in this document."
             " They are read as they are written; look-alikes wait for a person.",
         )
 

@@ -22,8 +22,11 @@ from ingestion.selectors import versions_of
 from ingestion.stages.situate.asking import ask, warnings_of
 from ingestion.stages.situate.situated import Situated
 from ingestion.stages.situate.words import index
+from kb_project.llm.ports import Role
 from kb_project.ports import Ports
 from workspaces import access
+
+MODEL_LENGTH = 120
 
 
 def run(jobs: Sequence[IngestionJob], ports: Ports, progress: Progress) -> list[StageOutcome]:
@@ -34,7 +37,25 @@ def run(jobs: Sequence[IngestionJob], ports: Ports, progress: Progress) -> list[
     if ports.chat is not None and asked:
         ask(ports.chat, asked, progress)
         index(jobs[0].workspace_id, asked, progress)
+    sign(jobs[0].workspace_id, ports, asked, group)
     return [StageOutcome(written=each.written, warnings=warnings_of(each)) for each in group]
+
+
+def sign(
+    workspace_id: uuid.UUID, ports: Ports, asked: Sequence[Situated], group: Sequence[Situated]
+) -> None:
+    """Write down which model situated a version, or that none did."""
+    model = ports.chat.model_of(Role.SITUATE)[:MODEL_LENGTH] if ports.chat else ""
+    by_model = {each.version.pk for each in asked}
+    wrong: dict[str, list[uuid.UUID]] = {}
+    for version in (each.version for each in group):
+        signature = model if version.pk in by_model else ""
+        if version.situated_by != signature:
+            wrong.setdefault(signature, []).append(version.pk)
+    with access.in_workspace(workspace_id):
+        versions = DocumentVersion.objects.in_workspace(workspace_id)
+        for signature, ids in wrong.items():
+            versions.filter(pk__in=ids).update(situated_by=signature)
 
 
 def load_group(jobs: Sequence[IngestionJob]) -> list[Situated]:

@@ -17,6 +17,7 @@ from kb_project.prompt import fenced, load
 PROMPT: Final = Path(__file__).parents[2] / "prompts" / "situate.md"
 # Requests made up at a time: each holds a whole document.
 ASKED_AT_ONCE = 128
+UNSITUATED: Final = " passages the model did not say where they"
 
 
 def ask(chat: ChatModel, group: Sequence[Situated], progress: Progress) -> None:
@@ -62,6 +63,6 @@ def warnings_of(each: Situated) -> tuple[str, ...]:
     if not each.unanswered:
         return ()
     return (
-        f"For {each.unanswered:,} of {len(each.chunks):,} passages the model did not say where they"
+        f"For {each.unanswered:,} of {len(each.chunks):,}{UNSITUATED}"
         " stand in the document; title and headings say it instead.",
     )

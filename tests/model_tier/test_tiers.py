@@ -1,0 +1,333 @@
+"""From one tier to the other and back: nothing is lost or left over, and nothing paid twice."""
+
+from __future__ import annotations
+
+from collections import Counter
+from decimal import Decimal
+from uuid import UUID
+
+import pytest
+from django.core.management import call_command
+
+from ingestion import decisions, passages, pausing, rereading
+from ingestion.extractors import METHOD
+from ingestion.models import (
+    Chunk,
+    ChunkEmbedding,
+    ChunkExtraction,
+    Claim,
+    CommunityReport,
+    Document,
+    DocumentVersion,
+    Entity,
+    Evidence,
+    Fragment,
+    IngestionJob,
+    Mention,
+    ResolutionDecision,
+    Verdict,
+    WalkSnapshot,
+)
+from ingestion.stages import snapshot
+from kb_project.graph.walk_index import WalkIndex
+from tests import rows
+from tests.model_tier.tier import Tier, misplaced, unaccounted
+from workspaces import access, services
+from workspaces.models import ModelCall
+from workspaces.services import PriceGiven
+
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.slow]
+
+NAMED = ("ada lind", "bo strand", "skarrow")
+
+
+def to_local(tier: Tier) -> None:
+    services.model_settings_clear(workspace=tier.workspace)
+
+
+def otherwise(tier: Tier) -> int:
+    return rereading.documents_read_otherwise(workspace=tier.workspace)
+
+
+def read_again(tier: Tier) -> int:
+    number = rereading.documents_read_again(workspace=tier.workspace)
+    tier.drain()
+    return number
+
+
+def locally_read(tier: Tier, count: int = 3, *, paragraphs: int = 40) -> None:
+    """Papers that came in before there was a model; now there is one."""
+    to_local(tier)
+    tier.add_papers(count, paragraphs=paragraphs)
+    tier.drain()
+    tier.choose()
+
+
+def methods(tier: Tier) -> Counter[str]:
+    """How many passages were read by which reader."""
+    found = tier.rows(ChunkExtraction)
+    return Counter("local" if one.method == METHOD else "model" for one in found)
+
+
+def ids(tier: Tier) -> dict[str, UUID]:
+    return {one.key: one.pk for one in tier.rows(Entity) if one.key in NAMED}
+
+
+def named_at(tier: Tier, key: str) -> set[tuple[UUID, int, int]]:
+    """The places that are cited for an entity."""
+    entity = next(one.pk for one in tier.rows(Entity) if one.key == key)
+    found = [one for one in tier.rows(Mention) if one.entity_id == entity]
+    return {(one.chunk_id, one.start, one.end) for one in found}
+
+
+def asked(tier: Tier) -> int:
+    return len(tier.calls(ModelCall.State.DONE))
+
+
+def assert_whole(tier: Tier) -> None:
+    """Every fact stands where it says, and graph and walk are what the tables are."""
+    assert not unaccounted(tier)
+    assert not list(misplaced(tier))
+    assert_citations_quote(tier)
+    call_command("checkgraph", workspace=tier.workspace.slug)
+    with access.in_workspace(tier.workspace.pk):
+        packed = WalkSnapshot.objects.in_workspace(tier.workspace).get().payload
+        now = snapshot.read(tier.workspace.pk)
+        embedded = ChunkEmbedding.objects.in_workspace(tier.workspace).count()
+    assert WalkIndex.from_bytes(bytes(packed)).to_bytes() == now.to_bytes()
+    assert embedded == tier.count(Chunk)
+
+
+def assert_citations_quote(tier: Tier) -> None:
+    texts = {one.document_id: one.text for one in tier.rows(DocumentVersion)}
+    for mention in tier.rows(Mention):
+        assert texts[mention.document_id][mention.start : mention.end] == mention.surface
+
+
+def test_a_change_of_tier_asks_nothing_by_itself(tier: Tier):
+    locally_read(tier)
+
+    tier.drain()
+
+    assert methods(tier) == {"local": tier.count(Chunk)}
+    assert otherwise(tier) == 3
+    assert tier.provider.count() == 0
+
+
+def test_documents_of_the_local_tier_are_read_by_the_model(tier: Tier):
+    locally_read(tier)
+    before, places = ids(tier), named_at(tier, "ada lind")
+
+    number = read_again(tier)
+
+    assert number == 3
+    assert otherwise(tier) == 0
+    assert methods(tier) == {"model": tier.count(Chunk)}
+    assert tier.documents() == {"ready": 3}
+    assert ids(tier) == before
+    assert places & named_at(tier, "ada lind")
+    assert tier.count(Fragment)
+    assert all(one.situated_by == tier.provider.model for one in tier.rows(DocumentVersion))
+    assert {one.written_by for one in tier.rows(CommunityReport)} == {tier.provider.model}
+    assert_whole(tier)
+
+
+def test_a_second_press_costs_nothing(tier: Tier):
+    locally_read(tier)
+    read_again(tier)
+    before = asked(tier)
+
+    number = read_again(tier)
+
+    assert number == 0
+    assert asked(tier) == before
+
+
+def test_the_way_back_is_free_and_complete(tier: Tier):
+    tier.add_papers(3)
+    tier.drain()
+    before, requests = ids(tier), tier.provider.count()
+    to_local(tier)
+    estimate = rereading.reading_again_estimate(workspace=tier.workspace)
+
+    read_again(tier)
+
+    assert estimate.is_free
+    assert methods(tier) == {"local": tier.count(Chunk)}
+    assert tier.provider.count() == requests
+    assert not tier.count(Fragment)
+    assert not tier.count(Claim)
+    assert not any(one.situated_by for one in tier.rows(DocumentVersion))
+    assert ids(tier) == before
+    assert_whole(tier)
+
+
+def test_there_and_back_and_there_again_is_paid_for_once(tier: Tier):
+    locally_read(tier)
+    read_again(tier)
+    facts = {(one.chunk_id, one.start, one.end) for one in tier.rows(Evidence)}
+    calls = asked(tier)
+    to_local(tier)
+    read_again(tier)
+    tier.choose()
+
+    read_again(tier)
+
+    assert {(one.chunk_id, one.start, one.end) for one in tier.rows(Evidence)} == facts
+    assert not [one for one in tier.calls(ModelCall.State.DONE)[calls:] if one.stage == "extract"]
+    assert_whole(tier)
+
+
+def test_other_types_read_again_without_situating_again(tier: Tier):
+    tier.add_papers(2)
+    tier.drain()
+    situated = [one for one in tier.calls() if one.stage == "situate"]
+    tier.choose(entity_types=("PERSON", "PLACE"))
+    estimate = rereading.reading_again_estimate(workspace=tier.workspace)
+
+    assert otherwise(tier) == 2
+    assert estimate.known == 0
+    assert not estimate.is_free
+    read_again(tier)
+
+    assert otherwise(tier) == 0
+    assert [one for one in tier.calls() if one.stage == "situate"] == situated
+    assert_whole(tier)
+
+
+def test_what_the_model_cannot_read_keeps_what_was_found_before(tier: Tier):
+    locally_read(tier, 1, paragraphs=40)
+    before = {(one.chunk_id, one.start, one.end) for one in tier.rows(Mention)}
+    tier.provider.script.on("<passage>", "I would rather tell you about my day.")
+
+    read_again(tier)
+
+    assert tier.documents() == {"ready": 1}
+    assert sum(tier.problems().values()) == tier.count(Chunk)
+    assert {(one.chunk_id, one.start, one.end) for one in tier.rows(Mention)} == before
+    assert otherwise(tier) == 0
+    assert_whole(tier)
+
+
+def test_a_retry_that_fails_again_loses_nothing_either(tier: Tier):
+    locally_read(tier, 1)
+    before = tier.count(Mention)
+    tier.provider.script.on("<passage>", "I would rather tell you about my day.")
+    read_again(tier)
+    [document] = tier.rows(Document)
+
+    with access.in_workspace(tier.workspace.pk):
+        passages.passages_retry(workspace=tier.workspace, document=document)
+    tier.drain()
+
+    assert tier.count(Mention) == before
+    assert tier.problems()
+
+
+def test_a_model_that_is_away_leaves_the_former_facts_standing(tier: Tier):
+    locally_read(tier)
+    before = {one.pk for one in tier.rows(Mention)}
+    tier.provider.script.key = "another key"
+
+    read_again(tier)
+
+    assert tier.documents() == {"paused": 3}
+    assert {one.pk for one in tier.rows(Mention)} == before
+    assert otherwise(tier) == 0
+    tier.provider.script.key = ""
+    pausing.work_resume(tier.workspace.pk)
+    tier.drain()
+    assert methods(tier) == {"model": tier.count(Chunk)}
+    assert_whole(tier)
+
+
+def test_a_budget_that_ends_on_the_way_leaves_half_and_half_and_nothing_lost(tier: Tier):
+    locally_read(tier, 6)
+    mentions = Counter(one.document_id for one in tier.rows(Mention))
+    prices = [PriceGiven(tier.provider.model, Decimal(2), Decimal(10))]
+    services.prices_set(workspace=tier.workspace, prices=prices)
+    services.budget_set(workspace=tier.workspace, cap=Decimal("0.3"))
+
+    read_again(tier)
+
+    assert tier.documents()["paused"]
+    assert set(Counter(one.document_id for one in tier.rows(Mention))) == set(mentions)
+    assert not unaccounted(tier)
+    assert not list(misplaced(tier))
+    assert_citations_quote(tier)
+    services.budget_set(workspace=tier.workspace, cap=Decimal(100))
+    pausing.work_resume(tier.workspace.pk)
+    tier.drain()
+    assert tier.documents() == {"ready": 6}
+    assert methods(tier) == {"model": tier.count(Chunk)}
+    made = [call.key for call in tier.calls(ModelCall.State.DONE)]
+    assert len(made) == len(set(made))
+    assert_whole(tier)
+
+
+def test_what_a_person_decided_about_names_is_obeyed_on_either_tier(tier: Tier):
+    to_local(tier)
+    tier.add_papers(2)
+    tier.drain()
+    alice = rows.make_user("Alice")
+    known = {one.key: one for one in tier.rows(Entity)}
+    with access.in_workspace(tier.workspace.pk):
+        decisions.decision_record(
+            workspace=tier.workspace,
+            user=alice,
+            left=known["ada lind"],
+            right=known["bo strand"],
+            verdict=Verdict.SAME,
+        )
+    tier.drain()
+
+    tier.choose()
+    read_again(tier)
+
+    assert_read_as_one(tier)
+    to_local(tier)
+    read_again(tier)
+    assert_read_as_one(tier)
+
+
+def assert_read_as_one(tier: Tier) -> None:
+    [decision] = [one for one in tier.rows(ResolutionDecision) if one.by == "person"]
+    assert decision.undone_at is None
+    surfaces = {one.surface for one in tier.rows(Mention) if one.entity_id == ids(tier)["ada lind"]}
+    assert {"Ada Lind", "Bo Strand"} <= surfaces
+    assert "bo strand" not in ids(tier)
+    assert_whole(tier)
+
+
+def test_documents_that_are_being_read_are_not_counted(tier: Tier):
+    locally_read(tier)
+
+    rereading.documents_read_again(workspace=tier.workspace)
+
+    assert otherwise(tier) == 0
+    assert rereading.documents_read_again(workspace=tier.workspace) == 0
+    assert tier.documents() == {"queued": 3}
+
+
+def test_some_documents_may_be_read_again_alone(tier: Tier):
+    locally_read(tier)
+    chosen = tier.rows(Document)[0]
+
+    number = rereading.documents_read_again(workspace=tier.workspace, documents=[chosen.pk])
+    tier.drain()
+
+    assert number == 1
+    assert otherwise(tier) == 2
+    assert set(methods(tier)) == {"model", "local"}
+    assert_whole(tier)
+
+
+def test_another_workspace_is_left_alone(tier: Tier):
+    locally_read(tier)
+    other = Tier(rows.make_workspace("Island"), tier.provider)
+    locally_read(other)
+
+    read_again(tier)
+
+    assert otherwise(other) == 3
+    assert {one.state for one in other.rows(IngestionJob)} == {"done"}
