@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from ingestion.estimates import Estimate, Range
+from workspaces.money import money
 from workspaces.selectors import UsageLine
 
 MINUTE: Final = 60
@@ -42,7 +43,7 @@ def spent(usage: UsageLine, *, what: str) -> list[str]:
             f"Read again for nothing: {usage.cached:,} of {usage.calls:,} answers, from the cache."
         )
     if usage.failed:
-        sentences.append(f"{_exactly(usage.failed, 'call')} failed.")
+        sentences.append(f"{usage.failed:,} of them failed.")
     return sentences
 
 
@@ -74,22 +75,6 @@ def _exactly(number: int, noun: str) -> str:
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
-def money(amount: float) -> str:
-    """Two figures, never in powers of ten.
-
-    >>> money(0), money(0.00123), money(0.05), money(12.345), money(1234.5)
-    ('0', '0.0012', '0.05', '12.35', '1,234.50')
-    """
-    if not amount:
-        return "0"
-    if amount >= 0.1:
-        return f"{amount:,.2f}"
-    for digits in range(3, 8):
-        if amount * 10**digits >= 10:
-            return f"{amount:.{digits}f}".removesuffix("0")
-    return "less than 0.000001"
-
-
 def duration(range_: Range) -> str:
     """
     >>> duration(Range(20, 200)), duration(Range(1, 30)), duration(Range(4000, 9000))
@@ -115,7 +100,10 @@ def cost(estimate: Estimate) -> str:
 def _what(estimate: Estimate) -> str:
     passages = counted(estimate.passages, "passage")
     tokens = counted(estimate.prompt_tokens + estimate.completion_tokens, "token")
-    return f"{passages}, {counted(estimate.calls, 'call')}, {tokens}, {duration(estimate.seconds)}."
+    return (
+        f"To be read: {passages}, with {counted(estimate.calls, 'call')} to the model and"
+        f" {tokens}, in {duration(estimate.seconds)}."
+    )
 
 
 def _price(estimate: Estimate) -> str:

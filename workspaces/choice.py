@@ -82,7 +82,7 @@ def checked(choice: ModelChoice) -> ModelChoice:
         limits=_checked_limits(choice.limits),
         concurrency=_within(choice.concurrency, CONCURRENCY, "Calls at once"),
         context_window=_within(choice.context_window, CONTEXT_WINDOW, "The context window"),
-        gleanings=_within(choice.gleanings, GLEANINGS, "Gleanings"),
+        gleanings=_within(choice.gleanings, GLEANINGS, "Second looks"),
         entity_types=checked_entity_types(choice.entity_types),
     )
     has_all = all(role.value in found.role_models for role in Role)

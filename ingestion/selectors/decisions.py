@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from django.db.models import Q, QuerySet
+from django.db.models.functions import Length
 
-from ingestion.models import Entity, MergeSuggestion, ResolutionDecision, Verdict
+from ingestion.models import Alias, Entity, MergeSuggestion, ResolutionDecision, Verdict
 from ingestion.rulings import PLAIN, Reading, Ruling, reading_of
 from ingestion.selectors.finding import found
 from workspaces.models import Workspace
@@ -18,11 +19,14 @@ from workspaces.models import Workspace
 class DecisionView:
     """A decision and what became of it.
 
+    ``left`` and ``right`` are the names as documents write them.
     ``is_conflicting``: it stands, but would join names that are decided to differ.
     ``is_waiting``: it stands, but would join names of which that was never said one by one.
     """
 
     decision: ResolutionDecision
+    left: str
+    right: str
     is_conflicting: bool = False
     is_waiting: bool = False
 
@@ -60,16 +64,27 @@ def decision_views(
     shown = list(rows)
     is_needed = any(row.verdict == Verdict.SAME and row.right_key for row in shown)
     reading = _reading(workspace) if is_needed else PLAIN
-    return [_view(row, reading) for row in shown]
+    names = _names(workspace, shown)
+    return [_view(row, reading, names) for row in shown]
 
 
-def _view(row: ResolutionDecision, reading: Reading) -> DecisionView:
+def _names(workspace: Workspace, shown: Iterable[ResolutionDecision]) -> dict[str, str]:
+    """A name as documents write it, by its normalised form; the longest of several."""
+    keys = {key for row in shown for key in (row.left_key, row.right_key) if key}
+    rows = Alias.objects.in_workspace(workspace).filter(key__in=keys)
+    pairs = rows.order_by(Length("name"), "-name").values_list("key", "name").distinct()
+    return dict(pairs)
+
+
+def _view(row: ResolutionDecision, reading: Reading, names: Mapping[str, str]) -> DecisionView:
+    keys = (row.left_key, row.right_key)
+    left, right = (names.get(key, key) for key in keys)
     if row.undone_at or row.verdict != Verdict.SAME or not row.right_key:
-        return DecisionView(row)
-    if (row.left_key, row.right_key) in reading.conflicting:
-        return DecisionView(row, is_conflicting=True)
-    left, right = (reading.names.get(key, key) for key in (row.left_key, row.right_key))
-    return DecisionView(row, is_waiting=left != right)
+        return DecisionView(row, left, right)
+    if keys in reading.conflicting:
+        return DecisionView(row, left, right, is_conflicting=True)
+    first, second = (reading.names.get(key, key) for key in keys)
+    return DecisionView(row, left, right, is_waiting=first != second)
 
 
 def _reading(workspace: Workspace) -> Reading:

@@ -49,13 +49,18 @@ def entity_types(*, workspace: Workspace) -> list[tuple[str, int]]:
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """A relationship seen from one of its ends, with its evidence."""
+    """A relationship seen from one of its ends, with its evidence.
+
+    ``description`` is a model's word on how the two are linked, where no passage words it between
+    their names; without it and ``predicate`` they are only named together.
+    """
 
     relationship: Relationship
     other: Entity
     is_outgoing: bool
     predicate: str
     sources: tuple[SourceSpan, ...]
+    description: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,12 +141,15 @@ def _facts(workspace: Workspace, entity: Entity, most: int) -> list[Fact]:
 
 def _fact(entity: Entity, relationship: Relationship, evidence: Sequence[Evidence]) -> Fact:
     is_outgoing = relationship.source_id == entity.pk
+    predicate = next((row.predicate for row in evidence if row.predicate), "")
+    said = next((row.description for row in evidence if row.description), "")
     return Fact(
         relationship=relationship,
         other=relationship.target if is_outgoing else relationship.source,
         is_outgoing=is_outgoing,
-        predicate=next((row.predicate for row in evidence if row.predicate), ""),
+        predicate=predicate,
         sources=tuple(span_of(row.chunk, row.start, row.end) for row in evidence[:5]),
+        description="" if predicate else relationship.description or said,
     )
 
 

@@ -257,5 +257,5 @@ def test_what_was_spent_says_what_was_free():
     assert estimate_words.spent(usage, what="Reading it") == [
         "Reading it took 3 calls and 1,234 tokens.",
         "Read again for nothing: 2 of 5 answers, from the cache.",
-        "1 call failed.",
+        "1 of them failed.",
     ]

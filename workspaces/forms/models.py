@@ -47,7 +47,7 @@ class ModelForm(forms.Form):
         strip=True,
         label="Key",
         widget=forms.PasswordInput({"autocomplete": "new-password"}),
-        help_text="Stored encrypted and never shown again. Left empty, the stored key stays.",
+        help_text="Stored encrypted and never shown again.",
     )
     remove_key = forms.BooleanField(required=False, label="Remove the stored key")
     model = forms.CharField(
@@ -72,7 +72,7 @@ class ModelForm(forms.Form):
     gleanings = forms.IntegerField(
         min_value=rules.GLEANINGS[0],
         max_value=rules.GLEANINGS[1],
-        label="Gleanings",
+        label="Second looks",
         help_text="How often a passage is read again for what was missed, one call each.",
     )
     wants_claims = forms.BooleanField(
@@ -188,10 +188,19 @@ def budget_form(spending: Spending) -> BudgetForm:
 class PriceForm(forms.Form):
     """One line of the table; a line without a model is no line."""
 
-    model = forms.CharField(required=False, max_length=rules.LONGEST_MODEL, label="Model")
-    prompt = forms.DecimalField(required=False, min_value=0, max_value=rules.DEAREST)
-    cached_prompt = forms.DecimalField(required=False, min_value=0, max_value=rules.DEAREST)
-    completion = forms.DecimalField(required=False, min_value=0, max_value=rules.DEAREST)
+    model = forms.CharField(required=False, max_length=rules.LONGEST_MODEL, label="Priced model")
+    prompt = forms.DecimalField(
+        required=False, min_value=0, max_value=rules.DEAREST, label="Price in"
+    )
+    cached_prompt = forms.DecimalField(
+        required=False,
+        min_value=0,
+        max_value=rules.DEAREST,
+        label="Price in, from the provider's cache",
+    )
+    completion = forms.DecimalField(
+        required=False, min_value=0, max_value=rules.DEAREST, label="Price out"
+    )
 
     def clean(self) -> dict[str, Any]:
         data = self.cleaned_data

@@ -58,9 +58,9 @@ def test_every_reader_sees_what_was_spent(cast):
     shown = page(cast.bob)
 
     assert "1 of 3 calls was answered from the cache and cost nothing" in shown
-    assert '<strong class="num">0.0100</strong> of <span class="num">0.02</span> spent' in shown
+    assert '<strong class="num">0.01</strong> of <span class="num">0.02</span> spent' in shown
     assert "Log of the light" in shown
-    assert "reply_invalid" in shown
+    assert "not in the form asked for" in shown
 
 
 def test_a_document_that_is_gone_keeps_its_line(cast):
