@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any, Final, TypeVar
 
@@ -28,11 +29,16 @@ from kb_project.llm.structured import (
     without_thoughts,
 )
 from kb_project.llm.support import Feature, Support
+from kb_project.prompt import Prompt
 
 T = TypeVar("T")
 
 PATIENCE: Final = 2.0
 """A call may take this many times its timeout, all attempts and waits together."""
+KNOCK: Final = "knock"
+KNOCK_SECONDS: Final = 15.0
+"""The patience with a call of a few tokens that only asks whether the endpoint is there."""
+_KNOCK_TOKENS: Final = 16
 _FORM: Final = (
     "Answer with one JSON object and nothing else. It must fit this JSON schema:\n{schema}"
 )
@@ -137,7 +143,7 @@ class Exchange:
                 lambda: self._once(asked), patience=asked.timeout * PATIENCE, stopped=stopped
             )
         except EndpointError as error:
-            raise self._blamed(error, started) from error
+            reply = self._once_more(asked, error, started, stopped)
         except (ReplyError, RefusedError):
             self.breaker.succeeded()
             raise
@@ -175,17 +181,46 @@ class Exchange:
             next_step="Test the endpoint on the model page.",
         )
 
-    def _blamed(self, error: EndpointError, started: float) -> ModelError:
-        """Where the endpoint answered others meanwhile, this one call is at fault, not the line."""
-        if error.code != "endpoint_busy" and self.breaker.answered_since(started):
-            return ReplyError(
-                "The model's endpoint answers other calls, and not this one.",
-                code="reply_timeout",
-                next_step="Try this part again later, or with another model.",
-            )
-        if error.code != "endpoint_busy":
+    def _once_more(
+        self,
+        asked: Asked,
+        error: EndpointError,
+        started: float,
+        stopped: Callable[[], bool] | None,
+    ) -> RawReply:
+        """Whose fault it is, after the last attempt: this one call's, or the endpoint's?
+
+        Where the endpoint answered others meanwhile, or answers a tiny call now, it is the call's:
+        work that waited for the endpoint would meet the same call again for ever.
+        """
+        if error.code == "endpoint_busy" or (stopped and stopped()):
+            raise error
+        if not self.breaker.answered_since(started):
+            self._knock(asked, error)
+            # An outage may have ended just before the tiny call.
+            with suppress(EndpointError):
+                return self._once(asked)
+        raise ReplyError(
+            "The model's endpoint answers other calls, and not this one.",
+            code="reply_timeout",
+            next_step="Try this part again later, or with another model.",
+        ) from error
+
+    def _knock(self, asked: Asked, error: EndpointError) -> None:
+        """Raises the error unless the endpoint answers a call of a few tokens.
+
+        They count as part of the call that failed: what is set aside for it covers them.
+        """
+        prompt = Prompt(KNOCK, "1", "You answer in one word.", "Say yes.")
+        request: ChatRequest[Any] = ChatRequest(asked.request.role, prompt, asked.request.about)
+        record = replace(asked.record, prompt=KNOCK, max_output=_KNOCK_TOKENS)
+        timeout = min(asked.timeout, KNOCK_SECONDS)
+        try:
+            self._once(Asked(request, record, messages_of(request), timeout))
+        except EndpointError:
             self.breaker.failed()
-        return error
+            raise error from None
+        self.breaker.succeeded()
 
 
 def messages_of(request: ChatRequest[Any]) -> tuple[Message, ...]:

@@ -15,7 +15,7 @@ from pydantic import BaseModel
 
 from kb_project.llm.chat import Chat
 from kb_project.llm.config import ChatConfig
-from kb_project.llm.exchange import Exchange
+from kb_project.llm.exchange import KNOCK, Exchange
 from kb_project.llm.ports import ChatRequest, Vectors
 from kb_project.llm.provider import RawCall, RawReply
 from kb_project.llm.retry import Retry, RetryPolicy
@@ -147,6 +147,7 @@ class FakeChat(Chat):
         self.provider = FakeProvider(self._said)
         self.store: Any = store or MemoryCallStore()
         self._answers = answers
+        self._raised: Exception | None = None
         config = config or ChatConfig("http://fake.invalid/v1", "fake-model", concurrency=1)
         exchange = Exchange(self.provider, retry=Retry(RetryPolicy(attempts=1)))
         super().__init__(
@@ -154,9 +155,12 @@ class FakeChat(Chat):
         )
 
     def _said(self, call: RawCall) -> str:
+        if call.request.prompt.name == KNOCK and self._raised:
+            raise self._raised  # an endpoint that is away is away for every call
         self.requests.append(call.request)
         answer = self._answers(call.request)
         if isinstance(answer, Exception):
+            self._raised = answer
             raise answer
         if isinstance(answer, BaseModel):
             return answer.model_dump_json()

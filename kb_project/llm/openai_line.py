@@ -31,6 +31,9 @@ EMBEDDINGS: Final = "/embeddings"
 MODELS: Final = "/models"
 _LARGEST: Final = 4 * LONGEST_REPLY
 """Bytes of a whole HTTP answer: JSON escapes take up to six bytes a character."""
+_REFUSAL: Final = 64_000
+"""Bytes of a refusal that are read, and the seconds it may take to come in."""
+_REFUSAL_SECONDS: Final = 10.0
 _clients: dict[tuple[str, str, int], OpenAI] = {}
 _opening = threading.Lock()
 
@@ -71,7 +74,8 @@ class Line:
         except (openai.APIConnectionError, httpx2.TransportError, httpx2.StreamError) as error:
             raise errors.down(self.host, "cannot be reached, or broke off") from error
         except openai.APIStatusError as error:
-            raise self._refusal(error, used) from error
+            # Without its cause: that holds the server's own words, which may echo text or key.
+            raise self._refusal(error, used) from None
         except (openai.OpenAIError, httpx2.HTTPError, httpx2.InvalidURL) as error:
             raise errors.not_a_model(self.host) from error
 
@@ -189,9 +193,35 @@ def _client(base: str, key: str) -> OpenAI:
         api_key=key.strip() or "none",
         base_url=base,
         max_retries=0,
-        http_client=openai.DefaultHttpxClient(follow_redirects=False),
+        http_client=openai.DefaultHttpxClient(
+            follow_redirects=False, event_hooks={"response": [_bound_refusal]}
+        ),
         default_headers=unsaid,
     )
+
+
+def _bound_refusal(response: httpx2.Response) -> None:
+    """The client reads the whole body of a refusal by itself: as much of it as is looked at."""
+    if not response.is_success and isinstance(response.stream, httpx2.SyncByteStream):
+        response.stream = _Refusal(response.stream)
+
+
+class _Refusal(httpx2.SyncByteStream):
+    """The beginning of a body, as it comes in within a few seconds."""
+
+    def __init__(self, whole: httpx2.SyncByteStream) -> None:
+        self._whole = whole
+
+    def __iter__(self) -> Iterator[bytes]:
+        until, left = time.monotonic() + _REFUSAL_SECONDS, _REFUSAL
+        for chunk in self._whole:
+            yield chunk[:left]
+            left -= len(chunk)
+            if left <= 0 or time.monotonic() > until:
+                return
+
+    def close(self) -> None:
+        self._whole.close()
 
 
 def _request(client: OpenAI, path: str, body: Mapping[str, Any] | None, timeout: float) -> Any:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import atexit
 import os
 import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Any, Final, LiteralString
+from weakref import WeakSet
 
 import psycopg
 from django.db import DEFAULT_DB_ALIAS, OperationalError, connections
@@ -24,11 +26,19 @@ _LOOK: Final = 0.2
 """Seconds between two looks at whether somebody else waits, or has left a slot."""
 
 
+_sessions: Final[WeakSet[LockSession]] = WeakSet()
+_parents: Final[list[psycopg.Connection[tuple[Any, ...]] | None]] = []
+"""Connections of the process this one was forked from: kept, so that nothing closes them."""
+
+
 class LockSession:
     """One connection of its own, for locks: outside every transaction, never waited in.
 
     Shared by the threads of a process, whose gates keep apart by themselves. A connection that is
     lost has lost its locks: it is made anew, and for a moment the endpoint may get more calls.
+
+    A process that was forked makes a connection of its own, and leaves its parent's alone: to close
+    it would hang up on the parent.
     """
 
     def __init__(self, using: str = DEFAULT_DB_ALIAS) -> None:
@@ -36,6 +46,7 @@ class LockSession:
         self._connection: psycopg.Connection[tuple[Any, ...]] | None = None
         self._lock = threading.Lock()
         self.mine: set[tuple[int, int]] = set()
+        _sessions.add(self)
 
     def rows(self, query: LiteralString, values: Mapping[str, Any]) -> list[tuple[Any, ...]]:
         with self._lock:
@@ -51,26 +62,39 @@ class LockSession:
             return taken
 
     def free(self, line: int, slots: Sequence[int]) -> None:
+        """Never fails: where the database is away, the locks went with the connection."""
         with self._lock:
-            self._rows(sql.FREE_SLOTS, {"line": line, "slots": list(slots)})
+            with suppress(OperationalError):
+                self._rows(sql.FREE_SLOTS, {"line": line, "slots": list(slots)})
             self.mine -= {(line, slot) for slot in slots}
 
     def close(self) -> None:
         with self._lock:
-            if self._connection is not None:
-                self._connection.close()
-            self._connection = None
+            self._hang_up()
             self.mine.clear()
+
+    def leave_to_parent(self) -> None:
+        """In a forked child: as new. Another thread of the parent may have held the lock."""
+        _parents.append(self._connection)
+        self._connection = None
+        self._lock = threading.Lock()
+        self.mine = set()
 
     def _rows(self, query: LiteralString, values: Mapping[str, Any]) -> list[tuple[Any, ...]]:
         try:
             return self._connected().execute(query, values).fetchall()
         except psycopg.OperationalError:
-            self._connection = None
+            self._hang_up()
         try:
             return self._connected().execute(query, values).fetchall()
         except psycopg.OperationalError as error:
+            self._hang_up()
             raise OperationalError(*error.args) from error
+
+    def _hang_up(self) -> None:
+        if self._connection is not None:
+            self._connection.close()
+        self._connection = None
 
     def _connected(self) -> psycopg.Connection[tuple[Any, ...]]:
         if self._connection is None or self._connection.closed:
@@ -160,6 +184,21 @@ def shared_slots(line: int, count: int) -> SharedSlots:
 def _session_of(process: int) -> LockSession:
     """One a process: a connection does not survive a fork."""
     return LockSession()
+
+
+def close_sessions() -> None:
+    """Free what this process holds; the next call connects anew."""
+    for session in tuple(_sessions):
+        session.close()
+
+
+def _leave_all_to_parent() -> None:
+    for session in tuple(_sessions):
+        session.leave_to_parent()
+
+
+atexit.register(close_sessions)
+os.register_at_fork(after_in_child=_leave_all_to_parent)
 
 
 def _connect(using: str) -> psycopg.Connection[tuple[Any, ...]]:

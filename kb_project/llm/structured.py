@@ -26,6 +26,7 @@ LONGEST_REPAIR: Final = 60_000
 _PROBLEMS: Final = 8
 _STRINGS: Final = re.compile(r'"(?:[^"\\]|\\.)*+"?', re.DOTALL)
 _BRACKET: Final = re.compile(r"[{}\[\]]")
+_THOUGHT_BEGINS: Final = "<think>"
 _THOUGHT_ENDS: Final = "</think>"
 _FENCE: Final = re.compile(r"```[a-zA-Z0-9_-]*\s*\n(.*?)(?:```|\Z)", re.DOTALL)
 _UNSTORABLE: Final = re.compile("[\x00\ud800-\udfff]")
@@ -84,8 +85,9 @@ def without_wrapping(text: str) -> str:
 
 
 def without_thoughts(text: str) -> str:
-    """Free text without what a reasoning model says to itself first."""
-    return text.rpartition(_THOUGHT_ENDS)[2].strip()
+    """Free text without what a reasoning model says to itself first; '' where it only thinks."""
+    said = text.rpartition(_THOUGHT_ENDS)[2].strip()
+    return "" if said.startswith(_THOUGHT_BEGINS) else said
 
 
 def strict_schema(schema: type[BaseModel]) -> dict[str, Any]:

@@ -1,0 +1,112 @@
+"""Whose fault it is when an answer does not come. More about exchanges in ``test_chat``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from kb_project.errors import EndpointError, RefusedError, ReplyError
+from kb_project.llm.fake import FakeProvider, MemoryCallStore
+from kb_project.llm.ports import ChatReply
+from kb_project.llm.provider import RawCall
+from tests.kb_project.llm.asking import chat_on, chat_with, request
+from tests.provider import Provider, Seen
+
+ANSWER = '{"names": ["Ada"]}'
+
+
+def too_slow() -> EndpointError:
+    return EndpointError("Too slow.", code="endpoint_timeout")
+
+
+def only_small(call: RawCall) -> str:
+    """A model that never comes to an end with one passage."""
+    if "bad" in call.text:
+        raise too_slow()
+    return "Yes."
+
+
+def test_a_passage_that_alone_makes_the_endpoint_time_out_is_its_own_fault():
+    store = MemoryCallStore()
+
+    with pytest.raises(ReplyError) as raised:
+        chat_with(answer=only_small, store=store).ask(request("bad"))
+
+    assert raised.value.code == "reply_timeout"
+    [outcome] = store.settled.values()
+    assert (outcome.reply, outcome.code) == (None, "reply_timeout")
+
+
+def test_every_resume_gets_past_such_a_passage():
+    calls = [request("bad"), request("good", schema=None), request("bad too")]
+
+    for _ in range(3):
+        results = dict(chat_with(answer=only_small, concurrency=1).ask_many(calls))
+        assert {place: type(one) for place, one in results.items()} == {
+            0: ReplyError,
+            1: ChatReply,
+            2: ReplyError,
+        }
+
+
+def test_an_outage_that_ends_with_the_last_attempt_is_nobodys_fault():
+    tries: Iterator[bool] = iter([False] * 4 + [True] * 9)
+
+    def answer(_: RawCall) -> str:
+        if next(tries):
+            return ANSWER
+        raise EndpointError("Away.", code="endpoint_down")
+
+    assert isinstance(chat_with(answer=answer).ask(request()), ChatReply)
+
+
+@pytest.mark.parametrize(
+    ("knocked", "expected"),
+    [
+        (too_slow, EndpointError),
+        (lambda: RefusedError("The key is withdrawn."), RefusedError),
+        (lambda: ReplyError("No."), ReplyError),
+    ],
+)
+def test_what_the_endpoint_says_to_a_tiny_call_decides(
+    knocked: Callable[[], Exception], expected: type[Exception]
+):
+    def answer(call: RawCall) -> str:
+        raise knocked() if call.request.prompt.name == "knock" else too_slow()
+
+    with pytest.raises(expected):
+        chat_with(answer=answer).ask(request())
+
+
+def test_a_busy_endpoint_is_not_knocked_at():
+    def answer(_: RawCall) -> str:
+        raise EndpointError("Busy.", code="endpoint_busy")
+
+    provider = FakeProvider(answer)
+    with pytest.raises(EndpointError):
+        chat_with(provider).ask(request())
+
+    assert "knock" not in {call.request.prompt.name for call in provider.calls}
+
+
+def test_over_the_line_a_passage_that_hangs_does_not_hold_up_the_work():
+    def answer(seen: Seen) -> str:
+        if "bad" in seen.text:
+            server.closing.wait(5)
+        return ANSWER
+
+    with Provider() as server:
+        server.script.on("", answer)
+
+        results = dict(chat_on(server, timeout=0.3).ask_many([request("bad")]))
+
+    assert isinstance(results[0], ReplyError)
+    assert results[0].code == "reply_timeout"
+
+
+def test_a_model_that_only_thinks_has_not_answered():
+    with pytest.raises(ReplyError) as raised:
+        chat_with(answer="<think>Where to begin?").ask(request(schema=None))
+
+    assert raised.value.code == "reply_empty"
