@@ -91,6 +91,8 @@ def test_every_operation_is_described(schema: dict[str, Any]):
         "documents_retry",
         "document_estimate",
         "document_tree",
+        "read_again",
+        "read_again_estimate",
         "work_resume",
         "passage_problems",
         "passage_retry",
@@ -135,6 +137,7 @@ def test_what_writes_may_be_forbidden(schema: dict[str, Any]):
     writing = {"document_add", "document_retry", "document_cancel"}
     writing |= {"passage_retry", "report_retry", "reports_retry", "documents_retry"}
     writing |= {"document_estimate", "work_resume", "decision_record", "decision_undo"}
+    writing |= {"read_again", "read_again_estimate"}
     writing |= {"models_set", "models_test", "prices_set", "budget_set"}
 
     forbidding = {name for name, one in operations(schema).items() if "403" in one["responses"]}
