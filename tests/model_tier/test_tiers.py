@@ -25,19 +25,23 @@ from ingestion.models import (
     IngestionJob,
     Mention,
     ResolutionDecision,
+    SummaryNode,
     Verdict,
     WalkSnapshot,
 )
 from ingestion.stages import snapshot
 from kb_project.graph.walk_index import WalkIndex
 from tests import rows
-from tests.model_tier.tier import Tier, misplaced, unaccounted
+from tests.ingestion.jobs import add
+from tests.model_tier.tier import Tier, misplaced, paper, unaccounted
 from workspaces import access, services
 from workspaces.models import ModelCall
 from workspaces.services import PriceGiven
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.slow]
 
+# What is asked about a document by itself.
+OF_DOCUMENTS = ("situate", "extract", "tree")
 NAMED = ("ada lind", "bo strand", "skarrow")
 
 
@@ -112,6 +116,36 @@ def test_a_change_of_tier_asks_nothing_by_itself(tier: Tier):
     assert methods(tier) == {"local": tier.count(Chunk)}
     assert otherwise(tier) == 3
     assert tier.provider.count() == 0
+
+
+def test_a_new_document_is_no_reason_to_pay_for_the_others(tier: Tier):
+    locally_read(tier)
+    before = {one.pk for one in tier.rows(Document)}
+
+    tier.drain()
+    add(tier.workspace, "new.txt", paper(9, paragraphs=40))
+    tier.drain()
+
+    asked_about = {call.document_id for call in tier.calls() if call.stage in OF_DOCUMENTS}
+    assert asked_about
+    assert not asked_about & before
+    assert otherwise(tier) == 3
+
+
+def test_summaries_are_written_by_who_reads(tier: Tier):
+    locally_read(tier)
+    assert summarised_by(tier) == {"extractive"}
+
+    read_again(tier)
+    assert summarised_by(tier) == {tier.provider.model}
+    to_local(tier)
+    read_again(tier)
+
+    assert summarised_by(tier) == {"extractive"}
+
+
+def summarised_by(tier: Tier) -> set[str]:
+    return {one.written_by for one in tier.rows(SummaryNode)}
 
 
 def test_documents_of_the_local_tier_are_read_by_the_model(tier: Tier):

@@ -18,7 +18,8 @@ from kb_project.sql import run_sql
 
 # Documents of several chunks, all of which have a vector, whose tree is missing or was made from
 # other chunks, other contexts or another model's vectors. Chunks that were written anew, whatever
-# their ids, have lost their edges. Without a writer, who wrote the tree does not matter.
+# their ids, have lost their edges. Without a writer, who wrote the tree does not matter; nor does it where
+# the document has not been read again since: a change of model costs nothing that nobody asked for.
 STALE_DOCUMENTS: Final[LiteralString] = """
 WITH leaves AS (
     SELECT c.document_id, count(*) AS chunks, count(v.chunk_id) AS vectors,
@@ -41,7 +42,12 @@ SELECT leaves.document_id, leaves.digest, leaves.chunks
     ON t.workspace_id = %(workspace)s AND t.document_id = leaves.document_id
  WHERE leaves.chunks > 1 AND leaves.vectors = leaves.chunks
    AND (t.digest IS DISTINCT FROM leaves.digest OR leaves.linked < leaves.chunks
-        OR t.writer <> %(writer)s::text)
+        OR t.writer <> %(writer)s::text AND NOT EXISTS (
+            SELECT FROM ingestion_ingestionjob AS j
+              JOIN ingestion_stagerun AS r
+                ON r.workspace_id = %(workspace)s AND r.job_id = j.id AND r.stage = 'resolve'
+             WHERE j.workspace_id = %(workspace)s AND j.document_id = leaves.document_id
+               AND j.kind = 'document' AND r.finished_at <= t.built_at))
  ORDER BY leaves.document_id
 """
 
