@@ -29,7 +29,10 @@ _BRACKET: Final = re.compile(r"[{}\[\]]")
 _THOUGHT_BEGINS: Final = "<think>"
 _THOUGHT_ENDS: Final = "</think>"
 _FENCE: Final = re.compile(r"```[a-zA-Z0-9_-]*\s*\n(.*?)(?:```|\Z)", re.DOTALL)
-_UNSTORABLE: Final = re.compile("[\x00\ud800-\udfff]")
+# Controls but tab and line breaks, and what makes text read in another order than it stands.
+_UNSTORABLE: Final = re.compile(
+    "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\u202a-\u202e\u2066-\u2069]"
+)
 # Keywords that servers' grammars and strict modes refuse or choke on; pydantic checks them after.
 _LEFT_OUT: Final = frozenset(
     "default title examples format pattern minLength maxLength minItems maxItems uniqueItems"
@@ -65,7 +68,7 @@ def parse(text: str, schema: type[SchemaT]) -> Parsed[SchemaT]:
 
 
 def storable(text: str) -> str:
-    """The text without NUL and lone surrogates.
+    """The text without control characters, lone surrogates and overrides of its direction.
 
     >>> storable("a\\0b")
     'ab'
