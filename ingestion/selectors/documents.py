@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import uuid
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from django.db.models import Count, Prefetch, Q, QuerySet
@@ -150,6 +150,13 @@ def _share(run: StageRun) -> float:
     if run.state == RunState.DONE:
         return 1.0
     return run.units_done / run.units_total if run.units_total else 0.0
+
+
+def contents_here(*, workspace: Workspace, digests: Collection[str]) -> set[str]:
+    """Those of the SHA-256 digests of which the workspace has a document."""
+    with access.in_workspace(workspace.pk):
+        rows = Document.objects.in_workspace(workspace).filter(sha256__in=digests)
+        return set(rows.values_list("sha256", flat=True))
 
 
 def document_get(*, workspace: Workspace, document_id: uuid.UUID) -> Document:

@@ -84,10 +84,10 @@ def method_by(ports: Ports) -> str:
 def unread_warning(unread: int, total: int) -> str:
     """
     >>> unread_warning(1, 40)
-    '1 of 40 passages could not be read by the model; it is listed below and can be retried.'
+    "1 of 40 passages could not be read by the model; the document's page lists it, to be retried."
     """
-    they = "it is" if unread == 1 else "they are"
-    return f"{unread} of {total} passages{UNREAD}{they} listed below and can be retried."
+    them = "it" if unread == 1 else "them"
+    return f"{unread} of {total} passages{UNREAD}the document's page lists {them}, to be retried."
 
 
 def load(jobs: Sequence[IngestionJob], method: str) -> dict[uuid.UUID, Reader]:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import sys
 import time
 from argparse import ArgumentTypeError
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import date
 from functools import partial
@@ -79,7 +81,7 @@ class Command(BaseCommand):
         files = list(files_below(options["paths"]))
         if options["estimate"]:
             workspace = workspace_selectors.workspace_at(slug=options["workspace"])
-            return self._say(costs(workspace, files))
+            return self._say(costs(workspace, files), options)
         workspace = self._workspace(options["workspace"])
         filing = Filing(options["collection"], tuple(options["tag"]), options["dated"])
         if workspace_uses_model(workspace):
@@ -90,12 +92,13 @@ class Command(BaseCommand):
         workspace = workspace_selectors.workspace_at(slug=options["workspace"])
         sentences = costs_again(workspace)
         if options["estimate"]:
-            return self._say(sentences)
+            return self._say(sentences, options)
         self.stderr.write(" ".join(sentences))
         return self._ingest(workspace, partial(read_again, workspace), options)
 
-    def _say(self, sentences: Sequence[str]) -> dict[str, Any]:
-        self.stdout.write("\n".join(sentences))
+    def _say(self, sentences: Sequence[str], options: Mapping[str, Any]) -> dict[str, Any]:
+        is_json = options["json"]
+        self.stdout.write(json.dumps({"estimate": sentences}) if is_json else "\n".join(sentences))
         return NOTHING_DONE
 
     def _ingest(
@@ -161,9 +164,27 @@ def workspace_uses_model(workspace: Workspace) -> bool:
 
 def costs(workspace: Workspace, files: Sequence[Path]) -> list[str]:
     """What taking these files in will cost, in sentences; a file that is gone counts as nothing."""
-    sizes = [FileSize(path.name, path.stat().st_size) for path in files if path.exists()]
-    estimate = selectors.estimate_for_files(workspace=workspace, files=sizes)
-    return estimate_words.sentences(estimate)
+    found = [path for path in files if path.exists()]
+    new = unknown(workspace, found)
+    here = len(found) - len(new)
+    if here and not new:
+        return ["Costs nothing: these files are here already, and nothing is read again."]
+    sizes = [FileSize(path.name, path.stat().st_size) for path in new]
+    said = estimate_words.sentences(selectors.estimate_for_files(workspace=workspace, files=sizes))
+    return (
+        [*said, f"{here:,} of {len(found):,} files cost nothing: they are here."] if here else said
+    )
+
+
+def unknown(workspace: Workspace, paths: Sequence[Path]) -> list[Path]:
+    """The files whose content the workspace does not have."""
+    digests = dict.fromkeys(paths, "")
+    for path in paths:
+        # What cannot be read is turned away when it is taken in, with its reason.
+        with suppress(OSError), path.open("rb") as file:
+            digests[path] = hashlib.file_digest(file, "sha256").hexdigest()
+    here = selectors.contents_here(workspace=workspace, digests=set(digests.values()))
+    return [path for path, digest in digests.items() if digest not in here]
 
 
 def costs_again(workspace: Workspace) -> list[str]:

@@ -221,6 +221,26 @@ def test_an_estimate_takes_nothing_in_and_asks_nobody(provider: Provider, folder
     assert documents() == []
 
 
+def test_an_estimate_can_be_read_by_a_program(provider: Provider, folder: Path):
+    said = call(folder, "--workspace", "papers", "--estimate", "--json")
+
+    assert json.loads(said)["estimate"][0].startswith("Cost:")
+
+
+@keeps_connections
+def test_an_estimate_of_what_is_here_already_is_that_it_costs_nothing(
+    provider: Provider, folder: Path
+):
+    call(folder, "--workspace", "papers")
+    (folder / "new.txt").write_text("Elin Moe lit the lamp of Tern Rock in 1871.")
+
+    said = call(folder, "--workspace", "papers", "--estimate")
+    (folder / "new.txt").unlink()
+
+    assert "files cost nothing: they are here." in said
+    assert "these files are here already" in call(folder, "--workspace", "papers", "--estimate")
+
+
 def test_an_estimate_for_a_workspace_that_is_not_there_makes_none(folder: Path):
     with pytest.raises(CommandError, match="no workspace"):
         call(folder, "--workspace", "papers", "--estimate")
