@@ -43,7 +43,7 @@ PRICES_HOLD: Final = 2.0
 """Seconds for which prices that were read are believed, so that a free call costs no query."""
 NOTHING: Final = Decimal(0)
 LOST_AFTER: Final = timedelta(days=1)
-"""No call takes an hour: one that is open for so long ended with the process that made it."""
+"""No call takes so long: one that is still open ended with the process that made it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -199,6 +199,10 @@ class BudgetSerializer(serializers.Serializer[Any]):
     cap = serializers.DecimalField(**MONEY, allow_null=True)
     spent = serializers.DecimalField(**MONEY, help_text="Calls under way at the most they cost.")
     left = serializers.DecimalField(**MONEY, allow_null=True)
+    lost = serializers.IntegerField(
+        help_text="Calls that a crash left open. They count at the most they may cost for a day."
+    )
+    lost_cost = serializers.DecimalField(**MONEY)
 
 
 class UsageApi(APIView):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from datetime import timedelta
 from decimal import Decimal
 from typing import Final, Literal
 
@@ -18,6 +19,8 @@ By = Literal["stage", "role", "model", "document", "day"]
 USAGE_KINDS: Final[tuple[By, ...]] = ("stage", "role", "model", "document", "day")
 MOST_LINES: Final = 50
 MOST_CALLS: Final = 50
+LONGEST_CALL: Final = timedelta(hours=4)
+"""All attempts with the longest timeout: one that is open for longer lost its process."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,10 +47,15 @@ class UsageLine:
 
 @dataclass(frozen=True, slots=True)
 class Spending:
-    """``spent`` counts calls under way at the most they may cost; no ``cap``, no limit."""
+    """``spent`` counts calls under way at the most they may cost; no ``cap``, no limit.
+
+    ``lost`` calls are among them: a crash left them open, so that nobody knows what they cost.
+    """
 
     cap: Decimal | None
     spent: Decimal
+    lost: int = 0
+    lost_cost: Decimal = Decimal(0)
 
     @property
     def left(self) -> Decimal | None:
@@ -84,7 +92,9 @@ def spending_of(*, workspace: Workspace) -> Spending:
     budget = ModelBudget.objects.in_workspace(workspace).first()
     if budget is None:
         return Spending(None, usage_total(workspace=workspace).cost)
-    return Spending(budget.cap, budget.spent)
+    values = {"workspace": workspace.pk, "age": LONGEST_CALL}
+    [(lost, cost)] = run_sql(sql.LOST_CALLS, values)
+    return Spending(budget.cap, budget.spent, lost, cost)
 
 
 def last_calls(*, workspace: Workspace, most: int = MOST_CALLS) -> list[ModelCall]:

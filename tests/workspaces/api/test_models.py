@@ -196,6 +196,7 @@ def test_a_budget_is_set_and_lifted(cast):
 
     assert (float(first["cap"]), float(first["spent"]), float(first["left"])) == (0.05, 0, 0.05)
     assert (second["cap"], second["left"]) == (None, None)
+    assert (first["lost"], float(first["lost_cost"])) == (0, 0)
 
 
 @pytest.mark.parametrize("body", [{}, {"cap": "-1"}, {"cap": "NaN"}, {"cap": "9" * 10_000}])

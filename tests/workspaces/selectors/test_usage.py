@@ -1,9 +1,12 @@
 from __future__ import annotations
 
 import uuid
+from datetime import timedelta
 from decimal import Decimal
 
 import pytest
+from django.template.loader import render_to_string
+from django.utils import timezone
 
 from kb_project.llm.ports import Role
 from kb_project.llm.store import StoredReply
@@ -11,7 +14,7 @@ from tests import rows
 from tests.workspaces.models_rows import a_call, an_outcome, set_price
 from workspaces import access, selectors, services
 from workspaces.calls import TableCallStore
-from workspaces.models import Workspace
+from workspaces.models import ModelCall, Workspace
 
 pytestmark = pytest.mark.django_db
 
@@ -91,6 +94,22 @@ def test_without_a_budget_the_ledger_says_what_was_spent():
         spending = selectors.spending_of(workspace=workspace)
 
     assert (spending.cap, spending.spent, spending.left, spending.percent) == (None, 0, None, 0)
+
+
+def test_calls_whose_end_is_unknown_are_told_apart_from_those_under_way():
+    workspace = rows.make_workspace()
+    set_price(workspace)
+    store = TableCallStore(workspace.pk)
+    [crashed, _] = store.open_calls([a_call("crashed"), a_call("under way")])
+    with access.in_workspace(workspace.pk):
+        long_ago = timezone.now() - timedelta(hours=5)
+        ModelCall.objects.in_workspace(workspace).filter(pk=crashed).update(created_at=long_ago)
+
+        spending = selectors.spending_of(workspace=workspace)
+
+    assert (spending.lost, spending.lost_cost) == (1, spending.spent / 2)
+    page = render_to_string("workspaces/spending.html", {"spending": spending})
+    assert "1 call whose end is unknown" in " ".join(page.split())
 
 
 @pytest.mark.parametrize(("cap", "percent", "left"), [("0.04", 50, "0.02"), ("0", 100, "0")])
