@@ -10,31 +10,35 @@ import time
 import uuid
 from collections.abc import Callable
 from functools import partial
+from typing import Any
 
 from django.db import connection
 
 from ingestion import groups, leases, pipeline
 from ingestion.models import IngestionJob, JobKind, RunState, StageRun
 from kb_project.database.outages import through_outages
+from kb_project.errors import PauseError
 from workspaces import access
 
 # How long to wait before looking again at work that somebody else holds.
 PATIENCE = 0.5
 EMBEDDING_THREAD = "embedding lane"
+BESIDE_THREAD = "main lane, beside"
 
 OnProgress = Callable[[int, int], None]
+Work = Callable[..., None]
 
 
 def drain(workspace_id: uuid.UUID, on_progress: OnProgress | None = None) -> None:
-    """Work until every job has ended or is paused; the embedding lane runs in a second thread."""
+    """Work until every job has ended or is paused; the embedding lane runs in a second thread.
+
+    With a chat model a third one takes the main lane's next group, while the first waits for the
+    model or the database. Without one it would only share the processor that reads the language.
+    """
     main_is_idle, is_given_up = threading.Event(), threading.Event()
-    embedding = threading.Thread(
-        name=EMBEDDING_THREAD,
-        target=_drain_embedding,
-        args=(workspace_id, main_is_idle, is_given_up),
-        daemon=True,
-    )
-    embedding.start()
+    signals = (main_is_idle, is_given_up)
+    embedding = _thread(EMBEDDING_THREAD, _embed_until_idle, workspace_id, *signals)
+    beside = _thread(BESIDE_THREAD, _work_beside, workspace_id, *signals)
     work_on_main = partial(_drain_main, workspace_id, on_progress)
     try:
         through_outages(work_on_main)
@@ -46,7 +50,9 @@ def drain(workspace_id: uuid.UUID, on_progress: OnProgress | None = None) -> Non
     finally:
         # After Ctrl-C the thread stops behind the document it is at; its lease frees itself.
         is_given_up.set()
-        embedding.join(PATIENCE)
+        main_is_idle.set()
+        for thread in (embedding, beside):
+            thread.join(PATIENCE)
 
 
 def _drain_main(workspace_id: uuid.UUID, on_progress: OnProgress | None) -> None:
@@ -67,15 +73,41 @@ def _work_through(workspace_id: uuid.UUID, lane: str, on_progress: OnProgress | 
     return has_worked
 
 
-def _drain_embedding(
-    workspace_id: uuid.UUID,
-    main_is_idle: threading.Event,
-    is_given_up: threading.Event,
-) -> None:
+def _thread(name: str, work: Work, *arguments: Any) -> threading.Thread:
+    thread = threading.Thread(
+        name=name, target=_with_connection, args=(work, *arguments), daemon=True
+    )
+    thread.start()
+    return thread
+
+
+def _with_connection(work: Work, *arguments: Any) -> None:
     try:
-        through_outages(partial(_embed_until_idle, workspace_id, main_is_idle, is_given_up))
+        through_outages(partial(work, *arguments))
     finally:
         connection.close()
+
+
+def _work_beside(
+    workspace_id: uuid.UUID, main_is_idle: threading.Event, is_given_up: threading.Event
+) -> None:
+    with leases.seated("beside"):
+        while not (main_is_idle.is_set() or is_given_up.is_set()):
+            if not _has_chat(workspace_id) or not _work_on_a_group(workspace_id):
+                main_is_idle.wait(PATIENCE / 2)
+
+
+def _has_chat(workspace_id: uuid.UUID) -> bool:
+    try:
+        return pipeline.ports_for(workspace_id).chat is not None
+    except PauseError:
+        return False
+
+
+def _work_on_a_group(workspace_id: uuid.UUID) -> bool:
+    jobs = groups.next_group(workspace_id, pipeline.MAIN)
+    is_for_documents = bool(jobs) and jobs[0].kind == JobKind.DOCUMENT
+    return is_for_documents and bool(pipeline.run_group(jobs, pipeline.MAIN).begun)
 
 
 def _embed_until_idle(
@@ -89,7 +121,7 @@ def _embed_until_idle(
         if jobs and pipeline.run_group(jobs, pipeline.EMBEDDING).begun:
             continue
         if not last_round:
-            time.sleep(PATIENCE / 2)
+            main_is_idle.wait(PATIENCE / 2)
         elif not _has_open_stages(workspace_id, pipeline.LANES[pipeline.EMBEDDING]):
             return
         else:  # somebody else holds them, or died holding them

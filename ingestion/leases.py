@@ -10,7 +10,9 @@ import os
 import socket
 import time
 import uuid
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -53,9 +55,25 @@ class Claim:
     unwanted: frozenset[uuid.UUID]
 
 
+_seat: ContextVar[str] = ContextVar("_seat", default="")
+
+
+@contextmanager
+def seated(seat: str) -> Iterator[None]:
+    """Work as another worker of this process: two threads of one lane must not share a name."""
+    token = _seat.set(f"~{seat}")
+    try:
+        yield
+    finally:
+        _seat.reset(token)
+
+
 def worker_name() -> str:
-    """``host:pid:start``: the start time tells a recycled pid from the worker it once named."""
-    return _name_of(os.getpid())
+    """``host:pid:start``: the start time tells a recycled pid from the worker it once named.
+
+    A second worker of the same process has ``~`` and its seat behind.
+    """
+    return f"{_name_of(os.getpid())}{_seat.get()}"
 
 
 @cache
@@ -102,6 +120,7 @@ def free_leases(workspace_id: uuid.UUID) -> int:
 
 def is_dead(name: str) -> bool:
     """Whether the named worker ran on this host and does not any more."""
+    name = name.partition("~")[0]
     host, _, rest = name.rpartition(":")[0].partition(":")
     if host != socket.gethostname()[:40] or not rest.isdigit():
         return False

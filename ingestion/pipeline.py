@@ -14,6 +14,7 @@ import uuid
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial, wraps
+from itertools import groupby
 from typing import Final
 
 from django_q.exceptions import TimeoutException
@@ -130,14 +131,16 @@ def stages_of(kind: str) -> tuple[str, ...]:
     return PLANS[kind]
 
 
-def plan_stages(*jobs: IngestionJob) -> list[StageRun]:
+def plan_stages(*jobs: IngestionJob) -> None:
     """Write down what the jobs have to do. Call inside their transaction."""
-    runs = [
-        StageRun(workspace_id=job.workspace_id, job=job, stage=stage, ordinal=ordinal)
-        for job in jobs
-        for ordinal, stage in enumerate(stages_of(job.kind))
-    ]
-    return StageRun.objects.bulk_create(runs)
+    for kind, members in groupby(jobs, key=lambda job: job.kind):
+        planned = list(members)
+        values = {
+            "workspace": planned[0].workspace_id,
+            "jobs": [job.pk for job in planned],
+            "stages": list(stages_of(kind)),
+        }
+        run_sql(sql.PLAN_STAGES, values)
 
 
 def wake(workspace_id: uuid.UUID, job_id: uuid.UUID, lane: str) -> None:

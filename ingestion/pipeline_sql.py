@@ -90,6 +90,14 @@ SELECT w.id, coalesce(d.size, 0), w.attempts
  ORDER BY w.kind, w.created_at, w.id
 """
 
+PLAN_STAGES: Final[LiteralString] = """
+INSERT INTO ingestion_stagerun (workspace_id, id, job_id, stage, ordinal, state, units_done,
+       units_total, attempts, leased_by, seconds)
+SELECT %(workspace)s, gen_random_uuid(), j.job, s.stage, s.place - 1, 'pending', 0, 0, 0, '', 0
+  FROM unnest(%(jobs)s::uuid[]) AS j (job)
+ CROSS JOIN unnest(%(stages)s::text[]) WITH ORDINALITY AS s (stage, place)
+"""
+
 # A worker that finds its own name on a lease was interrupted by the database, not by another
 # worker: a process runs one stage of a lane at a time.
 CLAIM_STAGES: Final[LiteralString] = """

@@ -3,6 +3,7 @@ from __future__ import annotations
 from django.apps import AppConfig
 
 from kb_project import converters
+from kb_project.database import arrays
 
 
 class KbProjectConfig(AppConfig):
@@ -11,4 +12,5 @@ class KbProjectConfig(AppConfig):
     def ready(self) -> None:
         # Before any module of addresses is imported, in whatever order.
         converters.register()
+        arrays.register()
         from kb_project import checks  # noqa: F401, PLC0415 - registers them, once apps are loaded

@@ -190,9 +190,9 @@ class Chat:
     def _estimate(self, request: ChatRequest[Any]) -> int:
         """Tokens of the prompt; its fixed parts are counted once."""
         fixed = [request.prompt.system, schema_text(request.schema) if request.schema else ""]
-        said = [request.prompt.user, *(turn.text for turn in request.turns)]
-        counted = sum(map(self._count, fixed)) + sum(map(self._count_once, said))
-        return counted + PER_MESSAGE * (len(said) + 1)
+        counted = sum(map(self._count, fixed)) + self._count_once(request.prompt.user)
+        counted += sum(turn.tokens or self._count_once(turn.text) for turn in request.turns)
+        return counted + PER_MESSAGE * (len(request.turns) + 2)
 
 
 def reply_from(request: ChatRequest[Any], stored: StoredReply) -> ChatReply[Any] | None:

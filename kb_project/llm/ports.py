@@ -62,10 +62,14 @@ class About:
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """What was said before in the same conversation; ``speaker`` is "assistant" or "user"."""
+    """What was said before in the same conversation; ``speaker`` is "assistant" or "user".
+
+    ``tokens`` are those the server counted when it was said; 0 has them counted here.
+    """
 
     speaker: str
     text: str
+    tokens: int = 0
 
 
 SchemaT = TypeVar("SchemaT", bound=BaseModel)

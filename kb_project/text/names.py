@@ -9,6 +9,7 @@ GPT-3.5 is not GPT-35 and C# is not C.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
 from typing import Final
 
 from kb_project.text.words import Word, words
@@ -20,6 +21,7 @@ LONGEST_NAME: Final = 12
 _ARTICLE: Final = "the"
 
 
+@lru_cache(maxsize=20_000)
 def normalise_name(name: str) -> str:
     """The key of a name; empty when the name holds no letter and no digit.
 

@@ -2,12 +2,13 @@ from __future__ import annotations
 
 import threading
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from ingestion import drain, groups, pipeline
+from ingestion import drain, groups, leases, pipeline
 from ingestion.models import (
     Chunk,
     ChunkEmbedding,
@@ -19,6 +20,8 @@ from ingestion.models import (
     WalkSnapshot,
 )
 from ingestion.outcome import StageOutcome
+from kb_project.llm.fake import FakeChat
+from kb_project.ports import build_ports
 from tests import rows
 from tests.ingestion.jobs import add, document_of, pretended, refreshes, run_of, states
 from tests.ingestion.test_leases import dead_worker, hold
@@ -186,3 +189,42 @@ def test_an_interruption_ends_it_and_the_rest_can_be_done_later(workspace: Works
     assert not any(thread.name == drain.EMBEDDING_THREAD for thread in threading.enumerate())
     drain.drain(workspace.pk)
     assert {document_of(job).state for job in jobs} == {DocumentState.READY}
+
+
+def test_with_a_chat_model_a_second_worker_takes_the_next_group(workspace: Workspace, monkeypatch):
+    """Each waits for the other at the same stage: one worker alone would wait for ever."""
+    chat = FakeChat(lambda _request: {"entities": []})
+    ports = replace(build_ports(), chat=chat)
+    monkeypatch.setattr(pipeline, "ports_for", lambda _workspace_id: ports)
+    monkeypatch.setattr(groups, "MOST_JOBS", 1)
+    both = threading.Barrier(2, timeout=20)
+    names: set[str] = set()
+
+    def parse(*_arguments: object) -> StageOutcome:
+        both.wait()
+        names.add(leases.worker_name())
+        return StageOutcome()
+
+    jobs = [add(workspace, f"{n}.txt", f"Text {n}.") for n in range(2)]
+    with pretended(monkeypatch, parse=parse):
+        drain.drain(workspace.pk)
+
+    assert len(names) == 2
+    assert {document_of(job).state for job in jobs} == {DocumentState.READY}
+
+
+def test_without_a_chat_model_one_worker_does_it_all(workspace: Workspace, monkeypatch):
+    names: set[str] = set()
+    monkeypatch.setattr(groups, "MOST_JOBS", 1)
+
+    def parse(*_arguments: object) -> StageOutcome:
+        time.sleep(0.3)
+        names.add(leases.worker_name())
+        return StageOutcome()
+
+    for n in range(3):
+        add(workspace, f"{n}.txt", f"Text {n}.")
+    with pretended(monkeypatch, parse=parse):
+        drain.drain(workspace.pk)
+
+    assert len(names) == 1

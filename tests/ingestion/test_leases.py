@@ -229,3 +229,24 @@ def test_the_statements_name_the_workspace_themselves():
         "%(workspace)s" in statement
         for statement in (sql.CLAIM_STAGES, sql.REPORT_PROGRESS, sql.FREE_LEASES, sql.LEASE_HOLDERS)
     )
+
+
+def test_two_workers_of_one_process_have_names_of_their_own():
+    first = leases.worker_name()
+
+    with leases.seated("beside"):
+        second = leases.worker_name()
+
+    assert first != second
+    assert second.startswith(first)
+    assert leases.worker_name() == first
+    assert not leases.is_dead(second)
+
+
+def test_a_second_worker_cannot_take_what_the_first_one_holds(run: StageRun):
+    assert leases.claim([run]).taken
+
+    with leases.seated("beside"):
+        assert not leases.claim([run]).taken
+
+    assert leases.claim([run]).taken

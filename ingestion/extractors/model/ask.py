@@ -155,7 +155,10 @@ def _take_in(
     before = talk.reading.facts
     talk.reading = read(talk.answers, text, options.entity_types)
     talk.grew = talk.reading.facts > before
-    talk.turns += (Turn("assistant", reply.text), Turn("user", _template("glean").user))
+    talk.turns += (
+        Turn("assistant", reply.text, reply.completion_tokens),
+        Turn("user", _template("glean").user),
+    )
 
 
 def _goes_on(talk: _Conversation, chat: ChatModel) -> bool:

@@ -120,7 +120,7 @@ class _Draft:
     claims: dict[tuple[str, str, Span], Claim] = field(default_factory=dict)
     keywords: dict[str, None] = field(default_factory=dict)
     rejected: Counter[str] = field(default_factory=Counter)
-    said: set[str] = field(default_factory=set)
+    said: set[tuple[object, ...]] = field(default_factory=set)
 
     def add_entity(self, said: SaidEntity) -> None:
         if self._is_repeated(said):
@@ -215,7 +215,7 @@ class _Draft:
         return type_name if not self.types or type_name in self.types else OTHER
 
     def _is_repeated(self, said: SaidEntity | SaidRelationship | SaidClaim) -> bool:
-        what = repr(said)
+        what = (type(said), *map(str, said.__dict__.values()))
         is_repeated = what in self.said
         self.said.add(what)
         return is_repeated

@@ -7,8 +7,9 @@ take for a slip. The span that is found is always the text's own words.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Final
 
 from rapidfuzz import fuzz
@@ -38,7 +39,7 @@ class Folded:
 
     original: str
     text: str
-    places: tuple[int, ...]
+    places: Sequence[int]
 
     def span(self, start: int, end: int) -> Span:
         """The original's span of a stretch of the folded text."""
@@ -56,11 +57,21 @@ def _plain(character: str) -> str:
     return "-" if character in _DASHES else fold(character)
 
 
+@cache
+def _ascii() -> dict[int, str]:
+    return {number: _plain(chr(number)) for number in range(128)}
+
+
 def folded(text: str) -> Folded:
     """
     >>> folded("The  “Café”\\n*Noir*").text
     "the 'cafe' noir"
     """
+    if text.isascii():
+        # Most of it is: one character for one, unless white space runs together.
+        same = text.translate(_ascii())
+        if len(same) == len(text) and "  " not in same and not same.startswith(" "):
+            return Folded(text, same, range(len(text)))
     parts: list[str] = []
     places: list[int] = []
     last = " "

@@ -152,3 +152,13 @@ def test_whole_words_leave_space_out():
 )
 def test_a_border_is_where_no_word_goes_on(text, place, answer):
     assert is_border(text, place) is answer
+
+
+@given(st.text(st.characters(max_codepoint=127), max_size=60))
+def test_plain_texts_are_folded_like_all_others(text):
+    """The short way for ASCII is the long way, with a letter in front that is none."""
+    quick, slow = folded(text), folded(f"é{text}")
+
+    if not text[:1].isspace():
+        assert f"e{quick.text}" == slow.text
+        assert [place + 1 for place in quick.places] == list(slow.places[1:])
