@@ -7,7 +7,9 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from typing import Final
 
 import psycopg
 import pytest
@@ -79,48 +81,80 @@ def refuse(_using: str) -> psycopg.Connection[tuple[object, ...]]:
     raise psycopg.OperationalError("connection refused")
 
 
+# --- real processes -------------------------------------------------------------------------------
+ASKER: Final = """
+import django, sys, time
+django.setup()
+from django.db import connections
+connections["default"].get_connection_params = lambda: {address!r}
+from kb_project.llm.shared_slots import shared_slots
+with shared_slots({line}, 1).enter({priority}) as gate:
+    print("asks", flush=True)
+    gate.adjust(running=0, wanted=1)
+    print(time.monotonic(), flush=True)
+    {then}
+"""
+
+
+@contextmanager
+def asker(priority: int, errors: Path, *, then: str) -> Iterator[subprocess.Popen[bytes]]:
+    """Another process that asks for the one slot, and says when it begins to and when it has it."""
+    found = connections["default"].get_connection_params()
+    names = ("dbname", "user", "password", "host", "port")
+    address = {name: found[name] for name in names if found.get(name)}
+    code = ASKER.format(address=address, line=LINE, priority=priority, then=then)
+    with (
+        errors.open("wb") as said,
+        subprocess.Popen(
+            [sys.executable, "-W", "error", "-c", code],
+            cwd=ROOT,
+            env=child_environment(DJANGO_SETTINGS_MODULE="kb_project.settings"),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=said,
+        ) as process,
+    ):
+        yield process
+
+
+def line_from(process: subprocess.Popen[bytes]) -> str:
+    assert process.stdout is not None
+    return process.stdout.readline().decode().strip()
+
+
 @pytest.mark.django_db(transaction=True)
-def test_a_process_that_is_killed_frees_its_slots_and_one_that_ends_says_nothing(
+@pytest.mark.parametrize("is_killed", [True, False])
+def test_a_process_that_ends_in_any_way_frees_its_slots_and_says_nothing(
+    session: LockSession, tmp_path: Path, is_killed: bool
+):
+    errors = tmp_path / "errors"
+    with asker(2, errors, then="sys.stdin.read()") as process:
+        assert line_from(process) == "asks", errors.read_text()
+        assert float(line_from(process))
+        assert session.take(LINE, {"count": 1, "wanted": 1, "flag": shared_slots.FLAGS}) == []
+        if is_killed:
+            process.kill()
+
+    with SharedSlots(LINE, 1, session, longest_wait=5).enter(2) as gate:
+        assert gate.adjust(running=0, wanted=1) == 1
+    assert errors.read_text() == ""
+
+
+@pytest.mark.django_db(transaction=True)
+def test_processes_go_a_question_first_then_a_summary_then_an_extraction(
     session: LockSession, tmp_path: Path
 ):
-    address = connections["default"].get_connection_params()
-    names = ("dbname", "user", "password", "host", "port")
-    known = {name: address[name] for name in names if address.get(name)}
-    holder = (
-        "import django, sys; django.setup()\n"
-        "from django.db import connections\n"
-        f"connections['default'].get_connection_params = lambda: {known!r}\n"
-        "from kb_project.llm.shared_slots import shared_slots\n"
-        f"gate = shared_slots({LINE}, 1).enter(2)\n"
-        "gate.__enter__().adjust(running=0, wanted=1)\n"
-        "print('held', flush=True)\n"
-        "sys.stdin.read()\n"
-    )
-    command = [sys.executable, "-W", "error", "-c", holder]
-    environment = child_environment(DJANGO_SETTINGS_MODULE="kb_project.settings")
+    order = ["extraction", "summary", "question"]
+    with ExitStack() as stack:
+        slot = stack.enter_context(SharedSlots(LINE, 1, session).enter(2))
+        slot.adjust(running=0, wanted=1)
+        waiting = {}
+        for name, priority in zip(order, (2, 1, 0), strict=True):
+            asking = asker(priority, tmp_path / name, then="time.sleep(0.3)")
+            waiting[name] = stack.enter_context(asking)
+            assert line_from(waiting[name]) == "asks", (tmp_path / name).read_text()
+        time.sleep(0.5)  # until the last flag is raised
+        slot.give_back(0)  # type: ignore[attr-defined]  # what leaving the gate does
+        got = {name: float(line_from(process)) for name, process in waiting.items()}
 
-    for way in ("killed", "ended"):
-        said = tmp_path / way
-        with said.open("wb") as errors:
-            process = subprocess.Popen(
-                command,
-                cwd=ROOT,
-                env=environment,
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=errors,
-            )
-        assert process.stdin is not None
-        assert process.stdout is not None
-        with process.stdin, process.stdout:
-            assert process.stdout.readline() == b"held\n", said.read_text()
-            assert session.take(LINE, {"count": 1, "wanted": 1, "flag": shared_slots.FLAGS}) == []
-            if way == "killed":
-                process.kill()
-        process.wait(20)
-
-        with SharedSlots(LINE, 1, session, longest_wait=5).enter(2) as gate:
-            started = time.monotonic()
-            assert gate.adjust(running=0, wanted=1) == 1
-            assert time.monotonic() - started < 3
-        assert said.read_text() == ""
+    assert sorted(got, key=got.__getitem__) == order[::-1]
