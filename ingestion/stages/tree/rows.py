@@ -18,8 +18,8 @@ from kb_project.sql import run_sql
 
 # Documents of several chunks, all of which have a vector, whose tree is missing or was made from
 # other chunks, other contexts or another model's vectors. Chunks that were written anew, whatever
-# their ids, have lost their edges. Without a writer, who wrote the tree does not matter; nor does it where
-# the document has not been read again since: a change of model costs nothing that nobody asked for.
+# their ids, have lost their edges. Without a writer, who wrote the tree does not matter; nor does
+# it where the document has not been read again since: a change of model by itself costs nothing.
 STALE_DOCUMENTS: Final[LiteralString] = """
 WITH leaves AS (
     SELECT c.document_id, count(*) AS chunks, count(v.chunk_id) AS vectors,
