@@ -176,7 +176,7 @@ class BudgetForm(forms.Form):
         max_value=rules.MOST_MONEY,
         max_digits=14,
         decimal_places=6,
-        label="Budget",
+        label="What may be spent in all",
         help_text="In the currency of your prices; what is spent already counts. Empty: no limit.",
     )
 
