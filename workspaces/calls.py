@@ -111,17 +111,14 @@ class TableCallStore:
 
     def settle(self, ids: Sequence[uuid.UUID], outcomes: Sequence[CallOutcome]) -> None:
         """Raises where the database is away; what was given is kept all the same."""
-        _unwritten.add(
-            self._workspace_id,
-            [
-                _settled(pk, *self._under_way[pk], outcome)
-                for pk, outcome in zip(ids, outcomes, strict=True)
-                if pk in self._under_way
-            ],
-        )
+        lines = [
+            _settled(pk, *self._under_way[pk], outcome)
+            for pk, outcome in zip(ids, outcomes, strict=True)
+            if pk in self._under_way
+        ]
+        self._write_ended(lines)
         for pk in ids:
             self._under_way.pop(pk, None)
-        self._write_ended()
 
     def note_cached(self, calls: Sequence[CallRecord], replies: Sequence[StoredReply]) -> None:
         lines = [_from_cache(call, reply) for call, reply in zip(calls, replies, strict=True)]
@@ -150,23 +147,28 @@ class TableCallStore:
             self._prices_until = now + PRICES_HOLD
         return self._prices
 
-    def _write_ended(self) -> None:
-        """The calls that have ended and are not written; each is written once, however often."""
-        lines = _unwritten.of(self._workspace_id)
+    def _write_ended(self, ended: Sequence[_Line] = ()) -> None:
+        """These calls, and those that could not be written before; each counts once."""
+        kept = _unwritten.take(self._workspace_id)
+        lines = list({line.pk: line for line in (*kept, *ended)}.values())
         if not lines:
             return
         paid = [line for line in lines if line.is_paid]
+        is_over = False
         try:
             with self._scope(is_paid=bool(paid)):
                 self._write([line for line in lines if not line.is_paid])
                 self._charge(paid)
                 self._keep(lines)
+            is_over = True
         except DATABASE_AWAY:
-            raise  # kept for the next time
-        except DatabaseError:
-            _unwritten.remove(self._workspace_id, lines)
             raise
-        _unwritten.remove(self._workspace_id, lines)
+        except DatabaseError:
+            is_over = True  # it would never be taken
+            raise
+        finally:
+            if not is_over:
+                _unwritten.add(self._workspace_id, lines)
 
     def _reserve(self, amount: Decimal) -> None:
         """Set the amount aside. Raises BudgetError where the cap does not allow it."""
@@ -221,19 +223,12 @@ class _Unwritten:
     def add(self, workspace_id: uuid.UUID, lines: Iterable[_Line]) -> None:
         with self._lock:
             kept = self._lines.setdefault(workspace_id, {})
-            kept |= {line.pk: line for line in lines}
+            kept.update((line.pk, line) for line in lines)
 
-    def of(self, workspace_id: uuid.UUID) -> list[_Line]:
+    def take(self, workspace_id: uuid.UUID) -> list[_Line]:
+        """For one thread to write; whoever fails to puts them back."""
         with self._lock:
-            return list(self._lines.get(workspace_id, {}).values())
-
-    def remove(self, workspace_id: uuid.UUID, lines: Iterable[_Line]) -> None:
-        with self._lock:
-            kept = self._lines.get(workspace_id, {})
-            for line in lines:
-                kept.pop(line.pk, None)
-            if not kept:
-                self._lines.pop(workspace_id, None)
+            return list(self._lines.pop(workspace_id, {}).values())
 
 
 _unwritten: Final = _Unwritten()

@@ -68,7 +68,7 @@ def test_a_reply_that_was_paid_for_is_found_when_the_database_is_back(is_paid: b
     assert (row.pk, row.state, row.prompt_tokens) == (pk, "done", 900)
     found = budget(workspace)
     assert found is None or found.spent == REAL
-    assert _unwritten.of(workspace.pk) == []
+    assert _unwritten.take(workspace.pk) == []
 
 
 @pytest.mark.django_db
@@ -96,7 +96,7 @@ def test_what_the_database_will_never_take_is_not_tried_for_ever():
     with away("workspaces_cachedreply", DataError), pytest.raises(DataError):
         store.settle(ids, [an_outcome("bad")])
 
-    assert _unwritten.of(workspace.pk) == []
+    assert _unwritten.take(workspace.pk) == []
 
 
 @pytest.mark.django_db
