@@ -28,6 +28,18 @@ class Product:
     url: str
     email: str
     password: str
+    data: Path
+
+    def manage(self, *words: str) -> str:
+        """What a command of the installation says on its standard output."""
+        done = subprocess.run(command(self.data, *words), capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+
+def command(data: Path, *words: str) -> list[str]:
+    program = (sys.executable, str(settings.BASE_DIR / "manage.py"))
+    return ["env", f"CONCORDANCE_DATA_DIR={data}", *program, *words]
 
 
 @contextmanager
@@ -35,19 +47,17 @@ def running_product(folder: Path) -> Iterator[Product]:
     """Start everything, wait until the demo can be asked, and stop it at the end."""
     port = free_port()
     log = folder / "run.log"
-    command = [
-        *("env", f"CONCORDANCE_DATA_DIR={folder / 'data'}"),
-        *(sys.executable, str(settings.BASE_DIR / "manage.py"), "run", "--port", str(port)),
-    ]
+    data = folder / "data"
     with log.open("w") as output:
-        process = subprocess.Popen(command, stdout=output, stderr=subprocess.STDOUT)
+        running = command(data, "run", "--port", str(port))
+        process = subprocess.Popen(running, stdout=output, stderr=subprocess.STDOUT)
         try:
             email, password = wait_until_ready(process, log)
-            yield Product(f"http://127.0.0.1:{port}", email, password)
+            yield Product(f"http://127.0.0.1:{port}", email, password, data)
         finally:
             process.send_signal(signal.SIGINT)
             process.wait(60)
-            embedded.delete(folder / "data" / "postgres")
+            embedded.delete(data / "postgres")
 
 
 def wait_until_ready(process: subprocess.Popen[bytes], log: Path) -> tuple[str, str]:

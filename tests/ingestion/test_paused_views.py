@@ -136,7 +136,7 @@ def test_the_owner_is_led_to_where_it_is_mended(cast):
     pause(cast, upload(cast, "other.txt", b"Another."), REFUSED)
     of_key = page_of(cast.alice, "document_list", cast)
 
-    assert "Usage and budget" in of_budget
+    assert "Raise the budget" in of_budget
     assert "The endpoint refuses the key." in of_key
     assert ">Models</a>" in of_key
 
@@ -148,7 +148,7 @@ def test_a_reader_sees_the_pause_and_no_button(cast):
 
     assert "Work is paused." in page
     assert address("work_resume", cast) not in page
-    assert "Usage and budget" not in page
+    assert "Raise the budget" not in page
 
 
 def test_the_list_narrows_to_what_is_paused(cast):
