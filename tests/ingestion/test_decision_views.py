@@ -82,6 +82,8 @@ def test_a_curator_keeps_two_apart(cast: rows.Cast):
 
     shown = page(cast, cast.bob)
     assert "is not" in shown
+    assert "<strong>Jacob Marley</strong>" in shown
+    assert "<strong>Jacob Marlez</strong>" in shown
     assert "May be the same as" not in shown
 
 

@@ -263,3 +263,22 @@ def test_places_elsewhere_are_not_shown(workspace: Workspace):
     with access.in_workspace(workspace.pk):
         assert selectors.spans_of(workspace, [{"chunk": str(chunk.pk), "start": 0, "end": 3}]) == []
         assert not Chunk.objects.in_workspace(workspace).exists()
+
+
+def test_a_link_that_no_passage_words_is_told_by_what_a_model_wrote_of_it(
+    workspace: Workspace, document: Document
+):
+    with access.in_workspace(workspace.pk):
+        chunk = Chunk.objects.in_workspace(workspace).earliest("ordinal")
+    ada, light = (rows.make_entity(workspace, name) for name in ("Ada Lind", "light"))
+    link = rows.make_relationship(ada, light, chunk, "")
+    with access.in_workspace(workspace.pk):
+        Evidence.objects.in_workspace(workspace).filter(relationship=link).update(
+            description="Ada Lind looks after the light."
+        )
+
+    facts = [fact for fact in view(workspace, "Ada Lind").facts if fact.other == light]
+
+    assert [(fact.predicate, fact.description) for fact in facts] == [
+        ("", "Ada Lind looks after the light.")
+    ]
