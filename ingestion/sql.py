@@ -45,10 +45,11 @@ SELECT chunk_id, entity_id, count(*) FROM ingestion_mention
  WHERE workspace_id = %(workspace)s GROUP BY chunk_id, entity_id
 """
 
-# The workspace's row serialises two builders; numbers only ever grow.
+# The workspace's row serialises two builders; numbers only ever grow. Two statements: the second
+# must see what the builder that held the lock has committed.
+LOCK_SNAPSHOTS: Final[LiteralString] = """
+SELECT FROM workspaces_workspace WHERE id = %(workspace)s FOR NO KEY UPDATE
+"""
 NEXT_SNAPSHOT: Final[LiteralString] = """
-WITH locked AS (
-    SELECT id FROM workspaces_workspace WHERE id = %(workspace)s FOR NO KEY UPDATE)
-SELECT coalesce(max(s.number), 0) + 1
-  FROM locked LEFT JOIN ingestion_walksnapshot AS s ON s.workspace_id = locked.id
+SELECT coalesce(max(number), 0) + 1 FROM ingestion_walksnapshot WHERE workspace_id = %(workspace)s
 """

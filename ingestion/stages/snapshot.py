@@ -68,6 +68,7 @@ def read(workspace_id: uuid.UUID) -> WalkIndex:
 
 
 def save(workspace_id: uuid.UUID, index: WalkIndex, payload: bytes, *, seconds: float) -> None:
+    run_sql(sql.LOCK_SNAPSHOTS, {"workspace": workspace_id})
     [(number,)] = run_sql(sql.NEXT_SNAPSHOT, {"workspace": workspace_id})
     WalkSnapshot.objects.in_workspace(workspace_id).filter(number__lt=number).delete()
     WalkSnapshot.objects.create(

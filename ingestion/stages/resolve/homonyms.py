@@ -37,7 +37,7 @@ from ingestion.stages.resolve.names import Resolution
 from ingestion.stages.resolve.pairs import hold, reread
 from kb_project.llm.ports import ChatModel
 from kb_project.prompt import fenced, load
-from kb_project.sql import run_sql
+from kb_project.sql import bulk_plans, run_sql
 from kb_project.text.terms import terms
 from workspaces import access
 
@@ -112,7 +112,8 @@ def _subject(doubt: Doubt) -> tuple[str, uuid.UUID]:
 
 def _doubts(workspace_id: uuid.UUID, keys: Sequence[str], documents: set[uuid.UUID]) -> list[Doubt]:
     """What to ask, the plainest first, at most so many for each document."""
-    rows = run_sql(sql.HOLDERS, {"workspace": workspace_id, "keys": keys})
+    with bulk_plans():
+        rows = run_sql(sql.HOLDERS, {"workspace": workspace_id, "keys": keys})
     shared = [group for group in _by_key(Holder(*row) for row in rows).values() if len(group) > 1]
     compared = [one for group in shared for one in _compared(group, documents)]
     notes = _notes(workspace_id, {(one.entity_id, one.document_id) for one in compared})

@@ -202,17 +202,26 @@ SELECT DISTINCT m.document_id, c.version_id
 # Who holds these names: each entity by document, with what the document says it is, and whether
 # anything was ever decided about the name there.
 HOLDERS: Final[LiteralString] = """
-SELECT e.key, e.sense, e.id, m.document_id, d.created_at,
-       mode() WITHIN GROUP (ORDER BY m.type),
-       EXISTS (SELECT FROM ingestion_resolutiondecision AS r
-                WHERE r.workspace_id = %(workspace)s AND r.left_key = e.key AND r.right_key = ''
-                  AND r.document_id = m.document_id)
-  FROM ingestion_entity AS e
-  JOIN ingestion_mention AS m ON m.workspace_id = %(workspace)s AND m.entity_id = e.id
-  JOIN ingestion_document AS d ON d.workspace_id = %(workspace)s AND d.id = m.document_id
- WHERE e.workspace_id = %(workspace)s AND e.key = ANY(%(keys)s::text[])
- GROUP BY e.key, e.sense, e.id, m.document_id, d.created_at
- ORDER BY e.key, d.created_at, m.document_id
+WITH named AS MATERIALIZED (
+    SELECT id, key, sense FROM ingestion_entity
+     WHERE workspace_id = %(workspace)s AND key = ANY(%(keys)s::text[])
+), said AS MATERIALIZED (
+    SELECT entity_id, document_id, mode() WITHIN GROUP (ORDER BY type) AS type
+      FROM ingestion_mention
+     WHERE workspace_id = %(workspace)s AND entity_id = ANY(ARRAY(SELECT id FROM named))
+     GROUP BY entity_id, document_id
+), decided AS MATERIALIZED (
+    SELECT left_key, document_id FROM ingestion_resolutiondecision
+     WHERE workspace_id = %(workspace)s AND left_key = ANY(%(keys)s::text[]) AND right_key = ''
+       AND document_id IS NOT NULL
+)
+SELECT e.key, e.sense, e.id, s.document_id, d.created_at, s.type,
+       (e.key, s.document_id) IN (SELECT left_key, document_id FROM decided)
+  FROM said AS s
+  JOIN named AS e ON e.id = s.entity_id
+  JOIN ingestion_document AS d ON d.workspace_id = %(workspace)s AND d.id = s.document_id
+   AND d.id = ANY(ARRAY(SELECT document_id FROM said))
+ ORDER BY e.key, d.created_at, s.document_id
 """
 
 NOTES_OF: Final[LiteralString] = """
