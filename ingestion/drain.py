@@ -15,6 +15,7 @@ from typing import Any
 from django.db import connection
 
 from ingestion import groups, leases, pipeline
+from ingestion.garbage import seldom_collected
 from ingestion.models import IngestionJob, JobKind, RunState, StageRun
 from kb_project.database.outages import through_outages
 from kb_project.errors import PauseError
@@ -36,17 +37,19 @@ def drain(workspace_id: uuid.UUID, on_progress: OnProgress | None = None) -> Non
     model or the database. Without one it would only share the processor that reads the language.
     """
     main_is_idle, is_given_up = threading.Event(), threading.Event()
+    has_moved = threading.Event()
     signals = (main_is_idle, is_given_up)
     embedding = _thread(EMBEDDING_THREAD, _embed_until_idle, workspace_id, *signals)
-    beside = _thread(BESIDE_THREAD, _work_beside, workspace_id, *signals)
-    work_on_main = partial(_drain_main, workspace_id, on_progress)
+    beside = _thread(BESIDE_THREAD, _work_beside, workspace_id, has_moved, *signals)
+    work_on_main = partial(_drain_main, workspace_id, on_progress, has_moved)
     try:
-        through_outages(work_on_main)
-        main_is_idle.set()
-        while embedding.is_alive():
-            embedding.join(PATIENCE)
-            _tell(workspace_id, on_progress)
-        through_outages(work_on_main)
+        with seldom_collected():
+            through_outages(work_on_main)
+            main_is_idle.set()
+            while embedding.is_alive():
+                embedding.join(PATIENCE)
+                _tell(workspace_id, on_progress)
+            through_outages(work_on_main)
     finally:
         # After Ctrl-C the thread stops behind the document it is at; its lease frees itself.
         is_given_up.set()
@@ -55,11 +58,14 @@ def drain(workspace_id: uuid.UUID, on_progress: OnProgress | None = None) -> Non
             thread.join(PATIENCE)
 
 
-def _drain_main(workspace_id: uuid.UUID, on_progress: OnProgress | None) -> None:
+def _drain_main(
+    workspace_id: uuid.UUID, on_progress: OnProgress | None, has_moved: threading.Event
+) -> None:
     while _has_open_stages(workspace_id, pipeline.LANES[pipeline.MAIN]):
+        has_moved.clear()
         if not _work_through(workspace_id, pipeline.MAIN, on_progress):
             leases.free_leases(workspace_id)
-            time.sleep(PATIENCE)
+            has_moved.wait(PATIENCE)
 
 
 def _work_through(workspace_id: uuid.UUID, lane: str, on_progress: OnProgress | None) -> bool:
@@ -89,11 +95,16 @@ def _with_connection(work: Work, *arguments: Any) -> None:
 
 
 def _work_beside(
-    workspace_id: uuid.UUID, main_is_idle: threading.Event, is_given_up: threading.Event
+    workspace_id: uuid.UUID,
+    has_moved: threading.Event,
+    main_is_idle: threading.Event,
+    is_given_up: threading.Event,
 ) -> None:
     with leases.seated("beside"):
         while not (main_is_idle.is_set() or is_given_up.is_set()):
-            if not _has_chat(workspace_id) or not _work_on_a_group(workspace_id):
+            if _has_chat(workspace_id) and _work_on_a_group(workspace_id):
+                has_moved.set()
+            else:
                 main_is_idle.wait(PATIENCE / 2)
 
 

@@ -16,7 +16,7 @@ from ingestion.models import IngestionJob, JobKind
 from kb_project.sql import bulk_plans, run_sql
 from workspaces import access
 
-MOST_JOBS: Final = 32
+MOST_JOBS: Final = 64
 # Of the files as they were sent: text, mostly. What is larger goes alone.
 MOST_BYTES: Final = 1024 * 1024
 # A stage that was begun this often and not ended may be what kills the worker: then its document

@@ -24,6 +24,7 @@ from django_q.cluster import Cluster
 from django_q.conf import Conf
 
 from ingestion import recovery
+from ingestion.garbage import seldom_collected
 from ingestion.pipeline import MAIN
 from kb_project.database.outages import through_outages
 
@@ -40,6 +41,11 @@ def work(lane: str, *, say: Callable[[str], None]) -> None:
     stopping = threading.Event()
     _configure_queue(lane)
     os.register_at_fork(after_in_child=_die_with_parent)
+    with seldom_collected():
+        _serve(lane, stopping, say)
+
+
+def _serve(lane: str, stopping: threading.Event, say: Callable[[str], None]) -> None:
     while not stopping.is_set():
         woken = through_outages(partial(recovery.start_lane, lane))
         # A child that inherits an open connection would end its parent's session with its own.

@@ -7,6 +7,7 @@ than that, since an open call sets aside the most it may cost.
 
 from __future__ import annotations
 
+import os
 import threading
 import uuid
 from collections import deque
@@ -31,15 +32,37 @@ _LOOK: Final = 0.5
 """Seconds between looks at who else wants a slot."""
 
 
+class Threads:
+    """Threads that one run of calls leaves to the next: starting some for each costs more than they
+    do. A forked process has none of its parent's, and starts its own."""
+
+    def __init__(self, count: int) -> None:
+        self._count = count
+        self._pool: ThreadPoolExecutor | None = None
+        self._process = 0
+
+    def pool(self) -> ThreadPoolExecutor:
+        if self._pool is None or self._process != os.getpid():
+            self._pool, self._process = ThreadPoolExecutor(self._count), os.getpid()
+        return self._pool
+
+
 class Batch:
     """One run over some calls. ``results`` gives each call's key with its result."""
 
     def __init__(
-        self, store: CallStore, exchange: Exchange, calls: Sequence[Asked], *, abreast: int
+        self,
+        store: CallStore,
+        exchange: Exchange,
+        calls: Sequence[Asked],
+        *,
+        abreast: int,
+        threads: Threads | None = None,
     ) -> None:
         self._store = store
         self._exchange = exchange
         self._abreast = abreast
+        self._threads = threads or Threads(abreast)
         self._step = abreast
         self._todo = deque(calls)
         self._ready: deque[Opened] = deque()
@@ -50,15 +73,15 @@ class Batch:
 
     def results(self, gate: Gate) -> Iterator[tuple[str, Result]]:
         """As they come in, each kept before it is given out; raises PauseError at the end."""
-        with ThreadPoolExecutor(min(self._abreast, len(self._todo))) as pool:
-            try:
-                while self._todo or self._ready or self._running:
-                    self._open()
-                    self._submit(pool, gate)
-                    self._finish(pool, gate)
-                    yield from self._settle()
-            finally:
-                self._wind_up()
+        pool = self._threads.pool()
+        try:
+            while self._todo or self._ready or self._running:
+                self._open()
+                self._submit(pool, gate)
+                self._finish(pool, gate)
+                yield from self._settle()
+        finally:
+            self._wind_up()
         if self._pause:
             raise self._pause
 

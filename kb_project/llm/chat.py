@@ -10,7 +10,7 @@ from functools import lru_cache
 from typing import Any, Final
 
 from kb_project.errors import ReplyError
-from kb_project.llm.batch import Batch, Result
+from kb_project.llm.batch import Batch, Result, Threads
 from kb_project.llm.breaker import Breaker
 from kb_project.llm.config import PRIORITIES, ChatConfig
 from kb_project.llm.exchange import Asked, Exchange, messages_of
@@ -45,6 +45,7 @@ class Chat:
         self._support = exchange.support
         self._count = lru_cache(maxsize=16)(count)
         self._count_once = count
+        self._threads = Threads(config.concurrency)
 
     def model_of(self, role: Role) -> str:
         return self.config.model_of(role)
@@ -146,7 +147,13 @@ class Chat:
                 yield call.record.key, too_long()
         if not fitting:
             return
-        batch = Batch(self._store, self._exchange, fitting, abreast=self.config.concurrency)
+        batch = Batch(
+            self._store,
+            self._exchange,
+            fitting,
+            abreast=self.config.concurrency,
+            threads=self._threads,
+        )
         priority = min(PRIORITIES[call.record.role] for call in fitting)
         try:
             with self._slots.enter(priority) as gate:
@@ -188,11 +195,19 @@ class Chat:
         return self.config.max_output(request.role, request.max_output)
 
     def _estimate(self, request: ChatRequest[Any]) -> int:
-        """Tokens of the prompt; its fixed parts are counted once."""
+        """At least the prompt's tokens: counted, unless its bytes already show that it is small.
+
+        No token is shorter than a byte, and in running text few are shorter than two.
+        """
         fixed = [request.prompt.system, schema_text(request.schema) if request.schema else ""]
+        said = [request.prompt.user, *(turn.text for turn in request.turns)]
+        size = sum(len(text.encode("utf-8", "replace")) for text in (*fixed, *said))
+        around = PER_MESSAGE * (len(said) + 1)
+        if size + around <= self.config.input_limit(request.role, request.max_output):
+            return size // 2 + around
         counted = sum(map(self._count, fixed)) + self._count_once(request.prompt.user)
         counted += sum(turn.tokens or self._count_once(turn.text) for turn in request.turns)
-        return counted + PER_MESSAGE * (len(request.turns) + 2)
+        return counted + around
 
 
 def reply_from(request: ChatRequest[Any], stored: StoredReply) -> ChatReply[Any] | None:

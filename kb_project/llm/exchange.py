@@ -29,6 +29,7 @@ from kb_project.llm.structured import (
     without_thoughts,
 )
 from kb_project.llm.support import Feature, Support
+from kb_project.llm.tokens import count_tokens
 from kb_project.prompt import Prompt
 
 T = TypeVar("T")
@@ -280,9 +281,13 @@ def counted(asked: Asked, reply: RawReply) -> RawReply:
     prompt, completion = reply.prompt_tokens, reply.completion_tokens
     return replace(
         reply,
-        prompt_tokens=asked.record.prompt_tokens_estimate if prompt is None else prompt,
+        prompt_tokens=_counted_here(asked) if prompt is None else prompt,
         completion_tokens=len(reply.text) // 4 + 1 if completion is None else completion,
     )
+
+
+def _counted_here(asked: Asked) -> int:
+    return sum(count_tokens(said.text) for said in asked.messages)
 
 
 def _unusable(reply: RawReply) -> ReplyError | None:

@@ -101,7 +101,7 @@ def test_a_group_gives_the_rows_that_documents_give_one_by_one(workspace: Worksp
 
 
 # --- one of them at fault -------------------------------------------------------------------------
-def test_the_one_at_fault_is_found_among_thirty_two(workspace: Workspace, monkeypatch):
+def test_the_one_at_fault_is_found_among_many(workspace: Workspace, monkeypatch):
     jobs = some(workspace, 32)
     bad = jobs[17]
 
@@ -221,12 +221,12 @@ def test_a_member_whose_lease_is_lost_is_left_to_who_has_it(workspace: Workspace
 
 
 # --- which go together ----------------------------------------------------------------------------
-def test_a_group_has_thirty_two_documents_at_most(workspace: Workspace):
-    jobs = some(workspace, 35)
+def test_a_group_has_so_many_documents_at_most(workspace: Workspace):
+    jobs = some(workspace, groups.MOST_JOBS + 3)
 
     group = groups.next_group(workspace.pk, MAIN)
 
-    assert group == jobs[:32]
+    assert group == jobs[: groups.MOST_JOBS]
 
 
 def test_a_big_document_goes_alone(workspace: Workspace):

@@ -114,7 +114,7 @@ def _parts(vectors: Vectors) -> list[Indexes]:
     from sklearn.cluster import MiniBatchKMeans
 
     wanted = ceil(2 * len(vectors) / MOST_AT_ONCE)
-    labels = MiniBatchKMeans(wanted, random_state=SEED, n_init=3).fit_predict(vectors)
+    labels = MiniBatchKMeans(wanted, random_state=SEED).fit_predict(vectors)
     groups = [everything[labels == label] for label in np.unique(labels)]
     return [
         part for group in groups for part in np.array_split(group, ceil(len(group) / MOST_AT_ONCE))
