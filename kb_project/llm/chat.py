@@ -195,19 +195,11 @@ class Chat:
         return self.config.max_output(request.role, request.max_output)
 
     def _estimate(self, request: ChatRequest[Any]) -> int:
-        """At least the prompt's tokens: counted, unless its bytes already show that it is small.
-
-        No token is shorter than a byte, and in running text few are shorter than two.
-        """
+        """Tokens of the prompt; its fixed parts are counted once."""
         fixed = [request.prompt.system, schema_text(request.schema) if request.schema else ""]
-        said = [request.prompt.user, *(turn.text for turn in request.turns)]
-        size = sum(len(text.encode("utf-8", "replace")) for text in (*fixed, *said))
-        around = PER_MESSAGE * (len(said) + 1)
-        if size + around <= self.config.input_limit(request.role, request.max_output):
-            return size // 2 + around
         counted = sum(map(self._count, fixed)) + self._count_once(request.prompt.user)
         counted += sum(turn.tokens or self._count_once(turn.text) for turn in request.turns)
-        return counted + around
+        return counted + PER_MESSAGE * (len(request.turns) + 2)
 
 
 def reply_from(request: ChatRequest[Any], stored: StoredReply) -> ChatReply[Any] | None:

@@ -108,7 +108,9 @@ def test_the_page_says_why_nothing_was_learned(workspace: Workspace):
     cast = rows.make_cast("Beacon")
     rows.make_document(cast.workspace, "Log", "Ada Lind keeps the light.")
     with access.in_workspace(cast.workspace.pk):
-        ModelSettings.objects.create(workspace=cast.workspace)
+        ModelSettings.objects.create(
+            workspace=cast.workspace, endpoint="http://model.invalid/v1", model="some-model"
+        )
 
     work(begin(cast.workspace), lambda request: ReplyError("It was cut off."))
 
