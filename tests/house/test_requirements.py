@@ -108,6 +108,11 @@ def test_nothing_is_pinned_that_the_product_does_not_use():
     assert pinned("requirements.txt", direct=True) - used - WITHOUT_IMPORT == set()
 
 
+def test_no_plugin_tears_the_tests_of_a_module_apart(pytestconfig):
+    # Playwright's does: the fixtures of tests/browser would make their workspaces twice.
+    assert not pytestconfig.pluginmanager.hasplugin("playwright")
+
+
 def test_no_file_names_a_package_registry():
     for file in (*FILES, "Makefile", "Dockerfile"):
         assert not re.search(r"https?://|--(extra-)?index-url", (ROOT / file).read_text())
