@@ -78,7 +78,7 @@ def chat_config(workspace_id: uuid.UUID, row: ModelSettings | None) -> ChatConfi
         limits={Role(role): _limits(Role(role), found) for role, found in row.limits.items()},
         concurrency=row.concurrency,
         context_window=row.context_window,
-        support=Support.from_dict(row.support),
+        support=Support.from_dict(row.support) if row.support else None,
     )
 
 

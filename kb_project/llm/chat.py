@@ -14,12 +14,14 @@ from kb_project.llm.batch import Batch, Result, Threads
 from kb_project.llm.breaker import Breaker
 from kb_project.llm.config import PRIORITIES, ChatConfig
 from kb_project.llm.exchange import Asked, Exchange, messages_of
+from kb_project.llm.found import found_for
 from kb_project.llm.ports import ChatReply, ChatRequest, Role, SchemaT
 from kb_project.llm.provider import SEED
 from kb_project.llm.slots import Slots
 from kb_project.llm.store import CallRecord, CallStore, StoredReply
 from kb_project.llm.streaming import Streaming
 from kb_project.llm.structured import parse, schema_text
+from kb_project.llm.support import Support
 from kb_project.llm.tokens import count_tokens
 
 PER_MESSAGE: Final = 8
@@ -42,7 +44,7 @@ class Chat:
         self._store = store
         self._exchange = exchange
         self._slots = slots
-        self._support = exchange.support
+        self._support = config.support or Support()
         self._count = lru_cache(maxsize=16)(count)
         self._count_once = count
         self._threads = Threads(config.concurrency)
@@ -185,6 +187,7 @@ class Chat:
         if self._exchange.support != self._support:
             self._support = self._exchange.support
             self._store.remember_support(self._support)
+            self._exchange.found.kept(self._support)
 
     def _fits(self, call: Asked) -> bool:
         record = call.record
@@ -228,7 +231,7 @@ def build_chat(config: ChatConfig, store: CallStore, *, slots: Slots | None = No
     exchange = Exchange(
         OpenAiProvider(config.endpoint, config.key),
         breaker_of(config.endpoint, config.host),
-        support=config.support,
+        found=found_for(config),
     )
     return Chat(config, store, exchange, slots or shared_slots(config.line, config.concurrency))
 

@@ -48,7 +48,10 @@ MARGIN: Final = 0.03
 
 @dataclass(frozen=True)
 class ChatConfig:
-    """``model`` does what ``models`` names none for. ``concurrency`` is of all workers together."""
+    """``model`` does what ``models`` names none for. ``concurrency`` is of all workers together.
+
+    ``support`` is None where nothing is known yet.
+    """
 
     endpoint: str
     model: str
@@ -57,7 +60,7 @@ class ChatConfig:
     limits: Mapping[Role, RoleLimits] = field(default_factory=dict)
     concurrency: int = 8
     context_window: int = 16_000
-    support: Support = field(default_factory=Support)
+    support: Support | None = None
 
     def model_of(self, role: Role) -> str:
         return self.models.get(role) or self.model

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
@@ -11,6 +10,7 @@ from typing import Any, Final, TypeVar
 
 from kb_project.errors import EndpointError, ModelError, RefusedError, ReplyError
 from kb_project.llm.breaker import Breaker
+from kb_project.llm.found import Found
 from kb_project.llm.ports import ChatReply, ChatRequest
 from kb_project.llm.provider import (
     Message,
@@ -78,19 +78,24 @@ class Exchange:
         provider: Provider,
         breaker: Breaker | None = None,
         retry: Retry | None = None,
-        support: Support | None = None,
+        found: Found | None = None,
     ) -> None:
         self.provider = provider
-        self.support = support or Support()
+        self.found = found or Found(Support())
         self.breaker = breaker or Breaker("The model's endpoint")
         self.retry = retry or Retry()
-        self._stepping = threading.Lock()
+
+    @property
+    def support(self) -> Support:
+        return self.found.support
 
     def make(self, asked: Asked, stopped: Callable[[], bool] | None = None) -> Verdict:
         """Never raises one of the project's own errors: they are the verdict."""
         started = time.monotonic()
         try:
-            reply = self._answered(asked, stopped)
+            with self.found.turn(asked.record.model, has_form=asked.request.schema is not None):
+                started = time.monotonic()
+                reply = self._answered(asked, stopped)
         except ModelError as error:
             return failed(error, time.monotonic() - started)
         return judge(asked, counted(asked, reply), time.monotonic() - started)
@@ -132,10 +137,6 @@ class Exchange:
             support=support,
         )
 
-    def step_down(self, feature: Feature) -> None:
-        with self._stepping:
-            self.support = self.support.without(feature)
-
     def _answered(self, asked: Asked, stopped: Callable[[], bool] | None) -> RawReply:
         self.breaker.check()
         started = self.breaker.now()
@@ -175,7 +176,7 @@ class Exchange:
             except UnsupportedError as error:
                 if not call.support.has(error.feature):
                     break
-                self.step_down(error.feature)
+                self.found.step_down(error.feature)
         raise RefusedError(
             "The endpoint refuses the form of the requests.",
             code="endpoint_not_a_model",

@@ -13,6 +13,7 @@ from kb_project.errors import ModelError, PauseError, ReplyError
 from kb_project.llm.config import ChatConfig
 from kb_project.llm.endpoint_embedder import EndpointEmbedder
 from kb_project.llm.exchange import Asked, Exchange, messages_of
+from kb_project.llm.found import Found
 from kb_project.llm.openai_client import OpenAiProvider
 from kb_project.llm.openai_line import MODELS, Line
 from kb_project.llm.ports import About, ChatRequest, Role
@@ -128,7 +129,7 @@ class _Probe:
         exchange = Exchange(
             self._provider(),
             retry=Retry(RetryPolicy(attempts=1)),
-            support=self.support,
+            found=Found(self.support),
         )
         verdict = exchange.make(self._asked())
         self.support = exchange.support
@@ -148,14 +149,14 @@ class _Probe:
         return "Answers keep to a JSON schema."
 
     def _formed(self, support: Support) -> None:
-        exchange = Exchange(self._provider(), support=support)
+        exchange = Exchange(self._provider(), found=Found(support))
         call = exchange.shaped(self._asked(Colour))
         reply = exchange.provider.complete(call)
         if parse(reply.text, Colour).value is None:
             raise ReplyError("The answer does not have the form that was asked for.")
 
     def _stream(self) -> str:
-        call = Exchange(self._provider(), support=self.support).shaped(self._asked())
+        call = Exchange(self._provider(), found=Found(self.support)).shaped(self._asked())
         pieces = self._pieces(call)
         if not pieces:
             raise ReplyError("The stream ended before the answer did.", code="reply_truncated")

@@ -115,7 +115,7 @@ def test_a_spent_budget_is_said_before_anything_is_sent(server):
 
 def test_a_server_that_does_not_stream_answers_in_one_piece():
     chat = chat_with(answer=ANSWER)
-    chat._exchange.support = chat._exchange.support.without(Feature.STREAM)
+    chat._exchange.found.step_down(Feature.STREAM)
 
     assert list(chat.stream(request(schema=None))) == [ANSWER]
 
