@@ -9,13 +9,13 @@ from uuid import UUID
 
 from ingestion.models import Chunk
 from retrieval.search import scope as scopes
+from retrieval.search.found import Found
 from retrieval.search.hits import Hit, hydrate
 from retrieval.search.modes import Mode, mode_named
 from retrieval.search.query import (
     Note,
     Query,
     QuestionVector,
-    ScoredChunk,
     checked_top_k,
     clean_question,
 )
@@ -29,11 +29,13 @@ from workspaces.ports import ports_for
 class SearchResult:
     """``notes`` say what could not be looked at; without one, no hits means nothing was found.
 
-    ``search_seconds`` is everything but making the question's vector.
+    ``search_seconds`` is everything but making the question's vector. ``mode`` is the one used in
+    the end; ``found`` has the records and points that ``hits`` do not show.
     """
 
     mode: Mode
     query: Query
+    found: Found
     hits: list[Hit]
     embed_seconds: float
     search_seconds: float
@@ -50,6 +52,7 @@ class SearchResult:
             "embed_ms": round(self.embed_seconds * 1000, 1),
             "search_ms": round(self.search_seconds * 1000, 1),
             "notes": [{"code": note.code, "sentence": note.sentence} for note in self.notes],
+            **dict(self.found.figures),
         }
 
 
@@ -73,11 +76,13 @@ def search(
     documents = _documents(workspace, scope or Scope())
     waited = vector.make() if chosen.uses_vectors and documents != () else 0.0
     query = Query(workspace.pk, question, top_k, vector, documents)
+    found = _found(chosen, query)
     with access.in_workspace(workspace.pk):
-        hits = hydrate(workspace.pk, _found(chosen, query))
+        hits = hydrate(workspace.pk, found.chunks)
     return SearchResult(
-        mode=chosen,
+        mode=mode_named(found.mode) if found.mode else chosen,
         query=query,
+        found=found,
         hits=hits,
         embed_seconds=vector.seconds,
         search_seconds=time.perf_counter() - started - waited,
@@ -96,12 +101,17 @@ def _documents(workspace: Workspace, scope: Scope) -> tuple[UUID, ...] | None:
         return scopes.document_ids(workspace.pk, scope)
 
 
-def _found(mode: Mode, query: Query) -> list[ScoredChunk]:
+def _found(mode: Mode, query: Query) -> Found:
     """What the mode finds; where that is nothing, a note says whether there was where to look."""
     if query.documents == ():
         query.note("scope_empty", "No document passes the filters.")
-        return []
+        return Found([])
     found = mode.search(query)
-    if not found and not Chunk.objects.in_workspace(query.workspace_id).exists():
+    if not found.chunks and not _has_passages(query.workspace_id):
         query.note("nothing_to_search", "No document here can be searched yet.")
     return found
+
+
+def _has_passages(workspace_id: UUID) -> bool:
+    with access.in_workspace(workspace_id):
+        return Chunk.objects.in_workspace(workspace_id).exists()

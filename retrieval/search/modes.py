@@ -8,18 +8,24 @@ from typing import Final
 
 from kb_project.errors import InputError
 from retrieval.search import dense, fuse, lexical, local, walk
-from retrieval.search.query import Query, ScoredChunk
+from retrieval.search.found import PASSAGES_ONLY, Found, Shares, by_rows
+from retrieval.search.query import Query
 
 
 @dataclass(frozen=True, slots=True)
 class Mode:
-    """``explanation`` is one sentence for people; ``uses_vectors`` says what must be made first."""
+    """A way to search, called outside transactions.
+
+    ``explanation`` is one sentence for people; ``uses_vectors`` says what must be made first;
+    ``shares`` divide the context that a chat model answers from.
+    """
 
     name: str
     label: str
     explanation: str
-    search: Callable[[Query], list[ScoredChunk]]
+    search: Callable[[Query], Found]
     uses_vectors: bool = True
+    shares: Shares = PASSAGES_ONLY
 
 
 MODES: Final[dict[str, Mode]] = {
@@ -30,32 +36,32 @@ MODES: Final[dict[str, Mode]] = {
             "Walk",
             "Follows the names in the question from passage to passage, so that facts in"
             " different documents meet.",
-            walk.search,
+            by_rows(walk.search),
         ),
         Mode(
             "hybrid",
             "Hybrid",
             "Looks for the meaning and for the words of the question, and joins both lists.",
-            fuse.search,
+            by_rows(fuse.search),
         ),
         Mode(
             "local",
             "Local",
             "Starts from the people, places and things the question is about and gathers their"
             " passages, facts and topics.",
-            local.search,
+            by_rows(local.search),
         ),
         Mode(
             "dense",
             "Meaning",
             "Looks for passages that mean the same, whatever words they use.",
-            dense.search,
+            by_rows(dense.search),
         ),
         Mode(
             "lexical",
             "Words",
             "Looks for the question's own words, the rarest first.",
-            lexical.search,
+            by_rows(lexical.search),
             uses_vectors=False,
         ),
     )

@@ -11,12 +11,15 @@ from uuid import UUID
 import regex
 
 from kb_project.errors import InputError
-from kb_project.llm.ports import Embedder, Vectors
+from kb_project.llm.ports import ChatModel, Embedder, Vectors
+from retrieval.search.reporting import SILENT, Reporter
 
 LONGEST_QUESTION: Final = 4_000
 """Characters. An embedder reads about as many; whoever pastes more means a document."""
 
 MOST_HITS: Final = 200
+MOST_CALLS: Final = 40
+"""Model calls that finding may take, the answer's own not counted."""
 _WORD: Final = regex.compile(r"[\p{L}\p{N}]")
 _UNSTORABLE: Final = regex.compile(r"[\0\p{Cs}]")
 
@@ -75,7 +78,10 @@ class QuestionVector:
 class Query:
     """One question to one workspace.
 
-    ``documents`` is the resolved scope, None for every document. Modes add to ``notes``.
+    ``documents`` is the resolved scope, None for every document; ``include`` and ``exclude`` are
+    entities to start from and to leave out. ``chat`` is None on the local tier; a mode that asks it
+    does so outside transactions, tells ``reporter`` what it does and makes at most ``calls`` calls.
+    Modes add to ``notes``.
     """
 
     workspace_id: UUID
@@ -83,6 +89,12 @@ class Query:
     top_k: int
     vector: QuestionVector
     documents: tuple[UUID, ...] | None = None
+    include: tuple[UUID, ...] = ()
+    exclude: tuple[UUID, ...] = ()
+    chat: ChatModel | None = None
+    question_id: UUID | None = None
+    calls: int = MOST_CALLS
+    reporter: Reporter = SILENT
     notes: list[Note] = field(default_factory=list)
 
     def note(self, code: str, sentence: str) -> None:

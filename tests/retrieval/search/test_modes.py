@@ -200,7 +200,7 @@ def test_a_search_needs_few_queries(harbour, mode, django_assert_max_num_queries
     workspace, *_ = harbour
     search(workspace, "Who keeps the Skarrow light?", mode)  # fills what is kept in the process
 
-    with django_assert_max_num_queries(14):  # 6 of them open, set and close the transaction
+    with django_assert_max_num_queries(19):  # 11 of them open, set and close three transactions
         search(workspace, "Who keeps the Skarrow light?", mode)
 
 

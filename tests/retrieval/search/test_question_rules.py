@@ -30,7 +30,11 @@ from tests.retrieval.search.test_assemble import hit
 TOLD = st.text(alphabet="Ada Lind keps thlig9?多少谁灯塔的", max_size=40)
 
 
-@given(st.text(max_size=200))
+# Characters that newer tables of Unicode name and Python's own do not yet are left out.
+ASSIGNED = st.characters(exclude_categories=("Cn", "Cs"))
+
+
+@given(st.text(ASSIGNED, max_size=200))
 def test_a_cleaned_question_is_one_storable_line_or_a_refusal(text):
     if not any(unicodedata.category(one)[0] in "LN" for one in text):
         with pytest.raises(InputError, match="no word"):

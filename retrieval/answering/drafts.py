@@ -1,0 +1,93 @@
+"""An answer on its way: what is asked, and what comes of it before it is stored."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+from uuid import UUID
+
+from retrieval.search.scope import Scope
+from workspaces.models import Workspace
+
+
+@dataclass(frozen=True, slots=True)
+class Earlier:
+    """A question asked before in the same conversation, and what was answered."""
+
+    question: str
+    answer: str
+
+
+@dataclass(frozen=True, slots=True)
+class Asking:
+    """``earlier`` is the conversation so far, oldest first."""
+
+    workspace: Workspace
+    question_id: UUID
+    question: str
+    mode: str
+    scope: Scope = field(default_factory=Scope)
+    earlier: tuple[Earlier, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """Whether a sentence is supported by the spans it cites.
+
+    ``verdict`` is supported, unsupported, general (not from the documents, and said so), or
+    conflict (the sources differ); ``by`` is quote, likeness or the judge model's name; ``score``
+    from 0 to 1.
+    """
+
+    verdict: str
+    by: str
+    score: float = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class SpanOf:
+    """Where in a cited passage: offsets in the document's text."""
+
+    number: int
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class WrittenSentence:
+    text: str
+    spans: tuple[SpanOf, ...] = ()
+    check: Check | None = None
+
+    @property
+    def numbers(self) -> tuple[int, ...]:
+        return tuple(dict.fromkeys(span.number for span in self.spans))
+
+
+@dataclass(frozen=True, slots=True)
+class CitedPassage:
+    """``quote`` is the document's text from ``start`` to ``end``, the first of ``spans``."""
+
+    number: int
+    chunk_id: UUID
+    document_id: UUID
+    start: int
+    end: int
+    quote: str
+    spans: tuple[tuple[int, int], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """``nearest`` is as ``Answer.nearest``; ``standalone`` is '' where the question was enough."""
+
+    is_supported: bool
+    sentences: Sequence[WrittenSentence]
+    citations: Sequence[CitedPassage]
+    nearest: Sequence[dict[str, Any]]
+    trace: dict[str, Any]
+    mode: str
+    written_by: str = "extractive"
+    standalone: str = ""
+    follow_ups: tuple[str, ...] = ()

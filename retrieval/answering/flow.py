@@ -1,0 +1,79 @@
+"""From a question to a draft of its answer: plan, search, fuse, assemble, answer, cite.
+
+Called outside transactions; every step tells the reporter, passages come before any sentence.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from typing import Any, Final
+
+from retrieval import services
+from retrieval.answering import extractive
+from retrieval.answering.drafts import Asking, Draft
+from retrieval.search import support
+from retrieval.search.hits import Hit
+from retrieval.search.reporting import EventKind, Reporter
+from retrieval.services import SearchResult
+from workspaces import access
+
+PASSAGES: Final = 12
+"""How many passages an answer may be made of."""
+
+
+def draft_answer(asking: Asking, reporter: Reporter) -> Draft:
+    """Raises InputError where question, mode or scope cannot be used, StoppedError, ModelError."""
+    started = time.perf_counter()
+    found = _find(asking, reporter)
+    reporter.emit(EventKind.PASSAGES, {"passages": shown(found.hits)})
+    draft = _extract(found)
+    draft.trace["total_ms"] = round((time.perf_counter() - started) * 1000, 1)
+    return draft
+
+
+def _find(asking: Asking, reporter: Reporter) -> SearchResult:
+    reporter.emit(EventKind.STEP, {"name": "search", "sentence": "Looking for passages."})
+    return services.search(
+        workspace=asking.workspace,
+        question=asking.question,
+        mode=asking.mode,
+        top_k=PASSAGES,
+        scope=asking.scope,
+    )
+
+
+def _extract(found: SearchResult) -> Draft:
+    can_compare = found.mode.uses_vectors and bool(found.hits)
+    everyday = support.everyday_vectors(found.query) if can_compare else ()
+    with access.in_workspace(found.query.workspace_id):
+        choice = extractive.choose(found.query, found.hits, everyday)
+    sentences, citations = extractive.written(choice)
+    return Draft(
+        is_supported=choice.support.is_enough,
+        sentences=sentences,
+        citations=citations,
+        nearest=extractive.nearest(choice),
+        trace=found.trace | extractive.figures(choice),
+        mode=found.mode.name,
+    )
+
+
+def shown(hits: Sequence[Hit]) -> list[dict[str, Any]]:
+    """Passages as the event and the API show them, numbered from 1."""
+    return [
+        {
+            "number": number,
+            "chunk": str(hit.chunk_id),
+            "document": str(hit.document_id),
+            "title": hit.title,
+            "start": hit.start,
+            "end": hit.end,
+            "headings": list(hit.heading_path),
+            "page": hit.page,
+            "text": hit.text,
+            "score": round(hit.score, 6),
+            "why": list(hit.why),
+        }
+        for number, hit in enumerate(hits, start=1)
+    ]

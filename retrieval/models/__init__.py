@@ -1,0 +1,33 @@
+"""What people asked, what they got, and how well that was."""
+
+from __future__ import annotations
+
+from retrieval.models.evaluation import (
+    EvaluationResult,
+    EvaluationRun,
+    QuestionSet,
+    RunProgress,
+    SetQuestion,
+)
+from retrieval.models.questions import (
+    Answer,
+    AnswerEvent,
+    AnswerState,
+    Citation,
+    Conversation,
+    Question,
+)
+
+__all__ = [
+    "Answer",
+    "AnswerEvent",
+    "AnswerState",
+    "Citation",
+    "Conversation",
+    "EvaluationResult",
+    "EvaluationRun",
+    "Question",
+    "QuestionSet",
+    "RunProgress",
+    "SetQuestion",
+]

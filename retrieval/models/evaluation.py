@@ -1,0 +1,149 @@
+"""Questions a workspace measures itself by, and how each run over them went."""
+
+from __future__ import annotations
+
+from django.conf import settings
+from django.db import models
+
+from workspaces.models import TenantModel
+
+
+class QuestionSet(TenantModel):
+    """A named list of questions to measure with."""
+
+    name = models.CharField(max_length=120)
+    added_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+"
+    )
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["workspace", "name"], name="question_set_once"),
+        ]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class SetQuestion(TenantModel):
+    """A question with what a good answer says and where that stands.
+
+    ``evidence`` is ``[{"document": id or title, "chunk": ordinal or null, "quote": text or ""},
+    …]``. One made from the documents counts once a person has accepted it.
+    """
+
+    class State(models.TextChoices):
+        PROPOSED = "proposed", "Proposed"
+        ACCEPTED = "accepted", "Accepted"
+        REJECTED = "rejected", "Rejected"
+
+    question_set = models.ForeignKey(
+        QuestionSet,
+        on_delete=models.DO_NOTHING,
+        db_constraint=False,
+        related_name="questions",
+        db_index=False,
+    )
+    ordinal = models.PositiveIntegerField()
+    text = models.TextField()
+    answer = models.TextField(blank=True)
+    evidence = models.JSONField(default=list)
+    state = models.CharField(max_length=10, choices=State.choices, default=State.ACCEPTED)
+    origin = models.CharField(max_length=20, default="person", help_text="person, file, documents")
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering = ["ordinal"]
+        indexes = [models.Index(fields=["workspace", "question_set"], name="question_of_set")]
+
+    def __str__(self) -> str:
+        return self.text[:60]
+
+
+class RunProgress(models.TextChoices):
+    QUEUED = "queued", "Waiting"
+    RUNNING = "running", "Running"
+    DONE = "done", "Done"
+    FAILED = "failed", "Failed"
+    STOPPED = "stopped", "Stopped"
+
+
+class EvaluationRun(TenantModel):
+    """A set's questions put to several modes at one state of the documents.
+
+    ``summary`` is ``{mode: {metric: value}}``, ``modes`` and ``ks`` what was asked for;
+    ``answers`` says whether answers were judged too, or passages alone.
+    """
+
+    question_set = models.ForeignKey(
+        QuestionSet,
+        on_delete=models.DO_NOTHING,
+        db_constraint=False,
+        related_name="runs",
+        db_index=False,
+    )
+    modes = models.JSONField(default=list)
+    ks = models.JSONField(default=list)
+    answers = models.BooleanField(default=False)
+    judged_by = models.CharField(max_length=120, blank=True)
+    state = models.CharField(max_length=10, choices=RunProgress.choices, default=RunProgress.QUEUED)
+    done = models.PositiveIntegerField(default=0)
+    total = models.PositiveIntegerField(default=0)
+    wants_stop = models.BooleanField(default=False)
+    lease_until = models.DateTimeField(null=True, blank=True)
+    summary = models.JSONField(default=dict)
+    problem = models.JSONField(null=True, blank=True)
+    corpus = models.CharField(max_length=64, blank=True, help_text="State of the documents.")
+    requested_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+"
+    )
+    created_at = models.DateTimeField(auto_now_add=True)
+    finished_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        indexes = [
+            models.Index(
+                fields=["workspace", "question_set", "-created_at"], name="run_of_set_newest"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.question_set_id} at {self.created_at:%Y-%m-%d %H:%M}"
+
+
+class EvaluationResult(TenantModel):
+    """One question in one mode of one run: its metrics, and what they were measured on."""
+
+    run = models.ForeignKey(
+        EvaluationRun,
+        on_delete=models.DO_NOTHING,
+        db_constraint=False,
+        related_name="results",
+        db_index=False,
+    )
+    question = models.ForeignKey(
+        SetQuestion,
+        on_delete=models.DO_NOTHING,
+        db_constraint=False,
+        related_name="results",
+        db_index=False,
+    )
+    mode = models.CharField(max_length=20)
+    metrics = models.JSONField(default=dict)
+    answer = models.TextField(blank=True)
+    passages = models.JSONField(default=list)
+    claims = models.JSONField(
+        default=dict, help_text="Claims of both answers and what each entails."
+    )
+    problem = models.JSONField(null=True, blank=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["workspace", "run", "question", "mode"], name="result_once"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.mode} of {self.question_id}"

@@ -1,0 +1,204 @@
+"""Questions people asked and the answers they got, with the citations each rests on."""
+
+from __future__ import annotations
+
+from django.conf import settings
+from django.db import models
+
+from ingestion.models import Chunk, Document
+from workspaces.models import TenantModel, Workspace
+from workspaces.querysets import TenantQuerySet
+
+
+class Conversation(TenantModel):
+    """Questions asked one after the other, each in the light of those before."""
+
+    title = models.CharField(max_length=200)
+    asked_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+"
+    )
+    created_at = models.DateTimeField(auto_now_add=True)
+    updated_at = models.DateTimeField(auto_now=True)
+
+    class Meta:
+        indexes = [
+            models.Index(fields=["workspace", "asked_by", "-updated_at"], name="conversation_new"),
+        ]
+
+    def __str__(self) -> str:
+        return self.title[:60]
+
+
+class Question(TenantModel):
+    """``scope`` is what ``retrieval.search.scope.Scope.as_json`` writes, ``mode`` what was chosen.
+
+    ``standalone`` is the question as it was looked for, where the conversation before it was
+    needed to understand it; else ''.
+    """
+
+    conversation = models.ForeignKey(
+        Conversation,
+        null=True,
+        blank=True,
+        on_delete=models.DO_NOTHING,
+        db_constraint=False,
+        related_name="questions",
+        db_index=False,
+    )
+    text = models.TextField()
+    standalone = models.TextField(blank=True, default="", db_default="")
+    mode = models.CharField(max_length=20)
+    scope = models.JSONField(default=dict, blank=True)
+    asked_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+"
+    )
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        indexes = [
+            models.Index(fields=["workspace", "asked_by", "-created_at"], name="question_newest"),
+            models.Index(
+                fields=["workspace", "conversation", "created_at"], name="question_in_conversation"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return self.text[:60]
+
+
+class AnswerState(models.TextChoices):
+    """QUEUED → RUNNING → DONE, FAILED or STOPPED. A new try is a new answer."""
+
+    QUEUED = "queued", "Waiting"
+    RUNNING = "running", "Being answered"
+    DONE = "done", "Answered"
+    FAILED = "failed", "Could not be answered"
+    STOPPED = "stopped", "Stopped"
+
+
+class Answer(TenantModel):
+    """One try at answering a question: a job, its events, and what came of it.
+
+    ``sentences`` is ``[{"text", "citations": [1, …], "spans": [[number, start, end], …], "check":
+    {"verdict", "by", "score"}}, …]``; ``nearest`` lists passages near an unanswered question:
+    ``[{"chunk", "document", "start", "end", "score"}, …]``; ``trace`` says how it was found, in
+    figures and ids. ``mode`` is the one that was used where the question left the choice open.
+    ``problem`` is ``{"code", "happened", "kept", "next_step"}``. A worker holds ``lease_until``
+    while it works. ``cache_key`` names question, scope, models and the state of the documents.
+    """
+
+    question = models.ForeignKey(
+        Question,
+        on_delete=models.DO_NOTHING,
+        db_constraint=False,
+        related_name="answers",
+        db_index=False,
+    )
+    state = models.CharField(
+        max_length=10,
+        choices=AnswerState.choices,
+        default=AnswerState.DONE,
+        db_default=AnswerState.DONE,
+    )
+    mode = models.CharField(max_length=20, blank=True, default="", db_default="")
+    is_supported = models.BooleanField(default=False)
+    sentences = models.JSONField(default=list)
+    nearest = models.JSONField(default=list)
+    trace = models.JSONField(default=dict)
+    follow_ups = models.JSONField(default=list, db_default=[])
+    problem = models.JSONField(null=True, blank=True)
+    written_by = models.CharField(max_length=120, default="extractive")
+    cache_key = models.CharField(max_length=64, blank=True, default="", db_default="")
+    wants_stop = models.BooleanField(default=False, db_default=False)
+    worker = models.CharField(max_length=100, blank=True, default="", db_default="")
+    lease_until = models.DateTimeField(null=True, blank=True)
+    created_at = models.DateTimeField(auto_now_add=True)
+    finished_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        indexes = [
+            models.Index(fields=["workspace", "question"], name="answer_of_question"),
+            models.Index(
+                fields=["workspace", "cache_key", "-created_at"],
+                name="answer_cached",
+                condition=models.Q(state="done") & ~models.Q(cache_key=""),
+            ),
+            models.Index(
+                fields=["workspace", "state"],
+                name="answer_unfinished",
+                condition=models.Q(state__in=["queued", "running"]),
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"answer to {self.question_id}"
+
+
+class AnswerEvent(models.Model):
+    """What happened while an answer was made, in order; replayed to whoever looks later.
+
+    ``kind`` and ``payload`` are described in ``retrieval.answering.events``.
+    """
+
+    pk = models.CompositePrimaryKey("workspace_id", "answer_id", "sequence")
+    workspace = models.ForeignKey(
+        Workspace, on_delete=models.DO_NOTHING, related_name="+", db_index=False
+    )
+    answer = models.ForeignKey(
+        Answer,
+        on_delete=models.DO_NOTHING,
+        db_constraint=False,
+        related_name="events",
+        db_index=False,
+    )
+    sequence = models.PositiveIntegerField()
+    kind = models.CharField(max_length=20)
+    payload = models.JSONField(default=dict)
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    objects = TenantQuerySet.as_manager()
+
+    class Meta:
+        ordering = ["sequence"]
+
+    def __str__(self) -> str:
+        return f"{self.sequence} {self.kind}"
+
+
+class Citation(TenantModel):
+    """A passage an answer rests on, under one number wherever it is shown.
+
+    ``start`` to ``end`` is the span it is cited for first, ``quote`` the document's text there;
+    ``spans`` are all of them, ``[[start, end], …]``.
+    """
+
+    answer = models.ForeignKey(
+        Answer,
+        on_delete=models.DO_NOTHING,
+        db_constraint=False,
+        related_name="citations",
+        db_index=False,
+    )
+    number = models.PositiveSmallIntegerField()
+    document = models.ForeignKey(
+        Document, on_delete=models.DO_NOTHING, db_constraint=False, related_name="+", db_index=False
+    )
+    chunk = models.ForeignKey(
+        Chunk, on_delete=models.DO_NOTHING, db_constraint=False, related_name="+", db_index=False
+    )
+    start = models.PositiveIntegerField()
+    end = models.PositiveIntegerField()
+    quote = models.TextField()
+    spans = models.JSONField(default=list, db_default=[])
+
+    class Meta:
+        ordering = ["number"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["workspace", "answer", "number"], name="citation_number_once"
+            ),
+        ]
+        indexes = [models.Index(fields=["workspace", "chunk"], name="citation_of_chunk")]
+
+    def __str__(self) -> str:
+        return f"[{self.number}]"

@@ -1,0 +1,106 @@
+"""What a mode finds: ranked passages, and the records and points an answer may also rest on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final
+from uuid import UUID
+
+from retrieval.search.query import Query, ScoredChunk
+from workspaces import access
+
+
+class RecordKind(StrEnum):
+    """Kinds of records beside passages. The values are those of ``Finding.references``."""
+
+    ENTITY = "entity"
+    RELATIONSHIP = "relationship"
+    CLAIM = "claim"
+    REPORT = "report"
+    SUMMARY = "summary"
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """Something the graph knows. ``sources`` are the chunks it rests on, the most telling first.
+
+    A record without sources inside the question's scope is never given out.
+    """
+
+    kind: RecordKind
+    id: UUID
+    title: str
+    text: str
+    sources: tuple[UUID, ...]
+    score: float = 0.0
+    why: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """A partial answer that a model gave on the way, with a score from 0 to 100.
+
+    ``records`` are ids of records among ``Found.records`` that it was checked to rest on,
+    ``chunks`` passages.
+    """
+
+    text: str
+    score: float
+    records: tuple[UUID, ...] = ()
+    chunks: tuple[UUID, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Seed:
+    """Where a search began: an entity, passage, fact, keyword or report. ``id`` may be None."""
+
+    kind: str
+    name: str
+    weight: float
+    id: UUID | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """``chunks`` best first, as many as ``Query.top_k``; records and points in the mode's order.
+
+    ``mode`` is the name of the mode that was used in the end, '' where it is the one asked for;
+    ``figures`` are numbers for the trace, such as how many reports were read.
+    """
+
+    chunks: list[ScoredChunk]
+    records: tuple[Record, ...] = ()
+    points: tuple[Point, ...] = ()
+    seeds: tuple[Seed, ...] = ()
+    mode: str = ""
+    figures: tuple[tuple[str, float], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Shares:
+    """How an answer's context is divided, as shares of its tokens; what one leaves, others may use.
+
+    ``records`` is for entities, relationships and claims together.
+    """
+
+    passages: float = 1.0
+    records: float = 0.0
+    reports: float = 0.0
+    summaries: float = 0.0
+    points: float = 0.0
+
+
+PASSAGES_ONLY: Final = Shares()
+
+
+def by_rows(search: Callable[[Query], list[ScoredChunk] | Found]) -> Callable[[Query], Found]:
+    """A mode that only reads rows, in one transaction of the workspace."""
+
+    def searching(query: Query) -> Found:
+        with access.in_workspace(query.workspace_id):
+            found = search(query)
+        return found if isinstance(found, Found) else Found(found)
+
+    return searching
