@@ -6,6 +6,7 @@ from retrieval.models.evaluation import (
     EvaluationResult,
     EvaluationRun,
     QuestionSet,
+    RunKind,
     RunProgress,
     SetQuestion,
 )
@@ -28,6 +29,7 @@ __all__ = [
     "EvaluationRun",
     "Question",
     "QuestionSet",
+    "RunKind",
     "RunProgress",
     "SetQuestion",
 ]

@@ -69,13 +69,26 @@ class RunProgress(models.TextChoices):
     STOPPED = "stopped", "Stopped"
 
 
+class RunKind(models.TextChoices):
+    MEASURE = "measure", "Measuring"
+    MAKE = "make", "Making questions"
+
+
 class EvaluationRun(TenantModel):
     """A set's questions put to several modes at one state of the documents.
 
-    ``summary`` is ``{mode: {metric: value}}``, ``modes`` and ``ks`` what was asked for;
-    ``answers`` says whether answers were judged too, or passages alone.
+    QUEUED → RUNNING → DONE, FAILED or STOPPED; from the last two back to QUEUED where somebody goes
+    on with it: results that are there are not made again. ``summary`` is ``{mode: {metric:
+    value}}``, ``modes`` and ``ks`` what was asked for; ``answers`` says whether answers were judged
+    too, or passages alone. ``conditions`` is what may differ from run to run: ``{"documents",
+    "passages", "embedder", "answers_by"}``. One of kind MAKE makes questions from the documents:
+    ``conditions["chunks"]`` are the passages, the first ``done`` of them are done with.
+    ``lease_until`` is set while ``worker`` works.
     """
 
+    kind = models.CharField(
+        max_length=10, choices=RunKind.choices, default=RunKind.MEASURE, db_default=RunKind.MEASURE
+    )
     question_set = models.ForeignKey(
         QuestionSet,
         on_delete=models.DO_NOTHING,
@@ -91,7 +104,9 @@ class EvaluationRun(TenantModel):
     done = models.PositiveIntegerField(default=0)
     total = models.PositiveIntegerField(default=0)
     wants_stop = models.BooleanField(default=False)
+    worker = models.CharField(max_length=100, blank=True, default="", db_default="")
     lease_until = models.DateTimeField(null=True, blank=True)
+    conditions = models.JSONField(default=dict, db_default={})
     summary = models.JSONField(default=dict)
     problem = models.JSONField(null=True, blank=True)
     corpus = models.CharField(max_length=64, blank=True, help_text="State of the documents.")
