@@ -19,6 +19,7 @@ from retrieval.search.query import (
     checked_top_k,
     clean_question,
 )
+from retrieval.search.reporting import SILENT, Reporter
 from retrieval.search.scope import Scope
 from workspaces import access
 from workspaces.models import Workspace
@@ -64,10 +65,13 @@ def search(
     top_k: int,
     scope: Scope | None = None,
     vector: QuestionVector | None = None,
+    question_id: UUID | None = None,
+    reporter: Reporter = SILENT,
 ) -> SearchResult:
     """The ``top_k`` best passages. Whoever asks several modes passes one ``vector`` to all.
 
-    Raises InputError where the question, the mode or ``top_k`` cannot be used.
+    ``question_id`` is whom the ledger counts model calls for. Raises InputError where the question,
+    the mode or ``top_k`` cannot be used, StoppedError where the reporter says so.
     """
     chosen = mode_named(mode)
     question, top_k = clean_question(question), checked_top_k(top_k)
@@ -75,7 +79,16 @@ def search(
     started = time.perf_counter()
     documents = _documents(workspace, scope or Scope())
     waited = vector.make() if chosen.uses_vectors and documents != () else 0.0
-    query = Query(workspace.pk, question, top_k, vector, documents)
+    query = Query(
+        workspace.pk,
+        question,
+        top_k,
+        vector,
+        documents,
+        chat=ports_for(workspace.pk).chat,
+        question_id=question_id,
+        reporter=reporter,
+    )
     found = _found(chosen, query)
     with access.in_workspace(workspace.pk):
         hits = hydrate(workspace.pk, found.chunks)

@@ -40,6 +40,8 @@ def _find(asking: Asking, reporter: Reporter) -> SearchResult:
         mode=asking.mode,
         top_k=PASSAGES,
         scope=asking.scope,
+        question_id=asking.question_id,
+        reporter=reporter,
     )
 
 
