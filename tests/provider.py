@@ -35,6 +35,7 @@ PATHS: Final = {
     "/models": "models",
     "/chat/completions": "chat",
     "/embeddings": "embeddings",
+    "/rerank": "rerank",
 }
 # What servers really say: status, and the error's message.
 REFUSALS: Final[Mapping[str, tuple[int, str]]] = {
@@ -90,7 +91,8 @@ class Script:
     """What the provider does. ``key`` empty accepts any; forms in ``refused`` are not understood.
 
     Faults: the names of ``REFUSALS`` and ``ANSWERS``, and hang, cut, truncated, huge, nested,
-    fenced, injection, html, not_json, no_choices, drip.
+    fenced, injection, html, not_json, no_choices, drip. ``reranking`` is said in place of scores
+    by shared words.
     """
 
     key: str = ""
@@ -98,6 +100,7 @@ class Script:
     retry_after: str = "0"
     reports_usage: bool = True
     dimension: int = DIMENSION
+    reranking: dict[str, Any] = field(default_factory=dict)
     hang_seconds: float = 30.0
     _answers: list[tuple[re.Pattern[str], Answer]] = field(default_factory=list)
     _faults: dict[str, deque[str]] = field(default_factory=dict)
@@ -257,6 +260,8 @@ class _Handler(BaseHTTPRequestHandler):
             self._json(200, {"object": "list", "data": [{"id": name} for name in names]})
         elif seen.kind == "embeddings":
             self._json(200, embedded(seen.body, script.dimension))
+        elif seen.kind == "rerank":
+            self._json(200, script.reranking or reranked(seen.body))
         else:
             self._chat(seen)
 
@@ -346,6 +351,18 @@ def embedded(body: Mapping[str, Any], dimension: int) -> dict[str, Any]:
         for place, text in enumerate(texts)
     ]
     return {"object": "list", "data": data[::-1], "usage": {"prompt_tokens": len(texts)}}
+
+
+def reranked(body: Mapping[str, Any]) -> dict[str, Any]:
+    """Scores by the share of the question's words that a text holds, best first as servers do."""
+    wanted = set(re.findall(r"\w+", body["query"].lower()))
+    scores = [
+        len(wanted & set(re.findall(r"\w+", text.lower()))) / max(1, len(wanted))
+        for text in body["documents"]
+    ]
+    places = sorted(range(len(scores)), key=lambda place: -scores[place])
+    rows = [{"index": place, "relevance_score": scores[place]} for place in places]
+    return {"results": rows[: body["top_n"]], "usage": {"total_tokens": 7 * len(rows)}}
 
 
 def vector(text: str, dimension: int) -> Iterator[float]:

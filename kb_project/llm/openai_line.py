@@ -11,7 +11,7 @@ import os
 import threading
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from typing import Any, Final
 from urllib.parse import urlsplit
 
@@ -29,6 +29,9 @@ MOST_CLIENTS: Final = 32
 CHAT: Final = "/chat/completions"
 EMBEDDINGS: Final = "/embeddings"
 MODELS: Final = "/models"
+RERANK: Final = "/rerank"
+_AS_STREAM: Final = {"X-Stainless-Raw-Response": "stream"}
+"""How the client is told to leave an answer unread where it has no method for the address."""
 _LARGEST: Final = 4 * LONGEST_REPLY
 """Bytes of a whole HTTP answer: JSON escapes take up to six bytes a character."""
 _REFUSAL: Final = 64_000
@@ -142,7 +145,9 @@ def bases_of(endpoint: str) -> tuple[str, ...]:
     >>> bases_of("https://api.example.com/v1/chat/completions")
     ('https://api.example.com/v1',)
     """
-    base = endpoint.strip().rstrip("/").removesuffix(CHAT).removesuffix(EMBEDDINGS)
+    base = endpoint.strip().rstrip("/")
+    for path in (CHAT, EMBEDDINGS, RERANK):
+        base = base.removesuffix(path)
     last = urlsplit(base).path.rpartition("/")[2]
     return (base,) if last[:1] == "v" and last[1:2].isdigit() else (base, f"{base}/v1")
 
@@ -230,6 +235,14 @@ def _request(client: OpenAI, path: str, body: Mapping[str, Any] | None, timeout:
         return client.models.with_streaming_response.list(timeout=limits)
     if path == EMBEDDINGS:
         return client.embeddings.with_streaming_response.create(**body, timeout=limits)
+    if path == RERANK:
+        unread: Any = client.post(
+            path,
+            cast_to=object,
+            body=dict(body),
+            options={"headers": _AS_STREAM, "timeout": limits},
+        )
+        return closing(unread)
     return client.chat.completions.with_streaming_response.create(**body, timeout=limits)
 
 
