@@ -1,0 +1,194 @@
+"""Evidence of a workspace's questions: what it names, and which passages cover it.
+
+Stored as ``SetQuestion.evidence`` has it: ``{"document": id or title, "chunk": number from 0 or
+null, "quote": text or ""}``. A quote holds on to its place where a document is cut anew.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+from uuid import UUID
+
+from ingestion.models import Document
+from kb_project.errors import InputError
+from kb_project.llm.structured import storable
+from retrieval.evaluation.dataset import readable
+from workspaces import access
+from workspaces.models import Workspace
+
+MOST_PIECES: Final = 20
+LONGEST_NAME: Final = 500
+LONGEST_QUOTE: Final = 2_000
+MOST_CHUNKS: Final = 1_000_000
+_BETWEEN: Final = " | "
+
+
+class Names:
+    """Which documents an id or, failing that, a title names."""
+
+    def __init__(self, documents: Iterable[tuple[UUID, str]]) -> None:
+        self.titles: dict[UUID, str] = dict(documents)
+        self._titled: dict[str, set[UUID]] = {}
+        for pk, title in self.titles.items():
+            self._titled.setdefault(_on_one_line(title), set()).add(pk)
+
+    def find(self, name: str) -> frozenset[UUID]:
+        identity = _as_id(name)
+        if identity in self.titles:
+            return frozenset({identity})
+        return frozenset(self._titled.get(_on_one_line(name), ()))
+
+    def shown(self, name: str) -> str:
+        """The title where it names that document alone, else the name as it is stored."""
+        identity = _as_id(name)
+        title = self.titles.get(identity, name) if identity else name
+        return title if len(self.find(title)) == 1 else name
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """A passage found, as far as evidence asks."""
+
+    document_id: UUID
+    ordinal: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A piece of evidence. Without ``documents`` it stands in one that has gone."""
+
+    documents: frozenset[UUID]
+    chunk: int | None = None
+    quote: str = ""
+
+    def is_in(self, passage: Passage) -> bool:
+        if passage.document_id not in self.documents:
+            return False
+        if self.quote and _on_one_line(self.quote) in _on_one_line(passage.text):
+            return True
+        return passage.ordinal == self.chunk if self.chunk is not None else not self.quote
+
+
+def names_in(workspace: Workspace) -> Names:
+    with access.in_workspace(workspace.pk):
+        return Names(Document.objects.in_workspace(workspace).values_list("pk", "title"))
+
+
+def places_of(evidence: Sequence[Mapping[str, Any]], names: Names) -> tuple[Place, ...]:
+    """Stored evidence, looked up in the documents there are now."""
+    return tuple(
+        Place(names.find(str(one["document"])), one.get("chunk"), str(one.get("quote") or ""))
+        for one in evidence
+    )
+
+
+def cover(places: Sequence[Place], passages: Sequence[Passage]) -> list[frozenset[int]]:
+    """Which pieces of the evidence each passage is the first to cover."""
+    seen: set[int] = set()
+    covered = []
+    for passage in passages:
+        new = {n for n, place in enumerate(places) if n not in seen and place.is_in(passage)}
+        seen |= new
+        covered.append(frozenset(new))
+    return covered
+
+
+def checked(pieces: object, names: Names) -> list[dict[str, Any]]:
+    """Evidence as a file or a program gives it, in the form in which it is stored.
+
+    A piece is a title or id, or ``{"doc", "chunk"?, "quote"?}``. Raises InputError.
+    """
+    if not isinstance(pieces, list) or not pieces:
+        raise InputError("there is no evidence")
+    if len(pieces) > MOST_PIECES:
+        raise InputError(f"there are more than {MOST_PIECES} pieces of evidence")
+    return [_checked(piece, names) for piece in pieces]
+
+
+def written(evidence: Sequence[Mapping[str, Any]], names: Names) -> list[Any]:
+    """Stored evidence in the form of a file: documents by their titles where that will do."""
+    return [_written(one, names.shown(str(one["document"]))) for one in evidence]
+
+
+def lines_of(evidence: Sequence[Mapping[str, Any]], names: Names) -> str:
+    """Stored evidence as people write it, a piece on each line.
+
+    >>> lines_of([{"document": "Tides", "chunk": 2, "quote": "At noon."}], Names([]))
+    'Tides | 2 | At noon.'
+    """
+    return "\n".join(
+        _BETWEEN.join(
+            part
+            for part in (
+                names.shown(str(one["document"])),
+                "" if one.get("chunk") is None else str(one["chunk"]),
+                _on_one_line(str(one.get("quote") or "")),
+            )
+            if part
+        )
+        for one in evidence
+    )
+
+
+def of_lines(text: str, names: Names) -> list[dict[str, Any]]:
+    """What people write, in the form in which it is stored: a title or id on each line, with the
+    number of a passage and a quote behind it where wanted. Raises InputError."""
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    return checked([_piece_of(line, names) for line in lines], names)
+
+
+def _piece_of(line: str, names: Names) -> dict[str, Any]:
+    """A title may itself hold what stands between the parts: the longest name there is wins."""
+    parts = line.split(_BETWEEN)
+    for length in range(len(parts), 0, -1):
+        name = _BETWEEN.join(parts[:length]).strip()
+        if names.find(name):
+            return {"doc": name, **_behind(parts[length:])}
+    return {"doc": parts[0]}
+
+
+def _behind(parts: Sequence[str]) -> dict[str, Any]:
+    """
+    >>> _behind(["3", "At noon."]), _behind(["At noon."])
+    ({'chunk': 3, 'quote': 'At noon.'}, {'quote': 'At noon.'})
+    """
+    if parts and parts[0].strip().isdecimal():
+        return {"chunk": int(parts[0][:12]), **_behind(parts[1:])}
+    quote = _BETWEEN.join(parts).strip()
+    return {"quote": quote} if quote else {}
+
+
+def _checked(piece: object, names: Names) -> dict[str, Any]:
+    given: Mapping[str, Any] = piece if isinstance(piece, dict) else {"doc": piece}
+    name = storable(readable(str(given.get("doc", given.get("document", ""))))).strip()
+    chunk, quote = given.get("chunk"), given.get("quote") or ""
+    found = names.find(name) if len(name) <= LONGEST_NAME else frozenset()
+    if not found:
+        raise InputError("its evidence names no document here")
+    if isinstance(chunk, bool) or not (chunk is None or isinstance(chunk, int)):
+        raise InputError("its evidence names a passage by no number")
+    if chunk is not None and not 0 <= chunk <= MOST_CHUNKS:
+        raise InputError("its evidence names a passage by a number that no passage has")
+    if not isinstance(quote, str) or len(quote) > LONGEST_QUOTE:
+        raise InputError(f"a quote is no text of at most {LONGEST_QUOTE:,} characters")
+    only = str(next(iter(found))) if len(found) == 1 else name
+    return {"document": only, "chunk": chunk, "quote": storable(readable(quote)).strip()}
+
+
+def _written(piece: Mapping[str, Any], name: str) -> Any:
+    more = {key: piece[key] for key in ("chunk", "quote") if piece.get(key) not in (None, "")}
+    return {"doc": name, **more} if more else name
+
+
+def _as_id(name: str) -> UUID | None:
+    try:
+        return UUID(name)
+    except ValueError:
+        return None
+
+
+def _on_one_line(text: str) -> str:
+    return " ".join(text.split())

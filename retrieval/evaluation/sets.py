@@ -1,0 +1,261 @@
+"""Question sets: what a workspace measures itself by. Every change of them is here."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable, Sequence
+from typing import Any, Final
+from uuid import UUID
+
+from django.db.models import Max
+
+from kb_project.errors import ConflictError, InputError
+from kb_project.llm.structured import storable
+from retrieval import questions
+from retrieval.evaluation import evidence, exchange, selectors
+from retrieval.evaluation.exchange import Written
+from retrieval.models import EvaluationRun, QuestionSet, RunProgress, SetQuestion
+from retrieval.search.query import clean_question
+from workspaces import access
+from workspaces.models import User, Workspace
+
+logger = logging.getLogger(__name__)
+
+LONGEST_NAME: Final = 120
+MOST_SETS: Final = 200
+State = SetQuestion.State
+
+
+def set_create(*, workspace: Workspace, user: User | None, name: str) -> QuestionSet:
+    """Raises InputError, and ConflictError where there is one of that name."""
+    name = _checked_name(name)
+    with access.in_workspace(workspace.pk):
+        rows = QuestionSet.objects.in_workspace(workspace)
+        if rows.count() >= MOST_SETS:
+            raise ConflictError(f"A workspace may have at most {MOST_SETS} question sets.")
+        _refuse_taken(workspace, name)
+        made = QuestionSet.objects.create(workspace=workspace, name=name, added_by=user)
+    logger.info("question set created workspace=%s set=%s", workspace.pk, made.pk)
+    return made
+
+
+def set_rename(*, workspace: Workspace, question_set: QuestionSet, name: str) -> QuestionSet:
+    name = _checked_name(name)
+    with access.in_workspace(workspace.pk):
+        if name != question_set.name:
+            _refuse_taken(workspace, name)
+        question_set.name = name
+        question_set.save(update_fields=["name"])
+    return question_set
+
+
+def set_delete(*, workspace: Workspace, question_set: QuestionSet) -> None:
+    """With its questions and runs. Raises ConflictError while one of these is under way."""
+    with access.in_workspace(workspace.pk):
+        _refuse_running(workspace, question_set)
+        QuestionSet.objects.in_workspace(workspace).filter(pk=question_set.pk).delete()
+    logger.info("question set deleted workspace=%s set=%s", workspace.pk, question_set.pk)
+
+
+def set_import(*, workspace: Workspace, question_set: QuestionSet, content: bytes) -> int:
+    """Add every question of a file, or none: InputError names the lines at fault."""
+    found = exchange.read(content, evidence.names_in(workspace))
+    return len(_add(workspace, question_set, found, origin="file"))
+
+
+def set_export(*, workspace: Workspace, question_set: QuestionSet) -> str:
+    """The accepted questions as a file that can be imported again."""
+    names = evidence.names_in(workspace)
+    with access.in_workspace(workspace.pk):
+        rows = list(
+            selectors.questions_of(workspace=workspace, question_set=question_set).filter(
+                state=State.ACCEPTED
+            )
+        )
+    return "".join(exchange.write(rows, names))
+
+
+def question_add(
+    *,
+    workspace: Workspace,
+    question_set: QuestionSet,
+    text: str,
+    evidence_given: object,
+    answer: str = "",
+) -> SetQuestion:
+    """Add one by hand; ``evidence_given`` as a file has it. Raises InputError."""
+    written = _checked(workspace, text, evidence_given, answer)
+    return _add(workspace, question_set, [written], origin="person")[0]
+
+
+def question_change(
+    *,
+    workspace: Workspace,
+    question: SetQuestion,
+    text: str,
+    evidence_given: object,
+    answer: str = "",
+) -> SetQuestion:
+    """What a person changed counts as accepted by them."""
+    written = _checked(workspace, text, evidence_given, answer)
+    with access.in_workspace(workspace.pk):
+        question.text, question.answer = written.text, written.answer
+        question.evidence, question.state = list(written.evidence), State.ACCEPTED
+        question.save(update_fields=["text", "answer", "evidence", "state"])
+    return question
+
+
+def question_delete(*, workspace: Workspace, question: SetQuestion) -> None:
+    """What runs measured on it goes too."""
+    with access.in_workspace(workspace.pk):
+        SetQuestion.objects.in_workspace(workspace).filter(pk=question.pk).delete()
+
+
+def questions_decide(
+    *, workspace: Workspace, question_set: QuestionSet, ids: Sequence[UUID], accept: bool
+) -> int:
+    """Accept or reject proposed questions; how many were waiting for it."""
+    with access.in_workspace(workspace.pk):
+        rows = selectors.questions_of(workspace=workspace, question_set=question_set)
+        return rows.filter(pk__in=ids, state=State.PROPOSED).update(
+            state=State.ACCEPTED if accept else State.REJECTED
+        )
+
+
+def question_keep(
+    *, workspace: Workspace, question_set: QuestionSet, question_id: UUID
+) -> SetQuestion:
+    """Add a question somebody asked: its answer is expected, what it cites is evidence.
+
+    Raises NotFoundError, and ConflictError where the answer cites nothing.
+    """
+    with access.in_workspace(workspace.pk):
+        asked = questions.asked(workspace=workspace, question_id=question_id)
+        ids = [citation.chunk_id for citation in asked.citations]
+        chunks = questions.chunks_by_id(workspace=workspace, ids=ids)
+    if not asked.citations:
+        raise ConflictError(
+            "The answer cites nothing, so it is not known where the evidence stands.",
+            code="answer_uncited",
+            kept="No question was added.",
+            next_step="Add the question by hand, with the document that answers it.",
+        )
+    pieces = [
+        {
+            "document": str(citation.document_id),
+            "chunk": chunks[citation.chunk_id].ordinal if citation.chunk_id in chunks else None,
+            "quote": citation.quote[: evidence.LONGEST_QUOTE],
+        }
+        for citation in asked.citations[: evidence.MOST_PIECES]
+    ]
+    text = asked.question.standalone or asked.question.text
+    answer = " ".join(str(sentence["text"]) for sentence in asked.answer.sentences)
+    written = Written(text, tuple(pieces), answer[: exchange.LONGEST_ANSWER])
+    return _add(workspace, question_set, [written], origin="answer")[0]
+
+
+def questions_propose(
+    *, workspace: Workspace, question_set: QuestionSet, found: Sequence[Written]
+) -> list[SetQuestion]:
+    """Questions made from the documents: they count once a person has accepted them."""
+    return _add(workspace, question_set, found, origin="documents", state=State.PROPOSED)
+
+
+def _add(
+    workspace: Workspace,
+    question_set: QuestionSet,
+    found: Sequence[Written],
+    *,
+    origin: str,
+    state: SetQuestion.State = State.ACCEPTED,
+) -> list[SetQuestion]:
+    """Behind those that are there; one whose text is there already is left out."""
+    with access.in_workspace(workspace.pk):
+        rows = selectors.questions_of(workspace=workspace, question_set=question_set)
+        # One at a time adds to a set: two would give out the same ordinals.
+        QuestionSet.objects.in_workspace(workspace).select_for_update().get(pk=question_set.pk)
+        known: dict[str, SetQuestion] = {_folded(row.text): row for row in rows}
+        new = _new(found, known)
+        exchange.refuse_too_many(len(known) + len(new))
+        first = (rows.aggregate(last=Max("ordinal"))["last"] or 0) + 1
+        made = SetQuestion.objects.bulk_create(
+            SetQuestion(
+                workspace=workspace,
+                question_set=question_set,
+                ordinal=ordinal,
+                text=one.text,
+                answer=one.answer,
+                evidence=list(one.evidence),
+                state=state,
+                origin=origin,
+            )
+            for ordinal, one in enumerate(new, start=first)
+        )
+    if not made and len(found) == 1 and state == State.ACCEPTED:
+        raise ConflictError(
+            "The set has this question already.",
+            code="question_known",
+            kept="Nothing was changed.",
+        )
+    return list(made)
+
+
+def _new(found: Iterable[Written], known: dict[str, SetQuestion]) -> list[Written]:
+    new = {_folded(one.text): one for one in reversed(list(found))}
+    return [one for key, one in reversed(new.items()) if key not in known]
+
+
+def _folded(text: str) -> str:
+    return " ".join(text.split()).casefold()
+
+
+def _checked(workspace: Workspace, text: str, given: object, answer: Any) -> Written:
+    names = evidence.names_in(workspace)
+    try:
+        pieces = evidence.of_lines(given, names) if isinstance(given, str) else given
+        found = tuple(evidence.checked(_as_given(pieces), names))
+        return Written(clean_question(storable(text)), found, exchange.checked_answer(answer or ""))
+    except InputError as error:
+        # The faults of lines are parts of sentences.
+        happened = error.happened[:1].upper() + error.happened[1:].rstrip(".") + "."
+        raise InputError(
+            happened, code=error.code, kept="Nothing was changed.", next_step=error.next_step
+        ) from error
+
+
+def _as_given(pieces: object) -> object:
+    return list(pieces) if isinstance(pieces, tuple) else pieces
+
+
+def _checked_name(name: str) -> str:
+    found = " ".join(storable(name).split())
+    if not found or len(found) > LONGEST_NAME:
+        raise InputError(
+            f"A question set needs a name of at most {LONGEST_NAME} characters.",
+            code="set_name_invalid",
+            kept="Nothing was changed.",
+        )
+    return found
+
+
+def _refuse_taken(workspace: Workspace, name: str) -> None:
+    if QuestionSet.objects.in_workspace(workspace).filter(name=name).exists():
+        raise ConflictError(
+            f"There is a question set '{name}' already.",
+            code="set_name_taken",
+            kept="Nothing was changed.",
+            next_step="Choose another name.",
+        )
+
+
+def _refuse_running(workspace: Workspace, question_set: QuestionSet) -> None:
+    running = EvaluationRun.objects.in_workspace(workspace).filter(
+        question_set=question_set, state__in=(RunProgress.QUEUED, RunProgress.RUNNING)
+    )
+    if running.exists():
+        raise ConflictError(
+            "A run over this set is under way.",
+            code="run_unfinished",
+            kept="Nothing was deleted.",
+            next_step="Stop the run first.",
+        )
