@@ -113,6 +113,8 @@ class Extraction:
 
     def shifted(self, offset: int) -> Extraction:
         """The same, for the text in which this one begins at ``offset``."""
+        if not offset:
+            return self
         return Extraction(
             _moved(self.mentions, offset),
             _moved(self.relations, offset),
@@ -145,8 +147,8 @@ class Extraction:
 
 def _relation(row: Sequence[Any]) -> FoundRelation:
     # A payload written before models were asked has the first seven only.
-    relation = FoundRelation(*row)
-    return replace(relation, keywords=tuple(relation.keywords))
+    told = len(FoundRelation.__slots__) - 1
+    return FoundRelation(*row[:told], *map(tuple, row[told:]))
 
 
 _Placed = TypeVar("_Placed", FoundMention, FoundRelation, FoundFragment, FoundClaim)

@@ -8,11 +8,12 @@ a model said is in the reply cache.
 
 from __future__ import annotations
 
+import json
 import time
 import uuid
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any, Final, LiteralString
 
 from django.db.models import Exists, OuterRef
 
@@ -24,6 +25,7 @@ from ingestion.selectors import versions_of
 from kb_project.errors import PauseError, ReplyError
 from kb_project.llm.ports import ChatModel
 from kb_project.ports import Ports
+from kb_project.sql import run_sql
 from workspaces import access
 
 BATCH = 32
@@ -41,6 +43,23 @@ KEPT: Final = (
 NEXT_STEP: Final = "Retry the passage."
 
 Outcome = Reading | ReplyError
+
+SAVE_READ: Final[LiteralString] = """
+INSERT INTO ingestion_chunkextraction (workspace_id, chunk_id, method, payload, rejected)
+SELECT %(workspace)s, t.chunk, %(method)s, t.payload, t.rejected
+  FROM unnest(%(chunks)s::uuid[], %(payloads)s::jsonb[], %(rejected)s::jsonb[])
+       AS t (chunk, payload, rejected)
+    ON CONFLICT (workspace_id, chunk_id) DO UPDATE
+   SET method = excluded.method, problem = NULL, payload = excluded.payload,
+       rejected = excluded.rejected
+"""
+SAVE_UNREAD: Final[LiteralString] = """
+INSERT INTO ingestion_chunkextraction (workspace_id, chunk_id, method, payload, problem, rejected)
+SELECT %(workspace)s, t.chunk, %(method)s, %(nothing)s::jsonb, t.problem, '{}'
+  FROM unnest(%(chunks)s::uuid[], %(problems)s::jsonb[]) AS t (chunk, problem)
+    ON CONFLICT (workspace_id, chunk_id) DO UPDATE
+   SET method = excluded.method, problem = excluded.problem
+"""
 
 
 @dataclass(slots=True)
@@ -203,41 +222,34 @@ def save(workspace_id: uuid.UUID, method: str, outcomes: Sequence[tuple[Passage,
 
     A passage that could not be read keeps what was found in it before.
     """
-    read = [
-        _row(workspace_id, method, passage, outcome.extraction, rejected=outcome.rejected)
-        for passage, outcome in outcomes
-        if not isinstance(outcome, ReplyError)
-    ]
-    unread = [
-        _row(workspace_id, method, passage, Extraction(), problem=_problem(outcome))
-        for passage, outcome in outcomes
-        if isinstance(outcome, ReplyError)
-    ]
+    read = [(one, said) for one, said in outcomes if not isinstance(said, ReplyError)]
+    unread = [(one, said) for one, said in outcomes if isinstance(said, ReplyError)]
+    values = {"workspace": workspace_id, "method": method}
     with access.in_workspace(workspace_id):
-        _write(read, ["method", "problem", "payload", "rejected"])
-        _write(unread, ["method", "problem"])
+        if read:
+            run_sql(SAVE_READ, values | _read_columns(read))
+        if unread:
+            run_sql(SAVE_UNREAD, values | _unread_columns(unread))
 
 
-def _row(
-    workspace_id: uuid.UUID, method: str, passage: Passage, found: Extraction, **said: Any
-) -> ChunkExtraction:
-    return ChunkExtraction(
-        workspace_id=workspace_id,
-        chunk_id=passage.chunk_id,
-        method=method,
-        payload=found.shifted(passage.start).as_json(),
-        **said,
-    )
+def _read_columns(read: Sequence[tuple[Passage, Reading]]) -> dict[str, list[Any]]:
+    return {
+        "chunks": [passage.chunk_id for passage, _ in read],
+        "payloads": [_payload(said, passage.start) for passage, said in read],
+        "rejected": [json.dumps(said.rejected) for _, said in read],
+    }
 
 
-def _write(rows: Sequence[ChunkExtraction], columns: Sequence[str]) -> None:
-    if rows:
-        ChunkExtraction.objects.bulk_create(
-            rows,
-            update_conflicts=True,
-            unique_fields=["workspace", "chunk"],
-            update_fields=columns,
-        )
+def _payload(said: Reading, start: int) -> str:
+    return json.dumps(said.extraction.shifted(start).as_json())
+
+
+def _unread_columns(unread: Sequence[tuple[Passage, ReplyError]]) -> dict[str, Any]:
+    return {
+        "chunks": [passage.chunk_id for passage, _ in unread],
+        "problems": [json.dumps(_problem(error)) for _, error in unread],
+        "nothing": json.dumps(Extraction().as_json()),
+    }
 
 
 def _problem(outcome: ReplyError) -> dict[str, str]:

@@ -1,8 +1,8 @@
-"""Lists of texts and ids as arrays of the database, quickly.
+"""Lists of texts, ids and whole numbers as arrays of the database, quickly.
 
 psycopg looks at every element of a list by itself, in Python: a tenth of an ingest's time beside
-its models. Lists of nothing but texts, or of nothing but ids, are written in a few steps here;
-every other list as psycopg does.
+its models. Lists of nothing but one of these are written in a few steps here; every other list as
+psycopg does.
 """
 
 from __future__ import annotations
@@ -24,6 +24,8 @@ class QuickListDumper(ListDumper):
         kinds = set(map(type, obj))
         if kinds == {uuid.UUID}:
             return ("{" + ",".join([one.hex for one in obj]) + "}").encode()
+        if kinds == {int}:
+            return ("{" + ",".join(map(str, obj)) + "}").encode()
         if kinds == {str}:
             whole = _NUL.join(obj)
             # No text of the database holds a NUL: psycopg's own error says so.

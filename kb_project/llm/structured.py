@@ -11,6 +11,7 @@ import math
 import re
 from dataclasses import dataclass
 from functools import cache
+from itertools import accumulate
 from typing import Any, Final, Generic
 
 import json_repair
@@ -26,6 +27,7 @@ LONGEST_REPAIR: Final = 60_000
 _PROBLEMS: Final = 8
 _STRINGS: Final = re.compile(r'"(?:[^"\\]|\\.)*+"?', re.DOTALL)
 _BRACKET: Final = re.compile(r"[{}\[\]]")
+_STEPS: Final = {"{": 1, "[": 1, "}": -1, "]": -1}
 _THOUGHT_BEGINS: Final = "<think>"
 _THOUGHT_ENDS: Final = "</think>"
 _FENCE: Final = re.compile(r"```[a-zA-Z0-9_-]*\s*\n(.*?)(?:```|\Z)", re.DOTALL)
@@ -165,11 +167,8 @@ def _storable(value: Any) -> Any:
 
 
 def _depth(answer: str) -> int:
-    deepest = depth = 0
-    for bracket in _BRACKET.finditer(_STRINGS.sub("", answer)):
-        depth += 1 if bracket.group() in "{[" else -1
-        deepest = max(deepest, depth)
-    return deepest
+    brackets = _BRACKET.findall(_STRINGS.sub("", answer))
+    return max(accumulate(map(_STEPS.__getitem__, brackets), initial=0))
 
 
 def _in_words(error: ValidationError) -> str:

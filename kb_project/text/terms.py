@@ -7,8 +7,10 @@ overlapping pairs of characters. The same function reads documents and questions
 
 from __future__ import annotations
 
+import re
 import threading
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import Final
 
 import regex
@@ -24,6 +26,9 @@ _PIECE: Final = regex.compile(
     r"|[[\p{L}\p{M}\p{N}_]--[\p{Han}\p{Hiragana}\p{Katakana}\p{Hangul}\p{Thai}\p{Lao}\p{Khmer}"
     r"\p{Myanmar}]]+(?:['’][\p{L}]+)*"
 )
+# Most texts have only characters of which the standard library's quicker patterns know as much.
+_PLAIN: Final = re.compile(r"[\x00-\u02ff\u2000-\u206f]*")
+_PLAIN_PIECE: Final = re.compile(r"\w+(?:['’][^\W\d_²³¹¼½¾]+)*")
 _HANGUL: Final = regex.compile(r"\p{Hangul}+")
 _PARTS: Final = regex.compile(r"\p{Lu}+(?!\p{Ll})|\p{Lu}?[\p{Ll}\p{Lo}\p{Lm}\p{Lt}\p{M}]+|\p{N}+")
 _CONTRACTED: Final = regex.compile(r"(?:n['’]t|['’](?:s|t|ll|re|ve|d|m))$", regex.IGNORECASE)
@@ -55,15 +60,19 @@ def terms(text: str) -> list[str]:
     >>> terms("机器学习")
     ['机器', '器学', '学习']
     """
+    pieces = (_PLAIN_PIECE if _PLAIN.fullmatch(text) else _PIECE).findall(text)
     found: list[str] = []
-    for match in _PIECE.finditer(text):
-        piece = match.group()
-        if piece.isascii() and piece.islower() and piece.isalpha():  # the common case
-            if piece not in _STOP and len(piece) <= LONGEST_TERM:
-                found.append(_stemmers.english.stemWord(piece))
-        else:
-            found.extend(_terms_of(piece))
+    for piece in pieces:
+        found += _known_terms_of(piece) if len(piece) <= LONGEST_TERM else _terms_of(piece)
     return found
+
+
+@lru_cache(maxsize=20_000)
+def _known_terms_of(piece: str) -> tuple[str, ...]:
+    """A text's words come up again and again; those that do not fall out of the cache."""
+    if piece.isascii() and piece.islower() and piece.isalpha():
+        return () if piece in _STOP else (_stemmers.english.stemWord(piece),)
+    return tuple(_terms_of(piece))
 
 
 def _terms_of(piece: str) -> Iterator[str]:

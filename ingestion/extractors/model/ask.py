@@ -150,11 +150,12 @@ def _take_in(
         rejected = talk.reading.rejected | {GLEANING_FAILED: 1}
         talk.reading, talk.grew = Reading(talk.reading.extraction, rejected), False
         return
-    if reply.value is not None:
+    talk.grew = reply.value is not None and not reply.value.is_empty
+    if reply.value is not None and talk.grew:
         talk.answers.append(reply.value)
-    before = talk.reading.facts
-    talk.reading = read(talk.answers, text, options.entity_types)
-    talk.grew = talk.reading.facts > before
+        before = talk.reading.facts
+        talk.reading = read(talk.answers, text, options.entity_types)
+        talk.grew = talk.reading.facts > before
     talk.turns += (
         Turn("assistant", reply.text, reply.completion_tokens),
         Turn("user", _template("glean").user),

@@ -138,6 +138,11 @@ class Answer(_Said):
     relationships: Annotated[list[SaidRelationship], BeforeValidator(rows)] = []
     keywords: Texts = []
 
+    @property
+    def is_empty(self) -> bool:
+        """Whether it says nothing at all, as the last round's answer mostly does."""
+        return not any(self.__dict__.values())
+
 
 class AnswerWithClaims(Answer):
     claims: Annotated[list[SaidClaim], BeforeValidator(rows)] = []

@@ -21,6 +21,8 @@ def back(values: Sequence[object], kind: str) -> list[object]:
     """What the database holds of a list."""
     if kind == "text":
         [(found,)] = run_sql("SELECT %(values)s::text[]", {"values": values})
+    elif kind == "int8":
+        [(found,)] = run_sql("SELECT %(values)s::int8[]", {"values": values})
     else:
         [(found,)] = run_sql("SELECT %(values)s::uuid[]", {"values": values})
     return list(found)
@@ -53,11 +55,18 @@ def test_ids_come_back_as_they_were(values: list[object]):
 
 
 @pytest.mark.django_db
+@given(values=st.lists(st.integers(-(2**63), 2**63 - 1), max_size=8))
+def test_whole_numbers_come_back_as_they_were(values: list[object]):
+    assert back(values, "int8") == values
+
+
+@pytest.mark.django_db
 def test_a_list_with_gaps_is_written_as_before():
     ids = [uuid.uuid4(), None]
 
     assert back(["a", None, "b"], "text") == ["a", None, "b"]
     assert back(ids, "uuid") == ids
+    assert back([1, None, -3], "int8") == [1, None, -3]
     [(numbers,)] = run_sql("SELECT %(values)s::int8[]", {"values": [1, -2, 3]})
     assert numbers == [1, -2, 3]
 

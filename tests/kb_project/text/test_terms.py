@@ -72,6 +72,16 @@ def test_threads_do_not_share_a_stemmer():
     assert found == [["run", "hous"] * 500] * 4
 
 
+# Letters, numbers that are no digits, marks, apostrophes, and signs of no word.
+SIGNS = "abAB_09'’²½ªéøßŁ.,- \t\u2013\u2070\u203f\u0301机ひー한ก"
+
+
+@given(st.text(SIGNS) | st.text(st.characters(max_codepoint=0x20D0)))
+def test_a_plain_text_is_cut_into_the_same_pieces_as_any_other(text):
+    # The sign at the end is in no word, and has the text read by the pattern for all scripts.
+    assert terms(text) == terms(f"{text} \u2603")
+
+
 @given(st.text())
 def test_any_text_has_terms_without_blanks(text):
     assert all(term and not any(c.isspace() for c in term) for term in terms(text))

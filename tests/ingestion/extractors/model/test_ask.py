@@ -121,6 +121,17 @@ def test_a_passage_that_says_nothing_is_not_gleaned():
     assert len(chat.asked) == 1
 
 
+def test_a_gleaning_that_says_nothing_leaves_what_was_found():
+    chat = ScriptedChat(lambda request: NOTHING if request.turns else named("Ada Lind", "Nobody"))
+
+    [outcome] = outcomes(chat, ADA, options=ModelOptions(gleanings=3))
+
+    assert isinstance(outcome, Reading)
+    assert names(outcome) == {"Ada Lind"}
+    assert sum(outcome.rejected.values()) == 1
+    assert len(chat.asked) == 2
+
+
 def test_a_conversation_that_would_not_fit_is_not_gleaned():
     chat = ScriptedChat(lambda request: named("Ada Lind"), room=200)
 
