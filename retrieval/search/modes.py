@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from kb_project.errors import InputError
-from retrieval.search import dense, fuse, lexical, local, walk
+from retrieval.search import dense, drift, fuse, global_, lexical, local, walk
 from retrieval.search.found import PASSAGES_ONLY, Found, Shares, by_rows
 from retrieval.search.query import Query
 
@@ -50,6 +50,20 @@ MODES: Final[dict[str, Mode]] = {
             "Starts from the people, places and things the question is about and gathers their"
             " passages, facts and topics.",
             by_rows(local.search),
+        ),
+        Mode(
+            "global",
+            "Global",
+            "Reads the reports of your topics to answer questions about the documents as a whole.",
+            global_.search,
+            shares=Shares(passages=0.35, reports=0.15, points=0.5),
+        ),
+        Mode(
+            "drift",
+            "Drift",
+            "Begins with the topics a question touches and goes on to what has to be asked next.",
+            drift.search,
+            shares=Shares(passages=0.5, reports=0.1, points=0.4),
         ),
         Mode(
             "dense",

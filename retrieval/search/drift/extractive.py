@@ -1,0 +1,77 @@
+"""Drift that asks no model: it goes on to the names that topics and passages have in common."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Final
+
+from kb_project.sql import run_sql
+from kb_project.text.names import normalise_name
+from retrieval import reports_sql as sql
+from retrieval.search import fuse
+from retrieval.search.drift import local_search
+from retrieval.search.found import Found, Record, Seed
+from retrieval.search.global_.ranking import Ranked
+from retrieval.search.query import Query, ScoredChunk
+from workspaces import access
+
+REPORTS: Final = 5
+PASSAGES: Final = 12
+"""Best reports and passages whose names are followed."""
+FOLLOWED: Final = 4
+"""Names followed: each costs a search."""
+DEPTH: Final = 50
+"""Passages taken from each search."""
+FIRST: Final = 2.0
+"""What the question's own list weighs against one of a name's."""
+
+
+def found(query: Query, ranked: Sequence[Ranked]) -> Found:
+    """Outside transactions. The same documents and question give the same searches."""
+    deeper = replace(query, top_k=max(query.top_k, DEPTH))
+    first = local_search.search(deeper)
+    names = _names(query, ranked, first.chunks)
+    lists = [first.chunks]
+    for name in names:
+        query.reporter.check()
+        followed = local_search.follow(deeper, f"{query.question} {name}")
+        lists.append(_told(followed.chunks, name))
+    fused = fuse.fuse(lists, [FIRST, *(1.0 for _ in names)])
+    return Found(
+        chunks=fused[: query.top_k],
+        records=(*first.records, *_reports(ranked)),
+        seeds=tuple(Seed("entity", name, 1.0) for name in names),
+        figures=(("follow_ups", len(names)), ("reports_total", len(ranked))),
+    )
+
+
+def note_no_model(query: Query) -> None:
+    query.note(
+        "extractive_follow_ups",
+        "No chat model is chosen, so the search went on to the names that topics and passages"
+        " share instead of to questions.",
+    )
+
+
+def _names(query: Query, ranked: Sequence[Ranked], chunks: Sequence[ScoredChunk]) -> list[str]:
+    parameters = {
+        "workspace": query.workspace_id,
+        "chunks": [hit.chunk_id for hit in chunks[:PASSAGES]],
+        "topics": [one.topic.report.community for one in ranked[:REPORTS]],
+        "exclude": list(query.exclude),
+        "count": 4 * FOLLOWED,
+    }
+    with access.in_workspace(query.workspace_id):
+        rows = run_sql(sql.NAMES_IN_BOTH, parameters)
+    asked = f" {normalise_name(query.question)} "
+    new = [name for (name,) in rows if f" {normalise_name(name)} " not in asked]
+    return new[:FOLLOWED]
+
+
+def _told(hits: Sequence[ScoredChunk], name: str) -> list[ScoredChunk]:
+    return [replace(hit, why=(*hit.why, f"Found on the way to “{name}”")) for hit in hits]
+
+
+def _reports(ranked: Sequence[Ranked]) -> list[Record]:
+    return [one.record(one.score, ("Close to the question",)) for one in ranked[:REPORTS]]

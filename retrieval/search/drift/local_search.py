@@ -1,0 +1,27 @@
+"""Many local searches for one question."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Final
+
+from retrieval.search import local
+from retrieval.search.found import Found, by_rows
+from retrieval.search.query import Query, QuestionVector
+
+_SEARCH: Final[Callable[[Query], Found]] = by_rows(local.search)
+
+
+def search(query: Query) -> Found:
+    return _SEARCH(query)
+
+
+def follow(query: Query, question: str) -> Found:
+    """A local search for another question, within the same scope. Outside transactions.
+
+    Its notes are about an index that the first search has spoken of already.
+    """
+    vector = QuestionVector(query.vector.embedder, question)
+    vector.make()
+    return search(replace(query, question=question, vector=vector, notes=[]))
