@@ -245,7 +245,7 @@ def test_sets_of_another_workspace_are_not_there(people, made):
 
     with access.in_workspace(other.pk), pytest.raises(NotFoundError):
         selectors.set_get(workspace=other, set_id=made.pk)
-    with access.in_workspace(other.pk), pytest.raises(NotFoundError, match="none yet"):
+    with access.in_workspace(other.pk), pytest.raises(NotFoundError, match="no question set"):
         selectors.set_named(workspace=other, name="Basics")
 
 
