@@ -11,17 +11,20 @@ from kb_project.graph.ports import GraphStore
 from kb_project.graph.stores import graph_store
 from kb_project.llm.embedders import embedder_named
 from kb_project.llm.ports import ChatModel, Embedder, ModelOptions
+from kb_project.llm.rerank import Reranker
 
 
 @dataclass(frozen=True, slots=True)
 class Ports:
-    """``chat`` is None on the local tier. ``next_embedder`` is set while vectors are made anew."""
+    """``chat`` is None on the local tier, ``reranker`` where none is chosen. ``next_embedder`` is
+    set while vectors are made anew."""
 
     embedder: Embedder
     graph: GraphStore
     chat: ChatModel | None = None
     options: ModelOptions = field(default_factory=ModelOptions)
     next_embedder: Embedder | None = None
+    reranker: Reranker | None = None
 
 
 @cache

@@ -11,6 +11,12 @@ urlpatterns = [
     path("<workspace:workspace_id>/", api.WorkspaceApi.as_view(), name="workspace"),
     path("<workspace:workspace_id>/models/", api.ModelsApi.as_view(), name="models"),
     path("<workspace:workspace_id>/models/test/", api.ModelTestApi.as_view(), name="models_test"),
+    path("<workspace:workspace_id>/reranker/", api.RerankerApi.as_view(), name="reranker"),
+    path(
+        "<workspace:workspace_id>/reranker/test/",
+        api.RerankerTestApi.as_view(),
+        name="reranker_test",
+    ),
     path("<workspace:workspace_id>/prices/", api.PricesApi.as_view(), name="prices"),
     path("<workspace:workspace_id>/budget/", api.BudgetApi.as_view(), name="budget"),
     path("<workspace:workspace_id>/usage/", api.UsageApi.as_view(), name="usage"),

@@ -10,17 +10,20 @@ from typing import Any, Final
 
 from django.conf import settings
 
-from kb_project.errors import ConflictError
+from kb_project.errors import ConflictError, RefusedError
 from kb_project.llm.chat import build_chat
 from kb_project.llm.config import DEFAULT_LIMITS, ChatConfig, RoleLimits
 from kb_project.llm.endpoint_embedder import EndpointEmbedder
+from kb_project.llm.endpoint_reranker import EndpointReranker
+from kb_project.llm.listwise_reranker import ListwiseReranker
 from kb_project.llm.ports import ChatModel, Embedder, ModelOptions, Role
+from kb_project.llm.rerank import BrokenReranker, Reranker
 from kb_project.llm.support import Support
 from kb_project.ports import Ports, build_ports
 from kb_project.sql import run_sql
 from workspaces import access, secrets, sql
 from workspaces.calls import TableCallStore
-from workspaces.models import EmbeddingIndex, IndexState, ModelSettings
+from workspaces.models import EmbeddingIndex, IndexState, ModelSettings, RerankerKind
 
 LOCAL: Final = "local"
 MOST_KEPT: Final = 200
@@ -128,9 +131,11 @@ def _build(workspace_id: uuid.UUID, base: Ports) -> Ports:
     row = settings_of(workspace_id)
     active = index_of(workspace_id, IndexState.ACTIVE)
     building = index_of(workspace_id, IndexState.BUILDING)
+    chat = _chat(workspace_id, row)
     return replace(
         base,
-        chat=_chat(workspace_id, row),
+        chat=chat,
+        reranker=_reranker(row, chat) if row else None,
         options=_options(row),
         embedder=embedder_of(active, base) if active else base.embedder,
         next_embedder=embedder_of(building, base) if building else None,
@@ -142,6 +147,24 @@ def _chat(workspace_id: uuid.UUID, row: ModelSettings | None) -> ChatModel | Non
     if config is None:
         return None
     return build_chat(config, TableCallStore(workspace_id, endpoint=config.endpoint))
+
+
+def _reranker(row: ModelSettings, chat: ChatModel | None) -> Reranker | None:
+    """Without a chat model none is there to rerank; what was chosen stays for when there is."""
+    if row.reranker == RerankerKind.MODEL:
+        return ListwiseReranker(chat) if chat else None
+    if row.reranker != RerankerKind.ENDPOINT:
+        return None
+    try:
+        key = secrets.unseal(row.rerank_sealed_key, row.workspace_id)
+    except RefusedError as error:
+        return BrokenReranker(row.rerank_model, error)
+    return EndpointReranker(
+        endpoint=row.rerank_endpoint,
+        key=key,
+        model=row.rerank_model,
+        store=TableCallStore(row.workspace_id),
+    )
 
 
 def _place(row: ModelSettings) -> tuple[str, str, str] | None:

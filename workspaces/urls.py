@@ -22,6 +22,8 @@ urlpatterns = [
     path(f"{MODELS}cache/", views.cache_clear, name="cache_clear"),
     path(f"{MODELS}tune/", views.tuning_start, name="tuning_start"),
     path(f"{MODELS}tune/forget/", views.tuning_forget, name="tuning_forget"),
+    path(f"{MODELS}reranker/", views.reranker_set, name="reranker_set"),
+    path(f"{MODELS}reranker/test/", views.reranker_test, name="reranker_test"),
     path(f"{MODELS}embedding/", views.embedding_change, name="embedding_change"),
     path(f"{MODELS}embedding/give-up/", views.embedding_give_up, name="embedding_give_up"),
 ]

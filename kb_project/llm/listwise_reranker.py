@@ -142,6 +142,7 @@ def ordered(labels: Sequence[str], group: Sequence[int]) -> list[int]:
     [12, 10, 11]
     """
     places: Mapping[int, int] = dict(enumerate(group, start=1))
-    numbers = (match and int(match.group(1)) for match in map(_LABEL.search, labels))
+    found = (_LABEL.search(label) for label in labels)
+    numbers = (int(match.group(1)) for match in found if match)
     named = dict.fromkeys(places[number] for number in numbers if number in places)
     return [*named, *(place for place in group if place not in named)]

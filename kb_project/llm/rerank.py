@@ -5,8 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import NoReturn, Protocol
 from uuid import UUID
+
+from kb_project.errors import ModelError
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,3 +46,16 @@ class Reranker(Protocol):
 
         Raises ModelError where there is no ranking to be had: an order is never made up.
         """
+
+
+class BrokenReranker:
+    """One that cannot even be set up: it says so when it is needed, and nothing else stops."""
+
+    def __init__(self, name: str, error: ModelError) -> None:
+        self.name = name
+        self._error = error
+
+    def rank(
+        self, question: str, texts: Sequence[str], *, question_id: UUID | None = None
+    ) -> NoReturn:
+        raise self._error

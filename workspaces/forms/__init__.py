@@ -11,13 +11,16 @@ from workspaces.forms.models import (
     price_forms,
 )
 from workspaces.forms.people import WorkspaceForm
+from workspaces.forms.reranking import RerankForm, rerank_form
 
 __all__ = [
     "ROLE_TITLES",
     "BudgetForm",
     "ModelForm",
+    "RerankForm",
     "WorkspaceForm",
     "budget_form",
     "model_form",
     "price_forms",
+    "rerank_form",
 ]

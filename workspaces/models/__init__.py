@@ -8,6 +8,7 @@ from workspaces.models.language_models import (
     ModelCall,
     ModelPrice,
     ModelSettings,
+    RerankerKind,
 )
 from workspaces.models.people import (
     Capability,
@@ -29,6 +30,7 @@ __all__ = [
     "ModelCall",
     "ModelPrice",
     "ModelSettings",
+    "RerankerKind",
     "Role",
     "TenantModel",
     "User",

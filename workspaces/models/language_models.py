@@ -8,6 +8,12 @@ from django.db import models
 from workspaces.models.people import TenantModel
 
 
+class RerankerKind(models.TextChoices):
+    OFF = "off", "Off"
+    ENDPOINT = "endpoint", "An endpoint"
+    MODEL = "model", "The chat model"
+
+
 class ModelSettings(TenantModel):
     """A workspace's chat models. Without an ``endpoint`` it uses the installation's, if there is
     one and ``is_local`` does not forbid it, and the local tier otherwise.
@@ -17,6 +23,9 @@ class ModelSettings(TenantModel):
     ``{role: {"max_output", "timeout"}}``, roles as in ``kb_project.llm.ports.Role``. ``support``
     is what the endpoint was found to understand: ``{"schema", "json", "stream", …}``. ``tuning``
     is what was learned from the documents: ``{"domain", "language", "examples"}``.
+
+    ``reranker`` looks at the passages of a search once more; ``rerank_*`` say where, for the kind
+    ``endpoint``, with a key of its own.
     """
 
     endpoint = models.CharField(max_length=500, blank=True)
@@ -33,6 +42,16 @@ class ModelSettings(TenantModel):
     wants_claims = models.BooleanField(default=False)
     entity_types = ArrayField(models.CharField(max_length=40), default=list, blank=True)
     tuning = models.JSONField(default=dict, blank=True)
+    reranker = models.CharField(
+        max_length=8,
+        choices=RerankerKind.choices,
+        default=RerankerKind.OFF,
+        db_default=RerankerKind.OFF,
+    )
+    rerank_endpoint = models.CharField(max_length=500, blank=True, default="", db_default="")
+    rerank_sealed_key = models.BinaryField(default=b"", db_default=b"", blank=True)
+    rerank_key_hint = models.CharField(max_length=8, blank=True, default="", db_default="")
+    rerank_model = models.CharField(max_length=120, blank=True, default="", db_default="")
     updated_at = models.DateTimeField(auto_now=True)
 
     class Meta:

@@ -15,6 +15,7 @@ from workspaces.selectors.people import (
     workspace_at,
     workspaces_of,
 )
+from workspaces.selectors.reranking import RerankerState, reranker_state
 from workspaces.selectors.usage import (
     USAGE_KINDS,
     Spending,
@@ -32,6 +33,7 @@ __all__ = [
     "USAGE_KINDS",
     "EmbeddingState",
     "ModelState",
+    "RerankerState",
     "Spending",
     "UsageLine",
     "embedding_state",
@@ -41,6 +43,7 @@ __all__ = [
     "only_person",
     "person",
     "prices_in",
+    "reranker_state",
     "spending_of",
     "unpriced",
     "usage_by",

@@ -17,6 +17,7 @@ from workspaces.services.model_settings import (
     tuning_start,
 )
 from workspaces.services.people import member_add, person_add, workspace_create
+from workspaces.services.reranking import reranker_set, reranker_test
 from workspaces.services.testing import TestLine, model_test
 
 __all__ = [
@@ -34,6 +35,8 @@ __all__ = [
     "model_test",
     "person_add",
     "prices_set",
+    "reranker_set",
+    "reranker_test",
     "tuning_forget",
     "tuning_save",
     "tuning_start",

@@ -67,7 +67,7 @@ def model_settings_save(*, workspace: Workspace, choice: ModelChoice) -> ModelSe
         row = row_to_change(workspace)
         is_elsewhere = origin(row.endpoint) != origin(choice.endpoint)
         if is_elsewhere and row.sealed_key and choice.key is None and choice.endpoint:
-            raise _key_is_for_another_host()
+            raise key_is_for_another_host()
         if (row.endpoint, row.model) != (choice.endpoint, choice.model):
             row.support = {}
         _set_choice(row, choice)
@@ -239,7 +239,7 @@ def _resume(workspace: Workspace) -> None:
     transaction.on_commit(partial(async_task, RESUME, str(workspace.pk), cluster=QUEUE))
 
 
-def _key_is_for_another_host() -> InputError:
+def key_is_for_another_host() -> InputError:
     return InputError(
         "The stored key was entered for another host, and is not sent elsewhere.",
         code="key_for_another_host",

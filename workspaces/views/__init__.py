@@ -17,6 +17,7 @@ from workspaces.views.models import (
     usage,
 )
 from workspaces.views.people import member_list, workspace_create, workspace_list
+from workspaces.views.reranking import reranker_set, reranker_test
 
 __all__ = [
     "budget_set",
@@ -29,6 +30,8 @@ __all__ = [
     "model_settings_clear",
     "model_test",
     "prices_set",
+    "reranker_set",
+    "reranker_test",
     "tuning_forget",
     "tuning_start",
     "usage",

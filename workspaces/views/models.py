@@ -23,7 +23,7 @@ def model_settings(request: UserRequest, workspace_id: str) -> HttpResponse:
     if request.method == "POST":
         return _save(request, workspace_id)
     workspace = access.workspace_for_reading(user=request.user, workspace_id=workspace_id)
-    return _page(request, workspace)
+    return model_page(request, workspace)
 
 
 def _save(request: UserRequest, workspace_id: str) -> HttpResponse:
@@ -31,12 +31,12 @@ def _save(request: UserRequest, workspace_id: str) -> HttpResponse:
     state = selectors.model_state(workspace=workspace)
     form = forms.model_form(state, request.POST)
     if not form.is_valid():
-        return _page(request, workspace, form=form)
+        return model_page(request, workspace, form=form)
     choice = form.choice(is_local=state.choice.is_local)
     try:
         services.model_settings_save(workspace=workspace, choice=choice)
     except KBError as error:
-        return _page(request, workspace, form=form, problem=error)
+        return model_page(request, workspace, form=form, problem=error)
     messages.success(request, "The models are saved. Work that waited for them goes on.")
     return redirect("workspaces:model_settings", workspace.slug)
 
@@ -57,7 +57,7 @@ def model_test(request: UserRequest, workspace_id: str) -> HttpResponse:
         return render(request, "workspaces/model_test.html", context)
     with transaction.atomic():
         access.workspace_for_administering(user=request.user, workspace_id=workspace_id)
-        return _page(request, workspace, tested=context)
+        return model_page(request, workspace, tested=context)
 
 
 @login_required
@@ -84,12 +84,12 @@ def prices_set(request: UserRequest, workspace_id: str) -> HttpResponse:
     workspace = access.workspace_for_administering(user=request.user, workspace_id=workspace_id)
     lines = forms.price_forms([], [], request.POST)
     if not lines.is_valid():
-        return _page(request, workspace, prices=lines)
+        return model_page(request, workspace, prices=lines)
     given = [price for line in lines if (price := line.given())]
     try:
         services.prices_set(workspace=workspace, prices=given)
     except KBError as error:
-        return _page(request, workspace, prices=lines, problem=error)
+        return model_page(request, workspace, prices=lines, problem=error)
     messages.success(request, "The prices are saved. They count from the next call on.")
     return redirect("workspaces:model_settings", workspace.slug)
 
@@ -100,7 +100,7 @@ def budget_set(request: UserRequest, workspace_id: str) -> HttpResponse:
     workspace = access.workspace_for_administering(user=request.user, workspace_id=workspace_id)
     form = forms.BudgetForm(request.POST)
     if not form.is_valid():
-        return _page(request, workspace, budget=form)
+        return model_page(request, workspace, budget=form)
     services.budget_set(workspace=workspace, cap=form.cleaned_data["cap"])
     messages.success(request, "The budget is saved. Work that waited for it goes on.")
     return redirect("workspaces:model_settings", workspace.slug)
@@ -200,11 +200,12 @@ def _can_set(workspace: Workspace) -> bool:
     return workspace.membership is not None and workspace.membership.may(Capability.ADMINISTER)
 
 
-def _page(request: UserRequest, workspace: Workspace, **given: Any) -> HttpResponse:
+def model_page(request: UserRequest, workspace: Workspace, **given: Any) -> HttpResponse:
     """The page Models; a form that was sent takes the place of a fresh one."""
     state = selectors.model_state(workspace=workspace)
     spending = selectors.spending_of(workspace=workspace)
     prices = selectors.prices_in(workspace=workspace)
+    reranker = selectors.reranker_state(workspace=workspace)
     context = {
         "workspace": workspace,
         "section": "models",
@@ -215,9 +216,11 @@ def _page(request: UserRequest, workspace: Workspace, **given: Any) -> HttpRespo
         "prices_now": prices,
         "roles": forms.ROLE_TITLES.items(),
         "can_set": _can_set(workspace),
+        "reranker": reranker,
     }
     if context["can_set"]:
         context |= {
+            "rerank_form": forms.rerank_form(reranker),
             "form": forms.model_form(state),
             "prices": forms.price_forms(prices, state.models),
             "budget": forms.budget_form(spending),

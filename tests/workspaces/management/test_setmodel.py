@@ -163,3 +163,37 @@ def test_usage_says_what_was_spent(workspace):
     assert "has called no model" in before
     assert (answer["total"]["calls"], answer["spent"]) == (1, 0.01)
     assert "0.0100 spent, no limit" in call("usage")
+
+
+# --- reranking ------------------------------------------------------------------------------------
+def test_a_reranker_is_chosen_with_its_own_key(workspace, tmp_path: Path):
+    path = tmp_path / "key"
+    path.write_text(KEY)
+
+    said = call(
+        "setmodel",
+        *("--reranker", "endpoint", "--rerank-endpoint", ENDPOINT, "--rerank-model", "cross-1"),
+        *("--rerank-key-file", str(path)),
+    )
+
+    row = stored(workspace)
+    assert (row.reranker, row.rerank_endpoint, row.endpoint) == ("endpoint", ENDPOINT, "")
+    assert secrets.unseal(row.rerank_sealed_key, workspace.pk) == KEY
+    assert "reranked by cross-1" in said
+    assert KEY not in said
+
+
+def test_a_reranker_is_tested_without_a_chat_model(workspace, provider):
+    said = call(
+        "setmodel",
+        *("--reranker", "endpoint", "--rerank-endpoint", provider.url, "--rerank-model", "c"),
+        "--test",
+    )
+
+    assert "works     Reranking: c" in said
+    assert provider.counts() == {"rerank": 1}
+
+
+def test_reranking_with_no_chat_model_is_refused(workspace):
+    with pytest.raises(CommandError, match="local tier"):
+        call("setmodel", "--reranker", "model")

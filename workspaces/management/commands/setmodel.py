@@ -21,7 +21,7 @@ from kb_project.llm.ports import Role
 from kb_project.logs import quieten
 from workspaces import access, selectors, services
 from workspaces.choice import DEAREST, ModelChoice, checked_money
-from workspaces.models import Workspace
+from workspaces.models import RerankerKind, Workspace
 
 LONGEST_KEY_FILE: Final = 10_000
 
@@ -49,6 +49,10 @@ class Command(BaseCommand):
         parser.add_argument("--context-window", type=int, metavar="TOKENS")
         parser.add_argument("--concurrency", type=int, metavar="CALLS")
         parser.add_argument("--gleanings", type=int)
+        parser.add_argument("--reranker", choices=list(RerankerKind), help="Who reranks passages.")
+        parser.add_argument("--rerank-endpoint", metavar="URL", help="A server with /rerank.")
+        parser.add_argument("--rerank-model", metavar="MODEL", help="Its name at that endpoint.")
+        parser.add_argument("--rerank-key-file", type=Path, help="A file with that one's key.")
         parser.add_argument("--budget", metavar="AMOUNT", help="What may be spent, or 'none'.")
         parser.add_argument(
             "--price",
@@ -65,7 +69,7 @@ class Command(BaseCommand):
         try:
             found = selectors.workspace_at(slug=workspace)
             self._set(found, options)
-            tested = services.model_test(workspace=found) if options["test"] else []
+            tested = _tested(found) if options["test"] else []
         except KBError as error:
             raise CommandError(error.sentence) from error
         answer = _answer(found) | {
@@ -86,11 +90,32 @@ class Command(BaseCommand):
             choice = _choice(now, options)
             if choice != now:
                 services.model_settings_save(workspace=workspace, choice=choice)
+        _set_reranker(workspace, options)
         if options["price"]:
             services.prices_set(workspace=workspace, prices=_prices(workspace, options["price"]))
         if options["budget"] is not None:
             cap = None if options["budget"] == "none" else options["budget"]
             services.budget_set(workspace=workspace, cap=cap)
+
+
+def _set_reranker(workspace: Workspace, options: dict[str, Any]) -> None:
+    names = {"kind": "reranker", "endpoint": "rerank_endpoint", "model": "rerank_model"}
+    given = {name: options[of] for name, of in names.items() if options[of] is not None}
+    key = _key_in(options["rerank_key_file"])
+    if not given and key is None:
+        return
+    with access.in_workspace(workspace.pk):
+        now = selectors.reranker_state(workspace=workspace).choice
+    services.reranker_set(workspace=workspace, choice=replace(now, key=key, **given))
+
+
+def _tested(workspace: Workspace) -> list[services.TestLine]:
+    """Chat models and reranker, as far as they are set."""
+    with access.in_workspace(workspace.pk):
+        has_reranker = selectors.reranker_state(workspace=workspace).is_on
+        is_local = selectors.model_state(workspace=workspace).tier == "local"
+    lines = [] if has_reranker and is_local else services.model_test(workspace=workspace)
+    return lines + (services.reranker_test(workspace=workspace) if has_reranker else [])
 
 
 def _choice(now: ModelChoice, options: dict[str, Any]) -> ModelChoice:
@@ -105,7 +130,10 @@ def _key(options: dict[str, Any]) -> str | None:
         return ""
     if options["key_from_env"]:
         return env_str("MODEL_KEY")
-    path: Path | None = options["key_file"]
+    return _key_in(options["key_file"])
+
+
+def _key_in(path: Path | None) -> str | None:
     if path is None:
         return None
     try:
@@ -155,6 +183,7 @@ def _answer(workspace: Workspace) -> dict[str, Any]:
     with access.in_workspace(workspace.pk):
         state = selectors.model_state(workspace=workspace)
         spending = selectors.spending_of(workspace=workspace)
+        reranker = selectors.reranker_state(workspace=workspace)
     return {
         "workspace": workspace.slug,
         "tier": state.tier,
@@ -162,6 +191,7 @@ def _answer(workspace: Workspace) -> dict[str, Any]:
         "model": state.model,
         "roles": {row.role.value: row.model for row in state.roles},
         "has_key": state.has_key,
+        "reranker": reranker.model,
         "budget": None if spending.cap is None else float(spending.cap),
         "spent": float(spending.spent),
     }
@@ -177,6 +207,7 @@ def _said(answer: dict[str, Any]) -> str:
     lines = [
         f"The workspace '{answer['workspace']}' {tiers[answer['tier']]}.",
         f"{answer['spent']:.4f} spent, {budget}.",
+        *([f"Passages are reranked by {answer['reranker']}."] if answer["reranker"] else []),
         *(_line(line) for line in answer["test"]),
     ]
     return "\n".join(lines)

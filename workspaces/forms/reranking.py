@@ -1,0 +1,70 @@
+"""What people send about reranking."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django import forms
+
+from kb_project.errors import InputError
+from workspaces import choice as rules
+from workspaces.models import RerankerKind
+from workspaces.rerank_choice import RerankChoice, checked_rerank_endpoint
+from workspaces.selectors import RerankerState
+
+
+class RerankForm(forms.Form):
+    """The choice of a reranker. The key is only ever written."""
+
+    reranker = forms.ChoiceField(choices=RerankerKind.choices, label="Reranking")
+    rerank_endpoint = forms.CharField(
+        required=False,
+        max_length=rules.LONGEST_ENDPOINT,
+        label="Reranking endpoint",
+        widget=forms.TextInput(
+            {"placeholder": "https://api.example.com/v2", "autocomplete": "off"}
+        ),
+        help_text="A server that answers /rerank, hosted or your own.",
+    )
+    rerank_model = forms.CharField(
+        required=False,
+        max_length=rules.LONGEST_MODEL,
+        label="Reranking model",
+        widget=forms.TextInput({"autocomplete": "off"}),
+        help_text="As that endpoint calls it.",
+    )
+    rerank_key = forms.CharField(
+        required=False,
+        max_length=rules.LONGEST_KEY,
+        label="Key of the reranking endpoint",
+        widget=forms.PasswordInput({"autocomplete": "new-password"}),
+        help_text="Stored encrypted and never shown again.",
+    )
+    remove_rerank_key = forms.BooleanField(
+        required=False, label="Remove the stored key of the reranking endpoint"
+    )
+
+    def clean_rerank_endpoint(self) -> str:
+        try:
+            return checked_rerank_endpoint(self.cleaned_data["rerank_endpoint"])
+        except InputError as error:
+            raise forms.ValidationError(error.happened) from error
+
+    def choice(self) -> RerankChoice:
+        """What a valid form chose."""
+        data = self.cleaned_data
+        return RerankChoice(
+            kind=RerankerKind(data["reranker"]),
+            endpoint=data["rerank_endpoint"],
+            key=data["rerank_key"] or ("" if data["remove_rerank_key"] else None),
+            model=data["rerank_model"],
+        )
+
+
+def rerank_form(state: RerankerState, data: Any = None) -> RerankForm:
+    initial = {
+        "reranker": state.choice.kind.value,
+        "rerank_endpoint": state.choice.endpoint,
+        "rerank_model": state.choice.model,
+    }
+    return RerankForm(data, initial=initial)

@@ -1,0 +1,48 @@
+"""Reads of who reranks a workspace's passages. Nothing here ever holds a key."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from kb_project.llm.ports import Role
+from workspaces import ports
+from workspaces.choice import host_of
+from workspaces.models import ModelSettings, RerankerKind, Workspace
+from workspaces.rerank_choice import RerankChoice, rerank_choice_in
+
+
+@dataclass(frozen=True, slots=True)
+class RerankerState:
+    """``model`` is the one in force, '' where passages keep their order; ``has_chat`` says whether
+    the chat model could be chosen."""
+
+    choice: RerankChoice
+    model: str
+    host: str
+    has_key: bool
+    key_hint: str
+    has_chat: bool
+
+    @property
+    def is_on(self) -> bool:
+        return bool(self.model)
+
+
+def reranker_state(*, workspace: Workspace) -> RerankerState:
+    row = ports.settings_of(workspace.pk)
+    choice = rerank_choice_in(row)
+    chat = _chat_model(workspace, row)
+    in_force = {RerankerKind.ENDPOINT: choice.model, RerankerKind.MODEL: chat}
+    return RerankerState(
+        choice=choice,
+        model=in_force.get(choice.kind, ""),
+        host=host_of(choice.endpoint),
+        has_key=bool(row and row.rerank_sealed_key),
+        key_hint=row.rerank_key_hint if row else "",
+        has_chat=bool(chat),
+    )
+
+
+def _chat_model(workspace: Workspace, row: ModelSettings | None) -> str:
+    config = ports.chat_config(workspace.pk, row)
+    return config.model_of(Role.JUDGE) if config else ""

@@ -1,0 +1,51 @@
+"""The part of the page Models that is about reranking."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.db import transaction
+from django.http import HttpResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.http import require_POST
+
+from kb_project.errors import KBError
+from workspaces import access, forms, selectors, services
+from workspaces.requests import UserRequest
+from workspaces.views.models import model_page
+
+
+@login_required
+@require_POST
+def reranker_set(request: UserRequest, workspace_id: str) -> HttpResponse:
+    workspace = access.workspace_for_administering(user=request.user, workspace_id=workspace_id)
+    form = forms.rerank_form(selectors.reranker_state(workspace=workspace), request.POST)
+    if not form.is_valid():
+        return model_page(request, workspace, rerank_form=form)
+    try:
+        services.reranker_set(workspace=workspace, choice=form.choice())
+    except KBError as error:
+        return model_page(request, workspace, rerank_form=form, problem=error)
+    messages.success(request, "Reranking is saved. It counts from the next question on.")
+    return redirect("workspaces:model_settings", workspace.slug)
+
+
+@transaction.non_atomic_requests
+@login_required
+@require_POST
+def reranker_test(request: UserRequest, workspace_id: str) -> HttpResponse:
+    """One real call; no transaction is open while the reranker answers."""
+    with transaction.atomic():
+        workspace = access.workspace_for_administering(user=request.user, workspace_id=workspace_id)
+    context: dict[str, Any] = {"workspace": workspace}
+    try:
+        context["probe"] = services.reranker_test(workspace=workspace)
+    except KBError as error:
+        context["problem"] = error
+    if request.htmx:
+        return render(request, "workspaces/model_test.html", context)
+    with transaction.atomic():
+        access.workspace_for_administering(user=request.user, workspace_id=workspace_id)
+        return model_page(request, workspace, tested=context)
