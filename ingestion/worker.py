@@ -25,10 +25,12 @@ from django_q.conf import Conf
 
 from ingestion import recovery
 from ingestion.garbage import seldom_collected
-from ingestion.pipeline import MAIN
+from ingestion.pipeline import LANES, MAIN
 from kb_project.database.outages import through_outages
 
 logger = logging.getLogger(__name__)
+
+__all__ = ["LANES", "MAIN", "work"]
 
 SECONDS_BETWEEN_LOOKS: Final = 0.5
 # A stage that takes longer to reach its next unit is cut off; it goes on from there next time.

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from django.urls import path
 
-from retrieval import views
+from retrieval import streams, views
 
 app_name = "retrieval"
 
@@ -13,6 +13,11 @@ urlpatterns = [
         "w/<workspace:workspace_id>/questions/<uuid:question_id>/",
         views.answer_detail,
         name="answer_detail",
+    ),
+    path(
+        "w/<workspace:workspace_id>/answers/<uuid:answer_id>/events/",
+        streams.answer_events,
+        name="answer_events",
     ),
     path("w/<workspace:workspace_id>/search/", views.search, name="search"),
 ]

@@ -121,6 +121,11 @@ class EvaluationRun(TenantModel):
             models.Index(
                 fields=["workspace", "question_set", "-created_at"], name="run_of_set_newest"
             ),
+            models.Index(
+                fields=["workspace", "state"],
+                name="run_unfinished",
+                condition=models.Q(state__in=["queued", "running"]),
+            ),
         ]
 
     def __str__(self) -> str:

@@ -133,6 +133,10 @@ class Answer(TenantModel):
     def __str__(self) -> str:
         return f"answer to {self.question_id}"
 
+    @property
+    def is_finished(self) -> bool:
+        return self.state not in (AnswerState.QUEUED, AnswerState.RUNNING)
+
 
 class AnswerEvent(models.Model):
     """What happened while an answer was made, in order; replayed to whoever looks later.

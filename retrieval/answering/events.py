@@ -1,0 +1,109 @@
+"""What happens while an answer is made, kept as it happens and told to whoever watches.
+
+The kinds and their payloads are described in ``retrieval.search.reporting``. Each event is a row,
+written in a short transaction of its own. Pieces of text are gathered for a moment, so that an
+answer of a thousand tokens has tens of rows.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Mapping
+from typing import Any, Final
+from uuid import UUID
+
+from kb_project.llm.halting import Halt
+from kb_project.sql import run_sql
+from retrieval import answering_sql as sql
+from retrieval.answering import wake
+from retrieval.search.reporting import EventKind, StoppedError
+from workspaces import access
+
+SECONDS_TO_GATHER: Final = 0.06
+MOST_GATHERED: Final = 200
+"""Characters."""
+
+
+class TakenOverError(StoppedError):
+    """The answer is not this worker's any more: its end is written already."""
+
+    default_code = "taken_over"
+
+
+class StoredReporter:
+    """Implements ``retrieval.search.reporting.Reporter`` for one answer that ``worker`` has."""
+
+    def __init__(
+        self, workspace_id: UUID, answer_id: UUID, *, worker: str, halt: Halt, sequence: int = 0
+    ) -> None:
+        self._place = {"workspace": workspace_id, "answer": answer_id, "worker": worker}
+        self._workspace_id = workspace_id
+        self._halt = halt
+        self._gathered = ""
+        self._flushed = 0.0
+        self.sequence = sequence
+        self.text = ""
+        self.passages: list[dict[str, Any]] = []
+        self.kinds: set[EventKind] = set()
+
+    def emit(self, kind: EventKind, payload: Mapping[str, Any]) -> None:
+        if kind is EventKind.TEXT:
+            self._gather(str(payload["text"]))
+        else:
+            self.flush()
+            self._write(kind, payload)
+        self.check()
+
+    @property
+    def is_stopped(self) -> bool:
+        return self._halt.is_set
+
+    def check(self) -> None:
+        if self._halt.is_set:
+            raise StoppedError("Somebody stopped this answer.")
+
+    def flush(self) -> None:
+        """Write the text that is gathered."""
+        if self._gathered:
+            gathered, self._gathered = self._gathered, ""
+            self._write(EventKind.TEXT, {"text": gathered})
+            self._flushed = time.monotonic()
+
+    def _gather(self, text: str) -> None:
+        self.text += text
+        self._gathered += text
+        is_due = time.monotonic() - self._flushed >= SECONDS_TO_GATHER
+        if is_due or len(self._gathered) >= MOST_GATHERED:
+            self.flush()
+
+    def _write(self, kind: EventKind, payload: Mapping[str, Any]) -> None:
+        self.kinds.add(kind)
+        if kind is EventKind.PASSAGES:
+            self.passages = list(payload["passages"])
+        values = {
+            **self._place,
+            "sequence": self.sequence,
+            "kind": kind.value,
+            "payload": json.dumps(payload, default=str),
+            "channel": wake.EVENTS,
+        }
+        with access.in_workspace(self._workspace_id):
+            rows = run_sql(sql.ADD_EVENT, values)
+        if not rows:
+            raise TakenOverError("Another worker ended this answer.")
+        self.sequence += 1
+        if rows[0][0]:
+            self._halt.set()
+
+
+def add_last(workspace_id: UUID, answer_id: UUID, kind: EventKind, payload: Any) -> None:
+    """An event after all others, in the transaction that ends the answer; tells who watches."""
+    values = {
+        "workspace": workspace_id,
+        "answer": answer_id,
+        "kind": kind.value,
+        "payload": json.dumps(payload, default=str),
+    }
+    [(sequence,)] = run_sql(sql.ADD_LAST_EVENT, values)
+    wake.tell(answer_id, sequence)

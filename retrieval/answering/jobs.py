@@ -1,0 +1,138 @@
+"""An answer as a job: from a claimed row to its end, whatever happens in between."""
+
+from __future__ import annotations
+
+import logging
+from typing import Final
+from uuid import UUID
+
+from kb_project.errors import KBError
+from kb_project.llm import halting
+from kb_project.llm.halting import Halt
+from retrieval.answering import flow, keeping, partial
+from retrieval.answering.drafts import Asking, Draft, Earlier
+from retrieval.answering.events import StoredReporter, TakenOverError
+from retrieval.models import Answer, AnswerState, Question
+from retrieval.search.reporting import EventKind, StoppedError
+from retrieval.search.scope import Scope
+from workspaces import access
+from workspaces.models import Workspace
+
+logger = logging.getLogger(__name__)
+
+MOST_EARLIER: Final = 8
+"""Questions of a conversation that the next one is understood by."""
+
+
+def run_answer(workspace_id: UUID, answer_id: UUID) -> None:
+    """Make an answer that this worker has claimed; how it ends is in its row.
+
+    Raises nothing but what nobody foresaw, and what comes of a database that is away.
+    """
+    answer, asking = load(workspace_id, answer_id)
+    reporter = reporter_of(answer)
+    try:
+        answer_now(answer, asking, reporter)
+    except TakenOverError:
+        logger.warning("answer lost to another worker answer=%s", answer_id)
+    except StoppedError:
+        stop(answer, reporter)
+    except KBError as error:
+        _fail(answer, reporter, error)
+
+
+def run_here(answer: Answer, asking: Asking) -> None:
+    """Make an answer that nobody else may take up. Raises what making it raises, once kept."""
+    reporter = reporter_of(answer)
+    try:
+        answer_now(answer, asking, reporter)
+    except StoppedError:
+        stop(answer, reporter)
+    except KBError as error:
+        _fail(answer, reporter, error)
+        raise
+
+
+def reporter_of(answer: Answer) -> StoredReporter:
+    """After the event that it waits, which is there since it was asked for."""
+    return StoredReporter(
+        answer.workspace_id,
+        answer.pk,
+        worker=answer.worker,
+        halt=halting.current() or Halt(),
+        sequence=1,
+    )
+
+
+def answer_now(answer: Answer, asking: Asking, reporter: StoredReporter) -> Draft:
+    """Make it and keep it. Raises whatever making it raises; the answer is still running then."""
+    reporter.emit(EventKind.STATE, {"state": AnswerState.RUNNING.value})
+    draft = flow.draft_answer(asking, reporter)
+    with access.lasting_work():
+        keeping.keep(answer, draft, reporter)
+    logger.info(
+        "question answered workspace=%s question=%s mode=%s supported=%s ms=%s",
+        answer.workspace_id,
+        asking.question_id,
+        draft.mode,
+        draft.is_supported,
+        draft.trace.get("total_ms"),
+    )
+    return draft
+
+
+def load(workspace_id: UUID, answer_id: UUID) -> tuple[Answer, Asking]:
+    workspace = Workspace.objects.get(pk=workspace_id)
+    with access.in_workspace(workspace_id):
+        answer = Answer.objects.in_workspace(workspace_id).get(pk=answer_id)
+        question = Question.objects.in_workspace(workspace_id).get(pk=answer.question_id)
+        return answer, asking_of(workspace, question, answer)
+
+
+def asking_of(workspace: Workspace, question: Question, answer: Answer) -> Asking:
+    """In the workspace's scope. An answer may be asked for in another mode than the question."""
+    return Asking(
+        workspace=workspace,
+        question_id=question.pk,
+        question=question.text,
+        mode=answer.mode or question.mode,
+        scope=Scope.from_json(question.scope),
+        earlier=earlier_than(question),
+    )
+
+
+def earlier_than(question: Question) -> tuple[Earlier, ...]:
+    """The questions before it in its conversation that were answered, oldest first."""
+    if question.conversation_id is None:
+        return ()
+    before = (
+        Answer.objects.in_workspace(question.workspace_id)
+        .filter(
+            state=AnswerState.DONE,
+            question__conversation_id=question.conversation_id,
+            question__created_at__lt=question.created_at,
+        )
+        .select_related("question")
+        .order_by("-question__created_at", "-created_at")
+    )
+    newest: dict[UUID, Earlier] = {}
+    for answer in before[: MOST_EARLIER * 3]:
+        said = " ".join(sentence["text"] for sentence in answer.sentences)
+        newest.setdefault(answer.question_id, Earlier(answer.question.text, said))
+    return tuple(reversed(list(newest.values())[:MOST_EARLIER]))
+
+
+def stop(answer: Answer, reporter: StoredReporter) -> None:
+    """Keep what is there, as far as it was written."""
+    sentences = partial.sentences_of(reporter.text, reporter.passages)
+    keeping.stop(answer, sentences, partial.citations_of(sentences, reporter.passages))
+    logger.info("answer stopped answer=%s", answer.pk)
+
+
+def _fail(answer: Answer, reporter: StoredReporter, error: KBError) -> None:
+    """What was stopped fails in many ways, all of which mean that it was stopped."""
+    if reporter.is_stopped:
+        stop(answer, reporter)
+        return
+    keeping.fail(answer, keeping.problem_of(error))
+    logger.warning("answer failed answer=%s code=%s", answer.pk, error.code)

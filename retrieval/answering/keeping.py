@@ -1,0 +1,177 @@
+"""Writing down how an answer ended: in one transaction with its last events, and only by whoever
+still has it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+from django.utils import timezone
+
+from kb_project.errors import KBError
+from kb_project.sql import run_sql
+from retrieval import answering_sql as sql
+from retrieval.answering import events
+from retrieval.answering.drafts import CitedPassage, Draft, WrittenSentence
+from retrieval.answering.events import StoredReporter, TakenOverError
+from retrieval.models import Answer, AnswerState, Citation, Question
+from retrieval.search.reporting import EventKind
+from workspaces import access
+
+Problem = dict[str, str]
+
+KEPT: Final = "The question is kept, and so are the passages found until then."
+INTERRUPTED: Final[Problem] = {
+    "code": "interrupted",
+    "happened": "The worker that was making this answer stopped before it was done.",
+    "kept": KEPT,
+    "next_step": "Try again.",
+}
+INTERRUPTED_RUN: Final[Problem] = {
+    "code": "interrupted",
+    "happened": "The worker that was measuring stopped before it was done.",
+    "kept": "The results until then are kept.",
+    "next_step": "Go on with it.",
+}
+UNEXPECTED: Final[Problem] = {
+    "code": "internal",
+    "happened": "Something went wrong that Concordance did not foresee.",
+    "kept": KEPT,
+    "next_step": "Try again; if it happens again, give the answer's id to whoever runs this.",
+}
+
+
+def problem_of(error: KBError) -> Problem:
+    return {
+        "code": error.code,
+        "happened": error.happened,
+        "kept": error.kept or KEPT,
+        "next_step": error.next_step or "Try again.",
+    }
+
+
+def keep(answer: Answer, draft: Draft, reporter: StoredReporter) -> None:
+    """The draft becomes the answer. Raises TakenOverError where somebody else ended it."""
+    reporter.flush()
+    with access.in_workspace(answer.workspace_id):
+        _end(
+            answer,
+            AnswerState.DONE,
+            mode=draft.mode,
+            is_supported=draft.is_supported,
+            sentences=[sentence_json(one) for one in draft.sentences],
+            nearest=list(draft.nearest),
+            trace=draft.trace,
+            follow_ups=list(draft.follow_ups),
+            written_by=draft.written_by,
+        )
+        keep_citations(answer, draft.citations)
+        if draft.standalone:
+            Question.objects.in_workspace(answer.workspace_id).filter(pk=answer.question_id).update(
+                standalone=draft.standalone
+            )
+        _tell_what_came_of_it(answer, draft, reporter)
+        _add_last(answer, EventKind.DONE, {})
+
+
+def fail(answer: Answer, problem: Problem) -> None:
+    """Raises TakenOverError where somebody else ended it."""
+    with access.in_workspace(answer.workspace_id):
+        _end(answer, AnswerState.FAILED, problem=problem)
+        _add_last(answer, EventKind.FAILED, problem)
+
+
+def stop(
+    answer: Answer, sentences: Sequence[WrittenSentence], citations: Sequence[CitedPassage]
+) -> None:
+    """Keep what was there when somebody stopped it. Raises TakenOverError as above."""
+    with access.in_workspace(answer.workspace_id):
+        _end(
+            answer,
+            AnswerState.STOPPED,
+            sentences=[sentence_json(one) for one in sentences],
+            is_supported=False,
+        )
+        keep_citations(answer, citations)
+        if sentences:
+            _add_last(answer, EventKind.ANSWER, answer_event(answer, citations))
+            _fold_text(answer)
+        _add_last(answer, EventKind.STOPPED, {})
+
+
+def _end(answer: Answer, state: AnswerState, **values: Any) -> None:
+    values |= {"state": state, "finished_at": timezone.now(), "lease_until": None}
+    still_ours = Answer.objects.in_workspace(answer.workspace_id).filter(
+        pk=answer.pk, state=AnswerState.RUNNING, worker=answer.worker
+    )
+    if not still_ours.update(**values):
+        raise TakenOverError("Another worker ended this answer.")
+    for name, value in values.items():
+        setattr(answer, name, value)
+
+
+def _tell_what_came_of_it(answer: Answer, draft: Draft, reporter: StoredReporter) -> None:
+    if EventKind.ANSWER not in reporter.kinds:
+        _add_last(answer, EventKind.ANSWER, answer_event(answer, draft.citations))
+    if draft.follow_ups and EventKind.FOLLOW_UPS not in reporter.kinds:
+        _add_last(answer, EventKind.FOLLOW_UPS, {"questions": list(draft.follow_ups)})
+    _fold_text(answer)
+
+
+def _add_last(answer: Answer, kind: EventKind, payload: Any) -> None:
+    events.add_last(answer.workspace_id, answer.pk, kind, payload)
+
+
+def _fold_text(answer: Answer) -> None:
+    run_sql(sql.FOLD_TEXT, {"workspace": answer.workspace_id, "answer": answer.pk})
+
+
+def keep_citations(answer: Answer, citations: Sequence[CitedPassage]) -> None:
+    Citation.objects.bulk_create(
+        Citation(
+            workspace_id=answer.workspace_id,
+            answer=answer,
+            number=one.number,
+            document_id=one.document_id,
+            chunk_id=one.chunk_id,
+            start=one.start,
+            end=one.end,
+            quote=one.quote,
+            spans=[list(span) for span in one.spans],
+        )
+        for one in citations
+    )
+
+
+def answer_event(answer: Answer, citations: Sequence[CitedPassage]) -> dict[str, Any]:
+    """The payload of the event ``answer``."""
+    return {
+        "sentences": answer.sentences,
+        "citations": [citation_json(one) for one in citations],
+        "supported": answer.is_supported,
+    }
+
+
+def citation_json(one: CitedPassage) -> dict[str, Any]:
+    """As the API has it, without the document's title."""
+    return {
+        "number": one.number,
+        "document": str(one.document_id),
+        "chunk": str(one.chunk_id),
+        "start": one.start,
+        "end": one.end,
+        "quote": one.quote,
+        "spans": [list(span) for span in one.spans],
+    }
+
+
+def sentence_json(sentence: WrittenSentence) -> dict[str, Any]:
+    """As ``Answer.sentences`` and the API have it."""
+    check = sentence.check
+    return {
+        "text": sentence.text,
+        "citations": list(sentence.numbers),
+        "spans": [[span.number, span.start, span.end] for span in sentence.spans],
+        "check": check
+        and {"verdict": check.verdict, "by": check.by, "score": round(check.score, 3)},
+    }

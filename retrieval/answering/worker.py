@@ -1,0 +1,179 @@
+"""The worker that answers: called through the database, a few jobs side by side in threads.
+
+Its own loop instead of django-q2's, whose poll of a fifth of a second is most of what a reader
+would wait for the first passages. The tables are the record here too: a call only wakes, and a
+look every few seconds finds what nobody was called to and what a dead worker left behind.
+"""
+
+from __future__ import annotations
+
+import logging
+import queue
+import signal
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import partial
+from types import FrameType
+from typing import Final
+
+from django.conf import settings
+from django.db import connections
+from django.utils.module_loading import import_string
+
+from ingestion import leases
+from kb_project.database.listening import Listener
+from kb_project.database.outages import DATABASE_AWAY, through_outages
+from kb_project.errors import KBError
+from kb_project.llm.halting import Halt, halted_by
+from kb_project.ports import build_ports
+from retrieval.answering import claims, keeping, wake
+from retrieval.answering.wake import Call
+from workspaces import access
+
+logger = logging.getLogger(__name__)
+
+SECONDS_BETWEEN_RENEWALS: Final = 1.0
+LOOK_EVERY: Final = 5
+"""Renewals between two looks at what nobody was called to."""
+SECONDS_TO_FINISH: Final = 2.0
+RUN: Final = {
+    wake.ANSWER: "retrieval.answering.jobs.run_answer",
+    wake.EVALUATION: "retrieval.evaluation.runs.run_evaluation",
+}
+"""What to do with a job of each kind, by workspace and id, once it is claimed."""
+
+
+@dataclass(slots=True)
+class Desk:
+    """What one worker process has to do, is doing, and is told."""
+
+    name: str = field(default_factory=leases.worker_name)
+    todo: queue.SimpleQueue[Call | None] = field(default_factory=queue.SimpleQueue)
+    running: dict[Call, Halt] = field(default_factory=dict)
+    lock: threading.Lock = field(default_factory=threading.Lock)
+    stopping: threading.Event = field(default_factory=threading.Event)
+
+    def hear(self, message: str) -> None:
+        """A call that came in through the database."""
+        call = wake.call_in(message)
+        if call is None:
+            return
+        if call.kind == wake.STOP:
+            self.halt(call)
+        elif call.kind in RUN:
+            self.todo.put(call)
+
+    def halt(self, call: Call) -> None:
+        with self.lock:
+            halts = [halt for one, halt in self.running.items() if one.id == call.id]
+        for halt in halts:
+            halt.set()
+
+    def busy(self) -> list[Call]:
+        with self.lock:
+            return list(self.running)
+
+
+def work(*, say: Callable[[str], None]) -> None:
+    """Serve until SIGTERM or SIGINT."""
+    desk = Desk()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, partial(_on_signal, desk))
+    with_model = build_ports().embedder
+    through_outages(claims.take_stock)
+    # The first question does not wait for the model to be loaded.
+    with_model.embed_question("ready")
+    threads = [
+        threading.Thread(target=_serve, args=[desk], name=f"answerer {number}", daemon=True)
+        for number in range(settings.ANSWERERS)
+    ]
+    listener = Listener(wake.WORK, hear=desk.hear, connected=partial(_look, desk))
+    for thread in (*threads, listener):
+        thread.start()
+    say(f"Waiting for questions; {len(threads)} can be answered at a time.")
+    _tend(desk)
+    listener.stop()
+    _wind_up(desk, threads)
+
+
+def _on_signal(desk: Desk, _number: int, _frame: FrameType | None) -> None:
+    desk.stopping.set()
+
+
+def _tend(desk: Desk) -> None:
+    """Until told to stop: keep the leases of what is running, hear of stops, look around."""
+    rounds = 0
+    while not desk.stopping.wait(SECONDS_BETWEEN_RENEWALS):
+        rounds += 1
+        try:
+            _renew(desk)
+            if rounds % LOOK_EVERY == 0:
+                _look(desk)
+        except DATABASE_AWAY as error:
+            logger.warning("database failed error=%s", type(error).__name__)
+            connections.close_all()
+
+
+def _renew(desk: Desk) -> None:
+    busy = desk.busy()
+    for call in claims.renew(busy, desk.name) if busy else ():
+        desk.halt(call)
+
+
+def _look(desk: Desk) -> None:
+    """Take up what is queued; end what a dead worker left behind."""
+    try:
+        known = {call.id for call in desk.busy()}
+        for call in claims.take_stock():
+            if call.id not in known:
+                desk.todo.put(call)
+    finally:
+        if threading.current_thread() is not threading.main_thread():
+            connections.close_all()
+
+
+def _serve(desk: Desk) -> None:
+    while (call := desk.todo.get()) is not None and not desk.stopping.is_set():
+        through_outages(partial(_do, desk, call))
+
+
+def _do(desk: Desk, call: Call) -> None:
+    """Nothing where another worker was quicker."""
+    if not claims.claim(call, desk.name):
+        return
+    halt = Halt()
+    with desk.lock:
+        desk.running[call] = halt
+    try:
+        with halted_by(halt), access.repeatable_work():
+            import_string(RUN[call.kind])(call.workspace_id, call.id)
+    except DATABASE_AWAY:
+        # Not begun anew when the database is back: half an answer has been shown.
+        connections.close_all()
+        through_outages(partial(claims.interrupt, call, desk.name))
+    except KBError as error:
+        claims.fail(call, desk.name, keeping.problem_of(error))
+    # The edge of every job: whatever it was, whoever waits must be told, and the others go on.
+    except Exception as error:
+        logger.exception("job failed unexpectedly id=%s", call.id, exc_info=_unspoken(error))
+        claims.fail(call, desk.name, keeping.UNEXPECTED)
+    finally:
+        with desk.lock:
+            del desk.running[call]
+
+
+def _unspoken(error: Exception) -> Exception:
+    """The error with its kind and place, without its words, which may be a document's."""
+    return RuntimeError(type(error).__name__).with_traceback(error.__traceback__)
+
+
+def _wind_up(desk: Desk, threads: list[threading.Thread]) -> None:
+    """What is running is broken off and says so; a few seconds for that, no more."""
+    for _ in threads:
+        desk.todo.put(None)
+    for call in desk.busy():
+        claims.interrupt(call, desk.name)
+        desk.halt(call)
+    for thread in threads:
+        thread.join(SECONDS_TO_FINISH / len(threads))

@@ -1,0 +1,89 @@
+"""Hand-written SQL of answers as jobs, each statement named by what it does."""
+
+from __future__ import annotations
+
+from typing import Final, LiteralString
+
+# Delivered when the transaction commits.
+NOTIFY: Final[LiteralString] = "SELECT pg_notify(%(channel)s::text, %(payload)s::text)"
+
+CLAIM_ANSWER: Final[LiteralString] = """
+UPDATE retrieval_answer
+   SET state = 'running', worker = %(worker)s,
+       lease_until = now() + make_interval(secs => %(lease)s::float8)
+ WHERE workspace_id = %(workspace)s AND id = %(id)s AND state = 'queued'
+RETURNING id
+"""
+CLAIM_RUN: Final[LiteralString] = """
+UPDATE retrieval_evaluationrun
+   SET state = 'running', worker = %(worker)s,
+       lease_until = now() + make_interval(secs => %(lease)s::float8)
+ WHERE workspace_id = %(workspace)s AND id = %(id)s AND state = 'queued'
+RETURNING id
+"""
+
+# Which of these are still ours, and which are to stop?
+RENEW_ANSWERS: Final[LiteralString] = """
+UPDATE retrieval_answer
+   SET lease_until = now() + make_interval(secs => %(lease)s::float8)
+ WHERE workspace_id = %(workspace)s AND id = ANY(%(ids)s::uuid[])
+   AND state = 'running' AND worker = %(worker)s
+RETURNING id, wants_stop
+"""
+RENEW_RUNS: Final[LiteralString] = """
+UPDATE retrieval_evaluationrun
+   SET lease_until = now() + make_interval(secs => %(lease)s::float8)
+ WHERE workspace_id = %(workspace)s AND id = ANY(%(ids)s::uuid[])
+   AND state = 'running' AND worker = %(worker)s
+RETURNING id, wants_stop
+"""
+
+FAIL_RUN: Final[LiteralString] = """
+UPDATE retrieval_evaluationrun
+   SET state = 'failed', problem = %(problem)s::jsonb, lease_until = NULL, finished_at = now()
+ WHERE workspace_id = %(workspace)s AND id = %(id)s AND state = 'running' AND worker = %(worker)s
+RETURNING id
+"""
+
+# Nothing is added, and no row comes back, where the answer is not this worker's any more.
+ADD_EVENT: Final[LiteralString] = """
+WITH mine AS (
+    SELECT id, wants_stop FROM retrieval_answer
+     WHERE workspace_id = %(workspace)s AND id = %(answer)s
+       AND state = 'running' AND worker = %(worker)s
+), added AS (
+    INSERT INTO retrieval_answerevent
+           (workspace_id, answer_id, sequence, kind, payload, created_at)
+    SELECT %(workspace)s, mine.id, %(sequence)s::int, %(kind)s, %(payload)s::jsonb,
+           clock_timestamp()
+      FROM mine
+)
+SELECT wants_stop, pg_notify(%(channel)s::text, id::text || ' ' || %(sequence)s::text) FROM mine
+"""
+
+# An event by whoever ends an answer that nobody works on.
+ADD_LAST_EVENT: Final[LiteralString] = """
+INSERT INTO retrieval_answerevent (workspace_id, answer_id, sequence, kind, payload, created_at)
+SELECT %(workspace)s, %(answer)s, coalesce(max(sequence) + 1, 0), %(kind)s, %(payload)s::jsonb,
+       clock_timestamp()
+  FROM retrieval_answerevent
+ WHERE workspace_id = %(workspace)s AND answer_id = %(answer)s
+RETURNING sequence
+"""
+
+# The answer has replaced the pieces it was written in.
+FOLD_TEXT: Final[LiteralString] = """
+DELETE FROM retrieval_answerevent
+ WHERE workspace_id = %(workspace)s AND answer_id = %(answer)s AND kind = 'text'
+"""
+
+EVENTS_AFTER: Final[LiteralString] = """
+SELECT sequence, kind, payload::text FROM retrieval_answerevent
+ WHERE workspace_id = %(workspace)s AND answer_id = %(answer)s AND sequence > %(after)s::int
+ ORDER BY sequence
+"""
+
+# What is queued or running, in every workspace: a function, since nobody sees all rows at once.
+UNFINISHED: Final[LiteralString] = """
+SELECT kind, workspace_id, id, state, worker, is_overdue FROM retrieval_unfinished_jobs()
+"""

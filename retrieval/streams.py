@@ -1,0 +1,126 @@
+"""An answer's events as a stream (SSE): from the first one on, then as they happen.
+
+The view looks who may see it, inside its transaction, and is done; what follows waits in the event
+loop, and holds neither a thread nor a connection while it does.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from typing import Final
+from uuid import UUID
+
+from asgiref.sync import sync_to_async
+from django.contrib.auth.decorators import login_required
+from django.db import connections
+from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
+from django.http.response import HttpResponseBase
+from django.views.decorators.http import require_GET
+
+from kb_project.database.outages import DATABASE_AWAY
+from kb_project.sql import run_sql
+from retrieval import answering_sql as sql
+from retrieval import selectors
+from retrieval.answering.hub import SECONDS_WITHOUT_LISTENER, hub
+from retrieval.search.reporting import EventKind
+from workspaces import access
+from workspaces.models import Workspace
+from workspaces.requests import UserRequest
+
+HEARTBEAT_SECONDS: Final = 15.0
+HEARTBEAT: Final = b": still here\n\n"
+LAST: Final = frozenset({EventKind.DONE, EventKind.FAILED, EventKind.STOPPED})
+LARGEST_SEQUENCE: Final = 2**31 - 1
+NEVER: Final = -1
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """``payload`` is JSON on one line."""
+
+    sequence: int
+    kind: str
+    payload: str
+
+    def as_bytes(self) -> bytes:
+        """
+        >>> Event(3, "done", "{}").as_bytes()
+        b'id: 3\\nevent: done\\ndata: {}\\n\\n'
+        """
+        return f"id: {self.sequence}\nevent: {self.kind}\ndata: {self.payload}\n\n".encode()
+
+
+@login_required
+@require_GET
+def answer_events(request: UserRequest, workspace_id: str, answer_id: UUID) -> HttpResponseBase:
+    workspace = access.workspace_for_reading(user=request.user, workspace_id=workspace_id)
+    return stream_of(request, workspace=workspace, answer_id=answer_id)
+
+
+def stream_of(request: HttpRequest, *, workspace: Workspace, answer_id: UUID) -> HttpResponseBase:
+    """The response that streams. Raises NotFoundError.
+
+    Who comes back after the last event gets 204, which tells a browser not to come back again.
+    """
+    answer = selectors.answer_of(workspace=workspace, answer_id=answer_id)
+    after = after_of(request)
+    if answer.is_finished and after != NEVER and not events_after(workspace.pk, answer_id, after):
+        return HttpResponse(status=204)
+    response = StreamingHttpResponse(
+        followed(workspace.pk, answer_id, after), content_type="text/event-stream"
+    )
+    # A proxy that gathers what it passes on would hold the answer back.
+    response.headers["X-Accel-Buffering"] = "no"
+    response.headers["Cache-Control"] = "no-store"
+    return response
+
+
+def after_of(request: HttpRequest) -> int:
+    """The last event that is known already; what cannot be read counts as none."""
+    said = request.headers.get("Last-Event-ID") or request.GET.get("after", "")
+    return min(int(said), LARGEST_SEQUENCE) if said.isascii() and said.isdigit() else NEVER
+
+
+async def followed(workspace_id: UUID, answer_id: UUID, after: int) -> AsyncIterator[bytes]:
+    """The events after one of them until the last; a comment where nothing happens for long."""
+    heard = time.monotonic()
+    with hub().watching(answer_id) as watcher:
+        yield HEARTBEAT
+        while True:
+            events = await _read(workspace_id, answer_id, after)
+            for event in events or ():
+                after, heard = event.sequence, time.monotonic()
+                yield event.as_bytes()
+                if event.kind in LAST:
+                    return
+            if events is None or not hub().is_listening:
+                await watcher.wait(SECONDS_WITHOUT_LISTENER)
+            else:
+                await watcher.wait(max(0.1, heard + HEARTBEAT_SECONDS - time.monotonic()))
+            if time.monotonic() - heard >= HEARTBEAT_SECONDS:
+                heard = time.monotonic()
+                yield HEARTBEAT
+
+
+async def _read(workspace_id: UUID, answer_id: UUID, after: int) -> list[Event] | None:
+    """None where the database does not answer: it will again."""
+    try:
+        return await sync_to_async(_read_now)(workspace_id, answer_id, after)
+    except DATABASE_AWAY:
+        return None
+
+
+def _read_now(workspace_id: UUID, answer_id: UUID, after: int) -> list[Event]:
+    try:
+        return events_after(workspace_id, answer_id, after)
+    finally:
+        # Back into the pool: many streams wait, few read.
+        connections.close_all()
+
+
+def events_after(workspace_id: UUID, answer_id: UUID, after: int) -> list[Event]:
+    values = {"workspace": workspace_id, "answer": answer_id, "after": after}
+    with access.in_workspace(workspace_id):
+        return [Event(*row) for row in run_sql(sql.EVENTS_AFTER, values)]
