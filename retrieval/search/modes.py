@@ -7,7 +7,18 @@ from dataclasses import dataclass
 from typing import Final
 
 from kb_project.errors import InputError
-from retrieval.search import dense, drift, fuse, global_, lexical, local, walk
+from retrieval.search import (
+    dense,
+    drift,
+    entities,
+    fuse,
+    global_,
+    lexical,
+    local,
+    mix,
+    relations,
+    walk,
+)
 from retrieval.search.found import PASSAGES_ONLY, Found, Shares, by_rows
 from retrieval.search.query import Query
 
@@ -50,6 +61,30 @@ MODES: Final[dict[str, Mode]] = {
             "Starts from the people, places and things the question is about and gathers their"
             " passages, facts and topics.",
             by_rows(local.search),
+        ),
+        Mode(
+            "entities",
+            "Entities",
+            "Looks up the names in the question and reads what is known of each, the links that"
+            " bear on the question first.",
+            entities.search,
+            shares=Shares(passages=0.53, records=0.47),
+        ),
+        Mode(
+            "relations",
+            "Relations",
+            "Looks up what the question wants to know and finds the links between names that say"
+            " so.",
+            relations.search,
+            shares=Shares(passages=0.53, records=0.47),
+        ),
+        Mode(
+            "mix",
+            "Mix",
+            "Joins names, links, meaning and words: a little of everything that may bear on the"
+            " question.",
+            mix.search,
+            shares=Shares(passages=0.53, records=0.47),
         ),
         Mode(
             "global",

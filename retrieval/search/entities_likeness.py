@@ -1,0 +1,217 @@
+"""How much each entity is what some keywords name: by its names, and by what its passages mean.
+
+LightRAG compares a keyword with the vectors of entities' names and descriptions. Making those takes
+minutes on a small machine, so that here an entity is as near to a keyword as the passages that
+mention it, each for its share in them (the columns of the walk's matrices); names count by
+themselves, whole or by the words they share.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Final
+from uuid import UUID
+
+import numpy as np
+
+from kb_project.graph import walk as walking
+from kb_project.graph.walk import Within
+from kb_project.graph.walk_index import NO_ENTITY, Floats, WalkIndex
+from kb_project.sql import run_sql
+from kb_project.text.terms import terms
+from kb_project.text.words import words
+from retrieval import graph_sql
+from retrieval.search import snapshots, walk
+from retrieval.search.query import Query
+
+NEAREST: Final = 100
+"""Passages near a keyword; the last of them counts nothing."""
+NAMED: Final = 1.0
+MEANING: Final = 0.5
+QUESTION: Final = 0.25
+"""What the passages near the whole question say of entities, beside one keyword."""
+SHARED: Final = 0.5
+"""The share of a name's and a keyword's words that must be common to both; less is chance."""
+
+Closeness = Mapping[UUID, float]
+
+
+@dataclass(frozen=True)
+class Look:
+    """Where a search may look, and how close passages are: to the question and to each keyword.
+
+    Closeness is from 0 to 1; passages that are not near are left out. ``within`` marks passages
+    of the scope by position, ``names`` are what the question calls entities, by position.
+    """
+
+    index: WalkIndex
+    within: Within | None
+    question: Closeness
+    keywords: Mapping[str, Closeness] = field(default_factory=dict)
+    names: Mapping[str, Sequence[int]] = field(default_factory=dict)
+
+    def closeness(self, chunk_id: UUID) -> float:
+        """To the question, or to the keyword that is nearest to the passage."""
+        near = (one.get(chunk_id, 0.0) for one in self.keywords.values())
+        return max(self.question.get(chunk_id, 0.0), MEANING * max(near, default=0.0))
+
+
+def look(query: Query, index: WalkIndex, vectors: Mapping[str, str]) -> Look:
+    """``vectors`` are those of keywords, by keyword."""
+    return Look(
+        index=index,
+        within=walk.within(query, index),
+        question=_scaled(walk.nearest(query)),
+        keywords=_near_each(query, vectors),
+        names=walking.names_in(index, query.question),
+    )
+
+
+def _near_each(query: Query, vectors: Mapping[str, str]) -> dict[str, Closeness]:
+    if not vectors:
+        return {}
+    rows = run_sql(
+        graph_sql.NEAREST_TO_EACH,
+        {
+            "workspace": query.workspace_id,
+            "documents": query.document_list,
+            "fingerprint": query.vector.fingerprint,
+            "vectors": list(vectors.values()),
+            "count": NEAREST,
+        },
+    )
+    found: defaultdict[int, list[tuple[UUID, float]]] = defaultdict(list)
+    for place, chunk_id, cosine in rows:
+        found[place].append((chunk_id, float(cosine)))
+    return {keyword: _scaled(found[place]) for place, keyword in enumerate(vectors, start=1)}
+
+
+def _scaled(nearest: Sequence[tuple[UUID, float]]) -> Closeness:
+    if not nearest:
+        return {}
+    top, bottom = nearest[0][1], nearest[-1][1]
+    if top <= bottom:
+        return {chunk_id: 1.0 for chunk_id, _ in nearest}
+    return {chunk_id: (likeness - bottom) / (top - bottom) for chunk_id, likeness in nearest}
+
+
+def weigh(query: Query, around: Look, keywords: Iterable[str]) -> Floats:
+    """The weight of every entity, by position: for the mean keyword, and a little the question.
+
+    Zero outside the scope and for entities to leave out; those to start from come first.
+    """
+    index, wanted = around.index, list(keywords)
+    weights = QUESTION * _by_passages(index, around.question)
+    for keyword in wanted:
+        near = around.keywords.get(keyword, {})
+        weights += NAMED / len(wanted) * _by_names(index, keyword)
+        weights += MEANING / len(wanted) * _by_passages(index, near)
+    return steered(query, around, weights)
+
+
+def steered(query: Query, around: Look, weights: Floats) -> Floats:
+    """Weights with the person's own choices of entities, none outside the scope."""
+    index = around.index
+    for place in _places(index, query.include):
+        weights[place] += 1.0 + weights.max()
+    for place in _places(index, query.exclude):
+        weights[place] = 0.0
+    if around.within is not None:
+        weights = weights * (index.to_entities @ around.within.astype(np.float32) > 0)
+    return np.asarray(weights, np.float32)
+
+
+def strongest(index: WalkIndex, weights: Floats, count: int) -> list[tuple[UUID, float]]:
+    """The heaviest entities of the graph with their weight; equal ones go by position."""
+    best = np.argsort(-weights, kind="stable")[: count * 2].tolist()
+    found = [(index.entity_ids[place], float(weights[place])) for place in best]
+    return [(one, weight) for one, weight in found if weight > 0 and one != NO_ENTITY][:count]
+
+
+def passages_of(around: Look, place: int) -> list[UUID]:
+    """The passages of the scope that mention an entity: the closest to the question first."""
+    matrix = around.index.to_entities
+    first, last = matrix.indptr[place : place + 2].tolist()
+    shares = dict(
+        zip(matrix.indices[first:last].tolist(), matrix.data[first:last].tolist(), strict=True)
+    )
+    inside = [one for one in shares if around.within is None or around.within[one]]
+    ids = around.index.chunk_ids
+    inside.sort(key=lambda one: (-around.closeness(ids[one]), -shares[one], one))
+    return [ids[one] for one in inside]
+
+
+def _by_passages(index: WalkIndex, near: Closeness) -> Floats:
+    chunks = np.zeros(len(index.chunk_ids), np.float32)
+    for chunk_id, closeness in near.items():
+        if chunk_id in index.chunk_positions:
+            chunks[index.chunk_positions[chunk_id]] = closeness
+    found = np.asarray(index.to_entities @ chunks, np.float32)
+    most = found.max(initial=0.0)
+    return found / most if most else found
+
+
+def _by_names(index: WalkIndex, keyword: str) -> Floats:
+    """1 for the entity that the keyword names, less where others share it or only words of it."""
+    weights = np.zeros(len(index.entity_ids), np.float32)
+    for place, share in _alike(index, keyword).items():
+        weights[place] = share
+    for places in walking.names_in(index, keyword).values():
+        for place in places:
+            weights[place] = max(float(weights[place]), 1.0 / len(places))
+    return weights
+
+
+def _alike(index: WalkIndex, keyword: str) -> dict[int, float]:
+    """Entities with a name of which the keyword shares at least half of all words."""
+    asked = {word.folded for word in words(keyword) if terms(word.folded)}
+    names = _names(_Same(index))
+    places: set[int] = set()
+    for word in asked:
+        places.update(names.by_word.get(word, ()))
+    found: dict[int, float] = {}
+    for place in places:
+        own = names.words[place]
+        share = len(own & asked) / len(own | asked)
+        entity = names.entities[place]
+        if share >= SHARED:
+            found[entity] = max(found.get(entity, 0.0), share)
+    return found
+
+
+@dataclass(frozen=True)
+class _Names:
+    by_word: Mapping[str, Sequence[int]]
+    words: Sequence[frozenset[str]]
+    entities: Sequence[int]
+
+
+class _Same:
+    """An index as a key: snapshots are never equal, only the same."""
+
+    def __init__(self, index: WalkIndex) -> None:
+        self.index = index
+
+    def __hash__(self) -> int:
+        return id(self.index)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Same) and other.index is self.index
+
+
+@lru_cache(maxsize=snapshots.KEPT)
+def _names(same: _Same) -> _Names:
+    own = [frozenset(key.split()) for key in same.index.name_keys]
+    by_word: defaultdict[str, list[int]] = defaultdict(list)
+    for place, found in enumerate(own):
+        for word in found:
+            by_word[word].append(place)
+    return _Names(dict(by_word), own, same.index.name_entities.tolist())
+
+
+def _places(index: WalkIndex, entity_ids: Sequence[UUID]) -> list[int]:
+    wanted = set(entity_ids)
+    return [place for place, one in enumerate(index.entity_ids) if one in wanted] if wanted else []

@@ -1,0 +1,187 @@
+"""Keywords: what a question names (low-level), and what it wants to know of it (high-level).
+
+LightRAG's two lists. A chat model writes them where there is one; otherwise they are read off the
+question: names, quotations, numbers and identifiers are low-level, the phrases between little
+words high-level. LightRAG joins each list into one string and makes one vector of it, which lies
+between all of them and near none; here each keyword is looked up by itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from pathlib import Path
+from typing import Final
+
+import regex
+from pydantic import BaseModel, Field
+
+from kb_project.errors import ModelError
+from kb_project.llm.ports import About, ChatRequest, Role
+from kb_project.prompt import fenced, load
+from kb_project.text.terms import terms
+from kb_project.text.words import is_unspaced, words
+from retrieval.search import sought
+from retrieval.search.query import Query, QuestionVector
+from retrieval.search.reporting import EventKind
+
+MOST: Final = 8
+"""Keywords in each list."""
+MOST_VECTORS: Final = 4
+"""Keywords of a list that are also looked up by meaning: each costs a vector and a scan."""
+LONGEST: Final = 80
+LONGEST_PHRASE: Final = 4
+"""Words."""
+MOST_OUTPUT: Final = 400
+"""Tokens of a model's reply."""
+
+_PROMPT: Final = Path(__file__).resolve().parents[1] / "prompts" / "keywords.md"
+_WORD: Final = regex.compile(r"[\p{L}\p{N}]")
+_QUOTED: Final = regex.compile(r"[“\"「『《]([^”\"」』》]{2,80})[”\"」』》]")
+_JOINT: Final = r"(?:of|the|de|del|la|van|von|der|du|bin|al)"
+_NAME: Final = regex.compile(
+    rf"\p{{Lu}}[\p{{L}}\p{{M}}\p{{N}}'’&+#-]*"
+    rf"(?:\.?\s+(?:{_JOINT}\s+){{0,2}}(?:\p{{Lu}}|\p{{N}})[\p{{L}}\p{{M}}\p{{N}}'’&+#-]*)*"
+)
+_IDENTIFIER: Final = regex.compile(
+    r"\b\p{L}+(?:_[\p{L}\p{N}]+)+\b|\b\p{Ll}+\p{Lu}[\p{L}\p{N}]*\b|\b[\p{L}.,-]*\p{N}[\p{L}\p{N}.-]*\b"
+)
+_POSSESSIVE: Final = regex.compile(r"['’]s?$")
+
+
+@dataclass(frozen=True, slots=True)
+class Keywords:
+    """``low`` and ``high`` are never empty: what has no keyword has the question itself."""
+
+    low: tuple[str, ...]
+    high: tuple[str, ...]
+    by: str = ""
+
+
+class Reply(BaseModel):
+    """What a model answers; bounded by ``usable``."""
+
+    low_level: list[str] = Field(default_factory=list)
+    high_level: list[str] = Field(default_factory=list)
+
+
+def keywords(query: Query, known: Iterable[str] = ()) -> Keywords:
+    """Of the question; ``known`` are names in it that the graph knows. Call outside transactions.
+
+    A model that fails costs its keywords and a note, never the search.
+    """
+    if query.chat is None or query.calls < 1:
+        return read(query.question, known)
+    query.reporter.emit(
+        EventKind.STEP, {"name": "search", "sentence": "Asking what to look the question up by."}
+    )
+    request = ChatRequest(
+        Role.KEYWORD,
+        load(_PROMPT).fill(question=fenced(query.question, "question")),
+        About("keywords", question_id=query.question_id),
+        Reply,
+        max_output=MOST_OUTPUT,
+    )
+    try:
+        reply = query.chat.ask(request)
+    except ModelError:
+        query.note(
+            "keywords_local",
+            "The model gave no keywords for the question; they were read off its words.",
+        )
+        return read(query.question, known)
+    return _of_model(query, reply.value or Reply(), known)
+
+
+def _of_model(query: Query, reply: Reply, known: Iterable[str]) -> Keywords:
+    low, high = usable(reply.low_level), usable(reply.high_level)
+    by = query.chat.model_of(Role.KEYWORD) if query.chat else ""
+    if not low and not high:
+        return read(query.question, known)
+    return _whole(low, high, query.question, by)
+
+
+def usable(said: Iterable[str]) -> tuple[str, ...]:
+    """What may be looked up of what a model said: each once, on one line, of bounded length.
+
+    >>> usable(["Ada  Lind", "ada lind", "?", "tide\\0s"])
+    ('Ada Lind', 'tide s')
+    """
+    lines = (" ".join(text.replace("\0", " ").split())[:LONGEST].strip() for text in said)
+    kept: dict[str, str] = {}
+    for line in lines:
+        if _WORD.search(line):
+            kept.setdefault(line.casefold(), line)
+    return tuple(kept.values())[:MOST]
+
+
+def read(question: str, known: Iterable[str] = ()) -> Keywords:
+    """Keywords without a model.
+
+    >>> found = read("Who is the mother of the director of Tide Song?")
+    >>> found.low, found.high
+    (('Tide Song',), ('mother', 'director'))
+    >>> read("朱元璋的父亲是谁？", ["朱元璋"]).high
+    ('父亲',)
+    """
+    low: dict[str, None] = {}
+    rest = question
+    for name in sorted(known, key=len, reverse=True):
+        low[name] = None
+        rest = rest.replace(name, " , ")
+    for pattern in (_QUOTED, _IDENTIFIER, _NAME):
+        for match in pattern.finditer(rest):
+            name = _trimmed(match.group(match.lastindex or 0), is_first=match.start() == 0)
+            if name:
+                low[name] = None
+                rest = rest.replace(name, " , ")
+    phrases = list(_phrases(rest, frozenset(sought.read(question).terms)))
+    named = sorted(low, key=question.find)
+    return _whole(usable(named) or usable(phrases), usable(phrases), question, "")
+
+
+def _whole(low: tuple[str, ...], high: tuple[str, ...], question: str, by: str) -> Keywords:
+    return Keywords(low or (question,), high or (question,), by)
+
+
+def _trimmed(name: str, *, is_first: bool) -> str:
+    """Without the little words at its beginning; '' for a single word that begins the question."""
+    parts = name.split()
+    while parts and not terms(parts[0]):
+        parts, is_first = parts[1:], False
+    if len(parts) == 1 and is_first and not _POSSESSIVE.search(parts[0]):
+        return ""
+    return str(_POSSESSIVE.sub("", " ".join(parts)))
+
+
+def _phrases(text: str, telling: frozenset[str]) -> Iterator[str]:
+    """Runs of words that the question wants met, as it spells them."""
+    for piece in regex.split(r"[^\p{L}\p{M}\p{N}'’\s-]+", text):
+        found = [piece[word.start : word.end] for word in words(piece)]
+        for is_telling, run in groupby(found, lambda word: not telling.isdisjoint(terms(word))):
+            if is_telling:
+                yield from _parts(list(run))
+
+
+def _parts(run: Sequence[str]) -> Iterator[str]:
+    """At most so many words at once; Chinese without the characters that ask and join."""
+    if all(is_unspaced(word) for word in run):
+        for word in run:
+            pieces = groupby(word, lambda character: not sought.is_filler(character))
+            said = ("".join(piece) for is_said, piece in pieces if is_said)
+            yield from (piece for piece in said if len(piece) > 1)
+        return
+    for first in range(0, len(run), LONGEST_PHRASE):
+        yield " ".join(run[first : first + LONGEST_PHRASE])
+
+
+def vectors(query: Query, wanted: Iterable[str], known: Iterable[str] = ()) -> dict[str, str]:
+    """A vector for each keyword by itself, as Postgres writes it. Call outside transactions.
+
+    The question's own vector is there already; a name that the graph knows needs none.
+    """
+    told = set(known) | {query.question}
+    asked = [keyword for keyword in dict.fromkeys(wanted) if keyword not in told]
+    embedder = query.vector.embedder
+    return {word: QuestionVector(embedder, word).literal for word in asked[:MOST_VECTORS]}
