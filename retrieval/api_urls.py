@@ -2,12 +2,22 @@ from __future__ import annotations
 
 from django.urls import path
 
-from retrieval import api
+from retrieval.api import answers, events, search
 
 app_name = "retrieval_api"
 
 urlpatterns = [
-    path("search/", api.SearchApi.as_view(), name="search"),
-    path("ask/", api.AskApi.as_view(), name="ask"),
-    path("answers/<uuid:answer_id>/", api.AnswerApi.as_view(), name="answer"),
+    path("search/", search.SearchApi.as_view(), name="search"),
+    path("ask/", answers.AskApi.as_view(), name="ask"),
+    path("questions/", answers.QuestionsApi.as_view(), name="question_ask"),
+    path(
+        "questions/<uuid:question_id>/again/",
+        answers.QuestionAgainApi.as_view(),
+        name="question_again",
+    ),
+    path("answers/<uuid:answer_id>/", answers.AnswerApi.as_view(), name="answer"),
+    path(
+        "answers/<uuid:answer_id>/events/", events.AnswerEventsApi.as_view(), name="answer_events"
+    ),
+    path("answers/<uuid:answer_id>/stop/", answers.AnswerStopApi.as_view(), name="answer_stop"),
 ]

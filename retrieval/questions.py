@@ -23,7 +23,7 @@ DEMO_QUESTIONS: Final = Path("ingestion") / "demo" / "questions.jsonl"
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A question with its newest answer and what that rests on."""
+    """A question with one of its answers and what that rests on."""
 
     question: Question
     answer: Answer
@@ -31,10 +31,12 @@ class Asked:
     nearest: tuple[selectors.SourceSpan, ...]
 
 
-def asked(*, workspace: Workspace, question_id: UUID) -> Asked:
-    """Raises NotFoundError."""
+def asked(*, workspace: Workspace, question_id: UUID, answer_id: UUID | None = None) -> Asked:
+    """The question with its newest answer, or with that of its answers. Raises NotFoundError."""
     question = Question.objects.in_workspace(workspace).filter(pk=question_id).first()
     answers = Answer.objects.in_workspace(workspace).filter(question_id=question_id)
+    if answer_id is not None:
+        answers = answers.filter(pk=answer_id)
     answer = answers.order_by("-created_at").first()
     if question is None or answer is None:
         raise NotFoundError("There is no such question in this workspace.")

@@ -7,7 +7,7 @@ loop, and holds neither a thread nor a connection while it does.
 from __future__ import annotations
 
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 from uuid import UUID
@@ -15,7 +15,7 @@ from uuid import UUID
 from asgiref.sync import sync_to_async
 from django.contrib.auth.decorators import login_required
 from django.db import connections
-from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
+from django.http import HttpResponse, StreamingHttpResponse
 from django.http.response import HttpResponseBase
 from django.views.decorators.http import require_GET
 
@@ -32,7 +32,6 @@ from workspaces.requests import UserRequest
 HEARTBEAT_SECONDS: Final = 15.0
 HEARTBEAT: Final = b": still here\n\n"
 LAST: Final = frozenset({EventKind.DONE, EventKind.FAILED, EventKind.STOPPED})
-LARGEST_SEQUENCE: Final = 2**31 - 1
 NEVER: Final = -1
 
 
@@ -56,16 +55,16 @@ class Event:
 @require_GET
 def answer_events(request: UserRequest, workspace_id: str, answer_id: UUID) -> HttpResponseBase:
     workspace = access.workspace_for_reading(user=request.user, workspace_id=workspace_id)
-    return stream_of(request, workspace=workspace, answer_id=answer_id)
+    after = after_of(request.headers, request.GET)
+    return stream_of(workspace=workspace, answer_id=answer_id, after=after)
 
 
-def stream_of(request: HttpRequest, *, workspace: Workspace, answer_id: UUID) -> HttpResponseBase:
-    """The response that streams. Raises NotFoundError.
+def stream_of(*, workspace: Workspace, answer_id: UUID, after: int) -> HttpResponseBase:
+    """The response that streams what comes ``after``. Raises NotFoundError.
 
     Who comes back after the last event gets 204, which tells a browser not to come back again.
     """
     answer = selectors.answer_of(workspace=workspace, answer_id=answer_id)
-    after = after_of(request)
     if answer.is_finished and after != NEVER and not events_after(workspace.pk, answer_id, after):
         return HttpResponse(status=204)
     response = StreamingHttpResponse(
@@ -77,10 +76,15 @@ def stream_of(request: HttpRequest, *, workspace: Workspace, answer_id: UUID) ->
     return response
 
 
-def after_of(request: HttpRequest) -> int:
-    """The last event that is known already; what cannot be read counts as none."""
-    said = request.headers.get("Last-Event-ID") or request.GET.get("after", "")
-    return min(int(said), LARGEST_SEQUENCE) if said.isascii() and said.isdigit() else NEVER
+def after_of(headers: Mapping[str, str], query: Mapping[str, str]) -> int:
+    """The last event that is known already; what cannot be read counts as none.
+
+    >>> after_of({"Last-Event-ID": "7"}, {"after": "3"}), after_of({}, {"after": "x"})
+    (7, -1)
+    """
+    said = headers.get("Last-Event-ID") or query.get("after", "")
+    is_number = said.isascii() and said.isdigit() and len(said) < 10
+    return int(said) if is_number else NEVER
 
 
 async def followed(workspace_id: UUID, answer_id: UUID, after: int) -> AsyncIterator[bytes]:

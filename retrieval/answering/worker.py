@@ -89,7 +89,8 @@ def work(*, say: Callable[[str], None]) -> None:
         for number in range(settings.ANSWERERS)
     ]
     listener = Listener(wake.WORK, hear=desk.hear, connected=partial(_look, desk))
-    for thread in (*threads, listener):
+    listener.start()
+    for thread in threads:
         thread.start()
     say(f"Waiting for questions; {len(threads)} can be answered at a time.")
     _tend(desk)

@@ -1,9 +1,8 @@
-"""The API of retrieval: search, ask, and answers given before."""
+"""Searching through the API."""
 
 from __future__ import annotations
 
 from typing import Any, Final
-from uuid import UUID
 
 from django.conf import settings
 from django.http import QueryDict
@@ -12,9 +11,8 @@ from rest_framework import serializers
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from kb_project.api import ASKING, READING
-from retrieval import asking, questions, selectors, services
-from retrieval.questions import Asked
+from kb_project.api import ASKING
+from retrieval import services
 from retrieval.search.modes import MODES
 from retrieval.search.query import LONGEST_QUESTION, MOST_HITS
 from retrieval.search.scope import Scope
@@ -110,96 +108,6 @@ class SearchApi(APIView):
             scope=Scope.from_json(wanted.get("scope")),
         )
         return Response(self.OutputSerializer(found).data)
-
-
-class SentenceSerializer(serializers.Serializer[Any]):
-    text = serializers.CharField()
-    citations = serializers.ListField(child=serializers.IntegerField())
-
-
-class CitationSerializer(serializers.Serializer[Any]):
-    """``quote`` equals the document's text from ``start`` to ``end``."""
-
-    number = serializers.IntegerField()
-    document = serializers.UUIDField(source="document_id")
-    title = serializers.CharField(source="document.title")
-    chunk = serializers.UUIDField(source="chunk_id")
-    start = serializers.IntegerField()
-    end = serializers.IntegerField()
-    quote = serializers.CharField(trim_whitespace=False)
-
-
-class NearestSerializer(serializers.Serializer[Any]):
-    """A passage near a question that the documents do not answer."""
-
-    document = serializers.UUIDField(source="document.pk")
-    title = serializers.CharField(source="document.title")
-    chunk = serializers.UUIDField(source="chunk_id")
-    start = serializers.IntegerField()
-    end = serializers.IntegerField()
-    text = serializers.CharField(trim_whitespace=False)
-
-
-class AnswerSerializer(serializers.Serializer[Any]):
-    """Made from ``retrieval.questions.Asked``."""
-
-    id = serializers.UUIDField(source="answer.pk")
-    question = serializers.CharField(source="question.text")
-    mode = serializers.CharField(source="question.mode")
-    scope = serializers.DictField(source="question.scope")
-    answer = serializers.SerializerMethodField()
-    supported = serializers.BooleanField(
-        source="answer.is_supported", help_text="False: the documents do not answer this."
-    )
-    sentences = SentenceSerializer(many=True, source="answer.sentences")
-    citations = CitationSerializer(many=True)
-    nearest = NearestSerializer(many=True, help_text="Given when nothing answers the question.")
-    written_by = serializers.CharField(source="answer.written_by")
-    trace = serializers.DictField(source="answer.trace")
-    created_at = serializers.DateTimeField(source="answer.created_at")
-
-    def get_answer(self, asked: Asked) -> str:
-        return " ".join(sentence["text"] for sentence in asked.answer.sentences)
-
-
-class AskApi(APIView):
-    """Answers with citations."""
-
-    class InputSerializer(serializers.Serializer[Any]):
-        question = serializers.CharField(max_length=LONGEST_QUESTION)
-        mode = serializers.ChoiceField(choices=list(MODES), default=DEFAULT_MODE)
-        scope = ScopeSerializer(required=False)
-
-    @extend_schema(
-        operation_id="ask", request=InputSerializer, responses={201: AnswerSerializer, **ASKING}
-    )
-    def post(self, request: ApiRequest, workspace_id: str) -> Response:
-        """Ask a question; the answer is kept under its id."""
-        workspace = access.workspace_for_reading(user=request.user, workspace_id=workspace_id)
-        given = self.InputSerializer(data=request.data)
-        given.is_valid(raise_exception=True)
-        wanted = given.validated_data
-        answer = asking.ask(
-            workspace=workspace,
-            user=request.user,
-            question=wanted["question"],
-            mode=wanted["mode"],
-            scope=Scope.from_json(wanted.get("scope")),
-        )
-        asked = questions.asked(workspace=workspace, question_id=answer.question_id)
-        return Response(AnswerSerializer(asked).data, status=201)
-
-
-class AnswerApi(APIView):
-    """One answer given before."""
-
-    @extend_schema(operation_id="answer", responses={200: AnswerSerializer, **READING})
-    def get(self, request: ApiRequest, workspace_id: str, answer_id: UUID) -> Response:
-        """Look at an answer again."""
-        workspace = access.workspace_for_reading(user=request.user, workspace_id=workspace_id)
-        question_id = selectors.question_of(workspace=workspace, answer_id=answer_id)
-        asked = questions.asked(workspace=workspace, question_id=question_id)
-        return Response(AnswerSerializer(asked).data)
 
 
 def _nested(query: QueryDict) -> dict[str, Any]:

@@ -1,0 +1,244 @@
+"""Asking through the API, and looking at answers."""
+
+from __future__ import annotations
+
+from typing import Any
+from uuid import UUID
+
+from django.db import transaction
+from django.urls import reverse
+from django.utils.decorators import method_decorator
+from drf_spectacular.utils import extend_schema
+from rest_framework import serializers
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from kb_project.api import ASKING, READING, WRITING, ProblemSerializer
+from retrieval import asking, questions, selectors
+from retrieval.api.search import DEFAULT_MODE, ScopeSerializer
+from retrieval.models import Answer, AnswerState
+from retrieval.questions import Asked
+from retrieval.search.modes import MODES
+from retrieval.search.query import LONGEST_QUESTION
+from retrieval.search.scope import Scope
+from workspaces import access
+from workspaces.models import Workspace
+from workspaces.requests import ApiRequest
+
+
+class CheckSerializer(serializers.Serializer[Any]):
+    """Whether the passages a sentence cites support it."""
+
+    verdict = serializers.CharField(help_text="supported, unsupported, general or conflict.")
+    by = serializers.CharField(help_text="quote, likeness, or the judge model's name.")
+    score = serializers.FloatField()
+
+
+class SentenceSerializer(serializers.Serializer[Any]):
+    """``spans`` are ``[number, start, end]``: where in the cited passage's document."""
+
+    text = serializers.CharField()
+    citations = serializers.ListField(child=serializers.IntegerField())
+    spans = serializers.ListField(
+        child=serializers.ListField(child=serializers.IntegerField()), default=list
+    )
+    check = CheckSerializer(allow_null=True, default=None)
+
+
+class CitationSerializer(serializers.Serializer[Any]):
+    """``quote`` equals the document's text from ``start`` to ``end``."""
+
+    number = serializers.IntegerField()
+    document = serializers.UUIDField(source="document_id")
+    title = serializers.CharField(source="document.title")
+    chunk = serializers.UUIDField(source="chunk_id")
+    start = serializers.IntegerField()
+    end = serializers.IntegerField()
+    quote = serializers.CharField(trim_whitespace=False)
+    spans = serializers.ListField(child=serializers.ListField(child=serializers.IntegerField()))
+
+
+class NearestSerializer(serializers.Serializer[Any]):
+    """A passage near a question that the documents do not answer."""
+
+    document = serializers.UUIDField(source="document.pk")
+    title = serializers.CharField(source="document.title")
+    chunk = serializers.UUIDField(source="chunk_id")
+    start = serializers.IntegerField()
+    end = serializers.IntegerField()
+    text = serializers.CharField(trim_whitespace=False)
+
+
+class TroubleSerializer(serializers.Serializer[Any]):
+    """Why there is no answer."""
+
+    code = serializers.CharField()
+    happened = serializers.CharField()
+    kept = serializers.CharField()
+    next_step = serializers.CharField()
+
+
+class AnswerSerializer(serializers.Serializer[Any]):
+    """Made from ``retrieval.questions.Asked``."""
+
+    id = serializers.UUIDField(source="answer.pk")
+    question_id = serializers.UUIDField(source="question.pk")
+    conversation = serializers.UUIDField(source="question.conversation_id", allow_null=True)
+    question = serializers.CharField(source="question.text")
+    standalone = serializers.CharField(
+        source="question.standalone",
+        help_text="The question as it was looked for, where its conversation was needed for that.",
+    )
+    mode = serializers.CharField(source="question.mode", help_text="As it was asked for.")
+    mode_used = serializers.CharField(source="answer.mode")
+    scope = serializers.DictField(source="question.scope")
+    state = serializers.ChoiceField(source="answer.state", choices=AnswerState.choices)
+    problem = TroubleSerializer(source="answer.problem", allow_null=True)
+    answer = serializers.SerializerMethodField()
+    supported = serializers.BooleanField(
+        source="answer.is_supported", help_text="False: the documents do not answer this."
+    )
+    sentences = SentenceSerializer(many=True, source="answer.sentences")
+    citations = CitationSerializer(many=True)
+    nearest = NearestSerializer(many=True, help_text="Given when nothing answers the question.")
+    follow_ups = serializers.ListField(
+        child=serializers.CharField(), source="answer.follow_ups", help_text="To ask next."
+    )
+    written_by = serializers.CharField(source="answer.written_by")
+    trace = serializers.DictField(source="answer.trace")
+    events = serializers.SerializerMethodField(help_text="Where what happens can be followed.")
+    created_at = serializers.DateTimeField(source="answer.created_at")
+    finished_at = serializers.DateTimeField(source="answer.finished_at", allow_null=True)
+
+    def get_answer(self, asked: Asked) -> str:
+        return " ".join(sentence["text"] for sentence in asked.answer.sentences)
+
+    def get_events(self, asked: Asked) -> str:
+        return events_address(asked.answer)
+
+
+class QuestionSerializer(serializers.Serializer[Any]):
+    question = serializers.CharField(max_length=LONGEST_QUESTION)
+    mode = serializers.ChoiceField(choices=list(MODES), default=DEFAULT_MODE)
+    scope = ScopeSerializer(required=False)
+    conversation = serializers.UUIDField(
+        required=False, help_text="One of your own, to go on with it."
+    )
+
+
+class QueuedSerializer(serializers.Serializer[Any]):
+    """An answer that is on its way. ``events`` follows it, ``answers/<id>/`` shows it."""
+
+    id = serializers.UUIDField(source="pk")
+    question_id = serializers.UUIDField()
+    conversation = serializers.UUIDField(source="question.conversation_id", allow_null=True)
+    state = serializers.ChoiceField(choices=AnswerState.choices)
+    events = serializers.SerializerMethodField()
+
+    def get_events(self, answer: Answer) -> str:
+        return events_address(answer)
+
+
+def events_address(answer: Answer) -> str:
+    return reverse("retrieval_api:answer_events", args=[answer.workspace_id, answer.pk])
+
+
+def _wanted(request: ApiRequest, workspace: Workspace) -> dict[str, Any]:
+    given = QuestionSerializer(data=request.data)
+    given.is_valid(raise_exception=True)
+    wanted = given.validated_data
+    return {
+        "workspace": workspace,
+        "user": request.user,
+        "question": wanted["question"],
+        "mode": wanted["mode"],
+        "scope": Scope.from_json(wanted.get("scope")),
+        "conversation_id": wanted.get("conversation"),
+    }
+
+
+# A chat model may take a minute: no transaction is held open meanwhile.
+@method_decorator(transaction.non_atomic_requests, name="dispatch")
+class AskApi(APIView):
+    """Answers with citations, made while you wait."""
+
+    has_own_transactions = True
+
+    @extend_schema(
+        operation_id="ask", request=QuestionSerializer, responses={201: AnswerSerializer, **ASKING}
+    )
+    def post(self, request: ApiRequest, workspace_id: str) -> Response:
+        """Ask a question and wait for the answer; it is kept under its id."""
+        with transaction.atomic():
+            workspace = access.workspace_for_reading(user=request.user, workspace_id=workspace_id)
+        answer = asking.ask(**_wanted(request, workspace))
+        with access.in_workspace(workspace.pk):
+            asked = questions.asked(workspace=workspace, question_id=answer.question_id)
+            return Response(AnswerSerializer(asked).data, status=201)
+
+
+class QuestionsApi(APIView):
+    """Answers with citations, made by a worker."""
+
+    @extend_schema(
+        operation_id="question_ask",
+        request=QuestionSerializer,
+        responses={202: QueuedSerializer, **WRITING, 400: ProblemSerializer},
+    )
+    def post(self, request: ApiRequest, workspace_id: str) -> Response:
+        """Ask a question, and follow its answer by its events or look at it later."""
+        workspace = access.workspace_for_reading(user=request.user, workspace_id=workspace_id)
+        answer = asking.question_ask(**_wanted(request, workspace))
+        return Response(QueuedSerializer(answer).data, status=202)
+
+
+class AnswerApi(APIView):
+    """One answer, on its way or given before."""
+
+    @extend_schema(operation_id="answer", responses={200: AnswerSerializer, **READING})
+    def get(self, request: ApiRequest, workspace_id: str, answer_id: UUID) -> Response:
+        """Look at an answer."""
+        workspace = access.workspace_for_reading(user=request.user, workspace_id=workspace_id)
+        answer = selectors.answer_of(workspace=workspace, answer_id=answer_id)
+        asked = questions.asked(
+            workspace=workspace, question_id=answer.question_id, answer_id=answer_id
+        )
+        return Response(AnswerSerializer(asked).data)
+
+
+class AnswerStopApi(APIView):
+    """Ending an answer before its end."""
+
+    @extend_schema(
+        operation_id="answer_stop", request=None, responses={202: QueuedSerializer, **WRITING}
+    )
+    def post(self, request: ApiRequest, workspace_id: str, answer_id: UUID) -> Response:
+        """Stop an answer that is being made, its model call included; what is there is kept."""
+        workspace = access.workspace_for_reading(user=request.user, workspace_id=workspace_id)
+        answer = asking.answer_stop(workspace=workspace, user=request.user, answer_id=answer_id)
+        return Response(QueuedSerializer(answer).data, status=202)
+
+
+class QuestionAgainApi(APIView):
+    """Another try."""
+
+    class InputSerializer(serializers.Serializer[Any]):
+        mode = serializers.ChoiceField(choices=list(MODES), required=False)
+
+    @extend_schema(
+        operation_id="question_again",
+        request=InputSerializer,
+        responses={202: QueuedSerializer, **WRITING, 400: ProblemSerializer},
+    )
+    def post(self, request: ApiRequest, workspace_id: str, question_id: UUID) -> Response:
+        """Have a question answered anew, in another mode if one is named."""
+        workspace = access.workspace_for_reading(user=request.user, workspace_id=workspace_id)
+        given = self.InputSerializer(data=request.data)
+        given.is_valid(raise_exception=True)
+        answer = asking.answer_again(
+            workspace=workspace,
+            user=request.user,
+            question_id=question_id,
+            mode=given.validated_data.get("mode", ""),
+        )
+        return Response(QueuedSerializer(answer).data, status=202)
