@@ -8,11 +8,14 @@ from uuid import UUID
 from django.contrib.auth.decorators import login_required
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
-from django.views.decorators.http import require_GET, require_http_methods
+from django.urls import reverse
+from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from kb_project.errors import InputError
-from retrieval import asking, forms, questions, services, shown
+from retrieval import asking, forms, services, shown
+from retrieval.models import Answer
 from workspaces import access
+from workspaces.models import Workspace
 from workspaces.requests import UserRequest
 
 HITS_SHOWN: Final = 20
@@ -35,12 +38,13 @@ def ask(request: UserRequest, workspace_id: str) -> HttpResponse:
     context: dict[str, object] = {"workspace": workspace, "section": "ask"}
     if request.method == "POST":
         try:
-            answer = asking.ask(
+            answer = asking.question_ask(
                 workspace=workspace,
                 user=request.user,
-                question=wanted.text,
+                question=wanted.question,
                 mode=wanted.mode,
                 scope=wanted.scope,
+                conversation_id=wanted.conversation,
             )
         except InputError as error:
             context["problem"] = error
@@ -52,13 +56,68 @@ def ask(request: UserRequest, workspace_id: str) -> HttpResponse:
 
 @login_required
 @require_GET
+def scope_choices(request: UserRequest, workspace_id: str, name: str) -> HttpResponse:
+    """Documents or names that match what is typed into the panel of filters."""
+    workspace = access.workspace_for_reading(user=request.user, workspace_id=workspace_id)
+    text = forms.text_of(request.GET, f"find_{name}")
+    choices = shown.found_choices(workspace=workspace, name=name, text=text)
+    context = {"choices": choices, "text": text}
+    return render(request, "retrieval/scope_choices.html", context)
+
+
+@login_required
+@require_GET
 def answer_detail(request: UserRequest, workspace_id: str, question_id: UUID) -> HttpResponse:
     workspace = access.workspace_for_reading(user=request.user, workspace_id=workspace_id)
-    asked = questions.asked(workspace=workspace, question_id=question_id)
-    context = {"workspace": workspace, "section": "ask", "question": asked.question}
-    context["answer"] = shown.shown_answer(workspace=workspace, asked=asked)
-    context["ask"] = shown.ask_again(workspace=workspace, question=asked.question)
+    context = {"workspace": workspace, "section": "ask"} | shown.question_page(
+        workspace=workspace,
+        user=request.user,
+        question_id=question_id,
+        answer_id=forms.id_of(request.GET, "answer"),
+    )
+    return render(request, "retrieval/question.html", context)
+
+
+@login_required
+@require_GET
+def answer_fragment(request: UserRequest, workspace_id: str, question_id: UUID) -> HttpResponse:
+    """The answer as it is now, for a page that follows it."""
+    workspace = access.workspace_for_reading(user=request.user, workspace_id=workspace_id)
+    context = {"workspace": workspace} | shown.answer_part(
+        workspace=workspace,
+        question_id=question_id,
+        answer_id=forms.id_of(request.GET, "answer"),
+    )
     return render(request, "retrieval/answer.html", context)
+
+
+@login_required
+@require_POST
+def answer_stop(request: UserRequest, workspace_id: str, answer_id: UUID) -> HttpResponse:
+    workspace = access.workspace_for_reading(user=request.user, workspace_id=workspace_id)
+    answer = asking.answer_stop(workspace=workspace, user=request.user, answer_id=answer_id)
+    if request.htmx:
+        return HttpResponse(status=204)
+    return _to_answer(workspace, answer)
+
+
+@login_required
+@require_POST
+def question_again(request: UserRequest, workspace_id: str, question_id: UUID) -> HttpResponse:
+    """Answer it anew, as before or in another mode; every answer stays."""
+    workspace = access.workspace_for_reading(user=request.user, workspace_id=workspace_id)
+    answer = asking.answer_again(
+        workspace=workspace,
+        user=request.user,
+        question_id=question_id,
+        mode=request.POST.get("mode", ""),
+    )
+    return _to_answer(workspace, answer)
+
+
+def _to_answer(workspace: Workspace, answer: Answer) -> HttpResponse:
+    page = reverse("retrieval:answer_detail", args=[workspace.slug, answer.question_id])
+    return redirect(f"{page}?answer={answer.pk}")
 
 
 @login_required
@@ -66,7 +125,7 @@ def answer_detail(request: UserRequest, workspace_id: str, question_id: UUID) ->
 def search(request: UserRequest, workspace_id: str) -> HttpResponse:
     workspace = access.workspace_for_reading(user=request.user, workspace_id=workspace_id)
     wanted = forms.wanted_of(request.GET, "q")
-    box = shown.ask_box(workspace=workspace, mode=wanted.mode, chosen=wanted.collections)
+    box = shown.ask_box(workspace=workspace, mode=wanted.mode, filters=wanted.filters)
     context = {"workspace": workspace, "section": "search", "ask": box, "text": wanted.text}
     if wanted.text:
         try:
@@ -81,6 +140,7 @@ def search(request: UserRequest, workspace_id: str) -> HttpResponse:
             context["problem"] = error
         else:
             context["notes"] = found.notes
+            context["used"] = found.mode
             context["hits"] = shown.shown_hits(
                 workspace=workspace, question=wanted.text, hits=found.hits
             )

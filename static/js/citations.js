@@ -1,70 +1,29 @@
 // From a claim to its source: a card on hover and focus, and a reader that opens beside the answer.
 // ?cite=3 in the address opens the third source, so that the view can be sent to a colleague.
 
+import { startCards } from "./cards.js";
+
 const root = document.querySelector("[data-citations]");
 if (root) start(root);
 
 function start(root) {
-  const chips = [...root.querySelectorAll(".cite[data-cite]")];
   const panel = document.getElementById("reader-panel");
   const panelBody = panel.querySelector("[data-panel-body]");
   const panelTitle = panel.querySelector("[data-panel-title]");
   const fullPage = panel.querySelector("[data-panel-full]");
   const skeleton = document.getElementById("reader-skeleton");
-  const card = document.getElementById("cite-card");
-  const numbers = [...new Set(chips.map((chip) => Number(chip.dataset.cite)))].sort((a, b) => a - b);
+  const card = startCards(root);
   let openNumber = null;
   let origin = null;
-  let timer = 0;
   let ticket = 0;
 
-  const chipFor = (number) => chips.find((chip) => Number(chip.dataset.cite) === number);
+  // Chips come and go while an answer is written: they are looked for when they are needed.
+  const chips = () => [...root.querySelectorAll(".cite[data-cite]")];
   const linksTo = (number) => root.querySelectorAll(`[data-cite="${number}"]`);
-
-  // --- the card --------------------------------------------------------------------------------
-
-  const showCard = (chip) => {
-    const content = root.querySelector(`template[data-card="${chip.dataset.cite}"]`);
-    if (!content) return;
-    card.replaceChildren(content.content.cloneNode(true));
-    card.hidden = false;
-    chip.setAttribute("aria-describedby", "cite-card");
-    place(chip);
-  };
-
-  const place = (chip) => {
-    const at = chip.getBoundingClientRect();
-    const size = card.getBoundingClientRect();
-    const left = Math.max(12, Math.min(at.left - 24, window.innerWidth - size.width - 12));
-    const below = at.bottom + 8;
-    const fits = below + size.height < window.innerHeight;
-    const top = fits ? below : Math.max(8, at.top - size.height - 8);
-    card.style.left = `${left + window.scrollX}px`;
-    card.style.top = `${top + window.scrollY}px`;
-  };
-
-  const hideCard = () => {
-    window.clearTimeout(timer);
-    card.hidden = true;
-    for (const chip of chips) chip.removeAttribute("aria-describedby");
-  };
-
-  const soon = (action, wait) => {
-    window.clearTimeout(timer);
-    timer = window.setTimeout(action, wait);
-  };
-
-  for (const chip of chips) {
-    chip.addEventListener("pointerenter", (event) => {
-      if (event.pointerType === "mouse") soon(() => showCard(chip), 120);
-    });
-    chip.addEventListener("pointerleave", () => soon(hideCard, 180));
-    chip.addEventListener("focus", () => chip.matches(":focus-visible") && showCard(chip));
-    chip.addEventListener("blur", hideCard);
-  }
-  // The card can be entered with the pointer, to read or select its words (WCAG 1.4.13).
-  card.addEventListener("pointerenter", () => window.clearTimeout(timer));
-  card.addEventListener("pointerleave", () => soon(hideCard, 180));
+  const chipFor = (number) =>
+    chips().find((chip) => Number(chip.dataset.cite) === number) ?? linksTo(number)[0];
+  const numbers = () =>
+    [...new Set(chips().map((chip) => Number(chip.dataset.cite)))].sort((a, b) => a - b);
 
   // --- the reader beside the answer ------------------------------------------------------------
 
@@ -119,18 +78,18 @@ function start(root) {
   };
 
   const open = (number, from) => {
-    const chip = chipFor(number);
-    if (!chip) return;
-    hideCard();
-    origin = from ?? chip;
+    const link = from ?? chipFor(number);
+    if (!link) return;
+    card.hide();
+    origin = link;
     openNumber = number;
     root.classList.add("split--open");
     panel.hidden = false;
-    panelTitle.textContent = `Source ${number} of ${numbers.length}`;
+    panelTitle.textContent = `Source ${number} of ${numbers().length || number}`;
     markOpen(number);
     remember(number);
     panelTitle.focus({ preventScroll: true });
-    load(chip.href);
+    load(link.href);
   };
 
   const close = () => {
@@ -141,13 +100,14 @@ function start(root) {
     root.classList.remove("split--open");
     markOpen(null);
     remember(null);
-    origin?.focus();
+    (origin?.isConnected ? origin : root.querySelector("h1, a"))?.focus();
   };
 
   const step = (by) => {
-    if (numbers.length === 0) return;
-    const at = openNumber === null ? (by > 0 ? -1 : 0) : numbers.indexOf(openNumber);
-    const next = numbers[(at + by + numbers.length) % numbers.length];
+    const all = numbers();
+    if (all.length === 0) return;
+    const at = openNumber === null ? (by > 0 ? -1 : 0) : all.indexOf(openNumber);
+    const next = all[(at + by + all.length) % all.length];
     open(next, chipFor(next));
   };
 
@@ -165,7 +125,7 @@ function start(root) {
 
   document.addEventListener("keydown", (event) => {
     if (event.key === "Escape") {
-      if (!card.hidden) hideCard();
+      if (card.isShown()) card.hide();
       else close();
       return;
     }
@@ -174,6 +134,8 @@ function start(root) {
     if (event.key === "]") step(1);
     if (event.key === "[") step(-1);
   });
+
+  document.addEventListener("answer:drawn", () => openNumber !== null && markOpen(openNumber));
 
   const asked = Number(new URL(window.location.href).searchParams.get("cite"));
   if (asked) open(asked);

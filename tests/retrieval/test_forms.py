@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from datetime import date
 from uuid import UUID, uuid4
 
 import pytest
@@ -7,8 +8,9 @@ from django.http import QueryDict
 from hypothesis import given
 from hypothesis import strategies as st
 
-from retrieval.forms import LONGEST, is_id, wanted_of
-from retrieval.search.modes import DEFAULT_MODE, MODES
+from kb_project.errors import InputError
+from retrieval.forms import filters_of, is_id, standard_mode, text_of, wanted_of
+from retrieval.search.modes import MODES
 from retrieval.search.scope import Scope
 
 
@@ -31,7 +33,7 @@ def test_a_question_is_read_with_how_and_where_to_look():
 def test_what_is_not_sent_is_the_default():
     wanted = wanted_of(sent(), "q")
 
-    assert (wanted.text, wanted.mode, wanted.collections) == ("", DEFAULT_MODE, ())
+    assert (wanted.text, wanted.mode, wanted.collections) == ("", standard_mode(), ())
     assert wanted.scope.is_open
 
 
@@ -45,8 +47,51 @@ def test_what_is_no_collection_is_left_out_and_the_others_stay():
     assert wanted_of(sent(collections=["no-id", shelf, "7"]), "q").collections == (shelf,)
 
 
-def test_a_text_of_any_length_is_cut_to_what_can_be_asked():
-    assert len(wanted_of(sent(q="x" * (LONGEST * 3)), "q").text) == LONGEST
+def test_a_text_that_is_too_long_stays_whole_for_whoever_refuses_it():
+    assert len(wanted_of(sent(q="x" * 100_000), "q").text) == 100_000
+
+
+def test_nothing_asked_has_its_own_sentence():
+    with pytest.raises(InputError, match="Nothing was asked"):
+        _ = wanted_of(sent(q="  "), "q").question
+
+
+def test_every_filter_of_a_scope_may_be_sent():
+    paper = str(uuid4())
+
+    scope = wanted_of(
+        sent(
+            documents=[paper, "no-id"],
+            tags=["tide", "tide", ""],
+            dated_from="2024-05-01",
+            dated_to="",
+        ),
+        "q",
+    ).scope
+
+    assert scope == Scope(documents=(UUID(paper),), tags=("tide",), dated_from=date(2024, 5, 1))
+
+
+def test_a_date_that_is_none_is_refused_and_not_left_out():
+    with pytest.raises(InputError, match="dated_from"):
+        _ = wanted_of(sent(dated_from="yesterday"), "q").scope
+
+
+def test_a_conversation_goes_on_by_its_id_alone():
+    conversation = uuid4()
+
+    assert wanted_of(sent(conversation=str(conversation)), "q").conversation == conversation
+    assert wanted_of(sent(conversation="the last one"), "q").conversation is None
+
+
+def test_what_is_typed_to_find_something_is_short():
+    assert text_of(sent(find=" Ada\0 "), "find") == "Ada"
+    assert len(text_of(sent(find="x" * 900), "find")) == 100
+
+
+@given(st.dictionaries(st.sampled_from(["tags", "documents", "dated_to"]), st.text()))
+def test_filters_hold_only_what_was_sent(values):
+    assert set(filters_of(sent(**values))) <= set(values)
 
 
 @given(st.text(), st.text(), st.lists(st.text(), max_size=3))

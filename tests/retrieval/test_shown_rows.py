@@ -9,8 +9,8 @@ import pytest
 
 from ingestion.models import Chunk, DocumentState, DocumentVersion
 from retrieval import asking, questions, services, shown
+from retrieval.forms import standard_mode
 from retrieval.models import Answer
-from retrieval.search.modes import DEFAULT_MODE
 from retrieval.search.scope import Scope
 from tests import rows
 from workspaces import access
@@ -63,7 +63,8 @@ def test_a_sentence_is_shown_plain_with_the_citation_it_rests_on(cast):
 
     (sentence,) = answer.sentences
     assert sentence.text == "Ada Lind keeps the Skarrow light."
-    assert sentence.citations == answer.citations
+    assert [chip.url for chip in sentence.chips] == [answer.citations[0].url]
+    assert [card.key for card in answer.cards] == [chip.card for chip in sentence.chips]
     assert answer.citations[0].passage.quote == "Ada Lind keeps the Skarrow light."
     assert answer.citations[0].url.endswith("?start=0&end=37")
 
@@ -88,21 +89,14 @@ def test_a_citation_says_under_which_heading_it_stands(cast):
     assert answered(cast).citations[0].where == "The crew"
 
 
-def test_the_steps_tell_what_was_read_and_chosen(cast):
-    found, read, chosen, took = answered(cast, "Who keeps the light, and what is the lamp?").steps
-
-    assert (found, read, chosen) == ("2 passages found", "2 sentences read", "2 chosen")
-    assert took.endswith(" ms in all")
-
-
-def test_an_answer_without_a_trace_has_no_steps_and_no_notes(cast):
+def test_an_answer_without_a_trace_has_no_reason_and_no_notes(cast):
     answer = asking.ask(workspace=cast.workspace, user=None, question=SUPPORTED, mode="lexical")
     with access.in_workspace(cast.workspace.pk):
         Answer.objects.in_workspace(cast.workspace).update(trace={})
 
     found = shown_again(cast, answer)
 
-    assert (found.steps, found.notes) == ((), ())
+    assert (found.reason, found.notes) == ("", ())
 
 
 def test_an_answer_written_by_a_model_says_by_which(cast):
@@ -139,11 +133,11 @@ def test_an_unanswered_question_says_where_was_looked(cast):
     assert a_part.is_narrowed
 
 
-def test_a_scope_that_holds_nothing_is_noted_under_the_answer(cast):
+def test_a_scope_that_holds_nothing_is_told_apart_from_no_answer(cast):
     answer = answered(cast, scope=Scope(tags=("none such",)))
 
-    assert answer.notes == ("No document passes the filters.",)
-    assert answer.nearest == ()
+    assert (answer.is_scope_empty, answer.notes, answer.nearest) == (True, (), ())
+    assert not answered(cast, UNSUPPORTED).is_scope_empty
 
 
 # --- hits ----------------------------------------------------------------------------------------
@@ -193,15 +187,15 @@ def test_the_box_says_which_part_was_chosen(cast):
     logs, plans = (str(rows.make_collection(cast.workspace, name).pk) for name in ("Logs", "Plans"))
 
     assert box_of(cast).scope_label == "All documents"
-    assert box_of(cast, chosen=[logs]).scope_label == "Logs"
-    assert box_of(cast, chosen=[logs, plans]).scope_label == "2 collections"
-    assert box_of(cast, chosen=["gone"]).scope_label == "All documents"
+    assert box_of(cast, filters={"collections": [logs]}).scope_label == "Logs"
+    assert box_of(cast, filters={"collections": [logs, plans]}).scope_label == "2 filters"
+    assert box_of(cast, filters={"collections": ["gone"]}).scope_label == "All documents"
 
 
 def test_the_box_counts_the_documents_and_falls_back_to_the_first_mode(cast):
     box = box_of(cast, mode="telepathy", question="Who?")
 
-    assert (box.mode.name, box.documents, box.question) == (DEFAULT_MODE, 1, "Who?")
+    assert (box.mode.name, box.documents, box.question) == (standard_mode(), 1, "Who?")
 
 
 def test_the_box_under_an_answer_keeps_the_choice_and_not_the_question(cast):
@@ -215,8 +209,9 @@ def test_the_box_under_an_answer_keeps_the_choice_and_not_the_question(cast):
     )
 
     with access.in_workspace(cast.workspace.pk):
-        box = shown.ask_again(workspace=cast.workspace, question=answer.question)
+        box = shown.ask_next(workspace=cast.workspace, user=cast.alice, question=answer.question)
 
+    assert box.conversation == answer.question.conversation_id
     assert (box.mode.name, box.scope_label, box.question) == ("lexical", "Logs", "")
 
 

@@ -8,7 +8,8 @@ from django.test import Client
 from django.urls import reverse
 
 from ingestion.models import Document
-from retrieval.models import Answer, Citation, Question
+from retrieval.answering import claims, jobs, wake
+from retrieval.models import Answer, Citation, Conversation, Question
 from retrieval.search.modes import MODES
 from tests.rows import (
     Cast,
@@ -68,6 +69,11 @@ def asked(
     with access.in_workspace(cast.workspace.pk):
         question = Question.objects.create(
             workspace=cast.workspace,
+            conversation=Conversation.objects.create(
+                workspace=cast.workspace,
+                title="When was the light first lit?",
+                asked_by=cast.alice,
+            ),
             text="When was the light first lit?",
             mode="lexical",
             scope=scope or {},
@@ -145,7 +151,7 @@ def test_an_answer_cites_the_span_it_rests_on(cast):
     assert CITED in page
     assert f"?start={start}&amp;end={start + len(CITED)}" in page
     assert 'data-cite="1"' in page
-    assert 'data-card="1"' in page
+    assert f'data-card="1-{start}-{start + len(CITED)}"' in page
 
 
 def test_a_number_without_a_citation_never_reaches_the_reader(cast):
@@ -223,16 +229,38 @@ def send(user, cast: Cast, **data: object):
     return client_of(user).post(address("ask", cast), data, follow=True)
 
 
+def newest(cast: Cast) -> Answer:
+    with access.in_workspace(cast.workspace.pk):
+        rows = Answer.objects.in_workspace(cast.workspace).select_related("question")
+        found = rows.order_by("-created_at").first()
+    assert found is not None
+    return found
+
+
+def work(cast: Cast) -> Answer:
+    """What a worker does when it is called."""
+    answer = newest(cast)
+    call = wake.Call(wake.ANSWER, cast.workspace.pk, answer.pk)
+    assert claims.claim(call, "worker")
+    jobs.run_answer(cast.workspace.pk, answer.pk)
+    return newest(cast)
+
+
 @pytest.mark.parametrize("who", ["alice", "bob"])
 def test_members_ask_and_get_a_cited_answer(cast, who):
     light(cast)
+    person = getattr(cast, who)
 
-    response = send(
-        getattr(cast, who), cast, question="When was Skarrow Light first lit?", mode="lexical"
-    )
+    response = send(person, cast, question="When was Skarrow Light first lit?", mode="lexical")
 
-    page = response.content.decode()
+    waiting = response.content.decode()
+    answer = work(cast)
+    page = page_of(person, "answer_detail", cast, answer.question_id)
     assert response.status_code == 200
+    assert "When was Skarrow Light first lit?" in waiting
+    assert f"/answers/{answer.pk}/events/" in waiting
+    assert f"/answers/{answer.pk}/stop/" in waiting
+    assert "/events/" not in page
     assert "3 October 1869" in page
     assert 'data-cite="1"' in page
 
