@@ -1,0 +1,231 @@
+"""An answer as its page shows it: sentences with chips, cards behind them, sources below."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from ingestion import selectors
+from ingestion.models import Chunk
+from ingestion.reading.inline import plain
+from ingestion.shown import where_of
+from ingestion.templatetags.knowledge import reader_url
+from retrieval import questions
+from retrieval.models import AnswerState, Citation, Question
+from retrieval.questions import Asked
+from retrieval.search.modes import MODES, Mode
+from retrieval.shown.passages import Passage, ShownHit, passage_of, quoted, shortfall
+from workspaces.models import Workspace
+
+EXTRACTIVE: Final = "Sentences chosen from your documents: no chat model is set up."
+MOST_NEAREST: Final = 3
+EMPTY_SCOPE: Final = "scope_empty"
+UNDER_WAY: Final = frozenset({AnswerState.QUEUED, AnswerState.RUNNING})
+
+
+@dataclass(frozen=True, slots=True)
+class ShownCitation:
+    """A source, under the one number it has; ``url`` opens the span it is cited for first."""
+
+    number: int
+    title: str
+    where: str
+    url: str
+    passage: Passage
+
+
+@dataclass(frozen=True, slots=True)
+class Chip:
+    """A number behind a sentence: ``url`` opens the span of that sentence, ``card`` names it."""
+
+    number: int
+    title: str
+    url: str
+    card: str
+
+
+@dataclass(frozen=True, slots=True)
+class Card:
+    key: str
+    title: str
+    where: str
+    passage: Passage
+
+
+@dataclass(frozen=True, slots=True)
+class ShownSentence:
+    """``verdict`` is that of ``Check``; uncited and unchecked is ``uncited``."""
+
+    text: str
+    chips: tuple[Chip, ...]
+    verdict: str
+
+
+@dataclass(frozen=True, slots=True)
+class ShownAnswer:
+    """``problem`` says why it failed; ``reason`` why its mode was taken."""
+
+    id: str
+    state: str
+    is_under_way: bool
+    is_supported: bool
+    paragraphs: tuple[tuple[ShownSentence, ...], ...]
+    cards: tuple[Card, ...]
+    citations: tuple[ShownCitation, ...]
+    nearest: tuple[ShownHit, ...]
+    searched: str
+    is_narrowed: bool
+    is_scope_empty: bool
+    mode: Mode | None
+    reason: str
+    notes: tuple[str, ...]
+    follow_ups: tuple[str, ...]
+    problem: dict[str, Any] | None
+    kind_label: str
+    kind_explanation: str
+
+    @property
+    def sentences(self) -> tuple[ShownSentence, ...]:
+        return tuple(sentence for paragraph in self.paragraphs for sentence in paragraph)
+
+
+@dataclass(frozen=True, slots=True)
+class Cited:
+    """An answer's citations by their numbers, with the passages they were made from."""
+
+    workspace: Workspace
+    rows: Mapping[int, Citation]
+    chunks: Mapping[Any, Chunk]
+
+    def chips(self, sentence: Mapping[str, Any]) -> tuple[Chip, ...]:
+        return tuple(
+            Chip(
+                number=number,
+                title=self.rows[number].document.title,
+                url=reader_url(self.workspace, self.rows[number].document_id, start=start, end=end),
+                card=f"{number}-{start}-{end}",
+            )
+            for number, (start, end) in self._spans(sentence).items()
+        )
+
+    def cards(self, sentences: Sequence[Mapping[str, Any]]) -> tuple[Card, ...]:
+        """One for each span that any sentence rests on."""
+        spans = dict.fromkeys(
+            (number, *span) for one in sentences for number, span in self._spans(one).items()
+        )
+        return tuple(self._card(number, start, end) for number, start, end in spans)
+
+    def _spans(self, sentence: Mapping[str, Any]) -> dict[int, tuple[int, int]]:
+        """The first span of each number; a sentence without spans rests on the citation's own."""
+        found: dict[int, tuple[int, int]] = {}
+        for number, start, end in sentence.get("spans") or ():
+            if number in self.rows:
+                found.setdefault(number, (start, end))
+        for number in sentence.get("citations", ()):
+            if number in self.rows:
+                found.setdefault(number, (self.rows[number].start, self.rows[number].end))
+        return found
+
+    def _card(self, number: int, start: int, end: int) -> Card:
+        row = self.rows[number]
+        chunk = self.chunks.get(row.chunk_id)
+        return Card(
+            key=f"{number}-{start}-{end}",
+            title=row.document.title,
+            where=where_of(chunk.version, start) if chunk else "",
+            passage=passage_of(chunk, start, end) if chunk else quoted(row.quote),
+        )
+
+
+def cited_of(*, workspace: Workspace, citations: Sequence[Citation]) -> Cited:
+    chunks = questions.chunks_by_id(workspace=workspace, ids=[row.chunk_id for row in citations])
+    return Cited(workspace, {row.number: row for row in citations}, chunks)
+
+
+def shown_answer(*, workspace: Workspace, asked: Asked) -> ShownAnswer:
+    answer, cited = asked.answer, cited_of(workspace=workspace, citations=asked.citations)
+    mode = MODES.get(answer.mode or asked.question.mode)
+    is_extractive = answer.written_by == "extractive"
+    notes = answer.trace.get("notes", [])
+    return ShownAnswer(
+        id=str(answer.pk),
+        state=answer.state,
+        is_under_way=answer.state in UNDER_WAY,
+        is_supported=answer.is_supported,
+        paragraphs=paragraphs(answer.sentences, cited, each_alone=is_extractive),
+        cards=cited.cards(answer.sentences),
+        citations=tuple(shown_citation(workspace, row, cited.chunks) for row in asked.citations),
+        nearest=_nearest(workspace, asked),
+        searched=_searched(workspace, asked.question, mode),
+        is_narrowed=bool(asked.question.scope),
+        is_scope_empty=any(note["code"] == EMPTY_SCOPE for note in notes),
+        mode=mode,
+        reason=str((answer.trace.get("plan") or {}).get("reason", "")),
+        notes=tuple(str(one["sentence"]) for one in notes if one["code"] != EMPTY_SCOPE),
+        follow_ups=tuple(map(str, answer.follow_ups)),
+        problem=answer.problem,
+        kind_label="Extractive answer" if is_extractive else "Written answer",
+        kind_explanation=EXTRACTIVE if is_extractive else f"Written by {answer.written_by}.",
+    )
+
+
+def paragraphs(
+    sentences: Sequence[Mapping[str, Any]], cited: Cited, *, each_alone: bool
+) -> tuple[tuple[ShownSentence, ...], ...]:
+    """A line break at either end of a sentence begins a new paragraph."""
+    found: list[list[ShownSentence]] = []
+    is_new = True
+    for row in sentences:
+        text = str(row["text"])
+        if is_new or each_alone or text.startswith("\n"):
+            found.append([])
+        found[-1].append(_sentence(row, cited))
+        is_new = text.endswith("\n")
+    return tuple(map(tuple, found))
+
+
+def _sentence(row: Mapping[str, Any], cited: Cited) -> ShownSentence:
+    chips = cited.chips(row)
+    verdict = str((row.get("check") or {}).get("verdict", ""))
+    return ShownSentence(
+        plain(str(row["text"]).strip()), chips, verdict or ("" if chips else "uncited")
+    )
+
+
+def shown_citation(
+    workspace: Workspace, citation: Citation, chunks: Mapping[Any, Chunk]
+) -> ShownCitation:
+    """A citation outlives its chunk: then the quote is shown without what stood around it."""
+    start, end, chunk = citation.start, citation.end, chunks.get(citation.chunk_id)
+    return ShownCitation(
+        number=citation.number,
+        title=citation.document.title,
+        where=where_of(chunk.version, start) if chunk else "",
+        url=reader_url(workspace, citation.document_id, start=start, end=end),
+        passage=passage_of(chunk, start, end) if chunk else quoted(citation.quote),
+    )
+
+
+def _searched(workspace: Workspace, question: Question, mode: Mode | None) -> str:
+    total = sum(selectors.state_counts(workspace=workspace).values())
+    where = "the chosen part of" if question.scope else "all of"
+    how = f" {mode.explanation}" if mode else ""
+    noun = "document" if total == 1 else "documents"
+    return f"No passage states it. Searched {where} {total} {noun} in {workspace.name}.{how}"
+
+
+def _nearest(workspace: Workspace, asked: Asked) -> tuple[ShownHit, ...]:
+    spans = asked.nearest[:MOST_NEAREST]
+    chunks = questions.chunks_by_id(workspace=workspace, ids=[span.chunk_id for span in spans])
+    return tuple(
+        ShownHit(
+            title=span.document.title,
+            where=where_of(chunks[span.chunk_id].version, span.start),
+            url=reader_url(workspace, span.document.pk, start=span.start, end=span.end),
+            text=plain(span.text),
+            why=shortfall(asked.question.text, chunks[span.chunk_id].text),
+        )
+        for span in spans
+        if span.chunk_id in chunks
+    )

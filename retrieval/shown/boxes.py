@@ -1,0 +1,75 @@
+"""The box that questions are typed into: how to search, where, and what is continued."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+from uuid import UUID
+
+from ingestion import selectors
+from ingestion.models import DocumentState
+from retrieval.forms import standard_mode
+from retrieval.models import Conversation, Question
+from retrieval.search.modes import MODES, Mode
+from retrieval.shown.modes import ModeGroup, mode_groups
+from retrieval.shown.scopes import ScopePanel, scope_panel
+from workspaces.models import User, Workspace
+
+
+@dataclass(frozen=True, slots=True)
+class AskBox:
+    """``reading`` documents are not read yet; ``conversation`` is the one that goes on."""
+
+    groups: tuple[ModeGroup, ...]
+    mode: Mode
+    scope: ScopePanel
+    documents: int
+    reading: int = 0
+    question: str = ""
+    conversation: UUID | None = None
+
+    @property
+    def scope_label(self) -> str:
+        return self.scope.label
+
+
+def ask_box(
+    *,
+    workspace: Workspace,
+    question: str = "",
+    mode: str = "",
+    filters: Mapping[str, Any] | None = None,
+    conversation: UUID | None = None,
+) -> AskBox:
+    counts = selectors.state_counts(workspace=workspace)
+    return AskBox(
+        groups=mode_groups(),
+        mode=MODES.get(mode) or MODES[standard_mode()],
+        scope=scope_panel(workspace=workspace, filters=filters or {}),
+        documents=sum(counts.values()),
+        reading=counts[DocumentState.QUEUED.value] + counts[DocumentState.WORKING.value],
+        question=question,
+        conversation=conversation,
+    )
+
+
+def ask_next(*, workspace: Workspace, user: User, question: Question) -> AskBox:
+    """The box under an answer: empty, with what was chosen before.
+
+    It goes on with the conversation where that is the person's own.
+    """
+    conversation = _own(workspace, user, question)
+    return ask_box(
+        workspace=workspace,
+        mode=question.mode,
+        filters=question.scope,
+        conversation=conversation,
+    )
+
+
+def _own(workspace: Workspace, user: User, question: Question) -> UUID | None:
+    if question.conversation_id is None:
+        return None
+    rows = Conversation.objects.in_workspace(workspace).filter(asked_by=user)
+    return question.conversation_id if rows.filter(pk=question.conversation_id).exists() else None

@@ -1,0 +1,95 @@
+"""An answer on its way, read from its events: steps, passages, and the text so far."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any, Final
+
+from django.utils import timezone
+
+from retrieval.models import Answer, AnswerEvent, AnswerState, Question
+from retrieval.search.reporting import EventKind
+from retrieval.shown.passages import ShownHit, reported_passages
+from workspaces.models import Workspace
+
+MARKER: Final = re.compile(r"\[(\d{1,3})\]")
+LONG_WAIT: Final = timedelta(seconds=4)
+"""Longer than an idle worker takes to begin."""
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """Some of the text, and the passage whose number stands behind it."""
+
+    text: str
+    passage: ShownHit | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """``sequence`` is the last event in it, ``understood`` the question where it was worded anew.
+
+    ``is_waiting`` says that no worker has begun for a while.
+    """
+
+    sequence: int
+    understood: str
+    steps: tuple[str, ...]
+    passages: tuple[ShownHit, ...]
+    pieces: tuple[Piece, ...]
+    is_waiting: bool
+    is_stopping: bool
+
+
+def progress_of(*, workspace: Workspace, question: Question, answer: Answer) -> Progress:
+    rows = AnswerEvent.objects.in_workspace(workspace).filter(answer_id=answer.pk)
+    events = list(rows.order_by("sequence"))
+    reported, plan = last_of(events, EventKind.PASSAGES), last_of(events, EventKind.PLAN)
+    passages = reported_passages(
+        workspace=workspace, question=question.text, passages=reported.get("passages", [])
+    )
+    has_waited = timezone.now() - answer.created_at > LONG_WAIT
+    return Progress(
+        sequence=max((one.sequence for one in events), default=-1),
+        understood=str(plan["question"]) if plan.get("is_rewritten") else "",
+        steps=tuple(dict.fromkeys(steps_of(events))),
+        passages=passages,
+        pieces=tuple(pieces_of(text_of(events), passages)),
+        is_waiting=answer.state == AnswerState.QUEUED and has_waited,
+        is_stopping=answer.wants_stop,
+    )
+
+
+def last_of(events: Sequence[AnswerEvent], kind: EventKind) -> dict[str, Any]:
+    """The payload of the last event of a kind; empty where there is none."""
+    return next((dict(one.payload) for one in reversed(events) if one.kind == kind), {})
+
+
+def steps_of(events: Sequence[AnswerEvent]) -> Iterator[str]:
+    for one in events:
+        if one.kind == EventKind.STEP:
+            yield str(one.payload["sentence"])
+
+
+def text_of(events: Sequence[AnswerEvent]) -> str:
+    """All text since the answer was last replaced as a whole."""
+    texts: list[str] = []
+    for one in events:
+        if one.kind == EventKind.ANSWER:
+            texts.clear()
+        elif one.kind == EventKind.TEXT:
+            texts.append(str(one.payload["text"]))
+    return "".join(texts)
+
+
+def pieces_of(text: str, passages: Sequence[ShownHit]) -> Iterator[Piece]:
+    """The text cut at its markers; a number that no passage has is left out."""
+    numbered: dict[str, Any] = {str(one.number): one for one in passages}
+    parts = MARKER.split(text)
+    for at in range(0, len(parts), 2):
+        number = parts[at + 1] if at + 1 < len(parts) else ""
+        if parts[at] or number in numbered:
+            yield Piece(parts[at], numbered.get(number))

@@ -1,0 +1,162 @@
+"""Where to look, as people choose it: shelves, tags, dates, documents and names; and as chips."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date
+from typing import Any, Final
+from uuid import UUID
+
+from django.db.models import Count, F, Func
+from django.utils.formats import date_format
+
+from ingestion import selectors
+from ingestion.models import Document, Entity
+from retrieval import questions
+from retrieval.forms import DATES, FILTERS, is_id
+from workspaces.models import Workspace
+
+MOST_TAGS: Final = 40
+MOST_FOUND: Final = 8
+# What a chip says before the name of what was chosen.
+PREFIXES: Final = {
+    "collections": "in",
+    "documents": "document",
+    "tags": "tagged",
+    "media_types": "of type",
+    "dated_from": "from",
+    "dated_to": "until",
+    "include": "about",
+    "exclude": "leaving out",
+}
+# Filters whose values are looked for by typing: what is said above the field, and beside it.
+SOUGHT: Final = {
+    "documents": ("Only these documents", "Part of a title"),
+    "include": ("Begin with these names", "A person, place or thing"),
+    "exclude": ("Leave out these names", "A person, place or thing"),
+}
+GONE: Final = "no longer there"
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """One value of a filter: ``name`` is the filter, ``value`` what is sent."""
+
+    name: str
+    value: str
+    label: str
+    is_chosen: bool = False
+
+    @property
+    def prefix(self) -> str:
+        return PREFIXES.get(self.name, self.name.replace("_", " "))
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """A part of the panel. ``hint`` is set where values are looked for by typing."""
+
+    name: str
+    label: str
+    choices: tuple[Choice, ...]
+    hint: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ScopePanel:
+    sections: tuple[Section, ...]
+    dated_from: str
+    dated_to: str
+    chips: tuple[Choice, ...]
+
+    @property
+    def label(self) -> str:
+        if not self.chips:
+            return "All documents"
+        return self.chips[0].label if len(self.chips) == 1 else f"{len(self.chips)} filters"
+
+
+def scope_panel(*, workspace: Workspace, filters: Mapping[str, Any]) -> ScopePanel:
+    """``filters`` are as ``Scope.as_json`` writes them."""
+    sections = [
+        _shelves(workspace, filters.get("collections", ())),
+        _tags(workspace, filters.get("tags", ())),
+        _types(filters.get("media_types", ())),
+        *(
+            Section(name, label, _chosen(workspace, name, filters.get(name, ())), hint)
+            for name, (label, hint) in SOUGHT.items()
+            if name in FILTERS
+        ),
+    ]
+    dates = [_date(name, filters[name]) for name in sorted(DATES) if filters.get(name)]
+    chosen = [one for part in sections for one in part.choices if one.is_chosen]
+    return ScopePanel(
+        sections=tuple(part for part in sections if part.choices or part.hint),
+        dated_from=str(filters.get("dated_from", "")),
+        dated_to=str(filters.get("dated_to", "")),
+        chips=tuple(chosen + dates),
+    )
+
+
+def _shelves(workspace: Workspace, chosen: Sequence[str]) -> Section:
+    rows = questions.collections_of(workspace=workspace)
+    choices = [
+        Choice("collections", str(row.pk), row.name, is_chosen=str(row.pk) in chosen)
+        for row in rows
+    ]
+    return Section("collections", "Collections", tuple(choices))
+
+
+def _tags(workspace: Workspace, chosen: Sequence[str]) -> Section:
+    """The tags used most, and those chosen."""
+    counted = (
+        Document.objects.in_workspace(workspace)
+        .annotate(tag=Func(F("tags"), function="unnest"))
+        .values_list("tag")
+        .annotate(number=Count("id"))
+        .order_by("-number", "tag")[:MOST_TAGS]
+    )
+    names = dict.fromkeys([*(tag for tag, _ in counted), *chosen])
+    choices = [Choice("tags", tag, tag, is_chosen=tag in chosen) for tag in names]
+    return Section("tags", "Tags", tuple(choices))
+
+
+def _types(chosen: Sequence[str]) -> Section:
+    """Formats that an address asked for, so that they can be taken away."""
+    choices = [Choice("media_types", value, value, is_chosen=True) for value in chosen]
+    return Section("media_types", "Formats", tuple(choices))
+
+
+def _chosen(workspace: Workspace, name: str, values: Sequence[str]) -> tuple[Choice, ...]:
+    """What was chosen before, by name; what is gone stays, so that it can be taken away."""
+    ids = [UUID(value) for value in values if is_id(value)]
+    if not ids:
+        return ()
+    if name == "documents":
+        titles = Document.objects.in_workspace(workspace).filter(pk__in=ids)
+        names = {row.pk: row.title for row in titles.only("title")}
+    else:
+        found = Entity.objects.in_workspace(workspace).filter(pk__in=ids)
+        names = {row.pk: row.name for row in found.only("name")}
+    return tuple(Choice(name, str(pk), names.get(pk, GONE), is_chosen=True) for pk in ids)
+
+
+def found_choices(*, workspace: Workspace, name: str, text: str) -> list[Choice]:
+    """Documents or names that match what somebody typed; none for a filter that is not sought."""
+    if name not in SOUGHT or name not in FILTERS or not text:
+        return []
+    if name == "documents":
+        titled = selectors.documents(workspace=workspace, text=text)[:MOST_FOUND]
+        return [Choice(name, str(row.pk), row.title) for row in titled]
+    named = selectors.entities(workspace=workspace, text=text)[:MOST_FOUND]
+    return [Choice(name, str(row.pk), row.name) for row in named]
+
+
+def _date(name: str, value: str) -> Choice:
+    """A date that is none is shown as it was sent."""
+    try:
+        label = date_format(date.fromisoformat(value), "j M Y")
+    except ValueError:
+        label = value
+    return Choice(name, value, label, is_chosen=True)

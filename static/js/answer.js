@@ -1,0 +1,155 @@
+// Follow an answer while it is made. The server draws it; here its events are heard, the drawing is
+// fetched again when something was found or decided, and text is added as it comes. What was heard
+// is kept by the server: after a reload, in a second tab, or when the line breaks, it goes on.
+
+const KINDS = "state step plan passages text answer follow_ups done failed stopped".split(" ");
+const MARKER = /\[(\d{1,3})\]/;
+const SENTENCE = /^[\s\S]*?[.!?。！？](?=\s|$)/;
+const PATIENCE = 4000; // an idle worker begins sooner
+const RETRY = 3000;
+
+const answer = () => document.getElementById("answer");
+const part = (name) => answer()?.querySelector(`[data-${name}]`);
+if (answer()?.dataset.events) follow();
+
+function follow() {
+  const pieces = new Map(); // text by the number of its event
+  let heard = Number(answer().dataset.sequence);
+  let source = null;
+  let unsaid = "";
+  let isDrawing = false;
+  let isStale = false;
+  let frame = 0;
+
+  // --- drawing -----------------------------------------------------------------------------------
+
+  const draw = async () => {
+    if (isDrawing) {
+      isStale = true;
+      return;
+    }
+    const { fragment } = answer().dataset;
+    if (!fragment) return;
+    isDrawing = true;
+    isStale = false;
+    await window.htmx
+      .ajax("GET", fragment, { target: "#answer", swap: "morph:outerHTML" })
+      .catch(() => null);
+    isDrawing = false;
+    addText();
+    document.dispatchEvent(new Event("answer:drawn"));
+    if (!answer().dataset.events) end();
+    else if (isStale) draw();
+  };
+
+  // What came after the drawing stands behind it.
+  const addText = () => {
+    const place = part("text");
+    if (!place || !answer().dataset.events) return;
+    const drawn = Number(answer().dataset.sequence);
+    const later = [...pieces].filter(([at]) => at > drawn).map(([, text]) => text).join("");
+    let tail = place.querySelector(":scope > [data-tail]");
+    if (!tail) {
+      tail = document.createElement("span");
+      tail.dataset.tail = "";
+      place.append(tail);
+    }
+    tail.replaceChildren(...withChips(later));
+  };
+
+  const addSoon = () => {
+    window.cancelAnimationFrame(frame);
+    frame = window.requestAnimationFrame(addText);
+  };
+
+  // --- hearing -----------------------------------------------------------------------------------
+
+  const hear = (event) => {
+    const at = Number(event.lastEventId);
+    if (at <= heard) return;
+    heard = at;
+    const payload = JSON.parse(event.data || "{}");
+    if (event.type === "text") {
+      pieces.set(at, payload.text);
+      addSoon();
+      say(payload.text);
+    } else {
+      if (event.type === "answer") pieces.clear();
+      if (event.type === "step") announce(payload.sentence);
+      if (event.type === "done") announce("The answer is complete.");
+      if (event.type === "failed") announce(payload.happened ?? "The answer could not be made.");
+      if (event.type === "stopped") announce("The answer was stopped.");
+      draw();
+    }
+  };
+
+  const listen = () => {
+    const address = new URL(answer().dataset.events, window.location.href);
+    address.searchParams.set("after", heard);
+    source = new EventSource(address);
+    for (const kind of KINDS) source.addEventListener(kind, hear);
+    source.addEventListener("open", () => show("connection", false));
+    source.addEventListener("error", () => {
+      if (!answer().dataset.events) return;
+      show("connection", true);
+      if (source.readyState !== EventSource.CLOSED) return; // the browser connects again itself
+      source.close();
+      draw();
+      window.setTimeout(() => answer().dataset.events && listen(), RETRY);
+    });
+  };
+
+  const end = () => {
+    source?.close();
+    window.clearInterval(waiting);
+  };
+
+  // The words of a new sentence are told to who listens, not every token.
+  const say = (text) => {
+    unsaid += text;
+    for (let found = SENTENCE.exec(unsaid); found; found = SENTENCE.exec(unsaid)) {
+      unsaid = unsaid.slice(found[0].length);
+      announce(found[0].replace(new RegExp(MARKER, "g"), "").trim());
+    }
+  };
+
+  const waiting = window.setInterval(() => {
+    const { state, events } = answer().dataset;
+    if (!events) end();
+    else show("waiting", state === "queued");
+  }, PATIENCE);
+
+  // The page is left: the server need not hold the line open. It may come back from the history.
+  window.addEventListener("pagehide", () => source?.close());
+  window.addEventListener("pageshow", (event) => {
+    if (event.persisted && answer().dataset.events) {
+      draw();
+      listen();
+    }
+  });
+  listen();
+}
+
+function show(name, isShown) {
+  const line = part(name);
+  if (line) line.hidden = !isShown;
+}
+
+// A number becomes the chip that the server drew for its passage; one without a passage is left out.
+function withChips(text) {
+  const parts = text.split(MARKER);
+  return parts.flatMap((words, at) => {
+    if (at % 2 === 0) return [document.createTextNode(words)];
+    const chip = answer().querySelector(`template[data-chip="${words}"]`);
+    return chip ? [chip.content.firstElementChild.cloneNode(true)] : [];
+  });
+}
+
+function announce(text) {
+  const region = document.querySelector("[data-announce]");
+  if (!region || !text) return;
+  const line = document.createElement("p");
+  line.textContent = text;
+  region.append(line);
+  while (region.childElementCount > 6) region.firstElementChild.remove();
+}
