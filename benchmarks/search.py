@@ -23,6 +23,7 @@ os.environ.setdefault("LOG_LEVEL", "WARNING")
 django.setup()
 
 from retrieval.evaluation import dataset, runner, table
+from retrieval.evaluation.plan import Plan
 from retrieval.search.modes import MODES
 
 RESULTS: Final = ROOT / "benchmarks" / "results"
@@ -36,7 +37,7 @@ def main() -> None:
     parser.add_argument("--keep", default="", metavar="SLUG", help="keep the workspace so named")
     options = parser.parse_args()
     ks = tuple(int(k) for k in options.k.split(","))
-    plan = runner.Plan(tuple(options.modes.split(",")), ks)
+    plan = Plan(tuple(options.modes.split(",")), ks)
     report = runner.evaluate(dataset.load(options.dataset), plan, keep=options.keep)
     print("\n".join(table.lines(report)))
     RESULTS.mkdir(parents=True, exist_ok=True)

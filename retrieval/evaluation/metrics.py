@@ -8,7 +8,8 @@ covered by any of its passages, evidence that names a chunk by that chunk.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import Final
 
 Covered = Sequence[frozenset[int]]
 
@@ -41,6 +42,14 @@ def ndcg(covered: Covered, evidence: int, k: int) -> float:
 def reciprocal_rank(covered: Covered) -> float:
     """One over the rank of the first passage that covers anything; 0.0 when none does."""
     return next((1 / rank for rank, new in enumerate(covered, 1) if new), 0.0)
+
+
+MEASURES: Final[dict[str, Callable[[Covered, int, int], float]]] = {
+    "perfect": perfect,
+    "recall": recall,
+    "ndcg": ndcg,
+}
+"""Those that depend on how many passages count."""
 
 
 def mean(values: Sequence[float]) -> float:

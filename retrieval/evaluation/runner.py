@@ -2,43 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any
 from uuid import UUID
 
 from ingestion.models import Chunk
-from kb_project.errors import InputError
 from retrieval import services
 from retrieval.evaluation import metrics
 from retrieval.evaluation.dataset import Dataset, Evidence, SourceQuestion
+from retrieval.evaluation.plan import Plan
 from retrieval.evaluation.throwaway import Filled, OnProgress, filled_workspace
 from retrieval.search.hits import Hit
-from retrieval.search.modes import mode_named
-from retrieval.search.query import checked_top_k
 from workspaces import access
-
-MEASURES: Final[dict[str, Callable[[metrics.Covered, int, int], float]]] = {
-    "perfect": metrics.perfect,
-    "recall": metrics.recall,
-    "ndcg": metrics.ndcg,
-}
-
-
-@dataclass(frozen=True, slots=True)
-class Plan:
-    """What to measure: modes by name, and how many of the first passages count."""
-
-    modes: tuple[str, ...]
-    ks: tuple[int, ...]
-
-    def __post_init__(self) -> None:
-        for mode in self.modes:
-            mode_named(mode)
-        for k in self.ks:
-            checked_top_k(k)
-        if not self.modes or not self.ks:
-            raise InputError("Name at least one mode and one number of passages.")
 
 
 @dataclass
@@ -55,7 +31,7 @@ class Tally:
                 str(k): _rounded([measure(one, total, k) for one, total in self.covered])
                 for k in ks
             }
-            for name, measure in MEASURES.items()
+            for name, measure in metrics.MEASURES.items()
         }
         found["mrr"] = _rounded([metrics.reciprocal_rank(one) for one, _ in self.covered])
         found["latency_ms"] = _percentiles(self.search_seconds)

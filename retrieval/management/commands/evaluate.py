@@ -14,6 +14,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from kb_project.errors import InputError, KBError
 from kb_project.logs import quieten
 from retrieval.evaluation import dataset, runner, table
+from retrieval.evaluation.plan import Plan
 from retrieval.search.modes import MODES
 
 
@@ -34,7 +35,7 @@ class Command(BaseCommand):
         # A terminated run deletes its workspace too.
         signal.signal(signal.SIGTERM, _stop)
         try:
-            plan = runner.Plan(_names(options["modes"]), _numbers(options["k"]))
+            plan = Plan(_names(options["modes"]), _numbers(options["k"]))
             source = dataset.load(options["dataset"])
             report = runner.evaluate(source, plan, keep=options["keep"], on_progress=self._progress)
         except KBError as error:

@@ -9,6 +9,7 @@ from django.core.management import CommandError, call_command
 from ingestion.models import Document
 from retrieval.evaluation import runner, throwaway
 from retrieval.evaluation.dataset import Evidence, SourceQuestion, load
+from retrieval.evaluation.plan import Plan
 from retrieval.search.modes import MODES
 from tests import rows
 from tests.retrieval.search.test_assemble import hit
@@ -100,12 +101,12 @@ class TestOnARealWorkspace:
             raise KeyboardInterrupt
 
         with pytest.raises(KeyboardInterrupt):
-            runner.evaluate(load(folder), runner.Plan(("lexical",), (1,)), on_progress=fail)
+            runner.evaluate(load(folder), Plan(("lexical",), (1,)), on_progress=fail)
 
         assert not Workspace.objects.exists()
 
     def test_a_kept_workspace_is_used_again_while_its_documents_are_the_same(self, folder):
-        plan, dataset = runner.Plan(("lexical",), (1,)), load(folder)
+        plan, dataset = Plan(("lexical",), (1,)), load(folder)
 
         first = runner.evaluate(dataset, plan, keep="bench")
         kept = Workspace.objects.get(slug="bench")
@@ -116,7 +117,7 @@ class TestOnARealWorkspace:
         assert second["modes"]["lexical"]["perfect"] == first["modes"]["lexical"]["perfect"]
 
     def test_a_kept_workspace_is_filled_anew_when_a_document_changed(self, folder):
-        plan = runner.Plan(("lexical",), (1,))
+        plan = Plan(("lexical",), (1,))
         runner.evaluate(load(folder), plan, keep="bench")
         changed = [{**DOCUMENTS[0], "text": "Per Holm keeps the Skarrow light."}, *DOCUMENTS[1:]]
         (folder / "documents.jsonl").write_text("\n".join(map(json.dumps, changed)))

@@ -1,0 +1,172 @@
+"""Starting runs, stopping them, going on with them. The work itself is in ``runs``."""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Final
+
+from django.utils import timezone
+
+from kb_project.errors import ConflictError, InputError
+from retrieval.answering import wake
+from retrieval.evaluation import making, selectors
+from retrieval.evaluation.plan import Plan
+from retrieval.models import (
+    EvaluationResult,
+    EvaluationRun,
+    QuestionSet,
+    RunKind,
+    RunProgress,
+    SetQuestion,
+)
+from workspaces import access
+from workspaces.models import User, Workspace
+
+logger = logging.getLogger(__name__)
+
+MOST_KS: Final = 6
+KS: Final = (5, 8, 20)
+LEASE: Final = timedelta(seconds=60)
+UNFINISHED: Final = (RunProgress.QUEUED, RunProgress.RUNNING)
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """Who wants a run. With a ``worker`` it is that one's at once, and no other is woken."""
+
+    user: User | None = None
+    worker: str = ""
+
+
+def run_start(
+    *,
+    workspace: Workspace,
+    order: Order,
+    question_set: QuestionSet,
+    plan: Plan,
+    answers: bool = False,
+) -> EvaluationRun:
+    """Raises ConflictError where nothing is accepted yet, or a run over the set is under way."""
+    if len(plan.ks) > MOST_KS:
+        raise InputError(f"At most {MOST_KS} numbers of passages can be measured at once.")
+    with access.in_workspace(workspace.pk):
+        rows = selectors.questions_of(workspace=workspace, question_set=question_set)
+        accepted = rows.filter(state=SetQuestion.State.ACCEPTED).count()
+        if not accepted:
+            raise ConflictError(
+                "The set has no accepted question.",
+                code="set_empty",
+                next_step="Add questions, or accept those that were proposed.",
+            )
+        return _begin(
+            workspace,
+            order,
+            question_set,
+            modes=list(plan.modes),
+            ks=list(plan.ks),
+            answers=answers,
+            total=accepted * len(plan.modes),
+        )
+
+
+def questions_make(
+    *, workspace: Workspace, order: Order, question_set: QuestionSet, number: int
+) -> EvaluationRun:
+    """Have so many questions made from the documents. Raises InputError, ConflictError."""
+    if not 1 <= number <= making.MOST:
+        raise InputError(f"From 1 to {making.MOST} questions can be made at once.")
+    with access.in_workspace(workspace.pk):
+        return _begin(
+            workspace,
+            order,
+            question_set,
+            kind=RunKind.MAKE,
+            total=number,
+            conditions={"wanted": number},
+        )
+
+
+def run_stop(*, workspace: Workspace, run: EvaluationRun) -> EvaluationRun:
+    """What is measured already is kept. Raises ConflictError where the run has ended."""
+    with access.in_workspace(workspace.pk):
+        rows = EvaluationRun.objects.in_workspace(workspace).filter(pk=run.pk)
+        waiting = rows.filter(state=RunProgress.QUEUED)
+        now = timezone.now()
+        if not waiting.update(state=RunProgress.STOPPED, wants_stop=True, finished_at=now):
+            if not rows.filter(state=RunProgress.RUNNING).update(wants_stop=True):
+                raise ConflictError("The run has ended already.", code="run_ended")
+            wake.wake(wake.STOP, workspace.pk, run.pk)
+        run.refresh_from_db()
+    return run
+
+
+def run_continue(*, workspace: Workspace, run: EvaluationRun, order: Order) -> EvaluationRun:
+    """Go on where a run stopped; what failed for one question alone is tried again."""
+    with access.in_workspace(workspace.pk):
+        _refuse_second(workspace, run.question_set)
+        results = EvaluationResult.objects.in_workspace(workspace).filter(run=run)
+        again = [RunProgress.FAILED, RunProgress.STOPPED]
+        if results.filter(problem__isnull=False).exists():
+            again.append(RunProgress.DONE)
+        rows = EvaluationRun.objects.in_workspace(workspace).filter(pk=run.pk, state__in=again)
+        if not rows.update(**_claimed(order), wants_stop=False, problem=None, finished_at=None):
+            raise ConflictError("There is nothing left to do in this run.", code="run_ended")
+        results.filter(problem__isnull=False).delete()
+        _wake(workspace, run, order)
+        run.refresh_from_db()
+    return run
+
+
+def run_delete(*, workspace: Workspace, run: EvaluationRun) -> None:
+    """Raises ConflictError while it is under way."""
+    with access.in_workspace(workspace.pk):
+        rows = EvaluationRun.objects.in_workspace(workspace).filter(pk=run.pk)
+        if rows.filter(state__in=UNFINISHED).exists():
+            raise ConflictError(
+                "The run is under way.", code="run_unfinished", next_step="Stop it first."
+            )
+        rows.delete()
+
+
+def _begin(
+    workspace: Workspace, order: Order, question_set: QuestionSet, **values: object
+) -> EvaluationRun:
+    QuestionSet.objects.in_workspace(workspace).select_for_update().get(pk=question_set.pk)
+    _refuse_second(workspace, question_set)
+    run = EvaluationRun.objects.create(
+        workspace=workspace,
+        question_set=question_set,
+        requested_by=order.user,
+        **_claimed(order),
+        **values,
+    )
+    _wake(workspace, run, order)
+    logger.info("evaluation started workspace=%s run=%s", workspace.pk, run.pk)
+    return run
+
+
+def _claimed(order: Order) -> dict[str, object]:
+    if not order.worker:
+        return {"state": RunProgress.QUEUED, "worker": "", "lease_until": None}
+    lease = timezone.now() + LEASE
+    return {"state": RunProgress.RUNNING, "worker": order.worker, "lease_until": lease}
+
+
+def _wake(workspace: Workspace, run: EvaluationRun, order: Order) -> None:
+    if not order.worker:
+        wake.wake(wake.EVALUATION, workspace.pk, run.pk)
+
+
+def _refuse_second(workspace: Workspace, question_set: QuestionSet) -> None:
+    running = EvaluationRun.objects.in_workspace(workspace).filter(
+        question_set=question_set, state__in=UNFINISHED
+    )
+    if running.exists():
+        raise ConflictError(
+            "A run over this set is under way.",
+            code="run_unfinished",
+            kept="Nothing was changed.",
+            next_step="Wait until it is done, or stop it.",
+        )

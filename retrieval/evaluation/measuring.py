@@ -1,0 +1,139 @@
+"""One question put to one mode: what was found, what was answered, and how good both are."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+from uuid import UUID
+
+from ingestion.models import Chunk
+from retrieval import services
+from retrieval.answering import flow
+from retrieval.answering.drafts import Asking
+from retrieval.evaluation import evidence, judging, metrics, ragchecker
+from retrieval.evaluation.evidence import Names, Passage
+from retrieval.evaluation.judging import Judge
+from retrieval.models import SetQuestion
+from retrieval.search.hits import Hit
+from retrieval.search.query import QuestionVector
+from retrieval.search.reporting import EventKind
+from workspaces import access
+from workspaces.models import Workspace
+
+MOST_PASSAGES: Final = 60
+"""Passages of a result that are kept, by their ids."""
+
+
+@dataclass(frozen=True, slots=True)
+class Measuring:
+    """What stays the same from question to question. Without a ``judge`` nothing is answered."""
+
+    workspace: Workspace
+    names: Names
+    ks: tuple[int, ...]
+    judge: Judge | None
+    check: Callable[[], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """As ``EvaluationResult`` has them."""
+
+    metrics: dict[str, float]
+    passages: list[dict[str, Any]]
+    answer: str = ""
+    claims: dict[str, Any] = field(default_factory=dict)
+
+
+class Listening:
+    """Hears which passages an answer is made from; lets the run stop between steps."""
+
+    def __init__(self, check: Callable[[], None]) -> None:
+        self.check = check
+        self.passages: Sequence[Mapping[str, Any]] = ()
+
+    def emit(self, kind: EventKind, payload: Mapping[str, Any]) -> None:
+        if kind == EventKind.PASSAGES:
+            self.passages = payload["passages"]
+        self.check()
+
+
+def measure(
+    measuring: Measuring, question: SetQuestion, mode: str, vector: QuestionVector
+) -> Measured:
+    """Raises ReplyError and InputError where this question alone cannot be measured."""
+    found = _found(measuring, question, mode, vector)
+    if measuring.judge is None:
+        return found
+    started = time.perf_counter()
+    listening = Listening(measuring.check)
+    asking = Asking(measuring.workspace, question.pk, question.text, mode)
+    draft = flow.draft_answer(asking, listening)
+    seconds = time.perf_counter() - started
+    answer = " ".join(sentence.text for sentence in draft.sentences) if draft.is_supported else ""
+    figures = {"answered": float(bool(answer)), "answer_ms": round(seconds * 1000, 2)}
+    claims: dict[str, Any] = {}
+    if question.answer:
+        judged = judging.judge_answer(
+            measuring.judge,
+            question=question.text,
+            expected=question.answer,
+            answer=answer,
+            passages=[str(passage["text"]) for passage in listening.passages],
+        )
+        claims = judged.as_json()
+        figures |= ragchecker.measure(judged.found)
+    return Measured(found.metrics | figures, found.passages, answer, claims)
+
+
+def _found(
+    measuring: Measuring, question: SetQuestion, mode: str, vector: QuestionVector
+) -> Measured:
+    found = services.search(
+        workspace=measuring.workspace,
+        question=question.text,
+        mode=mode,
+        top_k=max(measuring.ks),
+        vector=vector,
+    )
+    passages = passages_of(measuring.workspace, found.hits)
+    places = evidence.places_of(question.evidence, measuring.names)
+    covered = evidence.cover(places, passages)
+    return Measured(
+        {
+            **ranking(covered, len(places), measuring.ks),
+            "search_ms": round(found.search_seconds * 1000, 2),
+            "embed_ms": round(vector.seconds * 1000, 2),
+        },
+        [
+            {"document": str(hit.document_id), "chunk": str(hit.chunk_id), "covers": sorted(new)}
+            for hit, new in zip(found.hits[:MOST_PASSAGES], covered, strict=False)
+        ],
+    )
+
+
+def ranking(covered: metrics.Covered, pieces: int, ks: Sequence[int]) -> dict[str, float]:
+    """Every measure of a ranking, by name and number of passages.
+
+    >>> ranking([frozenset({0})], 1, [1])
+    {'perfect@1': 1.0, 'recall@1': 1.0, 'ndcg@1': 1.0, 'mrr': 1.0}
+    """
+    found = {
+        f"{name}@{k}": round(measure(covered, pieces, k), 4)
+        for name, measure in metrics.MEASURES.items()
+        for k in ks
+    }
+    return found | {"mrr": round(metrics.reciprocal_rank(covered), 4)}
+
+
+def passages_of(workspace: Workspace, hits: Sequence[Hit]) -> list[Passage]:
+    ordinals = _ordinals(workspace, [hit.chunk_id for hit in hits])
+    return [Passage(hit.document_id, ordinals.get(hit.chunk_id, -1), hit.text) for hit in hits]
+
+
+def _ordinals(workspace: Workspace, ids: Sequence[UUID]) -> dict[UUID, int]:
+    with access.in_workspace(workspace.pk):
+        rows = Chunk.objects.in_workspace(workspace).filter(pk__in=ids)
+        return dict(rows.values_list("pk", "ordinal"))

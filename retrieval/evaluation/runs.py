@@ -1,0 +1,209 @@
+"""Runs: a set's questions put to modes side by side, by a worker, to the end or to be gone on with.
+
+Every result is stored as it is made, so that what stops, fails or is killed goes on where it was.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any, Final
+from uuid import UUID
+
+from django.utils import timezone
+
+from ingestion import leases
+from kb_project.errors import InputError, KBError, ReplyError
+from kb_project.llm import halting
+from retrieval import services
+from retrieval.answering import claims, wake
+from retrieval.answering.wake import Call
+from retrieval.evaluation import conditions, evidence, making, selectors
+from retrieval.evaluation.judging import Judge, LocalJudge, ModelJudge
+from retrieval.evaluation.measuring import Measured, Measuring, measure
+from retrieval.evaluation.summary import summary_of
+from retrieval.models import EvaluationResult, EvaluationRun, RunKind, RunProgress, SetQuestion
+from retrieval.search.reporting import StoppedError
+from workspaces import access
+from workspaces.models import Workspace
+from workspaces.ports import ports_for
+
+logger = logging.getLogger(__name__)
+
+SECONDS_BETWEEN_SIGNS: Final = 1.0
+LONGEST_ANSWER: Final = 20_000
+KEPT: Final = "Every result there is is kept."
+
+
+@dataclass
+class Hold:
+    """A run that this worker has; ``check`` says that it lives, and hears of stops."""
+
+    workspace_id: UUID
+    run_id: UUID
+    worker: str = field(default_factory=leases.worker_name)
+    _last: float = 0.0
+
+    @property
+    def call(self) -> Call:
+        return Call(wake.EVALUATION, self.workspace_id, self.run_id)
+
+    def check(self) -> None:
+        """Raises StoppedError where somebody stopped the run, or another worker has it."""
+        now = time.monotonic()
+        if not halting.is_halted() and now - self._last < SECONDS_BETWEEN_SIGNS:
+            return
+        self._last = now
+        if halting.is_halted() or claims.renew([self.call], self.worker):
+            raise StoppedError("The run was stopped.")
+
+    def write(self, **values: object) -> bool:
+        """Change the run's row; false where it is not ours any more."""
+        with access.in_workspace(self.workspace_id):
+            ours = EvaluationRun.objects.in_workspace(self.workspace_id).filter(
+                pk=self.run_id, state=RunProgress.RUNNING, worker=self.worker
+            )
+            return bool(ours.update(**values))
+
+
+def run_evaluation(workspace_id: UUID, run_id: UUID) -> None:
+    """Do what a run asks for: one that is queued, or that this worker has claimed already.
+
+    Safe to repeat. Raises nothing that is expected: how it ended is in its row.
+    """
+    hold = Hold(workspace_id, run_id)
+    claims.claim(hold.call, hold.worker)
+    with access.in_workspace(workspace_id):
+        run = EvaluationRun.objects.in_workspace(workspace_id).filter(pk=run_id).first()
+    if run is None or (run.state, run.worker) != (RunProgress.RUNNING, hold.worker):
+        return
+    try:
+        _work(run, hold)
+    except StoppedError:
+        _end(hold, RunProgress.STOPPED)
+    except KBError as error:
+        is_stopped = halting.is_halted()
+        state = RunProgress.STOPPED if is_stopped else RunProgress.FAILED
+        _end(hold, state, problem=None if is_stopped else problem_of(error))
+        logger.warning("evaluation failed run=%s code=%s", run_id, error.code)
+    else:
+        _end(hold, RunProgress.DONE)
+
+
+def problem_of(error: KBError) -> dict[str, str]:
+    return {
+        "code": error.code,
+        "happened": error.happened,
+        "kept": error.kept or KEPT,
+        "next_step": error.next_step or "Go on with the run when that is mended.",
+    }
+
+
+def _work(run: EvaluationRun, hold: Hold) -> None:
+    workspace = Workspace.objects.get(pk=run.workspace_id)
+    if run.kind == RunKind.MAKE:
+        making.make(workspace, run, check=hold.check, write=hold.write)
+    else:
+        _measure_all(workspace, run, hold)
+
+
+def _measure_all(workspace: Workspace, run: EvaluationRun, hold: Hold) -> None:
+    judge = judge_for(workspace, hold) if run.answers else None
+    measuring = Measuring(workspace, evidence.names_in(workspace), tuple(run.ks), judge, hold.check)
+    waiting, done = _waiting(workspace, run)
+    hold.write(
+        total=done + sum(len(modes) for _, modes in waiting),
+        done=done,
+        judged_by=judge.name[:120] if judge else "",
+        conditions=conditions.now(workspace, run, with_answers=run.answers),
+        corpus=conditions.corpus_of(workspace),
+    )
+    for question, modes in waiting:
+        vector = services.question_vector(workspace, question.text)
+        vector.make()
+        for mode in modes:
+            hold.check()
+            _store(run, question, mode, _measured(measuring, question, mode, vector))
+            done += 1
+            if not hold.write(done=done):
+                raise StoppedError("Another worker has the run.")
+
+
+def judge_for(workspace: Workspace, hold: Hold) -> Judge:
+    ports = ports_for(workspace.pk)
+    return ModelJudge(ports.chat, hold.check) if ports.chat else LocalJudge(ports.embedder)
+
+
+def _measured(
+    measuring: Measuring, question: SetQuestion, mode: str, vector: services.QuestionVector
+) -> Measured | KBError:
+    """What fails for this question alone is told beside it; what fails for all passes through."""
+    try:
+        return measure(measuring, question, mode, vector)
+    except (ReplyError, InputError) as error:
+        return error
+
+
+def _waiting(
+    workspace: Workspace, run: EvaluationRun
+) -> tuple[list[tuple[SetQuestion, list[str]]], int]:
+    """Each question with the modes it has no result of, and how many results there are."""
+    with access.in_workspace(workspace.pk):
+        questions = list(
+            selectors.questions_of(workspace=workspace, question_set=run.question_set).filter(
+                state=SetQuestion.State.ACCEPTED
+            )
+        )
+        rows = EvaluationResult.objects.in_workspace(workspace).filter(run=run)
+        there = set(rows.values_list("question_id", "mode"))
+    open_ = [
+        (question, [mode for mode in run.modes if (question.pk, mode) not in there])
+        for question in questions
+    ]
+    return [(question, modes) for question, modes in open_ if modes], len(there)
+
+
+def _store(run: EvaluationRun, question: SetQuestion, mode: str, found: Measured | KBError) -> None:
+    """Nothing where the question was deleted meanwhile, or the result is there already."""
+    values: dict[str, Any] = (
+        {"problem": problem_of(found)}
+        if isinstance(found, KBError)
+        else {
+            "metrics": found.metrics,
+            "answer": found.answer[:LONGEST_ANSWER],
+            "passages": found.passages,
+            "claims": found.claims,
+        }
+    )
+    with access.in_workspace(run.workspace_id):
+        if not SetQuestion.objects.in_workspace(run.workspace_id).filter(pk=question.pk).exists():
+            return
+        EvaluationResult.objects.bulk_create(
+            [
+                EvaluationResult(
+                    workspace_id=run.workspace_id, run=run, question=question, mode=mode, **values
+                )
+            ],
+            ignore_conflicts=True,
+        )
+
+
+def _end(hold: Hold, state: RunProgress, *, problem: dict[str, str] | None = None) -> None:
+    """Nothing where the run is another worker's, or waits to be gone on with."""
+    with access.lasting_work(), access.in_workspace(hold.workspace_id):
+        summary = summary_of(_figures(hold))
+        hold.write(
+            state=state,
+            problem=problem,
+            summary=summary,
+            lease_until=None,
+            finished_at=timezone.now(),
+        )
+    logger.info("evaluation ended run=%s state=%s", hold.run_id, state.value)
+
+
+def _figures(hold: Hold) -> Iterator[tuple[str, dict[str, float]]]:
+    rows = EvaluationResult.objects.in_workspace(hold.workspace_id).filter(run_id=hold.run_id)
+    yield from rows.filter(problem__isnull=True).values_list("mode", "metrics")
