@@ -17,6 +17,8 @@ from retrieval.search import (
     local,
     mix,
     relations,
+    tree,
+    tree_descent,
     walk,
 )
 from retrieval.search.found import PASSAGES_ONLY, Found, Shares, by_rows
@@ -28,7 +30,9 @@ class Mode:
     """A way to search, called outside transactions.
 
     ``explanation`` is one sentence for people; ``uses_vectors`` says what must be made first;
-    ``shares`` divide the context that a chat model answers from.
+    ``shares`` divide the context that a chat model answers from; ``reranks`` says whether a
+    reranker, where there is one, puts the passages in order: a mode whose order knows more than
+    each passage by itself tells keeps its own.
     """
 
     name: str
@@ -37,6 +41,7 @@ class Mode:
     search: Callable[[Query], Found]
     uses_vectors: bool = True
     shares: Shares = PASSAGES_ONLY
+    reranks: bool = True
 
 
 MODES: Final[dict[str, Mode]] = {
@@ -48,6 +53,8 @@ MODES: Final[dict[str, Mode]] = {
             "Follows the names in the question from passage to passage, so that facts in"
             " different documents meet.",
             by_rows(walk.search),
+            # A passage that only leads on to the next looks beside the point by itself.
+            reranks=False,
         ),
         Mode(
             "hybrid",
@@ -92,6 +99,7 @@ MODES: Final[dict[str, Mode]] = {
             "Reads the reports of your topics to answer questions about the documents as a whole.",
             global_.search,
             shares=Shares(passages=0.35, reports=0.15, points=0.5),
+            reranks=False,
         ),
         Mode(
             "drift",
@@ -99,6 +107,22 @@ MODES: Final[dict[str, Mode]] = {
             "Begins with the topics a question touches and goes on to what has to be asked next.",
             drift.search,
             shares=Shares(passages=0.5, reports=0.1, points=0.4),
+            reranks=False,
+        ),
+        Mode(
+            "tree",
+            "Summaries",
+            "Compares the question with passages and with summaries of many of them at once.",
+            by_rows(tree.search),
+            shares=Shares(passages=0.6, summaries=0.4),
+        ),
+        Mode(
+            "traverse",
+            "Descent",
+            "Goes down from the summary of everything to the passages, by what is nearest at each"
+            " step.",
+            by_rows(tree_descent.search),
+            shares=Shares(passages=0.6, summaries=0.4),
         ),
         Mode(
             "dense",

@@ -14,12 +14,11 @@ from retrieval.search.entities import (
     LINKS,
     LINKS_WEIGHED,
     Asked,
-    passages_by,
-    ranked_passages,
     search_by,
     seeds_of,
 )
 from retrieval.search.entities_likeness import Look
+from retrieval.search.entities_passages import passages_by, ranked_passages
 from retrieval.search.entities_records import entities_of, entity_records
 from retrieval.search.found import Found
 from retrieval.search.query import Query

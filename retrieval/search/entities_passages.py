@@ -1,0 +1,89 @@
+"""Passages by the entities and links that a question led to."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from typing import Final
+from uuid import UUID
+
+import numpy as np
+
+from kb_project.graph import walk as walking
+from kb_project.graph.walk_index import Floats, WalkIndex
+from retrieval.search import fuse, walk
+from retrieval.search.entities_likeness import Look
+from retrieval.search.query import Query, ScoredChunk
+from retrieval.search.reasons import reasons
+from retrieval.search.relations_links import Link
+
+NEIGHBOURS: Final = 0.5
+"""What an entity at the other end of a link weighs, beside the one that led to it."""
+STATED: Final = 0.5
+"""What the links that a passage states weigh, beside the entities that it mentions."""
+
+
+def passages_by(
+    around: Look, entities: Mapping[UUID, float], links: Sequence[tuple[Link, float]]
+) -> Floats:
+    """What each passage of the scope weighs, by position: for the entities it mentions, those at
+    the other ends of their links, and the links it states."""
+    index = around.index
+    chunks = index.to_chunks @ _entity_vector(index, _with_neighbours(entities, links))
+    stated = np.zeros(len(index.chunk_ids), np.float32)
+    for link, score in links:
+        for chunk_id in {one.chunk_id for one in link.evidence}:
+            if chunk_id in index.chunk_positions:
+                stated[index.chunk_positions[chunk_id]] += score / len(link.evidence)
+    chunks = _shares(chunks) + STATED * _shares(stated)
+    if around.within is not None:
+        chunks = chunks * around.within
+    return np.asarray(chunks, np.float32)
+
+
+def _with_neighbours(
+    entities: Mapping[UUID, float], links: Sequence[tuple[Link, float]]
+) -> dict[UUID, float]:
+    found = defaultdict(float, entities)
+    most = max((score for _, score in links), default=0.0) or 1.0
+    for link, score in links:
+        for end in link.ends:
+            led = NEIGHBOURS * entities.get(link.other(end), 0.0) * score / most
+            found[end] = max(found[end], led)
+    return found
+
+
+def _entity_vector(index: WalkIndex, weights: Mapping[UUID, float]) -> Floats:
+    values = [weights.get(entity_id, 0.0) for entity_id in index.entity_ids]
+    return np.array(values, np.float32)
+
+
+def _shares(weights: Floats) -> Floats:
+    total = weights.sum()
+    return weights / total if total else weights
+
+
+def ranked_passages(query: Query, around: Look, scores: Floats) -> list[ScoredChunk]:
+    """The best ``top_k``; passages near the question fill up where the graph leads to too few."""
+    found = walking.ranked(around.index, scores, max(walk.CANDIDATES, query.top_k))
+    best = walk.nearer_first(query, found)[: query.top_k]
+    start = walking.Seeds({}, {}, around.names)
+    why = reasons(query.workspace_id, around.index, start, scores, [one for one, _ in best])
+    told = [ScoredChunk(chunk_id, score, why[chunk_id]) for chunk_id, score in best]
+    return topped_up(query, told)
+
+
+def topped_up(query: Query, found: list[ScoredChunk]) -> list[ScoredChunk]:
+    """As many as are asked for: where a graph or a tree leads to too few, what is near follows."""
+    if len(found) >= query.top_k:
+        return found[: query.top_k]
+    there = {one.chunk_id for one in found}
+    others = [one for one in fuse.search(query) if one.chunk_id not in there]
+    lowest = min((one.score for one in found), default=1.0)
+    return [
+        *found,
+        *(
+            ScoredChunk(one.chunk_id, lowest / (1 + place), one.why)
+            for place, one in enumerate(others[: query.top_k - len(found)], start=1)
+        ),
+    ]

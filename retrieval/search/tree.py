@@ -1,0 +1,178 @@
+"""Tree: summaries of every size and passages, compared with the question all at once (RAPTOR).
+
+RAPTOR's collapsed tree: the nearest nodes of all layers, ten of them and at most 3,500 tokens. A
+summary that is taken raises the passages it was made of, and comes with them as its sources; one
+that rests on documents outside the scope is left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+from uuid import UUID
+
+from kb_project.sql import Row, run_sql
+from retrieval import tree_sql
+from retrieval.search import dense, fuse
+from retrieval.search.found import Found, Record, RecordKind
+from retrieval.search.query import Query, ScoredChunk
+
+TOKENS_EACH: Final = 350
+"""Tokens for each passage asked for: 3,500 for RAPTOR's ten."""
+DEEPER: Final = 4
+"""How many times more than are asked for are looked at."""
+LIFT: Final = 0.1
+"""What the likeness of a summary adds to its passages' own."""
+SOURCES: Final = 8
+"""Passages that a summary names as its sources."""
+SHOWN: Final = 60
+"""Characters of a summary in its title."""
+
+INSTEAD: Final = "hybrid"
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """A summary, or a passage without its text."""
+
+    id: UUID
+    is_chunk: bool
+    cosine: float
+    tokens: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Leaves:
+    """The passages below a summary, nearest first, and whether all are in the scope."""
+
+    chunks: tuple[UUID, ...]
+    is_inside: bool
+
+
+def search(query: Query) -> Found:
+    nodes = nearest(query)
+    if not _has_tree(nodes):
+        return without_tree(query)
+    dense.note_pending(query)
+    leaves = leaves_of(query, [node.id for node in nodes if not node.is_chunk])
+    usable = [node for node in nodes if node.is_chunk or inside(leaves, node)]
+    taken = collapsed(usable, query.top_k)
+    summaries = [node for node in taken if not node.is_chunk]
+    chunks = {node.id: node.cosine for node in nodes if node.is_chunk}
+    return Found(
+        raised(chunks, summaries, leaves)[: query.top_k],
+        tuple(summary_record(node, leaves[node.id]) for node in summaries),
+    )
+
+
+def nearest(query: Query) -> list[Node]:
+    """Summaries and passages by their likeness to the question, best first."""
+    count = DEEPER * query.top_k
+    parameters = tree_parameters(query) | {"nodes": count, "chunks": count}
+    return nodes_of(run_sql(tree_sql.NEAREST_OF_ALL, parameters))
+
+
+def nodes_of(rows: Iterable[Row]) -> list[Node]:
+    return [
+        Node(id_, is_chunk, float(cosine), tokens, text)
+        for id_, is_chunk, cosine, tokens, text in rows
+    ]
+
+
+def _has_tree(nodes: Sequence[Node]) -> bool:
+    """One passage needs no tree."""
+    return len(nodes) == 1 or any(not node.is_chunk for node in nodes)
+
+
+def without_tree(query: Query) -> Found:
+    """What to do where no summary can be compared with the question."""
+    query.note(
+        "tree_pending",
+        "The summaries of your documents are still being made. This looked for meaning and words"
+        " instead.",
+    )
+    return Found(fuse.search(query), mode=INSTEAD)
+
+
+def leaves_of(query: Query, nodes: Sequence[UUID]) -> dict[UUID, Leaves]:
+    if not nodes:
+        return {}
+    rows = run_sql(tree_sql.LEAVES, tree_parameters(query) | {"nodes": list(nodes)})
+    return {node: Leaves(tuple(chunks), is_inside) for node, chunks, is_inside in rows}
+
+
+def inside(leaves: Mapping[UUID, Leaves], node: Node) -> bool:
+    """Whether the summary rests on passages, and on none outside the scope."""
+    return node.id in leaves and leaves[node.id].is_inside
+
+
+def collapsed(nodes: Iterable[Node], top_k: int) -> list[Node]:
+    """The nearest nodes, as many as are asked for and within their tokens; at least one."""
+    taken: list[Node] = []
+    left = TOKENS_EACH * top_k
+    for node in nodes:
+        if taken and (len(taken) == top_k or node.tokens > left):
+            break
+        taken.append(node)
+        left -= node.tokens
+    return taken
+
+
+def raised(
+    chunks: Mapping[UUID, float], summaries: Sequence[Node], leaves: Mapping[UUID, Leaves]
+) -> list[ScoredChunk]:
+    """Passages by their own likeness and that of the nearest summary over them, best first."""
+    over: dict[UUID, Node] = {}
+    for node in summaries:
+        for chunk_id in leaves[node.id].chunks:
+            over.setdefault(chunk_id, node)
+    found = [
+        ScoredChunk(
+            chunk_id,
+            cosine + LIFT * (over[chunk_id].cosine if chunk_id in over else 0.0),
+            _why(cosine, over.get(chunk_id)),
+        )
+        for chunk_id, cosine in chunks.items()
+    ]
+    return sorted(found, key=lambda one: (-one.score, one.chunk_id))
+
+
+def _why(cosine: float, over: Node | None) -> tuple[str, ...]:
+    close = f"Close in meaning ({cosine:.2f})"
+    return (close, f"Part of the summary “{titled(over.text)}”") if over else (close,)
+
+
+def summary_record(node: Node, leaves: Leaves) -> Record:
+    return Record(
+        RecordKind.SUMMARY,
+        node.id,
+        titled(node.text),
+        node.text,
+        leaves.chunks[:SOURCES],
+        node.cosine,
+        (f"Close in meaning ({node.cosine:.2f})",),
+    )
+
+
+def titled(text: str) -> str:
+    """The beginning of a summary, ended at a word.
+
+    >>> titled("The harbour was built by masons from the north in eighteen forty and after.")
+    'The harbour was built by masons from the north in eighteen…'
+    """
+    line = " ".join(text.split())
+    if len(line) <= SHOWN:
+        return line
+    space = line.rfind(" ", SHOWN // 2, SHOWN)
+    return line[: space if space > 0 else SHOWN] + "…"
+
+
+def tree_parameters(query: Query) -> dict[str, object]:
+    return {
+        "workspace": query.workspace_id,
+        "documents": query.document_list,
+        "fingerprint": query.vector.fingerprint,
+        "vector": query.vector.literal,
+    }
