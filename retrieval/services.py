@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 from uuid import UUID
 
 from ingestion.models import Chunk
+from kb_project.llm.rerank import Reranker
+from retrieval.search import reranking, scope_entities
 from retrieval.search import scope as scopes
 from retrieval.search.found import Found
 from retrieval.search.hits import Hit, hydrate
@@ -16,6 +18,7 @@ from retrieval.search.query import (
     Note,
     Query,
     QuestionVector,
+    ScoredChunk,
     checked_top_k,
     clean_question,
 )
@@ -57,7 +60,7 @@ class SearchResult:
         }
 
 
-def search(
+def search(  # noqa: PLR0913  what is asked, where to look, and for whom
     *,
     workspace: Workspace,
     question: str,
@@ -75,29 +78,31 @@ def search(
     """
     chosen = mode_named(mode)
     question, top_k = clean_question(question), checked_top_k(top_k)
-    vector = vector or question_vector(workspace, question)
+    ports = ports_for(workspace.pk)
+    vector = vector or QuestionVector(ports.embedder, question)
     started = time.perf_counter()
-    documents = _documents(workspace, scope or Scope())
-    waited = vector.make() if chosen.uses_vectors and documents != () else 0.0
+    documents, steering = _resolved(workspace, scope or Scope())
     query = Query(
         workspace.pk,
         question,
         top_k,
         vector,
         documents,
-        chat=ports_for(workspace.pk).chat,
+        include=tuple(steering.include),
+        exclude=tuple(steering.exclude),
+        chat=ports.chat,
         question_id=question_id,
         reporter=reporter,
     )
-    found = _found(chosen, query)
-    with access.in_workspace(workspace.pk):
-        hits = hydrate(workspace.pk, found.chunks)
+    sought = scope_entities.to_look_for(query, steering)
+    waited = sought.vector.make() if chosen.uses_vectors and documents != () else 0.0
+    found, hits = _looked_for(chosen, sought, steering, ports.reranker)
     return SearchResult(
         mode=mode_named(found.mode) if found.mode else chosen,
         query=query,
         found=found,
         hits=hits,
-        embed_seconds=vector.seconds,
+        embed_seconds=sought.vector.seconds,
         search_seconds=time.perf_counter() - started - waited,
     )
 
@@ -107,11 +112,38 @@ def question_vector(workspace: Workspace, question: str) -> QuestionVector:
     return QuestionVector(ports_for(workspace.pk).embedder, clean_question(question))
 
 
-def _documents(workspace: Workspace, scope: Scope) -> tuple[UUID, ...] | None:
+def _resolved(
+    workspace: Workspace, scope: Scope
+) -> tuple[tuple[UUID, ...] | None, scope_entities.Steering]:
+    """The documents and names of the scope."""
     if scope.is_open:
-        return None
+        return None, scope_entities.NOTHING
     with access.in_workspace(workspace.pk):
-        return scopes.document_ids(workspace.pk, scope)
+        return scopes.document_ids(workspace.pk, scope), scope_entities.resolved(
+            workspace.pk, scope
+        )
+
+
+def _looked_for(
+    chosen: Mode,
+    query: Query,
+    steering: scope_entities.Steering,
+    reranker: Reranker | None,
+) -> tuple[Found, list[Hit]]:
+    """Search deeper where something is taken out or put in order afterwards, then cut."""
+    reranker = reranker if chosen.reranks else None
+    is_deeper = reranker is not None or bool(steering.exclude)
+    depth = max(query.top_k, reranking.CANDIDATES) if is_deeper else query.top_k
+    found = _found(chosen, replace(query, top_k=depth))
+    if found.mode and not mode_named(found.mode).reranks:
+        reranker = None
+    with access.in_workspace(query.workspace_id):
+        found = scope_entities.steered(replace(query, top_k=depth), found, steering)
+        hits = hydrate(query.workspace_id, found.chunks)
+    ranked = reranking.reranked(query, hits, reranker)
+    hits = ranked.hits[: query.top_k]
+    chunks = [ScoredChunk(hit.chunk_id, hit.score, hit.why) for hit in hits]
+    return replace(found, chunks=chunks, figures=found.figures + ranked.figures), hits
 
 
 def _found(mode: Mode, query: Query) -> Found:

@@ -1,9 +1,9 @@
-"""Which documents a question is about. A scope acts inside retrieval, never on its results."""
+"""Which documents and names a question is about. A scope acts inside retrieval."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from datetime import date
 from typing import Any
 from uuid import UUID
@@ -12,6 +12,8 @@ from ingestion.models import Document
 from kb_project.errors import InputError
 
 MOST_VALUES = 1_000
+MOST_NAMES = 50
+"""Entities to include or to leave out: each is a person's choice, by hand."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,7 +21,8 @@ class Scope:
     """Every filter that is set must hold; within one filter any of its values will do.
 
     An empty scope is the whole workspace. ``dated_from`` and ``dated_to`` are inclusive and
-    leave out documents without a date.
+    leave out documents without a date. ``include`` and ``exclude`` are entities, see
+    ``retrieval.search.scope_entities``.
     """
 
     documents: tuple[UUID, ...] = ()
@@ -28,10 +31,16 @@ class Scope:
     media_types: tuple[str, ...] = ()
     dated_from: date | None = None
     dated_to: date | None = None
+    include: tuple[UUID, ...] = ()
+    exclude: tuple[UUID, ...] = ()
 
     @property
     def is_open(self) -> bool:
         return self == Scope()
+
+    @property
+    def has_all_documents(self) -> bool:
+        return replace(self, include=(), exclude=()).is_open
 
     def as_json(self) -> dict[str, Any]:
         """Only what is set, in types JSON has; the inverse of ``from_json``."""
@@ -62,6 +71,8 @@ class Scope:
             media_types=_texts(given, "media_types"),
             dated_from=_date(given, "dated_from"),
             dated_to=_date(given, "dated_to"),
+            include=_uuids(given, "include", MOST_NAMES),
+            exclude=_uuids(given, "exclude", MOST_NAMES),
         )
         if scope.dated_from and scope.dated_to and scope.dated_from > scope.dated_to:
             raise _refused("The filter 'dated_from' is later than 'dated_to'.")
@@ -70,7 +81,7 @@ class Scope:
 
 def document_ids(workspace_id: UUID, scope: Scope) -> tuple[UUID, ...] | None:
     """The documents in the scope; None for all of them, which needs no query."""
-    if scope.is_open:
+    if scope.has_all_documents:
         return None
     documents = Document.objects.in_workspace(workspace_id)
     if scope.documents:
@@ -94,18 +105,18 @@ def _refused(happened: str) -> InputError:
     )
 
 
-def _values(given: Mapping[str, Any], name: str) -> list[object]:
+def _values(given: Mapping[str, Any], name: str, most: int = MOST_VALUES) -> list[object]:
     values = given.get(name) or []
     if not isinstance(values, list | tuple):
         raise _refused(f"The filter '{name}' must be a list.")
-    if len(values) > MOST_VALUES:
-        raise _refused(f"The filter '{name}' has more than {MOST_VALUES} values.")
+    if len(values) > most:
+        raise _refused(f"The filter '{name}' has more than {most:,} values.")
     return list(values)
 
 
-def _uuids(given: Mapping[str, Any], name: str) -> tuple[UUID, ...]:
+def _uuids(given: Mapping[str, Any], name: str, most: int = MOST_VALUES) -> tuple[UUID, ...]:
     try:
-        return tuple(UUID(str(value)) for value in _values(given, name))
+        return tuple(UUID(str(value)) for value in _values(given, name, most))
     except ValueError as error:
         raise _refused(f"The filter '{name}' takes ids; one of its values is none.") from error
 

@@ -16,6 +16,7 @@ anything = st.recursive(
     max_leaves=6,
 )
 NAMES = ["documents", "collections", "tags", "media_types", "dated_from", "dated_to", "author"]
+NAMES += ["include", "exclude"]
 
 
 def tuples_of(values):
@@ -32,6 +33,8 @@ def scopes(draw: st.DrawFn) -> Scope:
         media_types=draw(tuples_of(words)),
         dated_from=draw(st.none() | st.just(dates[0])),
         dated_to=draw(st.none() | st.just(dates[1])),
+        include=draw(tuples_of(st.uuids())),
+        exclude=draw(tuples_of(st.uuids())),
     )
 
 

@@ -1,0 +1,31 @@
+"""Hand-written SQL about names that a question includes or leaves out.
+
+``%(documents)s`` is the scope, NULL for the whole workspace.
+"""
+
+from __future__ import annotations
+
+from typing import Final, LiteralString
+
+# Which of some entities each of some passages names.
+ENTITIES_NAMED_IN: Final[LiteralString] = """
+SELECT DISTINCT chunk_id, entity_id FROM ingestion_mention
+WHERE workspace_id = %(workspace)s AND chunk_id = ANY(%(chunks)s::uuid[])
+  AND entity_id = ANY(%(entities)s::uuid[])
+"""
+
+# The passages that name most of some entities, and most often.
+CHUNKS_NAMING: Final[LiteralString] = """
+SELECT chunk_id FROM ingestion_mention
+WHERE workspace_id = %(workspace)s AND entity_id = ANY(%(entities)s::uuid[])
+  AND (%(documents)s::uuid[] IS NULL OR document_id = ANY(%(documents)s::uuid[]))
+GROUP BY chunk_id
+ORDER BY count(DISTINCT entity_id) DESC, count(*) DESC, chunk_id
+LIMIT %(count)s
+"""
+
+# The entities that go by some names; keys as ``normalise_name`` makes them.
+ENTITIES_OF_KEYS: Final[LiteralString] = """
+SELECT DISTINCT entity_id FROM ingestion_alias
+WHERE workspace_id = %(workspace)s AND key = ANY(%(keys)s::text[])
+"""

@@ -1,0 +1,175 @@
+"""Names that a question begins with, and names that it leaves out.
+
+To *include* a name is to look for it as well: its name is added to what every mode looks for, and
+passages that name it are raised. To *exclude* a name is to leave out what is about it: a passage
+that names it is no hit, unless it also names somebody included or somebody the question itself
+names. Records go with their passages.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import Final
+from uuid import UUID
+
+from ingestion.models import Entity
+from kb_project.errors import InputError
+from kb_project.sql import run_sql
+from kb_project.text.names import name_runs
+from kb_project.text.words import words
+from retrieval import scope_sql
+from retrieval.search import fuse
+from retrieval.search.found import Found, Point, Record, RecordKind
+from retrieval.search.query import Query, QuestionVector, ScoredChunk
+from retrieval.search.scope import Scope
+
+RAISED: Final = 150
+"""Passages of the names included that are raised."""
+
+
+@dataclass(frozen=True, slots=True)
+class Steering:
+    """Entities of the workspace by id, with their names."""
+
+    include: Mapping[UUID, str]
+    exclude: Mapping[UUID, str]
+
+    def asked(self, question: str) -> str:
+        """The question as it is looked for.
+
+        >>> Steering({UUID(int=1): "Ada Lind"}, {}).asked("When was she born?")
+        'When was she born? (Ada Lind)'
+        """
+        missing = [name for name in self.include.values() if name.lower() not in question.lower()]
+        return f"{question} ({', '.join(missing)})" if missing else question
+
+
+NOTHING: Final = Steering({}, {})
+
+
+def resolved(workspace_id: UUID, scope: Scope) -> Steering:
+    """Raises InputError for what is no name of this workspace, or both included and left out."""
+    if not (scope.include or scope.exclude):
+        return NOTHING
+    if set(scope.include) & set(scope.exclude):
+        raise InputError(
+            "The same name is to be included and left out.",
+            code="invalid_scope",
+            next_step="Take it out of one of the two filters.",
+        )
+    rows = Entity.objects.in_workspace(workspace_id).filter(pk__in=[*scope.include, *scope.exclude])
+    names = dict(rows.values_list("pk", "name"))
+    if any(pk not in names for pk in (*scope.include, *scope.exclude)):
+        raise InputError(
+            "A name in the filters is not, or no longer, in this workspace.",
+            code="unknown_entity",
+            next_step="Take it out of the filters and choose it again.",
+        )
+    return Steering(
+        {pk: names[pk] for pk in scope.include}, {pk: names[pk] for pk in scope.exclude}
+    )
+
+
+def to_look_for(query: Query, steering: Steering) -> Query:
+    """The query with the included names in its question, where there are any."""
+    asked = steering.asked(query.question)
+    if asked == query.question:
+        return query
+    return replace(query, question=asked, vector=QuestionVector(query.vector.embedder, asked))
+
+
+def steered(query: Query, found: Found, steering: Steering) -> Found:
+    """What was found, as the names want it. Reads rows; in the workspace's scope."""
+    if steering.include:
+        found = replace(found, chunks=_raised(query, found, steering))
+    if not steering.exclude:
+        return found
+    dropped = _about(query, _passages(found), steering)
+    if not dropped:
+        return found
+    records = tuple(_records(found.records, dropped, steering))
+    kept = {record.id for record in records}
+    gone = {record.id for record in found.records} - kept
+    return replace(
+        found,
+        chunks=[one for one in found.chunks if one.chunk_id not in dropped],
+        records=records,
+        points=tuple(_points(found.points, dropped, gone)),
+    )
+
+
+def _raised(query: Query, found: Found, steering: Steering) -> list[ScoredChunk]:
+    """Both lists by their ranks: what was found, and the passages that name those included, those
+    found first among them."""
+    rows = run_sql(
+        scope_sql.CHUNKS_NAMING,
+        {
+            "workspace": query.workspace_id,
+            "documents": query.document_list,
+            "entities": list(steering.include),
+            "count": RAISED,
+        },
+    )
+    ids = [chunk_id for (chunk_id,) in rows]
+    ranks = {one.chunk_id: rank for rank, one in enumerate(found.chunks)}
+    ids.sort(key=lambda chunk_id: ranks.get(chunk_id, len(ranks)))
+    why = (f"Names “{'”, “'.join(steering.include.values())}”"[:200],)
+    naming = [ScoredChunk(chunk_id, 0.0, why) for chunk_id in ids]
+    return fuse.fuse([found.chunks, naming])[: query.top_k]
+
+
+def _passages(found: Found) -> list[UUID]:
+    """Every passage that anything found rests on."""
+    ids = [one.chunk_id for one in found.chunks]
+    ids += [chunk_id for record in found.records for chunk_id in record.sources]
+    ids += [chunk_id for point in found.points for chunk_id in point.chunks]
+    return list(dict.fromkeys(ids))
+
+
+def _about(query: Query, chunks: list[UUID], steering: Steering) -> set[UUID]:
+    """The passages to leave out."""
+    wanted = (set(steering.include) | named_in(query.workspace_id, query.question)) - set(
+        steering.exclude
+    )
+    rows = run_sql(
+        scope_sql.ENTITIES_NAMED_IN,
+        {
+            "workspace": query.workspace_id,
+            "chunks": chunks,
+            "entities": [*steering.exclude, *wanted],
+        },
+    )
+    named: dict[UUID, set[UUID]] = {}
+    for chunk_id, entity_id in rows:
+        named.setdefault(chunk_id, set()).add(entity_id)
+    excluded = set(steering.exclude)
+    return {chunk for chunk, names in named.items() if names & excluded and not names & wanted}
+
+
+def named_in(workspace_id: UUID, question: str) -> set[UUID]:
+    """The entities whose names the question spells out."""
+    keys = {key for _, _, key in name_runs(list(words(question)))}
+    rows = run_sql(scope_sql.ENTITIES_OF_KEYS, {"workspace": workspace_id, "keys": sorted(keys)})
+    return {entity_id for (entity_id,) in rows}
+
+
+def _records(
+    records: Iterable[Record], dropped: Collection[UUID], steering: Steering
+) -> Iterable[Record]:
+    """Those not on a name left out, and with a passage left to rest on."""
+    for record in records:
+        sources = tuple(source for source in record.sources if source not in dropped)
+        is_out = record.kind is RecordKind.ENTITY and record.id in steering.exclude
+        if sources and not is_out:
+            yield replace(record, sources=sources)
+
+
+def _points(
+    points: Iterable[Point], dropped: Collection[UUID], gone: Collection[UUID]
+) -> Iterable[Point]:
+    for point in points:
+        chunks = tuple(chunk for chunk in point.chunks if chunk not in dropped)
+        records = tuple(record for record in point.records if record not in gone)
+        if chunks or records or not (point.chunks or point.records):
+            yield replace(point, chunks=chunks, records=records)
