@@ -2,34 +2,37 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import Final
+from uuid import UUID
 
+from kb_project.errors import PauseError
+from kb_project.sql import bulk_plans, run_sql
+from retrieval import reports_sql as sql
 from retrieval.search import fuse
 from retrieval.search.found import Found
-from retrieval.search.global_ import extractive, ranking
-from retrieval.search.global_.library import Library, library, topics
-from retrieval.search.global_.ranking import Ranked
+from retrieval.search.global_ import extractive, modelled, ranking
+from retrieval.search.global_.library import Topic, library, topics
+from retrieval.search.global_.modelled import Shelf
 from retrieval.search.query import Query
 from workspaces import access
 
-INSTEAD = "This looked for meaning and words instead."
-
-
-@dataclass(frozen=True, slots=True)
-class Shelf:
-    """The reports of a workspace, ranked by a question as far as it may see them."""
-
-    library: Library
-    ranked: tuple[Ranked, ...]
+INSTEAD: Final = "This looked for meaning and words instead."
 
 
 def search(query: Query) -> Found:
+    """Called outside transactions. Raises StoppedError."""
     with access.in_workspace(query.workspace_id):
         shelf = take(query)
         if shelf is None:
             return Found(fuse.search(query), mode="hybrid")
-    extractive.note_no_model(query)
-    return extractive.found(query, shelf.ranked)
+    if query.chat is None or query.calls < 1:
+        extractive.note_no_model(query)
+        return extractive.found(query, shelf.ranked)
+    try:
+        return modelled.found(query, query.chat, shelf)
+    except PauseError as error:
+        extractive.note_paused(query, error)
+        return extractive.found(query, shelf.ranked)
 
 
 def take(query: Query) -> Shelf | None:
@@ -42,9 +45,22 @@ def take(query: Query) -> Shelf | None:
                 "reports_pending",
                 f"{kept.waiting:,} topics have no report yet and took no part.",
             )
-        return Shelf(kept, tuple(ranking.rank(query, kept, shown)))
+        weights = {} if query.chat is None else _weights(query, shown)
+        return Shelf(kept, tuple(ranking.rank(query, kept, shown)), weights)
     if kept.reports:
         query.note("no_report_in_scope", f"No topic's report rests on these documents. {INSTEAD}")
     else:
         query.note("reports_pending", f"No topic has a report yet. {INSTEAD}")
     return None
+
+
+def _weights(query: Query, shown: list[Topic]) -> dict[UUID, float]:
+    parameters = {
+        "workspace": query.workspace_id,
+        "documents": query.document_list,
+        "topics": [topic.report.community for topic in shown],
+    }
+    with bulk_plans():
+        counts: dict[UUID, int] = dict(run_sql(sql.PASSAGES_OF_TOPICS, parameters))
+    most = max(counts.values(), default=1)
+    return {topic: count / most for topic, count in counts.items()}

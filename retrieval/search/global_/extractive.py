@@ -5,10 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
+from kb_project.errors import PauseError
 from retrieval.search.found import Found, Seed
 from retrieval.search.global_.ranking import Ranked, passages
 from retrieval.search.query import Query
 
+INSTEAD: Final = (
+    "the topics were ranked by their words and their passages instead of being read as a whole."
+)
 REPORTS: Final = 10
 """Reports given as records."""
 
@@ -27,8 +31,9 @@ def found(query: Query, ranked: Sequence[Ranked]) -> Found:
 
 
 def note_no_model(query: Query) -> None:
-    query.note(
-        "extractive_reports",
-        "No chat model is chosen, so the topics were ranked by their words and their passages"
-        " instead of being read as a whole.",
-    )
+    why = "No chat model is chosen" if query.chat is None else "No call of the chat model is left"
+    query.note("extractive_reports", f"{why}, so {INSTEAD}")
+
+
+def note_paused(query: Query, error: PauseError) -> None:
+    query.note("extractive_reports", f"{error.happened} For now {INSTEAD}")

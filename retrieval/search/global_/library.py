@@ -8,7 +8,7 @@ and neither title nor summary, which may speak of others.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Final
@@ -160,7 +160,13 @@ def _reports(
         documents = frozenset(document for _, document in resting[id_])
         text = _line([summary, explanation])
         said[report].append(Statement(text, is_summary, chunks, documents))
-    return tuple(Report(*row, tuple(said[row[0]])) for row in reports)
+    return tuple(_report(said, *row) for row in reports)
+
+
+def _report(said: Mapping[UUID, list[Statement]], id_: UUID, *row: Any) -> Report:
+    community, parent, level, size, title, summary, rating = row
+    statements = tuple(said.get(id_, ()))
+    return Report(id_, community, parent, level, size, title, summary, rating, statements)
 
 
 def _line(texts: Iterable[str]) -> str:

@@ -1,0 +1,32 @@
+"""Several calls for one question, side by side, that somebody may stop."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Sequence
+
+from kb_project.errors import ReplyError
+from kb_project.llm.ports import ChatModel, ChatReply, ChatRequest, SchemaT
+from retrieval.search.query import Query
+
+
+def values(
+    query: Query, chat: ChatModel, requests: Sequence[ChatRequest[SchemaT]]
+) -> list[SchemaT | None]:
+    """What each call said, in the order of the requests; None where it got no usable answer.
+
+    Raises StoppedError, after which no call goes on, and PauseError where all must wait.
+    """
+    found: list[SchemaT | None] = [None] * len(requests)
+    replies = chat.ask_many(requests)
+    try:
+        for place, reply in replies:
+            found[place] = _value(reply)
+            query.reporter.check()
+    finally:
+        if isinstance(replies, Generator):
+            replies.close()
+    return found
+
+
+def _value(reply: ChatReply[SchemaT] | ReplyError) -> SchemaT | None:
+    return None if isinstance(reply, ReplyError) else reply.value
