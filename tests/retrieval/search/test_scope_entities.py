@@ -104,8 +104,10 @@ def test_leaving_out_does_not_cost_hits_further_down(workspace):
 
 @pytest.mark.parametrize("mode", ["hybrid", "dense", "lexical", "walk"])
 def test_an_included_name_comes_first(workspace, mode):
-    rows.make_document(workspace, "Ada", "Ada Lind was born in Thirle.", names=NAMES)
-    rows.make_document(workspace, "Bram", "Bram Oost was born in Skarrow.", names=NAMES)
+    embedder = build_ports().embedder
+    for name, place in (("Ada Lind", "Thirle"), ("Bram Oost", "Skarrow")):
+        text = f"{name} was born in {place}."
+        rows.make_document(workspace, place, text, names=NAMES, embedder=embedder)
     rows.make_snapshot(workspace)
 
     found = search(
