@@ -10,6 +10,7 @@ import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from math import isfinite
 from pathlib import Path
 from typing import Annotated, Any, Final
@@ -142,8 +143,12 @@ def asked(context: Context, options: ModelOptions) -> Prompt:
 def overhead(options: ModelOptions) -> int:
     """Tokens of a prompt without its records, the schema told in words included."""
     empty = asked(Context(), options)
-    schema = json.dumps(ReportReply.model_json_schema())
-    return sum(map(count_tokens, (empty.system, empty.user, schema)))
+    return sum(map(count_tokens, (empty.system, empty.user, _schema())))
+
+
+@cache
+def _schema() -> str:
+    return json.dumps(ReportReply.model_json_schema())
 
 
 def _focus(options: ModelOptions) -> str:
