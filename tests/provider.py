@@ -17,6 +17,7 @@ import json
 import re
 import socket
 import threading
+import time
 from collections import Counter, deque
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -90,9 +91,9 @@ class Seen:
 class Script:
     """What the provider does. ``key`` empty accepts any; forms in ``refused`` are not understood.
 
-    Faults: the names of ``REFUSALS`` and ``ANSWERS``, and hang, cut, truncated, huge, nested,
-    fenced, injection, html, not_json, no_choices, drip. ``reranking`` is said in place of scores
-    by shared words.
+    Faults: the names of ``REFUSALS`` and ``ANSWERS``, and hang, stall (after half a stream), cut,
+    truncated, huge, nested, fenced, injection, html, not_json, no_choices, drip. ``reranking`` is
+    said in place of scores by shared words.
     """
 
     key: str = ""
@@ -133,11 +134,15 @@ class Script:
 
 
 class Provider:
-    """The running server; ``requests`` are all it has seen, in order."""
+    """The running server; ``requests`` are all it has seen, in order.
+
+    ``deserted`` is when clients hung up on a call that hung.
+    """
 
     def __init__(self, script: Script | None = None) -> None:
         self.script = script or Script()
         self.requests: list[Seen] = []
+        self.deserted: list[float] = []
         self.key = KEY
         self.model = MODEL
         self.closing = threading.Event()
@@ -247,8 +252,7 @@ class _Handler(BaseHTTPRequestHandler):
     def _say(self, seen: Seen) -> None:
         script = self.server.provider.script
         if seen.fault == "hang":
-            self.server.provider.closing.wait(script.hang_seconds)
-            self.close_connection = True
+            self._hang()
         elif seen.fault == "html":
             self._send(200, b"<!doctype html><title>Welcome</title>", "text/html")
         elif seen.fault == "not_json":
@@ -264,6 +268,18 @@ class _Handler(BaseHTTPRequestHandler):
             self._json(200, script.reranking or reranked(seen.body))
         else:
             self._chat(seen)
+
+    def _hang(self) -> None:
+        """Say nothing more, until the client hangs up or the time is over."""
+        provider = self.server.provider
+        until = time.monotonic() + provider.script.hang_seconds
+        self.connection.settimeout(0.02)
+        while not provider.closing.is_set() and time.monotonic() < until:
+            with contextlib.suppress(TimeoutError):
+                if not self.connection.recv(1, socket.MSG_PEEK):
+                    provider.deserted.append(time.monotonic())
+                    break
+        self.close_connection = True
 
     def _chat(self, seen: Seen) -> None:
         text, finish = said(seen, self.server.provider.script)
@@ -286,11 +302,14 @@ class _Handler(BaseHTTPRequestHandler):
         self.send_header("Transfer-Encoding", "chunked")
         self.end_headers()
         pieces = re.findall(r"\S+\s*", text) if len(text) < HUGE // 2 else cut_up(text, 10_000)
-        for piece in pieces[: len(pieces) // 2] if seen.fault == "cut" else pieces:
+        is_half = seen.fault in ("cut", "stall")
+        for piece in pieces[: len(pieces) // 2] if is_half else pieces:
             self._event({"choices": [{"index": 0, "delta": {"content": piece}}]})
             if seen.fault == "drip":
                 self.server.provider.closing.wait(0.2)
-        if seen.fault == "cut":
+        if seen.fault == "stall":
+            self._hang()
+        if is_half:
             self.close_connection = True
             return
         self._event({"choices": [{"index": 0, "delta": {}, "finish_reason": finish}]})

@@ -81,6 +81,7 @@ def connection_of_its_own() -> psycopg.Connection[Any]:
     """
     wrapper = connections[DEFAULT_DB_ALIAS].copy()
     wrapper.settings_dict["OPTIONS"].pop("pool", None)
-    connection = wrapper.get_new_connection(wrapper.get_connection_params())
+    parameters = wrapper.get_connection_params()
+    connection: psycopg.Connection[Any] = wrapper.get_new_connection(parameters)
     connection.autocommit = True
     return connection

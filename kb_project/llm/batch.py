@@ -13,6 +13,8 @@ import uuid
 from collections import deque
 from collections.abc import Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from contextvars import copy_context
+from functools import partial
 from typing import Any, Final
 
 from kb_project.errors import BudgetError, ModelError, PauseError, ReplyError
@@ -112,7 +114,9 @@ class Batch:
         held = gate.adjust(running=running, wanted=wanted)
         while self._ready and len(self._running) < held:
             opened = self._ready.popleft()
-            future = pool.submit(self._exchange.make, opened[1], self._stopping.is_set)
+            # In the asker's context: what halts the asker halts its calls.
+            make = partial(self._exchange.make, opened[1], self._stopping.is_set)
+            future = pool.submit(copy_context().run, make)
             self._running[future] = opened
 
     def _finish(self, pool: ThreadPoolExecutor, gate: Gate) -> None:

@@ -11,6 +11,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 
+from kb_project.errors import ReplyError
+
 Cut = Callable[[], None]
 
 
@@ -68,3 +70,9 @@ def is_halted() -> bool:
     """Whether whoever put a halt around this work has set it."""
     halt = _halt.get()
     return halt is not None and halt.is_set
+
+
+def check() -> None:
+    """Raises ReplyError where this work is halted."""
+    if is_halted():
+        raise ReplyError("The answer was stopped.", code="stopped")

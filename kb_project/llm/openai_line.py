@@ -19,8 +19,10 @@ import httpx2
 import openai
 from openai import APIStatusError, OpenAI
 
-from kb_project.errors import RefusedError, ReplyError
+from kb_project.errors import EndpointError, RefusedError, ReplyError
+from kb_project.llm import halting
 from kb_project.llm import openai_errors as errors
+from kb_project.llm.halting_line import make_halting
 from kb_project.llm.provider import LONGEST_REPLY
 from kb_project.llm.support import Support
 
@@ -67,7 +69,19 @@ class Line:
     def open(
         self, path: str, body: Mapping[str, Any] | None, timeout: float, *, used: Support
     ) -> Iterator[Iterator[bytes]]:
-        """The answer's bytes as they come in."""
+        """The answer's bytes as they come in. Raises ReplyError where the work is halted."""
+        halting.check()
+        try:
+            with self._opened(path, body, timeout, used) as chunks:
+                yield chunks
+        except EndpointError:
+            halting.check()
+            raise
+
+    @contextmanager
+    def _opened(
+        self, path: str, body: Mapping[str, Any] | None, timeout: float, used: Support
+    ) -> Iterator[Iterator[bytes]]:
         deadline = time.monotonic() + timeout
         try:
             with self._sent(path, body, timeout, used) as response:
@@ -198,8 +212,10 @@ def _client(base: str, key: str) -> OpenAI:
         api_key=key.strip() or "none",
         base_url=base,
         max_retries=0,
-        http_client=openai.DefaultHttpxClient(
-            follow_redirects=False, event_hooks={"response": [_bound_refusal]}
+        http_client=make_halting(
+            openai.DefaultHttpxClient(
+                follow_redirects=False, event_hooks={"response": [_bound_refusal]}
+            )
         ),
         default_headers=unsaid,
     )

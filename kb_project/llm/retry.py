@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from kb_project.errors import EndpointError
+from kb_project.llm import halting
 
 T = TypeVar("T")
 
@@ -56,7 +57,7 @@ class Retry:
                 return once()
             except EndpointError as error:
                 delay = self.delay(attempt, error.retry_after)
-                if self.clock() + delay > deadline or (stopped and stopped()):
+                if self.clock() + delay > deadline or _is_over(stopped):
                     raise
             self._wait(delay, stopped)
         return once()
@@ -70,5 +71,9 @@ class Retry:
     def _wait(self, seconds: float, stopped: Callable[[], bool] | None) -> None:
         """In steps, so that a stop is noticed."""
         until = self.clock() + seconds
-        while (left := until - self.clock()) > 0 and not (stopped and stopped()):
+        while (left := until - self.clock()) > 0 and not _is_over(stopped):
             self.sleep(min(left, 0.5))
+
+
+def _is_over(stopped: Callable[[], bool] | None) -> bool:
+    return halting.is_halted() or bool(stopped and stopped())

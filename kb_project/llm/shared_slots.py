@@ -16,7 +16,7 @@ from weakref import WeakSet
 import psycopg
 from django.db import DEFAULT_DB_ALIAS, OperationalError, connections
 
-from kb_project.llm import sql
+from kb_project.llm import halting, sql
 from kb_project.llm.slots import LONGEST_WAIT, Gate, no_slot
 
 FLAGS: Final = 1_000_000
@@ -159,6 +159,7 @@ class _SharedGate:
             while not self.held:
                 if time.monotonic() > deadline:
                     raise no_slot()
+                halting.check()
                 time.sleep(_POLL)
                 self._take(1)
         finally:

@@ -1,0 +1,155 @@
+"""A call that is halted ends at once, and its server sees that the client has gone."""
+
+from __future__ import annotations
+
+import threading
+import time
+from contextlib import contextmanager
+
+import pytest
+
+from kb_project.errors import EndpointError, ReplyError
+from kb_project.llm import halting
+from kb_project.llm.fake import MemoryCallStore
+from kb_project.llm.halting import Halt, halted_by
+from kb_project.llm.retry import Retry, RetryPolicy
+from tests.kb_project.llm.asking import chat_on, request
+from tests.provider import Provider
+
+ANSWER = "Marley was dead to begin with. There is no doubt whatever about that."
+SOON = 1.0
+
+
+@pytest.fixture
+def server():
+    with Provider() as running:
+        running.script.on("Ada", ANSWER)
+        yield running
+
+
+@contextmanager
+def halted_after(seconds: float):
+    """Work that is halted from another thread; yields a function that says how long that took."""
+    halt = Halt()
+    timer = threading.Timer(seconds, halt.set)
+    timer.start()
+    started = time.monotonic()
+    try:
+        with halted_by(halt):
+            yield lambda: time.monotonic() - started - seconds
+    finally:
+        timer.cancel()
+
+
+def wait_until_deserted(server: Provider) -> None:
+    deadline = time.monotonic() + 5
+    while not server.deserted and time.monotonic() < deadline:
+        time.sleep(0.01)
+    assert len(server.deserted) == 1
+
+
+def test_a_stream_that_says_nothing_at_all_is_hung_up_on(server):
+    server.script.next("hang")
+
+    with halted_after(0.3) as late, pytest.raises(ReplyError) as raised:
+        list(chat_on(server).stream(request(schema=None)))
+
+    assert raised.value.code == "stopped"
+    assert late() < SOON
+    wait_until_deserted(server)
+    assert server.count() == 1
+
+
+def test_a_stream_that_stalls_in_the_middle_is_hung_up_on_and_paid_for(server):
+    server.script.next("stall")
+    store = MemoryCallStore()
+    pieces: list[str] = []
+
+    with halted_after(0.5) as late, pytest.raises(ReplyError):
+        pieces.extend(chat_on(server, store=store).stream(request(schema=None)))
+
+    assert late() < SOON
+    wait_until_deserted(server)
+    [outcome] = store.settled.values()
+    assert outcome.reply is None
+    assert outcome.completion_tokens > 0
+
+
+def test_a_whole_answer_that_does_not_come_is_hung_up_on(server):
+    server.script.next("hang")
+
+    with halted_after(0.3) as late, pytest.raises(ReplyError) as raised:
+        chat_on(server).ask(request(schema=None))
+
+    assert raised.value.code == "stopped"
+    assert late() < SOON
+    wait_until_deserted(server)
+
+
+def test_calls_side_by_side_all_end(server):
+    server.script.next("hang", times=3)
+
+    with halted_after(0.3) as late:
+        asked = [request(f"Ada, part {number}", schema=None) for number in range(3)]
+        results = dict(chat_on(server).ask_many(asked))
+
+    assert late() < SOON
+    assert {getattr(one, "code", "") for one in results.values()} == {"stopped"}
+
+
+def test_nothing_is_sent_any_more_once_it_is_halted(server):
+    halt = Halt()
+    halt.set()
+
+    with halted_by(halt), pytest.raises(ReplyError) as raised:
+        chat_on(server).ask(request(schema=None))
+
+    assert raised.value.code == "stopped"
+    assert server.count() == 0
+
+
+def test_a_wait_before_another_attempt_ends_too():
+    def away():
+        raise EndpointError("It is away.")
+
+    with halted_after(0.3) as late, pytest.raises(EndpointError):
+        Retry(RetryPolicy(first=20, longest=20)).run(away, patience=100)
+
+    assert late() < SOON
+
+
+def test_work_without_a_halt_is_not_touched_by_one(server):
+    halt = Halt()
+    halt.set()
+
+    assert "".join(chat_on(server).stream(request(schema=None))) == ANSWER
+    assert not halting.is_halted()
+
+
+def test_a_connection_serves_the_next_call_after_a_halt_elsewhere(server):
+    server.script.next("hang")
+    with halted_after(0.2), pytest.raises(ReplyError):
+        chat_on(server).ask(request(schema=None))
+
+    assert chat_on(server).ask(request(schema=None)).text == ANSWER
+
+
+def test_what_waits_when_it_is_set_is_cut_once_and_what_waits_later_at_once():
+    halt, cuts = Halt(), []
+
+    with halt.cutting(lambda: cuts.append("before")):
+        halt.set()
+    with halt.cutting(lambda: cuts.append("after")):
+        pass
+
+    assert cuts == ["before", "after"]
+
+
+def test_what_has_stopped_waiting_is_not_cut():
+    halt, cuts = Halt(), []
+
+    with halt.cutting(lambda: cuts.append("gone")):
+        pass
+    halt.set()
+
+    assert cuts == []
