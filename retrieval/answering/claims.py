@@ -16,6 +16,7 @@ from retrieval import answering_sql as sql
 from retrieval.answering import keeping, wake
 from retrieval.answering.events import TakenOverError
 from retrieval.answering.wake import Call
+from retrieval.evaluation import requeueing
 from retrieval.models import Answer
 from workspaces import access
 
@@ -89,6 +90,8 @@ def take_stock() -> list[Call]:
 def interrupt(call: Call, worker: str) -> None:
     """Say that the worker stopped in the middle; nothing where the job has ended meanwhile."""
     is_answer = call.kind == wake.ANSWER
+    if not is_answer and requeueing.requeue(call.workspace_id, call.id, worker):
+        return
     fail(call, worker, keeping.INTERRUPTED if is_answer else keeping.INTERRUPTED_RUN)
 
 

@@ -111,7 +111,10 @@ def run_continue(*, workspace: Workspace, run: EvaluationRun, order: Order) -> E
         if results.filter(problem__isnull=False).exists():
             again.append(RunProgress.DONE)
         rows = EvaluationRun.objects.in_workspace(workspace).filter(pk=run.pk, state__in=again)
-        if not rows.update(**_claimed(order), wants_stop=False, problem=None, finished_at=None):
+        # Interruptions are counted anew: a person has looked at it.
+        conditions = {k: v for k, v in run.conditions.items() if k != "interruptions"}
+        values = {"wants_stop": False, "problem": None, "finished_at": None}
+        if not rows.update(**_claimed(order), **values, conditions=conditions):
             raise ConflictError("There is nothing left to do in this run.", code="run_ended")
         results.filter(problem__isnull=False).delete()
         _wake(workspace, run, order)

@@ -5,7 +5,9 @@ import pytest
 from kb_project.errors import BudgetError, ConflictError, InputError, ReplyError
 from kb_project.llm import halting
 from kb_project.llm.halting import Halt
-from retrieval.evaluation import control, measuring, runs, selectors, sets
+from retrieval.answering import claims, wake
+from retrieval.answering.wake import Call
+from retrieval.evaluation import control, measuring, requeueing, runs, selectors, sets
 from retrieval.evaluation.control import Order
 from retrieval.evaluation.plan import Plan
 from retrieval.evaluation.ragchecker import METRICS
@@ -210,6 +212,33 @@ def test_what_is_halted_by_its_worker_stops_at_once(people, made):
         do(run)
 
     assert (run.state, run.done) == (RunProgress.STOPPED, 0)
+
+
+def test_a_run_whose_worker_died_waits_for_the_next_and_goes_on_where_it_was(people, made):
+    run = do(start(people, made))
+    dead = "elsewhere:1:1"
+    with access.in_workspace(run.workspace_id):
+        results(run)[-1].delete()
+        rows_ = EvaluationRun.objects.in_workspace(run.workspace_id).filter(pk=run.pk)
+        rows_.update(state=RunProgress.RUNNING, worker=dead, problem=None)
+
+    claims.interrupt(Call(wake.EVALUATION, run.workspace_id, run.pk), dead)
+
+    assert fresh(run).state == RunProgress.QUEUED
+    assert do(run).state == RunProgress.DONE
+    assert (run.done, len(results(run))) == (6, 6)
+
+
+def test_a_run_that_brings_its_workers_down_is_left_alone_in_the_end(people, made):
+    run = start(people, made, worker="elsewhere:1:1")
+    call = Call(wake.EVALUATION, run.workspace_id, run.pk)
+
+    for _ in range(requeueing.MOST + 1):
+        claims.interrupt(call, "elsewhere:1:1")
+        claims.claim(call, "elsewhere:1:1")
+
+    assert fresh(run).state == RunProgress.FAILED
+    assert run.problem["code"] == "interrupted"
 
 
 def test_a_run_that_waits_is_stopped_without_a_worker(people, made):
