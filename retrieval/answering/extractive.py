@@ -6,7 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+from retrieval.answering.citing import cited_passages
 from retrieval.answering.drafts import Check, CitedPassage, SpanOf, WrittenSentence
+from retrieval.answering.numbering import Numbering
 from retrieval.search import answer as answering
 from retrieval.search import assemble, cite, sought, support
 from retrieval.search.answer import Scored
@@ -52,30 +54,20 @@ def choose(query: Query, hits: Sequence[Hit], everyday: Sequence[str]) -> Choice
 
 
 def written(choice: Choice) -> tuple[list[WrittenSentence], list[CitedPassage]]:
-    """The sentences in reading order, each with the span it was taken from."""
+    """The sentences in reading order, each with the span it was taken from.
+
+    A citation has the number that its passage is shown with.
+    """
     sentences, spans = cite.cite(choice.chosen, choice.hits)
-    places = {span.number: span for span in spans}
-    passages = [
-        CitedPassage(
-            span.number,
-            span.chunk_id,
-            span.document_id,
-            span.start,
-            span.end,
-            span.quote,
-            ((span.start, span.end),),
-        )
-        for span in spans
-    ]
+    numbering = Numbering(choice.hits)
+    places = {
+        one.number: SpanOf(numbering.number_of(one.chunk_id), one.start, one.end) for one in spans
+    }
     told = [
-        WrittenSentence(
-            one.text,
-            tuple(SpanOf(n, places[n].start, places[n].end) for n in one.citations),
-            AS_WRITTEN,
-        )
+        WrittenSentence(one.text, tuple(places[n] for n in one.citations), AS_WRITTEN)
         for one in sentences
     ]
-    return told, passages
+    return told, cited_passages(told, numbering)
 
 
 def nearest(choice: Choice) -> list[dict[str, Any]]:

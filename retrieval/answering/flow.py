@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from retrieval import services
-from retrieval.answering import extractive
+from retrieval.answering import checking, explain, extractive, writing
 from retrieval.answering.drafts import Asking, Draft
 from retrieval.search import support
 from retrieval.search.hits import Hit
@@ -27,7 +27,7 @@ def draft_answer(asking: Asking, reporter: Reporter) -> Draft:
     started = time.perf_counter()
     found = _find(asking, reporter)
     reporter.emit(EventKind.PASSAGES, {"passages": shown(found.hits)})
-    draft = _extract(found)
+    draft = _draft(asking, found, reporter)
     draft.trace["total_ms"] = round((time.perf_counter() - started) * 1000, 1)
     return draft
 
@@ -45,18 +45,28 @@ def _find(asking: Asking, reporter: Reporter) -> SearchResult:
     )
 
 
-def _extract(found: SearchResult) -> Draft:
+def _draft(asking: Asking, found: SearchResult, reporter: Reporter) -> Draft:
+    """In a model's words where there is a model and something to tell, else in the documents'."""
+    chat = found.query.chat
+    if chat is not None and writing.can_write(found):
+        return writing.write(asking, found, writing.Wishes(), chat, reporter)
+    return _extract(asking, found)
+
+
+def _extract(asking: Asking, found: SearchResult) -> Draft:
     can_compare = found.mode.uses_vectors and bool(found.hits)
     everyday = support.everyday_vectors(found.query) if can_compare else ()
     with access.in_workspace(found.query.workspace_id):
         choice = extractive.choose(found.query, found.hits, everyday)
     sentences, citations = extractive.written(choice)
+    check = {"by": "quote", **checking.counts([one.check for one in sentences])}
+    trace = explain.trace(asking, found, None, {"kept": len(sentences)}, check)
     return Draft(
         is_supported=choice.support.is_enough,
         sentences=sentences,
         citations=citations,
         nearest=extractive.nearest(choice),
-        trace=found.trace | extractive.figures(choice),
+        trace=found.trace | extractive.figures(choice) | trace,
         mode=found.mode.name,
     )
 

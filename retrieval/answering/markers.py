@@ -177,7 +177,7 @@ class MarkerFilter:
 
     def _code(self, rest: str) -> int:
         """Code between backticks on one line; backticks that nothing closes are text."""
-        ticks = len(_TICKS.match(rest).group())  # type: ignore[union-attr]  # it begins with one
+        ticks = len(_TICKS.match(rest).group())
         line, newline, _ = rest.partition("\n")
         ends = [run.span() for run in _TICKS.finditer(line, ticks)]
         for start, end in ends:

@@ -1,0 +1,137 @@
+"""Whether each sentence of an answer is supported by the spans it cites.
+
+Word for word is support. Else numbers and names must occur, and the sentence must share enough of
+what it says with its spans, in words or by the embedder.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Final
+
+import regex
+
+from kb_project.text.terms import terms
+from retrieval.answering.citing import Cited, Likeness, texts_of
+from retrieval.answering.drafts import Check
+from retrieval.answering.figures_in import missing_names, missing_numbers
+from retrieval.answering.spans import share, units, weights_of
+from retrieval.search.hits import Hit
+
+BY: Final = "likeness"
+GENERAL: Final = Check("general", "marker", 0.0)
+QUOTED: Final = Check("supported", "quote")
+UNCITED: Final = Check("unsupported", BY, 0.0)
+
+SAME_WORDS: Final = 0.5
+"""Share of the sentence, by weight, that its spans must hold …"""
+SOME_WORDS: Final = 0.2
+"""… or this much, when the embedder finds them as alike as this, from 0 to 1 …"""
+ALIKE: Final = 0.45
+VERY_ALIKE: Final = 0.6
+"""… or no word, as between two languages, when it finds them this much alike."""
+WITHOUT_BEING_ASKED: Final = 0.7
+"""Share of a sentence without marker that a passage must hold to be cited for it."""
+
+_NOT: Final = regex.compile(
+    r"\b(?:not|never|no|nor|neither|none|without|cannot|nobody|nothing)\b|n['’]t\b|[不没沒未无無非]",
+    regex.IGNORECASE,
+)
+_TELLS_NOTHING: Final = regex.compile(
+    r"\b(?:documents?|passages?|sources?|texts?|records?|material|data|context)\b.{0,60}"
+    r"\b(?:not|no|nothing|nowhere|neither|never|silent)\b|n['’]t\b.{0,40}\b(?:say|tell|mention)"
+    r"|\b(?:not|nowhere|never) (?:said|told|stated|mentioned|given|specified|known from)"
+    r"|\b(?:dokumente?n?|quellen?|texte?n?)\b.{0,60}\b(?:nicht|kein\w*)\b"
+    r"|(?:文档|文件|资料|材料|文中|原文).{0,20}(?:没有|未|不)",
+    regex.IGNORECASE,
+)
+
+
+def check(cited: Cited, likeness: Likeness | None) -> Check | None:
+    """None where there is nothing to check: a heading, or that the documents do not tell."""
+    said = cited.said
+    if not said.is_statement:
+        return None
+    if not cited.places:
+        return _uncited(said.text, is_general=0 in said.numbers)
+    text = said.text.strip()
+    missing = is_missing(text, cited.places[0][1], cited)
+    if cited.is_quote and not missing:
+        return QUOTED
+    return _by_likeness(text, cited, likeness, is_wrong=missing)
+
+
+def is_missing(text: str, first: Hit, cited: Cited) -> bool:
+    """Whether the sentence has a number that its spans do not tell, a name that its passages do
+    not hold, or a negation that nothing there has."""
+    spans, headings = " ".join(texts_of(cited)), " ".join((first.title, *first.heading_path))
+    passages = " ".join(
+        f"{hit.title} {' '.join(hit.heading_path)} {hit.text}" for _, hit, _ in cited.places
+    )
+    return bool(
+        missing_numbers(text, f"{spans} {headings}")
+        or missing_names(text, passages)
+        or (_NOT.search(text) and not _NOT.search(spans))
+    )
+
+
+def likely_place(text: str, hits: Mapping[int, Hit]) -> int:
+    """The number of the passage that supports a sentence without marker beyond doubt, else 0."""
+    weights = weights_of(text, [own for hit in hits.values() for _, own in units(hit.text)])
+    best = max(
+        ((_best_share(weights, hit), -number) for number, hit in hits.items()), default=(0.0, 0)
+    )
+    return -best[1] if best[0] >= WITHOUT_BEING_ASKED else 0
+
+
+def to_compare(cited: Iterable[Cited]) -> list[str]:
+    """Texts that the embedder is asked about: sentences that are no quotes, and their spans; all
+    sentences of a passage where words do not tell which."""
+    found: list[str] = []
+    for one in cited:
+        if one.is_quote or not one.places:
+            continue
+        found += [one.said.text.strip(), *texts_of(one)]
+        for _, hit, located in one.places:
+            if located.share < SOME_WORDS:
+                found += [hit.text[start:end] for (start, end), _ in units(hit.text)]
+    return found
+
+
+def counts(checks: Sequence[Check | None]) -> dict[str, int]:
+    found = dict.fromkeys(("supported", "unsupported", "general", "conflict"), 0)
+    for one in checks:
+        if one is not None:
+            found[one.verdict] += 1
+    return found
+
+
+def _uncited(text: str, *, is_general: bool) -> Check | None:
+    if is_general:
+        return GENERAL
+    return None if _TELLS_NOTHING.search(text) else UNCITED
+
+
+def _by_likeness(text: str, cited: Cited, likeness: Likeness | None, *, is_wrong: bool) -> Check:
+    spans = texts_of(cited)
+    held = frozenset(terms(" ".join(spans)))
+    around = frozenset(
+        term
+        for _, hit, _ in cited.places
+        for term in terms(" ".join((hit.title, *hit.heading_path)))
+    )
+    weights = weights_of(text, [own for _, hit, _ in cited.places for _, own in units(hit.text)])
+    words = share(weights, held | around)
+    alike = max((likeness(text, span) for span in spans), default=0.0) if likeness else 0.0
+    score = min(1.0, max(words, alike))
+    by_words = share(weights, held) > 0 and (
+        words >= SAME_WORDS or (words >= SOME_WORDS and alike >= ALIKE)
+    )
+    if (by_words or alike >= VERY_ALIKE) and not is_wrong:
+        return Check("supported", BY, score)
+    return Check("unsupported", BY, min(score, 0.49))
+
+
+def _best_share(weights: Mapping[str, float], hit: Hit) -> float:
+    titled = frozenset(terms(hit.title))
+    return max((share(weights, own | titled) for _, own in units(hit.text)), default=0.0)

@@ -1,0 +1,142 @@
+"""How an answer came about, for ``Answer.trace``: in figures, ids and names; no document's text."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+from uuid import UUID
+
+from django.db.models import Count, Q, Sum
+
+from retrieval.answering.context import Context
+from retrieval.answering.drafts import Asking
+from retrieval.answering.markers import Counts
+from retrieval.search.found import Found, Record
+from retrieval.search.hits import Hit
+from retrieval.services import SearchResult
+from workspaces import access
+from workspaces.models import ModelCall
+
+MOST: Final = 60
+"""Seeds, and records, that a trace lists."""
+LONGEST: Final = 200
+NO_CALLS: Final = {
+    "count": 0,
+    "cached": 0,
+    "prompt_tokens": 0,
+    "completion_tokens": 0,
+    "cost": 0.0,
+}
+
+
+def trace(
+    asking: Asking,
+    found: SearchResult,
+    context: Context | None,
+    citations: Mapping[str, int],
+    check: Mapping[str, Any],
+) -> dict[str, Any]:
+    """Reads the ledger, in a transaction of its own. ``context`` is None on the local tier."""
+    spent = _spent(context)
+    return {
+        "plan": plan(asking, found),
+        "seeds": [
+            {
+                "kind": seed.kind,
+                "id": str(seed.id) if seed.id else None,
+                "name": seed.name[:LONGEST],
+                "weight": round(seed.weight, 4),
+            }
+            for seed in found.found.seeds[:MOST]
+        ],
+        "records": [_record(one, spent) for one in found.found.records[:MOST]],
+        "ranked": [_passage(number, hit, spent) for number, hit in enumerate(found.hits, start=1)],
+        "sections": _sections(context),
+        "calls": calls(found),
+        "citations": Counts().as_json() | dict(citations),
+        "check": dict(check),
+    }
+
+
+def plan(asking: Asking, found: SearchResult) -> dict[str, Any]:
+    """What was looked for, and how."""
+    return {
+        "question": found.query.question,
+        "is_rewritten": " ".join(asking.question.split()) != found.query.question,
+        "asked_mode": asking.mode,
+        "mode": found.mode.name,
+        "reason": "",
+        "keywords": [seed.name[:LONGEST] for seed in _keywords(found.found)][:MOST],
+    }
+
+
+def calls(found: SearchResult) -> dict[str, Any]:
+    """What the models were asked for this question until now, by the ledger."""
+    query = found.query
+    if query.chat is None or query.question_id is None:
+        return dict(NO_CALLS)
+    with access.in_workspace(query.workspace_id):
+        rows = ModelCall.objects.in_workspace(query.workspace_id).filter(
+            question_id=query.question_id
+        )
+        told = rows.aggregate(
+            count=Count("pk"),
+            cached=Count("pk", filter=Q(state=ModelCall.State.CACHED)),
+            prompt_tokens=Sum("prompt_tokens"),
+            completion_tokens=Sum("completion_tokens"),
+            cost=Sum("cost"),
+        )
+    return {
+        name: float(told[name] or 0) if name == "cost" else told[name] or 0 for name in NO_CALLS
+    }
+
+
+def _keywords(found: Found) -> Sequence[Any]:
+    return [seed for seed in found.seeds if seed.kind == "keyword"]
+
+
+def _spent(context: Context | None) -> dict[UUID, int]:
+    """Tokens of what stood in the context, by id."""
+    if context is None:
+        return {}
+    return {
+        item.id: item.tokens for one in context.sections for item in one.used if item.id is not None
+    }
+
+
+def _record(record: Record, spent: Mapping[UUID, int]) -> dict[str, Any]:
+    return {
+        "kind": record.kind.value,
+        "id": str(record.id),
+        "title": record.title[:LONGEST],
+        "score": round(record.score, 6),
+        "tokens": spent.get(record.id, 0),
+        "used": record.id in spent,
+    }
+
+
+def _passage(number: int, hit: Hit, spent: Mapping[UUID, int]) -> dict[str, Any]:
+    return {
+        "number": number,
+        "chunk": str(hit.chunk_id),
+        "document": str(hit.document_id),
+        "score": round(hit.score, 6),
+        "why": list(hit.why),
+        "tokens": spent.get(hit.chunk_id, 0),
+        "used": hit.chunk_id in spent,
+    }
+
+
+def _sections(context: Context | None) -> list[dict[str, Any]]:
+    if context is None:
+        return []
+    return [
+        {
+            "name": one.name,
+            "items": len(one.used),
+            "tokens": one.tokens,
+            "budget": one.budget,
+        }
+        for one in context.sections
+        if one.budget or one.used
+    ]

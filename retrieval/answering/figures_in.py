@@ -1,0 +1,111 @@
+"""Numbers, dates and names in a text, in forms that can be compared."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import regex
+
+from kb_project.text.terms import terms
+
+_NUMBER: Final = regex.compile(r"\p{Nd}+(?:[.,\u00a0\u202f']\p{Nd}+)*")
+_THOUSANDS: Final = regex.compile(r"(?<=\d)[,.\u00a0\u202f'](?=\d{3}(?:\D|$))")
+_LISTED: Final = regex.compile(r"^\s*\p{Nd}{1,3}[.)]\s+")
+_WORDS: Final = {
+    word: str(number)
+    for number, word in enumerate(
+        "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen"
+        " fifteen sixteen seventeen eighteen nineteen twenty".split()
+    )
+} | {"twice": "2", "dozen": "12", "hundred": "100", "thousand": "1000"}
+_MONTHS: Final = {
+    name: str(number)
+    for number, name in enumerate(
+        "january february march april may june july august september october november"
+        " december".split(),
+        start=1,
+    )
+}
+_SHORT_MONTHS: Final = {name[:3]: number for name, number in _MONTHS.items()}
+_WORD: Final = regex.compile(r"\p{L}[\p{L}\p{M}]*")
+_HAN_NUMBER: Final = regex.compile(r"[〇零一二三四五六七八九十百千万亿两]")
+_CAPITALISED: Final = regex.compile(
+    r"(?<![\p{L}\p{N}_])(?:\p{Lu}[\p{L}\p{M}\p{N}]*(?:['’\-]\p{L}+)*)"
+)
+_BEGINS: Final = regex.compile(r"(?:^|[.!?:;…]\s|\n)[\s\"'“‘«(*_>\-–—•]*$")
+_NOUNS_ARE_CAPITALISED: Final = regex.compile(
+    r"\b(?:der|die|das|und|ist|ein|eine|einen|dem|den|nicht|wurde|mit)\b", regex.IGNORECASE
+)
+
+
+def numbers_in(text: str) -> frozenset[str]:
+    """
+    >>> sorted(numbers_in("On 05.11. it cost 1,200.50 or 3?"))
+    ['1200.50', '3', '5.11']
+    """
+    bare = _LISTED.sub("", text)
+    return frozenset(_plain(match.group()) for match in _NUMBER.finditer(bare))
+
+
+def numbers_told(text: str) -> frozenset[str]:
+    """Also those that are told in words, the months among them, and the parts of others."""
+    told = set(numbers_in(text))
+    told |= {part.lstrip("0") or "0" for found in _NUMBER.findall(text) for part in _parts(found)}
+    for word in _WORD.findall(text.lower()):
+        number = _WORDS.get(word) or _MONTHS.get(word) or _SHORT_MONTHS.get(word)
+        if number:
+            told.add(number)
+    return frozenset(told)
+
+
+def missing_numbers(sentence: str, source: str) -> frozenset[str]:
+    """Numbers that the sentence has and the source does not tell."""
+    if _HAN_NUMBER.search(source) and not _NUMBER.search(source):
+        return frozenset()
+    return numbers_in(sentence) - numbers_told(source)
+
+
+def missing_names(sentence: str, source: str) -> frozenset[str]:
+    """Terms of capitalised words that the source does not hold.
+
+    Where nouns have capitals too, or the source is in another script, nothing can be told.
+
+    >>> sorted(missing_names("The keeper Ada Lind left Orran.", "Ada Lind left Skarrow."))
+    ['orran']
+    """
+    if _NOUNS_ARE_CAPITALISED.search(sentence) or not _same_script(source):
+        return frozenset()
+    held, numbers = frozenset(terms(source)), numbers_told(source)
+    found: set[str] = set()
+    for name in _names(sentence):
+        month = _MONTHS.get(name.lower())
+        if month is None or month not in numbers:
+            own = terms(name)
+            found.update(own[:1] if own and held.isdisjoint(own) else ())
+    return frozenset(found)
+
+
+def _names(sentence: str) -> list[str]:
+    """Capitalised words inside the sentence; the first only where the next is one too."""
+    matches = list(_CAPITALISED.finditer(sentence))
+    names = []
+    for match, following in zip(matches, [*matches[1:], None], strict=True):
+        begins = _BEGINS.search(sentence, 0, match.start()) is not None
+        is_followed = following is not None and following.start() == match.end() + 1
+        if (not begins or is_followed) and match.group() != "I":
+            names.append(match.group())
+    return names
+
+
+def _same_script(source: str) -> bool:
+    letters = _WORD.findall(source)
+    cased = sum(len(word) for word in letters if word.lower() != word.upper())
+    return cased * 3 >= sum(map(len, letters))
+
+
+def _plain(number: str) -> str:
+    return _THOUSANDS.sub("", number).replace(",", ".").lstrip("0") or "0"
+
+
+def _parts(number: str) -> list[str]:
+    return [part for part in regex.split(r"\D", number) if part]

@@ -1,0 +1,187 @@
+"""An answer in a chat model's words: context, text, citations, checks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Final
+
+from kb_project.llm.ports import About, ChatModel, ChatRequest, Role
+from kb_project.llm.tokens import count_tokens, truncate_tokens
+from kb_project.prompt import Prompt, fenced, load
+from retrieval.answering import checking, citing, explain, judging, streaming
+from retrieval.answering.citing import Cited
+from retrieval.answering.context import Context, build
+from retrieval.answering.drafts import Asking, Check, Draft, Earlier, WrittenSentence
+from retrieval.answering.likeness import Likeness
+from retrieval.answering.markers import Counts
+from retrieval.answering.numbering import Numbering, number
+from retrieval.answering.sentences import Said, sentences_in
+from retrieval.search.reporting import EventKind, Reporter
+from retrieval.services import SearchResult
+
+STAGE: Final = "answer"
+MOST_TOKENS: Final = 12_000
+LEAST_TOKENS: Final = 200
+MOST_EARLIER: Final = 3
+EARLIER_TOKENS: Final = 200
+"""Of one question or answer of the conversation before."""
+LONGEST_NAME: Final = 120
+_PROMPTS: Final = Path(__file__).parent.parent / "prompts"
+
+
+@dataclass(frozen=True, slots=True)
+class Wishes:
+    """What the workspace allows and wants of its answers."""
+
+    allows_general: bool = False
+    wants_judge: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """What the model said, and what it was given to say it from."""
+
+    context: Context
+    numbering: Numbering
+    said: Sequence[Said]
+    is_refused: bool
+    counts: Counts
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """``by`` checked it; ``problem`` says why the judge did not, ``added`` counts citations that
+    the model did not write."""
+
+    cited: Sequence[Cited]
+    checks: Sequence[Check | None]
+    by: str
+    added: int = 0
+    problem: str = ""
+
+
+def can_write(found: SearchResult) -> bool:
+    """Whether there is a model, and anything for it to write from."""
+    given = found.hits or found.found.records or found.found.points
+    return found.query.chat is not None and bool(given)
+
+
+def write(
+    asking: Asking, found: SearchResult, wishes: Wishes, chat: ChatModel, reporter: Reporter
+) -> Draft:
+    """Call outside transactions. Raises ModelError where no answer comes, StoppedError."""
+    reporter.emit(EventKind.STEP, {"name": "write", "sentence": "Writing the answer."})
+    written = _written(asking, found, wishes, chat, reporter)
+    reporter.emit(
+        EventKind.STEP, {"name": "check", "sentence": "Checking each sentence with its passages."}
+    )
+    checked = check(written.said, written.numbering, found, chat if wishes.wants_judge else None)
+    sentences = [
+        WrittenSentence(one.said.text, one.spans, verdict)
+        for one, verdict in zip(checked.cited, checked.checks, strict=True)
+    ]
+    is_supported = any(
+        one.check is not None and one.check.verdict in {"supported", "conflict"}
+        for one in sentences
+    )
+    query = found.query
+    return Draft(
+        is_supported=is_supported,
+        sentences=sentences,
+        citations=citing.cited_passages(sentences, written.numbering),
+        nearest=[] if is_supported else citing.nearest(query.question, found.hits),
+        trace=found.trace | _trace(asking, found, written, checked),
+        mode=found.mode.name,
+        written_by=chat.model_of(Role.ANSWER)[:LONGEST_NAME],
+    )
+
+
+def check(
+    said: Sequence[Said], numbering: Numbering, found: SearchResult, judge: ChatModel | None
+) -> Checked:
+    """Every sentence with its spans and what came of comparing them. Embeds, and asks the judge."""
+    hits = dict(enumerate(numbering.hits, start=1))
+    completed = [_completed(one, hits) for one in said]
+    cited = [citing.cite(one, numbering) for one in completed]
+    texts = checking.to_compare(cited)
+    likeness = Likeness(found.query.vector.embedder, texts) if texts else None
+    if likeness:
+        cited = [
+            one if one.is_quote else citing.cite(one.said, numbering, likeness) for one in cited
+        ]
+    opinion = judging.Opinion({})
+    if judge:
+        opinion = judging.judge(cited, judge, found.query.question_id)
+    checks = [
+        opinion.checks.get(index) or checking.check(one, likeness)
+        for index, one in enumerate(cited)
+    ]
+    added = sum(one.numbers != before.numbers for one, before in zip(completed, said, strict=True))
+    return Checked(cited, checks, opinion.by or checking.BY, added, opinion.problem)
+
+
+def prompt_of(
+    asking: Asking, question: str, context: Context | None, *, allows_general: bool
+) -> Prompt:
+    general = "answer_general" if allows_general else "answer_closed"
+    return load(_PROMPTS / "answer.md").fill(
+        general=load(_PROMPTS / f"{general}.md").system,
+        conversation=_conversation(asking.earlier),
+        context=context.text if context else "",
+        question=fenced(question, "question"),
+    )
+
+
+def _written(
+    asking: Asking, found: SearchResult, wishes: Wishes, chat: ChatModel, reporter: Reporter
+) -> Written:
+    query = found.query
+    numbering = number(query, found.found, found.hits)
+    numbering.allows_general = wishes.allows_general
+    empty = prompt_of(asking, query.question, None, allows_general=wishes.allows_general)
+    taken = count_tokens(empty.system) + count_tokens(empty.user) + 32
+    budget = max(LEAST_TOKENS, min(MOST_TOKENS, chat.input_limit(Role.ANSWER) - taken))
+    context = build(found.found, numbering, found.mode.shares, budget)
+    numbering.given = context.labels
+    prompt = prompt_of(asking, query.question, context, allows_general=wishes.allows_general)
+    about = About(STAGE, question_id=query.question_id)
+    request: ChatRequest[Any] = ChatRequest(Role.ANSWER, prompt, about)
+    sieve, is_refused = streaming.stream(chat, request, numbering, reporter)
+    said = [] if is_refused else sentences_in(sieve.text, sieve.placed)
+    return Written(context, numbering, said, is_refused, sieve.counts)
+
+
+def _completed(said: Said, hits: dict[int, Any]) -> Said:
+    """With a citation where the model forgot one and a passage says it beyond doubt."""
+    if said.numbers or not said.is_statement:
+        return said
+    place = checking.likely_place(said.text.strip(), hits)
+    return replace(said, numbers=(place,)) if place else said
+
+
+def _conversation(earlier: Sequence[Earlier]) -> str:
+    if not earlier:
+        return ""
+    lines = [
+        f"Asked: {truncate_tokens(_line(one.question), EARLIER_TOKENS)}\n"
+        f"Answered: {truncate_tokens(_line(one.answer), EARLIER_TOKENS)}"
+        for one in earlier[-MOST_EARLIER:]
+    ]
+    return "What was said before in the conversation:\n" + fenced("\n".join(lines), "conversation")
+
+
+def _line(text: str) -> str:
+    return " ".join(text.split())
+
+
+def _trace(
+    asking: Asking, found: SearchResult, written: Written, checked: Checked
+) -> dict[str, Any]:
+    check = {"by": checked.by, **checking.counts(checked.checks), "added": checked.added}
+    if checked.problem:
+        check["problem"] = checked.problem
+    return explain.trace(asking, found, written.context, written.counts.as_json(), check) | {
+        "refused": written.is_refused
+    }
