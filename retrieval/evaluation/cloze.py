@@ -18,7 +18,7 @@ from kb_project.text.terms import terms
 SHORTEST: Final = 30
 LONGEST: Final = 260
 """Characters of a sentence that is asked about; Chinese says as much in a third of them."""
-FEWEST_TERMS: Final = 4
+FEWEST_TERMS: Final = 3
 """Beside the answer: what somebody can look for it by."""
 GAP: Final = "____"
 

@@ -76,7 +76,8 @@ def run_evaluation(workspace_id: UUID, run_id: UUID) -> None:
     hold = Hold(workspace_id, run_id)
     claims.claim(hold.call, hold.worker)
     with access.in_workspace(workspace_id):
-        run = EvaluationRun.objects.in_workspace(workspace_id).filter(pk=run_id).first()
+        rows = EvaluationRun.objects.in_workspace(workspace_id).filter(pk=run_id)
+        run = rows.select_related("question_set").first()
     if run is None or (run.state, run.worker) != (RunProgress.RUNNING, hold.worker):
         return
     try:
