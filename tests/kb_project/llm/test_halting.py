@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
+from collections.abc import Callable
 from contextlib import contextmanager
 
 import pytest
@@ -17,7 +18,7 @@ from tests.kb_project.llm.asking import chat_on, request
 from tests.provider import Provider
 
 ANSWER = "Marley was dead to begin with. There is no doubt whatever about that."
-SOON = 1.0
+SOON = 1.5
 
 
 @pytest.fixture
@@ -28,17 +29,22 @@ def server():
 
 
 @contextmanager
-def halted_after(seconds: float):
-    """Work that is halted from another thread; yields a function that says how long that took."""
-    halt = Halt()
-    timer = threading.Timer(seconds, halt.set)
-    timer.start()
-    started = time.monotonic()
-    try:
-        with halted_by(halt):
-            yield lambda: time.monotonic() - started - seconds
-    finally:
-        timer.cancel()
+def halted_when(is_time: Callable[[], object]):
+    """Work that is halted from another thread; yields a function: seconds since it was halted."""
+    halt, halted_at = Halt(), []
+
+    def watch() -> None:
+        while not is_time():
+            time.sleep(0.01)
+        time.sleep(0.1)  # it waits by now, wherever it does
+        halted_at.append(time.monotonic())
+        halt.set()
+
+    thread = threading.Thread(target=watch, daemon=True)
+    thread.start()
+    with halted_by(halt):
+        yield lambda: time.monotonic() - halted_at[0]
+    thread.join()
 
 
 def wait_until_deserted(server: Provider) -> None:
@@ -51,7 +57,7 @@ def wait_until_deserted(server: Provider) -> None:
 def test_a_stream_that_says_nothing_at_all_is_hung_up_on(server):
     server.script.next("hang")
 
-    with halted_after(0.3) as late, pytest.raises(ReplyError) as raised:
+    with halted_when(server.count) as late, pytest.raises(ReplyError) as raised:
         list(chat_on(server).stream(request(schema=None)))
 
     assert raised.value.code == "stopped"
@@ -65,7 +71,7 @@ def test_a_stream_that_stalls_in_the_middle_is_hung_up_on_and_paid_for(server):
     store = MemoryCallStore()
     pieces: list[str] = []
 
-    with halted_after(0.5) as late, pytest.raises(ReplyError):
+    with halted_when(lambda: pieces) as late, pytest.raises(ReplyError):
         pieces.extend(chat_on(server, store=store).stream(request(schema=None)))
 
     assert late() < SOON
@@ -78,7 +84,7 @@ def test_a_stream_that_stalls_in_the_middle_is_hung_up_on_and_paid_for(server):
 def test_a_whole_answer_that_does_not_come_is_hung_up_on(server):
     server.script.next("hang")
 
-    with halted_after(0.3) as late, pytest.raises(ReplyError) as raised:
+    with halted_when(server.count) as late, pytest.raises(ReplyError) as raised:
         chat_on(server).ask(request(schema=None))
 
     assert raised.value.code == "stopped"
@@ -89,7 +95,7 @@ def test_a_whole_answer_that_does_not_come_is_hung_up_on(server):
 def test_calls_side_by_side_all_end(server):
     server.script.next("hang", times=3)
 
-    with halted_after(0.3) as late:
+    with halted_when(lambda: server.count() == 3) as late:
         asked = [request(f"Ada, part {number}", schema=None) for number in range(3)]
         results = dict(chat_on(server).ask_many(asked))
 
@@ -109,10 +115,13 @@ def test_nothing_is_sent_any_more_once_it_is_halted(server):
 
 
 def test_a_wait_before_another_attempt_ends_too():
+    tries: list[int] = []
+
     def away():
+        tries.append(1)
         raise EndpointError("It is away.")
 
-    with halted_after(0.3) as late, pytest.raises(EndpointError):
+    with halted_when(lambda: tries) as late, pytest.raises(EndpointError):
         Retry(RetryPolicy(first=20, longest=20)).run(away, patience=100)
 
     assert late() < SOON
@@ -128,7 +137,7 @@ def test_work_without_a_halt_is_not_touched_by_one(server):
 
 def test_a_connection_serves_the_next_call_after_a_halt_elsewhere(server):
     server.script.next("hang")
-    with halted_after(0.2), pytest.raises(ReplyError):
+    with halted_when(server.count), pytest.raises(ReplyError):
         chat_on(server).ask(request(schema=None))
 
     assert chat_on(server).ask(request(schema=None)).text == ANSWER
