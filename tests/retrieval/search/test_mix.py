@@ -1,0 +1,38 @@
+from __future__ import annotations
+
+from uuid import uuid4
+
+import pytest
+
+from retrieval.search import fuse, mix
+from retrieval.search.found import Record, RecordKind
+from tests.retrieval.search.films import make_films
+from workspaces import access
+
+
+def record(title):
+    return Record(RecordKind.ENTITY, uuid4(), title, "", (uuid4(),))
+
+
+def test_records_take_turns_and_come_once():
+    first, second, third, fourth = map(record, "abcd")
+
+    mixed = mix.interleaved([first, second, third], [second, fourth])
+
+    assert [one.title for one in mixed] == ["a", "b", "d", "c"]
+
+
+@pytest.mark.django_db
+def test_entities_links_meaning_and_words_are_joined():
+    films = make_films()
+    query = films.query("Where does the road to the quarry go, Ada Lind?")
+
+    found = mix.search(query)
+
+    with access.in_workspace(films.workspace.pk):
+        by_words_and_meaning = fuse.search(query)
+    ids = [one.chunk_id for one in found.chunks]
+    assert by_words_and_meaning[0].chunk_id in ids
+    assert films.chunk("Ada Lind").pk in ids
+    assert len(set(ids)) == len(ids)
+    assert {one.kind for one in found.records} == {RecordKind.ENTITY, RecordKind.RELATIONSHIP}
