@@ -50,6 +50,8 @@ class ModelChoice:
     context_window: int = 16_000
     gleanings: int = 1
     wants_claims: bool = False
+    allows_general: bool = False
+    wants_judge: bool = True
     entity_types: tuple[str, ...] = ()
 
 
@@ -67,6 +69,8 @@ def choice_in(settings: ModelSettings | None) -> ModelChoice:
         context_window=settings.context_window,
         gleanings=settings.gleanings,
         wants_claims=settings.wants_claims,
+        allows_general=settings.allows_general,
+        wants_judge=settings.wants_judge,
         entity_types=tuple(settings.entity_types),
     )
 

@@ -191,6 +191,8 @@ def _options(row: ModelSettings | None) -> ModelOptions:
     return ModelOptions(
         gleanings=row.gleanings,
         wants_claims=row.wants_claims,
+        allows_general=row.allows_general,
+        wants_judge=row.wants_judge,
         entity_types=tuple(row.entity_types),
         domain=str(tuning.get("domain", "")),
         language=str(tuning.get("language", "")),

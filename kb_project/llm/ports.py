@@ -134,7 +134,7 @@ class ChatModel(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class ModelOptions:
-    """What a workspace wants of its chat model while documents come in.
+    """What a workspace wants of its chat model while documents come in and questions are answered.
 
     ``entity_types`` are free when empty. ``domain``, ``language`` and ``examples`` (worked
     extractions as text) were learned from a sample of the documents.
@@ -142,6 +142,8 @@ class ModelOptions:
 
     gleanings: int = 1
     wants_claims: bool = False
+    allows_general: bool = False
+    wants_judge: bool = True
     entity_types: tuple[str, ...] = ()
     domain: str = ""
     language: str = ""

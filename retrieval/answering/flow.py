@@ -49,7 +49,7 @@ def _draft(asking: Asking, found: SearchResult, reporter: Reporter) -> Draft:
     """In a model's words where there is a model and something to tell, else in the documents'."""
     chat = found.query.chat
     if chat is not None and writing.can_write(found):
-        return writing.write(asking, found, writing.Wishes(), chat, reporter)
+        return writing.write(asking, found, chat, reporter)
     return _extract(asking, found)
 
 

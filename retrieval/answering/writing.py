@@ -20,6 +20,7 @@ from retrieval.answering.numbering import Numbering, number
 from retrieval.answering.sentences import Said, sentences_in
 from retrieval.search.reporting import EventKind, Reporter
 from retrieval.services import SearchResult
+from workspaces.ports import ports_for
 
 STAGE: Final = "answer"
 MOST_TOKENS: Final = 12_000
@@ -29,14 +30,6 @@ EARLIER_TOKENS: Final = 200
 """Of one question or answer of the conversation before."""
 LONGEST_NAME: Final = 120
 _PROMPTS: Final = Path(__file__).parent.parent / "prompts"
-
-
-@dataclass(frozen=True, slots=True)
-class Wishes:
-    """What the workspace allows and wants of its answers."""
-
-    allows_general: bool = False
-    wants_judge: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,12 +61,12 @@ def can_write(found: SearchResult) -> bool:
     return found.query.chat is not None and bool(given)
 
 
-def write(
-    asking: Asking, found: SearchResult, wishes: Wishes, chat: ChatModel, reporter: Reporter
-) -> Draft:
+def write(asking: Asking, found: SearchResult, chat: ChatModel, reporter: Reporter) -> Draft:
     """Call outside transactions. Raises ModelError where no answer comes, StoppedError."""
+    wishes = ports_for(found.query.workspace_id).options
     reporter.emit(EventKind.STEP, {"name": "write", "sentence": "Writing the answer."})
-    written = _written(asking, found, wishes, chat, reporter)
+    general = wishes.allows_general
+    written = _written(asking, found, chat, reporter, allows_general=general)
     reporter.emit(
         EventKind.STEP, {"name": "check", "sentence": "Checking each sentence with its passages."}
     )
@@ -135,17 +128,22 @@ def prompt_of(
 
 
 def _written(
-    asking: Asking, found: SearchResult, wishes: Wishes, chat: ChatModel, reporter: Reporter
+    asking: Asking,
+    found: SearchResult,
+    chat: ChatModel,
+    reporter: Reporter,
+    *,
+    allows_general: bool,
 ) -> Written:
     query = found.query
     numbering = number(query, found.found, found.hits)
-    numbering.allows_general = wishes.allows_general
-    empty = prompt_of(asking, query.question, None, allows_general=wishes.allows_general)
+    numbering.allows_general = allows_general
+    empty = prompt_of(asking, query.question, None, allows_general=allows_general)
     taken = count_tokens(empty.system) + count_tokens(empty.user) + 32
     budget = max(LEAST_TOKENS, min(MOST_TOKENS, chat.input_limit(Role.ANSWER) - taken))
     context = build(found.found, numbering, found.mode.shares, budget)
     numbering.given = context.labels
-    prompt = prompt_of(asking, query.question, context, allows_general=wishes.allows_general)
+    prompt = prompt_of(asking, query.question, context, allows_general=allows_general)
     about = About(STAGE, question_id=query.question_id)
     request: ChatRequest[Any] = ChatRequest(Role.ANSWER, prompt, about)
     sieve, is_refused = streaming.stream(chat, request, numbering, reporter)

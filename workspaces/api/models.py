@@ -78,6 +78,12 @@ class ModelsApi(APIView):
         context_window = serializers.IntegerField(required=False)
         gleanings = serializers.IntegerField(required=False)
         wants_claims = serializers.BooleanField(required=False)
+        allows_general = serializers.BooleanField(
+            required=False, help_text="Answers may add what is generally known, marked as such."
+        )
+        wants_judge = serializers.BooleanField(
+            required=False, help_text="A model compares each sentence with what it cites."
+        )
         entity_types = serializers.ListField(
             child=serializers.CharField(max_length=choice.LONGEST_TYPE),
             required=False,
@@ -97,6 +103,8 @@ class ModelsApi(APIView):
         context_window = serializers.IntegerField(source="choice.context_window")
         gleanings = serializers.IntegerField(source="choice.gleanings")
         wants_claims = serializers.BooleanField(source="choice.wants_claims")
+        allows_general = serializers.BooleanField(source="choice.allows_general")
+        wants_judge = serializers.BooleanField(source="choice.wants_judge")
         entity_types = serializers.ListField(
             child=serializers.CharField(), source="choice.entity_types"
         )

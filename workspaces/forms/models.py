@@ -78,6 +78,16 @@ class ModelForm(forms.Form):
     wants_claims = forms.BooleanField(
         required=False, label="Also extract claims: who says what of whom, and when"
     )
+    wants_judge = forms.BooleanField(
+        required=False,
+        label="Have a model check every sentence of an answer",
+        help_text="One more call for each answer. Without it, words, numbers and names decide.",
+    )
+    allows_general = forms.BooleanField(
+        required=False,
+        label="Let answers add general knowledge",
+        help_text="Such sentences are marked to be verified: no document says them.",
+    )
     entity_types = forms.CharField(
         required=False,
         max_length=rules.MOST_TYPES * (rules.LONGEST_TYPE + 2),
@@ -143,6 +153,8 @@ class ModelForm(forms.Form):
             context_window=data["context_window"],
             gleanings=data["gleanings"],
             wants_claims=data["wants_claims"],
+            allows_general=data["allows_general"],
+            wants_judge=data["wants_judge"],
             entity_types=data["entity_types"],
         )
 
@@ -156,6 +168,8 @@ def model_form(state: ModelState, data: Mapping[str, Any] | None = None) -> Mode
         "concurrency": chosen.concurrency,
         "gleanings": chosen.gleanings,
         "wants_claims": chosen.wants_claims,
+        "allows_general": chosen.allows_general,
+        "wants_judge": chosen.wants_judge,
         "entity_types": ", ".join(chosen.entity_types),
     }
     for row in state.roles:

@@ -24,6 +24,9 @@ class ModelSettings(TenantModel):
     is what the endpoint was found to understand: ``{"schema", "json", "stream", …}``. ``tuning``
     is what was learned from the documents: ``{"domain", "language", "examples"}``.
 
+    ``allows_general`` lets answers add what is generally known, marked as such; ``wants_judge``
+    has a model compare each sentence of an answer with what it cites.
+
     ``reranker`` looks at the passages of a search once more; ``rerank_*`` say where, for the kind
     ``endpoint``, with a key of its own.
     """
@@ -40,6 +43,8 @@ class ModelSettings(TenantModel):
     support = models.JSONField(default=dict, blank=True)
     gleanings = models.PositiveSmallIntegerField(default=1)
     wants_claims = models.BooleanField(default=False)
+    allows_general = models.BooleanField(default=False, db_default=False)
+    wants_judge = models.BooleanField(default=True, db_default=True)
     entity_types = ArrayField(models.CharField(max_length=40), default=list, blank=True)
     tuning = models.JSONField(default=dict, blank=True)
     reranker = models.CharField(
@@ -158,6 +163,11 @@ class ModelCall(TenantModel):
         indexes = [
             models.Index(fields=["workspace", "-created_at"], name="model_call_newest"),
             models.Index(fields=["workspace", "document_id"], name="model_call_document"),
+            models.Index(
+                fields=["workspace", "question_id"],
+                condition=models.Q(question_id__isnull=False),
+                name="model_call_question",
+            ),
         ]
 
     def __str__(self) -> str:

@@ -205,6 +205,8 @@ def _set_choice(row: ModelSettings, choice: ModelChoice) -> None:
     row.context_window = choice.context_window
     row.gleanings = choice.gleanings
     row.wants_claims = choice.wants_claims
+    row.allows_general = choice.allows_general
+    row.wants_judge = choice.wants_judge
     row.entity_types = list(choice.entity_types)
 
 
