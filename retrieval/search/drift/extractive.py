@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
 
+from kb_project.errors import PauseError
 from kb_project.sql import run_sql
 from kb_project.text.names import normalise_name
 from retrieval import reports_sql as sql
@@ -16,6 +17,9 @@ from retrieval.search.global_.ranking import Ranked
 from retrieval.search.query import Query, ScoredChunk
 from workspaces import access
 
+INSTEAD: Final = (
+    "the search went on to the names that topics and passages share instead of to questions."
+)
 REPORTS: Final = 5
 PASSAGES: Final = 12
 """Best reports and passages whose names are followed."""
@@ -40,18 +44,19 @@ def found(query: Query, ranked: Sequence[Ranked]) -> Found:
     fused = fuse.fuse(lists, [FIRST, *(1.0 for _ in names)])
     return Found(
         chunks=fused[: query.top_k],
-        records=(*first.records, *_reports(ranked)),
+        records=_records(first, ranked),
         seeds=tuple(Seed("entity", name, 1.0) for name in names),
         figures=(("follow_ups", len(names)), ("reports_total", len(ranked))),
     )
 
 
 def note_no_model(query: Query) -> None:
-    query.note(
-        "extractive_follow_ups",
-        "No chat model is chosen, so the search went on to the names that topics and passages"
-        " share instead of to questions.",
-    )
+    why = "No chat model is chosen" if query.chat is None else "No call of the chat model is left"
+    query.note("extractive_follow_ups", f"{why}, so {INSTEAD}")
+
+
+def note_paused(query: Query, error: PauseError) -> None:
+    query.note("extractive_follow_ups", f"{error.happened} For now {INSTEAD}")
 
 
 def _names(query: Query, ranked: Sequence[Ranked], chunks: Sequence[ScoredChunk]) -> list[str]:
@@ -73,5 +78,7 @@ def _told(hits: Sequence[ScoredChunk], name: str) -> list[ScoredChunk]:
     return [replace(hit, why=(*hit.why, f"Found on the way to “{name}”")) for hit in hits]
 
 
-def _reports(ranked: Sequence[Ranked]) -> list[Record]:
-    return [one.record(one.score, ("Close to the question",)) for one in ranked[:REPORTS]]
+def _records(first: Found, ranked: Sequence[Ranked]) -> tuple[Record, ...]:
+    """Those of the first search, and the reports nearest to the question, each once."""
+    reports = [one.record(one.score, ("Close to the question",)) for one in ranked[:REPORTS]]
+    return tuple({(one.kind, one.id): one for one in (*reports, *first.records)}.values())

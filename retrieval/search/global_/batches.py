@@ -27,7 +27,7 @@ SPARE: Final = 0.1
 """Share of a prompt's room left free, since servers count tokens in their own way."""
 SMALLEST: Final = 200
 """Tokens that a prompt is given in any case; where that is too many, the call says so."""
-_LABEL_TOKENS: Final = 5
+LABEL_TOKENS: Final = 5
 _PROMPTS: Final = Path(__file__).resolve().parents[2] / "prompts"
 
 STAGE: Final = "search"
@@ -94,11 +94,11 @@ def pack(
 
 
 def _line(text: str, budget: int) -> tuple[str, int]:
-    longest = budget - _LABEL_TOKENS
+    longest = budget - LABEL_TOKENS
     cost = count_tokens(text)
     if cost > longest:
         text, cost = truncate_tokens(text, longest), longest
-    return text, cost + _LABEL_TOKENS
+    return text, cost + LABEL_TOKENS
 
 
 def _labelled(

@@ -27,7 +27,7 @@ def test_names_that_topics_and_passages_share_are_followed_and_it_is_said(reef):
 
     found = drift.search(query)
 
-    assert [(seed.kind, seed.name) for seed in found.seeds] == [("entity", "Ada Lind")]
+    assert (found.seeds[0].kind, found.seeds[0].name) == ("entity", "Ada Lind")
     titles = reef.titles([hit.chunk_id for hit in found.chunks])
     assert titles[0] == "Light"
     assert "Drink" in titles
@@ -43,7 +43,7 @@ def test_a_passage_says_on_the_way_to_whom_it_was_found(reef):
 def test_a_name_in_the_question_is_not_followed_again(reef):
     found = drift.search(reef.query("What does ada lind do?"))
 
-    assert [seed.name for seed in found.seeds] == []
+    assert "Ada Lind" not in {seed.name for seed in found.seeds}
 
 
 def test_who_is_left_out_is_not_followed(reef):
@@ -51,7 +51,7 @@ def test_who_is_left_out_is_not_followed(reef):
 
     found = drift.search(reef.query("Who keeps the Skarrow light?", exclude=(ada.pk,)))
 
-    assert found.seeds == ()
+    assert "Ada Lind" not in {seed.name for seed in found.seeds}
 
 
 def test_the_same_question_finds_the_same(reef):

@@ -1,0 +1,48 @@
+"""What a model says at each step: an answer, what it rests on, and what to ask next."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Final
+
+from pydantic import BaseModel, BeforeValidator, Field
+
+from kb_project.text.words import words
+from retrieval.search.global_.replies import Score, Text, Texts, list_of, number_of, score_of
+
+UNSAID: Final = 50.0
+"""What a follow-up question counts that nobody gave a score."""
+MOST_FOLLOW_UPS: Final = 10
+LONGEST_QUESTION: Final = 300
+
+
+def follow_ups_of(value: Any) -> list[Any]:
+    """Questions as objects; a question given as text is one too."""
+    given = [{"question": one} if isinstance(one, str) else one for one in list_of(value)]
+    return [one for one in given if isinstance(one, dict | BaseModel)]
+
+
+def _worth_of(value: Any) -> float:
+    return UNSAID if number_of(value) is None else score_of(value)
+
+
+class FollowUp(BaseModel):
+    """``score`` says how much the answer would help."""
+
+    question: Text = ""
+    score: Annotated[float, BeforeValidator(_worth_of)] = UNSAID
+
+    @property
+    def key(self) -> str:
+        """The same for questions of the same words; '' where there are none."""
+        return " ".join(word.folded for word in words(self.question[:LONGEST_QUESTION]))
+
+
+class StepReply(BaseModel):
+    """An intermediate answer."""
+
+    answer: Text = ""
+    score: Score = 0.0
+    records: Texts = Field(default_factory=list)
+    follow_ups: Annotated[list[FollowUp], BeforeValidator(follow_ups_of)] = Field(
+        default_factory=list
+    )
