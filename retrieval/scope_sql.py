@@ -24,8 +24,12 @@ ORDER BY count(DISTINCT entity_id) DESC, count(*) DESC, chunk_id
 LIMIT %(count)s
 """
 
-# The entities that go by some names; keys as ``normalise_name`` makes them.
+# The entity that goes by each of some names; keys as ``normalise_name`` makes them. Of several
+# the one that is named most.
 ENTITIES_OF_KEYS: Final[LiteralString] = """
-SELECT DISTINCT entity_id FROM ingestion_alias
-WHERE workspace_id = %(workspace)s AND key = ANY(%(keys)s::text[])
+SELECT DISTINCT ON (a.key) a.key, e.id, e.name, e.type
+FROM ingestion_alias a
+JOIN ingestion_entity e ON e.workspace_id = a.workspace_id AND e.id = a.entity_id
+WHERE a.workspace_id = %(workspace)s AND a.key = ANY(%(keys)s::text[])
+ORDER BY a.key, e.mention_count DESC, e.id
 """

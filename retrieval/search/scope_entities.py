@@ -16,13 +16,12 @@ from uuid import UUID
 from ingestion.models import Entity
 from kb_project.errors import InputError
 from kb_project.sql import run_sql
-from kb_project.text.names import name_runs
-from kb_project.text.words import words
 from retrieval import scope_sql
 from retrieval.search import fuse
 from retrieval.search.found import Found, Point, Record, RecordKind
 from retrieval.search.query import Query, QuestionVector, ScoredChunk
 from retrieval.search.scope import Scope
+from retrieval.search.scope_names import named_in
 
 RAISED: Final = 150
 """Passages of the names included that are raised."""
@@ -129,9 +128,8 @@ def _passages(found: Found) -> list[UUID]:
 
 def _about(query: Query, chunks: list[UUID], steering: Steering) -> set[UUID]:
     """The passages to leave out."""
-    wanted = (set(steering.include) | named_in(query.workspace_id, query.question)) - set(
-        steering.exclude
-    )
+    named_too = {one.entity_id for one in named_in(query.workspace_id, query.question)}
+    wanted = (set(steering.include) | named_too) - set(steering.exclude)
     rows = run_sql(
         scope_sql.ENTITIES_NAMED_IN,
         {
@@ -145,13 +143,6 @@ def _about(query: Query, chunks: list[UUID], steering: Steering) -> set[UUID]:
         named.setdefault(chunk_id, set()).add(entity_id)
     excluded = set(steering.exclude)
     return {chunk for chunk, names in named.items() if names & excluded and not names & wanted}
-
-
-def named_in(workspace_id: UUID, question: str) -> set[UUID]:
-    """The entities whose names the question spells out."""
-    keys = {key for _, _, key in name_runs(list(words(question)))}
-    rows = run_sql(scope_sql.ENTITIES_OF_KEYS, {"workspace": workspace_id, "keys": sorted(keys)})
-    return {entity_id for (entity_id,) in rows}
 
 
 def _records(

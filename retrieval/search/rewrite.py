@@ -1,0 +1,165 @@
+"""Rewrite: a follow-up question as it can be asked without the conversation before it.
+
+With a chat model by one call, which is checked: a name that nobody said is not taken over. Without
+one, or where it fails, by rule. Of a long conversation the last turns count.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final, Protocol
+from uuid import UUID
+
+from pydantic import BaseModel, Field
+
+from kb_project.errors import InputError, ModelError, ReplyError
+from kb_project.llm.ports import About, ChatModel, ChatRequest, Role
+from kb_project.prompt import fenced, load
+from kb_project.text.words import words
+from retrieval.search import rewrite_rules as rules
+from retrieval.search.query import LONGEST_QUESTION, Note, clean_question
+from retrieval.search.scope_names import named_in
+from workspaces import access
+
+STAGE: Final = "plan"
+MOST_TURNS: Final = 5
+"""GraphRAG's number; it keeps the first of them, these are the last."""
+LONGEST_TURN: Final = 800
+"""Characters of an earlier question or answer that a model reads."""
+LONGEST: Final = 1_000
+"""Characters of a rewritten question: no follow-up needs more."""
+BY_RULE: Final = "rules"
+_PROMPT: Final = Path(__file__).resolve().parent.parent / "prompts" / "rewrite.md"
+
+
+class Said(Protocol):
+    """An earlier turn, such as ``retrieval.answering.drafts.Earlier``."""
+
+    @property
+    def question(self) -> str: ...
+
+    @property
+    def answer(self) -> str: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Rewrite:
+    """``by`` is a model's name or ``BY_RULE``, '' where nothing was rewritten."""
+
+    question: str
+    is_rewritten: bool = False
+    by: str = ""
+    notes: tuple[Note, ...] = ()
+
+
+class Standalone(BaseModel):
+    """The question by itself."""
+
+    question: str = Field(max_length=20_000)
+
+
+def standalone(
+    *,
+    chat: ChatModel | None,
+    workspace_id: UUID,
+    question: str,
+    earlier: Sequence[Said],
+    question_id: UUID | None = None,
+) -> Rewrite:
+    """The question as it is looked for and answered. Call outside transactions.
+
+    ``earlier`` is the conversation, oldest first. Never raises for a model's failure: the rules
+    take over, with a note.
+    """
+    turns = earlier[-MOST_TURNS:]
+    if not turns:
+        return Rewrite(question)
+    if chat is None:
+        return _by_rule(workspace_id, question, turns)
+    try:
+        found = _by_model(chat, question, turns, question_id)
+    except ModelError as error:
+        note = Note(
+            "not_rewritten", f"The question was read without the language model: {error.happened}"
+        )
+        return _by_rule(workspace_id, question, turns, (note,))
+    return (
+        Rewrite(found, is_rewritten=True, by=chat.model_of(Role.KEYWORD))
+        if (found != question)
+        else Rewrite(question)
+    )
+
+
+def _by_model(
+    chat: ChatModel, question: str, turns: Sequence[Said], question_id: UUID | None
+) -> str:
+    """Raises ModelError."""
+    conversation = "\n\n".join(
+        f"Question: {_cut(turn.question)}\nAnswer: {_cut(turn.answer) or 'none was found'}"
+        for turn in turns
+    )
+    prompt = load(_PROMPT).fill(
+        conversation=fenced(conversation, "conversation"), question=fenced(question, "question")
+    )
+    about = About(STAGE, question_id=question_id)
+    reply = chat.ask(ChatRequest(Role.KEYWORD, prompt, about, Standalone))
+    said = reply.value.question if reply.value else ""
+    return _checked(said, question, conversation)
+
+
+def _checked(said: str, question: str, conversation: str) -> str:
+    """The model's question where it can be used. Raises ReplyError."""
+    try:
+        found = clean_question(said)
+    except InputError as error:
+        raise ReplyError("It gave no question back.", code="reply_invalid") from error
+    if len(found) > min(LONGEST_QUESTION, max(LONGEST, 2 * len(question))):
+        raise ReplyError("It gave back more than a question.", code="reply_invalid")
+    if invented(found, f"{conversation}\n{question}"):
+        raise ReplyError("It put in a name that nobody had said.", code="reply_invalid")
+    return found
+
+
+def invented(said: str, known: str) -> list[str]:
+    """Words with a capital or a digit that ``known`` does not hold; the first word may be new.
+
+    >>> invented("When was Ada Lind born in 1860?", "Ada Lind kept the light.")
+    ['1860']
+    """
+    heard = {word.folded.removesuffix("'s") for word in words(known)}
+    found = []
+    for place, word in enumerate(words(said)):
+        surface = said[word.start : word.end]
+        is_telling = surface[0].isupper() and place > 0
+        if (is_telling or surface[0].isdigit()) and word.folded.removesuffix("'s") not in heard:
+            found.append(surface)
+    return found
+
+
+def _by_rule(
+    workspace_id: UUID, question: str, turns: Sequence[Said], notes: tuple[Note, ...] = ()
+) -> Rewrite:
+    with access.in_workspace(workspace_id):
+        own = named_in(workspace_id, question)
+        what = rules.leans_on(question, has_name=bool(own))
+        if what is None:
+            return Rewrite(question, notes=notes)
+        told = [
+            rules.Turn(
+                turn.question,
+                named_in(workspace_id, turn.question),
+                named_in(workspace_id, _cut(turn.answer)),
+            )
+            for turn in turns
+        ]
+    names = [one.name for one in rules.names_for(what, told, own)]
+    if not names:
+        return Rewrite(question, notes=notes)
+    return Rewrite(rules.with_names(question, names), is_rewritten=True, by=BY_RULE, notes=notes)
+
+
+def _cut(text: str) -> str:
+    """On one line: a turn cannot pass for two."""
+    return " ".join(text[: LONGEST_TURN * 2].split())[:LONGEST_TURN]

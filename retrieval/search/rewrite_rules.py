@@ -1,0 +1,188 @@
+"""Follow-up questions by rule, for the local tier: which names a pronoun may stand for.
+
+Pure functions for English and Chinese. Careful rather than clever: a question that stands by itself
+is left as it is, a name is only taken from what was just asked and answered, and what is added can
+be seen. Other languages get names where the question has none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final
+
+import regex
+
+from kb_project.text.terms import terms
+from retrieval.search.scope_names import Named
+from retrieval.search.sought import Kind, kind_of
+
+MOST_NAMES: Final = 3
+FEW_TERMS: Final = 4
+"""A question with no name and no more telling terms than this leans on what was said before."""
+
+
+class StandsFor(StrEnum):
+    """What a pronoun may stand for."""
+
+    PERSON = "person"
+    PEOPLE = "people"
+    THING = "thing"
+    PLACE = "place"
+    ANYTHING = "anything"
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """An earlier turn with the names it holds, in the order of the text."""
+
+    question: str
+    asked: Sequence[Named]
+    answered: Sequence[Named]
+
+
+# The first that is found decides: "Did she go there?" is about her.
+_PRONOUNS: Final = tuple(
+    (what, regex.compile(pattern, regex.IGNORECASE))
+    for what, pattern in (
+        (
+            StandsFor.PEOPLE,
+            r"\b(?:they|them|theirs?|both of (?:them|these|those)|each other)\b"
+            r"|[他她它]们|二人|两人",
+        ),
+        (
+            StandsFor.PERSON,
+            r"\b(?:he|him|his|she|hers?|himself|herself)\b|[他她]|此人|该人|这[个位]人",
+        ),
+        (
+            StandsFor.PLACE,
+            r"\b(?:over |up |down )?there\b(?! (?:is|are|was|were|be|been|any|a)\b)"
+            r"|那里|那儿|这里|这儿|当地|此地",
+        ),
+        (StandsFor.THING, r"\bits?\b|\bitself\b|它|该[书船公司城国]"),
+        (
+            StandsFor.ANYTHING,
+            r"\b(?:this|that|these|those)(?= (?:is|are|was|were|do|does|did|has|have|had|mean"
+            r"|happen)|\W*$)|\bthe (?:same|latter|former|other|first|second)\b"
+            r"|^(?:and|but|so|also|then)\b|^(?:what|how) about\b|^why\W*$|^when\W*$|^where\W*$"
+            r"|^[那]|呢[？?]?$|其|这[个些件]|那[个些件]",
+        ),
+    )
+)
+_DUMMY: Final = regex.compile(
+    r"\bit(?:'s| is| was)? (?:true|possible|likely|said|known|clear|necessary|rain|raining|snow)"
+    r"|\b(?:is|was) it (?:true|possible|likely|said|known|clear|necessary|raining)"
+    r"|\bwhat time is it\b",
+    regex.IGNORECASE,
+)
+_THERE_IS: Final = regex.compile(r"\b(?:is|are|was|were) there\b", regex.IGNORECASE)
+_SUBJECTS: Final = regex.compile(r"\b(?:he|she|they|him|them)\b|[他她它]们?", regex.IGNORECASE)
+_OWNERS: Final = regex.compile(r"\b(?:his|their|hers|theirs)\b", regex.IGNORECASE)
+# "her" owns what follows, unless nothing does or what follows is no thing.
+_HER: Final = regex.compile(
+    r"\bher\b(?P<object>(?=\W*$|\s+(?:to|in|on|at|by|for|from|with|of|and|or|when|after|before|as)\b))?",
+    regex.IGNORECASE,
+)
+_HAN: Final = regex.compile(r"\p{Han}")
+_TYPES: Final = {
+    "person": StandsFor.PERSON,
+    "people": StandsFor.PEOPLE,
+    "organization": StandsFor.PEOPLE,
+    "organisation": StandsFor.PEOPLE,
+    "group": StandsFor.PEOPLE,
+    "company": StandsFor.PEOPLE,
+    "place": StandsFor.PLACE,
+    "location": StandsFor.PLACE,
+    "city": StandsFor.PLACE,
+    "country": StandsFor.PLACE,
+    "gpe": StandsFor.PLACE,
+}
+_ALLOWED: Final = {
+    StandsFor.PERSON: {StandsFor.PERSON},
+    StandsFor.PEOPLE: {StandsFor.PERSON, StandsFor.PEOPLE},
+    StandsFor.THING: {StandsFor.THING, StandsFor.PLACE, StandsFor.PEOPLE},
+    StandsFor.PLACE: {StandsFor.PLACE},
+}
+_WHO: Final = {Kind.PERSON: StandsFor.PERSON, Kind.PLACE: StandsFor.PLACE}
+
+
+def leans_on(question: str, *, has_name: bool) -> StandsFor | None:
+    """What the question leaves to be understood; None where it stands by itself.
+
+    >>> leans_on("When was she born?", has_name=False).value
+    'person'
+    >>> leans_on("那他的妻子呢？", has_name=False).value
+    'person'
+    >>> leans_on("Is it true that the harbour froze in the winter of 1893?", has_name=False)
+    """
+    asked = _THERE_IS.sub(" ", _DUMMY.sub(" ", question)).strip()
+    for what, pattern in _PRONOUNS:
+        if pattern.search(asked) and not (has_name and what is StandsFor.ANYTHING):
+            return what
+    if has_name or len(set(terms(question))) > FEW_TERMS:
+        return None
+    return StandsFor.ANYTHING
+
+
+def names_for(what: StandsFor, turns: Sequence[Turn], own: Iterable[Named]) -> list[Named]:
+    """The names it may stand for, from the newest of the turns (oldest first) that has any.
+
+    Names of another kind only where no turn has one that fits; never one the question has itself.
+    """
+    left_out = {one.entity_id for one in own}
+    others: list[Named] = []
+    for turn in reversed(turns):
+        found = [one for one in _in_order(turn, what) if one.entity_id not in left_out]
+        fitting = [one for one in found if fits(one, what)]
+        if fitting:
+            return fitting[: 1 if what is StandsFor.PERSON else MOST_NAMES]
+        others = others or found
+    return others[:1]
+
+
+def fits(named: Named, what: StandsFor) -> bool:
+    kind = _TYPES.get(named.type.lower(), StandsFor.THING)
+    return kind in _ALLOWED.get(what, {kind})
+
+
+def _in_order(turn: Turn, what: StandsFor) -> list[Named]:
+    """The likeliest first: whom the answer named, where the question asked for just that; else
+    whom the question was about. A question's own names stand before the answer's."""
+    in_question = {one.entity_id for one in turn.asked}
+    new = [one for one in turn.answered if one.entity_id not in in_question]
+    if _WHO.get(kind_of(turn.question)) is what:
+        return [*new, *turn.asked]
+    if what is StandsFor.ANYTHING and turn.asked:
+        return list(turn.asked)
+    return [*turn.asked, *new]
+
+
+def with_names(question: str, names: Sequence[str]) -> str:
+    """The question with the names in it: in place of the pronoun where that reads well, else in
+    brackets behind it.
+
+    >>> with_names("And when did he leave his wife?", ["Ada Lind"])
+    "And when did Ada Lind leave Ada Lind's wife?"
+    >>> with_names("那他的妻子呢？", ["朱元璋"])
+    '那朱元璋的妻子呢？'
+    >>> with_names("Why did it close?", ["Skarrow Light"])
+    'Why did it close? (Skarrow Light)'
+    """
+    if len(names) == 1:
+        placed = _placed(question, names[0])
+        if placed != question:
+            return placed
+    if _HAN.search(question):
+        return f"{question}（{'、'.join(names)}）"
+    return f"{question} ({', '.join(names)})"
+
+
+def _placed(question: str, name: str) -> str:
+    owner = f"{name}'" if name.endswith("s") else f"{name}'s"
+
+    def her(match: regex.Match[str]) -> str:
+        return name if match.group("object") is not None else owner
+
+    placed = _SUBJECTS.sub(lambda _: name, question)
+    return str(_HER.sub(her, _OWNERS.sub(lambda _: owner, placed)))

@@ -1,0 +1,161 @@
+from __future__ import annotations
+
+import uuid
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from retrieval.search.rewrite_rules import MOST_NAMES, StandsFor, Turn, leans_on, names_for
+from retrieval.search.rewrite_rules import with_names as written
+from retrieval.search.scope_names import Named
+
+
+def named(name: str, kind: str = "person") -> Named:
+    return Named(uuid.uuid5(uuid.NAMESPACE_OID, name), name, kind, name)
+
+
+ADA, BRAM, CORA = named("Ada Lind"), named("Bram Lind"), named("Cora Lind")
+SKARROW, THIRLE = named("Skarrow", "place"), named("Thirle", "place")
+TRUST, TEMPEST = named("Harbour Trust", "organization"), named("Tempest", "WORK")
+
+
+@pytest.mark.parametrize(
+    ("question", "what"),
+    [
+        ("When was she born?", "person"),
+        ("And his wife?", "person"),
+        ("What became of her?", "person"),
+        ("那他的妻子呢？", "person"),
+        ("她是哪里人？", "person"),
+        ("Were they married?", "people"),
+        ("他们什么时候到的？", "people"),
+        ("What happened there?", "place"),
+        ("那里发生了什么？", "place"),
+        ("Why did it close?", "thing"),
+        ("它是谁建的？", "thing"),
+        ("What does this mean?", "anything"),
+        ("Why?", "anything"),
+        ("And the wife?", "anything"),
+        ("What about the latter?", "anything"),
+        ("Who paid?", "anything"),
+    ],
+)
+def test_a_follow_up_leans_on_what_was_said(question, what):
+    assert leans_on(question, has_name=False) == StandsFor(what)
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "Is it true that the harbour froze in the hard winter of that century?",
+        "What does the policy say about remote working on public holidays?",
+        "Which ships brought coal and timber from the northern ports?",
+    ],
+)
+def test_a_question_that_stands_by_itself_leans_on_nothing(question):
+    assert leans_on(question, has_name=False) is None
+
+
+@pytest.mark.parametrize(
+    "question", ["Who was Bram Lind?", "Why did Skarrow burn?", "朱元璋是谁？"]
+)
+def test_a_question_with_a_name_and_no_pronoun_leans_on_nothing(question):
+    assert leans_on(question, has_name=True) is None
+
+
+def test_a_name_beside_a_pronoun_leaves_the_pronoun_open():
+    turns = [Turn("Who was Ada Lind?", [ADA], [])]
+
+    what = leans_on("Did she know Bram Lind?", has_name=True)
+
+    assert what is StandsFor.PERSON
+    assert names_for(what, turns, [BRAM]) == [ADA]
+    assert names_for(what, turns, [ADA]) == []
+
+
+# --- which names ----------------------------------------------------------------------------------
+def test_whom_the_question_was_about_comes_before_whom_the_answer_names():
+    turns = [Turn("When did Ada Lind keep the light?", [ADA], [BRAM])]
+
+    assert names_for(StandsFor.PERSON, turns, []) == [ADA]
+
+
+def test_who_was_asked_for_is_who_is_meant_next():
+    turns = [Turn("Who was the father of Ada Lind?", [ADA], [ADA, BRAM])]
+
+    assert names_for(StandsFor.PERSON, turns, []) == [BRAM]
+
+
+def test_a_place_is_meant_by_there_and_a_thing_by_it():
+    turns = [Turn("Where did Ada Lind sail the Tempest?", [ADA, TEMPEST], [THIRLE])]
+
+    assert names_for(StandsFor.PLACE, turns, []) == [THIRLE]
+    assert names_for(StandsFor.THING, turns, [])[0] == TEMPEST
+    assert names_for(StandsFor.PERSON, turns, []) == [ADA]
+
+
+def test_they_may_be_several():
+    turns = [Turn("Who kept Skarrow?", [SKARROW], [ADA, BRAM, CORA, TRUST])]
+
+    assert names_for(StandsFor.PEOPLE, turns, []) == [ADA, BRAM, CORA]
+
+
+def test_the_newest_turn_that_fits_counts():
+    old, new = Turn("Who was Ada Lind?", [ADA], []), Turn("Where is Skarrow?", [SKARROW], [])
+
+    assert names_for(StandsFor.PERSON, [old, new], []) == [ADA]
+    assert names_for(StandsFor.PLACE, [old, new], []) == [SKARROW]
+
+
+def test_where_no_kind_fits_the_newest_name_stands_in():
+    turns = [Turn("What is Tempest?", [TEMPEST], [])]
+
+    assert names_for(StandsFor.PERSON, turns, []) == [TEMPEST]
+
+
+def test_without_any_name_there_is_none_to_add():
+    assert names_for(StandsFor.PERSON, [Turn("Why?", [], [])], []) == []
+
+
+NAMES = st.sampled_from([ADA, BRAM, CORA, SKARROW, THIRLE, TRUST, TEMPEST])
+TURNS = st.builds(Turn, st.text(max_size=20), st.lists(NAMES), st.lists(NAMES))
+
+
+@given(st.sampled_from(list(StandsFor)), st.lists(TURNS, max_size=6), st.lists(NAMES))
+def test_names_are_few_said_before_and_not_the_questions_own(what, turns, own):
+    found = names_for(what, turns, own)
+
+    said = [one for turn in turns for one in (*turn.asked, *turn.answered)]
+    assert len(found) <= MOST_NAMES
+    assert all(one in said and one not in own for one in found)
+
+
+# --- how it is written ----------------------------------------------------------------------------
+@pytest.mark.parametrize(
+    ("question", "said"),
+    [
+        ("When was she born?", "When was Ada Lind born?"),
+        ("And his wife?", "And Ada Lind's wife?"),
+        ("What about her?", "What about Ada Lind?"),
+        ("Who was her father?", "Who was Ada Lind's father?"),
+        ("Who spoke to her in Thirle?", "Who spoke to Ada Lind in Thirle?"),
+        ("那他的妻子呢？", "那Ada Lind的妻子呢？"),
+        ("Why did it close?", "Why did it close? (Ada Lind)"),
+        ("为什么？", "为什么？（Ada Lind）"),
+    ],
+)
+def test_one_name_takes_the_pronouns_place_where_that_reads_well(question, said):
+    assert written(question, ["Ada Lind"]) == said
+
+
+def test_several_names_stand_behind_the_question():
+    assert written("Were they kin?", ["Ada", "Bram"]) == "Were they kin? (Ada, Bram)"
+
+
+def test_a_name_ending_in_s_takes_an_apostrophe_alone():
+    assert written("And his wife?", ["Carlos"]) == "And Carlos' wife?"
+
+
+def test_a_name_is_no_pattern():
+    assert written("When was she born?", [r"\1 \g<object>"]) == r"When was \1 \g<object> born?"
