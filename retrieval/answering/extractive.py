@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from retrieval.answering.citing import cited_passages
-from retrieval.answering.drafts import Check, CitedPassage, SpanOf, WrittenSentence
+from retrieval.answering.drafts import Check, SpanOf, WrittenSentence
 from retrieval.answering.numbering import Numbering
 from retrieval.search import answer as answering
 from retrieval.search import assemble, cite, sought, support
@@ -53,21 +52,19 @@ def choose(query: Query, hits: Sequence[Hit], everyday: Sequence[str]) -> Choice
     )
 
 
-def written(choice: Choice) -> tuple[list[WrittenSentence], list[CitedPassage]]:
+def written(choice: Choice, numbering: Numbering) -> list[WrittenSentence]:
     """The sentences in reading order, each with the span it was taken from.
 
     A citation has the number that its passage is shown with.
     """
     sentences, spans = cite.cite(choice.chosen, choice.hits)
-    numbering = Numbering(choice.hits)
     places = {
         one.number: SpanOf(numbering.number_of(one.chunk_id), one.start, one.end) for one in spans
     }
-    told = [
+    return [
         WrittenSentence(one.text, tuple(places[n] for n in one.citations), AS_WRITTEN)
         for one in sentences
     ]
-    return told, cited_passages(told, numbering)
 
 
 def nearest(choice: Choice) -> list[dict[str, Any]]:

@@ -27,6 +27,17 @@ _MONTHS: Final = {
     )
 }
 _SHORT_MONTHS: Final = {name[:3]: number for name, number in _MONTHS.items()}
+_MONTH: Final = (
+    r"(?:january|february|march|april|may|june|july|august|september|october|november|december"
+    r"|jan|feb|mar|apr|jun|jul|aug|sept?|oct|nov|dec)(?!\p{L})\.?"
+)
+_DATE: Final = regex.compile(
+    rf"(?<!\p{{N}})(?:(?P<d1>\d{{1,2}})(?:st|nd|rd|th)?\s+(?:of\s+)?(?P<m1>{_MONTH})(?:,?\s+(?P<y1>[12]\d{{3}}))?"
+    rf"|(?<!\p{{L}})(?P<m2>{_MONTH})(?:\s+(?P<d2>\d{{1,2}})(?:st|nd|rd|th)?(?!\d))?(?:,?\s+(?P<y2>[12]\d{{3}}))?"
+    r"|(?P<y3>[12]\d{3})[-/年](?P<m3>\d{1,2})[-/月](?P<d3>\d{1,2})日?"
+    r"|(?P<y4>[12]\d{3})(?![.,]?\p{N}))(?!\p{N})",
+    regex.IGNORECASE,
+)
 _WORD: Final = regex.compile(r"\p{L}[\p{L}\p{M}]*")
 _HAN_NUMBER: Final = regex.compile(r"[〇零一二三四五六七八九十百千万亿两]")
 _CAPITALISED: Final = regex.compile(
@@ -85,14 +96,49 @@ def missing_names(sentence: str, source: str) -> frozenset[str]:
     return frozenset(found)
 
 
-def _names(sentence: str) -> list[str]:
+def names_in(text: str) -> frozenset[str]:
+    """Terms of capitalised words, months not counted."""
+    names = (name for name in _names(text, with_first=True) if name.lower() not in _MONTHS)
+    return frozenset(term for name in names for term in terms(name))
+
+
+def dates_in(text: str) -> frozenset[str]:
+    """Dates as year, month and day as far as they are told, and years alone.
+
+    >>> sorted(dates_in("Between 11 May 1987 and 1990-02-03 it may cost 20, in 2001 too."))
+    ['1987 5 11', '1990 2 3', '2001']
+    """
+    dates = (_date(match) for match in _DATE.finditer(text))
+    # A month alone may be the verb.
+    return frozenset(
+        " ".join(part for part in date if part) for date in dates if date[0] or date[2]
+    )
+
+
+def is_month(word: str) -> bool:
+    return word.lower() in _MONTHS or word.lower() in _SHORT_MONTHS
+
+
+def _date(match: regex.Match[str]) -> tuple[str, str, str]:
+    """Year, month, day; '' for what is not told."""
+    found = {name: value for name, value in match.groupdict().items() if value}
+    year = found.get("y1") or found.get("y2") or found.get("y3") or found.get("y4") or ""
+    name = (found.get("m1") or found.get("m2") or "").lower()
+    month = _MONTHS.get(name) or _SHORT_MONTHS.get(name[:3], "") if name else found.get("m3", "")
+    day = found.get("d1") or found.get("d2") or found.get("d3") or ""
+    return year, month.lstrip("0"), day.lstrip("0")
+
+
+def _names(sentence: str, *, with_first: bool = False) -> list[str]:
     """Capitalised words inside the sentence; the first only where the next is one too."""
     matches = list(_CAPITALISED.finditer(sentence))
     names = []
     for match, following in zip(matches, [*matches[1:], None], strict=True):
         begins = _BEGINS.search(sentence, 0, match.start()) is not None
         is_followed = following is not None and following.start() == match.end() + 1
-        if (not begins or is_followed) and match.group() != "I":
+        if (
+            not begins or is_followed or (with_first and terms(match.group()))
+        ) and match.group() != "I":
             names.append(match.group())
     return names
 

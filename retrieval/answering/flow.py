@@ -7,11 +7,22 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, Final
 
 from retrieval import services
-from retrieval.answering import checking, explain, extractive, writing
+from retrieval.answering import (
+    checking,
+    conflicts,
+    explain,
+    extractive,
+    planning,
+    suggesting,
+    writing,
+)
+from retrieval.answering.citing import cited_passages
 from retrieval.answering.drafts import Asking, Draft
+from retrieval.answering.numbering import Numbering
 from retrieval.search import support
 from retrieval.search.hits import Hit
 from retrieval.search.reporting import EventKind, Reporter
@@ -25,11 +36,15 @@ PASSAGES: Final = 12
 def draft_answer(asking: Asking, reporter: Reporter) -> Draft:
     """Raises InputError where question, mode or scope cannot be used, StoppedError, ModelError."""
     started = time.perf_counter()
-    found = _find(asking, reporter)
+    rewrite = planning.planned(asking, reporter)
+    found = _find(replace(asking, question=rewrite.question), reporter)
+    planning.tell(asking, rewrite, found, reporter)
     reporter.emit(EventKind.PASSAGES, {"passages": shown(found.hits)})
     draft = _draft(asking, found, reporter)
+    follow_ups = suggesting.follow_ups(asking, found, draft)
     draft.trace["total_ms"] = round((time.perf_counter() - started) * 1000, 1)
-    return draft
+    standalone = rewrite.question if rewrite.is_rewritten else ""
+    return replace(draft, standalone=standalone, follow_ups=follow_ups)
 
 
 def _find(asking: Asking, reporter: Reporter) -> SearchResult:
@@ -58,13 +73,16 @@ def _extract(asking: Asking, found: SearchResult) -> Draft:
     everyday = support.everyday_vectors(found.query) if can_compare else ()
     with access.in_workspace(found.query.workspace_id):
         choice = extractive.choose(found.query, found.hits, everyday)
-    sentences, citations = extractive.written(choice)
+    numbering = Numbering(found.hits)
+    chosen = extractive.written(choice, numbering)
+    marked = conflicts.mark(chosen, found.query, numbering)
+    sentences = conflicts.with_other_sides(marked, numbering)
     check = {"by": "quote", **checking.counts([one.check for one in sentences])}
     trace = explain.trace(asking, found, None, {"kept": len(sentences)}, check)
     return Draft(
         is_supported=choice.support.is_enough,
         sentences=sentences,
-        citations=citations,
+        citations=cited_passages(sentences, numbering),
         nearest=extractive.nearest(choice),
         trace=found.trace | extractive.figures(choice) | trace,
         mode=found.mode.name,

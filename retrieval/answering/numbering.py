@@ -78,6 +78,18 @@ class Numbering:
     def passage(self, number: int) -> Hit:
         return self._passages[number]
 
+    @property
+    def in_use(self) -> list[int]:
+        """Numbers of the passages shown and of those cited beside them."""
+        return list(self._passages)
+
+    def knows(self, chunk_id: UUID) -> bool:
+        return chunk_id in self._numbers or chunk_id in self.sources
+
+    def learn(self, hits: Iterable[Hit]) -> None:
+        """Passages that may be cited from now on."""
+        self.sources = {**self.sources, **{hit.chunk_id: hit for hit in hits}}
+
     def _behind(self, record: Record, sentence: str) -> tuple[int, ...]:
         """The passage of the record that says most of the sentence, the first of equals."""
         wanted = frozenset(terms(sentence))

@@ -10,7 +10,7 @@ from typing import Any, Final
 from kb_project.llm.ports import About, ChatModel, ChatRequest, Role
 from kb_project.llm.tokens import count_tokens, truncate_tokens
 from kb_project.prompt import Prompt, fenced, load
-from retrieval.answering import checking, citing, explain, judging, streaming
+from retrieval.answering import checking, citing, conflicts, explain, judging, streaming
 from retrieval.answering.citing import Cited
 from retrieval.answering.context import Context, build
 from retrieval.answering.drafts import Asking, Check, Draft, Earlier, WrittenSentence
@@ -54,6 +54,13 @@ class Checked:
     added: int = 0
     problem: str = ""
 
+    @property
+    def sentences(self) -> list[WrittenSentence]:
+        return [
+            WrittenSentence(one.said.text, one.spans, verdict)
+            for one, verdict in zip(self.cited, self.checks, strict=True)
+        ]
+
 
 def can_write(found: SearchResult) -> bool:
     """Whether there is a model, and anything for it to write from."""
@@ -71,10 +78,7 @@ def write(asking: Asking, found: SearchResult, chat: ChatModel, reporter: Report
         EventKind.STEP, {"name": "check", "sentence": "Checking each sentence with its passages."}
     )
     checked = check(written.said, written.numbering, found, chat if wishes.wants_judge else None)
-    sentences = [
-        WrittenSentence(one.said.text, one.spans, verdict)
-        for one, verdict in zip(checked.cited, checked.checks, strict=True)
-    ]
+    sentences = conflicts.mark(checked.sentences, found.query, written.numbering)
     is_supported = any(
         one.check is not None and one.check.verdict in {"supported", "conflict"}
         for one in sentences
@@ -85,7 +89,7 @@ def write(asking: Asking, found: SearchResult, chat: ChatModel, reporter: Report
         sentences=sentences,
         citations=citing.cited_passages(sentences, written.numbering),
         nearest=[] if is_supported else citing.nearest(query.question, found.hits),
-        trace=found.trace | _trace(asking, found, written, checked),
+        trace=found.trace | _trace(asking, found, written, _tally(checked, sentences)),
         mode=found.mode.name,
         written_by=chat.model_of(Role.ANSWER)[:LONGEST_NAME],
     )
@@ -174,12 +178,16 @@ def _line(text: str) -> str:
     return " ".join(text.split())
 
 
+def _tally(checked: Checked, sentences: Sequence[WrittenSentence]) -> dict[str, Any]:
+    """What the checks came to."""
+    counts = checking.counts([one.check for one in sentences])
+    problem = {"problem": checked.problem} if checked.problem else {}
+    return {"by": checked.by, **counts, "added": checked.added, **problem}
+
+
 def _trace(
-    asking: Asking, found: SearchResult, written: Written, checked: Checked
+    asking: Asking, found: SearchResult, written: Written, check: dict[str, Any]
 ) -> dict[str, Any]:
-    check = {"by": checked.by, **checking.counts(checked.checks), "added": checked.added}
-    if checked.problem:
-        check["problem"] = checked.problem
-    return explain.trace(asking, found, written.context, written.counts.as_json(), check) | {
-        "refused": written.is_refused
-    }
+    counts = written.counts.as_json()
+    told = explain.trace(asking, found, written.context, counts, check)
+    return told | {"refused": written.is_refused}

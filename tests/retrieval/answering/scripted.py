@@ -91,9 +91,10 @@ def asked(
     told: Told | None = None,
     earlier: tuple[Earlier, ...] = (),
     mode: str = "lexical",
+    scope: Scope | None = None,
 ) -> Draft:
     asking = Asking(
-        cast.workspace, cast.workspace.pk, question, mode, scope=Scope(), earlier=earlier
+        cast.workspace, cast.workspace.pk, question, mode, scope=scope or Scope(), earlier=earlier
     )
     return flow.draft_answer(asking, told or Told())
 

@@ -1,0 +1,246 @@
+"""Where sources give different values for the same thing: both sides are shown.
+
+Three signs: contradictions found when entities and relationships were described, claims held true
+by one passage and false by another, and two sentences that differ in nothing but a value.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Final, NamedTuple
+from uuid import UUID
+
+import regex
+
+from ingestion.models import Claim, Entity, Mention, Relationship
+from kb_project.text.terms import terms
+from retrieval.answering.drafts import Check, SpanOf, WrittenSentence
+from retrieval.answering.figures_in import dates_in, is_month, names_in, numbers_in
+from retrieval.answering.numbering import Numbering
+from retrieval.answering.spans import units
+from retrieval.search.hits import Hit, hydrate
+from retrieval.search.query import Query, ScoredChunk
+from workspaces import access
+
+VERDICT: Final = "conflict"
+NOTE: Final = ("sources_differ", "Sources differ on this; both are shown.")
+SHARED: Final = 3
+"""Terms, numbers and months not counted, that two sentences on the same thing have in common …"""
+ALIKE: Final = 0.75
+"""… which must be this share of the shorter one's."""
+MOST_ENTITIES: Final = 200
+MOST_SIDES: Final = 2
+"""Other sides added to one sentence."""
+
+_WORD: Final = regex.compile(r"[^\s,.;:()]+")
+_LEANS: Final = regex.compile(r"\W{0,3}(?:he|she|it|they|his|her|its|their)\b", regex.IGNORECASE)
+
+
+class Side(NamedTuple):
+    """A statement in a passage; offsets in the document's text."""
+
+    chunk_id: UUID
+    start: int
+    end: int
+
+
+Clash = tuple[Side, Side]
+
+
+@dataclass(frozen=True, slots=True)
+class _Statement:
+    """``said`` are its terms without values."""
+
+    side: Side
+    document_id: UUID
+    said: frozenset[str]
+    names: frozenset[str]
+    dates: frozenset[str]
+    numbers: frozenset[str]
+
+
+def mark(
+    sentences: Sequence[WrittenSentence], query: Query, numbering: Numbering
+) -> list[WrittenSentence]:
+    """Sentences whose sources differ get that verdict, and the other side as a citation.
+
+    Call outside transactions. The query is told in a note.
+    """
+    if not any(sentence.spans for sentence in sentences):
+        return list(sentences)
+    cited = [
+        Side(numbering.passage(span.number).chunk_id, span.start, span.end)
+        for sentence in sentences
+        for span in sentence.spans
+    ]
+    with access.in_workspace(query.workspace_id):
+        known = [*_described(query, cited), *_claimed(query, cited)]
+        numbering.learn(_reachable(query, known, numbering))
+    passages = [numbering.passage(number) for number in numbering.in_use]
+    clashes = [*known, *differing(cited, passages)]
+    marked = [_marked(sentence, clashes, numbering) for sentence in sentences]
+    if any(one.check and one.check.verdict == VERDICT for one in marked):
+        query.note(*NOTE)
+    return marked
+
+
+def with_other_sides(
+    sentences: Sequence[WrittenSentence], numbering: Numbering
+) -> list[WrittenSentence]:
+    """For answers made of the documents' own sentences: the other side's said after the first."""
+    said = {(span.number, span.start) for one in sentences for span in one.spans[:1]}
+    told: list[WrittenSentence] = []
+    for sentence in sentences:
+        told.append(sentence)
+        if sentence.check is None or sentence.check.verdict != VERDICT:
+            continue
+        for span in sentence.spans[1:]:
+            if (span.number, span.start) not in said:
+                said.add((span.number, span.start))
+                hit = numbering.passage(span.number)
+                quote = hit.text[span.start - hit.start : span.end - hit.start]
+                told.append(WrittenSentence(" ".join(quote.split()), (span,), sentence.check))
+    return told
+
+
+def differing(cited: Iterable[Side], passages: Sequence[Hit]) -> Iterator[Clash]:
+    """Pairs of a cited statement and one of another document that differ in a value alone."""
+    statements = [one for hit in passages for one in _statements(hit)]
+    for side in dict.fromkeys(cited):
+        for own in statements:
+            if _touches(own.side, side):
+                yield from ((own.side, other.side) for other in statements if _differ(own, other))
+
+
+def _differ(own: _Statement, other: _Statement) -> bool:
+    """A date where all else is the same, or a number where date and all else are the same."""
+    is_elsewhere = own.document_id != other.document_id
+    if not (is_elsewhere and own.names <= other.said and other.names <= own.said):
+        return False
+    shared = own.said & other.said
+    shorter = min(len(own.said), len(other.said))
+    if len(shared) < SHARED or len(shared) < ALIKE * shorter:
+        return False
+    if own.numbers == other.numbers:
+        return bool(own.dates and other.dates) and own.dates.isdisjoint(other.dates)
+    is_same_time = own.dates == other.dates
+    has_values = bool(own.numbers and other.numbers)
+    return is_same_time and has_values and own.numbers.isdisjoint(other.numbers)
+
+
+def _statements(hit: Hit) -> Iterator[_Statement]:
+    """The sentences of a passage that tell a value; a pronoun stands for the names before it."""
+    before: frozenset[str] = frozenset()
+    for (start, end), _ in units(hit.text):
+        text = hit.text[start:end]
+        dates, names = dates_in(text), names_in(text)
+        numbers = numbers_in(text) - {part for date in dates for part in date.split()}
+        if _LEANS.match(text):
+            names |= before
+        before = names
+        if dates or numbers:
+            side = Side(hit.chunk_id, hit.start + start, hit.start + end)
+            said = frozenset(_without_values(text)) | names
+            yield _Statement(side, hit.document_id, said, names, dates, numbers)
+
+
+def _without_values(text: str) -> Iterator[str]:
+    words = (word for word in _WORD.findall(text) if not is_month(word))
+    return (term for term in terms(" ".join(words)) if not term[0].isdigit())
+
+
+def _marked(
+    sentence: WrittenSentence, clashes: Sequence[Clash], numbering: Numbering
+) -> WrittenSentence:
+    if sentence.check is None or sentence.check.verdict != "supported":
+        return sentence
+    own = [
+        Side(numbering.passage(span.number).chunk_id, span.start, span.end)
+        for span in sentence.spans
+    ]
+    others = dict.fromkeys(
+        other
+        for clash in clashes
+        for one, other in (clash, clash[::-1])
+        if any(_touches(one, side) for side in own)
+    )
+    sides = [(number, one) for one in others if (number := numbering.number_of(one.chunk_id))]
+    if not sides:
+        return sentence
+    fresh = [
+        SpanOf(number, one.start, one.end)
+        for number, one in sides
+        if not any(_touches(one, side) for side in own)
+    ]
+    check = Check(VERDICT, sentence.check.by, sentence.check.score)
+    return replace(sentence, spans=(*sentence.spans, *fresh[:MOST_SIDES]), check=check)
+
+
+def _described(query: Query, cited: Sequence[Side]) -> list[Clash]:
+    """Contradictions of entities named in the cited passages, and of their relationships."""
+    chunks = {side.chunk_id for side in cited}
+    named = Mention.objects.in_workspace(query.workspace_id).filter(chunk_id__in=chunks)
+    entities = list(named.values_list("entity_id", flat=True).distinct()[:MOST_ENTITIES])
+    stored: list[Any] = []
+    of_entities = Entity.objects.in_workspace(query.workspace_id).filter(pk__in=entities)
+    stored += of_entities.exclude(conflicts=[]).values_list("conflicts", flat=True)
+    links = Relationship.objects.in_workspace(query.workspace_id).filter(
+        source_id__in=entities, target_id__in=entities
+    )
+    stored += links.exclude(conflicts=[]).values_list("conflicts", flat=True)
+    groups = [[_side(one) for one in conflict["statements"]] for row in stored for conflict in row]
+    return [pair for group in groups for pair in _pairs(group, cited)]
+
+
+def _claimed(query: Query, cited: Sequence[Side]) -> list[Clash]:
+    """Claims on the same two things of the same kind, held true by one and false by another."""
+    rows = Claim.objects.in_workspace(query.workspace_id)
+    chunks = {side.chunk_id for side in cited}
+    own = list(rows.filter(chunk_id__in=chunks).exclude(status=Claim.Status.SUSPECTED)[:200])
+    subjects = {claim.subject_id for claim in own}
+    others = rows.filter(subject_id__in=subjects).exclude(status=Claim.Status.SUSPECTED)[:1000]
+    found = [
+        (_of_claim(one), _of_claim(other))
+        for one in own
+        for other in others
+        if one.status != other.status and _is_same_matter(one, other)
+    ]
+    return [pair for pair in found if any(_touches(pair[0], side) for side in cited)]
+
+
+def _is_same_matter(one: Claim, other: Claim) -> bool:
+    """The same kind of claim on the same things, at a time that may be the same."""
+    times = {one.period_start[:4], other.period_start[:4]} - {""}
+    return (one.subject_id, one.object_id, one.type) == (
+        other.subject_id,
+        other.object_id,
+        other.type,
+    ) and len(times) <= 1
+
+
+def _of_claim(claim: Claim) -> Side:
+    return Side(claim.chunk_id, claim.start, claim.end)
+
+
+def _side(statement: dict[str, Any]) -> Side:
+    return Side(UUID(str(statement["chunk"])), int(statement["start"]), int(statement["end"]))
+
+
+def _pairs(group: Sequence[Side], cited: Sequence[Side]) -> Iterator[Clash]:
+    for one in group:
+        if any(_touches(one, side) for side in cited):
+            yield from ((one, other) for other in group if other != one)
+
+
+def _reachable(query: Query, clashes: Iterable[Clash], numbering: Numbering) -> list[Hit]:
+    """Passages of other sides that are still there and inside the scope."""
+    wanted = dict.fromkeys(
+        side.chunk_id for clash in clashes for side in clash if not numbering.knows(side.chunk_id)
+    )
+    hits = hydrate(query.workspace_id, [ScoredChunk(chunk, 0.0) for chunk in wanted])
+    return [hit for hit in hits if query.documents is None or hit.document_id in query.documents]
+
+
+def _touches(one: Side, other: Side) -> bool:
+    return one.chunk_id == other.chunk_id and one.start < other.end and other.start < one.end

@@ -1,0 +1,155 @@
+from __future__ import annotations
+
+import re
+from uuid import UUID
+
+import pytest
+
+from ingestion.models import Chunk, Claim, Entity, Mention
+from retrieval.answering.conflicts import Side, differing
+from retrieval.search.hits import Hit
+from retrieval.search.scope import Scope
+from tests.retrieval.answering.scripted import asked, make_cast, model
+from workspaces import access
+
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("fake_embedder")]
+
+CAME = "When did Ada Lind come to Skarrow?"
+
+
+@pytest.fixture
+def cast(fake_embedder):
+    return make_cast()
+
+
+def hit(text, number=0):
+    return Hit(
+        UUID(int=number), UUID(int=100 + number), "Title", (), None, 0, len(text), 1.0, text, ()
+    )
+
+
+def clashes(*texts):
+    hits = [hit(text, number) for number, text in enumerate(texts)]
+    sides = [Side(hits[0].chunk_id, 0, len(texts[0]))]
+    return list(differing(sides, hits))
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("Ada Lind came to Skarrow on 11 May 1987.", "Ada Lind came to Skarrow on 12 June 1988."),
+        ("The Orran light is 40 metres tall.", "The Orran light is 38 metres tall."),
+        (
+            "In 1987 the Orran light burned 40 barrels.",
+            "In 1987 the Orran light burned 50 barrels.",
+        ),
+        ("Ada Lind is old. She came to Skarrow in 1987.", "Ada Lind came to Skarrow in 1988."),
+        ("Built in 1850, the Orran light is tall.", "Built in 1851, the Orran light is tall."),
+    ],
+)
+def test_two_sentences_that_differ_in_a_value_alone_clash(one, other):
+    assert len(clashes(one, other)) == 1
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("Ada Lind came to Skarrow in 1987.", "Ada Lind came to Skarrow in 1987 by boat."),
+        ("Ada Lind came to Skarrow in 1987.", "Bo Strand came to Skarrow in 1988."),
+        (
+            "In 1987 the Orran light burned 40 barrels.",
+            "In 1988 the Orran light burned 50 barrels.",
+        ),
+        ("The Orran light is 40 metres tall.", "The Orran light is tall."),
+        ("The Orran light is 40 metres tall.", "The road is closed for 38 days."),
+        ("It has 3 doors.", "It has 4 doors."),
+        ("Ada Lind may come to Skarrow 3 times.", "Ada Lind may come to Skarrow."),
+    ],
+)
+def test_a_series_another_subject_or_a_detail_more_is_no_clash(one, other):
+    assert clashes(one, other) == []
+
+
+def test_within_one_document_values_are_a_list_and_no_clash():
+    one = hit("The Orran light is 40 metres tall. The Orran light is 38 metres tall.")
+
+    assert list(differing([Side(one.chunk_id, 0, 30)], [one])) == []
+
+
+def test_a_written_answer_shows_both_sides(cast, monkeypatch):
+    def says(request):
+        before = request.prompt.user.partition("She came to Skarrow")[0]
+        number = re.findall(r"^\[(\d+)\]$", before, re.MULTILINE)[-1]
+        return f"She came to Skarrow on 11 May 1987 [{number}]."
+
+    model(monkeypatch, says)
+
+    draft = asked(cast, CAME)
+
+    [sentence] = draft.sentences
+    assert sentence.check.verdict == "conflict"
+    assert len(sentence.numbers) == 2
+    quotes = {one.quote for one in draft.citations}
+    assert quotes == {
+        "She came to Skarrow on 11 May 1987.",
+        "Ada Lind came to Skarrow on 12 June 1988 by boat.",
+    }
+    assert draft.is_supported
+    assert draft.trace["check"]["conflict"] == 1
+    assert "sources_differ" in [note["code"] for note in draft.trace["notes"]]
+
+
+def test_an_extractive_answer_says_both_sides(cast):
+    draft = asked(cast, CAME, mode="hybrid")
+
+    said = {one.text: one.check.verdict for one in draft.sentences}
+    assert said["She came to Skarrow on 11 May 1987."] == "conflict"
+    assert said["Ada Lind came to Skarrow on 12 June 1988 by boat."] == "conflict"
+
+
+def place(cast, words):
+    with access.in_workspace(cast.workspace.pk):
+        chunk = Chunk.objects.in_workspace(cast.workspace).get(text__contains=words)
+        start = chunk.start + chunk.text.index(words)
+        return chunk, start, start + len(words)
+
+
+def test_contradictions_found_before_are_shown_with_their_other_side(cast):
+    oil, start, end = place(cast, "The lamp burns oil")
+    road, road_start, road_end = place(cast, "The quarry road is closed in winter.")
+    with access.in_workspace(cast.workspace.pk):
+        ada = Entity.objects.in_workspace(cast.workspace).get(name="Ada Lind")
+        Mention.objects.create(
+            workspace=cast.workspace, entity=ada, chunk=oil, document=oil.document,
+            start=start, end=start + 3, surface="Ada", type="person", source="ner",
+        )  # fmt: skip
+        statements = [
+            {"text": "oil", "chunk": str(oil.pk), "start": start, "end": end},
+            {"text": "road", "chunk": str(road.pk), "start": road_start, "end": road_end},
+        ]
+        ada.conflicts = [{"reason": "They differ.", "statements": statements}]
+        ada.save()
+
+    draft = asked(cast, "What does the lamp burn?")
+    scoped = asked(cast, "What does the lamp burn?", scope=Scope(documents=(oil.document_id,)))
+
+    assert [one.check.verdict for one in draft.sentences][:2] == ["conflict", "conflict"]
+    assert road.pk in {one.chunk_id for one in draft.citations}
+    assert {one.document_id for one in scoped.citations} == {oil.document_id}
+
+
+def test_claims_held_true_and_false_are_shown_both(cast):
+    with access.in_workspace(cast.workspace.pk):
+        ada = Entity.objects.in_workspace(cast.workspace).get(name="Ada Lind")
+    for words, status in (("The lamp burns oil", "true"), ("The quarry road", "false")):
+        chunk, start, end = place(cast, words)
+        with access.in_workspace(cast.workspace.pk):
+            Claim.objects.create(
+                workspace=cast.workspace, subject=ada, chunk=chunk, document=chunk.document,
+                type="FUEL", status=status, description="x", start=start, end=end,
+            )  # fmt: skip
+
+    draft = asked(cast, "What does the lamp burn?")
+
+    assert draft.sentences[0].check.verdict == "conflict"
+    assert "The quarry road" in {one.quote for one in draft.citations}
