@@ -33,6 +33,7 @@ VERY_ALIKE: Final = 0.6
 WITHOUT_BEING_ASKED: Final = 0.7
 """Share of a sentence without marker that a passage must hold to be cited for it."""
 
+_DIGITS: Final = regex.compile(r"\p{N}+(?:[.,]\p{N}+)*")
 _NOT: Final = regex.compile(
     r"\b(?:not|never|no|nor|neither|none|without|cannot|nobody|nothing)\b|n['’]t\b|[不没沒未无無非]",
     regex.IGNORECASE,
@@ -120,7 +121,9 @@ def _by_likeness(text: str, cited: Cited, likeness: Likeness | None, *, is_wrong
         for _, hit, _ in cited.places
         for term in terms(" ".join((hit.title, *hit.heading_path)))
     )
-    weights = weights_of(text, [own for _, hit, _ in cited.places for _, own in units(hit.text)])
+    # Numbers were compared already, in whatever form they are written.
+    bare = _DIGITS.sub(" ", text)
+    weights = weights_of(bare, [own for _, hit, _ in cited.places for _, own in units(hit.text)])
     words = share(weights, held | around)
     alike = max((likeness(text, span) for span in spans), default=0.0) if likeness else 0.0
     score = min(1.0, max(words, alike))

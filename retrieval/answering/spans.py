@@ -49,6 +49,7 @@ def locate(sentence: str, hit: Hit, likeness: Callable[[str], float] | None = No
 
     ``likeness`` compares a passage's sentence with this one where they share no words.
     """
+    sentence = " ".join(sentence.split())
     quotes = [span for words in quoted(sentence) if (span := find(words, hit.text))]
     if quotes:
         return _placed(hit, Located(tuple(sorted(set(quotes))[:MOST_SPANS]), 1.0, is_quote=True))
