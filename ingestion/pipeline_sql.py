@@ -133,15 +133,23 @@ UPDATE ingestion_stagerun AS r
 RETURNING r.id, j.cancel_requested
 """
 
+# However a stage ends, it may have changed what is found.
 FINISH_STAGES: Final[LiteralString] = """
-UPDATE ingestion_stagerun
-   SET state = %(state)s::text, seconds = seconds + %(seconds)s::float8,
-       problem = %(problem)s::jsonb,
-       finished_at = now(), leased_until = NULL,
-       units_done = CASE WHEN %(state)s::text = 'done' THEN units_total ELSE units_done END
- WHERE workspace_id = %(workspace)s AND id = ANY(%(runs)s::uuid[]) AND leased_by = %(worker)s
-   AND state = 'running'
-RETURNING id
+WITH ended AS (
+    UPDATE ingestion_stagerun
+       SET state = %(state)s::text, seconds = seconds + %(seconds)s::float8,
+           problem = %(problem)s::jsonb,
+           finished_at = now(), leased_until = NULL,
+           units_done = CASE WHEN %(state)s::text = 'done' THEN units_total ELSE units_done END
+     WHERE workspace_id = %(workspace)s AND id = ANY(%(runs)s::uuid[])
+       AND leased_by = %(worker)s AND state = 'running'
+    RETURNING id
+), changed AS (
+    INSERT INTO ingestion_corpusversion AS v (workspace_id, number)
+    SELECT %(workspace)s, 1 WHERE EXISTS (SELECT FROM ended)
+        ON CONFLICT (workspace_id) DO UPDATE SET number = v.number + 1
+)
+SELECT id FROM ended
 """
 
 # The stages wait again, as if nobody had begun them, with the reason noted; their jobs and

@@ -53,3 +53,13 @@ SELECT FROM workspaces_workspace WHERE id = %(workspace)s FOR NO KEY UPDATE
 NEXT_SNAPSHOT: Final[LiteralString] = """
 SELECT coalesce(max(number), 0) + 1 FROM ingestion_walksnapshot WHERE workspace_id = %(workspace)s
 """
+
+# No row while anything is under way or waits, or where nothing ever was.
+CORPUS_VERSION: Final[LiteralString] = """
+SELECT v.number FROM ingestion_corpusversion AS v
+ WHERE v.workspace_id = %(workspace)s
+   AND NOT EXISTS (SELECT FROM ingestion_ingestionjob
+                    WHERE workspace_id = %(workspace)s AND state IN ('pending', 'running'))
+   AND NOT EXISTS (SELECT FROM ingestion_ingestionjob
+                    WHERE workspace_id = %(workspace)s AND state = 'paused')
+"""

@@ -87,3 +87,16 @@ SELECT sequence, kind, payload::text FROM retrieval_answerevent
 UNFINISHED: Final[LiteralString] = """
 SELECT kind, workspace_id, id, state, worker, is_overdue FROM retrieval_unfinished_jobs()
 """
+
+# What an earlier answer is shown by, after the new one's own events.
+COPY_EVENTS: Final[LiteralString] = """
+INSERT INTO retrieval_answerevent (workspace_id, answer_id, sequence, kind, payload, created_at)
+SELECT %(workspace)s, %(answer)s,
+       (SELECT coalesce(max(sequence), -1) FROM retrieval_answerevent
+         WHERE workspace_id = %(workspace)s AND answer_id = %(answer)s)
+       + row_number() OVER (ORDER BY sequence),
+       kind, payload, clock_timestamp()
+  FROM retrieval_answerevent
+ WHERE workspace_id = %(workspace)s AND answer_id = %(earlier)s
+   AND kind IN ('step', 'plan', 'passages', 'answer', 'follow_ups')
+"""

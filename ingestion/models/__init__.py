@@ -9,6 +9,7 @@ from ingestion.models.communities import (
     SummaryEdge,
     SummaryNode,
 )
+from ingestion.models.corpus import CorpusVersion
 from ingestion.models.decisions import MergeSuggestion, ResolutionDecision, Verdict
 from ingestion.models.documents import (
     Chunk,
@@ -49,6 +50,7 @@ __all__ = [
     "Community",
     "CommunityMember",
     "CommunityReport",
+    "CorpusVersion",
     "Document",
     "DocumentState",
     "DocumentVersion",

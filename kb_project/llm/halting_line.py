@@ -98,8 +98,9 @@ def make_halting(client: httpx2.Client) -> httpx2.Client:
     """The client, with connections that can be cut off, those through a proxy too."""
     # The client takes no backend of one's own, and to build its transports oneself would lose what
     # it reads from the environment: proxies and certificates.
-    for transport in (client._transport, *client._mounts.values()):  # noqa: SLF001
+    for transport in (client._transport, *client._mounts.values()):  # noqa: SLF001 - see above
         pool = getattr(transport, "_pool", None)
         if isinstance(pool, httpcore2.ConnectionPool):
-            pool._network_backend = HaltingBackend(pool._network_backend)  # noqa: SLF001
+            inner = pool._network_backend  # noqa: SLF001 - see above
+            pool._network_backend = HaltingBackend(inner)  # noqa: SLF001 - see above
     return client

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Final
 from uuid import UUID
 
@@ -17,6 +17,7 @@ from kb_project.llm.halting import Halt
 from kb_project.sql import run_sql
 from retrieval import answering_sql as sql
 from retrieval.answering import wake
+from retrieval.models import Answer
 from retrieval.search.reporting import EventKind, StoppedError
 from workspaces import access
 
@@ -29,6 +30,17 @@ class TakenOverError(StoppedError):
     """The answer is not this worker's any more: its end is written already."""
 
     default_code = "taken_over"
+
+
+class AnsweredBeforeError(StoppedError):
+    """The question, as it was looked for, was answered before: ``earlier`` is that answer."""
+
+    default_code = "answered_before"
+
+    def __init__(self, earlier: Answer, standalone: str = "") -> None:
+        super().__init__("This was answered before.")
+        self.earlier = earlier
+        self.standalone = standalone
 
 
 class StoredReporter:
@@ -46,14 +58,24 @@ class StoredReporter:
         self.text = ""
         self.passages: list[dict[str, Any]] = []
         self.kinds: set[EventKind] = set()
+        self.answered_before: Callable[[str], Answer | None] = lambda _question: None
 
     def emit(self, kind: EventKind, payload: Mapping[str, Any]) -> None:
         if kind is EventKind.TEXT:
             self._gather(str(payload["text"]))
         else:
             self.flush()
+            self._look_up(kind, payload)
             self._write(kind, payload)
         self.check()
+
+    def _look_up(self, kind: EventKind, payload: Mapping[str, Any]) -> None:
+        """A plan says what the question means in its conversation."""
+        if kind is EventKind.PLAN:
+            standalone = str(payload["question"])
+            earlier = self.answered_before(standalone)
+            if earlier is not None:
+                raise AnsweredBeforeError(earlier, standalone)
 
     @property
     def is_stopped(self) -> bool:

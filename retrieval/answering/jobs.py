@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable
 from typing import Final
 from uuid import UUID
 
 from kb_project.errors import KBError
 from kb_project.llm import halting
 from kb_project.llm.halting import Halt
-from retrieval.answering import flow, keeping, partial
+from retrieval.answering import cache, flow, keeping, partial
 from retrieval.answering.drafts import Asking, Draft, Earlier
-from retrieval.answering.events import StoredReporter, TakenOverError
+from retrieval.answering.events import AnsweredBeforeError, StoredReporter, TakenOverError
 from retrieval.models import Answer, AnswerState, Question
 from retrieval.search.reporting import EventKind, StoppedError
 from retrieval.search.scope import Scope
@@ -64,12 +65,24 @@ def reporter_of(answer: Answer) -> StoredReporter:
     )
 
 
-def answer_now(answer: Answer, asking: Asking, reporter: StoredReporter) -> Draft:
+def answer_now(answer: Answer, asking: Asking, reporter: StoredReporter) -> None:
     """Make it and keep it. Raises whatever making it raises; the answer is still running then."""
     reporter.emit(EventKind.STATE, {"state": AnswerState.RUNNING.value})
-    draft = flow.draft_answer(asking, reporter)
+    place = cache.place_of(asking)
+
+    def before(question: str) -> Answer | None:
+        return cache.found(asking, place.key(question))
+
+    try:
+        draft = _drafted(asking, reporter, before)
+    except AnsweredBeforeError as known:
+        with access.lasting_work():
+            keeping.repeat(answer, known.earlier, standalone=known.standalone)
+        logger.info("question answered as before question=%s", asking.question_id)
+        return
+    key = place.key(draft.standalone or asking.question)
     with access.lasting_work():
-        keeping.keep(answer, draft, reporter)
+        keeping.keep(answer, draft, reporter, cache_key=key)
     logger.info(
         "question answered workspace=%s question=%s mode=%s supported=%s ms=%s",
         answer.workspace_id,
@@ -78,7 +91,17 @@ def answer_now(answer: Answer, asking: Asking, reporter: StoredReporter) -> Draf
         draft.is_supported,
         draft.trace.get("total_ms"),
     )
-    return draft
+
+
+def _drafted(
+    asking: Asking, reporter: StoredReporter, before: Callable[[str], Answer | None]
+) -> Draft:
+    """Raises AnsweredBeforeError. In a conversation the plan says what the question means."""
+    if asking.earlier:
+        reporter.answered_before = before
+    elif earlier := before(asking.question):
+        raise AnsweredBeforeError(earlier)
+    return flow.draft_answer(asking, reporter)
 
 
 def load(workspace_id: UUID, answer_id: UUID) -> tuple[Answer, Asking]:

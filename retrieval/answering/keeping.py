@@ -8,10 +8,11 @@ from typing import Any, Final
 
 from django.utils import timezone
 
+from ingestion.models import Document
 from kb_project.errors import KBError
 from kb_project.sql import run_sql
 from retrieval import answering_sql as sql
-from retrieval.answering import events
+from retrieval.answering import cache, events
 from retrieval.answering.drafts import CitedPassage, Draft, WrittenSentence
 from retrieval.answering.events import StoredReporter, TakenOverError
 from retrieval.models import Answer, AnswerState, Citation, Question
@@ -19,6 +20,7 @@ from retrieval.search.reporting import EventKind
 from workspaces import access
 
 Problem = dict[str, str]
+Titled = Sequence[tuple[CitedPassage, str]]
 
 KEPT: Final = "The question is kept, and so are the passages found until then."
 INTERRUPTED: Final[Problem] = {
@@ -50,7 +52,7 @@ def problem_of(error: KBError) -> Problem:
     }
 
 
-def keep(answer: Answer, draft: Draft, reporter: StoredReporter) -> None:
+def keep(answer: Answer, draft: Draft, reporter: StoredReporter, *, cache_key: str) -> None:
     """The draft becomes the answer. Raises TakenOverError where somebody else ended it."""
     reporter.flush()
     with access.in_workspace(answer.workspace_id):
@@ -64,13 +66,22 @@ def keep(answer: Answer, draft: Draft, reporter: StoredReporter) -> None:
             trace=draft.trace,
             follow_ups=list(draft.follow_ups),
             written_by=draft.written_by,
+            cache_key=cache_key,
         )
-        keep_citations(answer, draft.citations)
-        if draft.standalone:
-            Question.objects.in_workspace(answer.workspace_id).filter(pk=answer.question_id).update(
-                standalone=draft.standalone
-            )
-        _tell_what_came_of_it(answer, draft, reporter)
+        citations = _with_titles(answer, draft.citations)
+        keep_citations(answer, citations)
+        _note_standalone(answer, draft.standalone)
+        _tell_what_came_of_it(answer, draft, citations, reporter)
+        _add_last(answer, EventKind.DONE, {})
+
+
+def repeat(answer: Answer, earlier: Answer, *, standalone: str = "") -> None:
+    """What was answered before is the answer. Raises TakenOverError as above."""
+    with access.in_workspace(answer.workspace_id):
+        _end(answer, AnswerState.DONE, **cache.copied(earlier))
+        cache.copy_citations(earlier, answer)
+        cache.copy_events(earlier, answer)
+        _note_standalone(answer, standalone)
         _add_last(answer, EventKind.DONE, {})
 
 
@@ -92,9 +103,10 @@ def stop(
             sentences=[sentence_json(one) for one in sentences],
             is_supported=False,
         )
-        keep_citations(answer, citations)
+        cited = _with_titles(answer, citations)
+        keep_citations(answer, cited)
         if sentences:
-            _add_last(answer, EventKind.ANSWER, answer_event(answer, citations))
+            _add_last(answer, EventKind.ANSWER, answer_event(answer, cited))
             _fold_text(answer)
         _add_last(answer, EventKind.STOPPED, {})
 
@@ -110,12 +122,20 @@ def _end(answer: Answer, state: AnswerState, **values: Any) -> None:
         setattr(answer, name, value)
 
 
-def _tell_what_came_of_it(answer: Answer, draft: Draft, reporter: StoredReporter) -> None:
+def _tell_what_came_of_it(
+    answer: Answer, draft: Draft, citations: Titled, reporter: StoredReporter
+) -> None:
     if EventKind.ANSWER not in reporter.kinds:
-        _add_last(answer, EventKind.ANSWER, answer_event(answer, draft.citations))
+        _add_last(answer, EventKind.ANSWER, answer_event(answer, citations))
     if draft.follow_ups and EventKind.FOLLOW_UPS not in reporter.kinds:
         _add_last(answer, EventKind.FOLLOW_UPS, {"questions": list(draft.follow_ups)})
     _fold_text(answer)
+
+
+def _note_standalone(answer: Answer, standalone: str) -> None:
+    if standalone:
+        asked = Question.objects.in_workspace(answer.workspace_id).filter(pk=answer.question_id)
+        asked.exclude(text=standalone).update(standalone=standalone)
 
 
 def _add_last(answer: Answer, kind: EventKind, payload: Any) -> None:
@@ -126,7 +146,17 @@ def _fold_text(answer: Answer) -> None:
     run_sql(sql.FOLD_TEXT, {"workspace": answer.workspace_id, "answer": answer.pk})
 
 
-def keep_citations(answer: Answer, citations: Sequence[CitedPassage]) -> None:
+def _with_titles(
+    answer: Answer, citations: Sequence[CitedPassage]
+) -> list[tuple[CitedPassage, str]]:
+    """With their documents' titles; those of documents deleted meanwhile are left out."""
+    documents = Document.objects.in_workspace(answer.workspace_id)
+    cited = documents.filter(pk__in={one.document_id for one in citations})
+    titles = dict(cited.values_list("pk", "title"))
+    return [(one, titles[one.document_id]) for one in citations if one.document_id in titles]
+
+
+def keep_citations(answer: Answer, citations: Titled) -> None:
     Citation.objects.bulk_create(
         Citation(
             workspace_id=answer.workspace_id,
@@ -139,24 +169,25 @@ def keep_citations(answer: Answer, citations: Sequence[CitedPassage]) -> None:
             quote=one.quote,
             spans=[list(span) for span in one.spans],
         )
-        for one in citations
+        for one, _ in citations
     )
 
 
-def answer_event(answer: Answer, citations: Sequence[CitedPassage]) -> dict[str, Any]:
+def answer_event(answer: Answer, citations: Titled) -> dict[str, Any]:
     """The payload of the event ``answer``."""
     return {
         "sentences": answer.sentences,
-        "citations": [citation_json(one) for one in citations],
+        "citations": [citation_json(one, title) for one, title in citations],
         "supported": answer.is_supported,
     }
 
 
-def citation_json(one: CitedPassage) -> dict[str, Any]:
-    """As the API has it, without the document's title."""
+def citation_json(one: CitedPassage, title: str) -> dict[str, Any]:
+    """As the API has it."""
     return {
         "number": one.number,
         "document": str(one.document_id),
+        "title": title,
         "chunk": str(one.chunk_id),
         "start": one.start,
         "end": one.end,
