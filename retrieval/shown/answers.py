@@ -20,6 +20,7 @@ from workspaces.models import Workspace
 
 EXTRACTIVE: Final = "Sentences chosen from your documents: no chat model is set up."
 MOST_NEAREST: Final = 3
+LIST_MARKS: Final = frozenset("-*+•")
 EMPTY_SCOPE: Final = "scope_empty"
 UNDER_WAY: Final = frozenset({AnswerState.QUEUED, AnswerState.RUNNING})
 
@@ -55,11 +56,22 @@ class Card:
 
 @dataclass(frozen=True, slots=True)
 class ShownSentence:
-    """``verdict`` is that of ``Check``; uncited and unchecked is ``uncited``."""
+    """``verdict`` is that of ``Check``; '' where there is nothing to check, as in a heading.
+
+    ``uncited`` is what nothing supports because it names no source.
+    """
 
     text: str
     chips: tuple[Chip, ...]
     verdict: str
+
+
+@dataclass(frozen=True, slots=True)
+class Paragraph:
+    """``kind`` is heading, entry (of a list), or '' for plain text."""
+
+    kind: str
+    sentences: tuple[ShownSentence, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +82,7 @@ class ShownAnswer:
     state: str
     is_under_way: bool
     is_supported: bool
-    paragraphs: tuple[tuple[ShownSentence, ...], ...]
+    paragraphs: tuple[Paragraph, ...]
     cards: tuple[Card, ...]
     citations: tuple[ShownCitation, ...]
     nearest: tuple[ShownHit, ...]
@@ -87,7 +99,7 @@ class ShownAnswer:
 
     @property
     def sentences(self) -> tuple[ShownSentence, ...]:
-        return tuple(sentence for paragraph in self.paragraphs for sentence in paragraph)
+        return tuple(sentence for part in self.paragraphs for sentence in part.sentences)
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,25 +184,36 @@ def shown_answer(*, workspace: Workspace, asked: Asked) -> ShownAnswer:
 
 def paragraphs(
     sentences: Sequence[Mapping[str, Any]], cited: Cited, *, each_alone: bool
-) -> tuple[tuple[ShownSentence, ...], ...]:
-    """A line break at either end of a sentence begins a new paragraph."""
-    found: list[list[ShownSentence]] = []
-    is_new = True
+) -> tuple[Paragraph, ...]:
+    """A sentence that begins with a line break begins a new paragraph."""
+    found: list[tuple[str, list[ShownSentence]]] = []
     for row in sentences:
         text = str(row["text"])
-        if is_new or each_alone or text.startswith("\n"):
-            found.append([])
-        found[-1].append(_sentence(row, cited))
-        is_new = text.endswith("\n")
-    return tuple(map(tuple, found))
+        if not found or each_alone or text.startswith("\n"):
+            found.append(("" if each_alone else kind_of(text), []))
+        found[-1][1].append(_sentence(row, cited))
+    return tuple(Paragraph(kind, tuple(said)) for kind, said in found)
+
+
+def kind_of(text: str) -> str:
+    """What the Markdown of a line says it is.
+
+    >>> kind_of("\\n## The light"), kind_of("- It burns oil."), kind_of("It burns oil.")
+    ('heading', 'entry', '')
+    """
+    mark = text.split(maxsplit=1)[0] if text.split() else ""
+    if mark and not mark.strip("#"):
+        return "heading"
+    return "entry" if mark in LIST_MARKS else ""
 
 
 def _sentence(row: Mapping[str, Any], cited: Cited) -> ShownSentence:
     chips = cited.chips(row)
-    verdict = str((row.get("check") or {}).get("verdict", ""))
-    return ShownSentence(
-        plain(str(row["text"]).strip()), chips, verdict or ("" if chips else "uncited")
-    )
+    unchecked = {} if "check" in row else {"verdict": "unsupported" if not chips else ""}
+    verdict = str((row.get("check") or unchecked).get("verdict", ""))
+    if verdict == "unsupported" and not chips:
+        verdict = "uncited"
+    return ShownSentence(plain(str(row["text"]).strip().lstrip("•")).strip(), chips, verdict)
 
 
 def shown_citation(

@@ -268,7 +268,8 @@ def test_a_checked_sentence_carries_what_was_found_out(cast, queued):
             ("It is tall.", [1], [span], "unsupported"),
             ("Towers are round.", [], [], "general"),
             ("It was lit twice.", [1], [span], "conflict"),
-            ("It is old.", [], [], None),
+            ("It is old.", [], [], "unsupported"),
+            ("The light:", [], [], None),
         )
     ]
     change(cast, queued, sentences=sentences, is_supported=True)
