@@ -57,7 +57,9 @@ _KINDS: Final = tuple(
 )
 # Words that ask or place in time, and are not what an answer must hold.
 _ASKING: Final = regex.compile(
-    r"\b(?:how (?:much|many|often|far|long|old|tall|large|big|high|deep|heavy|fast)|by how much"
+    # The forms in which questions are suggested.
+    r"\bwhat do the documents say about\b|\blinked to\b|文件里说了什么|有什么关系"
+    r"|\b(?:how (?:much|many|often|far|long|old|tall|large|big|high|deep|heavy|fast)|by how much"
     r"|during|after|before|about|according to|tell me|please|(?:the )?names? of)\b"
     r"|什么时候|的时候|什么|多少|为什么|名字",
     regex.IGNORECASE,

@@ -1,0 +1,43 @@
+"""Whether the documents can answer a question that nobody has asked yet, found out cheaply.
+
+By words alone, with the signals of ``retrieval.search.support``: no vector is made, no model asked.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from kb_project.errors import InputError
+from retrieval.answering import extractive
+from retrieval.search import lexical, rewrite_rules
+from retrieval.search.hits import hydrate
+from retrieval.search.query import Query, QuestionVector, clean_question
+from retrieval.search.scope_names import named_in
+from workspaces import access
+
+PASSAGES: Final = 8
+
+
+def is_answerable(query: Query, question: str) -> bool:
+    """Whether it names somebody or something known, stands by itself, and passages in the query's
+    scope hold what it asks for. Call outside transactions."""
+    try:
+        question = clean_question(question)
+    except InputError:
+        return False
+    candidate = Query(
+        query.workspace_id,
+        question,
+        PASSAGES,
+        QuestionVector(query.vector.embedder, question),
+        query.documents,
+        exclude=query.exclude,
+    )
+    with access.in_workspace(query.workspace_id):
+        names = {one.entity_id for one in named_in(query.workspace_id, question)}
+        if not names or names & set(query.exclude):
+            return False
+        if rewrite_rules.leans_on(question, has_name=True):
+            return False
+        hits = hydrate(query.workspace_id, lexical.search(candidate))
+        return extractive.choose(candidate, hits, ()).support.is_enough

@@ -1,0 +1,62 @@
+"""Hand-written SQL of suggestions, each statement named by the question it answers.
+
+``%(documents)s`` is the scope, NULL for the whole workspace.
+"""
+
+from __future__ import annotations
+
+from typing import Final, LiteralString
+
+# Whom some passages name: most often first. Names of one passage only lead nowhere, so they come
+# last.
+ENTITIES_OF_CHUNKS: Final[LiteralString] = """
+WITH named AS MATERIALIZED (
+    SELECT entity_id, count(DISTINCT chunk_id) AS passages, count(*) AS mentions
+    FROM ingestion_mention
+    WHERE workspace_id = %(workspace)s AND chunk_id = ANY(%(chunks)s::uuid[])
+    GROUP BY entity_id
+)
+SELECT e.id, e.name, e.type, e.chunk_count
+FROM named n JOIN ingestion_entity e ON e.workspace_id = %(workspace)s AND e.id = n.entity_id
+ORDER BY e.chunk_count > 1 DESC, n.passages DESC, n.mentions DESC, e.rank DESC, e.id
+LIMIT %(count)s
+"""
+
+# The strongest links of some entities that a passage in the scope states.
+LINKS_OF_ENTITIES: Final[LiteralString] = """
+WITH links AS MATERIALIZED (
+    SELECT r.id, r.source_id, r.target_id, r.weight, r.description
+    FROM ingestion_relationship r
+    WHERE r.workspace_id = %(workspace)s
+      AND (r.source_id = ANY(%(entities)s::uuid[]) OR r.target_id = ANY(%(entities)s::uuid[]))
+    ORDER BY r.weight DESC, r.id
+    LIMIT %(count)s
+)
+SELECT s.id, s.name, t.id, t.name, l.description
+FROM links l
+JOIN ingestion_entity s ON s.workspace_id = %(workspace)s AND s.id = l.source_id
+JOIN ingestion_entity t ON t.workspace_id = %(workspace)s AND t.id = l.target_id
+WHERE EXISTS (
+    SELECT FROM ingestion_evidence e
+    WHERE e.workspace_id = %(workspace)s AND e.relationship_id = l.id
+      AND (%(documents)s::uuid[] IS NULL OR e.document_id = ANY(%(documents)s::uuid[])))
+ORDER BY l.weight DESC, l.id
+"""
+
+# The best-rated topics with the names that matter most in each.
+TOPICS: Final[LiteralString] = """
+WITH reports AS MATERIALIZED (
+    SELECT r.id, r.title, r.summary, r.rating, r.community_id, c.size
+    FROM ingestion_communityreport r
+    JOIN ingestion_community c ON c.workspace_id = r.workspace_id AND c.id = r.community_id
+    WHERE r.workspace_id = %(workspace)s AND c.size > 1
+    ORDER BY r.rating DESC, c.size DESC, r.id
+    LIMIT %(count)s
+)
+SELECT r.title, r.summary, ARRAY(
+    SELECT e.name FROM ingestion_communitymember m
+    JOIN ingestion_entity e ON e.workspace_id = %(workspace)s AND e.id = m.entity_id
+    WHERE m.workspace_id = %(workspace)s AND m.community_id = r.community_id
+    ORDER BY e.rank DESC, e.mention_count DESC, e.id LIMIT 3)
+FROM reports r ORDER BY r.rating DESC, r.size DESC, r.id
+"""
