@@ -1,12 +1,13 @@
 from __future__ import annotations
 
-from django.urls import path
+from django.urls import include, path
 
-from retrieval import streams, views
+from retrieval import evaluation_urls, streams, views
 
 app_name = "retrieval"
 
 urlpatterns = [
+    path("", include(evaluation_urls.urlpatterns)),
     path("w/<workspace:workspace_id>/", views.home, name="home"),
     path("w/<workspace:workspace_id>/ask/", views.ask, name="ask"),
     path(

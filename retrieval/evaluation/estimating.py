@@ -1,0 +1,164 @@
+"""What a run will cost before it is started: calls to the models, tokens, money and time.
+
+Ranges, as everywhere before anything is asked: how much an answer claims nobody knows, and what is
+in the cache costs nothing.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from ingestion import estimate_words, estimates
+from ingestion.estimates import Effort, Estimate, Price, Range
+from kb_project.llm.ports import ChatModel, Role
+from retrieval.evaluation import selectors
+from retrieval.models import QuestionSet, SetQuestion
+from retrieval.search.modes import MODES
+from workspaces import access
+from workspaces import selectors as workspace_selectors
+from workspaces.models import ModelSettings, Workspace
+from workspaces.money import money
+from workspaces.ports import ports_for
+
+# --- what nobody knows beforehand -----------------------------------------------------------------
+ANSWER_CALLS: Final = Range(1, 2)
+"""Writing it, and perhaps having it checked."""
+ANSWER_PROMPT: Final = Range(1_500, 10_000)
+ANSWER_TOKENS: Final = Range(60, 600)
+SEARCH_CALLS: Final[dict[str, Range]] = {
+    "global": Range(2, 40),
+    "drift": Range(4, 40),
+    "auto": Range(0, 40),
+    "entities": Range(1, 1),
+    "relations": Range(1, 1),
+    "mix": Range(1, 1),
+}
+"""Calls that finding takes; other modes ask nobody."""
+SEARCH_PROMPT: Final = Range(300, 8_000)
+SEARCH_TOKENS: Final = Range(20, 700)
+PASSAGES: Final = Range(6, 20)
+"""An answer is judged against each passage it was made from."""
+ROUNDS: Final = Range(1, 4)
+"""Calls for each passage: the claims of both answers, five at a time."""
+CLAIM_PROMPT: Final = Range(300, 1_000)
+CLAIM_TOKENS: Final = Range(20, 300)
+JUDGE_PROMPT: Final = Range(350, 1_700)
+JUDGE_TOKENS: Final = Range(20, 150)
+MAKE_PROMPT: Final = Range(400, 1_500)
+MAKE_TOKENS: Final = Range(50, 250)
+MAKE_TRIES: Final = Range(1, 3)
+USUAL_CONCURRENCY: Final = 8
+
+
+def estimate_for_run(
+    *, workspace: Workspace, question_set: QuestionSet, modes: list[str], answers: bool
+) -> Estimate:
+    """``documents`` are the questions here, ``passages`` the results to make."""
+    chat = ports_for(workspace.pk).chat
+    with access.in_workspace(workspace.pk):
+        rows = selectors.questions_of(workspace=workspace, question_set=question_set)
+        accepted = rows.filter(state=SetQuestion.State.ACCEPTED)
+        asked, known = accepted.count(), accepted.exclude(answer="").count()
+        if chat is None:
+            return Estimate(asked, _exactly(asked * len(modes)))
+        effort = estimates.sum_of(
+            _of_mode(workspace, chat, mode, asked=asked, known=known, answers=answers)
+            for mode in modes
+        )
+        return _estimate(workspace, effort, asked, asked * len(modes))
+
+
+def estimate_for_making(*, workspace: Workspace, number: int) -> Estimate:
+    chat = ports_for(workspace.pk).chat
+    with access.in_workspace(workspace.pk):
+        if chat is None:
+            return Estimate(number, _exactly(number))
+        price = _price(workspace, chat, Role.JUDGE)
+        calls = MAKE_TRIES * number
+        effort = _effort(calls, MAKE_PROMPT, MAKE_TOKENS, price)
+        return _estimate(workspace, effort, number, number)
+
+
+def sentences(estimate: Estimate) -> list[str]:
+    """In plain words, the same on the page, in the API and on the command line."""
+    if not estimate.uses_model:
+        return ["Costs nothing: no model is asked here."]
+    if estimate.is_free:
+        return ["Costs nothing: these modes ask no model."]
+    price = (
+        "What that costs is not known: no price is set for the model."
+        if estimate.cost is None
+        else f"Cost: {estimate_words.cost(estimate)} at most, less what the cache knows."
+    )
+    calls = estimate_words.counted(estimate.calls, "call")
+    tokens = estimate_words.counted(estimate.prompt_tokens + estimate.completion_tokens, "token")
+    took = estimate_words.duration(estimate.seconds)
+    return [price, f"{calls} to the model and {tokens}, in {took}.", *_budget(estimate)]
+
+
+def _budget(estimate: Estimate) -> list[str]:
+    if estimate.left is None:
+        return []
+    left = f"{money(estimate.left)} of the budget is left"
+    if not estimate.is_short:
+        return [f"{left}."]
+    will = "will not" if estimate.is_surely_short else "may not"
+    return [
+        f"{left}, which {will} suffice: the run ends when it is spent, every result is kept, and it"
+        " can go on when the budget is raised."
+    ]
+
+
+def _of_mode(
+    workspace: Workspace, chat: ChatModel, mode: str, *, asked: int, known: int, answers: bool
+) -> Effort:
+    """Finding, which an answer repeats from the cache; answering; judging where it is known how."""
+    keyword, answer, judge = (
+        _price(workspace, chat, role) for role in (Role.KEYWORD, Role.ANSWER, Role.JUDGE)
+    )
+    finding = SEARCH_CALLS.get(mode, estimates.NOTHING) * asked
+    effort = _effort(finding, SEARCH_PROMPT, SEARCH_TOKENS, keyword)
+    if not answers:
+        return effort
+    effort += _effort(ANSWER_CALLS * asked, ANSWER_PROMPT, ANSWER_TOKENS, answer)
+    effort += _effort(_exactly(2 * known), CLAIM_PROMPT, CLAIM_TOKENS, judge)
+    checks = (PASSAGES + _exactly(2)).times(ROUNDS) * known
+    return effort + _effort(checks, JUDGE_PROMPT, JUDGE_TOKENS, judge)
+
+
+def _effort(calls: Range, prompt: Range, completion: Range, price: Price | None) -> Effort:
+    return Effort.of(calls, calls.times(prompt), calls.times(completion), price=price)
+
+
+def _estimate(workspace: Workspace, effort: Effort, asked: int, results: int) -> Estimate:
+    row = ModelSettings.objects.in_workspace(workspace).first()
+    left = workspace_selectors.spending_of(workspace=workspace).left
+    concurrency = row.concurrency if row else USUAL_CONCURRENCY
+    return Estimate(
+        documents=asked,
+        passages=_exactly(results),
+        calls=effort.calls,
+        prompt_tokens=effort.prompt,
+        completion_tokens=effort.completion,
+        cost=effort.cost,
+        seconds=effort.calls.times(estimates.SECONDS_PER_CALL) * (1 / max(1, concurrency)),
+        left=None if left is None else float(left),
+        uses_model=True,
+    )
+
+
+def _price(workspace: Workspace, chat: ChatModel, role: Role) -> Price | None:
+    rows = {row.model: row for row in workspace_selectors.prices_in(workspace=workspace)}
+    row = rows.get(chat.model_of(role))
+    if row is None:
+        return None
+    return Price(float(row.prompt), float(row.cached_prompt), float(row.completion))
+
+
+def _exactly(number: int) -> Range:
+    return Range(number, number)
+
+
+def modes_that_ask() -> list[str]:
+    """Modes whose finding may ask a model."""
+    return [mode for mode in MODES if mode in SEARCH_CALLS]

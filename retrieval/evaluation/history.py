@@ -1,0 +1,178 @@
+"""A run beside the one before: what got better, what got worse, and what changed in between."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any, Final
+from uuid import UUID
+
+from retrieval.evaluation.summary import is_better_when_less
+from retrieval.models import EvaluationResult, EvaluationRun
+
+LEAST: Final = 0.005
+"""A smaller change of a share is no change: the tables show two or three figures."""
+LEAST_OF_TIME: Final = 0.2
+"""Times differ by a fifth from run to run on a machine that does other things too."""
+
+_Key = tuple[UUID, str]
+
+
+class Change(StrEnum):
+    BETTER = "better"
+    WORSE = "worse"
+    SAME = "same"
+    NEW = "new"
+
+
+@dataclass(frozen=True, slots=True)
+class Delta:
+    """``before`` is None where the run before did not measure it."""
+
+    now: float
+    before: float | None
+    change: Change
+
+    @property
+    def difference(self) -> float | None:
+        return None if self.before is None else round(self.now - self.before, 4)
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One question in one mode. ``change`` is by its ``metric`` that tells most.
+
+    ``is_other`` says that the question itself was changed between the runs.
+    """
+
+    result: EvaluationResult
+    metric: str
+    value: float | None
+    change: Change
+    deltas: Mapping[str, Delta]
+    is_other: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """``summary`` is ``{mode: {metric: Delta}}``; ``changed`` are sentences, empty where there is
+    no run before or nothing differs."""
+
+    summary: Mapping[str, Mapping[str, Delta]]
+    lines: Sequence[Line]
+    changed: Sequence[str]
+
+    @property
+    def counts(self) -> dict[str, int]:
+        found = [line.change for line in self.lines]
+        return {change.value: found.count(change) for change in Change}
+
+
+def compare(
+    run: EvaluationRun,
+    results: Sequence[EvaluationResult],
+    before: EvaluationRun | None,
+    results_before: Iterable[EvaluationResult] = (),
+) -> Comparison:
+    earlier: dict[_Key, EvaluationResult] = {
+        (one.question_id, one.mode): one for one in results_before if not one.problem
+    }
+    summary = {
+        mode: deltas(figures, before.summary.get(mode) if before else None)
+        for mode, figures in run.summary.items()
+    }
+    lines = [_line(run, one, before, earlier.get((one.question_id, one.mode))) for one in results]
+    return Comparison(summary, lines, list(_changed(run, before)) if before else [])
+
+
+def deltas(now: Mapping[str, float], before: Mapping[str, float] | None) -> dict[str, Delta]:
+    return {
+        name: Delta(value, (before or {}).get(name), change_of(name, value, before))
+        for name, value in now.items()
+    }
+
+
+def change_of(name: str, now: float, before: Mapping[str, float] | None) -> Change:
+    """
+    >>> change_of("recall@5", 0.6, {"recall@5": 0.5}), change_of("hallucination", 0.6, {})
+    (<Change.BETTER: 'better'>, <Change.NEW: 'new'>)
+    """
+    was = (before or {}).get(name)
+    if was is None:
+        return Change.NEW
+    least = LEAST_OF_TIME * max(now, was) if "_ms" in name else LEAST
+    if name == "questions" or abs(now - was) < least:
+        return Change.SAME
+    return Change.BETTER if (now < was) == is_better_when_less(name) else Change.WORSE
+
+
+def telling_metric(figures: Mapping[str, float]) -> str:
+    """What a question's line is judged by: F1 of its answer, else recall within the most passages.
+
+    >>> telling_metric({"recall@5": 1, "recall@20": 1, "mrr": 1}), telling_metric({"f1": 0.5})
+    ('recall@20', 'f1')
+    """
+    if "f1" in figures:
+        return "f1"
+    ks = [int(name.partition("@")[2]) for name in figures if name.startswith("recall@")]
+    return f"recall@{max(ks)}" if ks else "mrr"
+
+
+def _line(
+    run: EvaluationRun,
+    result: EvaluationResult,
+    before: EvaluationRun | None,
+    earlier: EvaluationResult | None,
+) -> Line:
+    key = str(result.question_id)
+    asked = [one.conditions.get("questions", {}).get(key) for one in (run, before) if one]
+    is_other = len(set(asked)) > 1 and earlier is not None
+    comparable = earlier.metrics if earlier and not is_other else None
+    name = telling_metric(result.metrics)
+    found = deltas(result.metrics, comparable)
+    change = found[name].change if name in found else Change.NEW
+    return Line(result, name, result.metrics.get(name), change, found, is_other)
+
+
+def _changed(run: EvaluationRun, before: EvaluationRun) -> Iterator[str]:
+    now, was = run.conditions, before.conditions
+    if run.corpus != before.corpus:
+        yield _documents(now, was)
+    for key, what in (("embedder", "The embedding model"), ("answers_by", "What answers")):
+        if now.get(key) and was.get(key) and now[key] != was[key]:
+            yield f"{what} was {was[key]}, now it is {now[key]}."
+    if run.judged_by and before.judged_by and run.judged_by != before.judged_by:
+        yield f"Answers were judged by {before.judged_by}, now by {run.judged_by}."
+    yield from _modes(run.modes, before.modes)
+    yield from _questions(now.get("questions", {}), was.get("questions", {}))
+
+
+def _documents(now: Mapping[str, Any], was: Mapping[str, Any]) -> str:
+    """
+    >>> _documents({"documents": 3, "passages": 9}, {"documents": 2, "passages": 7})
+    'The documents changed: 2 with 7 passages then, 3 with 9 now.'
+    """
+    then, today = was.get("documents", 0), now.get("documents", 0)
+    return (
+        f"The documents changed: {then:,} with {was.get('passages', 0):,} passages then,"
+        f" {today:,} with {now.get('passages', 0):,} now."
+    )
+
+
+def _modes(now: Sequence[str], was: Sequence[str]) -> Iterator[str]:
+    if added := [mode for mode in now if mode not in was]:
+        yield f"Modes measured now and not then: {', '.join(added)}."
+    if gone := [mode for mode in was if mode not in now]:
+        yield f"Modes measured then and not now: {', '.join(gone)}."
+
+
+def _questions(now: Mapping[str, str], was: Mapping[str, str]) -> Iterator[str]:
+    counts = (
+        ("added", len(set(now) - set(was))),
+        ("taken out", len(set(was) - set(now))),
+        ("changed", sum(now[key] != was[key] for key in set(now) & set(was))),
+    )
+    told = [f"{count} {what}" for what, count in counts if count]
+    if told:
+        yield f"Of the questions, {', '.join(told)}."

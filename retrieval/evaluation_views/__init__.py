@@ -1,0 +1,1 @@
+"""Pages of evaluation: question sets, runs over them, and results."""
