@@ -10,8 +10,8 @@ from kb_project.sql import bulk_plans, run_sql
 from retrieval import reports_sql as sql
 from retrieval.search import fuse
 from retrieval.search.found import Found
-from retrieval.search.global_ import extractive, modelled, ranking
-from retrieval.search.global_.library import Topic, library, topics
+from retrieval.search.global_ import extractive, library, modelled, ranking
+from retrieval.search.global_.library import Topic
 from retrieval.search.global_.modelled import Shelf
 from retrieval.search.query import Query
 from workspaces import access
@@ -37,14 +37,12 @@ def search(query: Query) -> Found:
 
 def take(query: Query) -> Shelf | None:
     """The reports to search; None, with a note, where there are none. Inside a transaction."""
-    kept = library(query)
-    shown = topics(query, kept)
+    kept = library.load(query)
+    shown = library.topics(query, kept)
     if shown:
         if kept.waiting:
-            query.note(
-                "reports_pending",
-                f"{kept.waiting:,} topics have no report yet and took no part.",
-            )
+            some = "One topic has" if kept.waiting == 1 else f"{kept.waiting:,} topics have"
+            query.note("reports_pending", f"{some} no report yet and took no part.")
         weights = {} if query.chat is None else _weights(query, shown)
         return Shelf(kept, tuple(ranking.rank(query, kept, shown)), weights)
     if kept.reports:

@@ -102,10 +102,10 @@ class Topic:
         return frozenset(number for number, one in numbered if id(one) in shown)
 
 
-def library(query: Query) -> Library:
+def load(query: Query) -> Library:
     """The workspace's reports as they are now."""
     stamp = run_sql(sql.STAMP_OF_REPORTS, {"workspace": query.workspace_id})[0]
-    return _load(query.workspace_id, stamp)
+    return _read(query.workspace_id, stamp)
 
 
 def topics(query: Query, shelf: Library) -> list[Topic]:
@@ -135,7 +135,7 @@ def _left_out(query: Query) -> frozenset[UUID]:
 
 
 @lru_cache(maxsize=KEPT)
-def _load(workspace_id: UUID, stamp: tuple[Any, ...]) -> Library:
+def _read(workspace_id: UUID, stamp: tuple[Any, ...]) -> Library:
     if not stamp[0]:
         return Library((), WordIndex(()), waiting=stamp[-1])
     parameters = {"workspace": workspace_id}

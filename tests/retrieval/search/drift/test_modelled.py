@@ -40,7 +40,7 @@ def step(answer="", score=0, records=(), follow_ups=()):
 
 
 def follow_up_of(request):
-    return re.search(r"<follow_up>\n(.*)\n</follow_up>", request.prompt.user)[1]
+    return re.findall(r"<follow_up>\n(.*)\n</follow_up>", request.prompt.user)[0]
 
 
 def followed(chat):
@@ -224,9 +224,12 @@ def test_where_nothing_says_anything_that_is_the_answer(reef):
 
 @pytest.mark.parametrize("prompt", ["drift_primer", "drift_follow"])
 def test_an_endpoint_that_is_away_leaves_the_extractive_form_and_says_why(reef, prompt):
-    scripts = {"drift_primer": lambda _: PRIMER, "drift_follow": answering}
-    scripts[prompt] = lambda _: EndpointError("The model does not answer.")
-    query = reef.query(QUESTION, chat=scripted(**scripts))
+    away = EndpointError("The model does not answer.")
+
+    def primer(_):
+        return away if prompt == "drift_primer" else PRIMER
+
+    query = reef.query(QUESTION, chat=scripted(drift_primer=primer, drift_follow=lambda _: away))
 
     found = drift.search(query)
 

@@ -1,0 +1,58 @@
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from retrieval.search.drift import local_search
+from tests import rows
+from tests.retrieval.search.global_.model import scripted
+from tests.retrieval.search.global_.reef import Reef
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def reef() -> Reef:
+    reef = Reef()
+    reef.document("Light", "Ada Lind keeps the Skarrow light.", "Ada Lind", "Skarrow")
+    reef.document("Quarry", "Bo Berg works in the quarry.", "Bo Berg", "quarry")
+    rows.make_snapshot(reef.workspace)
+    return reef
+
+
+def test_a_follow_up_is_searched_by_its_own_words_and_meaning(reef):
+    query = reef.query("Who keeps the Skarrow light?", top_k=1)
+
+    found = local_search.follow(query, "Who works in the quarry?")
+
+    assert reef.titles([hit.chunk_id for hit in found.chunks]) == ["Quarry"]
+
+
+def test_a_follow_up_stays_within_the_scope(reef):
+    query = reef.query("Who keeps the Skarrow light?", documents=["Light"])
+
+    found = local_search.follow(query, "Who works in the quarry?")
+
+    assert reef.titles([hit.chunk_id for hit in found.chunks]) == ["Light"]
+
+
+def test_what_one_follow_up_meets_is_no_note_of_the_question(reef):
+    bare = Reef("Bare")
+    bare.document("Light", "Ada Lind keeps the light.", "Ada Lind")
+    query = bare.query("Who keeps the light?")
+
+    local_search.follow(query, "Who is Ada Lind?")
+    assert query.notes == []
+
+    local_search.search(query)
+    assert [note.code for note in query.notes] == ["graph_pending"]
+
+
+def test_no_model_is_asked(reef):
+    chat = scripted()
+    query = replace(reef.query("Who keeps the Skarrow light?"), chat=chat)
+
+    assert local_search.search(query).chunks
+    assert local_search.follow(query, "Who is Ada Lind?").chunks
+    assert chat.requests == []
