@@ -71,7 +71,7 @@ ORDER BY relationship_id, strength DESC, chunk_id, start
 """
 
 CLAIMS_OF: Final[LiteralString] = """
-SELECT id, subject_id, object_id, type, status, period_start, period_end, description, chunk_id
+SELECT id, subject_id, type, status, period_start, period_end, description, chunk_id
 FROM ingestion_claim
 WHERE workspace_id = %(workspace)s AND subject_id = ANY(%(entities)s::uuid[])
   AND (object_id IS NULL OR object_id <> ALL(%(exclude)s::uuid[]))

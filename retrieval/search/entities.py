@@ -27,7 +27,7 @@ from workspaces import access
 ENTITIES: Final = 40
 LINKS: Final = 40
 """Entities and relationships found, as LightRAG's ``top_k``."""
-LINKS_WEIGHED: Final = 400
+LINKS_WEIGHED: Final = 200
 """Relationships whose relevance is told; a hub has thousands."""
 SEEDS: Final = 12
 

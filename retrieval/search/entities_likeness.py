@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Final
 from uuid import UUID
 
@@ -30,7 +30,7 @@ from retrieval.search.query import Query
 NEAREST: Final = 100
 """Passages near a keyword; the last of them counts nothing."""
 NAMED: Final = 1.0
-MEANING: Final = 0.5
+MEANING: Final = 0.25
 QUESTION: Final = 0.25
 """What the passages near the whole question say of entities, beside one keyword."""
 SHARED: Final = 0.5
@@ -53,10 +53,17 @@ class Look:
     keywords: Mapping[str, Closeness] = field(default_factory=dict)
     names: Mapping[str, Sequence[int]] = field(default_factory=dict)
 
-    def closeness(self, chunk_id: UUID) -> float:
+    @cached_property
+    def close(self) -> Closeness:
         """To the question, or to the keyword that is nearest to the passage."""
-        near = (one.get(chunk_id, 0.0) for one in self.keywords.values())
-        return max(self.question.get(chunk_id, 0.0), MEANING * max(near, default=0.0))
+        found = defaultdict(float, self.question)
+        for near in self.keywords.values():
+            for chunk_id, closeness in near.items():
+                found[chunk_id] = max(found[chunk_id], MEANING * closeness)
+        return dict(found)
+
+    def closeness(self, chunk_id: UUID) -> float:
+        return self.close.get(chunk_id, 0.0)
 
 
 def look(query: Query, index: WalkIndex, vectors: Mapping[str, str]) -> Look:
@@ -64,7 +71,7 @@ def look(query: Query, index: WalkIndex, vectors: Mapping[str, str]) -> Look:
     return Look(
         index=index,
         within=walk.within(query, index),
-        question=_scaled(walk.nearest(query)),
+        question=scaled(walk.nearest(query)),
         keywords=_near_each(query, vectors),
         names=walking.names_in(index, query.question),
     )
@@ -86,10 +93,10 @@ def _near_each(query: Query, vectors: Mapping[str, str]) -> dict[str, Closeness]
     found: defaultdict[int, list[tuple[UUID, float]]] = defaultdict(list)
     for place, chunk_id, cosine in rows:
         found[place].append((chunk_id, float(cosine)))
-    return {keyword: _scaled(found[place]) for place, keyword in enumerate(vectors, start=1)}
+    return {keyword: scaled(found[place]) for place, keyword in enumerate(vectors, start=1)}
 
 
-def _scaled(nearest: Sequence[tuple[UUID, float]]) -> Closeness:
+def scaled(nearest: Sequence[tuple[UUID, float]]) -> Closeness:
     if not nearest:
         return {}
     top, bottom = nearest[0][1], nearest[-1][1]
@@ -115,9 +122,10 @@ def weigh(query: Query, around: Look, keywords: Iterable[str]) -> Floats:
 def steered(query: Query, around: Look, weights: Floats) -> Floats:
     """Weights with the person's own choices of entities, none outside the scope."""
     index = around.index
-    for place in _places(index, query.include):
+    positions = positions_of(index)
+    for place in (positions[one] for one in query.include if one in positions):
         weights[place] += 1.0 + weights.max()
-    for place in _places(index, query.exclude):
+    for place in (positions[one] for one in query.exclude if one in positions):
         weights[place] = 0.0
     if around.within is not None:
         weights = weights * (index.to_entities @ around.within.astype(np.float32) > 0)
@@ -129,6 +137,11 @@ def strongest(index: WalkIndex, weights: Floats, count: int) -> list[tuple[UUID,
     best = np.argsort(-weights, kind="stable")[: count * 2].tolist()
     found = [(index.entity_ids[place], float(weights[place])) for place in best]
     return [(one, weight) for one, weight in found if weight > 0 and one != NO_ENTITY][:count]
+
+
+def positions_of(index: WalkIndex) -> Mapping[UUID, int]:
+    """Where each entity is in the index."""
+    return _names(_Same(index)).positions
 
 
 def passages_of(around: Look, place: int) -> list[UUID]:
@@ -184,9 +197,12 @@ def _alike(index: WalkIndex, keyword: str) -> dict[int, float]:
 
 @dataclass(frozen=True)
 class _Names:
+    """Names of an index by their words, and the positions of entities by their ids."""
+
     by_word: Mapping[str, Sequence[int]]
     words: Sequence[frozenset[str]]
     entities: Sequence[int]
+    positions: Mapping[UUID, int]
 
 
 class _Same:
@@ -209,9 +225,5 @@ def _names(same: _Same) -> _Names:
     for place, found in enumerate(own):
         for word in found:
             by_word[word].append(place)
-    return _Names(dict(by_word), own, same.index.name_entities.tolist())
-
-
-def _places(index: WalkIndex, entity_ids: Sequence[UUID]) -> list[int]:
-    wanted = set(entity_ids)
-    return [place for place, one in enumerate(index.entity_ids) if one in wanted] if wanted else []
+    positions = {one: place for place, one in enumerate(same.index.entity_ids)}
+    return _Names(dict(by_word), own, same.index.name_entities.tolist(), positions)

@@ -17,7 +17,7 @@ from uuid import UUID
 from kb_project.sql import run_sql
 from kb_project.text.sentences import sentence_spans
 from retrieval import graph_sql
-from retrieval.search.entities_likeness import Look, passages_of
+from retrieval.search.entities_likeness import Look, passages_of, positions_of
 from retrieval.search.found import Record, RecordKind
 from retrieval.search.query import Query
 
@@ -88,7 +88,7 @@ def entity_records(
 ) -> list[Record]:
     """In the order given; what is no longer known or has no passage in the scope is left out."""
     wanted = [known[entity_id] for entity_id, _, _ in ranked if entity_id in known]
-    positions = _positions(around, wanted)
+    positions = positions_of(around.index)
     sources = {one.id: _sources(around, one, positions.get(one.id)) for one in wanted}
     chunks = (chunk_id for found in sources.values() for chunk_id in found)
     places = places_of(query, chunks, wants_text=query.documents is not None)
@@ -117,11 +117,6 @@ def _sources(around: Look, known: Known, position: int | None) -> list[UUID]:
     described = [chunk_id for chunk_id, _, _ in known.sources]
     mentioned = passages_of(around, position)[: 2 * SOURCES] if position is not None else []
     return list(dict.fromkeys([*described, *mentioned]))
-
-
-def _positions(around: Look, wanted: Sequence[Known]) -> dict[UUID, int]:
-    ids = {one.id for one in wanted}
-    return {one: place for place, one in enumerate(around.index.entity_ids) if one in ids}
 
 
 def _texts(

@@ -1,95 +1,132 @@
-"""Local: from the entities a question is about to their passages, facts and reports.
+"""Local: from the entities a question is about to their reports, facts, claims and passages.
 
-After GraphRAG's local search: the entities come first, then their text, their relationships
-(between two of them before others) and the reports of their communities. GraphRAG fills a prompt
-with each kind in a share of 50, 35 and 15 %; passages alone rank best by the entities they mention,
-so here facts and reports raise the passages they rest on, by their shares. (Three lists fused by
-rank find 0.90 of multi-hop evidence within the first 8 and 0.58 of single passages within the first
-5; raising finds 0.98 and 0.79.) GraphRAG finds entities by the vectors of their descriptions; here
-the question's names and the passages nearest to it point to them.
+GraphRAG's local search with its orders and proportions. Of a context of 12,000 tokens, reports get
+15 %, passages 50 %, entities with their relationships and claims the rest. Reports: by the number
+of matched entities, then rating. Relationships: ``local_links``. Passages: by the first entity
+that they mention, in the entities' order, then by how many of its relationships they state, then
+the nearest to the question first.
+
+Two things differ. GraphRAG finds entities by the vectors of their descriptions; here the question's
+names and the passages nearest to it point to them. And GraphRAG takes passages in this order until
+its share is full, which leaves the first entity's passages hardly room for another's; here the
+passages best for the question are chosen, and given in this order (all evidence of multi-hop
+questions within the first 8: 0.94 instead of 0.71).
 """
 
 from __future__ import annotations
 
-import math
-from collections.abc import Container, Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from typing import Final
 from uuid import UUID
 
-import numpy as np
-
 from kb_project.graph import walk as walking
-from kb_project.graph.walk_index import NO_ENTITY, Floats, WalkIndex
-from kb_project.sql import run_sql
-from retrieval import sql
+from kb_project.graph.walk_index import Floats, WalkIndex
+from retrieval.search import entities_likeness as likeness
 from retrieval.search import fuse, snapshots, walk
+from retrieval.search.entities import seeds_of
+from retrieval.search.entities_likeness import Look
+from retrieval.search.entities_passages import topped_up
+from retrieval.search.entities_records import Known, entities_of, entity_records
+from retrieval.search.found import Found, Record, Shares
+from retrieval.search.local_links import claim_records, claims_of, tokens, within
+from retrieval.search.local_reports import report_records
 from retrieval.search.query import Query, ScoredChunk
 from retrieval.search.reasons import reasons
+from retrieval.search.relations_links import Link, link_records, links_of
 
-ENTITIES: Final = 10
-FACTS: Final = 10 * ENTITIES
-REPORTS: Final = 5
-PASSAGES: Final = 20
-"""Passages that facts raise, and that reports raise."""
-FACTS_SHARE: Final = 0.35
-REPORTS_SHARE: Final = 0.15
-REPORT: Final = ("Behind a topic's report",)
-FACT: Final = ("Holds facts on what the question names",)
+SHARES: Final = Shares(passages=0.5, records=0.35, reports=0.15)
+CONTEXT: Final = 12_000
+"""Tokens that the shares are of."""
+ENTITIES: Final = 20
+"""GraphRAG's ``top_k_mapped_entities`` of 10, oversampled by 2 and never cut back."""
+LINKS_READ: Final = 600
+"""Relationships that are put in order; a hub has thousands."""
+INSTEAD: Final = "hybrid"
 
 
-def search(query: Query) -> list[ScoredChunk]:
+def search(query: Query) -> Found:
     index = snapshots.newest(query)
     if index is None:
-        return fuse.search(query)
-    start = walking.seeds(index, query.question, walk.nearest(query))
-    entities, chunks = walking.local(index, start, within=walk.within(query, index))
-    chosen = strongest(index, entities)
-    facts, reports = _facts(query, chosen), _reports(query, chosen)
-    found = walking.ranked(index, chunks, max(walk.CANDIDATES, query.top_k))
-    raised = _raised(walk.nearer_first(query, found), facts, reports)[: query.top_k]
-    why = reasons(query.workspace_id, index, start, chunks, [chunk_id for chunk_id, _ in raised])
-    told = dict.fromkeys(reports, REPORT) | dict.fromkeys(facts, FACT)
-    return [
-        ScoredChunk(chunk_id, score, why[chunk_id] + told.get(chunk_id, ()))
-        for chunk_id, score in raised
-    ]
+        return Found(fuse.search(query), mode=INSTEAD)
+    near = walk.nearest(query)
+    start = walking.seeds(index, query.question, near)
+    around = Look(index, walk.within(query, index), likeness.scaled(near), names=start.names)
+    weights, scores = walking.local(index, start, within=around.within)
+    weights = likeness.steered(query, around, weights)
+    chosen = dict(likeness.strongest(index, weights, ENTITIES))
+    links = links_of(query, list(chosen), LINKS_READ)
+    known = entities_of(query, [*chosen, *(end for link in links for end in link.ends)])
+    found = _best(query, index, scores)
+    passages = arranged(found, by_entity(around, chosen, links))
+    why = reasons(query.workspace_id, index, start, scores, found)
+    return Found(
+        topped_up(query, [ScoredChunk(one, score, why[one]) for one, score in passages]),
+        _records(query, around, chosen, links, known),
+        seeds=seeds_of((), chosen, known),
+    )
 
 
-def _raised(
-    found: Sequence[tuple[UUID, float]], facts: Container[UUID], reports: Container[UUID]
+def _best(query: Query, index: WalkIndex, scores: Floats) -> list[UUID]:
+    """The best ``top_k`` passages around the entities, raised by their likeness to the question."""
+    candidates = walking.ranked(index, scores, max(walk.CANDIDATES, query.top_k))
+    return [one for one, _ in walk.nearer_first(query, candidates)[: query.top_k]]
+
+
+def arranged(
+    found: Sequence[UUID], order: Sequence[tuple[UUID, float]]
 ) -> list[tuple[UUID, float]]:
-    raised = [
-        (
-            chunk_id,
-            score
-            * math.exp(FACTS_SHARE * (chunk_id in facts) + REPORTS_SHARE * (chunk_id in reports)),
-        )
-        for chunk_id, score in found
-    ]
-    return sorted(raised, key=lambda one: (-one[1], one[0]))
+    """What was found in the order given; what is not in it follows, with half the least weight."""
+    wanted = set(found)
+    first = [(one, weight) for one, weight in order if one in wanted]
+    least = min((weight for _, weight in first), default=1.0)
+    there = {one for one, _ in first}
+    return first + [(one, least / 2) for one in found if one not in there]
 
 
-def strongest(index: WalkIndex, entities: Floats) -> list[UUID]:
-    """Ids of the entities that the question is most about, strongest first."""
-    best = np.argsort(-entities, kind="stable")[: ENTITIES * 2].tolist()
-    found = [index.entity_ids[place] for place in best if entities[place] > 0]
-    return [entity_id for entity_id in found if entity_id != NO_ENTITY][:ENTITIES]
+def _records(
+    query: Query,
+    around: Look,
+    chosen: Mapping[UUID, float],
+    links: Sequence[Link],
+    known: Mapping[UUID, Known],
+) -> tuple[Record, ...]:
+    """Reports, then entities, their relationships and claims, each within its budget."""
+    reports = report_records(query, list(chosen), known, CONTEXT * SHARES.reports)
+    entities = entity_records(query, around, known, [(one, w, ()) for one, w in chosen.items()])
+    left = CONTEXT * SHARES.records - sum(tokens(one.title + one.text) for one in entities)
+    told = [link for link in links if all(end in known for end in link.ends)]
+    facts = within(left, [one.id for one in entities], told, claims_of(query, list(chosen)))
+    ranked = [(link, link.weight) for link in facts.links]
+    return (
+        *reports,
+        *entities,
+        *link_records(query, around, ranked, known),
+        *claim_records(query, facts.claims, known),
+    )
 
 
-def _facts(query: Query, entities: Sequence[UUID]) -> list[UUID]:
-    parameters = _parameters(query, entities) | {"facts": FACTS}
-    return [row[0] for row in run_sql(sql.CHUNKS_OF_FACTS, parameters)]
+def by_entity(
+    around: Look, chosen: Mapping[UUID, float], links: Sequence[Link]
+) -> list[tuple[UUID, float]]:
+    """Passages of the scope by the first of the entities that they mention, whose weight they
+    have, then by how many of its relationships they state, then by closeness to the question."""
+    positions = likeness.positions_of(around.index)
+    stated = _stated(links)
+    found: dict[UUID, float] = {}
+    for entity_id, weight in chosen.items():
+        passages = likeness.passages_of(around, positions[entity_id])
+        counts = {chunk_id: stated[entity_id, chunk_id] for chunk_id in passages}
+        for chunk_id in sorted(passages, key=lambda one: -counts[one]):
+            found.setdefault(chunk_id, weight)
+    return list(found.items())
 
 
-def _reports(query: Query, entities: Sequence[UUID]) -> list[UUID]:
-    parameters = _parameters(query, entities) | {"reports": REPORTS}
-    return [row[0] for row in run_sql(sql.CHUNKS_OF_REPORTS, parameters)]
-
-
-def _parameters(query: Query, entities: Sequence[UUID]) -> dict[str, object]:
-    return {
-        "workspace": query.workspace_id,
-        "documents": query.document_list,
-        "entities": list(entities),
-        "count": PASSAGES,
-    }
+def _stated(links: Sequence[Link]) -> Counter[tuple[UUID, UUID]]:
+    """How many relationships of each entity each passage states."""
+    return Counter(
+        (end, chunk_id)
+        for link in links
+        for chunk_id in {one.chunk_id for one in link.evidence}
+        for end in link.ends
+    )

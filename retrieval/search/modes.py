@@ -68,6 +68,7 @@ MODES: Final[dict[str, Mode]] = {
             "Starts from the people, places and things the question is about and gathers their"
             " passages, facts and topics.",
             by_rows(local.search),
+            shares=local.SHARES,
         ),
         Mode(
             "entities",

@@ -24,6 +24,18 @@ TEXTS = {
 NAMES = {"Tide Song": "work", "Ada Lind": "person", "Per Holm": "person", "Strand": "place"}
 
 
+class CountingEmbedder(FakeEmbedder):
+    """Remembers each question it was asked to embed."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.asked: list[str] = []
+
+    def embed_question(self, text):
+        self.asked.append(text)
+        return super().embed_question(text)
+
+
 @dataclass(frozen=True)
 class Films:
     workspace: Workspace

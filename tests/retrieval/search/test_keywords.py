@@ -12,20 +12,9 @@ from kb_project.llm.ports import Role
 from retrieval.search import keywords
 from retrieval.search.keywords import LONGEST, MOST, MOST_VECTORS, read, usable
 from retrieval.search.query import Query, QuestionVector
+from tests.retrieval.search.films import CountingEmbedder
 
 QUESTION = "Who is the mother of the director of Tide Song?"
-
-
-class CountingEmbedder(FakeEmbedder):
-    """Remembers each question it was asked to embed."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.asked: list[str] = []
-
-    def embed_question(self, text):
-        self.asked.append(text)
-        return super().embed_question(text)
 
 
 def query(question=QUESTION, *, chat=None, embedder=None, calls=3):

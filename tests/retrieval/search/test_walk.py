@@ -88,21 +88,6 @@ def test_snapshots_in_memory_are_few(films):
     assert snapshots._load.cache_info().maxsize == snapshots.KEPT
 
 
-def test_local_raises_the_passages_of_facts_and_reports(films):
-    workspace, documents = films
-    told, reported = (rows.chunks_of(documents[title])[0] for title in ("Ada Lind", "Per Holm"))
-    song, ada = rows.make_entity(workspace, "Tide Song"), rows.make_entity(workspace, "Ada Lind")
-    before = {hit.title: hit.score for hit in search(workspace, mode="local").hits}
-
-    rows.make_relationship(ada, song, told, "made")
-    rows.make_report(workspace, "Films", [ada, song], [reported])
-
-    hits = {hit.title: hit for hit in search(workspace, mode="local").hits}
-    assert hits["Ada Lind"].score > before["Ada Lind"]
-    assert hits["Ada Lind"].why[-1] == "Holds facts on what the question names"
-    assert hits["Per Holm"].why[-1] == "Behind a topic's report"
-
-
 def test_a_question_without_names_still_finds_what_is_near(films):
     workspace, _ = films
 
