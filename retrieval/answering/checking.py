@@ -28,8 +28,9 @@ SAME_WORDS: Final = 0.5
 SOME_WORDS: Final = 0.2
 """… or this much, when the embedder finds them as alike as this, from 0 to 1 …"""
 ALIKE: Final = 0.45
-VERY_ALIKE: Final = 0.6
-"""… or no word, as between two languages, when it finds them this much alike."""
+ALIKE_BY_ITSELF: Final = 0.3
+"""… or no word at all, as between two languages, when it finds them this much alike: sentences
+that share a word and mean another thing are more alike than those that translate each other."""
 WITHOUT_BEING_ASKED: Final = 0.7
 """Share of a sentence without marker that a passage must hold to be cited for it."""
 
@@ -127,10 +128,11 @@ def _by_likeness(text: str, cited: Cited, likeness: Likeness | None, *, is_wrong
     words = share(weights, held | around)
     alike = max((likeness(text, span) for span in spans), default=0.0) if likeness else 0.0
     score = min(1.0, max(words, alike))
-    by_words = share(weights, held) > 0 and (
-        words >= SAME_WORDS or (words >= SOME_WORDS and alike >= ALIKE)
-    )
-    if (by_words or alike >= VERY_ALIKE) and not is_wrong:
+    if share(weights, held) > 0:
+        is_like = words >= SAME_WORDS or (words >= SOME_WORDS and alike >= ALIKE)
+    else:
+        is_like = alike >= ALIKE_BY_ITSELF
+    if is_like and not is_wrong:
         return Check("supported", BY, score)
     return Check("unsupported", BY, min(score, 0.49))
 

@@ -42,6 +42,7 @@ def draft_answer(asking: Asking, reporter: Reporter) -> Draft:
     reporter.emit(EventKind.PASSAGES, {"passages": shown(found.hits)})
     draft = _draft(asking, found, reporter)
     follow_ups = suggesting.follow_ups(asking, found, draft)
+    draft.trace["calls"] = explain.calls(found)
     draft.trace["total_ms"] = round((time.perf_counter() - started) * 1000, 1)
     standalone = rewrite.question if rewrite.is_rewritten else ""
     return replace(draft, standalone=standalone, follow_ups=follow_ups)

@@ -26,6 +26,7 @@ class Refusal:
     def __init__(self) -> None:
         self.is_heard = False
         self._has_said = False
+        self._lead = ""
         self._held = ""
 
     def feed(self, piece: str) -> str:
@@ -50,10 +51,14 @@ class Refusal:
         return self._let(held)
 
     def _let(self, text: str) -> str:
-        if self.is_heard and not self._has_said:
+        """Nothing before the first word: it may be the mark-up of a refusal."""
+        if self._has_said:
+            return text
+        self._lead += text
+        if self.is_heard or not _WORD.search(text):
             return ""
-        self._has_said = self._has_said or _WORD.search(text) is not None
-        return text
+        self._has_said = True
+        return self._lead
 
 
 def stream(

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from kb_project.errors import ReplyError
 from kb_project.llm.fake import FakeChat
 from kb_project.llm.ports import ChatRequest, Role
 from kb_project.ports import build_ports
@@ -77,6 +78,8 @@ def model(
     def says(request: ChatRequest[Any]) -> Any:
         if request.role is Role.JUDGE:
             return judge or {"verdicts": []}
+        if request.role is not Role.ANSWER:
+            return ReplyError("This model does nothing but answer and judge.")
         return answer(request) if callable(answer) else answer
 
     chat = FakeChat(says)
@@ -102,6 +105,11 @@ def asked(
 def answer_prompt(chat: FakeChat) -> str:
     [request] = [one for one in chat.requests if one.role is Role.ANSWER]
     return request.prompt.user
+
+
+def roles(chat: FakeChat) -> list[Role]:
+    """What it was asked to do, follow-up questions and the like not counted."""
+    return [one.role for one in chat.requests if one.role in {Role.ANSWER, Role.JUDGE}]
 
 
 def number_of(told: Told, words: str) -> int:

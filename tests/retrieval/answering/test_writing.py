@@ -17,9 +17,11 @@ from tests.retrieval.answering.scripted import (
     make_cast,
     model,
     number_of,
+    roles,
 )
 from workspaces import access
 
+IN_ORDER = [EventKind.STEP, EventKind.PASSAGES, EventKind.TEXT]
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("fake_embedder")]
 
 
@@ -64,9 +66,9 @@ def test_passages_come_before_any_text(cast, monkeypatch):
 
     asked(cast, told=told)
 
-    assert told.kinds == [EventKind.STEP, EventKind.PASSAGES, EventKind.TEXT]
+    assert [one for one in told.kinds if one in IN_ORDER] == IN_ORDER
     steps = [payload["name"] for kind, payload in told.events if kind is EventKind.STEP]
-    assert steps == ["search", "write", "check"]
+    assert [one for one in steps if one != "suggest"] == ["search", "write", "check"]
     assert told.text == "Ada Lind keeps the light [1]."
 
 
@@ -169,7 +171,7 @@ def test_the_judge_decides_where_there_is_one(cast, monkeypatch):
     assert draft.sentences[0].check.verdict == "unsupported"
     assert draft.sentences[0].check.by == "fake-model"
     assert draft.trace["check"]["by"] == "fake-model"
-    assert [one.role for one in chat.requests] == [Role.ANSWER, Role.JUDGE]
+    assert roles(chat) == [Role.ANSWER, Role.JUDGE]
 
 
 @pytest.mark.parametrize(
@@ -191,7 +193,7 @@ def test_word_for_word_needs_no_judge(cast, monkeypatch):
     draft = asked(cast, "What does the lamp burn?")
 
     assert draft.sentences[0].check.by == "quote"
-    assert [one.role for one in chat.requests] == [Role.ANSWER]
+    assert roles(chat) == [Role.ANSWER]
 
 
 @pytest.mark.parametrize(
