@@ -97,65 +97,6 @@ SELECT id, name FROM ingestion_entity
 WHERE workspace_id = %(workspace)s AND id = ANY(%(entities)s::uuid[])
 """
 
-# The facts of some entities, given in the order of their importance: between two of them first,
-# then by weight; each with the chunks it was read in.
-CHUNKS_OF_FACTS: Final[LiteralString] = """
-WITH chosen AS (
-    SELECT id, rank FROM unnest(%(entities)s::uuid[]) WITH ORDINALITY AS t(id, rank)
-), facts AS (
-    SELECT r.id, r.weight,
-           s.id IS NOT NULL AND t.id IS NOT NULL AS is_inside,
-           least(coalesce(s.rank, t.rank), coalesce(t.rank, s.rank)) AS rank
-    FROM ingestion_relationship r
-    LEFT JOIN chosen s ON s.id = r.source_id
-    LEFT JOIN chosen t ON t.id = r.target_id
-    WHERE r.workspace_id = %(workspace)s
-      AND (r.source_id = ANY(%(entities)s::uuid[]) OR r.target_id = ANY(%(entities)s::uuid[]))
-    ORDER BY is_inside DESC, rank, r.weight DESC, r.id
-    LIMIT %(facts)s
-)
-SELECT e.chunk_id
-FROM facts f
-JOIN ingestion_evidence e ON e.workspace_id = %(workspace)s AND e.relationship_id = f.id
-WHERE %(documents)s::uuid[] IS NULL OR e.document_id = ANY(%(documents)s::uuid[])
-GROUP BY e.chunk_id
-ORDER BY count(*) FILTER (WHERE f.is_inside) DESC, count(DISTINCT f.id) DESC, min(f.rank),
-         e.chunk_id
-LIMIT %(count)s
-"""
-
-# The passages that the reports on some entities rest on: of the reports with most of them first,
-# then by rating. Each step names its ids as an array: the planner knows little of a workspace that
-# was just filled, and would join whole tables row by row (measured: 340 ms against 2).
-CHUNKS_OF_REPORTS: Final[LiteralString] = """
-WITH named AS MATERIALIZED (
-    SELECT community_id, count(*) AS members FROM ingestion_communitymember
-    WHERE workspace_id = %(workspace)s AND entity_id = ANY(%(entities)s::uuid[])
-    GROUP BY community_id
-), reports AS MATERIALIZED (
-    SELECT r.id, n.members, r.rating
-    FROM ingestion_communityreport r JOIN named n USING (community_id)
-    WHERE r.workspace_id = %(workspace)s
-      AND r.community_id = ANY(ARRAY(SELECT community_id FROM named))
-    ORDER BY n.members DESC, r.rating DESC, r.id
-    LIMIT %(reports)s
-), findings AS MATERIALIZED (
-    SELECT f.id, f.report_id, f.ordinal FROM ingestion_finding f
-    WHERE f.workspace_id = %(workspace)s AND f.report_id = ANY(ARRAY(SELECT id FROM reports))
-), places AS MATERIALIZED (
-    SELECT e.chunk_id, e.finding_id FROM ingestion_findingevidence e
-    WHERE e.workspace_id = %(workspace)s AND e.finding_id = ANY(ARRAY(SELECT id FROM findings))
-      AND (%(documents)s::uuid[] IS NULL OR e.document_id = ANY(%(documents)s::uuid[]))
-)
-SELECT p.chunk_id
-FROM places p
-JOIN findings f ON f.id = p.finding_id
-JOIN reports r ON r.id = f.report_id
-GROUP BY p.chunk_id
-ORDER BY max(r.members) DESC, max(r.rating) DESC, min(f.ordinal), p.chunk_id
-LIMIT %(count)s
-"""
-
 # The cosine of the nearest passage to each of several questions, in their order.
 NEAREST_COSINES: Final[LiteralString] = """
 WITH questions AS MATERIALIZED (
