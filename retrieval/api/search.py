@@ -20,7 +20,7 @@ from workspaces import access
 from workspaces.requests import ApiRequest
 
 DEFAULT_MODE: Final = next(iter(MODES))
-LISTS: Final = ("documents", "collections", "tags", "media_types")
+LISTS: Final = ("documents", "collections", "tags", "media_types", "include", "exclude")
 DATES: Final = ("dated_from", "dated_to")
 
 
@@ -33,6 +33,14 @@ class ScopeSerializer(serializers.Serializer[Any]):
     media_types = serializers.ListField(child=serializers.CharField(), required=False)
     dated_from = serializers.DateField(required=False)
     dated_to = serializers.DateField(required=False)
+    include = serializers.ListField(
+        child=serializers.UUIDField(), required=False, help_text="Entities to begin with."
+    )
+    exclude = serializers.ListField(
+        child=serializers.UUIDField(),
+        required=False,
+        help_text="Entities to leave out, with the passages that are about them.",
+    )
 
 
 class NoteSerializer(serializers.Serializer[Any]):

@@ -11,6 +11,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from kb_project.errors import KBError
 from kb_project.logs import quieten
 from retrieval import asking, selectors
+from retrieval.scope_options import add_scope_options, scope_of
 from retrieval.search.modes import DEFAULT_MODE, MODES
 from workspaces import selectors as workspace_selectors
 
@@ -22,6 +23,7 @@ class Command(BaseCommand):
         parser.add_argument("question")
         parser.add_argument("--workspace", required=True, metavar="SLUG")
         parser.add_argument("--mode", default=DEFAULT_MODE, help=f"One of {', '.join(MODES)}.")
+        add_scope_options(parser)
         parser.add_argument("--json", action="store_true", help="Print one JSON object.")
 
     def handle(self, *_args: Any, **options: Any) -> None:
@@ -33,6 +35,7 @@ class Command(BaseCommand):
                 user=None,
                 question=options["question"],
                 mode=options["mode"],
+                scope=scope_of(workspace, options),
             )
         except KBError as error:
             raise CommandError(error.sentence) from error

@@ -12,6 +12,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from kb_project.errors import KBError
 from kb_project.logs import quieten
 from retrieval import services
+from retrieval.scope_options import add_scope_options, scope_of
 from retrieval.search.hits import Hit
 from retrieval.search.modes import DEFAULT_MODE, MODES
 from retrieval.services import SearchResult
@@ -26,16 +27,19 @@ class Command(BaseCommand):
         parser.add_argument("--workspace", required=True, metavar="SLUG")
         parser.add_argument("--mode", default=DEFAULT_MODE, help=f"One of {', '.join(MODES)}.")
         parser.add_argument("--top-k", type=int, default=settings.TOP_K, metavar="K")
+        add_scope_options(parser)
         parser.add_argument("--json", action="store_true", help="Print one JSON object.")
 
     def handle(self, *_args: Any, **options: Any) -> None:
         quieten(options["verbosity"])
         try:
+            workspace = selectors.workspace_at(slug=options["workspace"])
             found = services.search(
-                workspace=selectors.workspace_at(slug=options["workspace"]),
+                workspace=workspace,
                 question=options["question"],
                 mode=options["mode"],
                 top_k=options["top_k"],
+                scope=scope_of(workspace, options),
             )
         except KBError as error:
             raise CommandError(error.sentence) from error

@@ -1,0 +1,91 @@
+"""Reads of what a question can be narrowed to: collections, tags, kinds of files, dates."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import date
+from typing import Final
+from uuid import UUID
+
+from django.db.models import Count, F, Func, Max, Min
+
+from ingestion.models import Collection, Document, Entity
+from kb_project.errors import InputError
+from kb_project.text.names import normalise_name
+from workspaces.models import Workspace
+
+MOST: Final = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Counted:
+    """One value of a filter and how many documents it leaves. ``id`` is None for what has none."""
+
+    value: str
+    documents: int
+    id: UUID | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ScopeChoices:
+    """The most used first, at most ``MOST`` of each; dates are None where no document has one."""
+
+    collections: tuple[Counted, ...]
+    tags: tuple[Counted, ...]
+    media_types: tuple[Counted, ...]
+    dated_from: date | None
+    dated_to: date | None
+
+
+def scope_choices(*, workspace: Workspace) -> ScopeChoices:
+    """With four queries, however many documents there are."""
+    documents = Document.objects.in_workspace(workspace)
+    dates = documents.aggregate(first=Min("dated"), last=Max("dated"))
+    types = documents.exclude(media_type="").values_list("media_type")
+    tags = documents.annotate(tag=Func(F("tags"), function="unnest")).values_list("tag")
+    return ScopeChoices(
+        collections=_collections(workspace),
+        tags=tuple(
+            Counted(tag, number)
+            for tag, number in tags.annotate(n=Count("id")).order_by("-n", "tag")[:MOST]
+        ),
+        media_types=tuple(
+            Counted(kind, number)
+            for kind, number in types.annotate(n=Count("id")).order_by("-n", "media_type")[:MOST]
+        ),
+        dated_from=dates["first"],
+        dated_to=dates["last"],
+    )
+
+
+def _collections(workspace: Workspace) -> tuple[Counted, ...]:
+    rows = (
+        Collection.objects.in_workspace(workspace)
+        .values_list("pk", "name")
+        .annotate(n=Count("documents"))
+        .order_by("-n", "name")
+    )
+    return tuple(Counted(name, number, pk) for pk, name, number in rows[:MOST])
+
+
+def entity_named(*, workspace: Workspace, name: str) -> Entity:
+    """Whom people mean by a name: of several the one that is named most. Raises InputError."""
+    rows = Entity.objects.in_workspace(workspace).filter(
+        aliases__key=normalise_name(name), aliases__workspace=workspace
+    )
+    found = rows.order_by("-mention_count", "id").first()
+    if found is None:
+        raise InputError(
+            f"No document names '{name[:60]}'.",
+            code="unknown_entity",
+            next_step="Use a name as the documents write it.",
+        )
+    return found
+
+
+def collection_named(*, workspace: Workspace, name: str) -> Collection:
+    """Raises InputError."""
+    found = Collection.objects.in_workspace(workspace).filter(name=name).first()
+    if found is None:
+        raise InputError(f"There is no collection called '{name[:60]}'.", code="invalid_scope")
+    return found
