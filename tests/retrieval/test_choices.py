@@ -49,8 +49,8 @@ def test_an_empty_workspace_offers_nothing():
     assert chosen(rows.make_workspace("New")) == choices.ScopeChoices((), (), (), None, None)
 
 
-def test_choices_cost_four_queries(workspace, django_assert_num_queries):
-    with access.in_workspace(workspace.pk), django_assert_num_queries(4):
+def test_choices_cost_five_queries(workspace, django_assert_num_queries):
+    with access.in_workspace(workspace.pk), django_assert_num_queries(5):
         choices.scope_choices(workspace=workspace)
 
 
