@@ -15,6 +15,8 @@ from typing import Any, Final
 NAME: Final = re.compile(r"\b[A-Z][a-z]+(?: (?:of )?[A-Z][a-z]+)*\b")
 SENTENCE: Final = re.compile(r"[^.!?\n]+[.!?]?")
 LABEL: Final = re.compile(r"^\s*\[?([ERCT]\d+)\b", re.MULTILINE)
+PASSAGE: Final = re.compile(r"^\[(\d+)\]\n<passage>\n[^\n]*\n(.*?)\n</passage>$", re.M | re.S)
+JUDGED: Final = re.compile(r"^(\d+)\.\n<sentence>$", re.MULTILINE)
 WORD: Final = re.compile(r"\S+")
 
 
@@ -92,7 +94,24 @@ def report(text: str) -> dict[str, Any]:
 
 
 def plain(text: str) -> str:
+    if "NO_ANSWER" in text:
+        return cited(text)
     return first_words(fence(text, "chunk", "passage", "passages", "document"), 60)
+
+
+def cited(text: str) -> str:
+    """An answer: the first sentence of each of the first two passages, with its label."""
+    found = PASSAGE.findall(text)[:2]
+    said = ((number, SENTENCE.search(inside)) for number, inside in found)
+    return (
+        " ".join(f"{one.group().strip()} [{number}]" for number, one in said if one) or "NO_ANSWER"
+    )
+
+
+def judged(text: str) -> dict[str, Any]:
+    """Support for every sentence of an answer; for other forms of verdicts nothing."""
+    numbers = [int(number) for number in JUDGED.findall(text)]
+    return {"verdicts": [{"sentence": number, "verdict": "supported"} for number in numbers]}
 
 
 def first_words(text: str, count: int) -> str:
@@ -103,6 +122,7 @@ FORMS: Final[dict[str, Callable[[str], dict[str, Any]]]] = {
     "entities": extraction,
     "rating_reason": report,
     "verdict": verdict,
+    "verdicts": judged,
     "conflicts": description,
 }
 

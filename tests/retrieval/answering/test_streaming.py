@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -12,7 +14,9 @@ from retrieval.answering.sentences import sentences_in
 from retrieval.answering.streaming import NO_ANSWER, Refusal, stream
 from tests.retrieval.answering.scripted import Told
 
-REQUEST = ChatRequest(Role.ANSWER, Prompt("answer", "1", "s", "u"), About("answer"))
+REQUEST: ChatRequest[Any] = ChatRequest(
+    Role.ANSWER, Prompt("answer", "1", "s", "u"), About("answer")
+)
 
 
 def through(*pieces):

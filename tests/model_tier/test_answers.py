@@ -1,0 +1,104 @@
+"""Questions end to end: real pipeline, real database, a scripted server of models."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+
+import pytest
+
+from ingestion.models import Chunk
+from kb_project.errors import EndpointError, ReplyError
+from retrieval import asking
+from retrieval.models import Answer, AnswerEvent, AnswerState, Citation
+from tests.model_tier.tier import Tier
+from workspaces import services
+from workspaces.models import ModelCall
+from workspaces.services import PriceGiven
+
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.slow]
+
+QUESTION = "Who kept the light of Skarrow?"
+
+
+@pytest.fixture
+def read(tier: Tier) -> Tier:
+    """With documents that are read already."""
+    tier.add_papers(2, paragraphs=12)
+    tier.drain()
+    price = PriceGiven(tier.provider.model, Decimal(10), Decimal(30))
+    services.prices_set(workspace=tier.workspace, prices=[price])
+    return tier
+
+
+def ask(tier: Tier, question: str = QUESTION, mode: str = "hybrid") -> Answer:
+    return asking.ask(workspace=tier.workspace, user=None, question=question, mode=mode)
+
+
+def test_an_answer_is_written_streamed_cited_checked_and_paid(read: Tier):
+    answer = ask(read)
+
+    assert answer.state == AnswerState.DONE
+    assert answer.is_supported
+    assert answer.written_by == read.provider.model
+    assert [one["check"]["verdict"] for one in answer.sentences] == ["supported", "supported"]
+    chunks = {chunk.pk: chunk for chunk in read.rows(Chunk)}
+    for one in read.rows(Citation):
+        chunk = chunks[one.chunk_id]
+        assert chunk.text[one.start - chunk.start : one.end - chunk.start] == one.quote
+    calls = [one for one in read.rows(ModelCall) if one.question_id == answer.question_id]
+    assert {"answer"} <= {one.stage for one in calls}
+    assert answer.trace["calls"]["count"] == len(calls)
+    assert answer.trace["calls"]["cost"] == pytest.approx(float(sum(one.cost for one in calls)))
+    assert answer.trace["calls"]["cost"] > 0
+
+
+@pytest.mark.parametrize(
+    "mode", ["walk", "local", "entities", "relations", "mix", "tree", "global", "drift", "lexical"]
+)
+def test_every_mode_answers_in_the_models_words(read: Tier, mode: str):
+    answer = ask(read, mode=mode)
+
+    assert answer.state == AnswerState.DONE
+    numbers = {number for one in answer.sentences for number in one["citations"]}
+    assert numbers == {one.number for one in read.rows(Citation)}
+
+
+def test_markers_that_do_not_hold_never_leave_the_server(read: Tier):
+    read.provider.script.on("NO_ANSWER", "The keeper kept the light [1][77][E99] [doc 3].")
+
+    answer = ask(read)
+
+    [sentence] = answer.sentences
+    assert (sentence["text"], sentence["citations"]) == ("The keeper kept the light.", [1])
+    assert answer.trace["citations"]["invented"] == 1
+    assert answer.trace["citations"]["foreign"] == 2
+
+
+def test_an_unsupported_sentence_is_shown_as_one(read: Tier):
+    read.provider.script.on(r'"verdicts"|verdicts', "I would rather not judge.")
+    read.provider.script.on("NO_ANSWER", "In 1234 Queen Zenobia kept the light [1].")
+
+    answer = ask(read)
+
+    [sentence] = answer.sentences
+    assert sentence["check"]["verdict"] == "unsupported"
+    assert not answer.is_supported
+    assert answer.nearest
+
+
+@pytest.mark.parametrize(("fault", "error"), [("truncated", ReplyError), ("hang", EndpointError)])
+def test_a_failing_model_leaves_the_passages(read: Tier, fault: str, error: type[Exception]):
+    read.choose(limits={"answer": {"timeout": 1, "max_output": 500}})
+    read.provider.script.next(fault, times=20)
+
+    with pytest.raises(error):
+        ask(read)
+
+    [answer] = read.rows(Answer)
+    assert answer.state == AnswerState.FAILED
+    problem = answer.problem or {}
+    assert problem["happened"]
+    assert problem["next_step"]
+    assert "passages" in {one.kind for one in read.rows(AnswerEvent)}
+    read.provider.script.forget()
+    assert ask(read).state == AnswerState.DONE
