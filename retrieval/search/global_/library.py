@@ -16,7 +16,7 @@ from uuid import UUID
 
 from kb_project.sql import bulk_plans, run_sql
 from retrieval import reports_sql as sql
-from retrieval.search.global_.words import WordIndex
+from retrieval.search.global_.words import Part, WordIndex
 from retrieval.search.query import Query
 
 KEPT: Final = 4
@@ -62,6 +62,18 @@ class Library:
     reports: tuple[Report, ...]
     words: WordIndex
     waiting: int
+    resting: Mapping[UUID, Sequence[Part]]
+    """The statements that rest on each chunk: the report's place, and the statement's from 1."""
+
+    @classmethod
+    def of(cls, reports: tuple[Report, ...], waiting: int) -> Library:
+        words = WordIndex([one.heading, *(said.text for said in one.statements)] for one in reports)
+        resting: defaultdict[UUID, list[Part]] = defaultdict(list)
+        for place, report in enumerate(reports):
+            for number, said in enumerate(report.statements, start=1):
+                for chunk in said.chunks:
+                    resting[chunk].append((place, number))
+        return cls(reports, words, waiting, dict(resting))
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,15 +149,13 @@ def _left_out(query: Query) -> frozenset[UUID]:
 @lru_cache(maxsize=KEPT)
 def _read(workspace_id: UUID, stamp: tuple[Any, ...]) -> Library:
     if not stamp[0]:
-        return Library((), WordIndex(()), waiting=stamp[-1])
+        return Library.of((), waiting=stamp[-1])
     parameters = {"workspace": workspace_id}
     with bulk_plans():
         reports = run_sql(sql.REPORTS, parameters)
         findings = run_sql(sql.FINDINGS, parameters)
         places = run_sql(sql.PLACES_OF_FINDINGS, parameters)
-    found = _reports(reports, findings, places)
-    words = WordIndex([one.heading, *(said.text for said in one.statements)] for one in found)
-    return Library(found, words, waiting=stamp[-1])
+    return Library.of(_reports(reports, findings, places), waiting=stamp[-1])
 
 
 def _reports(

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Final
 from uuid import UUID
 
@@ -11,6 +13,7 @@ from kb_project.text.terms import terms
 from retrieval.search import dense, lexical
 from retrieval.search.found import Record, RecordKind
 from retrieval.search.global_.library import Library, Topic
+from retrieval.search.global_.words import Part
 from retrieval.search.query import Query, ScoredChunk
 
 NEAREST: Final = 200
@@ -25,13 +28,30 @@ LARGEST_SHARE: Final = 1 / 3
 """Of the passages given, those of one report."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Ranked:
-    """``chunks`` are those the report rests on, the most telling first, each with a score."""
+    """``near`` are passages close to the question, ``told`` the scores of parts of reports by the
+    question's words; both of the whole library."""
 
     topic: Topic
     score: float
-    chunks: tuple[tuple[UUID, float], ...]
+    near: Mapping[UUID, float] = field(default_factory=dict, repr=False, compare=False)
+    told: Mapping[Part, float] = field(default_factory=dict, repr=False, compare=False)
+
+    @cached_property
+    def chunks(self) -> tuple[tuple[UUID, float], ...]:
+        """What the report rests on with a score, the most telling first.
+
+        By what the statement on a passage has of the question, and how near it is itself. Equal
+        scores keep the report's own order. Made when asked for: most reports are never given.
+        """
+        scores: dict[UUID, float] = {}
+        for number in sorted(self.topic.parts - {0}):
+            told = self.told.get((self.topic.place, number), 0.0)
+            for chunk in self.topic.report.statements[number - 1].chunks:
+                score = told + self.near.get(chunk, 0.0)
+                scores[chunk] = max(score, scores.get(chunk, 0.0))
+        return tuple(sorted(scores.items(), key=lambda pair: -pair[1]))
 
     def record(self, score: float, why: tuple[str, ...] = ()) -> Record:
         return Record(
@@ -50,21 +70,44 @@ def rank(query: Query, shelf: Library, topics: Sequence[Topic]) -> list[Ranked]:
     wanted = list(dict.fromkeys(terms(query.question)))
     shown = {topic.place: topic.parts for topic in topics}
     by_words, by_parts = shelf.words.scores(wanted, shown)
-    near = closeness(query)
     most = max(by_words.values(), default=0.0) or 1.0
-    told = max(by_parts.values(), default=0.0) or 1.0
-    ranked = []
-    for topic in topics:
-        parts = {number: by_parts.get((topic.place, number), 0) / told for number in topic.parts}
-        chunks = _chunks(topic, parts, near)
-        nearest = sorted((near.get(chunk, 0.0) for chunk, _ in chunks), reverse=True)[:TELLING]
-        score = (
+    told = _against_best(by_parts)
+    near = closeness(query)
+    by_passages = _by_passages(shelf, shown, near)
+    ranked = [
+        Ranked(
+            topic,
             by_words.get(topic.place, 0.0) / most
-            + sum(nearest) / TELLING
-            + RATING * topic.report.rating / 10
+            + by_passages.get(topic.place, 0.0)
+            + RATING * topic.report.rating / 10,
+            near,
+            told,
         )
-        ranked.append(Ranked(topic, score, chunks))
+        for topic in topics
+    ]
     return sorted(ranked, key=lambda one: (-one.score, one.topic.place))
+
+
+def _against_best(scores: Mapping[Part, float]) -> dict[Part, float]:
+    most = max(scores.values(), default=0.0) or 1.0
+    return {part: score / most for part, score in scores.items()}
+
+
+def _by_passages(
+    shelf: Library, shown: Mapping[int, frozenset[int]], near: Mapping[UUID, float]
+) -> dict[int, float]:
+    """The closeness of reports: the mean of their nearest passages, as many as are telling."""
+    found: defaultdict[int, list[float]] = defaultdict(list)
+    for chunk, score in near.items():
+        places = {
+            place for place, part in shelf.resting.get(chunk, ()) if part in shown.get(place, ())
+        }
+        for place in places:
+            found[place].append(score)
+    return {
+        place: sum(sorted(scores, reverse=True)[:TELLING]) / TELLING
+        for place, scores in found.items()
+    }
 
 
 def closeness(query: Query) -> dict[UUID, float]:
@@ -83,20 +126,6 @@ def closeness(query: Query) -> dict[UUID, float]:
 def _scaled(cosines: Mapping[UUID, float]) -> dict[UUID, float]:
     low, high = min(cosines.values(), default=0.0), max(cosines.values(), default=0.0)
     return {chunk: (cosine - low) / ((high - low) or 1.0) for chunk, cosine in cosines.items()}
-
-
-def _chunks(
-    topic: Topic, parts: Mapping[int, float], near: Mapping[UUID, float]
-) -> tuple[tuple[UUID, float], ...]:
-    """By what the statement on them has of the question and how near they are themselves."""
-    scores: dict[UUID, float] = {}
-    numbers = sorted(number for number in parts if number)
-    for number in numbers:
-        for chunk in topic.report.statements[number - 1].chunks:
-            score = parts[number] + near.get(chunk, 0.0)
-            scores[chunk] = max(score, scores.get(chunk, 0.0))
-    # Equal scores keep the report's own order.
-    return tuple(sorted(scores.items(), key=lambda pair: -pair[1]))
 
 
 def passages(ranked: Sequence[Ranked], count: int) -> list[ScoredChunk]:

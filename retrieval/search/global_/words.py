@@ -45,7 +45,11 @@ class WordIndex:
         whole: defaultdict[int, float] = defaultdict(float)
         parts: defaultdict[Part, float] = defaultdict(float)
         for term in wanted:
-            found = [(part, n) for part, n in self._held.get(term, ()) if _is_in(part, shown)]
+            found = [
+                (part, count)
+                for part, count in self._held.get(term, ())
+                if part[1] in shown.get(part[0], ())
+            ]
             counts: Counter[int] = Counter()
             for (place, _), count in found:
                 counts[place] += count
@@ -55,10 +59,6 @@ class WordIndex:
             for part, count in found:
                 parts[part] += rarity * _saturated(count, 1.0)
         return dict(whole), dict(parts)
-
-
-def _is_in(part: Part, shown: Mapping[int, frozenset[int]]) -> bool:
-    return part[1] in shown.get(part[0], ())
 
 
 def _saturated(count: int, length: float) -> float:

@@ -47,11 +47,7 @@ def make_report(
 def ranked(*reports: Report) -> list[Ranked]:
     """The reports as ranked in this order, seen whole."""
     return [
-        Ranked(
-            Topic(place, report, report.statements, is_whole=True),
-            float(len(reports) - place),
-            tuple((chunk, 1.0) for said in report.statements for chunk in said.chunks),
-        )
+        Ranked(Topic(place, report, report.statements, is_whole=True), float(len(reports) - place))
         for place, report in enumerate(reports)
     ]
 
