@@ -14,6 +14,7 @@ from django.conf import settings
 from ingestion import selectors
 from ingestion.models import Chunk, Collection, Entity
 from kb_project.errors import NotFoundError
+from retrieval import starting
 from retrieval.models import Answer, Citation, Question
 from workspaces.models import User, Workspace
 
@@ -76,9 +77,12 @@ def chunks_by_id(*, workspace: Workspace, ids: list[UUID]) -> dict[UUID, Chunk]:
 
 
 def starters(*, workspace: Workspace) -> list[str]:
-    """Questions to begin with: written ones for the demo, elsewhere about what is named most."""
+    """Questions to begin with: written ones for the demo, elsewhere about the topics that matter
+    most, or what is named most while no topic is known."""
     if workspace.is_demo:
         return demo_starters()[:MOST_STARTERS]
+    if found := starting.starters(workspace=workspace, most=MOST_STARTERS):
+        return found
     named = (
         Entity.objects.in_workspace(workspace)
         .filter(degree__gt=0)

@@ -43,20 +43,36 @@ WHERE EXISTS (
 ORDER BY l.weight DESC, l.id
 """
 
-# The best-rated topics with the names that matter most in each.
+# The best-rated topics: title, who wrote it, the name that matters most in each, and its strongest
+# link between two others.
 TOPICS: Final[LiteralString] = """
 WITH reports AS MATERIALIZED (
-    SELECT r.id, r.title, r.summary, r.rating, r.community_id, c.size
+    SELECT r.title, r.written_by, r.rating, r.community_id, c.size, r.id
     FROM ingestion_communityreport r
     JOIN ingestion_community c ON c.workspace_id = r.workspace_id AND c.id = r.community_id
     WHERE r.workspace_id = %(workspace)s AND c.size > 1
     ORDER BY r.rating DESC, c.size DESC, r.id
     LIMIT %(count)s
 )
-SELECT r.title, r.summary, ARRAY(
-    SELECT e.name FROM ingestion_communitymember m
+SELECT r.title, r.written_by, first.name, link.source, link.target
+FROM reports r
+JOIN LATERAL (
+    SELECT e.id, e.name FROM ingestion_communitymember m
     JOIN ingestion_entity e ON e.workspace_id = %(workspace)s AND e.id = m.entity_id
     WHERE m.workspace_id = %(workspace)s AND m.community_id = r.community_id
-    ORDER BY e.rank DESC, e.mention_count DESC, e.id LIMIT 3)
-FROM reports r ORDER BY r.rating DESC, r.size DESC, r.id
+    ORDER BY e.rank DESC, e.mention_count DESC, e.id LIMIT 1
+) first ON true
+LEFT JOIN LATERAL (
+    SELECT s.name AS source, t.name AS target
+    FROM ingestion_relationship l
+    JOIN ingestion_communitymember a ON a.workspace_id = %(workspace)s
+      AND a.community_id = r.community_id AND a.entity_id = l.source_id
+    JOIN ingestion_communitymember b ON b.workspace_id = %(workspace)s
+      AND b.community_id = r.community_id AND b.entity_id = l.target_id
+    JOIN ingestion_entity s ON s.workspace_id = %(workspace)s AND s.id = l.source_id
+    JOIN ingestion_entity t ON t.workspace_id = %(workspace)s AND t.id = l.target_id
+    WHERE l.workspace_id = %(workspace)s
+    ORDER BY l.weight DESC, l.id LIMIT 1
+) link ON true
+ORDER BY r.rating DESC, r.size DESC, r.id
 """
