@@ -22,9 +22,9 @@ QUESTION = "Who keeps the Skarrow light?"
 WORKER = "test-host:1:1"
 
 
-def make_asked_cast(*, version: int | None = None) -> Cast:
+def make_asked_cast(*, version: int | None = None, name: str = "Harbour") -> Cast:
     """With ``version`` the workspace looks as if all its documents were through."""
-    cast = rows.make_cast()
+    cast = rows.make_cast(name)
     rows.make_document(
         cast.workspace,
         "Keepers",

@@ -1,0 +1,260 @@
+"""The worker in this process: woken by the database, side by side, stopped and mended."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+
+import pytest
+from django.db import connections
+from django.utils.module_loading import import_string
+
+from kb_project.errors import EndpointError
+from kb_project.sql import run_sql
+from retrieval import asking
+from retrieval.answering import claims, jobs, wake, worker
+from retrieval.answering.wake import Call
+from retrieval.answering.worker import Desk
+from retrieval.models import AnswerState
+from retrieval.search.reporting import EventKind
+from tests.retrieval.answering.asked import (
+    call_of,
+    events_of,
+    fresh,
+    kinds_of,
+    make_asked_cast,
+    queue,
+)
+
+pytestmark = [
+    pytest.mark.django_db(transaction=True),
+    pytest.mark.usefixtures("fake_embedder"),
+]
+
+PATIENCE = 20.0
+
+
+@pytest.fixture
+def cast(fake_embedder):
+    return make_asked_cast()
+
+
+@pytest.fixture
+def desk():
+    """A worker that serves in threads of this process until the test ends."""
+    made = Desk(name="test-host:2:2")
+    listener = worker.Listener(wake.WORK, hear=made.hear)
+    listener.start()
+    wait_until(lambda: listener.is_listening)
+    tending = threading.Thread(target=in_thread(worker._tend), args=[made])
+    threads = [threading.Thread(target=in_thread(worker._serve), args=[made]) for _ in range(2)]
+    for thread in (tending, *threads):
+        thread.start()
+    yield made
+    made.stopping.set()
+    for _ in threads:
+        made.todo.put(None)
+    for thread in (tending, *threads):
+        thread.join(PATIENCE)
+    listener.stop()
+
+
+def in_thread(work: Callable[[Desk], None]) -> Callable[[Desk], None]:
+    def run(desk: Desk) -> None:
+        try:
+            work(desk)
+        finally:
+            connections.close_all()
+
+    return run
+
+
+def wait_until(is_so: Callable[[], object]) -> None:
+    deadline = time.monotonic() + PATIENCE
+    while not is_so():
+        assert time.monotonic() < deadline, "It did not happen."
+        time.sleep(0.02)
+
+
+def wait_for(answer, state):
+    wait_until(lambda: fresh(answer).state == state)
+    return fresh(answer)
+
+
+def test_a_question_is_answered_as_soon_as_it_is_committed(cast, desk):
+    answer = wait_for(queue(cast), AnswerState.DONE)
+
+    assert answer.sentences[0]["text"] == "Ada Lind keeps the Skarrow light."
+    assert answer.worker == desk.name
+
+
+def test_several_are_answered_side_by_side(cast, desk, monkeypatch):
+    both = threading.Barrier(2, timeout=PATIENCE)
+    real = jobs.flow.draft_answer
+    monkeypatch.setattr(jobs.flow, "draft_answer", lambda *given: (both.wait(), real(*given))[1])
+
+    answers = [queue(cast), queue(cast, "What does the lamp burn?")]
+
+    for answer in answers:
+        wait_for(answer, AnswerState.DONE)
+
+
+def test_what_nobody_was_called_to_is_found_by_looking(cast, desk, monkeypatch):
+    monkeypatch.setattr(wake, "wake", lambda *_: None)
+    answer = queue(cast)
+
+    worker._look(desk)
+
+    wait_for(answer, AnswerState.DONE)
+
+
+def test_one_answer_is_claimed_once_however_often_it_is_called(cast):
+    answer = queue(cast)
+
+    claimed = [claims.claim(call_of(answer), name) for name in ("a:1:1", "b:2:2", "a:1:1")]
+
+    assert claimed == [True, False, False]
+
+
+def test_stopping_reaches_the_worker_that_is_at_it(cast, desk, monkeypatch):
+    begun = threading.Event()
+
+    def endless(_asking, reporter):
+        reporter.emit(EventKind.TEXT, {"text": "Ada keeps it."})
+        begun.set()
+        while True:
+            time.sleep(0.01)
+            reporter.check()
+
+    monkeypatch.setattr(jobs.flow, "draft_answer", endless)
+    answer = queue(cast)
+    assert begun.wait(PATIENCE)
+
+    asked = time.monotonic()
+    asking.answer_stop(workspace=cast.workspace, user=cast.bob, answer_id=answer.pk)
+    stopped = wait_for(answer, AnswerState.STOPPED)
+
+    assert time.monotonic() - asked < 2.0
+    assert [one["text"] for one in stopped.sentences] == ["Ada keeps it."]
+
+
+def test_a_stop_that_nobody_heard_is_seen_with_the_lease(cast, desk, monkeypatch):
+    begun = threading.Event()
+
+    def endless(_asking, reporter):
+        begun.set()
+        while True:
+            time.sleep(0.01)
+            reporter.check()
+
+    monkeypatch.setattr(jobs.flow, "draft_answer", endless)
+    answer = queue(cast)
+    assert begun.wait(PATIENCE)
+    monkeypatch.setattr(wake, "wake", lambda *_: None)
+    asking.answer_stop(workspace=cast.workspace, user=cast.bob, answer_id=answer.pk)
+
+    wait_for(answer, AnswerState.STOPPED)
+
+
+def test_what_nobody_foresaw_ends_the_answer_and_not_the_worker(cast, desk, monkeypatch, caplog):
+    def broken(asking_, _reporter):
+        raise ZeroDivisionError(f"dividing {asking_.question}")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(jobs.flow, "draft_answer", broken)
+        answer = wait_for(queue(cast, "Who keeps the secret light?"), AnswerState.FAILED)
+
+    assert (answer.problem or {})["code"] == "internal"
+    assert kinds_of(answer)[-1] == "failed"
+    assert "ZeroDivisionError" in caplog.text
+    assert "secret light" not in caplog.text
+    wait_for(queue(cast), AnswerState.DONE)
+
+
+def test_a_model_that_fails_is_told_and_the_worker_goes_on(cast, desk, monkeypatch):
+    def away(_asking, _reporter):
+        raise EndpointError("The endpoint does not answer.")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(jobs.flow, "draft_answer", away)
+        answer = wait_for(queue(cast), AnswerState.FAILED)
+
+    assert (answer.problem or {})["code"] == "endpoint_down"
+    wait_for(queue(cast), AnswerState.DONE)
+
+
+def test_the_lease_is_renewed_while_it_works(cast, desk, monkeypatch):
+    go_on, real = threading.Event(), jobs.flow.draft_answer
+
+    def slow(asking_, reporter):
+        assert go_on.wait(PATIENCE)
+        return real(asking_, reporter)
+
+    monkeypatch.setattr(jobs.flow, "draft_answer", slow)
+    answer = queue(cast)
+    lease = wait_for(answer, AnswerState.RUNNING).lease_until
+
+    wait_until(lambda: fresh(answer).lease_until > lease)
+    go_on.set()
+    wait_for(answer, AnswerState.DONE)
+
+
+def test_what_a_dead_worker_left_behind_is_ended_by_the_next_that_looks(cast):
+    answer = queue(cast)
+    assert claims.claim(call_of(answer), dead_worker())
+
+    assert claims.take_stock() == []
+
+    ended = fresh(answer)
+    assert (ended.state, (ended.problem or {})["code"]) == (AnswerState.FAILED, "interrupted")
+    assert events_of(answer)[-1].payload["next_step"] == "Try again."
+
+
+def test_what_a_living_worker_has_is_left_alone_until_its_lease_runs_out(cast):
+    answer = queue(cast)
+    claims.claim(call_of(answer), "elsewhere:7:7")
+    claims.take_stock()
+    assert fresh(answer).state == AnswerState.RUNNING
+
+    with claims.access.in_workspace(cast.workspace.pk):
+        run_sql(
+            "UPDATE retrieval_answer SET lease_until = now() - interval '1 second'"
+            " WHERE workspace_id = %s AND id = %s",
+            [cast.workspace.pk, answer.pk],
+        )
+    claims.take_stock()
+
+    assert fresh(answer).state == AnswerState.FAILED
+
+
+def dead_worker() -> str:
+    """On this host, with the start time of no process."""
+    host = claims.leases.worker_name().partition(":")[0]
+    return f"{host}:1:17"
+
+
+def test_what_is_queued_is_found_in_every_workspace(cast):
+    other = make_asked_cast(name="Elsewhere")
+    wanted = {call_of(queue(cast)), call_of(queue(other))}
+
+    assert set(claims.take_stock()) == wanted
+
+
+def test_a_message_that_makes_no_sense_is_passed_over():
+    desk = Desk()
+
+    for message in ("", "answer", "answer x y", "dance " + "0" * 32 + " " + "0" * 32):
+        desk.hear(message)
+
+    assert desk.todo.empty()
+
+
+def test_whatever_is_dispatched_is_there():
+    for kind, path in worker.RUN.items():
+        assert callable(import_string(path)), kind
+    assert set(worker.RUN) == set(claims.TABLES)
+
+
+def test_stopping_what_is_not_there_does_nothing(cast):
+    Desk().halt(Call(wake.STOP, cast.workspace.pk, cast.workspace.pk))
