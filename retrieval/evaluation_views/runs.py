@@ -17,7 +17,7 @@ from django.shortcuts import redirect, render
 from django.views.decorators.http import require_GET, require_POST
 
 from kb_project.errors import ConflictError, KBError
-from retrieval.evaluation import control, evidence, results, selectors
+from retrieval.evaluation import comparing, control, evidence, results, selectors
 from retrieval.evaluation.control import Order
 from retrieval.evaluation.history import Change, Line
 from retrieval.evaluation.summary import label_of
@@ -62,7 +62,7 @@ def run_detail(request: UserRequest, workspace_id: str, run_id: UUID) -> HttpRes
     run = selectors.run_get(workspace=workspace, run_id=run_id)
     if run.kind == RunKind.MAKE:
         return redirect("retrieval:set_detail", workspace.slug, run.question_set_id)
-    comparison = shown.comparison_of(workspace=workspace, run=run)
+    comparison = comparing.comparison_of(workspace=workspace, run=run)
     show, mode = request.GET.get("show", ""), request.GET.get("mode", "")
     lines = _lines(comparison.lines, show, mode)
     page = Paginator(lines, LINES_SHOWN).get_page(request.GET.get("page", "1"))

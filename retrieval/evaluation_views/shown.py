@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
 from ingestion.models import Document
 from retrieval.evaluation import evidence, ragchecker, selectors
 from retrieval.evaluation.evidence import Names
-from retrieval.evaluation.history import Change, Comparison, Delta, Line, compare
-from retrieval.evaluation.summary import EXPLAINED, is_better_when_less, label_of, summary_of
+from retrieval.evaluation.history import Change, Comparison, Delta, Line
+from retrieval.evaluation.summary import EXPLAINED, is_better_when_less, label_of
 from retrieval.models import EvaluationResult, EvaluationRun, RunProgress, SetQuestion
 from retrieval.search.modes import MODES
 from workspaces.models import Capability, Workspace
@@ -129,20 +129,6 @@ def headline_of(run: EvaluationRun) -> str:
 
 def _recalls(run: EvaluationRun) -> list[str]:
     return [f"perfect@{max(run.ks)}"] if run.ks else []
-
-
-def comparison_of(*, workspace: Workspace, run: EvaluationRun) -> Comparison:
-    before = selectors.run_before(workspace=workspace, run=run)
-    results = list(_figures_of(workspace, run))
-    earlier = _figures_of(workspace, before) if before else ()
-    if not run.summary:  # while it runs
-        run.summary = summary_of((one.mode, one.metrics) for one in results if not one.problem)
-    return compare(run, results, before, earlier)
-
-
-def _figures_of(workspace: Workspace, run: EvaluationRun) -> Iterable[EvaluationResult]:
-    rows = selectors.results_of(workspace=workspace, run=run)
-    return rows.defer("passages", "claims", "answer")
 
 
 def table_of(run: EvaluationRun, comparison: Comparison) -> Table:

@@ -52,6 +52,11 @@ def fresh(run: EvaluationRun) -> EvaluationRun:
     return run
 
 
+def problem_of(row: EvaluationRun | EvaluationResult) -> dict[str, str]:
+    assert row.problem
+    return dict(row.problem)
+
+
 def results(run: EvaluationRun) -> list[EvaluationResult]:
     with access.in_workspace(run.workspace_id):
         return list(selectors.results_of(workspace=run.workspace, run=run))
@@ -156,7 +161,7 @@ def test_what_fails_for_one_question_is_told_there_and_left_out_of_the_means(peo
 
     assert run.state == RunProgress.DONE
     [failed] = [row for row in results(run) if row.problem]
-    assert (failed.mode, failed.problem["code"]) == ("dense", "reply_truncated")
+    assert (failed.mode, problem_of(failed)["code"]) == ("dense", "reply_truncated")
     assert (run.summary["dense"]["questions"], run.summary["lexical"]["questions"]) == (2, 3)
 
 
@@ -168,8 +173,8 @@ def test_a_spent_budget_ends_the_run_with_everything_kept_and_it_can_go_on(peopl
     run = do(start(people, made))
 
     assert (run.state, run.done) == (RunProgress.FAILED, 4)
-    assert run.problem["code"] == "budget_spent"
-    assert run.problem["next_step"] == "Raise it."
+    assert problem_of(run)["code"] == "budget_spent"
+    assert problem_of(run)["next_step"] == "Raise it."
     assert run.summary["lexical"]["questions"] == 2
     before = {row.pk for row in results(run)}
 
@@ -238,7 +243,7 @@ def test_a_run_that_brings_its_workers_down_is_left_alone_in_the_end(people, mad
         claims.claim(call, "elsewhere:1:1")
 
     assert fresh(run).state == RunProgress.FAILED
-    assert run.problem["code"] == "interrupted"
+    assert problem_of(run)["code"] == "interrupted"
 
 
 def test_a_run_that_waits_is_stopped_without_a_worker(people, made):
