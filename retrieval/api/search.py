@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import Any, Final
 
 from django.conf import settings
+from django.db import transaction
 from django.http import QueryDict
+from django.utils.decorators import method_decorator
 from drf_spectacular.utils import extend_schema
 from rest_framework import serializers
 from rest_framework.response import Response
@@ -65,8 +67,11 @@ class HitSerializer(serializers.Serializer[Any]):
     why = serializers.ListField(child=serializers.CharField(), help_text="What led here.")
 
 
+@method_decorator(transaction.non_atomic_requests, name="dispatch")
 class SearchApi(APIView):
     """Passages for a question."""
+
+    has_own_transactions = True
 
     class QuerySerializer(ScopeSerializer):
         q = serializers.CharField(max_length=LONGEST_QUESTION)
@@ -104,7 +109,9 @@ class SearchApi(APIView):
         return self._search(request, workspace_id, request.data)
 
     def _search(self, request: ApiRequest, workspace_id: str, data: Any) -> Response:
-        workspace = access.workspace_for_reading(user=request.user, workspace_id=workspace_id)
+        # No transaction is open while a mode or a reranker asks a model.
+        with transaction.atomic():
+            workspace = access.workspace_for_reading(user=request.user, workspace_id=workspace_id)
         given = self.InputSerializer(data=data)
         given.is_valid(raise_exception=True)
         wanted = given.validated_data
