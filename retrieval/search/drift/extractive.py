@@ -79,6 +79,7 @@ def _told(hits: Sequence[ScoredChunk], name: str) -> list[ScoredChunk]:
 
 
 def _records(first: Found, ranked: Sequence[Ranked]) -> tuple[Record, ...]:
-    """Those of the first search, and the reports nearest to the question, each once."""
+    """The reports nearest to the question, then what else the first search has, each once."""
     reports = [one.record(one.score, ("Close to the question",)) for one in ranked[:REPORTS]]
-    return tuple({(one.kind, one.id): one for one in (*reports, *first.records)}.values())
+    known = {one.id for one in reports}
+    return (*reports, *(one for one in first.records if one.id not in known))

@@ -75,3 +75,12 @@ def test_before_there_is_a_report_meaning_and_words_are_searched_and_it_is_said(
 
     assert found.mode == "hybrid"
     assert [note.code for note in query.notes] == ["reports_pending"]
+
+
+def test_records_come_once_the_reports_nearest_to_the_question_first(reef):
+    found = drift.search(reef.query("Who keeps the Skarrow light?"))
+
+    ids = [record.id for record in found.records]
+    assert len(set(ids)) == len(ids)
+    assert found.records[0].title == "The Skarrow light"
+    assert found.records[0].why == ("Close to the question",)
