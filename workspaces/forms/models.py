@@ -80,13 +80,12 @@ class ModelForm(forms.Form):
     )
     wants_judge = forms.BooleanField(
         required=False,
-        label="Have a model check every sentence of an answer",
-        help_text="One more call for each answer. Without it, words, numbers and names decide.",
+        label="Have a model check every sentence of an answer, one more call each; without it,"
+        " words, numbers and names decide",
     )
     allows_general = forms.BooleanField(
         required=False,
-        label="Let answers add general knowledge",
-        help_text="Such sentences are marked to be verified: no document says them.",
+        label="Let answers add general knowledge, in sentences marked to be verified",
     )
     entity_types = forms.CharField(
         required=False,
