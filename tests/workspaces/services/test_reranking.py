@@ -101,7 +101,9 @@ def test_a_key_is_not_sent_to_another_host(workspace):
 def test_switching_off_keeps_what_was_entered(workspace):
     services.reranker_set(workspace=workspace, choice=CHOICE)
 
-    services.reranker_set(workspace=workspace, choice=replace(CHOICE, kind="off", key=None))
+    services.reranker_set(
+        workspace=workspace, choice=replace(CHOICE, kind=RerankerKind.OFF, key=None)
+    )
 
     assert ports_for(workspace.pk).reranker is None
     assert key_of(workspace) == KEY
