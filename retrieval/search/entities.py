@@ -7,18 +7,19 @@ the question.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 from uuid import UUID
 
 from kb_project.graph import walk as walking
+from kb_project.graph.walk_index import Floats
 from retrieval.search import entities_likeness as likeness
 from retrieval.search import fuse, snapshots
 from retrieval.search.entities_likeness import Look
 from retrieval.search.entities_passages import passages_by, ranked_passages
 from retrieval.search.entities_records import Known, entities_of, entity_records
-from retrieval.search.found import Found, Seed
+from retrieval.search.found import Found, Record, Seed
 from retrieval.search.keywords import Keywords, keywords, vectors
 from retrieval.search.query import Query
 from retrieval.search.relations_links import link_records, links_of, relevance
@@ -35,50 +36,65 @@ INSTEAD: Final = "hybrid"
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
-    """What a question is looked up by; ``vectors`` are those of keywords."""
+class Led:
+    """Where keywords led: records, the weight of every passage by position, and the seeds."""
 
-    keywords: Keywords
-    vectors: Mapping[str, str]
+    records: tuple[Record, ...]
+    scores: Floats
+    seeds: tuple[Seed, ...]
 
 
 def search(query: Query) -> Found:
-    return search_by(query, lambda asked: asked.low, by_entities)
+    return search_by(query, lambda told: (told.low,), found_by(by_entities))
 
 
 def search_by(
     query: Query,
-    chosen: Callable[[Keywords], Iterable[str]],
-    find: Callable[[Query, Look, Asked], Found],
+    chosen: Callable[[Keywords], Sequence[Sequence[str]]],
+    find: Callable[[Query, Look, Keywords], Found],
 ) -> Found:
-    """Keywords first, outside transactions; then rows. Without a graph, meaning and words."""
+    """Keywords first, outside transactions; then rows. Without a graph, meaning and words.
+
+    ``chosen`` are the lists of keywords that are also looked up by meaning.
+    """
     with access.in_workspace(query.workspace_id):
         index = snapshots.newest(query)
         if index is None:
             return Found(fuse.search(query), mode=INSTEAD)
     known = walking.names_in(index, query.question)
     told = keywords(query, known)
-    asked = Asked(told, vectors(query, chosen(told), known))
+    literals = vectors(query, chosen(told), known)
     with access.in_workspace(query.workspace_id):
-        return find(query, likeness.look(query, index, asked.vectors), asked)
+        return find(query, likeness.look(query, index, literals), told)
 
 
-def by_entities(query: Query, around: Look, asked: Asked) -> Found:
+def found_by(
+    lead: Callable[[Query, Look, Keywords], Led],
+) -> Callable[[Query, Look, Keywords], Found]:
+    """A search by where keywords lead alone."""
+
+    def finding(query: Query, around: Look, told: Keywords) -> Found:
+        led = lead(query, around, told)
+        return Found(ranked_passages(query, around, led.scores), led.records, seeds=led.seeds)
+
+    return finding
+
+
+def by_entities(query: Query, around: Look, told: Keywords) -> Led:
     """The entities of the low-level keywords, then their relationships by relevance."""
-    weights = likeness.weigh(query, around, asked.keywords.low)
+    weights = likeness.weigh(query, around, told.low)
     best = dict(likeness.strongest(around.index, weights, ENTITIES))
     links = links_of(query, list(best), LINKS_WEIGHED)
     known = entities_of(query, [*best, *(end for link in links for end in link.ends)])
     relevant = relevance(query, around, links, known, best)[:LINKS]
-    records = [
-        *entity_records(query, around, known, [(one, score, ()) for one, score in best.items()]),
-        *link_records(query, around, relevant, known),
-    ]
-    scores = passages_by(around, best, relevant)
-    return Found(
-        ranked_passages(query, around, scores),
-        tuple(records),
-        seeds=seeds_of(asked.keywords.low, best, known),
+    ranked = [(one, score, ()) for one, score in best.items()]
+    return Led(
+        (
+            *entity_records(query, around, known, ranked),
+            *link_records(query, around, relevant, known),
+        ),
+        passages_by(around, best, relevant),
+        seeds_of(told.low, best, known),
     )
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import groupby
+from itertools import chain, groupby
 from pathlib import Path
 from typing import Final
 
@@ -176,12 +176,17 @@ def _parts(run: Sequence[str]) -> Iterator[str]:
         yield " ".join(run[first : first + LONGEST_PHRASE])
 
 
-def vectors(query: Query, wanted: Iterable[str], known: Iterable[str] = ()) -> dict[str, str]:
+def vectors(
+    query: Query, lists: Iterable[Sequence[str]], known: Iterable[str] = ()
+) -> dict[str, str]:
     """A vector for each keyword by itself, as Postgres writes it. Call outside transactions.
 
     The question's own vector is there already; a name that the graph knows needs none.
     """
-    told = set(known) | {query.question}
-    asked = [keyword for keyword in dict.fromkeys(wanted) if keyword not in told]
+    told = {*known, query.question}
+    asked = ([one for one in listed if one not in told][:MOST_VECTORS] for listed in lists)
     embedder = query.vector.embedder
-    return {word: QuestionVector(embedder, word).literal for word in asked[:MOST_VECTORS]}
+    return {
+        one: QuestionVector(embedder, one).literal
+        for one in dict.fromkeys(chain.from_iterable(asked))
+    }

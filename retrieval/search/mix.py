@@ -1,32 +1,38 @@
 """Mix: entities and relations, and passages found by meaning and by words (LightRAG's mix).
 
-The three lists of passages are joined by rank, records take turns.
+What names and links lead to is one list of passages, meaning and words another; they are joined by
+rank. Records take turns.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import chain, zip_longest
+from typing import Final
 from uuid import UUID
 
 from retrieval.search import fuse
-from retrieval.search.entities import Asked, by_entities, search_by
+from retrieval.search.entities import by_entities, search_by
 from retrieval.search.entities_likeness import Look
+from retrieval.search.entities_passages import ranked_passages
 from retrieval.search.found import Found, Record, Seed
+from retrieval.search.keywords import Keywords
 from retrieval.search.query import Query
 from retrieval.search.relations import by_relations
 
+WEIGHTS: Final = (2.0, 1.0)
+"""Of the two lists: names and links are two of LightRAG's three."""
+
 
 def search(query: Query) -> Found:
-    return search_by(query, lambda asked: (*asked.low, *asked.high), by_both)
+    return search_by(query, lambda told: (told.low, told.high), by_both)
 
 
-def by_both(query: Query, around: Look, asked: Asked) -> Found:
-    named = by_entities(query, around, asked)
-    stated = by_relations(query, around, asked)
-    lists = [named.chunks, stated.chunks, fuse.search(query)]
+def by_both(query: Query, around: Look, told: Keywords) -> Found:
+    named, stated = by_entities(query, around, told), by_relations(query, around, told)
+    led = ranked_passages(query, around, named.scores + stated.scores)
     return Found(
-        fuse.fuse(lists)[: query.top_k],
+        fuse.fuse([led, fuse.search(query)], WEIGHTS)[: query.top_k],
         interleaved(named.records, stated.records),
         seeds=_once(named.seeds, stated.seeds),
     )

@@ -13,14 +13,16 @@ from retrieval.search import entities_likeness as likeness
 from retrieval.search.entities import (
     LINKS,
     LINKS_WEIGHED,
-    Asked,
+    Led,
+    found_by,
     search_by,
     seeds_of,
 )
 from retrieval.search.entities_likeness import Look
-from retrieval.search.entities_passages import passages_by, ranked_passages
+from retrieval.search.entities_passages import passages_by
 from retrieval.search.entities_records import entities_of, entity_records
 from retrieval.search.found import Found
+from retrieval.search.keywords import Keywords
 from retrieval.search.query import Query
 from retrieval.search.relations_links import Link, link_records, links_in, relevance
 
@@ -29,25 +31,25 @@ NEAR: Final = 60
 
 
 def search(query: Query) -> Found:
-    return search_by(query, lambda asked: asked.high, by_relations)
+    return search_by(query, lambda told: (told.high,), found_by(by_relations))
 
 
-def by_relations(query: Query, around: Look, asked: Asked) -> Found:
+def by_relations(query: Query, around: Look, told: Keywords) -> Led:
     """The relationships of the high-level keywords by relevance, then their ends."""
-    weights = likeness.weigh(query, around, asked.keywords.high)
+    weights = likeness.weigh(query, around, told.high)
     asked_for = dict(likeness.strongest(around.index, weights, LINKS))
     links = links_in(query, _close(around), LINKS_WEIGHED)
     known = entities_of(query, [end for link in links for end in link.ends])
     relevant = relevance(query, around, links, known, asked_for)[:LINKS]
     ends = _ends(relevant)
-    records = [
-        *link_records(query, around, relevant, known),
-        *entity_records(query, around, known, [(one, score, ()) for one, score in ends.items()]),
-    ]
-    return Found(
-        ranked_passages(query, around, passages_by(around, ends, relevant)),
-        tuple(records),
-        seeds=seeds_of(asked.keywords.high, ends, known),
+    ranked = [(one, score, ()) for one, score in ends.items()]
+    return Led(
+        (
+            *link_records(query, around, relevant, known),
+            *entity_records(query, around, known, ranked),
+        ),
+        passages_by(around, ends, relevant),
+        seeds_of(told.high, ends, known),
     )
 
 

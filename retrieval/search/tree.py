@@ -22,8 +22,8 @@ TOKENS_EACH: Final = 350
 """Tokens for each passage asked for: 3,500 for RAPTOR's ten."""
 DEEPER: Final = 4
 """How many times more than are asked for are looked at."""
-LIFT: Final = 0.1
-"""What the likeness of a summary adds to its passages' own."""
+LIFT: Final = 0.2
+"""What the likeness of a summary, above the farthest passage's, adds to its passages' own."""
 SOURCES: Final = 8
 """Passages that a summary names as its sources."""
 SHOWN: Final = 60
@@ -128,10 +128,11 @@ def raised(
     for node in summaries:
         for chunk_id in leaves[node.id].chunks:
             over.setdefault(chunk_id, node)
+    farthest = min([*chunks.values(), *(node.cosine for node in summaries)], default=0.0)
     found = [
         ScoredChunk(
             chunk_id,
-            cosine + LIFT * (over[chunk_id].cosine if chunk_id in over else 0.0),
+            cosine + (LIFT * (over[chunk_id].cosine - farthest) if chunk_id in over else 0.0),
             _why(cosine, over.get(chunk_id)),
         )
         for chunk_id, cosine in chunks.items()

@@ -143,7 +143,7 @@ def test_what_a_model_says_is_bounded():
 def test_each_keyword_has_a_vector_of_its_own():
     embedder = CountingEmbedder()
 
-    found = keywords.vectors(query(embedder=embedder), ["mother", "director", "mother"])
+    found = keywords.vectors(query(embedder=embedder), [["mother", "director"], ["mother"]])
 
     assert embedder.asked == ["mother", "director"]
     assert list(found) == ["mother", "director"]
@@ -154,6 +154,6 @@ def test_known_names_and_the_question_need_no_vector_and_few_are_made():
     embedder = CountingEmbedder()
     wanted = ["Tide Song", QUESTION, *(f"word {i}" for i in range(20))]
 
-    keywords.vectors(query(embedder=embedder), wanted, known=["Tide Song"])
+    keywords.vectors(query(embedder=embedder), [wanted], known=["Tide Song"])
 
     assert embedder.asked == [f"word {i}" for i in range(MOST_VECTORS)]
