@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 from uuid import UUID
 
@@ -67,25 +67,45 @@ def measure(
     found = _found(measuring, question, mode, vector)
     if measuring.judge is None:
         return found
+    said = answered(
+        measuring.workspace,
+        measuring.judge,
+        measuring.check,
+        asked=(question.pk, question.text, mode),
+        expected=question.answer,
+    )
+    return replace(said, metrics=found.metrics | said.metrics, passages=found.passages)
+
+
+def answered(
+    workspace: Workspace,
+    judge: Judge,
+    check: Callable[[], None],
+    *,
+    asked: tuple[UUID, str, str],
+    expected: str,
+) -> Measured:
+    """The answer to a question, judged where the expected one is known.
+
+    ``asked`` is the question's id, its text and the mode.
+    """
+    question_id, question, mode = asked
     started = time.perf_counter()
-    listening = Listening(measuring.check)
-    asking = Asking(measuring.workspace, question.pk, question.text, mode)
-    draft = flow.draft_answer(asking, listening)
+    listening = Listening(check)
+    draft = flow.draft_answer(Asking(workspace, question_id, question, mode), listening)
     seconds = time.perf_counter() - started
     answer = " ".join(sentence.text for sentence in draft.sentences) if draft.is_supported else ""
     figures = {"answered": float(bool(answer)), "answer_ms": round(seconds * 1000, 2)}
-    claims: dict[str, Any] = {}
-    if question.answer:
-        judged = judging.judge_answer(
-            measuring.judge,
-            question=question.text,
-            expected=question.answer,
-            answer=answer,
-            passages=[str(passage["text"]) for passage in listening.passages],
-        )
-        claims = judged.as_json()
-        figures |= ragchecker.measure(judged.found)
-    return Measured(found.metrics | figures, found.passages, answer, claims)
+    if not expected:
+        return Measured(figures, [], answer)
+    judged = judging.judge_answer(
+        judge,
+        question=question,
+        expected=expected,
+        answer=answer,
+        passages=[str(passage["text"]) for passage in listening.passages],
+    )
+    return Measured(figures | ragchecker.measure(judged.found), [], answer, judged.as_json())
 
 
 def _found(

@@ -10,6 +10,7 @@ from uuid import UUID
 from ingestion.models import Chunk
 from retrieval import services
 from retrieval.evaluation import metrics
+from retrieval.evaluation.answered import judged_answers
 from retrieval.evaluation.dataset import Dataset, Evidence, SourceQuestion
 from retrieval.evaluation.plan import Plan
 from retrieval.evaluation.throwaway import Filled, OnProgress, filled_workspace
@@ -40,11 +41,20 @@ class Tally:
 
 
 def evaluate(
-    dataset: Dataset, plan: Plan, *, keep: str = "", on_progress: OnProgress | None = None
+    dataset: Dataset,
+    plan: Plan,
+    *,
+    keep: str = "",
+    answers: bool = False,
+    on_progress: OnProgress | None = None,
 ) -> dict[str, Any]:
-    """The report of ``manage.py evaluate``; times are milliseconds, shares from 0 to 1."""
+    """The report of ``manage.py evaluate``; times are milliseconds, shares from 0 to 1.
+
+    With ``answers`` each mode has the figures of ``judged`` too.
+    """
     with filled_workspace(dataset, keep=keep, on_progress=on_progress) as filled:
         tallies = run_questions(dataset, plan, filled)
+        judged = judged_answers(filled.workspace, dataset, plan) if answers else {}
     return {
         "dataset": dataset.name,
         "documents": len(dataset.documents),
@@ -52,7 +62,9 @@ def evaluate(
         "ingest_seconds": round(filled.seconds, 1),
         "reused": filled.is_reused,
         "failed_documents": filled.failed,
-        "modes": {mode: tally.summary(plan.ks) for mode, tally in tallies.items()},
+        "modes": {
+            mode: tally.summary(plan.ks) | judged.get(mode, {}) for mode, tally in tallies.items()
+        },
     }
 
 

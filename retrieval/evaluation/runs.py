@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, Final
 from uuid import UUID
@@ -111,7 +111,7 @@ def _work(run: EvaluationRun, hold: Hold) -> None:
 
 
 def _measure_all(workspace: Workspace, run: EvaluationRun, hold: Hold) -> None:
-    judge = judge_for(workspace, hold) if run.answers else None
+    judge = judge_for(workspace, hold.check) if run.answers else None
     measuring = Measuring(workspace, evidence.names_in(workspace), tuple(run.ks), judge, hold.check)
     waiting, done = _waiting(workspace, run)
     hold.write(
@@ -132,9 +132,9 @@ def _measure_all(workspace: Workspace, run: EvaluationRun, hold: Hold) -> None:
                 raise StoppedError("Another worker has the run.")
 
 
-def judge_for(workspace: Workspace, hold: Hold) -> Judge:
+def judge_for(workspace: Workspace, check: Callable[[], None]) -> Judge:
     ports = ports_for(workspace.pk)
-    return ModelJudge(ports.chat, hold.check) if ports.chat else LocalJudge(ports.embedder)
+    return ModelJudge(ports.chat, check) if ports.chat else LocalJudge(ports.embedder)
 
 
 def _measured(

@@ -17,6 +17,7 @@ LABELS: Final[Mapping[str, str]] = {
     "ndcg": "nDCG",
     "mrr": "MRR",
     "answered": "Answered",
+    "failed": "Failed",
     "precision": "Precision",
     "f1": "F1",
     "claim_recall": "Claim recall",
@@ -99,7 +100,7 @@ def _report(figures: Figures) -> dict[str, Any]:
             stem, _, share = name.rpartition("_")
             key = {"search_ms": "latency_ms"}.get(stem, stem)
             found.setdefault(key, {})[share] = value
-        elif name in ("mrr", "answered"):
+        elif name in ("mrr", "answered", "failed"):
             found[name] = value
     return found | ({"ragchecker": judged} if judged else {})
 

@@ -15,6 +15,24 @@ def lines(report: dict[str, Any]) -> Iterator[str]:
     if report["failed_documents"]:
         yield f"{report['failed_documents']} documents could not be read."
     yield from _columns([_heading(report), *(_row(*mode) for mode in report["modes"].items())])
+    yield from _judged(report)
+
+
+def _judged(report: dict[str, Any]) -> Iterator[str]:
+    """RAGChecker's metrics, where answers were judged."""
+    judged = {
+        name: mode["ragchecker"] for name, mode in report["modes"].items() if "ragchecker" in mode
+    }
+    if not judged:
+        return
+    judges = {report.get("judged_by")} | {
+        mode.get("judged_by") for mode in report["modes"].values()
+    }
+    yield ""
+    yield f"Answers, judged by {' and '.join(sorted(filter(None, judges)))}:"
+    names = list(next(iter(judged.values())))
+    rows = [[mode, *(f"{found[name]:.3f}" for name in names)] for mode, found in judged.items()]
+    yield from _columns([["mode", *(name.replace("_", " ") for name in names)], *rows])
 
 
 def _heading(report: dict[str, Any]) -> list[str]:

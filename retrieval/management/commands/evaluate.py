@@ -1,4 +1,7 @@
-"""evaluate DATASET_DIR: how well each search mode finds the evidence of known questions."""
+"""evaluate: how well each mode finds what is known to answer known questions.
+
+Of a data set in a folder, in a workspace that is thrown away; or of a workspace's own question set.
+"""
 
 from __future__ import annotations
 
@@ -13,18 +16,27 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from kb_project.errors import InputError, KBError
 from kb_project.logs import quieten
-from retrieval.evaluation import dataset, runner, table
+from retrieval.evaluation import dataset, in_place, runner, table
 from retrieval.evaluation.plan import Plan
 from retrieval.search.modes import MODES
 
 
 class Command(BaseCommand):
-    help = "Measure search modes on a data set, in a workspace that is thrown away afterwards."
+    help = "Measure search modes on a data set, or on a question set of a workspace."
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("dataset", type=Path, help="Folder with documents and questions.")
+        parser.add_argument(
+            "dataset", type=Path, nargs="?", help="Folder with documents and questions."
+        )
+        parser.add_argument("--set", default="", metavar="NAME", help="A workspace's question set.")
+        parser.add_argument("--workspace", default="", metavar="SLUG", help="Whose set it is.")
         parser.add_argument("--modes", default=",".join(MODES), help="Modes, with commas.")
         parser.add_argument("--k", default="2,5,8,10", help="How many passages count, with commas.")
+        parser.add_argument(
+            "--answers",
+            action="store_true",
+            help="Answer the questions too, and judge the answers where they are known.",
+        )
         parser.add_argument(
             "--keep", default="", metavar="SLUG", help="Keep the workspace so named."
         )
@@ -35,15 +47,36 @@ class Command(BaseCommand):
         # A terminated run deletes its workspace too.
         signal.signal(signal.SIGTERM, _stop)
         try:
-            plan = Plan(_names(options["modes"]), _numbers(options["k"]))
-            source = dataset.load(options["dataset"])
-            report = runner.evaluate(source, plan, keep=options["keep"], on_progress=self._progress)
+            report = self._report(options)
         except KBError as error:
             raise CommandError(error.sentence) from error
         if options["json"]:
             self.stdout.write(json.dumps(report, ensure_ascii=False))
         else:
             self.stdout.write("\n".join(table.lines(report)))
+
+    def _report(self, options: dict[str, Any]) -> dict[str, Any]:
+        plan = Plan(_names(options["modes"]), _numbers(options["k"]))
+        if bool(options["dataset"]) == bool(options["set"]):
+            raise InputError("Name either a folder, or a question set with --set and --workspace.")
+        if options["set"]:
+            return in_place.evaluate(
+                options["workspace"],
+                options["set"],
+                plan,
+                answers=options["answers"],
+                say=self._say,
+            )
+        return runner.evaluate(
+            dataset.load(options["dataset"]),
+            plan,
+            keep=options["keep"],
+            answers=options["answers"],
+            on_progress=self._progress,
+        )
+
+    def _say(self, sentence: str) -> None:
+        self.stderr.write(sentence)
 
     def _progress(self, done: int, total: int) -> None:
         if sys.stderr.isatty():
