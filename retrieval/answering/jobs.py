@@ -141,7 +141,8 @@ def earlier_than(question: Question) -> tuple[Earlier, ...]:
     newest: dict[UUID, Earlier] = {}
     for answer in before[: MOST_EARLIER * 3]:
         said = " ".join(sentence["text"] for sentence in answer.sentences)
-        newest.setdefault(answer.question_id, Earlier(answer.question.text, said))
+        asked = answer.question.standalone or answer.question.text
+        newest.setdefault(answer.question_id, Earlier(asked, said))
     return tuple(reversed(list(newest.values())[:MOST_EARLIER]))
 
 

@@ -14,13 +14,13 @@ from typing import Final
 
 import regex
 
-from kb_project.text.terms import terms
 from retrieval.search.scope_names import Named
-from retrieval.search.sought import Kind, kind_of
+from retrieval.search.sought import Kind, is_filler, kind_of, read
 
 MOST_NAMES: Final = 3
-FEW_TERMS: Final = 4
-"""A question with no name and no more telling terms than this leans on what was said before."""
+FEW_TERMS: Final = 1
+"""A question with no name and no more telling terms leans on what was said before: "Who paid?"
+does, "What does the lamp burn?" has something of its own to look for."""
 
 
 class StandsFor(StrEnum):
@@ -120,7 +120,8 @@ def leans_on(question: str, *, has_name: bool) -> StandsFor | None:
     for what, pattern in _PRONOUNS:
         if pattern.search(asked) and not (has_name and what is StandsFor.ANYTHING):
             return what
-    if has_name or len(set(terms(question))) > FEW_TERMS:
+    telling = [term for term in read(question).terms if not is_filler(term)]
+    if has_name or len(telling) > FEW_TERMS:
         return None
     return StandsFor.ANYTHING
 

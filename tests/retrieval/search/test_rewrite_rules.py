@@ -39,6 +39,8 @@ TRUST, TEMPEST = named("Harbour Trust", "organization"), named("Tempest", "WORK"
         ("And the wife?", "anything"),
         ("What about the latter?", "anything"),
         ("Who paid?", "anything"),
+        ("How many died?", "anything"),
+        ("什么时候死的？", "anything"),
     ],
 )
 def test_a_follow_up_leans_on_what_was_said(question, what):
@@ -50,6 +52,8 @@ def test_a_follow_up_leans_on_what_was_said(question, what):
     [
         "Is it true that the harbour froze in the hard winter of that century?",
         "What does the policy say about remote working on public holidays?",
+        "What does the lamp burn?",
+        "Who built the lighthouse?",
         "Which ships brought coal and timber from the northern ports?",
     ],
 )
