@@ -6,12 +6,13 @@ from typing import Final
 from uuid import UUID
 
 from django.contrib.auth.decorators import login_required
+from django.db import transaction
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
-from kb_project.errors import InputError
+from kb_project.errors import InputError, KBError
 from retrieval import asking, forms, services, shown
 from retrieval.models import Answer
 from workspaces import access
@@ -120,28 +121,47 @@ def _to_answer(workspace: Workspace, answer: Answer) -> HttpResponse:
     return redirect(f"{page}?answer={answer.pk}")
 
 
+@transaction.non_atomic_requests
 @login_required
 @require_GET
 def search(request: UserRequest, workspace_id: str) -> HttpResponse:
-    workspace = access.workspace_for_reading(user=request.user, workspace_id=workspace_id)
+    """No transaction is open while a mode or a reranker asks a model."""
+    with transaction.atomic():
+        workspace = access.workspace_for_reading(user=request.user, workspace_id=workspace_id)
     wanted = forms.wanted_of(request.GET, "q")
-    box = shown.ask_box(workspace=workspace, mode=wanted.mode, filters=wanted.filters)
-    context = {"workspace": workspace, "section": "search", "ask": box, "text": wanted.text}
+    context: dict[str, object] = {"workspace": workspace, "section": "search", "text": wanted.text}
+    found = None
     if wanted.text:
         try:
-            found = services.search(
-                workspace=workspace,
-                question=wanted.text,
-                mode=wanted.mode,
-                top_k=HITS_SHOWN,
-                scope=wanted.scope,
-            )
-        except InputError as error:
+            found = _searched(workspace, wanted)
+        except KBError as error:
             context["problem"] = error
-        else:
-            context["notes"] = found.notes
-            context["used"] = found.mode
-            context["hits"] = shown.shown_hits(
-                workspace=workspace, question=wanted.text, hits=found.hits
-            )
-    return render(request, "retrieval/search.html", context)
+    with transaction.atomic():
+        access.workspace_for_reading(user=request.user, workspace_id=workspace_id)
+        context["ask"] = shown.ask_box(
+            workspace=workspace, mode=wanted.mode, filters=wanted.filters
+        )
+        if found is not None:
+            context |= _shown_search(workspace, wanted.text, found)
+        return render(request, "retrieval/search.html", context)
+
+
+def _searched(workspace: Workspace, wanted: forms.Wanted) -> services.SearchResult:
+    return services.search(
+        workspace=workspace,
+        question=wanted.text,
+        mode=wanted.mode,
+        top_k=HITS_SHOWN,
+        scope=wanted.scope,
+    )
+
+
+def _shown_search(
+    workspace: Workspace, question: str, found: services.SearchResult
+) -> dict[str, object]:
+    return {
+        "notes": found.notes,
+        "scope_empty": any(note.code == shown.EMPTY_SCOPE for note in found.notes),
+        "used": found.mode,
+        "hits": shown.shown_hits(workspace=workspace, question=question, hits=found.hits),
+    }

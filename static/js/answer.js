@@ -12,6 +12,13 @@ const answer = () => document.getElementById("answer");
 const part = (name) => answer()?.querySelector(`[data-${name}]`);
 if (answer()?.dataset.events) follow();
 
+// A conversation opens at its question; what was asked before stands above.
+const earlier = document.querySelector(".thread");
+const isBack = performance.getEntriesByType("navigation")[0]?.type !== "navigate";
+if (earlier && !isBack && !window.location.hash) {
+  earlier.nextElementSibling.scrollIntoView({ block: "start", behavior: "instant" });
+}
+
 function follow() {
   const pieces = new Map(); // text by the number of its event
   let heard = Number(answer().dataset.sequence);

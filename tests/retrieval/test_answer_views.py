@@ -140,7 +140,7 @@ def test_the_answer_of_another_question_is_not_found_under_this_one(cast, queued
     )
 
     response = client_of(cast.alice).get(
-        address("answer_fragment", cast, queued.question_id), {"answer": other.pk}
+        address("answer_fragment", cast, queued.question_id), {"answer": str(other.pk)}
     )
 
     assert response.status_code == 404
