@@ -34,6 +34,10 @@ MOST_SIDES: Final = 2
 """Other sides added to one sentence."""
 
 _WORD: Final = regex.compile(r"[^\s,.;:()]+")
+_SPEAKS_OF_IT: Final = regex.compile(
+    r"\W{0,3}(?:[Tt]he|[Tt]his|[Tt]hese|[Tt]hose|[Ss]uch)\s+\p{Ll}"
+)
+_CODE: Final = regex.compile(r"[{};]|->|::|^\s*(?:\*|//|#)")
 _LEANS: Final = regex.compile(r"\W{0,3}(?:he|she|it|they|his|her|its|their)\b", regex.IGNORECASE)
 
 
@@ -130,16 +134,22 @@ def _differ(own: _Statement, other: _Statement) -> bool:
 
 
 def _statements(hit: Hit) -> Iterator[_Statement]:
-    """The sentences of a passage that tell a value; a pronoun stands for the names before it."""
+    """The sentences of a passage that tell a value.
+
+    A pronoun stands for the names before it, and "the film" for what the document is about.
+    """
+    titled = frozenset(terms(hit.title))
     before: frozenset[str] = frozenset()
     for (start, end), _ in units(hit.text):
         text = hit.text[start:end]
         dates, names = dates_in(text), names_in(text)
         numbers = numbers_in(text) - {part for date in dates for part in date.split()}
         if _LEANS.match(text):
-            names |= before
+            names |= before or titled
+        elif _SPEAKS_OF_IT.match(text):
+            names |= titled
         before = names
-        if dates or numbers:
+        if (dates or numbers) and not _CODE.search(text):
             side = Side(hit.chunk_id, hit.start + start, hit.start + end)
             said = frozenset(_without_values(text)) | names
             yield _Statement(side, hit.document_id, said, names, dates, numbers)

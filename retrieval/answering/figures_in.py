@@ -133,7 +133,7 @@ def _names(sentence: str, *, with_first: bool = False) -> list[str]:
     """Capitalised words inside the sentence; the first only where the next is one too."""
     matches = list(_CAPITALISED.finditer(sentence))
     names = []
-    for match, following in zip(matches, [*matches[1:], None], strict=True):
+    for match, following in zip(matches, [*matches[1:], None], strict=False):
         begins = _BEGINS.search(sentence, 0, match.start()) is not None
         is_followed = following is not None and following.start() == match.end() + 1
         if (

@@ -22,9 +22,9 @@ def cast(fake_embedder):
     return make_cast()
 
 
-def hit(text, number=0):
+def hit(text, number=0, title="Title"):
     return Hit(
-        UUID(int=number), UUID(int=100 + number), "Title", (), None, 0, len(text), 1.0, text, ()
+        UUID(int=number), UUID(int=100 + number), title, (), None, 0, len(text), 1.0, text, ()
     )
 
 
@@ -63,11 +63,20 @@ def test_two_sentences_that_differ_in_a_value_alone_clash(one, other):
         ("The Orran light is 40 metres tall.", "The Orran light is tall."),
         ("The Orran light is 40 metres tall.", "The road is closed for 38 days."),
         ("It has 3 doors.", "It has 4 doors."),
+        ("* Copyright 2020 Ada Lind Orran.", "* Copyright 2018 Ada Lind Orran."),
+        ("fn read(idx: u8) { orran_light_keeper }", "fn read(idx: u9) { orran_light_keeper }"),
         ("Ada Lind may come to Skarrow 3 times.", "Ada Lind may come to Skarrow."),
     ],
 )
 def test_a_series_another_subject_or_a_detail_more_is_no_clash(one, other):
     assert clashes(one, other) == []
+
+
+def test_the_film_is_what_each_document_is_about():
+    one = hit("The film was released in 1940 by Universal Pictures.", 1, title="The Devil's Hour")
+    other = hit("The film was released in 1925 by Universal Pictures.", 2, title="Dark Harbour")
+
+    assert list(differing([Side(one.chunk_id, 0, 30)], [one, other])) == []
 
 
 def test_within_one_document_values_are_a_list_and_no_clash():
