@@ -20,7 +20,7 @@ from retrieval.search.global_.words import Part, WordIndex
 from retrieval.search.query import Query
 
 KEPT: Final = 4
-"""Workspaces in memory: about 3 kB for each report."""
+"""Workspaces in memory: some 15 kB for each report."""
 LONGEST_TITLE: Final = 120
 
 

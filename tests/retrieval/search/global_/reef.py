@@ -124,9 +124,9 @@ class Reef:
         return [known[chunk_id] for chunk_id in chunk_ids]
 
 
-def lights_and_roads(count: int = 3) -> Reef:
+def lights_and_roads(count: int = 3, name: str = "Reef") -> Reef:
     """``count`` topics on lights, as many on roads, each with one document; no topics within."""
-    reef = Reef()
+    reef = Reef(name)
     for number in range(count):
         keeper = reef.document(
             f"Light {number}", f"Keeper{number} trims the lamp of lighthouse {number}."

@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 
 from ingestion.models import CommunityReport
 from retrieval import services
@@ -143,3 +145,15 @@ def test_the_service_gives_the_hits_and_says_which_mode_it_was_in_the_end(reef):
     assert result.mode.name == "global"
     assert len(result.hits) == 4
     assert result.trace["reports_total"] == 6
+
+
+def test_more_topics_need_no_more_queries(reef):
+    few = lights_and_roads(1, "Few")
+    counts = []
+    for one in (few, reef):
+        global_.search(one.query("Who trims a lamp?"))  # fills what is kept in the process
+        with CaptureQueriesContext(connection) as captured:
+            global_.search(one.query("Who trims a lamp?"))
+        counts.append(len(captured))
+
+    assert counts[0] == counts[1] <= 12
