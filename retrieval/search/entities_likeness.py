@@ -18,7 +18,7 @@ from uuid import UUID
 import numpy as np
 
 from kb_project.graph import walk as walking
-from kb_project.graph.walk import Within
+from kb_project.graph.walk import Seeds, Within
 from kb_project.graph.walk_index import NO_ENTITY, Floats, WalkIndex
 from kb_project.sql import run_sql
 from kb_project.text.terms import terms
@@ -73,7 +73,24 @@ def look(query: Query, index: WalkIndex, vectors: Mapping[str, str]) -> Look:
         within=walk.within(query, index),
         question=scaled(walk.nearest(query)),
         keywords=_near_each(query, vectors),
-        names=walking.names_in(index, query.question),
+        names=begun(query, index, walking.seeds(index, query.question)).names,
+    )
+
+
+def begun(query: Query, index: WalkIndex, start: Seeds) -> Seeds:
+    """Where to start with the person's own choices of entities."""
+    positions = positions_of(index)
+    without = {positions[one] for one in query.exclude if one in positions}
+    added = {positions[one] for one in query.include if one in positions}
+    weights = {**start.entities, **{place: float(index.salience[place]) for place in added}}
+    names = {
+        name: [place for place in places if place not in without]
+        for name, places in start.names.items()
+    }
+    return Seeds(
+        {place: weight for place, weight in weights.items() if place not in without},
+        start.chunks,
+        {name: places for name, places in names.items() if places},
     )
 
 

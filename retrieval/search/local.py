@@ -50,7 +50,7 @@ def search(query: Query) -> Found:
     if index is None:
         return Found(fuse.search(query), mode=INSTEAD)
     near = walk.nearest(query)
-    start = walking.seeds(index, query.question, near)
+    start = likeness.begun(query, index, walking.seeds(index, query.question, near))
     around = Look(index, walk.within(query, index), likeness.scaled(near), names=start.names)
     weights, scores = walking.local(index, start, within=around.within)
     weights = likeness.steered(query, around, weights)

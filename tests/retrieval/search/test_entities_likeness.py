@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kb_project.graph.walk import Seeds
 from kb_project.graph.walk_index import AliasRow, ChunkRow, EntityRow, MentionRow, build
 from kb_project.llm.fake import FakeEmbedder
 from retrieval.search import entities_likeness as likeness
@@ -134,3 +135,14 @@ def test_an_empty_graph_weighs_nothing():
     found = likeness.weigh(query(), Look(empty, None, {}), ["Ada"])
 
     assert likeness.strongest(empty, found, 5) == []
+
+
+def test_a_search_begins_with_what_is_wanted_and_without_what_is_not():
+    start = Seeds({0: 1.0, 1: 0.5, 2: 0.5}, {2: 0.05}, {"Tide Song": [0], "Ada Lind": [1, 2]})
+
+    found = likeness.begun(query(include=(TOWN,), exclude=(SONG, ADA)), INDEX, start)
+
+    positions = likeness.positions_of(INDEX)
+    assert set(found.entities) == {positions[OTHER_ADA], positions[TOWN]}
+    assert found.chunks == {2: 0.05}
+    assert found.names == {"Ada Lind": [positions[OTHER_ADA]]}

@@ -164,6 +164,16 @@ def test_an_entity_left_out_is_no_record_and_no_seed(films):
     assert not titles(found, RecordKind.CLAIM)
 
 
+def test_a_search_does_not_begin_at_a_name_left_out(films):
+    asked = "Did Ada Lind or Per Holm mend the road?"
+    named = {why for one in search(films.query(asked)).chunks for why in one.why}
+
+    left = search(films.query(asked, exclude=(films.ada.pk,)))
+
+    assert "Mentions “Ada Lind”" in named
+    assert "Mentions “Ada Lind”" not in {why for one in left.chunks for why in one.why}
+
+
 def test_an_entity_to_start_from_comes_first(films):
     describe(films.strand, "A town.", films.chunk("Ada Lind"))
 
