@@ -41,8 +41,10 @@ WHERE workspace_id = %(workspace)s AND fingerprint = %(fingerprint)s
   AND chunk_id = ANY(%(chunks)s::uuid[])
 """
 
-# BM25 (Robertson, k1 = 1.2, b = 0.75, idf with +1 inside the logarithm so that it is never
-# negative) over the workspace's own statistics.
+# BM25 (Robertson, k1 = 1.2, idf with +1 inside the logarithm so that it is never negative) over
+# the workspace's own statistics; ``length`` is its b. A passage beside a better one in its document
+# gets ``beside`` of that one's score, if ``wordless`` even without a word of its own: what is asked
+# about is often named just before it is told.
 BEST_BY_WORDS: Final[LiteralString] = """
 WITH stats AS MATERIALIZED (
     SELECT greatest(count(*), 1)::float8 AS chunks, greatest(avg(terms), 1)::float8 AS mean
@@ -55,18 +57,35 @@ WITH stats AS MATERIALIZED (
     SELECT term,
            ln(1 + (stats.chunks - count(*) + 0.5) / (count(*) + 0.5)) AS weight
     FROM hits, stats GROUP BY term, stats.chunks
+), scored AS MATERIALIZED (
+    SELECT h.chunk_id, c.version_id, c.ordinal,
+           sum(w.weight * h.frequency * 2.2
+               / (h.frequency
+                  + 1.2 * (1 - %(length)s::float8 + %(length)s::float8 * c.terms / s.mean)))
+               AS score,
+           array_agg(h.term ORDER BY w.weight DESC) AS terms
+    FROM hits h
+    JOIN weights w ON w.term = h.term
+    JOIN ingestion_chunk c ON c.workspace_id = %(workspace)s AND c.id = h.chunk_id
+    CROSS JOIN stats s
+    WHERE %(documents)s::uuid[] IS NULL OR c.document_id = ANY(%(documents)s::uuid[])
+    GROUP BY h.chunk_id, c.version_id, c.ordinal
+    ORDER BY score DESC, h.chunk_id
+    LIMIT 2 * %(count)s
+), beside AS MATERIALIZED (
+    SELECT c.id AS chunk_id, %(beside)s::float8 * max(s.score) AS score
+    FROM scored s
+    CROSS JOIN LATERAL (VALUES (s.ordinal - 1), (s.ordinal + 1)) AS next (ordinal)
+    JOIN ingestion_chunk c ON c.workspace_id = %(workspace)s
+        AND c.version_id = s.version_id AND c.ordinal = next.ordinal
+    WHERE %(beside)s::float8 > 0
+    GROUP BY c.id
 )
-SELECT h.chunk_id,
-       sum(w.weight * h.frequency * 2.2
-           / (h.frequency + 1.2 * (0.25 + 0.75 * c.terms / s.mean))) AS score,
-       array_agg(h.term ORDER BY w.weight DESC) AS terms
-FROM hits h
-JOIN weights w ON w.term = h.term
-JOIN ingestion_chunk c ON c.workspace_id = %(workspace)s AND c.id = h.chunk_id
-CROSS JOIN stats s
-WHERE %(documents)s::uuid[] IS NULL OR c.document_id = ANY(%(documents)s::uuid[])
-GROUP BY h.chunk_id
-ORDER BY score DESC, h.chunk_id
+SELECT chunk_id, coalesce(s.score, 0) + coalesce(b.score, 0) AS score,
+       coalesce(s.terms, '{}') AS terms
+FROM scored s FULL JOIN beside b USING (chunk_id)
+WHERE s.terms IS NOT NULL OR %(wordless)s
+ORDER BY score DESC, chunk_id
 LIMIT %(count)s
 """
 

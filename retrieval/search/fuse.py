@@ -21,7 +21,7 @@ DEPTH: Final = 150
 
 def search(query: Query) -> list[ScoredChunk]:
     by_meaning = dense.search(_deeper(query))
-    by_words = lexical.search(_deeper(query))
+    by_words = lexical.search(_deeper(query), wordless=True)
     if not by_meaning and by_words:
         query.note("words_only", "Only words were searched: no passage has a vector yet.")
     return fuse([by_meaning, by_words])[: query.top_k]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Final
 from uuid import UUID
 
 from kb_project.sql import run_sql
@@ -11,16 +12,26 @@ from kb_project.text.words import words
 from retrieval import sql
 from retrieval.search.query import Query, ScoredChunk
 
+LENGTH: Final = 0.5
+"""BM25's b. Chunks are cut to like lengths, so length says less than the usual 0.75 assumes."""
+BESIDE: Final = 0.2
+"""What a passage gets of the score of the better of its neighbours. Both measured on questions
+about source code and multi-hop questions, fused with vectors: see ``docs/benchmarks.md``."""
+NEIGHBOUR: Final = "Beside a passage that shares words with the question"
 
-def search(query: Query) -> list[ScoredChunk]:
+
+def search(query: Query, *, wordless: bool = False) -> list[ScoredChunk]:
+    """``wordless``: passages beside those that share words too."""
     surfaces = surfaces_of(query.question)
     return [
-        ScoredChunk(chunk_id, score, (shared_words(matched, surfaces),))
-        for chunk_id, score, matched in best(query, query.top_k)
+        ScoredChunk(chunk_id, score, (shared_words(matched, surfaces) if matched else NEIGHBOUR,))
+        for chunk_id, score, matched in best(query, query.top_k, wordless=wordless)
     ]
 
 
-def best(query: Query, count: int) -> list[tuple[UUID, float, list[str]]]:
+def best(
+    query: Query, count: int, *, wordless: bool = False
+) -> list[tuple[UUID, float, list[str]]]:
     """Chunks with their score and the terms they share with the question, rarest first."""
     wanted = list(dict.fromkeys(terms(query.question)))
     if not wanted:
@@ -33,6 +44,9 @@ def best(query: Query, count: int) -> list[tuple[UUID, float, list[str]]]:
         "documents": query.document_list,
         "terms": wanted,
         "count": count,
+        "length": LENGTH,
+        "beside": BESIDE,
+        "wordless": wordless,
     }
     return [(row[0], float(row[1]), row[2]) for row in run_sql(sql.BEST_BY_WORDS, parameters)]
 

@@ -32,10 +32,30 @@ def test_scores_are_bm25_over_the_workspace():
 
     # Each passage holds its title's term "x" too: lengths 4, 2, 4.
     idf = math.log(1 + (3 - 1 + 0.5) / (1 + 0.5))
-    norm = 2 + 1.2 * (0.25 + 0.75 * 4 / (10 / 3))
+    norm = 2 + 1.2 * (0.5 + 0.5 * 4 / (10 / 3))
     assert chunk_id == oil.pk
     assert score == pytest.approx(idf * 2 * 2.2 / norm)
     assert matched == ["oil"]
+
+
+@pytest.mark.django_db
+def test_a_passage_gains_a_fifth_of_its_better_neighbours_score():
+    workspace = rows.make_workspace()
+    document = rows.make_document(workspace, "x", "oil oil lamp\n\nthe tide\n\noil boat\n\nnoon")
+    first, between, third, last = (chunk.pk for chunk in rows.chunks_of(document))
+    query = query_of(workspace, "oil")
+
+    with access.in_workspace(workspace.pk):
+        own = lexical.best(query, 5)
+        found = lexical.best(query, 5, wordless=True)
+        hits = {hit.chunk_id: hit for hit in lexical.search(query, wordless=True)}
+
+    scores = dict(row[:2] for row in found)
+    assert [row[0] for row in own] == [first, third]
+    assert [row[0] for row in found] == [first, third, between, last]
+    assert scores[between] == pytest.approx(lexical.BESIDE * scores[first])
+    assert scores[last] == pytest.approx(lexical.BESIDE * scores[third])
+    assert hits[between].why == (lexical.NEIGHBOUR,)
 
 
 @pytest.mark.django_db
