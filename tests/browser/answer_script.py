@@ -21,9 +21,10 @@ QUESTION: Final = "What is known of the tide mill at Farne?"
 
 @dataclass
 class Narrator:
-    """The model's side of the conversation."""
+    """The model's side of the conversation; ``talks_for`` sentences that rest on nothing."""
 
     provider: Provider
+    talks_for: int = 1
 
     def __post_init__(self) -> None:
         script = self.provider.script
@@ -37,7 +38,7 @@ class Narrator:
         for fact in FACTS:
             numbers = [number for number, text in PASSAGE.findall(seen.text) if fact in text]
             said.append(f"{fact} [{numbers[0]}]" if numbers else fact)
-        return " ".join([*said, ALOUD])
+        return " ".join([*said, *[ALOUD] * self.talks_for])
 
     def speak_slowly(self) -> None:
         """The next answer comes a word at a time."""

@@ -279,6 +279,7 @@ def test_answers_in_every_state_can_be_used_by_everybody(
 ):
     look = f"{theme}-{width}"
     page = context_of(color_scheme=theme, viewport={"width": width, "height": 820}).new_page()
+    model.talks_for = 12
     model.speak_slowly()
     ask(page, mill)
     wait_for_words(page, "built by")
@@ -288,6 +289,7 @@ def test_answers_in_every_state_can_be_used_by_everybody(
     page.get_by_role("button", name="Stop").click()
     expect(page.get_by_text("This answer was stopped.")).to_be_visible(timeout=SOON)
     problems += problems_of(page, "stopped", page.url, look)
+    model.talks_for = 1
     page.get_by_role("button", name="Ask again").click()
     expect_whole_answer(page)
     problems += problems_of(page, "answered", page.url, look)
