@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from retrieval.answering.drafts import CitedPassage, SpanOf, WrittenSentence
 from retrieval.answering.numbering import Numbering
 from retrieval.answering.sentences import Said
-from retrieval.answering.spans import Located, locate
+from retrieval.answering.spans import Located, around, locate
 from retrieval.search.hits import Hit
 
 Likeness = Callable[[str, str], float]
@@ -44,9 +44,9 @@ def cite(said: Said, numbering: Numbering, likeness: Likeness | None = None) -> 
 
 
 def texts_of(cited: Cited) -> list[str]:
-    """What the cited spans say."""
+    """What the cited spans say, a quotation with the sentence it stands in."""
     return [
-        hit.text[start - hit.start : end - hit.start]
+        hit.text[slice(*around(hit.text, (start - hit.start, end - hit.start)))]
         for _, hit, located in cited.places
         for start, end in located.spans
     ]

@@ -22,6 +22,7 @@ SHORTEST_QUOTE: Final = 12
 """Characters without spaces in a quotation that is worth finding; half as many where Han."""
 ADDS: Final = 0.25
 """Share of the sentence that a second sentence of the passage must add to be cited as well."""
+MOSTLY: Final = 0.6
 MOST_SPANS: Final = 3
 LOWEST: Final = 0.1
 """Share of the sentence; below it terms do not tell where it comes from."""
@@ -36,8 +37,8 @@ _HAN: Final = regex.compile(r"\p{Han}")
 
 @dataclass(frozen=True, slots=True)
 class Located:
-    """``share`` of the sentence that the spans hold, from 0 to 1; ``is_quote`` where word by
-    word."""
+    """``share`` of the sentence that the spans hold, from 0 to 1; ``is_quote`` where the sentence
+    is little else than the passage's words."""
 
     spans: tuple[Span, ...]
     share: float
@@ -52,10 +53,14 @@ def locate(sentence: str, hit: Hit, likeness: Callable[[str], float] | None = No
     sentence = " ".join(sentence.split())
     quotes = [span for words in quoted(sentence) if (span := find(words, hit.text))]
     if quotes:
-        return _placed(hit, Located(tuple(sorted(set(quotes))[:MOST_SPANS]), 1.0, is_quote=True))
+        is_all = sum(end - start for start, end in quotes) >= MOSTLY * len(sentence)
+        return _placed(hit, Located(tuple(sorted(set(quotes))[:MOST_SPANS]), 1.0, is_all))
     whole = find(sentence, hit.text)
     if whole:
-        return _placed(hit, Located((whole,), 1.0, is_quote=True))
+        start, end = around(hit.text, whole)
+        # A part of a sentence may say what the whole of it denies.
+        is_all = whole[1] - whole[0] >= MOSTLY * (end - start)
+        return _placed(hit, Located(((start, end),), 1.0, is_all))
     return _placed(hit, _most_alike(sentence, hit.text, likeness))
 
 
@@ -137,6 +142,12 @@ def _most_alike(sentence: str, text: str, likeness: Callable[[str], float] | Non
         chosen.append(span)
         covered |= own
     return Located(tuple(sorted(set(chosen))), share(weights, covered))
+
+
+def around(text: str, span: Span) -> Span:
+    """The sentences of the passage that the span lies in."""
+    touched = [own for own, _ in units(text) if own[0] < span[1] and span[0] < own[1]]
+    return (touched[0][0], touched[-1][1]) if touched else span
 
 
 def _placed(hit: Hit, found: Located) -> Located:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -29,8 +30,10 @@ from ingestion.models import (
     RunState,
     SummaryNode,
 )
+from kb_project.errors import ReplyError
 from kb_project.llm.ports import Role
 from retrieval import asking
+from retrieval.models import Answer, AnswerEvent, AnswerState, Citation
 from tests import rows
 from tests.model.server import CONTEXT, MODEL, model_server
 from workspaces import access
@@ -86,9 +89,8 @@ def test_whatever_a_real_model_says_nothing_breaks_and_nothing_false_is_kept(cas
     assert_summaries_stand_on_the_documents(cast.workspace)
     made = assert_the_ledger_has_every_call(cast.workspace)
 
-    answer = asking.ask(workspace=cast.workspace, user=cast.alice, question=QUESTION, mode="hybrid")
-    assert answer.question.text == QUESTION
-
+    assert_a_question_ends_well(cast)
+    assert_the_ledger_has_every_call(cast.workspace)
     assert_nothing_is_asked_twice(cast.workspace, documents[0], made)
 
 
@@ -166,6 +168,26 @@ def assert_the_ledger_has_every_call(workspace: Workspace) -> set[str]:
     assert all(call.prompt_tokens and call.completion_tokens for call in answered)
     assert all(call.code for call in made if call.state == ModelCall.State.FAILED)
     return {call.key for call in answered}
+
+
+def assert_a_question_ends_well(cast: rows.Cast) -> None:
+    """Answered or not: its passages are there, and what it cites are places in them."""
+    # A base model goes on until it is cut off, and that is no answer.
+    with suppress(ReplyError):
+        asking.ask(workspace=cast.workspace, user=cast.alice, question=QUESTION, mode="hybrid")
+    with access.in_workspace(cast.workspace.pk):
+        [answer] = Answer.objects.in_workspace(cast.workspace)
+        assert answer.state in {AnswerState.DONE, AnswerState.FAILED}
+        assert answer.question.text == QUESTION
+        kinds = {one.kind for one in AnswerEvent.objects.in_workspace(cast.workspace)}
+        assert "passages" in kinds
+        assert (answer.problem is None) == (answer.state == AnswerState.DONE)
+        for one in Citation.objects.in_workspace(cast.workspace).select_related("chunk"):
+            inside = one.chunk.text[one.start - one.chunk.start : one.end - one.chunk.start]
+            assert inside == one.quote
+        for sentence in answer.sentences:
+            is_supported = (sentence["check"] or {}).get("verdict") in {"supported", "conflict"}
+            assert answer.is_supported or not is_supported
 
 
 def assert_nothing_is_asked_twice(workspace: Workspace, document: Document, made: set[str]) -> None:

@@ -83,6 +83,14 @@ def test_other_words_are_support_where_the_embedder_finds_them_alike():
     assert verdict("Petroleum feeds 77 lanterns.", 1, likeness=lambda *_: 0.9)[0] == "unsupported"
 
 
+def test_a_part_of_a_sentence_that_the_whole_of_it_denies_is_no_quote():
+    text = "Nobody who was ever asked on the island believes that the lamp burns oil."
+    cited = cite(Said("The lamp burns oil.", (1,)), Numbering([hit(1, text)]))
+
+    assert not cited.is_quote
+    assert cited.spans[0].end - cited.spans[0].start == len(text)
+
+
 def test_quotes_are_not_sent_to_the_embedder():
     cited = [cite(Said(text, (1,)), NUMBERING) for text in ("The lamp burns oil.", LOG[:33])]
 

@@ -29,10 +29,11 @@ def said(sentence, text=TEXT, likeness=None):
     [
         ("Ada Lind keeps the Skarrow light.", ["Ada Lind keeps the Skarrow light."]),
         ("The log says it comes “never on a Monday”.", ["never on a Monday"]),
+        ("The lamp burns", ["The lamp burns oil."]),
         ('It "brings it  on\nfridays", they say.', ["brings it on Fridays"]),
         ("The keeper is Ada Lind.", ["Ada Lind keeps the Skarrow light."]),
         ("In May 1987 she arrived.", ["She came on 11 May 1987."]),
-        ("灯烧的是油。", ["灯烧的是油。"]),
+        ("灯烧的是油。", ["灯塔的灯烧的是油。"]),
         (
             "Ada Lind keeps the light, and the lamp burns oil.",
             ["Ada Lind keeps the Skarrow light.", "The lamp burns oil."],

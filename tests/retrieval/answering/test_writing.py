@@ -188,7 +188,8 @@ def test_a_judge_that_does_not_answer_leaves_it_to_words(cast, monkeypatch, judg
 
 
 def test_word_for_word_needs_no_judge(cast, monkeypatch):
-    chat = model(monkeypatch, lambda r: f"The lamp burns oil [{label(r, 'lamp burns')}].")
+    said = "The lamp burns oil, which the boat brings"
+    chat = model(monkeypatch, lambda r: f"{said} [{label(r, 'lamp burns')}].")
 
     draft = asked(cast, "What does the lamp burn?")
 
