@@ -10,6 +10,7 @@ from ingestion.models import Document
 from retrieval.evaluation import runner, throwaway
 from retrieval.evaluation.dataset import Evidence, SourceQuestion, load
 from retrieval.evaluation.plan import Plan
+from retrieval.evaluation.ragchecker import METRICS
 from retrieval.search.modes import MODES
 from tests import rows
 from tests.retrieval.search.test_assemble import hit
@@ -26,7 +27,7 @@ DOCUMENTS: list[dict[str, object]] = [
     },
     {"id": "d2", "title": "Roads", "text": "The quarry road is closed in winter."},
 ]
-QUESTIONS = [
+QUESTIONS: list[dict[str, object]] = [
     {"question": "Who keeps the Skarrow light?", "evidence": ["Keepers"]},
     {"question": "When does the boat bring the oil?", "evidence": [{"doc": "d1", "chunk": 1}]},
 ]
@@ -90,6 +91,18 @@ class TestOnARealWorkspace:
             assert 0 <= mode["mrr"] <= 1
             assert set(mode["latency_ms"]) == set(mode["embed_ms"]) == {"p50", "p95"}
         assert report["modes"]["lexical"]["perfect"]["1"] == 1.0
+
+    def test_answers_are_judged_where_they_are_expected(self, folder):
+        known = {**QUESTIONS[0], "answer": "Ada Lind keeps the Skarrow light."}
+        (folder / "questions.jsonl").write_text(json.dumps(known), encoding="utf-8")
+
+        report = json.loads(evaluate(folder, modes="lexical", k="1", answers=True, json=True))
+
+        mode = report["modes"]["lexical"]
+        assert mode["perfect"] == {"1": 1.0}
+        assert set(mode["ragchecker"]) == set(METRICS)
+        assert (mode["ragchecker"]["f1"], mode["answered"], mode["failed"]) == (1.0, 1.0, 0.0)
+        assert mode["judged_by"] == "words and vectors"
 
     def test_the_workspace_is_gone_afterwards(self, folder):
         evaluate(folder, modes="lexical", k="1")
