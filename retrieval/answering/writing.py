@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
+from kb_project.errors import ModelError
 from kb_project.llm.ports import About, ChatModel, ChatRequest, Role
 from kb_project.llm.tokens import count_tokens, truncate_tokens
 from kb_project.prompt import Prompt, fenced, load
@@ -21,6 +23,8 @@ from retrieval.answering.sentences import Said, sentences_in
 from retrieval.search.reporting import EventKind, Reporter
 from retrieval.services import SearchResult
 from workspaces.ports import ports_for
+
+logger = logging.getLogger(__name__)
 
 STAGE: Final = "answer"
 MOST_TOKENS: Final = 12_000
@@ -103,7 +107,7 @@ def check(
     completed = [_completed(one, hits) for one in said]
     cited = [citing.cite(one, numbering) for one in completed]
     texts = checking.to_compare(cited)
-    likeness = Likeness(found.query.vector.embedder, texts) if texts else None
+    likeness = _likeness(found, texts)
     if likeness:
         cited = [
             one if one.is_quote else citing.cite(one.said, numbering, likeness) for one in cited
@@ -117,6 +121,15 @@ def check(
     ]
     added = sum(one.numbers != before.numbers for one, before in zip(completed, said, strict=True))
     return Checked(cited, checks, opinion.by or checking.BY, added, opinion.problem)
+
+
+def _likeness(found: SearchResult, texts: Sequence[str]) -> Likeness | None:
+    """None where there is nothing to compare, or no embedder to do it: words decide then."""
+    try:
+        return Likeness(found.query.vector.embedder, texts) if texts else None
+    except ModelError as error:
+        logger.warning("sentences not compared code=%s", error.code)
+        return None
 
 
 def prompt_of(
