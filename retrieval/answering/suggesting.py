@@ -34,7 +34,7 @@ logger = logging.getLogger(__name__)
 STAGE: Final = "suggest"
 MOST: Final = 5
 ENOUGH: Final = 3
-MOST_TRIED: Final = 8
+MOST_TRIED: Final = 5
 LONGEST: Final = 200
 """Characters of a suggestion: it stands on a button."""
 MOST_NAMES: Final = 8

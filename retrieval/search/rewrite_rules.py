@@ -98,12 +98,18 @@ _TYPES: Final = {
     "country": StandsFor.PLACE,
     "gpe": StandsFor.PLACE,
 }
+_UNKNOWN: Final = frozenset({"", "name", "unknown", "other"})
 _ALLOWED: Final = {
     StandsFor.PERSON: {StandsFor.PERSON},
     StandsFor.PEOPLE: {StandsFor.PERSON, StandsFor.PEOPLE},
     StandsFor.THING: {StandsFor.THING, StandsFor.PLACE, StandsFor.PEOPLE},
     StandsFor.PLACE: {StandsFor.PLACE},
 }
+_WHO_IS: Final = regex.compile(
+    r"\b(?:who|what|where) (?:is|was|are|were)\b|\b(?:the|and|then)\b"
+    r"|是谁|是什么人|在哪[里儿]|[那又]",
+    regex.IGNORECASE,
+)
 _WHO: Final = {Kind.PERSON: StandsFor.PERSON, Kind.PLACE: StandsFor.PLACE}
 
 
@@ -132,17 +138,35 @@ def names_for(what: StandsFor, turns: Sequence[Turn], own: Iterable[Named]) -> l
     Names of another kind only where no turn has one that fits; never one the question has itself.
     """
     left_out = {one.entity_id for one in own}
+    sure = {
+        one.entity_id
+        for turn in turns
+        if _WHO.get(kind_of(turn.question)) is what and _asks_who_that_is(turn)
+        for one in turn.asked
+    }
     others: list[Named] = []
     for turn in reversed(turns):
         found = [one for one in _in_order(turn, what) if one.entity_id not in left_out]
-        fitting = [one for one in found if fits(one, what)]
+        fitting = [one for one in found if fits(one, what) or one.entity_id in sure]
         if fitting:
-            return fitting[: 1 if what is StandsFor.PERSON else MOST_NAMES]
+            return _as_many(fitting, turn, what)
         others = others or found
     return others[:1]
 
 
+def _as_many(fitting: list[Named], turn: Turn, what: StandsFor) -> list[Named]:
+    """One person, several people; of things and places those the question was about, or one."""
+    if what is StandsFor.PERSON:
+        return fitting[:1]
+    if what is StandsFor.PEOPLE or fitting[0] not in turn.asked:
+        return fitting[: MOST_NAMES if what is StandsFor.PEOPLE else 1]
+    return [one for one in fitting if one in turn.asked][:MOST_NAMES]
+
+
 def fits(named: Named, what: StandsFor) -> bool:
+    """What kind a name is, is often not known, and sometimes known wrongly."""
+    if named.type.lower() in _UNKNOWN:
+        return True
     kind = _TYPES.get(named.type.lower(), StandsFor.THING)
     return kind in _ALLOWED.get(what, {kind})
 
@@ -152,11 +176,19 @@ def _in_order(turn: Turn, what: StandsFor) -> list[Named]:
     whom the question was about. A question's own names stand before the answer's."""
     in_question = {one.entity_id for one in turn.asked}
     new = [one for one in turn.answered if one.entity_id not in in_question]
-    if _WHO.get(kind_of(turn.question)) is what:
+    if _WHO.get(kind_of(turn.question)) is what and not _asks_who_that_is(turn):
         return [*new, *turn.asked]
     if what is StandsFor.ANYTHING and turn.asked:
         return list(turn.asked)
     return [*turn.asked, *new]
+
+
+def _asks_who_that_is(turn: Turn) -> bool:
+    """Whether it was asked who somebody is, and not for somebody else: "Who was Ada Lind?"."""
+    if len(turn.asked) != 1:
+        return False
+    rest = _WHO_IS.sub(" ", turn.question.replace(turn.asked[0].surface, " "))
+    return not regex.search(r"[\p{L}\p{N}]", rest)
 
 
 def with_names(question: str, names: Sequence[str]) -> str:

@@ -91,6 +91,41 @@ def test_who_was_asked_for_is_who_is_meant_next():
     assert names_for(StandsFor.PERSON, turns, []) == [BRAM]
 
 
+@pytest.mark.parametrize(
+    "question", ["Who was Ada Lind?", "And who is Ada Lind?", "Ada Lind是谁？"]
+)
+def test_who_somebody_is_leads_to_that_person(question):
+    assert names_for(StandsFor.PERSON, [Turn(question, [ADA], [BRAM])], []) == [ADA]
+
+
+def test_who_somebody_is_says_that_it_is_a_person_whatever_its_type():
+    mistyped = named("Cora Lind", "place")
+
+    assert names_for(StandsFor.PERSON, [Turn("Who is Cora Lind?", [mistyped], [BRAM])], []) == [
+        mistyped
+    ]
+
+
+def test_who_was_a_person_stays_one_for_the_conversation():
+    mistyped = named("Cora Lind", "place")
+    turns = [Turn("Who is Cora Lind?", [mistyped], []), Turn("When came she?", [mistyped], [BRAM])]
+
+    assert names_for(StandsFor.PERSON, turns, []) == [mistyped]
+
+
+def test_a_name_of_unknown_kind_may_be_anything():
+    unknown = named("Agnes Tull", "name")
+    turns = [Turn("Who founded the Harbour Trust?", [TRUST], [unknown, BRAM])]
+
+    assert names_for(StandsFor.PERSON, turns, []) == [unknown]
+
+
+def test_a_place_asked_about_is_there_and_not_one_the_answer_adds():
+    turns = [Turn("What happened at Skarrow?", [SKARROW], [THIRLE])]
+
+    assert names_for(StandsFor.PLACE, turns, []) == [SKARROW]
+
+
 def test_a_place_is_meant_by_there_and_a_thing_by_it():
     turns = [Turn("Where did Ada Lind sail the Tempest?", [ADA, TEMPEST], [THIRLE])]
 
