@@ -71,7 +71,7 @@ WITH stats AS MATERIALIZED (
     WHERE %(documents)s::uuid[] IS NULL OR c.document_id = ANY(%(documents)s::uuid[])
     GROUP BY h.chunk_id, c.version_id, c.ordinal
     ORDER BY score DESC, h.chunk_id
-    LIMIT 2 * %(count)s
+    LIMIT greatest(500, %(count)s)
 ), beside AS MATERIALIZED (
     SELECT c.id AS chunk_id, %(beside)s::float8 * max(s.score) AS score
     FROM scored s

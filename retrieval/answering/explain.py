@@ -65,7 +65,7 @@ def plan(asking: Asking, found: SearchResult) -> dict[str, Any]:
         "is_rewritten": " ".join(asking.question.split()) != found.query.question,
         "asked_mode": asking.mode,
         "mode": found.mode.name,
-        "reason": "",
+        "reason": found.found.reason,
         "keywords": [seed.name[:LONGEST] for seed in _keywords(found.found)][:MOST],
     }
 

@@ -67,7 +67,8 @@ class Found:
     """``chunks`` best first, as many as ``Query.top_k``; records and points in the mode's order.
 
     ``mode`` is the name of the mode that was used in the end, '' where it is the one asked for;
-    ``figures`` are numbers for the trace, such as how many reports were read.
+    ``reason`` is a sentence on why that mode was picked, '' where a person picked it; ``figures``
+    are numbers for the trace, such as how many reports were read.
     """
 
     chunks: list[ScoredChunk]
@@ -75,6 +76,7 @@ class Found:
     points: tuple[Point, ...] = ()
     seeds: tuple[Seed, ...] = ()
     mode: str = ""
+    reason: str = ""
     figures: tuple[tuple[str, float], ...] = ()
 
 

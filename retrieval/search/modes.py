@@ -8,6 +8,7 @@ from typing import Final
 
 from kb_project.errors import InputError
 from retrieval.search import (
+    auto,
     dense,
     drift,
     entities,
@@ -44,7 +45,7 @@ class Mode:
     reranks: bool = True
 
 
-MODES: Final[dict[str, Mode]] = {
+_WAYS: Final[dict[str, Mode]] = {
     mode.name: mode
     for mode in (
         Mode(
@@ -139,6 +140,16 @@ MODES: Final[dict[str, Mode]] = {
             uses_vectors=False,
         ),
     )
+}
+
+MODES: Final[dict[str, Mode]] = {
+    "auto": Mode(
+        "auto",
+        "Automatic",
+        "Reads the question, picks one of the other ways and says why.",
+        auto.delegating({name: mode.search for name, mode in _WAYS.items()}),
+    ),
+    **_WAYS,
 }
 
 DEFAULT_MODE: Final = next(iter(MODES))

@@ -1,0 +1,171 @@
+"""Auto: reads the question, picks the way to answer it, and says why.
+
+No model is asked and nothing is searched twice: the wording (``auto_signs``), which names of the
+question the graph knows and how telling they are, and which indexes there are. What was measured,
+on what, and with which questions held out stands in ``docs/benchmarks.md``.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Final
+
+import regex
+
+from kb_project.graph.walk import names_in
+from kb_project.graph.walk_index import WalkIndex
+from kb_project.sql import run_sql
+from kb_project.text.names import normalise_name
+from retrieval import auto_sql
+from retrieval.search import auto_signs as signs
+from retrieval.search import snapshots
+from retrieval.search.found import Found
+from retrieval.search.query import Query
+from workspaces import access
+
+COMMONPLACE: Final = 0.3
+"""A name in more than this share of the passages tells nothing about where to look."""
+FEW: Final = 3
+"""Passages that may hold a name in any case: in a small workspace they are soon a large share."""
+SHOWN: Final = 2
+LONGEST: Final = 60
+"""Names, and characters of each, in a reason."""
+_ARTICLE: Final = regex.compile(r"^(?:the|an?)\s+", regex.IGNORECASE)
+_PROPER: Final = regex.compile(r"[\p{Lu}\p{Lt}\p{N}]")
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """``reason`` is a sentence for people."""
+
+    mode: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What a workspace knows of a question: telling names as it spells them, and what is there."""
+
+    names: tuple[str, ...] = ()
+    has_graph: bool = True
+    has_reports: bool = True
+
+
+def delegating(searches: Mapping[str, Callable[[Query], Found]]) -> Callable[[Query], Found]:
+    """The search of the mode ``auto``, which hands over to one of these."""
+
+    def search(query: Query) -> Found:
+        choice = choose(query.question, known_to(query))
+        found = searches[choice.mode](query)
+        return replace(found, mode=found.mode or choice.mode, reason=choice.reason)
+
+    return search
+
+
+def known_to(query: Query) -> Known:
+    with access.in_workspace(query.workspace_id):
+        index = snapshots.newest(query)
+        ((has_reports,),) = run_sql(auto_sql.HAS_REPORTS, {"workspace": query.workspace_id})
+    if index is None:
+        return Known(has_graph=False, has_reports=has_reports)
+    return Known(telling_names(index, query.question), has_reports=has_reports)
+
+
+def telling_names(index: WalkIndex, question: str) -> tuple[str, ...]:
+    """Names of the question that the graph knows, without those that most passages hold and without
+    common nouns that the question does not spell as names."""
+    most = max(FEW, COMMONPLACE * len(index.chunk_ids))
+    return tuple(
+        name
+        for name, entities in names_in(index, question).items()
+        if any(
+            _spread(index, entity) <= most and (_is_proper(name) or not index.is_common[entity])
+            for entity in entities
+        )
+    )
+
+
+def _is_proper(name: str) -> bool:
+    return _PROPER.search(_ARTICLE.sub("", name)) is not None
+
+
+def _spread(index: WalkIndex, entity: int) -> float:
+    """How many passages mention it, told by its salience; for a nationality a great many."""
+    return len(index.chunk_ids) / max(math.expm1(float(index.salience[entity])), 1e-9)
+
+
+def choose(question: str, known: Known) -> Choice:
+    """The first rule that holds decides.
+
+    >>> choose("Who trained Ada Lind?", Known(("Ada Lind",))).mode
+    'walk'
+    """
+    return (
+        _by_topics(question, known)
+        or _by_craft(question, known)
+        or _by_names(question, known)
+        or _otherwise(question, known)
+    )
+
+
+def _by_topics(question: str, known: Known) -> Choice | None:
+    if not known.has_reports or any(signs.technical_signs(question)):
+        return None
+    if signs.asks_for_change(question):
+        return Choice(
+            "drift",
+            "Asks how something changed: begins with your topics and follows what they raise.",
+        )
+    if signs.asks_for_whole(question) and not known.names:
+        return Choice(
+            "global", "Asks about the documents as a whole: reads the reports of your topics."
+        )
+    return None
+
+
+def _by_craft(question: str, known: Known) -> Choice | None:
+    identifiers, words = signs.technical_signs(question)
+    between = len(known.names) > 1 and signs.compares(question)
+    linked = bool(known.names) and signs.goes_on(question)
+    if identifiers or words > 1 or (words and not (between or linked)):
+        return Choice(
+            "hybrid", "Speaks of code or settings: looks for its meaning and for its very words."
+        )
+    return None
+
+
+def _by_names(question: str, known: Known) -> Choice | None:
+    if not known.names or not known.has_graph:
+        return None
+    told = " and ".join(f"“{name[:LONGEST]}”" for name in known.names[:SHOWN])
+    if _is_all_about(question, known.names):
+        return Choice(
+            "local", f"Asks for all about {told}: gathers its passages, facts and topics."
+        )
+    if len(known.names) > 1:
+        more = " and more" if len(known.names) > SHOWN else ""
+        return Choice("walk", f"Names {told}{more} of your documents: walks between them.")
+    return Choice("walk", f"Names {told} of your documents: walks from there to what is linked.")
+
+
+def _is_all_about(question: str, names: tuple[str, ...]) -> bool:
+    if len(names) > 1:
+        return False
+    alone = normalise_name(signs.named_alone(question))
+    return signs.asks_broadly(question) or alone == normalise_name(names[0])
+
+
+def _otherwise(question: str, known: Known) -> Choice:
+    if not known.has_graph:
+        return Choice(
+            "hybrid", "The graph of names is not built yet: looks for meaning and for words."
+        )
+    if signs.asks_broadly(question):
+        return Choice(
+            "mix", "Asks broadly and names nothing known: joins names, links, meaning and words."
+        )
+    return Choice(
+        "hybrid", "Names nothing that your documents link: looks for meaning and for words."
+    )

@@ -1,0 +1,152 @@
+"""What a question's wording says about the way to answer it. Pure rules, English and Chinese.
+
+Measured, for the choice in ``auto``: a question about how parts of a program work is answered by
+one passage, which meaning and words find best; one that goes from a name to what is linked to it
+needs the walk. The rules know forms of questions and of words, no subject and no documents.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import regex
+
+_WHOLE: Final = regex.compile(
+    r"\b(?:main|major|key|central|common|recurring|overall|overarching|principal|broad)"
+    r" (?:\w+ ){0,2}?(?:themes?|topics?|ideas?|subjects?|issues|messages?|takeaways|threads"
+    r"|patterns|concerns|lessons|challenges|points|conclusions)\b"
+    r"|^overall\b|\boverall\?|\b(?:as a whole|taken together|all in all|the big picture)\b"
+    r"|\b(?:across|throughout|in|of|from|between|do|are|over) (?:all|every|each)?(?: of)? ?"
+    r"(?:the|these|those|our|my|this|all|every|each) (?:\w+ )?(?:documents?|files?|sources|texts"
+    r"|papers|articles|corpus|collection|archive|library|workspace|knowledge base)\b(?! say)"
+    r"|\b(?:summari[sz]e|sum up|overview of|summary of|gist of) (?:it all|all|everything"
+    r"|the whole|what (?:is|we have) here)\b|\bwhat (?:is|are) (?:all )?(?:this|these|the|our|my)"
+    r" (?:\w+ )?(?:documents?|files|corpus|collection|archive|library|workspace) (?:all )?about\b"
+    r"|(?:主要|核心|总体|整体|共同|重要)的?(?:主题|话题|议题|观点|思想|问题|内容|结论|发现|教训)"
+    r"|总的来[说看]|总体上|整体上|总体而言|总结一下|概括一下"
+    r"|(?:所有|全部|这些|整个|这批)(?:的)?(?:文件|文档|资料|材料|报告|文章|知识库|工作区)",
+    regex.IGNORECASE,
+)
+_CHANGE: Final = regex.compile(
+    r"\bhow (?:has|have|had|did|does) (?!i\b|you\b|we\b|one\b).{1,200}?\b(?:chang|evolv|develop"
+    r"|shift|progress|grow|grew|fluctuat)\w*\b(?! (?:a|an|the|its|his|her|their)\b)"
+    r"|\bwhat (?:has |have |had |is )?changed\b|\bover (?:time|the (?:years|decades|centuries))\b"
+    r"|\b(?:evolution|development|history) of .{1,120}\b(?:over|since|between|from|through)\b"
+    r"|\bfrom year to year\b|\byear (?:by|after|on) year\b|\bbefore and after\b"
+    r"|变化|演变|演化|变迁|发展历程|发展过程|(?:如何|怎么|怎样)(?:改变|变)|历年|逐年",
+    regex.IGNORECASE,
+)
+_BROAD: Final = regex.compile(
+    r"\b(?:tell me (?:more )?about|what do (?:the|these|our|my) documents say (?:about|on)"
+    r"|what (?:is|do we) know(?:n)? (?:about|of)|everything (?:about|on)|all about|describe"
+    r"|introduce|summari[sz]e|sum up|(?:an? |the )?(?:overview|summary|profile|outline) of"
+    r"|information (?:about|on)|background (?:on|to|of))\b"
+    r"|介绍|讲讲|说说|概述|简述|说了什么|有哪些信息|总结",
+    regex.IGNORECASE,
+)
+# The question is the name and nothing else: "Who is Ada Lind?"
+_ABOUT: Final = regex.compile(
+    r"^(?:who|what|where)(?:'s| is| are| was| were) (?:the )?(?P<rest>.+?)\??$"
+    r"|^(?P<rest>.+?)是(?:谁|什么)？?$",
+    regex.IGNORECASE,
+)
+# From one thing to another that it is linked to, and from there on.
+_LINKED: Final = regex.compile(
+    r"\w['’]s? (?:\w+[- ]){0,2}\w+|\bthe \w+(?:[- ]\w+)? (?:of|by|in|at|for|from) (?:the |an? )?\w+"
+    r".{0,80}? (?:of|by|who|that|which|whose|where)\b|\b(?:who|that|which|whose|whom) .{2,200}"
+    r"\b(?:and|,) (?:who|what|when|where|which|how|why)\b|\b(?:after|by|for|with|from) (?:whom"
+    r"|which|what)\b|\b(?:whose|the same|both|related to|linked to|connected|in common)\b"
+    r"|\bthe \w+ (?:who|that|which|whose)\b|的.{1,12}的|谁的|之间|共同|同一|关系",
+    regex.IGNORECASE,
+)
+_COMPARED: Final = regex.compile(
+    r"\b(?:older|younger|earlier|later|first|last|longer|larger|bigger|smaller|taller|higher|lower"
+    r"|more|less|fewer|same|both|either|differ\w*|compare[ds]?|versus|vs|than|or)\b"
+    r"|更|哪[一]?个|还是|都|同一|相比|比较|区别|不同",
+    regex.IGNORECASE,
+)
+
+# Spelled as nothing but an identifier is.
+_IDENTIFIER: Final = regex.compile(
+    r"`[^`]+`|\w\(\)|\w::\w|\w->\w|\b_?[\p{L}\p{N}]+_[\p{L}\p{N}_]+\b|\b\p{Ll}{2,}\d*\p{Lu}\w*\b"
+    r"|\b(?!Mac|Mc|Di|De|La|Le|Van|Von|Fitz|O['’])(?:\p{Lu}[\p{Ll}\d]+){2,}\b"
+    r"|\b\p{Lu}{2,}\p{Lu}\p{Ll}{2,}\w*\b|\b\p{L}+\d+\p{L}\w*\b|\b\p{Ll}{2,}\d+\b"
+    r"|\b[\w-]+\.(?:py|js|ts|java|rs|go|c|h|cc|cpp|hpp|cs|rb|php|json|ya?ml|toml|xml|html|css"
+    r"|sql|sh|ini|cfg|conf|md|csv)\b"
+)
+# Words of those who write programs and manuals. Some have everyday meanings: one of them turns a
+# question that goes from name to name only if there is a second.
+_CRAFT: Final = regex.compile(
+    r"\b(?:api|sdk|cli|functions?|methods?|class(?:es)?|subclass(?:es)?|structs?|enums?|traits?"
+    r"|constructors?|destructors?|parameters?|arguments?|exceptions?|variables?|constants?"
+    r"|instances?|instantiat\w+|initiali[sz]\w*|interfaces?|implement(?:s|ed|ation)|objects?"
+    r"|modules?|packages?|templates?|pointers?|arrays?|strings?|integers?|booleans?|bits?|bytes?"
+    r"|buffers?|iterators?|closures?|callbacks?|handlers?|schemas?|serializ\w+|deserializ\w+"
+    r"|inherit(?:s|ed|ance)?|overrid\w+|compil\w+|runtime|debug\w*|source code|this code|the code"
+    r"|codebase|unit tests?|test (?:cases?|methods?|functions?|suites?|settings)|the tests?"
+    r"|configur\w+|loggers?|logging|plugins?|plug-in|endpoints?|quer(?:y|ies)|hash(?:es|ed|ing)?"
+    r"|encod\w+|decod\w+|encrypt\w+|decrypt\w+|(?:in|out)put streams?|std(?:in|out|err)|null"
+    r"|timestamps?|install\w*|dependenc(?:y|ies)|data types?|fields?)\b"
+    r"|函数|方法|参数|接口|代码|类名|变量|配置|异常|编译|模块|字段|数组|字符串|实例化|调用",
+    regex.IGNORECASE,
+)
+
+
+def asks_for_whole(question: str) -> bool:
+    """
+    >>> asks_for_whole("What are the main themes?"), asks_for_whole("What is the main gate?")
+    (True, False)
+    """
+    return _WHOLE.search(question) is not None
+
+
+def asks_for_change(question: str) -> bool:
+    """
+    >>> asks_for_change("How has the budget changed?"), asks_for_change("How do I change it?")
+    (True, False)
+    """
+    return _CHANGE.search(question) is not None
+
+
+def asks_broadly(question: str) -> bool:
+    """
+    >>> asks_broadly("Tell me about the lens"), asks_broadly("Who cut the lens?")
+    (True, False)
+    """
+    return _BROAD.search(question) is not None
+
+
+def named_alone(question: str) -> str:
+    """What a question asks for that says nothing else of it, else ''.
+
+    >>> named_alone("Who was Ada Lind?"), named_alone("朱元璋是谁？"), named_alone("Who fell?")
+    ('Ada Lind', '朱元璋', '')
+    """
+    found = _ABOUT.match(question.strip())
+    return found["rest"] if found else ""
+
+
+def goes_on(question: str) -> bool:
+    """Whether it goes from one thing to another that is linked to it.
+
+    >>> goes_on("Where did Ada Lind's father die?"), goes_on("Where did Ada Lind die?")
+    (True, False)
+    """
+    return _LINKED.search(question) is not None
+
+
+def compares(question: str) -> bool:
+    """
+    >>> compares("Who is older, Ada or Ben?"), compares("Who is Ada?")
+    (True, False)
+    """
+    return _COMPARED.search(question) is not None
+
+
+def technical_signs(question: str) -> tuple[int, int]:
+    """How many identifiers, and how many words of programmers.
+
+    >>> technical_signs("What does `getTarget` return?"), technical_signs("Which method is used?")
+    ((1, 0), (0, 1))
+    """
+    return len(_IDENTIFIER.findall(question)), len(_CRAFT.findall(question))
