@@ -70,7 +70,7 @@ def evaluate(
 
 def run_questions(dataset: Dataset, plan: Plan, filled: Filled) -> dict[str, Tally]:
     """Every question to every mode. The question's vector is made once and shared by the modes."""
-    ordinals = _ordinals(filled)
+    ordinals = ordinals_of(filled)
     tallies = {mode: Tally() for mode in plan.modes}
     _warm_up(dataset, plan, filled)
     for question in dataset.questions:
@@ -117,7 +117,7 @@ def _is_at(evidence: Evidence, place: tuple[int, int]) -> bool:
     return document in evidence.documents and evidence.chunk in (None, ordinal)
 
 
-def _ordinals(filled: Filled) -> dict[UUID, int]:
+def ordinals_of(filled: Filled) -> dict[UUID, int]:
     with access.in_workspace(filled.workspace.pk):
         return dict(Chunk.objects.in_workspace(filled.workspace).values_list("pk", "ordinal"))
 

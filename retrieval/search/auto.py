@@ -29,6 +29,8 @@ COMMONPLACE: Final = 0.3
 """A name in more than this share of the passages tells nothing about where to look."""
 FEW: Final = 3
 """Passages that may hold a name in any case: in a small workspace they are soon a large share."""
+CRAFT: Final = 1
+"""Words of programmers that a question must hold to be taken for one about a program."""
 SHOWN: Final = 2
 LONGEST: Final = 60
 """Names, and characters of each, in a reason."""
@@ -129,7 +131,7 @@ def _by_craft(question: str, known: Known) -> Choice | None:
     identifiers, words = signs.technical_signs(question)
     between = len(known.names) > 1 and signs.compares(question)
     linked = bool(known.names) and signs.goes_on(question)
-    if identifiers or words > 1 or (words and not (between or linked)):
+    if identifiers or words >= CRAFT + (between or linked):
         return Choice(
             "hybrid", "Speaks of code or settings: looks for its meaning and for its very words."
         )

@@ -23,6 +23,7 @@ from retrieval.search.reasons import reasons
 
 NEAREST: Final = 100
 """Passages whose likeness sets the scale of those the walk starts from."""
+WALK_ON: Final = walking.WALK_ON
 CANDIDATES: Final = 200
 """Passages, at least, whose score the likeness to the question then raises."""
 MEANING: Final = 2.0
@@ -37,7 +38,7 @@ def search(query: Query) -> list[ScoredChunk]:
         return fuse.search(query)
     near = nearest(query)
     start = walking.seeds(index, query.question, near)
-    scores = walking.walk(index, start, within=within(query, index))
+    scores = walking.walk(index, start, within=within(query, index), walk_on=WALK_ON)
     count = max(CANDIDATES, query.top_k)
     best = nearer_first(query, walking.ranked(index, scores, count))[: query.top_k]
     why = reasons(query.workspace_id, index, start, scores, [chunk_id for chunk_id, _ in best])
