@@ -85,7 +85,9 @@ function start(root) {
     openNumber = number;
     root.classList.add("split--open");
     panel.hidden = false;
-    panelTitle.textContent = `Source ${number} of ${numbers().length || number}`;
+    const all = numbers();
+    const place = all.indexOf(number) + 1;
+    panelTitle.textContent = `Source ${number}${place ? ` · ${place} of ${all.length}` : ""}`;
     markOpen(number);
     remember(number);
     panelTitle.focus({ preventScroll: true });
@@ -135,8 +137,14 @@ function start(root) {
     if (event.key === "[") step(-1);
   });
 
-  document.addEventListener("answer:drawn", () => openNumber !== null && markOpen(openNumber));
-
-  const asked = Number(new URL(window.location.href).searchParams.get("cite"));
-  if (asked) open(asked);
+  // A link to a source waits for an answer that is still being made.
+  const openAsked = () => {
+    const asked = Number(new URL(window.location.href).searchParams.get("cite"));
+    if (asked && openNumber === null) open(asked);
+  };
+  document.addEventListener("answer:drawn", () => {
+    if (openNumber === null) openAsked();
+    else markOpen(openNumber);
+  });
+  openAsked();
 }

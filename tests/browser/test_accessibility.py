@@ -11,6 +11,7 @@ from playwright.sync_api import Page, expect
 from kb_project.env import env_str
 from tests.browser.product import Product
 
+PATIENCE = 60_000
 SERIOUS = {"serious", "critical"}
 LOOKS = [
     pytest.param(theme, width, id=f"{theme}-{width}")
@@ -38,8 +39,11 @@ def demo_pages(page: Page, product: Product) -> dict[str, str]:
         page.get_by_label("Your question").fill(question)
         page.keyboard.press("Enter")
         page.wait_for_url("**/questions/**")
+        expect(page.locator("#answer[data-events]")).to_have_count(0, timeout=PATIENCE)
         found[name] = page.url
-    found["answer with source"] = f"{found['answer']}?cite=1"
+    page.goto(found["answer"])
+    first = page.locator(".answer__text .cite").first.get_attribute("data-cite")
+    found["answer with source"] = f"{found['answer']}?cite={first}"
     page.goto(found["documents"])
     found["document"] = follow(page, ".doc-row__title", "Incident report")
     found["page of a document"] = f"{found['document']}?view=page"
