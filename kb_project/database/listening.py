@@ -59,7 +59,7 @@ class Listener:
             try:
                 with connection_of_its_own() as connection:
                     self._listen(connection)
-            except (*DATABASE_AWAY, KBError) as error:
+            except (*DATABASE_AWAY, psycopg.Error, KBError) as error:
                 logger.warning("listener cut off error=%s", type(error).__name__)
                 self._is_listening.clear()
                 self._stopping.wait(PAUSE)

@@ -11,7 +11,7 @@ import logging
 import queue
 import signal
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from types import FrameType
@@ -36,6 +36,8 @@ logger = logging.getLogger(__name__)
 SECONDS_BETWEEN_RENEWALS: Final = 1.0
 LOOK_EVERY: Final = 5
 """Renewals between two looks at what nobody was called to."""
+EVALUATIONS: Final = 1
+"""Side by side, beside the answers: they take minutes, and nobody waits for them."""
 SECONDS_TO_FINISH: Final = 2.0
 RUN: Final = {
     wake.ANSWER: "retrieval.answering.jobs.run_answer",
@@ -49,7 +51,9 @@ class Desk:
     """What one worker process has to do, is doing, and is told."""
 
     name: str = field(default_factory=leases.worker_name)
-    todo: queue.SimpleQueue[Call | None] = field(default_factory=queue.SimpleQueue)
+    todo: dict[str, queue.SimpleQueue[Call | None]] = field(
+        default_factory=lambda: {kind: queue.SimpleQueue() for kind in RUN}
+    )
     running: dict[Call, Halt] = field(default_factory=dict)
     lock: threading.Lock = field(default_factory=threading.Lock)
     stopping: threading.Event = field(default_factory=threading.Event)
@@ -62,13 +66,21 @@ class Desk:
         if call.kind == wake.STOP:
             self.halt(call)
         elif call.kind in RUN:
-            self.todo.put(call)
+            self.todo[call.kind].put(call)
 
     def halt(self, call: Call) -> None:
         with self.lock:
             halts = [halt for one, halt in self.running.items() if one.id == call.id]
         for halt in halts:
             halt.set()
+
+    def add_missed(self, calls: Sequence[Call]) -> None:
+        """What nobody was called to; not beside calls that wait, since it may be the same."""
+        idle = {kind for kind, waiting in self.todo.items() if waiting.empty()}
+        known = {call.id for call in self.busy()}
+        for call in calls:
+            if call.kind in idle and call.id not in known:
+                self.todo[call.kind].put(call)
 
     def busy(self) -> list[Call]:
         with self.lock:
@@ -85,14 +97,15 @@ def work(*, say: Callable[[str], None]) -> None:
     # The first question does not wait for the model to be loaded.
     with_model.embed_question("ready")
     threads = [
-        threading.Thread(target=_serve, args=[desk], name=f"answerer {number}", daemon=True)
-        for number in range(settings.ANSWERERS)
+        threading.Thread(target=_serve, args=[desk, kind], name=f"{kind} {number}", daemon=True)
+        for kind, seats in ((wake.ANSWER, settings.ANSWERERS), (wake.EVALUATION, EVALUATIONS))
+        for number in range(seats)
     ]
     listener = Listener(wake.WORK, hear=desk.hear, connected=partial(_look, desk))
     listener.start()
     for thread in threads:
         thread.start()
-    say(f"Waiting for questions; {len(threads)} can be answered at a time.")
+    say(f"Waiting for questions; {settings.ANSWERERS} can be answered at a time.")
     _tend(desk)
     listener.stop()
     _wind_up(desk, threads)
@@ -125,17 +138,14 @@ def _renew(desk: Desk) -> None:
 def _look(desk: Desk) -> None:
     """Take up what is queued; end what a dead worker left behind."""
     try:
-        known = {call.id for call in desk.busy()}
-        for call in claims.take_stock():
-            if call.id not in known:
-                desk.todo.put(call)
+        desk.add_missed(claims.take_stock())
     finally:
         if threading.current_thread() is not threading.main_thread():
             connections.close_all()
 
 
-def _serve(desk: Desk) -> None:
-    while (call := desk.todo.get()) is not None and not desk.stopping.is_set():
+def _serve(desk: Desk, kind: str) -> None:
+    while (call := desk.todo[kind].get()) is not None and not desk.stopping.is_set():
         through_outages(partial(_do, desk, call))
 
 
@@ -171,8 +181,9 @@ def _unspoken(error: Exception) -> Exception:
 
 def _wind_up(desk: Desk, threads: list[threading.Thread]) -> None:
     """What is running is broken off and says so; a few seconds for that, no more."""
-    for _ in threads:
-        desk.todo.put(None)
+    for waiting in desk.todo.values():
+        for _ in threads:
+            waiting.put(None)
     for call in desk.busy():
         claims.interrupt(call, desk.name)
         desk.halt(call)

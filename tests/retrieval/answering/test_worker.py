@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable
+from functools import partial
 
 import pytest
 from django.db import connections
@@ -48,13 +49,14 @@ def desk():
     listener.start()
     wait_until(lambda: listener.is_listening)
     tending = threading.Thread(target=in_thread(worker._tend), args=[made])
-    threads = [threading.Thread(target=in_thread(worker._serve), args=[made]) for _ in range(2)]
+    serve = in_thread(partial(worker._serve, kind=wake.ANSWER))
+    threads = [threading.Thread(target=serve, args=[made]) for _ in range(2)]
     for thread in (tending, *threads):
         thread.start()
     yield made
     made.stopping.set()
     for _ in threads:
-        made.todo.put(None)
+        made.todo[wake.ANSWER].put(None)
     for thread in (tending, *threads):
         thread.join(PATIENCE)
     listener.stop()
@@ -247,7 +249,7 @@ def test_a_message_that_makes_no_sense_is_passed_over():
     for message in ("", "answer", "answer x y", "dance " + "0" * 32 + " " + "0" * 32):
         desk.hear(message)
 
-    assert desk.todo.empty()
+    assert all(waiting.empty() for waiting in desk.todo.values())
 
 
 def test_whatever_is_dispatched_is_there():
@@ -258,3 +260,22 @@ def test_whatever_is_dispatched_is_there():
 
 def test_stopping_what_is_not_there_does_nothing(cast):
     Desk().halt(Call(wake.STOP, cast.workspace.pk, cast.workspace.pk))
+
+
+def test_what_is_missed_is_added_once_while_it_waits(cast):
+    desk, calls = Desk(), [call_of(queue(cast)), call_of(queue(cast, "And the lamp?"))]
+
+    desk.add_missed(calls)
+    desk.add_missed(calls)
+
+    assert desk.todo[wake.ANSWER].qsize() == 2
+    assert desk.todo[wake.EVALUATION].empty()
+
+
+def test_an_evaluation_waits_in_a_line_of_its_own(cast):
+    desk = Desk()
+
+    desk.hear(f"evaluation {cast.workspace.pk} {cast.workspace.pk}")
+
+    assert desk.todo[wake.ANSWER].empty()
+    assert desk.todo[wake.EVALUATION].qsize() == 1
