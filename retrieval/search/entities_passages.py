@@ -23,6 +23,8 @@ SHARPER: Final = 2.0
 """What most is asked for leads; forty entities at their plain weight would outweigh it."""
 STATED: Final = 0.1
 """What the links that a passage states weigh, beside the entities that it mentions."""
+NEAR: Final = 0.5
+"""What the passages near the question weigh: not every question is about names."""
 
 
 def passages_by(
@@ -37,10 +39,18 @@ def passages_by(
         for chunk_id in {one.chunk_id for one in link.evidence}:
             if chunk_id in index.chunk_positions:
                 stated[index.chunk_positions[chunk_id]] += score / len(link.evidence)
-    chunks = _shares(chunks) + STATED * _shares(stated)
+    chunks = _shares(chunks) + STATED * _shares(stated) + NEAR * _shares(_close(around))
     if around.within is not None:
         chunks = chunks * around.within
     return np.asarray(chunks, np.float32)
+
+
+def _close(around: Look) -> Floats:
+    found = np.zeros(len(around.index.chunk_ids), np.float32)
+    for chunk_id, closeness in around.question.items():
+        if chunk_id in around.index.chunk_positions:
+            found[around.index.chunk_positions[chunk_id]] = closeness
+    return found
 
 
 def _with_neighbours(
