@@ -14,7 +14,8 @@ from retrieval.models import EvaluationResult, EvaluationRun
 LEAST: Final = 0.005
 """A smaller change of a share is no change: the tables show two or three figures."""
 LEAST_OF_TIME: Final = 0.2
-"""Times differ by a fifth from run to run on a machine that does other things too."""
+LEAST_MS: Final = 1.0
+"""Times differ by a fifth, and by a millisecond, on a machine that does other things too."""
 
 _Key = tuple[UUID, str]
 
@@ -101,7 +102,7 @@ def change_of(name: str, now: float, before: Mapping[str, float] | None) -> Chan
     was = (before or {}).get(name)
     if was is None:
         return Change.NEW
-    least = LEAST_OF_TIME * max(now, was) if "_ms" in name else LEAST
+    least = max(LEAST_MS, LEAST_OF_TIME * max(now, was)) if "_ms" in name else LEAST
     if name == "questions" or abs(now - was) < least:
         return Change.SAME
     return Change.BETTER if (now < was) == is_better_when_less(name) else Change.WORSE

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
 from retrieval.evaluation import selectors
+from retrieval.evaluation.summary import place_of
 from retrieval.models import EvaluationResult, EvaluationRun
 from workspaces import access
 from workspaces.models import Workspace
@@ -38,7 +39,7 @@ def record_of(result: EvaluationResult) -> dict[str, Any]:
 
 def as_table(found: Sequence[dict[str, Any]]) -> Iterator[list[str]]:
     """A heading and a row for each result, a column for each metric."""
-    names = list(dict.fromkeys(name for record in found for name in record["metrics"]))
+    names = sorted({name for record in found for name in record["metrics"]}, key=place_of)
     yield [*FIRST, *names]
     for record in found:
         problem = (record["problem"] or {}).get("happened", "")

@@ -14,7 +14,7 @@ from kb_project.llm.structured import storable
 from retrieval import questions
 from retrieval.evaluation import evidence, exchange, selectors
 from retrieval.evaluation.exchange import Written
-from retrieval.models import EvaluationRun, QuestionSet, RunProgress, SetQuestion
+from retrieval.models import AnswerState, EvaluationRun, QuestionSet, RunProgress, SetQuestion
 from retrieval.search.query import clean_question
 from workspaces import access
 from workspaces.models import User, Workspace
@@ -133,6 +133,13 @@ def question_keep(
         asked = questions.asked(workspace=workspace, question_id=question_id)
         ids = [citation.chunk_id for citation in asked.citations]
         chunks = questions.chunks_by_id(workspace=workspace, ids=ids)
+    if asked.answer.state in (AnswerState.QUEUED, AnswerState.RUNNING):
+        raise ConflictError(
+            "The question is still being answered.",
+            code="answer_unfinished",
+            kept="No question was added.",
+            next_step="Add it when the answer is there.",
+        )
     if not asked.citations:
         raise ConflictError(
             "The answer cites nothing, so it is not known where the evidence stands.",

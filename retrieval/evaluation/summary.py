@@ -119,5 +119,21 @@ def label_of(name: str) -> str:
     return f"{LABELS.get(base, base)}@{k}" if k else LABELS.get(base, base)
 
 
+def place_of(name: str) -> tuple[int, int]:
+    """Where a metric stands: rankings first, then answers, then times; the database forgets order.
+
+    >>> sorted(["embed_ms", "f1", "mrr", "recall@20", "recall@5", "perfect@5"], key=place_of)
+    ['perfect@5', 'recall@5', 'recall@20', 'mrr', 'f1', 'embed_ms']
+    """
+    base, _, k = name.partition("@")
+    if k or name in ("mrr", "answered", "failed"):
+        order = ("perfect", "recall", "ndcg", "mrr", "answered", "failed")
+        return order.index(base), int(k or 0)
+    if name in ragchecker.METRICS:
+        return len(LABELS), ragchecker.METRICS.index(name)
+    stem = next((time for time in TIMES if name.startswith(time)), "")
+    return 2 * len(LABELS), TIMES.index(stem) * 2 + name.endswith("p95") if stem else 0
+
+
 def is_better_when_less(name: str) -> bool:
     return name in LESS_IS_BETTER or "_ms" in name

@@ -20,7 +20,7 @@ from kb_project.errors import ConflictError, KBError
 from retrieval.evaluation import comparing, control, evidence, results, selectors
 from retrieval.evaluation.control import Order
 from retrieval.evaluation.history import Change, Line
-from retrieval.evaluation.summary import label_of
+from retrieval.evaluation.summary import label_of, place_of
 from retrieval.evaluation_views import forms, shown
 from retrieval.models import EvaluationRun, RunKind
 from workspaces import access
@@ -110,7 +110,7 @@ def result_detail(
         "question": shown.shown_question(result.question, names),
         "metrics": [
             (label_of(name), f"{value:,.1f}" if "_ms" in name else f"{value:.3f}")
-            for name, value in result.metrics.items()
+            for name, value in sorted(result.metrics.items(), key=lambda pair: place_of(pair[0]))
         ],
         "passages": shown.passages_of(workspace=workspace, result=result),
         "claims": shown.claims_of(result.claims),

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from ingestion.models import Document
-from retrieval.evaluation import evidence, ragchecker, selectors
+from retrieval.evaluation import evidence, selectors
 from retrieval.evaluation.evidence import Names
 from retrieval.evaluation.history import Change, Comparison, Delta, Line
-from retrieval.evaluation.summary import EXPLAINED, is_better_when_less, label_of
+from retrieval.evaluation.summary import EXPLAINED, is_better_when_less, label_of, place_of
 from retrieval.models import EvaluationResult, EvaluationRun, RunProgress, SetQuestion
 from retrieval.search.modes import MODES
 from workspaces.models import Capability, Workspace
@@ -122,8 +122,10 @@ def headline_of(run: EvaluationRun) -> str:
     for name in (*_recalls(run), *HEADLINES):
         values = {mode: figures[name] for mode, figures in run.summary.items() if name in figures}
         if values:
-            best = max(values, key=lambda mode: values[mode])
-            return f"{mode_label(best)} is best, {label_of(name)} {values[best]:.3f}"
+            best = max(values.values())
+            modes = [mode_label(mode) for mode in run.modes if values.get(mode) == best]
+            more = f" and {len(modes) - 1} more" if len(modes) > 1 else ""
+            return f"{label_of(name)} {best:.3f} by {modes[0]}{more}"
     return ""
 
 
@@ -136,17 +138,10 @@ def table_of(run: EvaluationRun, comparison: Comparison) -> Table:
     names = dict.fromkeys(name for mode in modes for name in comparison.summary[mode])
     rows = [
         _row(name, [comparison.summary[mode].get(name) for mode in modes])
-        for name in sorted(names, key=_order)
+        for name in sorted(names, key=place_of)
         if name != "questions"
     ]
     return Table([mode_label(mode) for mode in modes], rows)
-
-
-def _order(name: str) -> tuple[int, int]:
-    """Rankings first, then answers, then times; among themselves as they are measured."""
-    if name in ragchecker.METRICS:
-        return 1, ragchecker.METRICS.index(name)
-    return (2, 0) if "_ms" in name else (0, int(name == "mrr"))
 
 
 def _row(name: str, deltas: Sequence[Delta | None]) -> Row:

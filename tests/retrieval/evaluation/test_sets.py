@@ -240,6 +240,20 @@ def test_an_unanswered_question_is_not_kept(people, made):
         )
 
 
+def test_a_question_that_is_still_being_answered_is_not_kept(people, made):
+    answer = asking.question_ask(
+        workspace=people.workspace,
+        user=people.alice,
+        question="Who keeps the Skarrow light?",
+        mode="lexical",
+    )
+
+    with pytest.raises(ConflictError, match="still being answered"):
+        sets.question_keep(
+            workspace=people.workspace, question_set=made, question_id=answer.question_id
+        )
+
+
 def test_sets_of_another_workspace_are_not_there(people, made):
     other = rows.make_workspace("Elsewhere")
 

@@ -59,7 +59,7 @@ def test_the_list_says_what_each_set_came_to(people, alice, bob, run_it):
         page = client.get(url(people)).content.decode()
         assert "3 questions" in page
         assert "1 run" in page
-        assert "is best" in page
+        assert "Perfect@5 1.000 by" in page
 
 
 def test_a_reader_sees_sets_and_cannot_change_them(people, bob, made):
