@@ -136,7 +136,7 @@ def standing(constants: tuple[Constant, ...]) -> Setting:
 def folds(count: int) -> list[list[int]]:
     """Question numbers, shuffled and dealt."""
     numbers = list(range(count))
-    random.Random(SEED).shuffle(numbers)  # noqa: S311  nothing secret
+    random.Random(SEED).shuffle(numbers)  # noqa: S311 - an order, not a secret
     return [numbers[first::FOLDS] for first in range(FOLDS)]
 
 
