@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
-from retrieval.shown.answers import EMPTY_SCOPE, EXTRACTIVE, ShownAnswer, cited_of, shown_answer, shown_citation
+from retrieval.shown.answers import (
+    EMPTY_SCOPE,
+    EXTRACTIVE,
+    ShownAnswer,
+    cited_of,
+    shown_answer,
+    shown_citation,
+)
 from retrieval.shown.boxes import AskBox, ask_box, ask_next
 from retrieval.shown.explain import explained
 from retrieval.shown.modes import ModeGroup, mode_groups
