@@ -16,6 +16,7 @@ from ingestion import leases
 from kb_project.errors import ForbiddenError, NotFoundError
 from retrieval.answering import events, jobs, wake
 from retrieval.models import Answer, AnswerState, Conversation, Question
+from retrieval.search import scope_entities
 from retrieval.search.modes import mode_named
 from retrieval.search.query import clean_question
 from retrieval.search.reporting import EventKind
@@ -120,6 +121,7 @@ def _question(
     scope: Scope,
     conversation_id: UUID | None,
 ) -> Question:
+    scope_entities.resolved(workspace.pk, scope)  # refused now, and not when somebody works on it
     return Question.objects.create(
         workspace=workspace,
         conversation=_conversation(workspace, user, text, conversation_id),

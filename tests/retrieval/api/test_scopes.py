@@ -74,3 +74,12 @@ def test_names_of_another_workspace_are_unknown(cast, name):
 
     for pk in (elsewhere.pk, uuid.uuid4()):
         assert_problem(search(cast, **{name: [str(pk)]}), 400, "unknown_entity")
+
+
+@pytest.mark.parametrize("path", ["ask/", "questions/"])
+def test_a_question_with_an_unknown_name_is_refused_before_anybody_works_on_it(cast, path):
+    body = {"question": "Who lit the lamp?", "scope": {"exclude": [str(uuid.uuid4())]}}
+
+    response = client(cast.bob).post(address(cast.workspace, path), body, format="json")
+
+    assert_problem(response, 400, "unknown_entity")
