@@ -237,6 +237,7 @@ def house(media: Any, fake_embedder: None) -> tuple[rows.Cast, dict[str, Any]]:
         "question_id": question.pk,
         "answer_id": answer.pk,
         "number": 1,
+        "name": "tags",
     }
     return cast, ids
 
