@@ -19,6 +19,7 @@ from retrieval.answering.spans import share, units, weights_of
 from retrieval.search.hits import Hit
 
 BY: Final = "likeness"
+VERDICTS: Final[tuple[str, ...]] = ("supported", "unsupported", "general", "conflict")
 GENERAL: Final = Check("general", "marker", 0.0)
 QUOTED: Final = Check("supported", "quote")
 UNCITED: Final = Check("unsupported", BY, 0.0)
@@ -101,7 +102,7 @@ def to_compare(cited: Iterable[Cited]) -> list[str]:
 
 
 def counts(checks: Sequence[Check | None]) -> dict[str, int]:
-    found = dict.fromkeys(("supported", "unsupported", "general", "conflict"), 0)
+    found = dict.fromkeys(VERDICTS, 0)
     for one in checks:
         if one is not None:
             found[one.verdict] += 1
