@@ -102,11 +102,9 @@ def to_compare(cited: Iterable[Cited]) -> list[str]:
 
 
 def counts(checks: Sequence[Check | None]) -> dict[str, int]:
-    found = dict.fromkeys(VERDICTS, 0)
-    for one in checks:
-        if one is not None:
-            found[one.verdict] += 1
-    return found
+    """How many sentences have each verdict."""
+    found = [one.verdict for one in checks if one is not None]
+    return {name: found.count(name) for name in VERDICTS}
 
 
 def _uncited(text: str, *, is_general: bool) -> Check | None:
