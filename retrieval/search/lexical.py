@@ -12,9 +12,9 @@ from kb_project.text.words import words
 from retrieval import sql
 from retrieval.search.query import Query, ScoredChunk
 
-LENGTH: Final = 0.5
+LENGTH: Final = 0.4
 """BM25's b. Chunks are cut to like lengths, so length says less than the usual 0.75 assumes."""
-BESIDE: Final = 0.2
+BESIDE: Final = 0.3
 """What a passage gets of the score of the better of its neighbours. Both measured on questions
 about source code and multi-hop questions, fused with vectors: see ``docs/benchmarks.md``."""
 NEIGHBOUR: Final = "Beside a passage that shares words with the question"

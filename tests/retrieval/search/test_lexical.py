@@ -32,14 +32,14 @@ def test_scores_are_bm25_over_the_workspace():
 
     # Each passage holds its title's term "x" too: lengths 4, 2, 4.
     idf = math.log(1 + (3 - 1 + 0.5) / (1 + 0.5))
-    norm = 2 + 1.2 * (0.5 + 0.5 * 4 / (10 / 3))
+    norm = 2 + 1.2 * (0.6 + 0.4 * 4 / (10 / 3))
     assert chunk_id == oil.pk
     assert score == pytest.approx(idf * 2 * 2.2 / norm)
     assert matched == ["oil"]
 
 
 @pytest.mark.django_db
-def test_a_passage_gains_a_fifth_of_its_better_neighbours_score():
+def test_a_passage_gains_a_share_of_its_better_neighbours_score():
     workspace = rows.make_workspace()
     document = rows.make_document(workspace, "x", "oil oil lamp\n\nthe tide\n\noil boat\n\nnoon")
     first, between, third, last = (chunk.pk for chunk in rows.chunks_of(document))
