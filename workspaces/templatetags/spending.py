@@ -22,6 +22,14 @@ STAGES: Final = {
     "embed": "Preparing search by meaning",
     "reembed": "Changing the embedding model",
     "test": "Testing the endpoint",
+    "plan": "Understanding questions in their conversation",
+    "keywords": "Choosing what to look questions up by",
+    "search": "Reading topics and following questions up",
+    "rerank": "Putting passages in order",
+    "answer": "Writing answers",
+    "check": "Checking answers",
+    "suggest": "Suggesting what to ask next",
+    "evaluate": "Evaluating answers",
 }
 TROUBLES: Final = {
     "reply_invalid": "not in the form asked for",
@@ -54,8 +62,8 @@ def cost(amount: Decimal | float) -> str:
 def work(stage: str) -> str:
     """What a stage does; stages that are not known here go by their name.
 
-    >>> work("extract"), work("answer")
-    ('Finding entities and facts', 'Answer')
+    >>> work("answer"), work("new_stage")
+    ('Writing answers', 'New stage')
     """
     return STAGES.get(stage, stage.replace("_", " ").capitalize())
 

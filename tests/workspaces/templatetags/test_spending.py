@@ -1,13 +1,26 @@
 from __future__ import annotations
 
 import doctest
+import re
 from decimal import Decimal
+from pathlib import Path
 
 import pytest
+from django.conf import settings
 from django.template import engines
 
 from workspaces import money
 from workspaces.templatetags import spending
+
+APPS = ("ingestion", "kb_project/llm", "retrieval")
+STAGE_NAMED = re.compile(r"(?<!\w)About\(\s*\"(\w+)\"|^STAGE(?:: Final)? = \"(\w+)\"", re.MULTILINE)
+
+
+def stages_in_the_ledger() -> set[str]:
+    """Every stage that the source makes calls for."""
+    sources = (path for app in APPS for path in (Path(settings.BASE_DIR) / app).rglob("*.py"))
+    texts = (path.read_text(encoding="utf-8") for path in sources)
+    return {a or b for text in texts if "About(" in text for a, b in STAGE_NAMED.findall(text)}
 
 
 @pytest.mark.parametrize("module", [money, spending])
@@ -30,3 +43,14 @@ def test_a_template_speaks_in_words(words: str, values: dict[str, object], shown
     template = engines["django"].from_string("{% load spending %}" + words)
 
     assert template.render(values) == shown
+
+
+def test_every_stage_that_asks_a_model_has_words_for_people():
+    stages = stages_in_the_ledger()
+
+    assert {"extract", "plan", "keywords", "search", "answer", "check", "suggest"} <= stages
+    assert stages | {"rerank"} <= spending.STAGES.keys()
+
+
+def test_no_two_stages_are_called_alike():
+    assert len(set(spending.STAGES.values())) == len(spending.STAGES)
