@@ -39,7 +39,7 @@ def found(query: Query, ranked: Sequence[Ranked]) -> Found:
     lists = [first.chunks]
     for name in names:
         query.reporter.check()
-        followed = local_search.follow(deeper, f"{query.question} {name}")
+        followed = local_search.toward(deeper, name)
         lists.append(_told(followed.chunks, name))
     fused = fuse.fuse(lists, [FIRST, *(1.0 for _ in names)])
     return Found(

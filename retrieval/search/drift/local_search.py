@@ -26,3 +26,9 @@ def follow(query: Query, question: str) -> Found:
     vector = QuestionVector(query.vector.embedder, question)
     vector.make()
     return search(replace(query, question=question, vector=vector, notes=[]))
+
+
+def toward(query: Query, name: str) -> Found:
+    """A local search that starts at one more name. Its vector is the question's: making another
+    would take longer than all the rest."""
+    return search(replace(query, question=f"{query.question} {name}", notes=[]))
