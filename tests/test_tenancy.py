@@ -24,7 +24,14 @@ from ingestion.models import (
     Verdict,
 )
 from kb_project.sql import run_sql
-from retrieval.models import Answer, Question
+from retrieval.models import (
+    Answer,
+    EvaluationResult,
+    EvaluationRun,
+    Question,
+    QuestionSet,
+    SetQuestion,
+)
 from tests import rows
 from workspaces import access
 from workspaces.models import Membership, Workspace
@@ -222,6 +229,19 @@ def house(media: Any, fake_embedder: None) -> tuple[rows.Cast, dict[str, Any]]:
         answer = Answer.objects.create(
             workspace=cast.workspace, question=question, is_supported=False
         )
+        questions = QuestionSet.objects.create(workspace=cast.workspace, name="Lights")
+        asked = SetQuestion.objects.create(
+            # Both kinds of questions are "question_id" in their addresses.
+            pk=question.pk,
+            workspace=cast.workspace,
+            question_set=questions,
+            ordinal=1,
+            text="Who?",
+        )
+        run = EvaluationRun.objects.create(workspace=cast.workspace, question_set=questions)
+        result = EvaluationResult.objects.create(
+            workspace=cast.workspace, run=run, question=asked, mode="walk"
+        )
         decision = ResolutionDecision.objects.create(
             workspace=cast.workspace, left_key="ada", verdict=Verdict.SAME
         )
@@ -236,6 +256,9 @@ def house(media: Any, fake_embedder: None) -> tuple[rows.Cast, dict[str, Any]]:
         "decision_id": decision.pk,
         "question_id": question.pk,
         "answer_id": answer.pk,
+        "set_id": questions.pk,
+        "run_id": run.pk,
+        "result_id": result.pk,
         "number": 1,
         "name": "tags",
     }
@@ -284,7 +307,8 @@ def test_a_stranger_finds_nothing_at_any_address(
     stranger.force_login(cast.charlie, backend="django.contrib.auth.backends.ModelBackend")
     address = address_of(name, parts, ids)
 
-    answers = {stranger.get(address).status_code, stranger.post(address).status_code}
+    tries = (stranger.get, stranger.post, stranger.delete)
+    answers = {attempt(address).status_code for attempt in tries}
 
     assert 404 in answers
     assert answers <= {404, 405}

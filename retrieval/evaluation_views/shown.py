@@ -106,7 +106,7 @@ def shown_run(run: EvaluationRun) -> ShownRun:
     tone, icon = STATES[state]
     return ShownRun(
         run=run,
-        state=State(tone, icon, state.label),
+        state=State(tone, icon, str(state.label)),
         is_moving=state in selectors.UNFINISHED,
         modes=", ".join(mode_label(mode) for mode in run.modes),
         headline=headline_of(run),

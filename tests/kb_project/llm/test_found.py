@@ -5,6 +5,7 @@ import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
+from typing import Any
 
 import pytest
 
@@ -34,8 +35,8 @@ def threads() -> Iterator[ThreadPoolExecutor]:
         yield pool
 
 
-def config_of(server: Provider, **chosen: object) -> ChatConfig:
-    return ChatConfig(server.url, server.model, key=server.key, **chosen)  # type: ignore[arg-type]
+def config_of(server: Provider, **chosen: Any) -> ChatConfig:
+    return ChatConfig(server.url, server.model, key=server.key, **chosen)
 
 
 def chat_to(config: ChatConfig, store: MemoryCallStore | None = None) -> Chat:
