@@ -35,7 +35,7 @@ def workspace():
     workspace = rows.make_workspace()
     rows.make_document(
         workspace,
-        "Keepers",
+        "Ada Lind",
         TEXT,
         embedder=EMBEDDER,
         names={"Ada Lind": "person", "Ben Voss": "person"},
@@ -87,6 +87,43 @@ def test_the_reason_names_what_the_walk_starts_from():
         "Names “Corrigan Marine” and “Vellacott Lens Works” and more of your documents:"
         " walks between them."
     )
+
+
+def test_in_long_documents_one_name_is_looked_up_by_meaning_and_words():
+    question = "Why did Erik Budge leave?"
+
+    choice = choose(question, Known(("Erik Budge",), is_titled=False))
+
+    assert choice.mode == "hybrid"
+    assert "“Erik Budge”" in choice.reason
+
+
+def test_in_long_documents_the_walk_is_for_questions_between_names():
+    names = ("Elspeth Rennie", "Gordon Rennie")
+
+    assert (
+        choose("Who is older, Elspeth Rennie or Gordon Rennie?", Known(names, is_titled=False)).mode
+        == "walk"
+    )
+    assert choose("Did Elspeth Rennie pay Gordon Rennie?", Known(names, is_titled=False)).mode == (
+        "hybrid"
+    )
+
+
+@pytest.mark.django_db
+def test_a_title_among_the_names_makes_the_walk_worth_while():
+    workspace = rows.make_workspace()
+    long = "\n\n".join(f"Paragraph {number} on Ada Lind and oil." for number in range(8))
+    rows.make_document(
+        workspace, "Ada Lind (keeper)", long, embedder=EMBEDDER, names={"Ada Lind": "person"}
+    )
+    rows.make_document(
+        workspace, "Oil", "Ben Voss sells oil.", embedder=EMBEDDER, names={"Ben Voss": "person"}
+    )
+    rows.make_snapshot(workspace)
+
+    assert search(workspace, "When did Ben Voss come?").mode.name == "hybrid"
+    assert search(workspace, "When did Ada Lind come?").mode.name == "walk"
 
 
 def test_a_name_that_is_everywhere_tells_nothing():
