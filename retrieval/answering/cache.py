@@ -1,8 +1,9 @@
 """An answer given before, for the same question asked of the same documents in the same way.
 
 The key holds everything that an answer depends on: the question as it is looked for, mode and
-scope, the version of the corpus, the models that were chosen, and the prompts. While documents are
-on their way in there is no key, and nothing is taken from here.
+scope, the version of the corpus, the models that were chosen, the prompts, and the conversation
+where a model writes in its light. While documents are on their way in there is no key, and nothing
+is taken from here.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from retrieval.answering.drafts import Asking
 from retrieval.models import Answer, AnswerState, Citation
 from workspaces import access
 from workspaces import sql as workspaces_sql
+from workspaces.ports import ports_for
 
 PROMPTS: Final = Path(__file__).resolve().parents[1] / "prompts"
 FORM: Final = 1
@@ -53,6 +55,9 @@ def place_of(asking: Asking) -> Place:
         choice = run_sql(workspaces_sql.MODEL_CHOICE, {"workspace": workspace_id})
     installation = (settings.MODEL_ENDPOINT, settings.MODEL_NAME, settings.EMBEDDER)
     said = [FORM, asking.mode, asking.scope.as_json(), version, choice, installation, _prompts()]
+    if asking.earlier and ports_for(workspace_id).chat is not None:
+        # What one person asked before is nothing that another's answer may come from.
+        said.append([[one.question, one.answer] for one in asking.earlier])
     return Place(json.dumps(said, default=str, sort_keys=True))
 
 

@@ -67,9 +67,14 @@ class Checked:
 
 
 def can_write(found: SearchResult) -> bool:
-    """Whether there is a model, and anything for it to write from."""
+    """Whether there is a model, and anything for it to write from.
+
+    Where every report was read and none had a point, the passages given are but the nearest: a
+    model would make an answer of them that its own reading has just denied.
+    """
     given = found.hits or found.found.records or found.found.points
-    return found.query.chat is not None and bool(given)
+    has_data = not dict(found.found.figures).get("no_data")
+    return found.query.chat is not None and has_data and bool(given)
 
 
 def write(asking: Asking, found: SearchResult, chat: ChatModel, reporter: Reporter) -> Draft:

@@ -9,7 +9,7 @@ import pytest
 from ingestion.selectors.corpus import corpus_version
 from retrieval import asking
 from retrieval.answering import cache, jobs
-from retrieval.answering.drafts import Asking
+from retrieval.answering.drafts import Asking, Earlier
 from retrieval.models import AnswerState, Citation
 from retrieval.search.reporting import EventKind
 from retrieval.search.scope import Scope
@@ -137,8 +137,22 @@ def test_each_change_of_the_models_is_worked_on(cast):
     assert len(keys) == 3
 
 
-def asking_of(cast):
-    return Asking(cast.workspace, cast.workspace.pk, QUESTION, "hybrid")
+def asking_of(cast, *earlier):
+    return Asking(cast.workspace, cast.workspace.pk, QUESTION, "hybrid", earlier=earlier)
+
+
+def test_what_a_model_writes_in_the_light_of_a_conversation_stays_in_it(cast):
+    said = Earlier("Is the keeper to be dismissed?", "She is.")
+    without_model = {cache.place_of(asking_of(cast, *one)).key(QUESTION) for one in ((), (said,))}
+    workspace_services.model_settings_save(
+        workspace=cast.workspace,
+        choice=ModelChoice(endpoint="http://127.0.0.1:9/v1", key="k", model="one"),
+    )
+
+    with_model = {cache.place_of(asking_of(cast, *one)).key(QUESTION) for one in ((), (said,))}
+
+    assert len(without_model) == 1
+    assert len(with_model) == 2
 
 
 def test_other_prompts_are_worked_on(cast, monkeypatch, tmp_path):

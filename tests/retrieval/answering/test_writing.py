@@ -2,12 +2,16 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 
 import pytest
 
 from ingestion.models import DocumentVersion
 from kb_project.errors import BudgetError, EndpointError, ReplyError
+from kb_project.llm.fake import FakeChat
 from kb_project.llm.ports import Role
+from retrieval import services
+from retrieval.answering import writing
 from retrieval.answering.drafts import Earlier
 from retrieval.search.reporting import EventKind, StoppedError
 from tests.retrieval.answering.scripted import (
@@ -237,6 +241,21 @@ def test_without_anything_found_no_model_is_asked(cast, monkeypatch):
 
     assert chat.requests == []
     assert not draft.is_supported
+
+
+@pytest.mark.parametrize(("figures", "writes"), [((), True), ((("no_data", 1),), False)])
+def test_where_no_report_had_a_point_no_answer_is_made_of_the_nearest_passages(
+    cast, figures, writes
+):
+    real = services.search(
+        workspace=cast.workspace, question="Who keeps the light?", mode="lexical", top_k=3
+    )
+    query = replace(real.query, chat=FakeChat(lambda request: "Nothing."))
+
+    found = replace(real, query=query, found=replace(real.found, figures=figures))
+
+    assert found.hits
+    assert writing.can_write(found) is writes
 
 
 def test_the_trace_tells_the_way_without_any_text(cast, monkeypatch):
