@@ -113,7 +113,8 @@ def test_in_long_documents_the_walk_is_for_questions_between_names():
 @pytest.mark.django_db
 def test_a_title_among_the_names_makes_the_walk_worth_while():
     workspace = rows.make_workspace()
-    long = "\n\n".join(f"Paragraph {number} on Ada Lind and oil." for number in range(8))
+    paragraphs = (f"Paragraph {number} is on oil." for number in range(8))
+    long = "\n\n".join(["Ada Lind kept a light.", *paragraphs])
     rows.make_document(
         workspace, "Ada Lind (keeper)", long, embedder=EMBEDDER, names={"Ada Lind": "person"}
     )
