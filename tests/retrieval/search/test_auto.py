@@ -113,13 +113,20 @@ def test_in_long_documents_the_walk_is_for_questions_between_names():
 @pytest.mark.django_db
 def test_a_title_among_the_names_makes_the_walk_worth_while():
     workspace = rows.make_workspace()
-    paragraphs = (f"Paragraph {number} is on oil." for number in range(8))
-    long = "\n\n".join(["Ada Lind kept a light.", *paragraphs])
     rows.make_document(
-        workspace, "Ada Lind (keeper)", long, embedder=EMBEDDER, names={"Ada Lind": "person"}
+        workspace,
+        "Ada Lind (keeper)",
+        "Ada Lind kept a light.\n\nShe lived on the rock.\n\nShe wrote a log.",
+        embedder=EMBEDDER,
+        names={"Ada Lind": "person"},
     )
+    paragraphs = (f"Paragraph {number} is on oil." for number in range(8))
     rows.make_document(
-        workspace, "Oil", "Ben Voss sells oil.", embedder=EMBEDDER, names={"Ben Voss": "person"}
+        workspace,
+        "Oil",
+        "\n\n".join(["Ben Voss sells oil.", *paragraphs]),
+        embedder=EMBEDDER,
+        names={"Ben Voss": "person"},
     )
     rows.make_snapshot(workspace)
 
