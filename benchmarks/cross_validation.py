@@ -57,6 +57,7 @@ TUNED: Final[Mapping[str, Mapping[Constant, Sequence[float]]]] = {
     "auto": {
         (auto, "COMMONPLACE"): (0.1, 0.3, 1.0),
         (auto, "CRAFT"): (1, 2, 99),
+        (auto, "SHORT"): (0.0, 2.0, 100.0),
     },
 }
 
