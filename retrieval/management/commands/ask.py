@@ -1,4 +1,4 @@
-"""ask QUESTION --workspace SLUG: an answer of the documents' own sentences, each cited."""
+"""ask QUESTION --workspace SLUG: an answer from the documents, each sentence cited."""
 
 from __future__ import annotations
 
