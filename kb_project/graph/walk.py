@@ -5,8 +5,8 @@ and, faintly, at the passages nearest to it; at each step it goes on with probab
 otherwise it starts again. So it reaches passages the question shares no word with: the director
 named in the passage on the film, and from there the director's own.
 
-Relationship edges, synonym edges, seeds from facts and a cap on hubs were measured and left out: none
-finds more on either of two sets, see ``docs/benchmarks.md``.
+Relationship edges, synonym edges, seeds from facts and a cap on hubs were measured and left out:
+none of them finds more on either of two sets, see ``docs/benchmarks.md``.
 """
 
 from __future__ import annotations
