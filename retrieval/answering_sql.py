@@ -45,12 +45,14 @@ UPDATE retrieval_evaluationrun
 RETURNING id
 """
 
-# Nothing is added, and no row comes back, where the answer is not this worker's any more.
+# Nothing is added, and no row comes back, where the answer is not this worker's any more. The lock
+# makes it wait for whoever is just ending the answer with an event of the same number.
 ADD_EVENT: Final[LiteralString] = """
 WITH mine AS (
     SELECT id, wants_stop FROM retrieval_answer
      WHERE workspace_id = %(workspace)s AND id = %(answer)s
        AND state = 'running' AND worker = %(worker)s
+       FOR UPDATE
 ), added AS (
     INSERT INTO retrieval_answerevent
            (workspace_id, answer_id, sequence, kind, payload, created_at)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 from uuid import UUID
@@ -79,8 +79,20 @@ class CitedPassage:
 
 
 @dataclass(frozen=True, slots=True)
+class Suggested:
+    """Questions to go on with; ``calls`` are those of the whole answer, as its trace has them."""
+
+    questions: tuple[str, ...] = ()
+    calls: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
 class Draft:
-    """``nearest`` is as ``Answer.nearest``; ``standalone`` is '' where the question was enough."""
+    """``nearest`` is as ``Answer.nearest``; ``standalone`` is '' where the question was enough.
+
+    ``suggest`` makes the questions to go on with, which nobody waits for: call it outside
+    transactions, once the answer is told.
+    """
 
     is_supported: bool
     sentences: Sequence[WrittenSentence]
@@ -90,4 +102,4 @@ class Draft:
     mode: str
     written_by: str = "extractive"
     standalone: str = ""
-    follow_ups: tuple[str, ...] = ()
+    suggest: Callable[[], Suggested] = Suggested

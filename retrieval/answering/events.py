@@ -57,7 +57,6 @@ class StoredReporter:
         self.sequence = sequence
         self.text = ""
         self.passages: list[dict[str, Any]] = []
-        self.kinds: set[EventKind] = set()
         self.answered_before: Callable[[str], Answer | None] = lambda _question: None
 
     def emit(self, kind: EventKind, payload: Mapping[str, Any]) -> None:
@@ -100,7 +99,6 @@ class StoredReporter:
             self.flush()
 
     def _write(self, kind: EventKind, payload: Mapping[str, Any]) -> None:
-        self.kinds.add(kind)
         if kind is EventKind.PASSAGES:
             self.passages = list(payload["passages"])
         values = {
@@ -119,8 +117,11 @@ class StoredReporter:
             self._halt.set()
 
 
-def add_last(workspace_id: UUID, answer_id: UUID, kind: EventKind, payload: Any) -> None:
-    """An event after all others, in the transaction that ends the answer; tells who watches."""
+def add_last(workspace_id: UUID, answer_id: UUID, kind: EventKind, payload: Any) -> int:
+    """An event after all others, in the transaction of what it tells; returns its number.
+
+    Call once the answer's row is changed: its lock keeps others from adding one meanwhile.
+    """
     values = {
         "workspace": workspace_id,
         "answer": answer_id,
@@ -129,3 +130,4 @@ def add_last(workspace_id: UUID, answer_id: UUID, kind: EventKind, payload: Any)
     }
     [(sequence,)] = run_sql(sql.ADD_LAST_EVENT, values)
     wake.tell(answer_id, sequence)
+    return int(sequence)

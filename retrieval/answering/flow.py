@@ -8,6 +8,7 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any, Final
 
 from retrieval import services
@@ -21,7 +22,7 @@ from retrieval.answering import (
     writing,
 )
 from retrieval.answering.citing import cited_passages
-from retrieval.answering.drafts import Asking, Draft
+from retrieval.answering.drafts import Asking, Draft, Suggested
 from retrieval.answering.numbering import Numbering
 from retrieval.search import support
 from retrieval.search.hits import Hit
@@ -41,11 +42,20 @@ def draft_answer(asking: Asking, reporter: Reporter) -> Draft:
     planning.tell(asking, rewrite, found, reporter)
     reporter.emit(EventKind.PASSAGES, {"passages": shown(found.hits)})
     draft = _draft(asking, found, reporter)
-    follow_ups = suggesting.follow_ups(asking, found, draft)
     draft.trace["calls"] = explain.calls(found)
     draft.trace["total_ms"] = round((time.perf_counter() - started) * 1000, 1)
     standalone = rewrite.question if rewrite.is_rewritten else ""
-    return replace(draft, standalone=standalone, follow_ups=follow_ups)
+    suggest = partial(_suggest, asking, found, draft, reporter)
+    return replace(draft, standalone=standalone, suggest=suggest)
+
+
+def _suggest(asking: Asking, found: SearchResult, draft: Draft, reporter: Reporter) -> Suggested:
+    if not suggesting.is_worthwhile(draft):
+        return Suggested()
+    sentence = "Looking for questions to go on with."
+    reporter.emit(EventKind.STEP, {"name": "suggest", "sentence": sentence})
+    questions = suggesting.follow_ups(asking, found, draft)
+    return Suggested(questions, explain.calls(found))
 
 
 def _find(asking: Asking, reporter: Reporter) -> SearchResult:

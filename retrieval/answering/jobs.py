@@ -7,11 +7,13 @@ from collections.abc import Callable
 from typing import Final
 from uuid import UUID
 
+from django.db.models import Q
+
 from kb_project.errors import KBError
 from kb_project.llm import halting
 from kb_project.llm.halting import Halt
 from retrieval.answering import cache, flow, keeping, partial
-from retrieval.answering.drafts import Asking, Draft, Earlier
+from retrieval.answering.drafts import Asking, Draft, Earlier, Suggested
 from retrieval.answering.events import AnsweredBeforeError, StoredReporter, TakenOverError
 from retrieval.models import Answer, AnswerState, Question
 from retrieval.search.reporting import EventKind, StoppedError
@@ -66,7 +68,10 @@ def reporter_of(answer: Answer) -> StoredReporter:
 
 
 def answer_now(answer: Answer, asking: Asking, reporter: StoredReporter) -> None:
-    """Make it and keep it. Raises whatever making it raises; the answer is still running then."""
+    """Make it and keep it. Raises whatever making it raises; the answer is still running then.
+
+    It is told as soon as it stands: nobody waits for what can be asked next.
+    """
     reporter.emit(EventKind.STATE, {"state": AnswerState.RUNNING.value})
     place = cache.place_of(asking)
 
@@ -83,6 +88,9 @@ def answer_now(answer: Answer, asking: Asking, reporter: StoredReporter) -> None
     key = place.key(draft.standalone or asking.question)
     with access.lasting_work():
         keeping.keep(answer, draft, reporter, cache_key=key)
+    suggested = _suggested(answer, draft)
+    with access.lasting_work():
+        keeping.finish(answer, suggested)
     logger.info(
         "question answered workspace=%s question=%s mode=%s supported=%s ms=%s",
         answer.workspace_id,
@@ -102,6 +110,15 @@ def _drafted(
     elif earlier := before(asking.question):
         raise AnsweredBeforeError(earlier)
     return flow.draft_answer(asking, reporter)
+
+
+def _suggested(answer: Answer, draft: Draft) -> Suggested:
+    """Nothing where that fails or is stopped: the answer stands."""
+    try:
+        return draft.suggest()
+    except KBError as error:
+        logger.info("nothing suggested answer=%s code=%s", answer.pk, error.code)
+        return Suggested()
 
 
 def load(workspace_id: UUID, answer_id: UUID) -> tuple[Answer, Asking]:
@@ -131,7 +148,7 @@ def earlier_than(question: Question) -> tuple[Earlier, ...]:
     before = (
         Answer.objects.in_workspace(question.workspace_id)
         .filter(
-            state=AnswerState.DONE,
+            Q(state=AnswerState.DONE) | Q(state=AnswerState.RUNNING) & Answer.WRITTEN,
             question__conversation_id=question.conversation_id,
             question__created_at__lt=question.created_at,
         )

@@ -1,5 +1,9 @@
-"""Writing down how an answer ended: in one transaction with its last events, and only by whoever
-still has it."""
+"""Writing down what an answer is and how it ended: in one transaction with the events that say so,
+and only by whoever still has it.
+
+An answer that stands is still running while questions to go on with are made. Whatever ends it then
+leaves it done: it was told.
+"""
 
 from __future__ import annotations
 
@@ -13,11 +17,12 @@ from kb_project.errors import KBError
 from kb_project.sql import run_sql
 from retrieval import answering_sql as sql
 from retrieval.answering import cache, events
-from retrieval.answering.drafts import CitedPassage, Draft, WrittenSentence
+from retrieval.answering.drafts import CitedPassage, Draft, Suggested, WrittenSentence
 from retrieval.answering.events import StoredReporter, TakenOverError
 from retrieval.models import Answer, AnswerState, Citation, Question
 from retrieval.search.reporting import EventKind
 from workspaces import access
+from workspaces.querysets import TenantQuerySet
 
 Problem = dict[str, str]
 Titled = Sequence[tuple[CitedPassage, str]]
@@ -53,25 +58,34 @@ def problem_of(error: KBError) -> Problem:
 
 
 def keep(answer: Answer, draft: Draft, reporter: StoredReporter, *, cache_key: str) -> None:
-    """The draft becomes the answer. Raises TakenOverError where somebody else ended it."""
+    """The draft becomes the answer, and is told. Raises TakenOverError where somebody ended it."""
     reporter.flush()
     with access.in_workspace(answer.workspace_id):
-        _end(
+        _change(
             answer,
-            AnswerState.DONE,
             mode=draft.mode,
             is_supported=draft.is_supported,
             sentences=[sentence_json(one) for one in draft.sentences],
             nearest=list(draft.nearest),
             trace=draft.trace,
-            follow_ups=list(draft.follow_ups),
             written_by=draft.written_by,
             cache_key=cache_key,
         )
         citations = _with_titles(answer, draft.citations)
         keep_citations(answer, citations)
         _note_standalone(answer, draft.standalone)
-        _tell_what_came_of_it(answer, draft, citations, reporter)
+        reporter.sequence = 1 + _add_last(answer, EventKind.ANSWER, answer_event(answer, citations))
+        _fold_text(answer)
+
+
+def finish(answer: Answer, suggested: Suggested) -> None:
+    """The end of an answer that is kept. Raises TakenOverError as above."""
+    questions = list(suggested.questions)
+    calls = {"calls": suggested.calls} if suggested.calls else {}
+    with access.in_workspace(answer.workspace_id):
+        _end(answer, AnswerState.DONE, follow_ups=questions, trace=answer.trace | calls)
+        if questions:
+            _add_last(answer, EventKind.FOLLOW_UPS, {"questions": questions})
         _add_last(answer, EventKind.DONE, {})
 
 
@@ -88,6 +102,8 @@ def repeat(answer: Answer, earlier: Answer, *, standalone: str = "") -> None:
 def fail(answer: Answer, problem: Problem) -> None:
     """Raises TakenOverError where somebody else ended it."""
     with access.in_workspace(answer.workspace_id):
+        if _finished_as_written(answer):
+            return
         _end(answer, AnswerState.FAILED, problem=problem)
         _add_last(answer, EventKind.FAILED, problem)
 
@@ -97,6 +113,8 @@ def stop(
 ) -> None:
     """Keep what was there when somebody stopped it. Raises TakenOverError as above."""
     with access.in_workspace(answer.workspace_id):
+        if _finished_as_written(answer):
+            return
         _end(
             answer,
             AnswerState.STOPPED,
@@ -112,24 +130,34 @@ def stop(
 
 
 def _end(answer: Answer, state: AnswerState, **values: Any) -> None:
-    values |= {"state": state, "finished_at": timezone.now(), "lease_until": None}
-    still_ours = Answer.objects.in_workspace(answer.workspace_id).filter(
-        pk=answer.pk, state=AnswerState.RUNNING, worker=answer.worker
-    )
-    if not still_ours.update(**values):
+    _change(answer, state=state, **_ended(), **values)
+
+
+def _ended() -> dict[str, Any]:
+    return {"finished_at": timezone.now(), "lease_until": None}
+
+
+def _change(answer: Answer, **values: Any) -> None:
+    if not _still_ours(answer).update(**values):
         raise TakenOverError("Another worker ended this answer.")
     for name, value in values.items():
         setattr(answer, name, value)
 
 
-def _tell_what_came_of_it(
-    answer: Answer, draft: Draft, citations: Titled, reporter: StoredReporter
-) -> None:
-    if EventKind.ANSWER not in reporter.kinds:
-        _add_last(answer, EventKind.ANSWER, answer_event(answer, citations))
-    if draft.follow_ups and EventKind.FOLLOW_UPS not in reporter.kinds:
-        _add_last(answer, EventKind.FOLLOW_UPS, {"questions": list(draft.follow_ups)})
-    _fold_text(answer)
+def _still_ours(answer: Answer) -> TenantQuerySet[Answer]:
+    return Answer.objects.in_workspace(answer.workspace_id).filter(
+        pk=answer.pk, state=AnswerState.RUNNING, worker=answer.worker
+    )
+
+
+def _finished_as_written(answer: Answer) -> bool:
+    """Whether the answer stood already, and is done now."""
+    written = _still_ours(answer).filter(Answer.WRITTEN)
+    if not written.update(state=AnswerState.DONE, **_ended()):
+        return False
+    answer.refresh_from_db(from_queryset=Answer.objects.in_workspace(answer.workspace_id))
+    _add_last(answer, EventKind.DONE, {})
+    return True
 
 
 def _note_standalone(answer: Answer, standalone: str) -> None:
@@ -138,8 +166,8 @@ def _note_standalone(answer: Answer, standalone: str) -> None:
         asked.exclude(text=standalone).update(standalone=standalone)
 
 
-def _add_last(answer: Answer, kind: EventKind, payload: Any) -> None:
-    events.add_last(answer.workspace_id, answer.pk, kind, payload)
+def _add_last(answer: Answer, kind: EventKind, payload: Any) -> int:
+    return events.add_last(answer.workspace_id, answer.pk, kind, payload)
 
 
 def _fold_text(answer: Answer) -> None:

@@ -77,7 +77,7 @@ def follow_ups(asking: Asking, found: SearchResult, draft: Draft) -> tuple[str, 
 
     Call outside transactions. Raises no ModelError.
     """
-    if not draft.is_supported or not draft.citations:
+    if not is_worthwhile(draft):
         return ()
     query = found.query
     material = _material(query, [one.chunk_id for one in draft.citations])
@@ -90,6 +90,11 @@ def follow_ups(asking: Asking, found: SearchResult, draft: Draft) -> tuple[str, 
         by_rule = from_material(material, query.question, answer)
         questions = _filled(query, questions, distinct(by_rule, [*asked, *questions]))
     return tuple(questions)
+
+
+def is_worthwhile(draft: Draft) -> bool:
+    """Whether there is something to go on from."""
+    return draft.is_supported and bool(draft.citations)
 
 
 def _filled(query: Query, questions: list[str], more: Sequence[str]) -> list[str]:

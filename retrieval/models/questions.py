@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from django.conf import settings
 from django.db import models
 
@@ -84,7 +86,8 @@ class Answer(TenantModel):
     ``[{"chunk", "document", "start", "end", "score"}, …]``; ``trace`` says how it was found, in
     figures and ids. ``mode`` is the one that was used where the question left the choice open.
     ``problem`` is ``{"code", "happened", "kept", "next_step"}``. A worker holds ``lease_until``
-    while it works. ``cache_key`` names question, scope, models and the state of the documents.
+    while it works. A running answer with a trace stands, and only what can be asked next is looked
+    for. ``cache_key`` names question, scope, models and the state of the documents.
     """
 
     question = models.ForeignKey(
@@ -115,6 +118,8 @@ class Answer(TenantModel):
     created_at = models.DateTimeField(auto_now_add=True)
     finished_at = models.DateTimeField(null=True, blank=True)
 
+    WRITTEN: ClassVar = ~models.Q(trace={})
+
     class Meta:
         indexes = [
             models.Index(fields=["workspace", "question"], name="answer_of_question"),
@@ -136,6 +141,10 @@ class Answer(TenantModel):
     @property
     def is_finished(self) -> bool:
         return self.state not in (AnswerState.QUEUED, AnswerState.RUNNING)
+
+    @property
+    def is_written(self) -> bool:
+        return bool(self.trace)
 
 
 class AnswerEvent(models.Model):

@@ -76,11 +76,15 @@ class Paragraph:
 
 @dataclass(frozen=True, slots=True)
 class ShownAnswer:
-    """``problem`` says why it failed; ``reason`` why its mode was taken."""
+    """``problem`` says why it failed; ``reason`` why its mode was taken.
+
+    ``is_told`` is one that stands, though what can be asked next may still be looked for.
+    """
 
     id: str
     state: str
     is_under_way: bool
+    is_told: bool
     is_supported: bool
     paragraphs: tuple[Paragraph, ...]
     cards: tuple[Card, ...]
@@ -164,6 +168,7 @@ def shown_answer(*, workspace: Workspace, asked: Asked) -> ShownAnswer:
         id=str(answer.pk),
         state=answer.state,
         is_under_way=answer.state in UNDER_WAY,
+        is_told=answer.is_finished or answer.is_written,
         is_supported=answer.is_supported,
         paragraphs=paragraphs(answer.sentences, cited, each_alone=is_extractive),
         cards=cited.cards(answer.sentences),

@@ -84,7 +84,7 @@ def test_a_first_question_is_told_once_and_unchanged(workspace):
 def test_an_answer_suggests_what_to_ask_next(workspace):
     draft = flow.draft_answer(asking(workspace, "When was Ada Lind born?"), Events())
 
-    assert any("Skarrow Light" in one for one in draft.follow_ups)
+    assert any("Skarrow Light" in one for one in draft.suggest().questions)
 
 
 # --- bad input ------------------------------------------------------------------------------------
