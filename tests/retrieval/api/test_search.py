@@ -32,6 +32,8 @@ def get(cast: rows.Cast, user, query: str) -> Any:
 
 @pytest.mark.parametrize("mode", ["dense", "lexical", "hybrid", "local", "walk"])
 def test_every_mode_gives_hits_in_one_shape(cast: rows.Cast, mode: str):
+    rows.make_snapshot(cast.workspace)
+
     body = post(cast, cast.bob, q="Who keeps the light?", mode=mode, top_k=2).json()
 
     assert body["mode"] == mode
