@@ -1,7 +1,8 @@
 """An answer's events as a stream (SSE): from the first one on, then as they happen.
 
 The view looks who may see it, inside its transaction, and is done; what follows waits in the event
-loop, and holds neither a thread nor a connection while it does.
+loop, and holds neither a thread nor a connection while it does. Every read looks again: a stream
+ends with the membership of whoever follows it, and with its answer.
 """
 
 from __future__ import annotations
@@ -20,13 +21,14 @@ from django.http.response import HttpResponseBase
 from django.views.decorators.http import require_GET
 
 from kb_project.database.outages import DATABASE_AWAY
+from kb_project.errors import NotFoundError
 from kb_project.sql import run_sql
 from retrieval import answering_sql as sql
 from retrieval import selectors
 from retrieval.answering.hub import SECONDS_WITHOUT_LISTENER, hub
 from retrieval.search.reporting import EventKind
 from workspaces import access
-from workspaces.models import Workspace
+from workspaces.models import User, Workspace
 from workspaces.requests import UserRequest
 
 HEARTBEAT_SECONDS: Final = 15.0
@@ -51,15 +53,24 @@ class Event:
         return f"id: {self.sequence}\nevent: {self.kind}\ndata: {self.payload}\n\n".encode()
 
 
+@dataclass(frozen=True, slots=True)
+class Followed:
+    """An answer, and who follows it."""
+
+    workspace_id: UUID
+    answer_id: UUID
+    user_id: int
+
+
 @login_required
 @require_GET
 def answer_events(request: UserRequest, workspace_id: str, answer_id: UUID) -> HttpResponseBase:
     workspace = access.workspace_for_reading(user=request.user, workspace_id=workspace_id)
     after = after_of(request.headers, request.GET)
-    return stream_of(workspace=workspace, answer_id=answer_id, after=after)
+    return stream_of(workspace=workspace, user=request.user, answer_id=answer_id, after=after)
 
 
-def stream_of(*, workspace: Workspace, answer_id: UUID, after: int) -> HttpResponseBase:
+def stream_of(*, workspace: Workspace, user: User, answer_id: UUID, after: int) -> HttpResponseBase:
     """The response that streams what comes ``after``. Raises NotFoundError.
 
     Who comes back after the last event gets 204, which tells a browser not to come back again.
@@ -68,7 +79,8 @@ def stream_of(*, workspace: Workspace, answer_id: UUID, after: int) -> HttpRespo
     if answer.is_finished and after != NEVER and not events_after(workspace.pk, answer_id, after):
         return HttpResponse(status=204)
     response = StreamingHttpResponse(
-        followed(workspace.pk, answer_id, after), content_type="text/event-stream"
+        followed(Followed(workspace.pk, answer_id, user.pk), after),
+        content_type="text/event-stream",
     )
     # A proxy that gathers what it passes on would hold the answer back.
     response.headers["X-Accel-Buffering"] = "no"
@@ -87,13 +99,16 @@ def after_of(headers: Mapping[str, str], query: Mapping[str, str]) -> int:
     return int(said) if is_number else NEVER
 
 
-async def followed(workspace_id: UUID, answer_id: UUID, after: int) -> AsyncIterator[bytes]:
+async def followed(answer: Followed, after: int) -> AsyncIterator[bytes]:
     """The events after one of them until the last; a comment where nothing happens for long."""
     heard = time.monotonic()
-    with hub().watching(answer_id) as watcher:
+    with hub().watching(answer.answer_id) as watcher:
         yield HEARTBEAT
         while True:
-            events = await _read(workspace_id, answer_id, after)
+            try:
+                events = await _read(answer, after)
+            except NotFoundError:
+                return
             for event in events or ():
                 after, heard = event.sequence, time.monotonic()
                 yield event.as_bytes()
@@ -108,17 +123,23 @@ async def followed(workspace_id: UUID, answer_id: UUID, after: int) -> AsyncIter
                 yield HEARTBEAT
 
 
-async def _read(workspace_id: UUID, answer_id: UUID, after: int) -> list[Event] | None:
-    """None where the database does not answer: it will again."""
+async def _read(answer: Followed, after: int) -> list[Event] | None:
+    """None where the database does not answer: it will again. Raises NotFoundError."""
     try:
-        return await sync_to_async(_read_now)(workspace_id, answer_id, after)
+        return await sync_to_async(_read_now)(answer, after)
     except DATABASE_AWAY:
         return None
 
 
-def _read_now(workspace_id: UUID, answer_id: UUID, after: int) -> list[Event]:
+def _read_now(answer: Followed, after: int) -> list[Event]:
     try:
-        return events_after(workspace_id, answer_id, after)
+        with access.in_workspace(answer.workspace_id):
+            selectors.check_followed(
+                workspace_id=answer.workspace_id,
+                answer_id=answer.answer_id,
+                user_id=answer.user_id,
+            )
+            return events_after(answer.workspace_id, answer.answer_id, after)
     finally:
         # Back into the pool: many streams wait, few read.
         connections.close_all()

@@ -60,4 +60,6 @@ class AnswerEventsApi(APIView):
         """Follow an answer: every event from the first on, then each as it happens."""
         workspace = access.workspace_for_reading(user=request.user, workspace_id=workspace_id)
         after = streams.after_of(request.headers, request.query_params)
-        return streams.stream_of(workspace=workspace, answer_id=answer_id, after=after)
+        return streams.stream_of(
+            workspace=workspace, user=request.user, answer_id=answer_id, after=after
+        )

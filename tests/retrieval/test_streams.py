@@ -15,12 +15,13 @@ from django.urls import reverse
 from retrieval import streams
 from retrieval.answering import events
 from retrieval.answering.hub import Hub, hub
-from retrieval.models import AnswerEvent
+from retrieval.models import Answer, AnswerEvent
 from retrieval.search.reporting import EventKind
 from tests.api import password_header
 from tests.retrieval.answering.asked import events_of, make_asked_cast, queue, run
 from tests.rows import PASSWORD
 from workspaces import access
+from workspaces.models import Membership, User
 
 pytestmark = [
     pytest.mark.anyio,
@@ -241,6 +242,37 @@ async def test_a_stranger_finds_no_stream_and_nobody_has_to_sign_in(cast):
     refused = await nobody.get(api(answer), headers=accept)
     assert refused.status_code == 401
     assert refused.json()["code"] == "not_authenticated"
+
+
+def leave(cast):
+    with access.in_workspace(cast.workspace.pk):
+        Membership.objects.in_workspace(cast.workspace).filter(user=cast.bob).delete()
+
+
+def lose_account(cast):
+    User.objects.filter(pk=cast.bob.pk).update(is_active=False)
+
+
+def lose_answer(cast):
+    with access.in_workspace(cast.workspace.pk):
+        AnswerEvent.objects.in_workspace(cast.workspace).delete()
+        Answer.objects.in_workspace(cast.workspace).delete()
+
+
+@pytest.mark.parametrize("lose", [leave, lose_account, lose_answer])
+async def test_a_stream_ends_with_what_it_rests_on(cast, monkeypatch, lose):
+    monkeypatch.setattr(streams, "HEARTBEAT_SECONDS", 0.3)
+    answer = await sync_to_async(queue)(cast)
+    client = await signed_in(cast.bob)
+    seen = lines_of(await client.get(page(answer)))
+    assert [await anext(seen), (await anext(seen))[1]] == [": still here", "state"]
+
+    await sync_to_async(lose)(cast)
+
+    async with asyncio.timeout(PATIENCE):
+        rest = [line async for line in seen]
+    assert set(rest) <= {": still here"}
+    assert (await client.get(page(answer, "?after=0"))).status_code in {302, 404}
 
 
 async def test_an_answer_that_is_not_there_has_no_stream(cast):
