@@ -22,7 +22,8 @@ ORDER BY e.chunk_count > 1 DESC, n.passages DESC, n.mentions DESC, e.rank DESC, 
 LIMIT %(count)s
 """
 
-# The strongest links of some entities that a passage in the scope states.
+# The strongest links of some entities that a passage in the scope states. A description that rests
+# on other documents too says more than the scope does, and is left out.
 LINKS_OF_ENTITIES: Final[LiteralString] = """
 WITH links AS MATERIALIZED (
     SELECT r.id, r.source_id, r.target_id, r.weight, r.description
@@ -32,7 +33,12 @@ WITH links AS MATERIALIZED (
     ORDER BY r.weight DESC, r.id
     LIMIT %(count)s
 )
-SELECT s.id, s.name, t.id, t.name, l.description
+SELECT s.id, s.name, t.id, t.name,
+       CASE WHEN %(documents)s::uuid[] IS NULL OR NOT EXISTS (
+           SELECT FROM ingestion_evidence o
+           WHERE o.workspace_id = %(workspace)s AND o.relationship_id = l.id
+             AND o.document_id <> ALL(%(documents)s::uuid[]))
+            THEN l.description ELSE '' END
 FROM links l
 JOIN ingestion_entity s ON s.workspace_id = %(workspace)s AND s.id = l.source_id
 JOIN ingestion_entity t ON t.workspace_id = %(workspace)s AND t.id = l.target_id

@@ -21,6 +21,7 @@ from retrieval.answering.numbering import Numbering
 from retrieval.answering.spans import units
 from retrieval.search.hits import Hit, hydrate
 from retrieval.search.query import Query, ScoredChunk
+from retrieval.search.scope_entities import left_out
 from workspaces import access
 
 VERDICT: Final = "conflict"
@@ -175,7 +176,12 @@ def _marked(
         for one, other in (clash, clash[::-1])
         if any(_touches(one, side) for side in own)
     )
-    sides = [(number, one) for one in others if (number := numbering.number_of(one.chunk_id))]
+    sides = [
+        (number, one)
+        for one in others
+        if (number := numbering.number_of(one.chunk_id))
+        and _is_inside(one, numbering.passage(number))
+    ]
     if not sides:
         return sentence
     fresh = [
@@ -244,12 +250,19 @@ def _pairs(group: Sequence[Side], cited: Sequence[Side]) -> Iterator[Clash]:
 
 
 def _reachable(query: Query, clashes: Iterable[Clash], numbering: Numbering) -> list[Hit]:
-    """Passages of other sides that are still there and inside the scope."""
+    """Passages of other sides that are still there, inside the scope, and on no name left out."""
     wanted = dict.fromkeys(
         side.chunk_id for clash in clashes for side in clash if not numbering.knows(side.chunk_id)
     )
-    hits = hydrate(query.workspace_id, [ScoredChunk(chunk, 0.0) for chunk in wanted])
+    out = left_out(query, list(wanted))
+    kept = [ScoredChunk(chunk, 0.0) for chunk in wanted if chunk not in out]
+    hits = hydrate(query.workspace_id, kept)
     return [hit for hit in hits if query.documents is None or hit.document_id in query.documents]
+
+
+def _is_inside(side: Side, hit: Hit) -> bool:
+    """Whether the passage still has the place: what was noted of it earlier may be out of date."""
+    return hit.start <= side.start < side.end <= hit.end
 
 
 def _touches(one: Side, other: Side) -> bool:

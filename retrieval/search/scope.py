@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from datetime import date
@@ -14,6 +15,7 @@ from kb_project.errors import InputError
 MOST_VALUES = 1_000
 MOST_NAMES = 50
 """Entities to include or to leave out: each is a person's choice, by hand."""
+_UNSTORABLE = re.compile("[\0\ud800-\udfff]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +125,7 @@ def _uuids(given: Mapping[str, Any], name: str, most: int = MOST_VALUES) -> tupl
 
 def _texts(given: Mapping[str, Any], name: str) -> tuple[str, ...]:
     values = _values(given, name)
-    if not all(isinstance(value, str) and "\0" not in value for value in values):
+    if not all(isinstance(value, str) and not _UNSTORABLE.search(value) for value in values):
         raise _refused(f"The filter '{name}' takes words; one of its values is none.")
     return tuple(str(value) for value in values if value)
 

@@ -8,7 +8,7 @@ names. Records go with their passages.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 from uuid import UUID
@@ -84,7 +84,7 @@ def steered(query: Query, found: Found, steering: Steering) -> Found:
         found = replace(found, chunks=_raised(query, found, steering))
     if not steering.exclude:
         return found
-    dropped = _about(query, _passages(found), steering)
+    dropped = left_out(query, _passages(found))
     if not dropped:
         return found
     records = tuple(_records(found.records, dropped, steering))
@@ -126,22 +126,24 @@ def _passages(found: Found) -> list[UUID]:
     return list(dict.fromkeys(ids))
 
 
-def _about(query: Query, chunks: list[UUID], steering: Steering) -> set[UUID]:
-    """The passages to leave out."""
+def left_out(query: Query, chunks: Sequence[UUID]) -> set[UUID]:
+    """Those of the passages that are about a name left out; in the workspace's scope."""
+    if not query.exclude or not chunks:
+        return set()
     named_too = {one.entity_id for one in named_in(query.workspace_id, query.question)}
-    wanted = (set(steering.include) | named_too) - set(steering.exclude)
+    wanted = (set(query.include) | named_too) - set(query.exclude)
     rows = run_sql(
         scope_sql.ENTITIES_NAMED_IN,
         {
             "workspace": query.workspace_id,
-            "chunks": chunks,
-            "entities": [*steering.exclude, *wanted],
+            "chunks": list(chunks),
+            "entities": [*query.exclude, *wanted],
         },
     )
     named: dict[UUID, set[UUID]] = {}
     for chunk_id, entity_id in rows:
         named.setdefault(chunk_id, set()).add(entity_id)
-    excluded = set(steering.exclude)
+    excluded = set(query.exclude)
     return {chunk for chunk, names in named.items() if names & excluded and not names & wanted}
 
 

@@ -9,6 +9,7 @@ from ingestion.models import Chunk, Claim, Entity, Mention
 from retrieval.answering.conflicts import Side, differing
 from retrieval.search.hits import Hit
 from retrieval.search.scope import Scope
+from tests import rows
 from tests.retrieval.answering.scripted import asked, make_cast, model
 from workspaces import access
 
@@ -145,6 +146,38 @@ def test_contradictions_found_before_are_shown_with_their_other_side(cast):
     assert [one.check.verdict for one in draft.sentences][:2] == ["conflict", "conflict"]
     assert road.pk in {one.chunk_id for one in draft.citations}
     assert {one.document_id for one in scoped.citations} == {oil.document_id}
+
+
+@pytest.mark.parametrize("is_moved", [False, True])
+def test_an_other_side_that_is_left_out_or_out_of_place_is_not_shown(cast, is_moved):
+    oil, start, end = place(cast, "The lamp burns oil")
+    road, road_start, road_end = place(cast, "The quarry road")
+    with access.in_workspace(cast.workspace.pk):
+        quarry = rows.make_entity(cast.workspace, "Quarry")
+        ada = Entity.objects.in_workspace(cast.workspace).get(name="Ada Lind")
+        for entity, chunk in ((ada, oil), (quarry, road)):
+            Mention.objects.create(
+                workspace=cast.workspace, entity=entity, chunk=chunk, document=chunk.document,
+                start=chunk.start, end=chunk.start + 3, surface="x", type="person", source="ner",
+            )  # fmt: skip
+        beyond = len(road.text) if is_moved else 0
+        statements = [
+            {"text": "oil", "chunk": str(oil.pk), "start": start, "end": end},
+            {
+                "text": "road",
+                "chunk": str(road.pk),
+                "start": road_start + beyond,
+                "end": road_end + beyond,
+            },
+        ]
+        ada.conflicts = [{"reason": "They differ.", "statements": statements}]
+        ada.save()
+    scope = Scope() if is_moved else Scope(exclude=(quarry.pk,))
+
+    draft = asked(cast, "What does the lamp burn?", scope=scope)
+
+    assert draft.sentences[0].check.verdict == "supported"
+    assert road.pk not in {one.chunk_id for one in draft.citations}
 
 
 def test_claims_held_true_and_false_are_shown_both(cast):

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ingestion.models import Document
 from kb_project.errors import BudgetError, EndpointError
 from kb_project.llm.fake import FakeChat
 from kb_project.llm.ports import Role
@@ -20,6 +21,7 @@ from retrieval.answering.suggesting import LONGEST, MOST, Link, Material, distin
 from retrieval.search.scope import Scope
 from retrieval.services import SearchResult
 from tests import rows
+from workspaces import access
 from workspaces.models import Workspace
 
 NAMES = {"Ada Lind": "person", "Bram Oost": "person", "Skarrow Light": "place"}
@@ -114,6 +116,25 @@ def test_links_that_only_documents_outside_the_scope_state_are_not_suggested(wor
     questions = suggested(workspace, scope=Scope(documents=(other.pk,)))
 
     assert not any("Bram" in one for one in questions)
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("is_scoped", [True, False])
+def test_a_model_is_told_no_description_that_rests_outside_the_scope(workspace, is_scoped):
+    other = rows.make_document(workspace, "Secret", "Ada Lind sold Skarrow Light.", names=NAMES)
+    ada, light = (rows.make_entity(workspace, name) for name in ("Ada Lind", "Skarrow Light"))
+    link = rows.make_relationship(ada, light, rows.chunks_of(other)[0], "sold")
+    with access.in_workspace(workspace.pk):
+        links = type(link).objects.in_workspace(workspace).filter(pk=link.pk)
+        links.update(description="Ada kept it, and sold it for nine crowns.")
+        inside = Document.objects.in_workspace(workspace).get(title="Keepers")
+    chat = FakeChat(lambda _: {"questions": []})
+
+    suggested(workspace, chat, scope=Scope(documents=(inside.pk,)) if is_scoped else None)
+
+    [request] = chat.requests
+    assert "Ada Lind – Skarrow Light" in request.prompt.user
+    assert ("nine crowns" in request.prompt.user) is not is_scoped
 
 
 @pytest.mark.django_db

@@ -38,6 +38,7 @@ def test_an_empty_scope_is_written_as_nothing():
         {"documents": "0edc54c2-cc3a-48b3-87b1-fc8a9b53c037"},
         {"tags": [7]},
         {"tags": ["a\0b"]},
+        {"tags": ["\ud800"]},
         {"tags": ["x"] * (MOST_VALUES + 1)},
         {"dated_from": "May"},
         {"dated_from": 2024},

@@ -190,7 +190,8 @@ def test_records_and_points_go_with_their_passages(workspace):
 
     with access.in_workspace(workspace.pk):
         steering = resolved(workspace.pk, Scope(exclude=(of_bram,)))
-        left = steered(Query(workspace.pk, "Who?", 5, vector), found, steering)
+        query = Query(workspace.pk, "Who?", 5, vector, exclude=(of_bram,))
+        left = steered(query, found, steering)
 
     assert [one.chunk_id for one in left.chunks] == [ada]
     assert [(record.title, record.sources) for record in left.records] == [("Report", (oil,))]
