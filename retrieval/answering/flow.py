@@ -81,9 +81,13 @@ def _draft(asking: Asking, found: SearchResult, reporter: Reporter) -> Draft:
 
 def _extract(asking: Asking, found: SearchResult) -> Draft:
     can_compare = found.mode.uses_vectors and bool(found.hits)
-    everyday = support.everyday_vectors(found.query) if can_compare else ()
+    everyday: Sequence[str] = ()
+    if can_compare:
+        # With names to include, what was looked for has another vector than the question.
+        found.query.vector.make()
+        everyday = support.everyday_vectors(found.query)
     with access.in_workspace(found.query.workspace_id):
-        choice = extractive.choose(found.query, found.hits, everyday)
+        choice = extractive.choose(found.query, found.hits, everyday, found.found.records)
     numbering = Numbering(found.hits)
     chosen = extractive.written(choice, numbering)
     marked = conflicts.mark(chosen, found.query, numbering)

@@ -3,9 +3,15 @@ from __future__ import annotations
 import pytest
 
 from kb_project.errors import EndpointError
+from kb_project.llm.fake import FakeEmbedder
 from retrieval.answering import writing
+from retrieval.search import support
+from retrieval.search.modes import MODES
 from retrieval.search.reporting import EventKind
+from retrieval.search.scope import Scope
+from tests import rows
 from tests.retrieval.answering.scripted import Told, asked, make_cast, model, number_of
+from workspaces import access
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("fake_embedder")]
 
@@ -79,3 +85,22 @@ def test_an_embedder_that_is_away_after_the_answer_leaves_it_to_words(cast, monk
 
     assert [one.check.by for one in draft.sentences] == ["likeness"]
     assert draft.is_supported
+
+
+@pytest.mark.parametrize("mode", [name for name in MODES if name != "auto"])
+def test_no_transaction_is_open_while_anything_is_embedded(cast, monkeypatch, mode):
+    support._made.clear()
+    ada = rows.make_entity(cast.workspace, "Ada Lind")
+    inside: list[object] = []
+    for name in ("embed_question", "embed_passages"):
+        real = getattr(FakeEmbedder, name)
+
+        def embed(self, text, *, real=real):
+            inside.append(access._inside.get())
+            return real(self, text)
+
+        monkeypatch.setattr(FakeEmbedder, name, embed)
+
+    asked(cast, "What does the lamp burn?", mode=mode, scope=Scope(include=(ada.pk,)))
+
+    assert set(inside) <= {None}
