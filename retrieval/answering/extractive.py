@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
+from retrieval.answering import topical
 from retrieval.answering.drafts import Check, SpanOf, WrittenSentence
 from retrieval.answering.numbering import Numbering
 from retrieval.search import answer as answering
 from retrieval.search import assemble, cite, sought, support
 from retrieval.search.answer import Scored
+from retrieval.search.found import Record
 from retrieval.search.hits import Hit
 from retrieval.search.query import Query
 from retrieval.search.sought import Sought
@@ -32,14 +34,21 @@ class Choice:
     read: int
 
 
-def choose(query: Query, hits: Sequence[Hit], everyday: Sequence[str]) -> Choice:
-    """Choose from the passages found. Reads what the words and names are worth, writes nothing."""
+def choose(
+    query: Query, hits: Sequence[Hit], everyday: Sequence[str], records: Sequence[Record] = ()
+) -> Choice:
+    """Choose from the passages found. Reads what the words and names are worth, writes nothing.
+
+    A question about the documents as a whole is answered by ``records``, if there are reports.
+    """
     wanted = sought.read(query.question)
     sentences = assemble.sentences(hits, assemble.mentions_in(query.workspace_id, hits))
     weights = weigh(wanted, sentences, support.frequencies(query, wanted.terms))
     chosen = answering.choose(sentences, wanted, weights)
     nearness = support.nearness(query, everyday) if everyday else None
     verdict = support.judge(chosen, weights, nearness)
+    if topical.is_asked(wanted) and (told := topical.choose(sentences, records)):
+        chosen, verdict = told, replace(verdict, is_enough=True, coverage=1.0)
     return Choice(
         sought=wanted,
         hits=hits,

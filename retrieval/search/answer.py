@@ -11,6 +11,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
+import regex
+
 from retrieval.search.assemble import Sentence
 from retrieval.search.sought import Kind, Sought
 from retrieval.search.weights import Weights
@@ -21,6 +23,8 @@ AROUND: Final = 0.6
 LEANING: Final = 0.8
 """… and what it counts in a sentence that begins with a pronoun."""
 NAMES_KIND: Final = 0.3
+DEFINES: Final = 0.4
+"""For saying who or what a name is, where a question asks for no more than that."""
 RANK: Final = 0.2
 TOO_LONG: Final = 300
 """Characters; a longer sentence loses up to ``LENGTH`` at three times as many."""
@@ -35,6 +39,12 @@ AS_GOOD: Final = {True: 0.65, False: 0.8}
 """an open question may have an answer of many parts, one for a name, date or number has few."""
 BRIDGE: Final = 0.2
 """For a document named in a sentence chosen before: the next step of the way."""
+
+_BEFORE_NAME: Final = regex.compile(r"[\s*_“\"‘]*(?:(?:the|an?)\s+[*_“\"‘]*)?", regex.IGNORECASE)
+# "…, called Gordie, was"; "… (the Great Lens) is"; "…是".
+_SAYS_WHAT: Final = regex.compile(
+    r"[^.!?。！？\n]{0,60}?(?:\b(?:is|was|are|were)\b|是)", regex.IGNORECASE
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,9 +63,24 @@ def score(sentence: Sentence, sought: Sought, weights: Weights, passages: int) -
     )
     length = min(1.0, max(0, len(sentence.quote) - TOO_LONG) / (2 * TOO_LONG))
     total = coverage + NAMES_KIND * names_kind - LENGTH * length
+    total += DEFINES * defines(sentence.quote, sought.alone)
     if coverage:
         total += RANK * (1 - sentence.passage / max(1, passages))
     return Scored(sentence, total, coverage, names_kind)
+
+
+def defines(quote: str, name: str) -> bool:
+    """Whether it begins with the name and says what that is.
+
+    >>> defines("Ada Lind, the engineer, was born in Strand.", "Ada Lind")
+    True
+    >>> defines("Ada Lind remembers the light.", "Ada Lind"), defines("It was lit.", "")
+    (False, False)
+    """
+    start = _BEFORE_NAME.sub("", quote, count=1)
+    if not name or not start.lower().startswith(name.lower()):
+        return False
+    return _SAYS_WHAT.match(start[len(name) :]) is not None
 
 
 def rank(sentences: Sequence[Sentence], sought: Sought, weights: Weights) -> list[Scored]:

@@ -28,6 +28,8 @@ _LINE: Final = regex.compile(r"\S(?:[^\n]*\S)?")
 _FIELD: Final = regex.compile(r"(?:^|; )[^:;\n]{1,40}: (?=\S)")
 _STOP: Final = regex.compile(r"[.!?…。！？；][\"'”’»)\]」』）】》]*$")
 _DIGIT: Final = regex.compile(r"\p{N}")
+_WORD: Final = regex.compile(r"\b\p{L}{3,}|[\p{Han}\p{Hiragana}\p{Katakana}\p{Hangul}\p{Thai}]")
+_HEAD_OF_TABLE: Final = regex.compile(r"\|.*\|\s*\n\|[\s:|-]*-[\s:|-]*(?:\n|$)")
 _DATE: Final = regex.compile(
     r"\b(?:1\d|20)\d\d\b|\b\d{1,2}(?:st|nd|rd|th)?\s+(?:of\s+)?(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct"
     r"|nov|dec)[a-z]*\b|\b(?:january|february|march|april|june|july|august|september|october|november"
@@ -119,7 +121,8 @@ def _sentences_of(hit: Hit, rank: int, mentions: Sequence[MentionOf]) -> Iterato
     for start, end, record in _units(hit.text):
         quote = hit.text[start:end]
         own = frozenset(terms(quote))
-        if _is_label(quote, own) or quote.strip() in hit.heading_path:
+        is_head = _HEAD_OF_TABLE.match(hit.text, start) is not None
+        if is_head or _is_label(quote, own) or quote.strip() in hit.heading_path:
             inherited |= own
             continue
         first, last = hit.start + start, hit.start + end
@@ -141,9 +144,11 @@ def _sentences_of(hit: Hit, rank: int, mentions: Sequence[MentionOf]) -> Iterato
 
 
 def _is_label(quote: str, own: frozenset[str]) -> bool:
-    """Whether this is a heading or a caption: it says what follows is about, and no more."""
+    """Whether this is a heading, a caption or a bare time: it says what follows is about."""
     if _HEADING.match(quote) or not own:
         return True
+    if _WORD.search(quote) is None:
+        return _FIELD.match(quote) is None
     says = _STOP.search(quote) or _DIGIT.search(quote) or _FIELD.match(quote)
     return len(own) < FEWEST and not says
 

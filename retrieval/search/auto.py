@@ -165,7 +165,7 @@ def _by_names(question: str, known: Known) -> Choice | None:
     is_between = len(known.names) > 1
     if not known.is_titled and not (is_between and _is_linking(question)):
         return Choice(
-            "hybrid", f"Names {told}, of which long documents tell: looks for meaning and words."
+            "hybrid", f"Names {told}, and your documents are long: looks for meaning and words."
         )
     if is_between:
         more = " and more" if len(known.names) > SHOWN else ""

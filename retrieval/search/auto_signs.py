@@ -36,6 +36,20 @@ _CHANGE: Final = regex.compile(
     r"|变化|演变|演化|变迁|发展历程|发展过程|(?:如何|怎么|怎样)(?:改变|变)|历年|逐年",
     regex.IGNORECASE,
 )
+# Words that speak of the whole beside those that ask for it, and words of change.
+_OF_WHOLE: Final = regex.compile(
+    r"\b(?:overview|summary|gist|summari[sz]\w*|outline|give|list|show|tell|describe|explain|identify"
+    r"|themes?|topics?|subjects?|documents?|files?|sources|texts|corpus|collection|archive|library"
+    r"|workspace|knowledge base|discuss\w*|cover(?:s|ed)?|mention\w*|appear\w*|recur\w*|common"
+    r"|runs?|running|across|throughout|through|over|main|all)\b|哪些|主题|话题|文件|文档|资料|讨论|涉及|总结|概括|一下",
+    regex.IGNORECASE,
+)
+_CHANGING: Final = regex.compile(
+    r"\b(?:chang|evolv|evolution|develop|shift|progress|fluctuat)\w*|\b(?:grow|grew|since|until"
+    r"|between|over (?:time|the (?:years|decades|centuries)))\b"
+    r"|变化|演变|演化|变迁|发展历程|发展过程|改变|历年|逐年",
+    regex.IGNORECASE,
+)
 _BROAD: Final = regex.compile(
     r"\b(?:tell me (?:more )?about|what do (?:the|these|our|my) documents say (?:about|on)"
     r"|what (?:is|do we) know(?:n)? (?:about|of)|everything (?:about|on)|all about|describe"
@@ -70,7 +84,7 @@ _COMPARED: Final = regex.compile(
 _IDENTIFIER: Final = regex.compile(
     r"`[^`]+`|\w\(\)|\w::\w|\w->\w|\b_?[\p{L}\p{N}]+_[\p{L}\p{N}_]+\b|\b\p{Ll}{2,}\d*\p{Lu}\w*\b"
     r"|\b(?!Mac|Mc|Di|De|La|Le|Van|Von|Fitz|O['’])(?:\p{Lu}[\p{Ll}\d]+){2,}\b"
-    r"|\b\p{Lu}{2,}\p{Lu}\p{Ll}{2,}\w*\b|\b\p{L}+\d+\p{L}\w*\b|\b\p{Ll}{2,}\d+\b"
+    r"|\b\p{Lu}{2,}\p{Lu}\p{Ll}{2,}\w*\b|\b\p{Latin}+\d+\p{Latin}\w*\b|\b\p{Ll}{2,}\d+\b"
     r"|\b[\w-]+\.(?:py|js|ts|java|rs|go|c|h|cc|cpp|hpp|cs|rb|php|json|ya?ml|toml|xml|html|css"
     r"|sql|sh|ini|cfg|conf|md|csv)\b"
 )
@@ -106,6 +120,23 @@ def asks_for_change(question: str) -> bool:
     (True, False)
     """
     return _CHANGE.search(question) is not None
+
+
+def beside_whole(question: str) -> str:
+    """What a question asks for beside asking for the whole: its subject, if it has one.
+
+    >>> beside_whole("What are the main lessons of the fire?")
+    'What are the   of the fire?'
+    """
+    return _OF_WHOLE.sub(" ", _WHOLE.sub(" ", question)) if asks_for_whole(question) else question
+
+
+def beside_change(question: str) -> str:
+    """
+    >>> beside_change("How has the budget changed since 2022?").split()
+    ['How', 'has', 'the', 'budget', '2022?']
+    """
+    return _CHANGING.sub(" ", question) if asks_for_change(question) else question
 
 
 def asks_broadly(question: str) -> bool:

@@ -13,6 +13,7 @@ import regex
 
 from kb_project.text.terms import terms
 from kb_project.text.words import words
+from retrieval.search import auto_signs as signs
 
 
 class Kind(StrEnum):
@@ -76,12 +77,16 @@ _FUNCTION: Final = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Sought:
-    """``names`` are those of the ``terms`` that belong to a name or a number."""
+    """``names`` are those of the ``terms`` that belong to a name or a number.
+
+    ``alone`` is what the question asks for if it says nothing else of it, such as who somebody is.
+    """
 
     text: str
     terms: tuple[str, ...]
     names: frozenset[str]
     kind: Kind
+    alone: str = ""
 
 
 def read(question: str) -> Sought:
@@ -90,11 +95,13 @@ def read(question: str) -> Sought:
     >>> sought.terms, sorted(sought.names), sought.kind.value
     (('old', 'bob', 'found'), ['bob', 'old'], 'date')
     """
+    subject = _ASKING.sub(" ", signs.beside_change(signs.beside_whole(question)))
     return Sought(
         text=question,
-        terms=tuple(dict.fromkeys(terms(_ASKING.sub(" ", question)))),
+        terms=tuple(dict.fromkeys(terms(subject))),
         names=frozenset(_names(question)),
         kind=kind_of(question),
+        alone=signs.named_alone(question),
     )
 
 

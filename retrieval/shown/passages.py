@@ -26,7 +26,7 @@ SNIPPET: Final = 420
 MOST_MISSING: Final = 4
 # Words of a question that say what kind of answer is wanted, not what it is about.
 ASKING: Final = frozenset(
-    ("how", "many", "much", "long", "often", "far", "old", "big", "does", "did", "do", "can")
+    "how many much long often far old big does did do can about during since after before".split()
 )
 
 

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from retrieval.search import sought
-from retrieval.search.answer import MOST, choose
+from retrieval.search.answer import MOST, choose, defines
 from retrieval.search.assemble import sentences
 from retrieval.search.weights import weigh
 from tests.retrieval.search.test_assemble import hit
@@ -80,3 +80,17 @@ def test_a_chinese_question_finds_its_sentence():
     passage = hit("工坊创办于1958年。工坊一共浇铸了十四块毛坯。天气很好。", title="报告")
 
     assert chosen("工坊浇铸了多少块毛坯？", passage)[0] == "工坊一共浇铸了十四块毛坯。"
+
+
+def test_who_somebody_is_begins_with_the_sentence_that_says_so():
+    list_ = hit("Guests: Per Holm, Ada Lind and thirty others came to the lighting of the lamp.")
+    life = hit("*Ada Lind*, called Old Ada, was the keeper of Skarrow.", title="Staff")
+
+    assert chosen("Who is Ada Lind?", list_, life)[0].startswith("*Ada Lind*, called")
+
+
+def test_what_a_name_does_says_not_who_it_is():
+    assert not defines("Ada Lind keeps the light. It was built in 1869.", "Ada Lind")
+    assert not defines("Old Ada Lind was a keeper.", "Ada Lind")
+    assert defines("The Great Lens is in Skarrow.", "Great Lens")
+    assert defines("朱元璋是皇帝。", "朱元璋")

@@ -121,3 +121,15 @@ def test_a_caption_stands_around_what_follows_and_is_not_said():
 
     assert [one.quote for one in found] == ["The highest wave was 16.8 m."]
     assert {"buoy", "record"} <= found[0].around
+
+
+def test_the_head_of_a_table_and_a_bare_time_are_no_sentences():
+    table = hit("| Name | Role | Since 2014 |\n| --- | --- | --- |\n| Ada Lind | Keeper | 2022 |")
+    times = hit("03:41 to 03:52\n\nThe door of the gallery fails.\n\n1883")
+
+    assert [one.quote for one in sentences([table], {})] == ["| Ada Lind | Keeper | 2022 |"]
+    assert [one.quote for one in sentences([times], {})] == ["The door of the gallery fails."]
+
+
+def test_a_field_that_holds_a_number_is_a_sentence():
+    assert [one.quote for one in sentences([hit("Nr: 47")], {})] == ["Nr: 47"]

@@ -144,3 +144,8 @@ def test_no_question_takes_long_to_read(filler):
     assert isinstance(signs.compares(question), bool)
     assert isinstance(signs.named_alone(question), str)
     assert isinstance(signs.technical_signs(question), tuple)
+
+
+def test_a_year_inside_a_chinese_sentence_is_no_identifier():
+    assert signs.technical_signs("杭州联络处在2024年做了什么工作？") == (0, 0)
+    assert signs.technical_signs("What does sha256sum print?")[0] == 1

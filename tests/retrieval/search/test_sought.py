@@ -53,3 +53,18 @@ def test_pairs_of_chinese_characters_that_straddle_words_are_filler():
 
 def test_a_question_of_little_words_seeks_nothing_in_particular():
     assert read("What is it?").terms == ()
+
+
+def test_words_that_ask_for_the_whole_or_for_change_are_not_sought():
+    assert read("What are the main lessons of the fire?").terms == ("fire",)
+    assert read("How has the budget changed since 2022?").terms == ("budget", "2022")
+    assert read("What are these documents about?").terms == ()
+
+
+def test_the_same_words_are_sought_where_they_are_the_subject():
+    assert read("Who changed the documents?").terms == ("chang", "document")
+
+
+def test_a_question_for_a_name_alone_knows_it():
+    assert read("Who is Ada Lind?").alone == "Ada Lind"
+    assert read("Who trained Ada Lind?").alone == ""
