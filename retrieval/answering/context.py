@@ -89,7 +89,7 @@ def build(found: Found, numbering: Numbering, shares: Shares, budget: int) -> Co
     sections = [
         *(_records(name, kinds, numbering) for name, kinds in _KINDS.items()),
         Section("points", [_point(one, numbering) for one in by_score(found.points)], 0),
-        Section("passages", [_passage(n, hit) for n, hit in enumerate(numbering.hits, 1)], 0),
+        Section("passages", _passages(numbering.hits, found.reading), 0),
     ]
     for section in sections:
         section.budget = int(budget * getattr(shares, section.name))
@@ -156,6 +156,13 @@ def _point(point: Point, numbering: Numbering) -> Item:
     rests = "".join(f"[{label}]" for label in dict.fromkeys(labels))
     head = f"Point, importance {point.score:g} of 100, rests on {rests or 'no label'}:"
     return _item(f"{head}\n{fenced(_line(_unmarked(point.text)), 'point')}", "point", labels, None)
+
+
+def _passages(hits: Sequence[Hit], reading: Sequence[UUID]) -> list[Item]:
+    """Each with the number it is shown with, in the order it is to be read in."""
+    places = {chunk_id: place for place, chunk_id in enumerate(reading)}
+    numbered = sorted(enumerate(hits, 1), key=lambda one: places.get(one[1].chunk_id, len(places)))
+    return [_passage(number, hit) for number, hit in numbered]
 
 
 def _passage(number: int, hit: Hit) -> Item:

@@ -68,7 +68,8 @@ class Found:
 
     ``mode`` is the name of the mode that was used in the end, '' where it is the one asked for;
     ``reason`` is a sentence on why that mode was picked, '' where a person picked it; ``figures``
-    are numbers for the trace, such as how many reports were read.
+    are numbers for the trace, such as how many reports were read. ``reading`` is the order in which
+    a chat model is given the chunks where it is not that of ``chunks``.
     """
 
     chunks: list[ScoredChunk]
@@ -78,6 +79,7 @@ class Found:
     mode: str = ""
     reason: str = ""
     figures: tuple[tuple[str, float], ...] = ()
+    reading: tuple[UUID, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

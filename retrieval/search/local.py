@@ -9,14 +9,15 @@ the nearest to the question first.
 Two things differ. GraphRAG finds entities by the vectors of their descriptions; here the question's
 names and the passages nearest to it point to them. And GraphRAG takes passages in this order until
 its share is full, which leaves the first entity's passages hardly room for another's; here the
-passages best for the question are chosen, and given in this order (all evidence of multi-hop
-questions within the first 8: 0.94 instead of 0.71).
+passages best for the question are found, and a model reads them in this order (all evidence of
+multi-hop questions within the first 8: 0.98 instead of 0.71).
 """
 
 from __future__ import annotations
 
+import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 from uuid import UUID
 
@@ -57,31 +58,35 @@ def search(query: Query) -> Found:
     chosen = dict(likeness.strongest(index, weights, ENTITIES))
     links = links_of(query, list(chosen), LINKS_READ)
     known = entities_of(query, [*chosen, *(end for link in links for end in link.ends)])
-    found = _best(query, index, scores)
-    passages = arranged(found, by_entity(around, chosen, links))
+    passages = _best(query, index, scores, links)
+    found = [one for one, _ in passages]
     why = reasons(query.workspace_id, index, start, scores, found)
     return Found(
         topped_up(query, [ScoredChunk(one, score, why[one]) for one, score in passages]),
         _records(query, around, chosen, links, known),
         seeds=seeds_of((), chosen, known),
+        reading=arranged(found, by_entity(around, chosen, links)),
     )
 
 
-def _best(query: Query, index: WalkIndex, scores: Floats) -> list[UUID]:
-    """The best ``top_k`` passages around the entities, raised by their likeness to the question."""
-    candidates = walking.ranked(index, scores, max(walk.CANDIDATES, query.top_k))
-    return [one for one, _ in walk.nearer_first(query, candidates)[: query.top_k]]
-
-
-def arranged(
-    found: Sequence[UUID], order: Sequence[tuple[UUID, float]]
+def _best(
+    query: Query, index: WalkIndex, scores: Floats, links: Sequence[Link]
 ) -> list[tuple[UUID, float]]:
-    """What was found in the order given; what is not in it follows, with half the least weight."""
+    """The best ``top_k`` passages around the entities, raised by their likeness to the question
+    and where they state a fact on what it names."""
+    candidates = walking.ranked(index, scores, max(walk.CANDIDATES, query.top_k))
+    stating = {one.chunk_id for link in links for one in link.evidence}
+    raised = [
+        (one, score * (math.exp(SHARES.records) if one in stating else 1.0))
+        for one, score in walk.nearer_first(query, candidates)
+    ]
+    return sorted(raised, key=lambda one: (-one[1], one[0]))[: query.top_k]
+
+
+def arranged(found: Sequence[UUID], order: Sequence[UUID]) -> tuple[UUID, ...]:
+    """What was found in the order given; what is not in it follows."""
     wanted = set(found)
-    first = [(one, weight) for one, weight in order if one in wanted]
-    least = min((weight for _, weight in first), default=1.0)
-    there = {one for one, _ in first}
-    return first + [(one, least / 2) for one in found if one not in there]
+    return tuple(dict.fromkeys([*(one for one in order if one in wanted), *found]))
 
 
 def _records(
@@ -106,20 +111,17 @@ def _records(
     )
 
 
-def by_entity(
-    around: Look, chosen: Mapping[UUID, float], links: Sequence[Link]
-) -> list[tuple[UUID, float]]:
-    """Passages of the scope by the first of the entities that they mention, whose weight they
-    have, then by how many of its relationships they state, then by closeness to the question."""
+def by_entity(around: Look, chosen: Iterable[UUID], links: Sequence[Link]) -> list[UUID]:
+    """Passages of the scope by the first of the entities that they mention, then by how many of
+    its relationships they state, then by closeness to the question."""
     positions = likeness.positions_of(around.index)
     stated = _stated(links)
-    found: dict[UUID, float] = {}
-    for entity_id, weight in chosen.items():
+    found: dict[UUID, None] = {}
+    for entity_id in chosen:
         passages = likeness.passages_of(around, positions[entity_id])
         counts = {chunk_id: stated[entity_id, chunk_id] for chunk_id in passages}
-        for chunk_id in sorted(passages, key=lambda one: -counts[one]):
-            found.setdefault(chunk_id, weight)
-    return list(found.items())
+        found |= dict.fromkeys(sorted(passages, key=lambda one: -counts[one]))
+    return list(found)
 
 
 def _stated(links: Sequence[Link]) -> Counter[tuple[UUID, UUID]]:

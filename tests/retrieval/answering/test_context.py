@@ -53,6 +53,16 @@ def test_everything_has_its_label_and_its_fence():
     ]
 
 
+def test_passages_are_read_in_the_modes_order_under_the_numbers_they_are_shown_with():
+    hits = [hit(1, "First."), hit(2, "Second."), hit(3, "Third.")]
+    found = Found([], reading=(UUID(int=3), UUID(int=1)))
+
+    context = build(found, Numbering(hits, {}), Shares(), 4_000)
+
+    assert re.findall(r"^\[(\d)\]$", context.text, re.MULTILINE) == ["3", "1", "2"]
+    assert re.findall(r"(First|Second|Third)\.", context.text) == ["Third", "First", "Second"]
+
+
 def test_points_stand_in_the_order_of_their_scores_as_numbers():
     points = [Point(f"scored {score}", score) for score in (9, 100, 25.5, 0)]
 
