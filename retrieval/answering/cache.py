@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from functools import cache
 from pathlib import Path
 from typing import Final
@@ -57,7 +57,7 @@ def place_of(asking: Asking) -> Place:
     said = [FORM, asking.mode, asking.scope.as_json(), version, choice, installation, _prompts()]
     if asking.earlier and ports_for(workspace_id).chat is not None:
         # What one person asked before is nothing that another's answer may come from.
-        said.append([[one.question, one.answer] for one in asking.earlier])
+        said.append([astuple(one) for one in asking.earlier])
     return Place(json.dumps(said, default=str, sort_keys=True))
 
 

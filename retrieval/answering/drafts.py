@@ -13,10 +13,14 @@ from workspaces.models import Workspace
 
 @dataclass(frozen=True, slots=True)
 class Earlier:
-    """A question asked before in the same conversation, and what was answered."""
+    """A question asked before in the same conversation, and what was answered.
+
+    What was answered of other documents tells what is meant, and is nothing to answer from.
+    """
 
     question: str
     answer: str
+    is_same_scope: bool = True
 
 
 @dataclass(frozen=True, slots=True)

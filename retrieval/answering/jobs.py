@@ -159,7 +159,8 @@ def earlier_than(question: Question) -> tuple[Earlier, ...]:
     for answer in before[: MOST_EARLIER * 3]:
         said = " ".join(sentence["text"] for sentence in answer.sentences)
         asked = answer.question.standalone or answer.question.text
-        newest.setdefault(answer.question_id, Earlier(asked, said))
+        is_same = answer.question.scope == question.scope
+        newest.setdefault(answer.question_id, Earlier(asked, said, is_same))
     return tuple(reversed(list(newest.values())[:MOST_EARLIER]))
 
 

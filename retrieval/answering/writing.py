@@ -184,12 +184,16 @@ def _completed(said: Said, hits: dict[int, Any]) -> Said:
 def _conversation(earlier: Sequence[Earlier]) -> str:
     if not earlier:
         return ""
-    lines = [
-        f"Asked: {truncate_tokens(_line(one.question), EARLIER_TOKENS)}\n"
-        f"Answered: {truncate_tokens(_line(one.answer), EARLIER_TOKENS)}"
-        for one in earlier[-MOST_EARLIER:]
-    ]
+    lines = [_turn(one) for one in earlier[-MOST_EARLIER:]]
     return "What was said before in the conversation:\n" + fenced("\n".join(lines), "conversation")
+
+
+def _turn(one: Earlier) -> str:
+    answer = one.answer if one.is_same_scope else "from other documents, which do not count here."
+    return (
+        f"Asked: {truncate_tokens(_line(one.question), EARLIER_TOKENS)}\n"
+        f"Answered: {truncate_tokens(_line(answer), EARLIER_TOKENS)}"
+    )
 
 
 def _line(text: str) -> str:

@@ -246,6 +246,19 @@ def test_a_question_is_understood_in_its_conversation(cast, monkeypatch):
     assert second.question.conversation_id == conversation
 
 
+def test_an_answer_of_other_documents_is_marked_in_the_conversation(cast):
+    first = run(queue(cast))
+    conversation = first.question.conversation_id
+    scope = Scope(media_types=("text/plain",))
+    second = queue(cast, "And when?", conversation_id=conversation, scope=scope)
+    third = queue(cast, "And why?", conversation_id=conversation)
+
+    marked = [jobs.load(one.workspace_id, one.pk)[1].earlier for one in (second, third)]
+
+    assert [one.is_same_scope for one in marked[0]] == [False]
+    assert [one.is_same_scope for one in marked[1]] == [True]
+
+
 def test_a_conversation_of_ones_own_begins_with_each_question(cast):
     first, second = queue(cast), queue(cast)
 

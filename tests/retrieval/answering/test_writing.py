@@ -224,6 +224,15 @@ def test_stopping_stops_the_call(cast, monkeypatch):
     assert told.text == "Ada Lind"
 
 
+def test_what_was_answered_of_other_documents_is_not_told_to_the_model(cast, monkeypatch):
+    chat = model(monkeypatch, "Ada Lind keeps the light [1].")
+
+    asked(cast, earlier=(Earlier("What is Skarrow?", "A secret rock.", is_same_scope=False),))
+
+    assert "What is Skarrow?" in answer_prompt(chat)
+    assert "secret rock" not in answer_prompt(chat)
+
+
 def test_the_conversation_before_is_shown_to_the_model(cast, monkeypatch):
     chat = model(monkeypatch, "Ada Lind keeps the light [1].")
 
