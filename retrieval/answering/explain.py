@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Final
 from uuid import UUID
 
@@ -35,9 +35,13 @@ def trace(
     context: Context | None,
     citations: Mapping[str, int],
     check: Mapping[str, Any],
+    cited: Collection[UUID] = (),
 ) -> dict[str, Any]:
-    """Reads the ledger, in a transaction of its own. ``context`` is None on the local tier."""
-    spent = _spent(context)
+    """Reads the ledger, in a transaction of its own.
+
+    ``context`` is None on the local tier, where what an answer uses are the ``cited`` passages.
+    """
+    spent = _spent(context) if context is not None else dict.fromkeys(cited, 0)
     return {
         "plan": plan(asking, found),
         "seeds": [
@@ -95,10 +99,8 @@ def _keywords(found: Found) -> Sequence[Any]:
     return [seed for seed in found.seeds if seed.kind == "keyword"]
 
 
-def _spent(context: Context | None) -> dict[UUID, int]:
+def _spent(context: Context) -> dict[UUID, int]:
     """Tokens of what stood in the context, by id."""
-    if context is None:
-        return {}
     return {
         item.id: item.tokens for one in context.sections for item in one.used if item.id is not None
     }

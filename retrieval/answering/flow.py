@@ -93,11 +93,13 @@ def _extract(asking: Asking, found: SearchResult) -> Draft:
     marked = conflicts.mark(chosen, found.query, numbering)
     sentences = conflicts.with_other_sides(marked, numbering)
     check = {"by": "quote", **checking.counts([one.check for one in sentences])}
-    trace = explain.trace(asking, found, None, {"kept": len(sentences)}, check)
+    citations = cited_passages(sentences, numbering)
+    cited = [one.chunk_id for one in citations]
+    trace = explain.trace(asking, found, None, {"kept": len(sentences)}, check, cited)
     return Draft(
         is_supported=choice.support.is_enough,
         sentences=sentences,
-        citations=cited_passages(sentences, numbering),
+        citations=citations,
         nearest=extractive.nearest(choice),
         trace=found.trace | extractive.figures(choice) | trace,
         mode=found.mode.name,

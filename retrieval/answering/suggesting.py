@@ -25,6 +25,7 @@ from kb_project.text.names import normalise_name
 from retrieval import suggesting_sql
 from retrieval.answering import answerable
 from retrieval.answering.drafts import Asking, Draft
+from retrieval.answering.telling_names import are_alike, telling
 from retrieval.search.query import Query
 from retrieval.services import SearchResult
 from workspaces import access
@@ -126,22 +127,46 @@ def distinct(questions: Iterable[str], asked: Iterable[str]) -> list[str]:
 def from_material(material: Material, question: str, answer: str) -> list[str]:
     """Questions by template: of links that the answer does not tell, and of names it leaves out.
 
-    A link is told where the answer names both its ends.
+    A link is told where the answer names both its ends. Links of what was asked about come first.
     """
     is_chinese = _HAN.search(question) is not None
-    said, asked = answer.lower(), question.lower()
+    asked = question.lower()
     links = [
         how_linked(link.source, link.target, is_chinese=is_chinese)
-        for link in material.links
-        if _is_short(link.source, link.target)
-        and not all(name.lower() in said + asked for name in (link.source, link.target))
+        for link in sorted(
+            _untold(material, asked + answer.lower()),
+            key=lambda link: not _speaks_of(asked, link.source, link.target),
+        )
     ]
+    known = telling(_names_in(material))
     names = [
         what_is_said(name, is_chinese=is_chinese)
         for name in material.names
-        if _is_short(name) and name.lower() not in asked
+        if name in known and _is_short(name) and not _speaks_of(asked, name)
     ]
     return _mixed(links, names)
+
+
+def _untold(material: Material, told: str) -> list[Link]:
+    known = telling(_names_in(material))
+    return [
+        link
+        for link in material.links
+        if {link.source, link.target} <= known
+        and _is_short(link.source, link.target)
+        and not are_alike(link.source, link.target)
+        and not (_speaks_of(told, link.source) and _speaks_of(told, link.target))
+    ]
+
+
+def _names_in(material: Material) -> list[str]:
+    ends = [name for link in material.links for name in (link.source, link.target)]
+    return [*material.names, *ends]
+
+
+def _speaks_of(text: str, *names: str) -> bool:
+    """Whether any of the names stands in a text in small letters."""
+    return any(name.lower() in text for name in names)
 
 
 def _mixed(links: Sequence[str], names: Sequence[str]) -> list[str]:

@@ -51,6 +51,14 @@ def test_an_extractive_answer_has_the_numbers_of_the_passages_shown(cast, mode):
     assert draft.sentences[0].numbers == (number_of(told, "lamp burns"),)
 
 
+def test_the_trace_of_an_extractive_answer_tells_which_passages_it_uses(cast):
+    draft = asked(cast, "What does the lamp burn?", mode="hybrid")
+
+    used = {one["chunk"] for one in draft.trace["ranked"] if one["used"]}
+    assert used == {str(one.chunk_id) for one in draft.citations}
+    assert used
+
+
 def test_several_spans_of_one_passage_share_its_number(cast):
     draft = asked(cast, "Who keeps the Skarrow light and came to Skarrow?", mode="hybrid")
 
