@@ -42,8 +42,7 @@ def anchor_of(heading: str) -> str:
 
 
 def options_of(command: str) -> set[str]:
-    app = get_commands()[command]
-    loaded = load_command_class(app, command) if isinstance(app, str) else app
+    loaded = load_command_class(get_commands()[command], command)
     parser = loaded.create_parser("manage.py", command)
     return {option for action in parser._actions for option in action.option_strings}
 
