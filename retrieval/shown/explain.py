@@ -19,6 +19,7 @@ from retrieval.forms import is_id
 from retrieval.models import Answer
 from retrieval.shown.modes import label_of
 from workspaces.models import Workspace
+from workspaces.money import money
 
 MOST_ROWS: Final = 40
 FIGURES: Final = (
@@ -245,7 +246,7 @@ def _cost(part: Mapping[str, Any]) -> Iterator[Figure]:
     except InvalidOperation:
         return
     if cost > 0:
-        yield Figure("Cost", f"${cost:.4f}")
+        yield Figure("Cost", money(float(cost)))
 
 
 def whole(value: object) -> str:

@@ -11,7 +11,7 @@ from retrieval.search.modes import MODES, Mode
 GROUPS: Final = (
     ("", frozenset({"auto"})),
     ("Follow the names", frozenset({"walk", "local", "entities", "relations", "mix"})),
-    ("See the whole", frozenset({"global", "drift", "tree"})),
+    ("See the whole", frozenset({"global", "drift", "tree", "traverse"})),
     ("Find passages", frozenset({"hybrid", "dense", "lexical"})),
 )
 REST: Final = "Other ways"
