@@ -146,7 +146,12 @@ def _look(desk: Desk) -> None:
 
 def _serve(desk: Desk, kind: str) -> None:
     while (call := desk.todo[kind].get()) is not None and not desk.stopping.is_set():
-        through_outages(partial(_do, desk, call))
+        try:
+            through_outages(partial(_do, desk, call))
+        except DATABASE_AWAY as error:
+            # For longer than it was waited for. The seat stays: a look around finds the job again.
+            logger.warning("job put off id=%s error=%s", call.id, type(error).__name__)
+            connections.close_all()
 
 
 def _do(desk: Desk, call: Call) -> None:

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from functools import partial
 
 import pytest
-from django.db import connections
+from django.db import OperationalError, connections
 from django.utils.module_loading import import_string
 
 from kb_project.errors import EndpointError
@@ -109,6 +109,24 @@ def test_what_nobody_was_called_to_is_found_by_looking(cast, desk, monkeypatch):
     worker._look(desk)
 
     wait_for(answer, AnswerState.DONE)
+
+
+def test_a_database_that_stays_away_costs_no_seat(cast, desk, monkeypatch):
+    real, tries = claims.claim, iter(range(100))
+
+    def claim(call, name):
+        if next(tries) < 2:
+            raise OperationalError("The server is starting up.")
+        return real(call, name)
+
+    monkeypatch.setattr(claims, "claim", claim)
+    monkeypatch.setattr(worker, "through_outages", lambda work: work())
+    monkeypatch.setattr(worker, "LOOK_EVERY", 1)
+
+    answers = [queue(cast), queue(cast, "What does the lamp burn?")]
+
+    for answer in answers:
+        wait_for(answer, AnswerState.DONE)
 
 
 def test_one_answer_is_claimed_once_however_often_it_is_called(cast):
