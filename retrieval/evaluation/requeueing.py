@@ -22,7 +22,8 @@ UPDATE retrieval_evaluationrun
    SET state = CASE WHEN wants_stop THEN 'stopped' ELSE 'queued' END,
        conditions = conditions || jsonb_build_object(
            'interruptions', coalesce((conditions ->> 'interruptions')::int, 0) + 1),
-       worker = '', lease_until = NULL
+       worker = '', lease_until = NULL,
+       finished_at = CASE WHEN wants_stop THEN now() END
  WHERE workspace_id = %(workspace)s AND id = %(run)s AND state = 'running' AND worker = %(worker)s
    AND coalesce((conditions ->> 'interruptions')::int, 0) < %(most)s
 """

@@ -246,6 +246,16 @@ def test_a_run_that_brings_its_workers_down_is_left_alone_in_the_end(people, mad
     assert problem_of(run)["code"] == "interrupted"
 
 
+def test_a_run_that_was_to_stop_when_its_worker_died_has_ended(people, made):
+    run = start(people, made, worker="elsewhere:1:1")
+    control.run_stop(workspace=people.workspace, run=run)
+
+    claims.interrupt(Call(wake.EVALUATION, run.workspace_id, run.pk), "elsewhere:1:1")
+
+    assert fresh(run).state == RunProgress.STOPPED
+    assert fresh(run).finished_at is not None
+
+
 def test_a_run_that_waits_is_stopped_without_a_worker(people, made):
     run = start(people, made)
 
