@@ -3,33 +3,45 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from dataclasses import dataclass
+from typing import Any
 from uuid import UUID
 
-import regex
-
-from kb_project.text.sentences import sentence_spans
 from retrieval.answering.drafts import CitedPassage, SpanOf, WrittenSentence
+from retrieval.answering.labels import GENERAL
+from retrieval.answering.markers import MarkerFilter
+from retrieval.answering.sentences import sentences_in
 
 Passages = Sequence[Mapping[str, Any]]
-_MARKER: Final = regex.compile(r"\s*\[(\d{1,4})\]")
+
+
+@dataclass(frozen=True, slots=True)
+class _Known:
+    """Implements ``retrieval.answering.markers.Labels`` for text that has been through it once."""
+
+    passages: Mapping[int, Mapping[str, Any]]
+    kinds: frozenset[str] = frozenset({"", GENERAL})
+
+    def numbers(self, label: str, said: str) -> tuple[int, ...]:
+        if label == GENERAL:
+            return (0,)
+        return (int(label),) if int(label) in self.passages else ()
 
 
 def sentences_of(text: str, passages: Passages) -> list[WrittenSentence]:
     """The text so far, unchecked. ``passages`` are those of the event, ``text`` has ``[n]``."""
     known = {int(one["number"]): one for one in passages}
-    found = []
-    for start, end in sentence_spans(text):
-        numbers = [int(number) for number in _MARKER.findall(text[start:end])]
-        spans = tuple(
-            SpanOf(number, int(known[number]["start"]), int(known[number]["end"]))
-            for number in dict.fromkeys(numbers)
-            if number in known
-        )
-        words = _MARKER.sub("", text[start:end]).strip()
-        if words:
-            found.append(WrittenSentence(words, spans))
-    return found
+    sieve = MarkerFilter(_Known(known))
+    sieve.feed(text)
+    sieve.close()
+    return [
+        WrittenSentence(one.text, tuple(_whole(known[number]) for number in one.numbers if number))
+        for one in sentences_in(sieve.text, sieve.placed)
+    ]
+
+
+def _whole(passage: Mapping[str, Any]) -> SpanOf:
+    return SpanOf(int(passage["number"]), int(passage["start"]), int(passage["end"]))
 
 
 def citations_of(sentences: Sequence[WrittenSentence], passages: Passages) -> list[CitedPassage]:
