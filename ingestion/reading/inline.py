@@ -21,6 +21,10 @@ _INLINE: Final = re.compile(
 _LINE_MARK: Final = re.compile(r"(?m)(?:^|(?<=[.!?。！？] ))[ ]{0,3}(?:#{1,6}|>|[-*+])[ \t]+")
 # A quotation may begin or end in the middle of an emphasis, and so hold one half of its marks.
 _LONE_MARK: Final = re.compile(r"\*\*|(?<!\S)\*(?=\S)|(?<=\S)\*(?!\S)")
+# The bars between the cells of a table, its line of dashes, and those at its ends.
+_RULE: Final = re.compile(r"\|(?:[ \t]*(?::-+:?|-+:|-{3,})[ \t]*\|)+")
+_BARS: Final = re.compile(r"(?:(?<!\S)\|(?!\S)\s*)+")
+_OUTER_BAR: Final = re.compile(r"^(?:\s*\|(?!\S))+\s*|\s*(?:(?<!\S)\|\s*)+$")
 _STYLES: Final = {"code": "code", "strong": "strong", "em": "em", "em2": "em"}
 
 
@@ -63,6 +67,8 @@ def _styled(start: int, text: str) -> Iterator[Piece]:
 
 def _inside(start: int, text: str, name: str) -> Iterator[Piece]:
     style = _STYLES.get(name, "")
+    if not text:
+        return
     if name != "strong":
         yield Piece(start, text, style)
         return
@@ -97,12 +103,20 @@ def _cut(piece: Piece, first: int, last: int) -> Iterator[Piece]:
         yield replace(piece, start=end, text=piece.text[end - piece.start :])
 
 
+def _without_bars(text: str) -> str:
+    """The cells of a table in a row, as on a line of text."""
+    cells = _OUTER_BAR.sub("", _RULE.sub("|", text))
+    return _BARS.sub("· ", cells)
+
+
 def plain(text: str) -> str:
     """Text without the marks of Markdown, for a quotation on a page.
 
     >>> plain("The **Great Lens** of [Skarrow](skarrow.md)")
     'The Great Lens of Skarrow'
+    >>> plain("| Ada Lind | Keeper |\\n| --- | --- |\\n| Per Holm | Skipper |")
+    'Ada Lind · Keeper · Per Holm · Skipper'
     """
-    lines = _LINE_MARK.sub("", text)
+    lines = _LINE_MARK.sub("", _without_bars(text) if text.count("|") > 1 else text)
     shown = "".join(piece.text for piece in pieces_of([(0, lines)], is_markdown=True))
     return _LONE_MARK.sub("", shown)

@@ -110,6 +110,11 @@ def test_only_marks_and_addresses_are_hidden(text):
         assert not set(hidden) - set("*_`\\")
 
 
+def test_a_link_without_words_shows_nothing():
+    assert pieces_of([(0, "[]()")], is_markdown=True) == ()
+    assert plain("The [](skarrow.md)light") == "The light"
+
+
 @given(MARKED_UP, SPANS)
 def test_marking_changes_no_character_and_marks_exactly_the_span(text, span):
     pieces = pieces_of([(0, text)], is_markdown=True)
@@ -149,3 +154,18 @@ def test_a_quotation_is_shown_without_marks(text, shown):
 @given(st.text(alphabet="abc .,灯塔", max_size=60))
 def test_a_quotation_without_marks_is_left_as_it_is(text):
     assert plain(text) == text
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("| Ada Lind | Keeper | 2022 |", "Ada Lind · Keeper · 2022"),
+        ("| Name | Role |\n| --- | :-: |\n| Ada | Keeper |", "Name · Role · Ada · Keeper"),
+        ("Lind | Keeper |\n| Per Holm | Skip", "Lind · Keeper · Per Holm · Skip"),
+        ("Run `a || b` or c", "Run a || b or c"),
+        ("x|y|z and |w|", "x|y|z and |w|"),
+        ("Either | or", "Either | or"),
+    ],
+)
+def test_the_cells_of_a_table_stand_in_a_row_without_bars(text, shown):
+    assert plain(text) == shown
