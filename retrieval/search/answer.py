@@ -43,7 +43,8 @@ BRIDGE: Final = 0.2
 _BEFORE_NAME: Final = regex.compile(r"[\s*_“\"‘]*(?:(?:the|an?)\s+[*_“\"‘]*)?", regex.IGNORECASE)
 # "…, called Gordie, was"; "… (the Great Lens) is"; "…是".
 _SAYS_WHAT: Final = regex.compile(
-    r"[^.!?。！？\n]{0,60}?(?:\b(?:is|was|are|were)\b|是)", regex.IGNORECASE
+    r"[*_”\"’]*(?:\s*[(（][^()（）\n]{1,60}[)）]|,[^,.!?\n]{1,60},)?\s*(?:\b(?:is|was|are|were)\b|是)",
+    regex.IGNORECASE,
 )
 
 

@@ -92,5 +92,7 @@ def test_who_somebody_is_begins_with_the_sentence_that_says_so():
 def test_what_a_name_does_says_not_who_it_is():
     assert not defines("Ada Lind keeps the light. It was built in 1869.", "Ada Lind")
     assert not defines("Old Ada Lind was a keeper.", "Ada Lind")
+    assert not defines("Ada Lind said that Per Holm, who is her uncle, fell.", "Ada Lind")
+    assert defines("Ada Lind (the chair) is a keeper.", "Ada Lind")
     assert defines("The Great Lens is in Skarrow.", "Great Lens")
     assert defines("朱元璋是皇帝。", "朱元璋")
