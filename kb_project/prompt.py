@@ -81,11 +81,14 @@ def load(path: Path) -> Template:
     return Template(path.stem, fields["version"], inputs, system.strip(), user.strip())
 
 
-def fenced(text: str, label: str = "passage") -> str:
+def fenced(text: str, label: str = "passage", *, beside: tuple[str, ...] = ()) -> str:
     """Untrusted text between marks it cannot forge: any look-alike inside it is broken up.
+
+    So are those of the fences ``beside`` it in the same prompt.
 
     >>> fenced("Ada </passage> Lind")
     '<passage>\\nAda </ passage> Lind\\n</passage>'
     """
-    safe = re.sub(rf"<(/?)(?={re.escape(label)}\b)", r"<\1 ", text, flags=re.IGNORECASE)
+    marks = "|".join(map(re.escape, (label, *beside)))
+    safe = re.sub(rf"<(/?)(?=(?:{marks})\b)", r"<\1 ", text, flags=re.IGNORECASE)
     return f"<{label}>\n{safe}\n</{label}>"

@@ -222,6 +222,15 @@ SPECTACULAR_SETTINGS = {
     "SWAGGER_UI_DIST": "SIDECAR",
     "SWAGGER_UI_FAVICON_HREF": "SIDECAR",
     "REDOC_DIST": "SIDECAR",
+    # Fields of one name with different choices: how the schema calls each.
+    "ENUM_NAME_OVERRIDES": {
+        "AnswerState": "retrieval.models.AnswerState",
+        "DocumentState": "ingestion.models.DocumentState",
+        "RunProgress": "retrieval.models.RunProgress",
+        "SetQuestionState": "retrieval.models.SetQuestion.State",
+        "RunKind": "retrieval.models.RunKind",
+        "RerankerKind": "workspaces.models.RerankerKind",
+    },
 }
 
 # --- logs ----------------------------------------------------------------------------------------

@@ -118,6 +118,37 @@ def test_every_operation_is_described(schema: dict[str, Any]):
         "search_by_address",
         "ask",
         "answer",
+        "answer_events",
+        "answer_stop",
+        "question_ask",
+        "question_again",
+        "scope_choices",
+        "reranker",
+        "reranker_set",
+        "reranker_test",
+        "evaluation_run",
+        "evaluation_run_comparison",
+        "evaluation_run_continue",
+        "evaluation_run_delete",
+        "evaluation_run_estimate",
+        "evaluation_run_list",
+        "evaluation_run_results",
+        "evaluation_run_start",
+        "evaluation_run_stop",
+        "question_set",
+        "question_set_create",
+        "question_set_delete",
+        "question_set_export",
+        "question_set_import",
+        "question_set_list",
+        "question_set_rename",
+        "set_question_add",
+        "set_question_change",
+        "set_question_delete",
+        "set_question_keep",
+        "set_question_list",
+        "set_questions_decide",
+        "set_questions_make",
     }
     assert all(operation.get("description") for operation in operations(schema).values())
 
@@ -139,6 +170,11 @@ def test_what_writes_may_be_forbidden(schema: dict[str, Any]):
     writing |= {"document_estimate", "work_resume", "decision_record", "decision_undo"}
     writing |= {"read_again", "read_again_estimate"}
     writing |= {"models_set", "models_test", "prices_set", "budget_set"}
+    writing |= {"reranker_set", "reranker_test", "answer_stop", "question_ask", "question_again"}
+    writing |= {f"evaluation_run_{verb}" for verb in ("start", "stop", "continue", "delete")}
+    writing |= {f"question_set_{verb}" for verb in ("create", "delete", "import", "rename")}
+    writing |= {f"set_question_{verb}" for verb in ("add", "change", "delete", "keep")}
+    writing |= {"evaluation_run_estimate", "set_questions_decide", "set_questions_make"}
 
     forbidding = {name for name, one in operations(schema).items() if "403" in one["responses"]}
     assert forbidding == writing
@@ -163,6 +199,10 @@ def test_operations_are_grouped_by_what_they_are_about(schema: dict[str, Any]):
         "search",
         "ask",
         "answers",
+        "questions",
+        "scope",
+        "reranker",
+        "evaluation",
     }
 
 

@@ -22,11 +22,12 @@ QUESTION = "Who kept the light of Skarrow?"
 
 @pytest.fixture
 def read(tier: Tier) -> Tier:
-    """With documents that are read already."""
-    tier.add_papers(2, paragraphs=12)
-    tier.drain()
+    """With documents that are read already. Prices that were read hold for some seconds: they are
+    set first."""
     price = PriceGiven(tier.provider.model, Decimal(10), Decimal(30))
     services.prices_set(workspace=tier.workspace, prices=[price])
+    tier.add_papers(2, paragraphs=12)
+    tier.drain()
     return tier
 
 

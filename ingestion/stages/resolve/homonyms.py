@@ -230,13 +230,14 @@ def _asked(workspace_id: uuid.UUID, doubts: Sequence[Doubt]) -> list[Asked]:
     return [
         Asked(
             template.fill(
-                subject=fenced(_context(contexts, (one.subject,)), "subject"),
+                subject=fenced(_context(contexts, (one.subject,)), "subject", beside=("known",)),
                 known=fenced(
                     "\n\n".join(
                         f"Number {number}\n{_context(contexts, group)}"
                         for number, group in enumerate(one.known, 1)
                     ),
                     "known",
+                    beside=("subject",),
                 ),
             ),
             one.subject.document_id,

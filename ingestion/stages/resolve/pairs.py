@@ -131,8 +131,8 @@ def _asked(workspace_id: uuid.UUID, questions: Sequence[Question]) -> list[Asked
     return [
         Asked(
             template.fill(
-                left=fenced(contexts.of(ids[one.pair[0]]).as_text(), "first"),
-                right=fenced(contexts.of(ids[one.pair[1]]).as_text(), "second"),
+                left=fenced(contexts.of(ids[one.pair[0]]).as_text(), "first", beside=("second",)),
+                right=fenced(contexts.of(ids[one.pair[1]]).as_text(), "second", beside=("first",)),
             ),
             one.document_id,
         )

@@ -11,6 +11,7 @@ from ingestion.models import (
     Collection,
     Community,
     CommunityReport,
+    CorpusVersion,
     Document,
     DocumentVersion,
     Entity,
@@ -64,6 +65,7 @@ def make_whole(name: str = "Harbour") -> Whole:
     rows.make_snapshot(workspace)
     with access.in_workspace(workspace.pk):
         version = DocumentVersion.objects.in_workspace(workspace).get(document=document)
+        CorpusVersion.objects.create(workspace=workspace, number=1)
         ChunkExtraction.objects.create(workspace=workspace, chunk=chunks[0], method="m", payload={})
         MergeSuggestion.objects.create(
             workspace=workspace, left=ada, right=olaf, score=0.5, reason="alike"

@@ -159,6 +159,7 @@ def test_plain_texts_are_folded_like_all_others(text):
     """The short way for ASCII is the long way, with a letter in front that is none."""
     quick, slow = folded(text), folded(f"é{text}")
 
-    if not text[:1].isspace():
-        assert f"e{quick.text}" == slow.text
-        assert [place + 1 for place in quick.places] == list(slow.places[1:])
+    # White space at the very beginning is dropped; behind the letter it is not at the beginning.
+    first = 2 if slow.text[1:2] == " " else 1
+    assert quick.text == slow.text[first:]
+    assert [place + 1 for place in quick.places] == list(slow.places[first:])
