@@ -227,7 +227,6 @@ SPECTACULAR_SETTINGS = {
         "AnswerState": "retrieval.models.AnswerState",
         "DocumentState": "ingestion.models.DocumentState",
         "RunProgress": "retrieval.models.RunProgress",
-        "SetQuestionState": "retrieval.models.SetQuestion.State",
         "RunKind": "retrieval.models.RunKind",
         "RerankerKind": "workspaces.models.RerankerKind",
     },
