@@ -174,12 +174,17 @@ def passages_of(around: Look, place: int) -> list[UUID]:
     return [ids[one] for one in inside]
 
 
-def _by_passages(index: WalkIndex, near: Closeness) -> Floats:
-    chunks = np.zeros(len(index.chunk_ids), np.float32)
+def on_chunks(index: WalkIndex, near: Closeness) -> Floats:
+    """How close every passage is, by position."""
+    found = np.zeros(len(index.chunk_ids), np.float32)
     for chunk_id, closeness in near.items():
         if chunk_id in index.chunk_positions:
-            chunks[index.chunk_positions[chunk_id]] = closeness
-    found = np.asarray(index.to_entities @ chunks, np.float32)
+            found[index.chunk_positions[chunk_id]] = closeness
+    return found
+
+
+def _by_passages(index: WalkIndex, near: Closeness) -> Floats:
+    found = np.asarray(index.to_entities @ on_chunks(index, near), np.float32)
     most = found.max(initial=0.0)
     return found / most if most else found
 

@@ -12,9 +12,8 @@ import numpy as np
 from kb_project.graph import walk as walking
 from kb_project.graph.walk_index import Floats, WalkIndex
 from retrieval.search import fuse, walk
-from retrieval.search.entities_likeness import Look, positions_of
+from retrieval.search.entities_likeness import Look, on_chunks, positions_of
 from retrieval.search.query import Query, ScoredChunk
-from retrieval.search.reasons import reasons
 from retrieval.search.relations_links import Link
 
 NEIGHBOURS: Final = 1.0
@@ -39,18 +38,11 @@ def passages_by(
         for chunk_id in {one.chunk_id for one in link.evidence}:
             if chunk_id in index.chunk_positions:
                 stated[index.chunk_positions[chunk_id]] += score / len(link.evidence)
-    chunks = _shares(chunks) + STATED * _shares(stated) + NEAR * _shares(_close(around))
+    near = on_chunks(index, around.question)
+    chunks = _shares(chunks) + STATED * _shares(stated) + NEAR * _shares(near)
     if around.within is not None:
         chunks = chunks * around.within
     return np.asarray(chunks, np.float32)
-
-
-def _close(around: Look) -> Floats:
-    found = np.zeros(len(around.index.chunk_ids), np.float32)
-    for chunk_id, closeness in around.question.items():
-        if chunk_id in around.index.chunk_positions:
-            found[around.index.chunk_positions[chunk_id]] = closeness
-    return found
 
 
 def _with_neighbours(
@@ -81,12 +73,8 @@ def _shares(weights: Floats) -> Floats:
 
 def ranked_passages(query: Query, around: Look, scores: Floats) -> list[ScoredChunk]:
     """The best ``top_k``; passages near the question fill up where the graph leads to too few."""
-    found = walking.ranked(around.index, scores, max(walk.CANDIDATES, query.top_k))
-    best = walk.nearer_first(query, found)[: query.top_k]
     start = walking.Seeds({}, {}, around.names)
-    why = reasons(query.workspace_id, around.index, start, scores, [one for one, _ in best])
-    told = [ScoredChunk(chunk_id, score, why[chunk_id]) for chunk_id, score in best]
-    return topped_up(query, told)
+    return topped_up(query, walk.best(query, around.index, start, scores))
 
 
 def topped_up(query: Query, found: list[ScoredChunk]) -> list[ScoredChunk]:

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kb_project.graph import walk as walking
-from kb_project.graph.walk_index import WalkIndex
+from kb_project.graph.walk_index import Floats, WalkIndex
 from kb_project.sql import run_sql
 from retrieval import sql
 from retrieval.search import dense, fuse, lexical, snapshots
@@ -39,10 +39,15 @@ def search(query: Query) -> list[ScoredChunk]:
     near = nearest(query)
     start = walking.seeds(index, query.question, near)
     scores = walking.walk(index, start, within=within(query, index), walk_on=WALK_ON)
-    count = max(CANDIDATES, query.top_k)
-    best = nearer_first(query, walking.ranked(index, scores, count))[: query.top_k]
-    why = reasons(query.workspace_id, index, start, scores, [chunk_id for chunk_id, _ in best])
-    return [ScoredChunk(chunk_id, score, why[chunk_id]) for chunk_id, score in best]
+    return best(query, index, start, scores)
+
+
+def best(query: Query, index: WalkIndex, start: walking.Seeds, scores: Floats) -> list[ScoredChunk]:
+    """The ``top_k`` passages by their scores and their likeness to the question."""
+    candidates = walking.ranked(index, scores, max(CANDIDATES, query.top_k))
+    found = nearer_first(query, candidates)[: query.top_k]
+    why = reasons(query.workspace_id, index, start, scores, [chunk_id for chunk_id, _ in found])
+    return [ScoredChunk(chunk_id, score, why[chunk_id]) for chunk_id, score in found]
 
 
 def nearest(query: Query) -> list[tuple[UUID, float]]:
