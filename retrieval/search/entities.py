@@ -32,8 +32,6 @@ LINKS_WEIGHED: Final = 200
 """Relationships whose relevance is told; a hub has thousands."""
 SEEDS: Final = 12
 
-INSTEAD: Final = "hybrid"
-
 
 @dataclass(frozen=True, slots=True)
 class Led:
@@ -60,7 +58,7 @@ def search_by(
     with access.in_workspace(query.workspace_id):
         index = snapshots.newest(query)
         if index is None:
-            return Found(fuse.search(query), mode=INSTEAD)
+            return fuse.instead(query)
     known = walking.names_in(index, query.question)
     told = keywords(query, known)
     literals = vectors(query, chosen(told), known)

@@ -12,11 +12,15 @@ from typing import Final
 from uuid import UUID
 
 from retrieval.search import dense, lexical
+from retrieval.search.found import Found
 from retrieval.search.query import Query, ScoredChunk
 
 RANK_OFFSET: Final = 60
 DEPTH: Final = 150
 """Passages taken from each list, as Contextual Retrieval takes them."""
+
+NAME: Final = "hybrid"
+INSTEAD: Final = "This looked for meaning and words instead."
 
 
 def search(query: Query) -> list[ScoredChunk]:
@@ -25,6 +29,11 @@ def search(query: Query) -> list[ScoredChunk]:
     if not by_meaning and by_words:
         query.note("words_only", "Only words were searched: no passage has a vector yet.")
     return fuse([by_meaning, by_words])[: query.top_k]
+
+
+def instead(query: Query) -> Found:
+    """For a mode that has nothing to search yet: it is this one that was used in the end."""
+    return Found(search(query), mode=NAME)
 
 
 def fuse(

@@ -43,13 +43,12 @@ ENTITIES: Final = 20
 """GraphRAG's ``top_k_mapped_entities`` of 10, oversampled by 2 and never cut back."""
 LINKS_READ: Final = 600
 """Relationships that are put in order; a hub has thousands."""
-INSTEAD: Final = "hybrid"
 
 
 def search(query: Query) -> Found:
     index = snapshots.newest(query)
     if index is None:
-        return Found(fuse.search(query), mode=INSTEAD)
+        return fuse.instead(query)
     near = walk.nearest(query)
     start = likeness.begun(query, index, walking.seeds(index, query.question, near))
     around = Look(index, walk.within(query, index), likeness.scaled(near), names=start.names)

@@ -14,9 +14,9 @@ from kb_project.errors import UnavailableError
 from kb_project.graph.walk_index import WalkIndex
 from kb_project.sql import run_sql
 from retrieval import sql
+from retrieval.search.fuse import INSTEAD
 from retrieval.search.query import Query
 
-INSTEAD: Final = "This looked for meaning and words instead."
 KEPT: Final = 8
 """Snapshots in memory: about 2 MB for 700 passages, in proportion for more."""
 
@@ -25,7 +25,7 @@ def newest(query: Query) -> WalkIndex | None:
     """The graph as the snapshot stage left it last; None, with a note, where there is none."""
     found = run_sql(sql.NEWEST_SNAPSHOT, {"workspace": query.workspace_id})
     if not found:
-        query.note("graph_pending", "The graph of names is still being built. " + INSTEAD)
+        query.note("graph_pending", f"The graph of names is still being built. {INSTEAD}")
         return None
     try:
         return _load(query.workspace_id, found[0][0])

@@ -29,8 +29,6 @@ SOURCES: Final = 8
 SHOWN: Final = 60
 """Characters of a summary in its title."""
 
-INSTEAD: Final = "hybrid"
-
 
 @dataclass(frozen=True, slots=True)
 class Node:
@@ -90,10 +88,9 @@ def without_tree(query: Query) -> Found:
     """What to do where no summary can be compared with the question."""
     query.note(
         "tree_pending",
-        "The summaries of your documents are still being made. This looked for meaning and words"
-        " instead.",
+        f"The summaries of your documents are still being made. {fuse.INSTEAD}",
     )
-    return Found(fuse.search(query), mode=INSTEAD)
+    return fuse.instead(query)
 
 
 def leaves_of(query: Query, nodes: Sequence[UUID]) -> dict[UUID, Leaves]:

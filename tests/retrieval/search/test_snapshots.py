@@ -6,6 +6,7 @@ from ingestion.models import WalkSnapshot
 from kb_project.errors import UnavailableError
 from kb_project.llm.fake import FakeEmbedder
 from retrieval.search import snapshots
+from retrieval.search.fuse import INSTEAD
 from retrieval.search.query import Query, QuestionVector
 from tests import rows
 from workspaces import access
@@ -72,7 +73,7 @@ def test_where_no_graph_was_built_yet_a_note_says_what_was_done_instead():
     assert newest(query) is None
     (note,) = query.notes
     assert note.code == "graph_pending"
-    assert note.sentence.endswith(snapshots.INSTEAD)
+    assert note.sentence.endswith(INSTEAD)
 
 
 def test_a_graph_that_cannot_be_read_is_noted_and_read_again_once_it_is_whole(harbour):
