@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
 
-from kb_project.errors import PauseError
 from kb_project.sql import run_sql
 from kb_project.text.names import normalise_name
 from retrieval import reports_sql as sql
@@ -14,11 +13,12 @@ from retrieval.search import fuse
 from retrieval.search.drift import local_search
 from retrieval.search.found import Found, Record, Seed
 from retrieval.search.global_.ranking import Ranked
-from retrieval.search.query import Query, ScoredChunk
+from retrieval.search.query import Note, Query, ScoredChunk
 from workspaces import access
 
-INSTEAD: Final = (
-    "the search went on to the names that topics and passages share instead of to questions."
+INSTEAD: Final = Note(
+    "extractive_follow_ups",
+    "the search went on to the names that topics and passages share instead of to questions.",
 )
 REPORTS: Final = 5
 PASSAGES: Final = 12
@@ -48,15 +48,6 @@ def found(query: Query, ranked: Sequence[Ranked]) -> Found:
         seeds=tuple(Seed("entity", name, 1.0) for name in names),
         figures=(("follow_ups", len(names)), ("reports_total", len(ranked))),
     )
-
-
-def note_no_model(query: Query) -> None:
-    why = "No chat model is chosen" if query.chat is None else "No call of the chat model is left"
-    query.note("extractive_follow_ups", f"{why}, so {INSTEAD}")
-
-
-def note_paused(query: Query, error: PauseError) -> None:
-    query.note("extractive_follow_ups", f"{error.happened} For now {INSTEAD}")
 
 
 def _names(query: Query, ranked: Sequence[Ranked], chunks: Sequence[ScoredChunk]) -> list[str]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Final
 from uuid import UUID
 
@@ -13,7 +12,8 @@ from retrieval.search.drift import following, local_search, primer
 from retrieval.search.drift.following import Following
 from retrieval.search.drift.primer import Primed
 from retrieval.search.found import Found, Point, Record, Seed
-from retrieval.search.global_.ranking import Ranked
+from retrieval.search.global_.modelled import Shelf
+from retrieval.search.global_.ranking import Ranked, with_nearest
 from retrieval.search.query import Query, ScoredChunk
 
 REPORTS: Final = 5
@@ -22,20 +22,20 @@ LEAST: Final = 0.25
 """What a follow-up's passages count where it led to no answer, against 1 at the highest score."""
 
 
-def found(query: Query, chat: ChatModel, ranked: tuple[Ranked, ...]) -> Found:
+def found(query: Query, chat: ChatModel, shelf: Shelf) -> Found:
     """At most ``query.calls`` calls. Outside transactions; raises StoppedError and PauseError."""
     first = local_search.search(query)
-    primed = primer.prime(query, chat, ranked)
+    primed = primer.prime(query, chat, shelf.ranked)
     walked = Following(query, chat)
     walked.follow(primed.follow_ups, query.calls - 1)
     points = _points(primed, walked)
     _note(query, primed, walked, points)
     return Found(
         chunks=_passages(query, first, primed, walked),
-        records=_records(primed, ranked) if points else (),
+        records=_records(primed, shelf.ranked) if points else (),
         points=points,
         seeds=tuple(Seed("question", one.question, one.score / 100) for one in walked.steps),
-        figures=_figures(ranked, primed, walked, points),
+        figures=_figures(shelf.ranked, primed, walked, points),
     )
 
 
@@ -61,11 +61,7 @@ def _passages(query: Query, first: Found, primed: Primed, walked: Following) -> 
     lists = [first.chunks, *(step.found.chunks for step in walked.steps)]
     worth = [step.point.score / 100 if step.point else LEAST for step in walked.steps]
     beside = fuse.fuse(lists, [1.0, *worth])
-    least = min((hit.score for hit in hits.values()), default=1.0)
-    most = beside[0].score if beside else 1.0
-    for hit in beside:
-        hits.setdefault(hit.chunk_id, replace(hit, score=least * hit.score / (2 * most)))
-    return sorted(hits.values(), key=lambda hit: -hit.score)[: query.top_k]
+    return sorted(with_nearest(hits, beside), key=lambda hit: -hit.score)[: query.top_k]
 
 
 def _add_primed(hits: dict[UUID, ScoredChunk], primed: Primed) -> None:

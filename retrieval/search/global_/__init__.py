@@ -2,37 +2,48 @@
 
 from __future__ import annotations
 
-from typing import Final
-from uuid import UUID
+from collections.abc import Callable, Sequence
 
 from kb_project.errors import PauseError
-from kb_project.sql import bulk_plans, run_sql
-from retrieval import reports_sql as sql
+from kb_project.llm.ports import ChatModel
 from retrieval.search import fuse
 from retrieval.search.found import Found
+from retrieval.search.fuse import INSTEAD
 from retrieval.search.global_ import extractive, library, modelled, ranking
-from retrieval.search.global_.library import Topic
 from retrieval.search.global_.modelled import Shelf
-from retrieval.search.query import Query
+from retrieval.search.global_.ranking import Ranked
+from retrieval.search.query import Note, Query
 from workspaces import access
-
-INSTEAD: Final = "This looked for meaning and words instead."
 
 
 def search(query: Query) -> Found:
     """Called outside transactions. Raises StoppedError."""
+    return searched(query, modelled.found, extractive.found, extractive.INSTEAD)
+
+
+def searched(
+    query: Query,
+    by_model: Callable[[Query, ChatModel, Shelf], Found],
+    without: Callable[[Query, Sequence[Ranked]], Found],
+    instead: Note,
+) -> Found:
+    """A search that begins with the reports: by a chat model where one can be asked, else without.
+
+    ``instead`` ends the sentence on why none was asked. Outside transactions; raises StoppedError.
+    """
     with access.in_workspace(query.workspace_id):
         shelf = take(query)
         if shelf is None:
-            return Found(fuse.search(query), mode="hybrid")
+            return fuse.instead(query)
     if query.chat is None or query.calls < 1:
-        extractive.note_no_model(query)
-        return extractive.found(query, shelf.ranked)
+        why = "chat model is chosen" if query.chat is None else "call of the chat model is left"
+        query.note(instead.code, f"No {why}, so {instead.sentence}")
+        return without(query, shelf.ranked)
     try:
-        return modelled.found(query, query.chat, shelf)
+        return by_model(query, query.chat, shelf)
     except PauseError as error:
-        extractive.note_paused(query, error)
-        return extractive.found(query, shelf.ranked)
+        query.note(instead.code, f"{error.happened} For now {instead.sentence}")
+        return without(query, shelf.ranked)
 
 
 def take(query: Query) -> Shelf | None:
@@ -43,22 +54,9 @@ def take(query: Query) -> Shelf | None:
         if kept.waiting:
             some = "One topic has" if kept.waiting == 1 else f"{kept.waiting:,} topics have"
             query.note("reports_pending", f"{some} no report yet and took no part.")
-        weights = {} if query.chat is None else _weights(query, shown)
-        return Shelf(kept, tuple(ranking.rank(query, kept, shown)), weights)
+        return Shelf(kept, tuple(ranking.rank(query, kept, shown)))
     if kept.reports:
         query.note("no_report_in_scope", f"No topic's report rests on these documents. {INSTEAD}")
     else:
         query.note("reports_pending", f"No topic has a report yet. {INSTEAD}")
     return None
-
-
-def _weights(query: Query, shown: list[Topic]) -> dict[UUID, float]:
-    parameters = {
-        "workspace": query.workspace_id,
-        "documents": query.document_list,
-        "topics": [topic.report.community for topic in shown],
-    }
-    with bulk_plans():
-        counts: dict[UUID, int] = dict(run_sql(sql.PASSAGES_OF_TOPICS, parameters))
-    most = max(counts.values(), default=1)
-    return {topic: count / most for topic, count in counts.items()}

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from kb_project.errors import PauseError
 from retrieval.search.found import Found, Seed
 from retrieval.search.global_.ranking import Ranked, passages
-from retrieval.search.query import Query
+from retrieval.search.query import Note, Query
 
-INSTEAD: Final = (
-    "the topics were ranked by their words and their passages instead of being read as a whole."
+INSTEAD: Final = Note(
+    "extractive_reports",
+    "the topics were ranked by their words and their passages instead of being read as a whole.",
 )
 REPORTS: Final = 10
 """Reports given as records."""
@@ -28,12 +28,3 @@ def found(query: Query, ranked: Sequence[Ranked]) -> Found:
         ),
         figures=(("reports_total", len(ranked)), ("reports_read", 0)),
     )
-
-
-def note_no_model(query: Query) -> None:
-    why = "No chat model is chosen" if query.chat is None else "No call of the chat model is left"
-    query.note("extractive_reports", f"{why}, so {INSTEAD}")
-
-
-def note_paused(query: Query, error: PauseError) -> None:
-    query.note("extractive_reports", f"{error.happened} For now {INSTEAD}")

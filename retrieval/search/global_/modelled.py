@@ -7,6 +7,8 @@ from dataclasses import dataclass, replace
 from uuid import UUID
 
 from kb_project.llm.ports import ChatModel
+from kb_project.sql import bulk_plans, run_sql
+from retrieval import reports_sql as sql
 from retrieval.search.found import Found, Record, Seed
 from retrieval.search.global_ import batches, extractive, mapping, ranking, selecting
 from retrieval.search.global_.batches import Batch
@@ -16,18 +18,15 @@ from retrieval.search.global_.mapping import Drawn, Reading
 from retrieval.search.global_.ranking import Ranked
 from retrieval.search.global_.selecting import Selection
 from retrieval.search.query import Query, ScoredChunk
+from workspaces import access
 
 
 @dataclass(frozen=True, slots=True)
 class Shelf:
-    """The reports of a workspace, ranked by a question as far as it may see them.
-
-    ``weights`` of communities: in how many passages their members are named, against the most.
-    """
+    """The reports of a workspace, ranked by a question as far as it may see them."""
 
     library: Library
     ranked: tuple[Ranked, ...]
-    weights: Mapping[UUID, float]
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,9 +73,10 @@ def _plan(
     query: Query, chat: ChatModel, shelf: Shelf, level: int | None, *, is_dynamic: bool
 ) -> Plan:
     forest = Forest(shelf.library.reports, shelf.ranked)
+    weights = _weights(query, shelf)
     budget = mapping.room(query, chat)
     whole = forest.cut(DEEPEST if level is None else level)
-    packed = batches.pack(batches.shuffled(whole), budget, shelf.weights)
+    packed = batches.pack(batches.shuffled(whole), budget, weights)
     selection = Selection()
     if level is None and len(packed) > 1:
         if is_dynamic:
@@ -84,11 +84,24 @@ def _plan(
             # Whatever was kept is read; where nothing was, what the question is nearest to.
             kept = list(selection.kept.values())
             chosen = batches.shuffled(kept) if kept else _best(whole)
-            packed = batches.pack(chosen, budget, shelf.weights)[: None if kept else 1]
+            packed = batches.pack(chosen, budget, weights)[: None if kept else 1]
         else:
-            packed = _deepest_fitting(forest, budget, shelf.weights, query.calls)
+            packed = _deepest_fitting(forest, budget, weights, query.calls)
     left = query.calls - selection.calls
-    return Plan(_fitting(query, packed, budget, shelf.weights, left), len(whole), selection)
+    return Plan(_fitting(query, packed, budget, weights, left), len(whole), selection)
+
+
+def _weights(query: Query, shelf: Shelf) -> dict[UUID, float]:
+    """Of communities: in how many passages their members are named, against the most."""
+    parameters = {
+        "workspace": query.workspace_id,
+        "documents": query.document_list,
+        "topics": [one.topic.report.community for one in shelf.ranked],
+    }
+    with access.in_workspace(query.workspace_id), bulk_plans():
+        counts: dict[UUID, int] = dict(run_sql(sql.PASSAGES_OF_TOPICS, parameters))
+    most = max(counts.values(), default=1)
+    return {topic: count / most for topic, count in counts.items()}
 
 
 def _deepest_fitting(
@@ -158,10 +171,7 @@ def _records(drawn: Sequence[Drawn]) -> tuple[Record, ...]:
 
 
 def _passages(query: Query, shelf: Shelf, drawn: Sequence[Drawn]) -> list[ScoredChunk]:
-    """What the points rest on, the best points first; then what the question is nearest to.
-
-    What no point rests on counts less than whatever one does.
-    """
+    """What the points rest on, the best points first; then what the question is nearest to."""
     hits: dict[UUID, ScoredChunk] = {}
     for one in drawn:
         for report in one.reports:
@@ -170,12 +180,8 @@ def _passages(query: Query, shelf: Shelf, drawn: Sequence[Drawn]) -> list[Scored
             behind = [chunk for chunk in one.point.chunks if chunk in held] or held[:1]
             for chunk in behind:
                 hits.setdefault(chunk, ScoredChunk(chunk, one.point.score / 100, why))
-    least = min((hit.score for hit in hits.values()), default=1.0)
     nearest = ranking.passages(shelf.ranked, query.top_k)
-    most = max((hit.score for hit in nearest), default=0.0) or 1.0
-    for hit in nearest:
-        hits.setdefault(hit.chunk_id, replace(hit, score=least * hit.score / (2 * most)))
-    return list(hits.values())[: query.top_k]
+    return ranking.with_nearest(hits, nearest)[: query.top_k]
 
 
 def _figures(shelf: Shelf, plan: Plan, reading: Reading) -> tuple[tuple[str, float], ...]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Final
 from uuid import UUID
@@ -142,6 +142,22 @@ def passages(ranked: Sequence[Ranked], count: int) -> list[ScoredChunk]:
     best = _best(list(chosen.values()), count)
     more = [hit for chunk, hit in spare.items() if chunk not in chosen]
     return _best(best + _best(more, count - len(best)), count)
+
+
+def with_nearest(
+    behind: Mapping[UUID, ScoredChunk], nearest: Sequence[ScoredChunk]
+) -> list[ScoredChunk]:
+    """What points rest on, then what the question is nearest to.
+
+    What no point rests on counts less than whatever one does.
+    """
+    least = min((hit.score for hit in behind.values()), default=1.0)
+    most = max((hit.score for hit in nearest), default=0.0) or 1.0
+    beside = (hit for hit in nearest if hit.chunk_id not in behind)
+    return [
+        *behind.values(),
+        *(replace(hit, score=least * hit.score / (2 * most)) for hit in beside),
+    ]
 
 
 def _best(hits: Sequence[ScoredChunk], count: int) -> list[ScoredChunk]:
