@@ -6,6 +6,7 @@ in the cache costs nothing.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Final
 
 from ingestion import estimate_words, estimates
@@ -13,7 +14,6 @@ from ingestion.estimates import Effort, Estimate, Price, Range
 from kb_project.llm.ports import ChatModel, Role
 from retrieval.evaluation import selectors
 from retrieval.models import QuestionSet, SetQuestion
-from retrieval.search.modes import MODES
 from workspaces import access
 from workspaces import selectors as workspace_selectors
 from workspaces.models import ModelSettings, Workspace
@@ -61,9 +61,9 @@ def estimate_for_run(
         asked, known = accepted.count(), accepted.exclude(answer="").count()
         if chat is None:
             return Estimate(asked, _exactly(asked * len(modes)))
+        prices = _prices(workspace, chat)
         effort = estimates.sum_of(
-            _of_mode(workspace, chat, mode, asked=asked, known=known, answers=answers)
-            for mode in modes
+            _of_mode(prices, mode, asked=asked, known=known, answers=answers) for mode in modes
         )
         return _estimate(workspace, effort, asked, asked * len(modes))
 
@@ -73,7 +73,7 @@ def estimate_for_making(*, workspace: Workspace, number: int) -> Estimate:
     with access.in_workspace(workspace.pk):
         if chat is None:
             return Estimate(number, _exactly(number))
-        price = _price(workspace, chat, Role.JUDGE)
+        price = _prices(workspace, chat)[Role.JUDGE]
         calls = MAKE_TRIES * number
         effort = _effort(calls, MAKE_PROMPT, MAKE_TOKENS, price)
         return _estimate(workspace, effort, number, number)
@@ -110,12 +110,10 @@ def _budget(estimate: Estimate) -> list[str]:
 
 
 def _of_mode(
-    workspace: Workspace, chat: ChatModel, mode: str, *, asked: int, known: int, answers: bool
+    prices: Mapping[Role, Price | None], mode: str, *, asked: int, known: int, answers: bool
 ) -> Effort:
     """Finding, which an answer repeats from the cache; answering; judging where it is known how."""
-    keyword, answer, judge = (
-        _price(workspace, chat, role) for role in (Role.KEYWORD, Role.ANSWER, Role.JUDGE)
-    )
+    keyword, answer, judge = (prices[role] for role in (Role.KEYWORD, Role.ANSWER, Role.JUDGE))
     finding = SEARCH_CALLS.get(mode, estimates.NOTHING) * asked
     effort = _effort(finding, SEARCH_PROMPT, SEARCH_TOKENS, keyword)
     if not answers:
@@ -147,18 +145,14 @@ def _estimate(workspace: Workspace, effort: Effort, asked: int, results: int) ->
     )
 
 
-def _price(workspace: Workspace, chat: ChatModel, role: Role) -> Price | None:
-    rows = {row.model: row for row in workspace_selectors.prices_in(workspace=workspace)}
-    row = rows.get(chat.model_of(role))
-    if row is None:
-        return None
-    return Price(float(row.prompt), float(row.cached_prompt), float(row.completion))
+def _prices(workspace: Workspace, chat: ChatModel) -> dict[Role, Price | None]:
+    """Of each role's model; None where nobody set one."""
+    known = {
+        row.model: Price(float(row.prompt), float(row.cached_prompt), float(row.completion))
+        for row in workspace_selectors.prices_in(workspace=workspace)
+    }
+    return {role: known.get(chat.model_of(role)) for role in Role}
 
 
 def _exactly(number: int) -> Range:
     return Range(number, number)
-
-
-def modes_that_ask() -> list[str]:
-    """Modes whose finding may ask a model."""
-    return [mode for mode in MODES if mode in SEARCH_CALLS]

@@ -116,4 +116,4 @@ def test_making_questions_from_sentences_costs_nothing(workspace):
 
 
 def test_modes_that_ask_are_modes_there_are():
-    assert set(estimating.modes_that_ask()) <= set(MODES)
+    assert set(estimating.SEARCH_CALLS) <= set(MODES)
