@@ -14,6 +14,7 @@ from uuid import UUID
 from ingestion.models import Document
 from kb_project.errors import InputError
 from kb_project.llm.structured import storable
+from retrieval.evaluation import metrics
 from retrieval.evaluation.dataset import readable
 from workspaces import access
 from workspaces.models import Workspace
@@ -87,13 +88,7 @@ def places_of(evidence: Sequence[Mapping[str, Any]], names: Names) -> tuple[Plac
 
 def cover(places: Sequence[Place], passages: Sequence[Passage]) -> list[frozenset[int]]:
     """Which pieces of the evidence each passage is the first to cover."""
-    seen: set[int] = set()
-    covered = []
-    for passage in passages:
-        new = {n for n, place in enumerate(places) if n not in seen and place.is_in(passage)}
-        seen |= new
-        covered.append(frozenset(new))
-    return covered
+    return metrics.cover(places, passages, Place.is_in)
 
 
 def checked(pieces: object, names: Names) -> list[dict[str, Any]]:

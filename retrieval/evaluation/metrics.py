@@ -8,10 +8,27 @@ covered by any of its passages, evidence that names a chunk by that chunk.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
-from typing import Final
+from collections.abc import Callable, Iterable, Sequence
+from typing import Final, TypeVar
 
 Covered = Sequence[frozenset[int]]
+PieceT = TypeVar("PieceT")
+PassageT = TypeVar("PassageT")
+
+
+def cover(
+    pieces: Sequence[PieceT],
+    passages: Iterable[PassageT],
+    is_in: Callable[[PieceT, PassageT], bool],
+) -> list[frozenset[int]]:
+    """Which pieces of the evidence each passage is the first to cover."""
+    seen: set[int] = set()
+    covered = []
+    for passage in passages:
+        new = {n for n, piece in enumerate(pieces) if n not in seen and is_in(piece, passage)}
+        seen |= new
+        covered.append(frozenset(new))
+    return covered
 
 
 def recall(covered: Covered, evidence: int, k: int) -> float:

@@ -98,18 +98,8 @@ def cover(
     ordinals: dict[UUID, int],
 ) -> list[frozenset[int]]:
     """Which pieces of the evidence each hit is the first to cover."""
-    seen: set[int] = set()
-    covered = []
-    for hit in hits:
-        place = (indices[hit.document_id], ordinals[hit.chunk_id])
-        new = {
-            number
-            for number, evidence in enumerate(question.evidence)
-            if number not in seen and _is_at(evidence, place)
-        }
-        seen |= new
-        covered.append(frozenset(new))
-    return covered
+    places = ((indices[hit.document_id], ordinals[hit.chunk_id]) for hit in hits)
+    return metrics.cover(question.evidence, places, _is_at)
 
 
 def _is_at(evidence: Evidence, place: tuple[int, int]) -> bool:
