@@ -26,16 +26,17 @@ SELECT count(*), coalesce(sum(chunks), 0)::bigint,
 
 
 def now(workspace: Workspace, run: EvaluationRun, *, with_answers: bool) -> dict[str, Any]:
-    """As ``EvaluationRun.conditions`` has them; ``questions`` are digests, by id."""
+    """``conditions`` and ``corpus`` as ``EvaluationRun`` has them; ``questions`` are digests, by
+    id."""
     ports = ports_for(workspace.pk)
     with access.in_workspace(workspace.pk):
-        [(documents, passages, _)] = run_sql(CORPUS, {"workspace": workspace.pk})
+        [(documents, passages, digest)] = run_sql(CORPUS, {"workspace": workspace.pk})
         questions = SetQuestion.objects.in_workspace(workspace).filter(
             question_set_id=run.question_set_id, state=SetQuestion.State.ACCEPTED
         )
         digests = {str(question.pk): digest_of(question) for question in questions}
     answers_by = ports.chat.model_of(Role.ANSWER) if ports.chat else EXTRACTIVE
-    return {
+    conditions = {
         **run.conditions,
         "documents": documents,
         "passages": passages,
@@ -43,12 +44,7 @@ def now(workspace: Workspace, run: EvaluationRun, *, with_answers: bool) -> dict
         "answers_by": answers_by if with_answers else "",
         "questions": digests,
     }
-
-
-def corpus_of(workspace: Workspace) -> str:
-    with access.in_workspace(workspace.pk):
-        [(*_, digest)] = run_sql(CORPUS, {"workspace": workspace.pk})
-    return str(digest)
+    return {"conditions": conditions, "corpus": digest}
 
 
 def digest_of(question: SetQuestion) -> str:

@@ -118,8 +118,7 @@ def _measure_all(workspace: Workspace, run: EvaluationRun, hold: Hold) -> None:
         total=done + sum(len(modes) for _, modes in waiting),
         done=done,
         judged_by=judge.name[:120] if judge else "",
-        conditions=conditions.now(workspace, run, with_answers=run.answers),
-        corpus=conditions.corpus_of(workspace),
+        **conditions.now(workspace, run, with_answers=run.answers),
     )
     for question, modes in waiting:
         vector = services.question_vector(workspace, question.text)
