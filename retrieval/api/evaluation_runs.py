@@ -273,10 +273,9 @@ class RunComparisonApi(APIView):
     def get(self, request: ApiRequest, workspace_id: str, run_id: UUID) -> Response:
         """See which questions got better or worse, and what changed in between."""
         workspace, run = _reading(request, workspace_id, run_id)
-        before = selectors.run_before(workspace=workspace, run=run)
         found = comparing.comparison_of(workspace=workspace, run=run)
         shown = {
-            "before": before and before.pk,
+            "before": found.before and found.before.pk,
             "counts": found.counts,
             "changed": found.changed,
             "summary": found.summary,

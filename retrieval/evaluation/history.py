@@ -58,11 +58,12 @@ class Line:
 @dataclass(frozen=True, slots=True)
 class Comparison:
     """``summary`` is ``{mode: {metric: Delta}}``; ``changed`` are sentences, empty where there is
-    no run before or nothing differs."""
+    no run ``before`` or nothing differs."""
 
     summary: Mapping[str, Mapping[str, Delta]]
     lines: Sequence[Line]
     changed: Sequence[str]
+    before: EvaluationRun | None
 
     @property
     def counts(self) -> dict[str, int]:
@@ -84,7 +85,8 @@ def compare(
         for mode, figures in run.summary.items()
     }
     lines = [_line(run, one, before, earlier.get((one.question_id, one.mode))) for one in results]
-    return Comparison(summary, lines, list(_changed(run, before)) if before else [])
+    changed = list(_changed(run, before)) if before else []
+    return Comparison(summary, lines, changed, before)
 
 
 def deltas(now: Mapping[str, float], before: Mapping[str, float] | None) -> dict[str, Delta]:

@@ -73,7 +73,7 @@ def run_detail(request: UserRequest, workspace_id: str, run_id: UUID) -> HttpRes
         "run": run,
         "set": run.question_set,
         "comparison": comparison,
-        "before": selectors.run_before(workspace=workspace, run=run),
+        "before": comparison.before,
         "table": shown.table_of(run, comparison),
         "lines": [shown.shown_line(line) for line in page],
         "page": page,
