@@ -29,7 +29,6 @@ logger = logging.getLogger(__name__)
 MOST_KS: Final = 6
 KS: Final = (5, 8, 20)
 LEASE: Final = timedelta(seconds=60)
-UNFINISHED: Final = (RunProgress.QUEUED, RunProgress.RUNNING)
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +125,7 @@ def run_delete(*, workspace: Workspace, run: EvaluationRun) -> None:
     """Raises ConflictError while it is under way."""
     with access.in_workspace(workspace.pk):
         rows = EvaluationRun.objects.in_workspace(workspace).filter(pk=run.pk)
-        if rows.filter(state__in=UNFINISHED).exists():
+        if rows.filter(state__in=selectors.UNFINISHED).exists():
             raise ConflictError(
                 "The run is under way.", code="run_unfinished", next_step="Stop it first."
             )
@@ -163,10 +162,7 @@ def _wake(workspace: Workspace, run: EvaluationRun, order: Order) -> None:
 
 
 def _refuse_second(workspace: Workspace, question_set: QuestionSet) -> None:
-    running = EvaluationRun.objects.in_workspace(workspace).filter(
-        question_set=question_set, state__in=UNFINISHED
-    )
-    if running.exists():
+    if selectors.is_under_way(workspace=workspace, question_set=question_set):
         raise ConflictError(
             "A run over this set is under way.",
             code="run_unfinished",

@@ -108,6 +108,12 @@ def runs_of(
     return rows.filter(kind=kind).select_related("requested_by").order_by("-created_at", "pk")
 
 
+def is_under_way(*, workspace: Workspace, question_set: QuestionSet) -> bool:
+    """Whether any run over the set is, of whatever kind."""
+    rows = EvaluationRun.objects.in_workspace(workspace)
+    return rows.filter(question_set=question_set, state__in=UNFINISHED).exists()
+
+
 def run_get(*, workspace: Workspace, run_id: UUID) -> EvaluationRun:
     """Raises NotFoundError."""
     rows = EvaluationRun.objects.in_workspace(workspace).filter(pk=run_id)

@@ -14,7 +14,7 @@ from kb_project.llm.structured import storable
 from retrieval import questions
 from retrieval.evaluation import evidence, exchange, selectors
 from retrieval.evaluation.exchange import Written
-from retrieval.models import AnswerState, EvaluationRun, QuestionSet, RunProgress, SetQuestion
+from retrieval.models import AnswerState, QuestionSet, SetQuestion
 from retrieval.search.query import clean_question
 from workspaces import access
 from workspaces.models import User, Workspace
@@ -256,10 +256,7 @@ def _refuse_taken(workspace: Workspace, name: str) -> None:
 
 
 def _refuse_running(workspace: Workspace, question_set: QuestionSet) -> None:
-    running = EvaluationRun.objects.in_workspace(workspace).filter(
-        question_set=question_set, state__in=(RunProgress.QUEUED, RunProgress.RUNNING)
-    )
-    if running.exists():
+    if selectors.is_under_way(workspace=workspace, question_set=question_set):
         raise ConflictError(
             "A run over this set is under way.",
             code="run_unfinished",
