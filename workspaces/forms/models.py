@@ -116,14 +116,14 @@ class ModelForm(forms.Form):
             )
 
     def clean_endpoint(self) -> str:
-        return _ruled(rules.checked_endpoint, self.cleaned_data["endpoint"])
+        return ruled(rules.checked_endpoint, self.cleaned_data["endpoint"])
 
     def clean_key(self) -> str:
-        return _ruled(rules.checked_key, self.cleaned_data["key"])
+        return ruled(rules.checked_key, self.cleaned_data["key"])
 
     def clean_entity_types(self) -> tuple[str, ...]:
         names = self.cleaned_data["entity_types"].split(",")
-        return _ruled(rules.checked_entity_types, names)
+        return ruled(rules.checked_entity_types, names)
 
     def role_rows(self) -> Iterator[tuple[str, list[forms.BoundField]]]:
         """Each role's title with its three fields."""
@@ -270,7 +270,7 @@ def _limits(data: Mapping[str, Any], role: Role) -> dict[str, float]:
     return {name: value for name, value in named.items() if value is not None}
 
 
-def _ruled(rule: Callable[[Any], CheckedT], value: object) -> CheckedT:
+def ruled(rule: Callable[[Any], CheckedT], value: object) -> CheckedT:
     """A rule of services as a rule of forms."""
     try:
         return rule(value)

@@ -6,8 +6,8 @@ from typing import Any
 
 from django import forms
 
-from kb_project.errors import InputError
 from workspaces import choice as rules
+from workspaces.forms.models import ruled
 from workspaces.models import RerankerKind
 from workspaces.rerank_choice import RerankChoice, checked_rerank_endpoint
 from workspaces.selectors import RerankerState
@@ -45,10 +45,7 @@ class RerankForm(forms.Form):
     )
 
     def clean_rerank_endpoint(self) -> str:
-        try:
-            return checked_rerank_endpoint(self.cleaned_data["rerank_endpoint"])
-        except InputError as error:
-            raise forms.ValidationError(error.happened) from error
+        return ruled(checked_rerank_endpoint, self.cleaned_data["rerank_endpoint"])
 
     def choice(self) -> RerankChoice:
         """What a valid form chose."""
