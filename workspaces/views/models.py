@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Protocol
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
@@ -46,11 +46,20 @@ def _save(request: UserRequest, workspace_id: str) -> HttpResponse:
 @require_POST
 def model_test(request: UserRequest, workspace_id: str) -> HttpResponse:
     """One real call of each kind; no transaction is open while the endpoint answers."""
+    return tested_page(request, workspace_id, services.model_test)
+
+
+class Trial(Protocol):
+    def __call__(self, *, workspace: Workspace) -> list[services.TestLine]: ...
+
+
+def tested_page(request: UserRequest, workspace_id: str, test: Trial) -> HttpResponse:
+    """What a test found, by itself or in the page; for a view without a transaction of its own."""
     with transaction.atomic():
         workspace = access.workspace_for_administering(user=request.user, workspace_id=workspace_id)
     context: dict[str, Any] = {"workspace": workspace}
     try:
-        context["probe"] = services.model_test(workspace=workspace)
+        context["probe"] = test(workspace=workspace)
     except KBError as error:
         context["problem"] = error
     if request.htmx:

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.db import transaction
 from django.http import HttpResponse
-from django.shortcuts import redirect, render
+from django.shortcuts import redirect
 from django.views.decorators.http import require_POST
 
 from kb_project.errors import KBError
 from workspaces import access, forms, selectors, services
 from workspaces.requests import UserRequest
-from workspaces.views.models import model_page
+from workspaces.views.models import model_page, tested_page
 
 
 @login_required
@@ -37,15 +35,4 @@ def reranker_set(request: UserRequest, workspace_id: str) -> HttpResponse:
 @require_POST
 def reranker_test(request: UserRequest, workspace_id: str) -> HttpResponse:
     """One real call; no transaction is open while the reranker answers."""
-    with transaction.atomic():
-        workspace = access.workspace_for_administering(user=request.user, workspace_id=workspace_id)
-    context: dict[str, Any] = {"workspace": workspace}
-    try:
-        context["probe"] = services.reranker_test(workspace=workspace)
-    except KBError as error:
-        context["problem"] = error
-    if request.htmx:
-        return render(request, "workspaces/model_test.html", context)
-    with transaction.atomic():
-        access.workspace_for_administering(user=request.user, workspace_id=workspace_id)
-        return model_page(request, workspace, tested=context)
+    return tested_page(request, workspace_id, services.reranker_test)
