@@ -65,9 +65,8 @@ def model_settings_save(*, workspace: Workspace, choice: ModelChoice) -> ModelSe
     choice = checked(choice)
     with access.in_workspace(workspace.pk):
         row = row_to_change(workspace)
-        is_elsewhere = origin(row.endpoint) != origin(choice.endpoint)
-        if is_elsewhere and row.sealed_key and choice.key is None and choice.endpoint:
-            raise key_is_for_another_host()
+        if row.sealed_key and choice.key is None:
+            refuse_another_host(row.endpoint, choice.endpoint)
         if (row.endpoint, row.model) != (choice.endpoint, choice.model):
             row.support = {}
         _set_choice(row, choice)
@@ -241,10 +240,13 @@ def _resume(workspace: Workspace) -> None:
     transaction.on_commit(partial(async_task, RESUME, str(workspace.pk), cluster=QUEUE))
 
 
-def key_is_for_another_host() -> InputError:
-    return InputError(
-        "The stored key was entered for another host, and is not sent elsewhere.",
-        code="key_for_another_host",
-        kept="Nothing was changed.",
-        next_step="Enter the key of the new endpoint, or choose to remove the stored one.",
-    )
+def refuse_another_host(before: str, now: str) -> None:
+    """Raises InputError where a key that is kept would go to another host than it was entered for;
+    without an endpoint it goes nowhere."""
+    if now and origin(before) != origin(now):
+        raise InputError(
+            "The stored key was entered for another host, and is not sent elsewhere.",
+            code="key_for_another_host",
+            kept="Nothing was changed.",
+            next_step="Enter the key of the new endpoint, or choose to remove the stored one.",
+        )

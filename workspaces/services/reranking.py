@@ -9,10 +9,9 @@ from typing import Final
 from kb_project.errors import ConflictError, ModelError
 from kb_project.llm.rerank import Reranker
 from workspaces import access, ports, secrets
-from workspaces.choice import origin
 from workspaces.models import ModelSettings, RerankerKind, Workspace
 from workspaces.rerank_choice import RerankChoice, checked_rerank_choice
-from workspaces.services.model_settings import key_is_for_another_host, row_to_change
+from workspaces.services.model_settings import refuse_another_host, row_to_change
 from workspaces.services.testing import TestLine
 
 logger = logging.getLogger(__name__)
@@ -80,9 +79,8 @@ def _tried(reranker: Reranker) -> TestLine:
 
 
 def _set_key(row: ModelSettings, choice: RerankChoice) -> None:
-    is_elsewhere = origin(row.rerank_endpoint) != origin(choice.endpoint)
-    if is_elsewhere and row.rerank_sealed_key and choice.key is None and choice.endpoint:
-        raise key_is_for_another_host()
+    if row.rerank_sealed_key and choice.key is None:
+        refuse_another_host(row.rerank_endpoint, choice.endpoint)
     key = choice.key if choice.endpoint else ""
     if key is not None:
         row.rerank_sealed_key = secrets.seal(key, row.workspace_id)
