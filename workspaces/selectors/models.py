@@ -70,7 +70,10 @@ class EmbeddingState:
 
 
 def model_state(*, workspace: Workspace) -> ModelState:
-    row = ports.settings_of(workspace.pk)
+    return state_of(ports.settings_of(workspace.pk))
+
+
+def state_of(row: ModelSettings | None) -> ModelState:
     choice = choice_in(row)
     tier = _tier(row)
     model = choice.model or (settings.MODEL_NAME if tier == "installation" else "")

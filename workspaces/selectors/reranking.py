@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from kb_project.llm.ports import Role
 from workspaces import ports
 from workspaces.choice import host_of
-from workspaces.models import RerankerKind, Workspace
+from workspaces.models import ModelSettings, RerankerKind, Workspace
 from workspaces.rerank_choice import RerankChoice, rerank_choice_in
-from workspaces.selectors.models import model_state
+from workspaces.selectors.models import state_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +32,7 @@ class RerankerState:
 def reranker_state(*, workspace: Workspace) -> RerankerState:
     row = ports.settings_of(workspace.pk)
     choice = rerank_choice_in(row)
-    chat = _chat_model(workspace)
+    chat = _chat_model(row)
     in_force = {RerankerKind.ENDPOINT: choice.model, RerankerKind.MODEL: chat}
     return RerankerState(
         choice=choice,
@@ -44,8 +44,8 @@ def reranker_state(*, workspace: Workspace) -> RerankerState:
     )
 
 
-def _chat_model(workspace: Workspace) -> str:
+def _chat_model(row: ModelSettings | None) -> str:
     """The judge's, '' on the local tier; known without the key, which may be unreadable."""
-    state = model_state(workspace=workspace)
+    state = state_of(row)
     judges = (one.model for one in state.roles if one.role is Role.JUDGE)
     return "" if state.tier == "local" else next(judges, "")
