@@ -6,8 +6,6 @@ from typing import Any
 from uuid import uuid4
 
 import pytest
-from django.test import Client
-from django.urls import reverse
 from django.utils.html import escape
 
 from retrieval import asking
@@ -15,54 +13,22 @@ from retrieval.answering import claims, events, jobs, wake
 from retrieval.models import Answer, AnswerState, Citation, Question
 from retrieval.search.modes import MODES
 from retrieval.search.reporting import EventKind
-from tests.rows import Cast, make_cast, make_document
+from tests.retrieval import pages
+from tests.retrieval.pages import QUESTION, TEXT, address, answers, change, client_of, page_of
+from tests.rows import Cast
 from workspaces import access
 
 pytestmark = pytest.mark.django_db
 
-TEXT = "Skarrow Light was built by Josiah Gault. It was first lit on 3 October 1869."
-QUESTION = "Who built Skarrow Light?"
-
 
 @pytest.fixture
 def cast() -> Cast:
-    cast = make_cast()
-    make_document(cast.workspace, "The light", TEXT)
-    return cast
+    return pages.cast_with_light()
 
 
 @pytest.fixture
 def queued(cast: Cast) -> Answer:
-    """Asked by Alice, taken up by nobody."""
-    return asking.question_ask(
-        workspace=cast.workspace, user=cast.alice, question=QUESTION, mode="lexical"
-    )
-
-
-def client_of(user) -> Client:
-    client = Client()
-    client.force_login(user)
-    return client
-
-
-def address(name: str, cast: Cast, *args: object) -> str:
-    return reverse(f"retrieval:{name}", args=[cast.workspace.slug, *args])
-
-
-def page_of(user, name: str, cast: Cast, *args: object, **query: Any) -> str:
-    response = client_of(user).get(address(name, cast, *args), query)
-    assert response.status_code == 200, response.status_code
-    return response.content.decode()
-
-
-def change(cast: Cast, answer: Answer, **values: Any) -> None:
-    with access.in_workspace(cast.workspace.pk):
-        Answer.objects.in_workspace(cast.workspace).filter(pk=answer.pk).update(**values)
-
-
-def answers(cast: Cast) -> list[Answer]:
-    with access.in_workspace(cast.workspace.pk):
-        return list(Answer.objects.in_workspace(cast.workspace).order_by("created_at"))
+    return pages.asked_by_alice(cast)
 
 
 def work(cast: Cast, answer: Answer) -> None:

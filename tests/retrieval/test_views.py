@@ -4,13 +4,13 @@ import re
 from typing import Any
 
 import pytest
-from django.test import Client
 from django.urls import reverse
 
 from ingestion.models import Document
 from retrieval.answering import claims, jobs, wake
 from retrieval.models import Answer, Citation, Conversation, Question
 from retrieval.search.modes import MODES
+from tests.retrieval.pages import address, client_of, page_of
 from tests.rows import (
     Cast,
     chunks_of,
@@ -34,22 +34,6 @@ CITED = "It was first lit on 3 October 1869."
 @pytest.fixture
 def cast() -> Cast:
     return make_cast()
-
-
-def client_of(user) -> Client:
-    client = Client()
-    client.force_login(user)
-    return client
-
-
-def address(name: str, cast: Cast, *args: object) -> str:
-    return reverse(f"retrieval:{name}", args=[cast.workspace.slug, *args])
-
-
-def page_of(user, name: str, cast: Cast, *args: object, **query: Any) -> str:
-    response = client_of(user).get(address(name, cast, *args), query)
-    assert response.status_code == 200, response.status_code
-    return response.content.decode()
 
 
 def light(cast: Cast) -> Document:
