@@ -10,6 +10,7 @@
     ├── NotFoundError         no such thing here, or not for this person
     ├── ForbiddenError        the person is a member but lacks the capability
     ├── ConflictError         the thing is in a state that does not allow this
+    │   └── PreconditionError the thing is not any more as it was when the request was made
     ├── UnavailableError      a part of the system does not answer; trying again helps
     └── ModelError            a language model gave no usable answer
         ├── ReplyError        to this one call: other calls may fare better
@@ -25,6 +26,7 @@ what happened, what was kept, what to do next. None of them ever holds document 
 from __future__ import annotations
 
 from typing import ClassVar
+from uuid import UUID
 
 
 class KBError(Exception):
@@ -96,6 +98,26 @@ class ConflictError(KBError):
     """The thing is in a state that does not allow this."""
 
     default_code = "conflict"
+
+
+class PreconditionError(ConflictError):
+    """The thing is not any more as it was when the request was made.
+
+    ``events`` are the ids of what was done to it since, in order.
+    """
+
+    default_code = "changed_meanwhile"
+
+    def __init__(
+        self,
+        happened: str,
+        *,
+        kept: str = "",
+        next_step: str = "",
+        events: tuple[UUID, ...] = (),
+    ) -> None:
+        super().__init__(happened, kept=kept, next_step=next_step)
+        self.events = events
 
 
 class UnavailableError(KBError):

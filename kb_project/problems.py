@@ -28,6 +28,7 @@ STATUS: dict[type[errors.KBError], int] = {
     errors.StageError: 500,
     errors.NotFoundError: 404,
     errors.ForbiddenError: 403,
+    errors.PreconditionError: 412,
     errors.ConflictError: 409,
     errors.UnavailableError: 503,
 }

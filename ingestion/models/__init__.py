@@ -10,6 +10,7 @@ from ingestion.models.communities import (
     SummaryNode,
 )
 from ingestion.models.corpus import CorpusVersion
+from ingestion.models.curation import EntityRuling, MentionPlacement, RelationshipRuling
 from ingestion.models.decisions import MergeSuggestion, ResolutionDecision, Verdict
 from ingestion.models.documents import (
     Chunk,
@@ -21,6 +22,7 @@ from ingestion.models.documents import (
     DocumentVersion,
     Posting,
 )
+from ingestion.models.history import EventKind, HistoryEvent, HistorySubject, SubjectKind
 from ingestion.models.jobs import (
     IngestionJob,
     JobKind,
@@ -55,20 +57,27 @@ __all__ = [
     "DocumentState",
     "DocumentVersion",
     "Entity",
+    "EntityRuling",
+    "EventKind",
     "Evidence",
     "Finding",
     "FindingEvidence",
     "Fragment",
     "GraphTombstone",
+    "HistoryEvent",
+    "HistorySubject",
     "IngestionJob",
     "JobKind",
     "Mention",
+    "MentionPlacement",
     "MergeSuggestion",
     "Posting",
     "Relationship",
+    "RelationshipRuling",
     "ResolutionDecision",
     "RunState",
     "StageRun",
+    "SubjectKind",
     "SummaryEdge",
     "SummaryNode",
     "SummaryTree",

@@ -6,6 +6,7 @@ from django.conf import settings
 from django.db import models
 
 from ingestion.models.documents import Document
+from ingestion.models.history import HistoryEvent
 from ingestion.models.knowledge import Entity
 from workspaces.models import TenantModel
 
@@ -21,6 +22,9 @@ class ResolutionDecision(TenantModel):
 
     Between two keys (``left_key`` sorts first): SAME reads the right one as the left one.
     Within one key (``right_key`` is ''): in ``document`` the name means the entity of ``sense``.
+    ``left_sense`` and ``right_sense`` say which thing of either name is meant. ``keeps_right``: the
+    united entity is the right one; what nobody chose is the left one (see ``ingestion.rulings``).
+    ``event`` is the person's deed that it came with.
     A person's decision stands against every later one of a model; one that was taken back has
     ``undone_at`` and counts no more.
     """
@@ -40,6 +44,17 @@ class ResolutionDecision(TenantModel):
         db_index=False,
     )
     sense = models.PositiveSmallIntegerField(default=0)
+    left_sense = models.PositiveSmallIntegerField(default=0, db_default=0)
+    right_sense = models.PositiveSmallIntegerField(default=0, db_default=0)
+    keeps_right = models.BooleanField(null=True, blank=True)
+    event = models.ForeignKey(
+        HistoryEvent,
+        null=True,
+        on_delete=models.DO_NOTHING,
+        db_constraint=False,
+        related_name="+",
+        db_index=False,
+    )
     verdict = models.CharField(max_length=10, choices=Verdict.choices)
     reason = models.TextField(blank=True)
     by = models.CharField(max_length=8, choices=By.choices)

@@ -44,7 +44,12 @@ class DocumentState(models.TextChoices):
 
 
 class Document(TenantModel):
-    """A file somebody added. Its text lives in versions."""
+    """A file somebody added. Its text lives in versions.
+
+    ``live_number`` is the number of the version that is searched. What is disabled or in the trash
+    has no passages and no facts among those that are searched: they are on the shelf
+    (``ingestion.shelf``) until it comes back.
+    """
 
     title = models.CharField(max_length=500)
     name = models.CharField(max_length=500, help_text="The file's name as given: a label only.")
@@ -65,6 +70,12 @@ class Document(TenantModel):
     state = models.CharField(
         max_length=12, choices=DocumentState.choices, default=DocumentState.QUEUED
     )
+    live_number = models.PositiveIntegerField(default=1, db_default=1)
+    disabled_at = models.DateTimeField(null=True, blank=True)
+    trashed_at = models.DateTimeField(null=True, blank=True)
+    trashed_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+"
+    )
     added_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+"
     )
@@ -76,10 +87,20 @@ class Document(TenantModel):
             models.Index(fields=["workspace", "-created_at"], name="document_newest"),
             models.Index(fields=["workspace", "sha256"], name="document_content"),
             models.Index(fields=["workspace", "collection"], name="document_collection"),
+            models.Index(
+                fields=["workspace", "trashed_at"],
+                condition=models.Q(trashed_at__isnull=False),
+                name="document_in_trash",
+            ),
         ]
 
     def __str__(self) -> str:
         return self.title
+
+    @property
+    def is_live(self) -> bool:
+        """Whether it is searched."""
+        return self.disabled_at is None and self.trashed_at is None
 
 
 class DocumentVersion(TenantModel):
@@ -88,7 +109,9 @@ class DocumentVersion(TenantModel):
     ``pages`` is ``[[number, start, end], …]`` and ``headings`` ``[[level, title, start], …]``,
     offsets in characters of ``text``. ``chunking`` is ``{"strategy", "size", "overlap"}`` or
     ``{"strategy": "given", "spans": [[start, end], …]}``. ``situated_by`` is the model that said
-    where its chunks stand in it, empty where the document itself says so.
+    where its chunks stand in it, empty where the document itself says so. ``name``, ``size`` and
+    ``sha256`` are of its file; empty for a first version, whose file the document tells of.
+    ``changes`` is what it brought against the version before (``ingestion.changes``).
     """
 
     document = models.ForeignKey(
@@ -110,6 +133,13 @@ class DocumentVersion(TenantModel):
     warnings = ArrayField(models.TextField(), default=list, blank=True)
     chunking = models.JSONField(default=dict, blank=True)
     situated_by = models.CharField(max_length=120, default="", db_default="", blank=True)
+    name = models.CharField(max_length=500, default="", db_default="", blank=True)
+    size = models.BigIntegerField(default=0, db_default=0, help_text="Bytes.")
+    sha256 = models.CharField(max_length=64, default="", db_default="", blank=True)
+    changes = models.JSONField(null=True, blank=True)
+    added_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+"
+    )
     parsed_at = models.DateTimeField(null=True, blank=True)
     created_at = models.DateTimeField(auto_now_add=True)
 

@@ -21,6 +21,9 @@ class Entity(TenantModel):
     ``conflicts`` are statements that cannot both hold: ``[{"reason", "statements": [{"text",
     "chunk", "start", "end"}, …]}, …]``.
     ``is_changed`` asks the workspace stages to describe and project the entity anew.
+    What a person said of it stands: ``is_made`` by a person, it needs no mention; ``is_protected``,
+    nothing a document brings changes its wording; ``proposed`` is what its name, type and
+    description would be by the documents where people say otherwise.
     """
 
     key = models.CharField(max_length=300)
@@ -36,6 +39,10 @@ class Entity(TenantModel):
     degree = models.PositiveIntegerField(default=0)
     rank = models.FloatField(default=0)
     is_changed = models.BooleanField(default=True)
+    is_made = models.BooleanField(default=False, db_default=False)
+    is_protected = models.BooleanField(default=False, db_default=False)
+    is_confirmed = models.BooleanField(default=False, db_default=False)
+    proposed = models.JSONField(default=dict, db_default={}, blank=True)
     created_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:
@@ -79,7 +86,11 @@ class Alias(TenantModel):
 
 
 class Mention(TenantModel):
-    """One place where a document names an entity."""
+    """One place where a document names an entity.
+
+    ``key`` is the name it is read as before anything was decided, ``own_key`` that of ``label``,
+    the name it is given itself: "Scrooge" is read as "ebenezer scrooge" where one full name fits.
+    """
 
     entity = models.ForeignKey(
         Entity,
@@ -103,6 +114,9 @@ class Mention(TenantModel):
     surface = models.CharField(max_length=300)
     type = models.CharField(max_length=40)
     source = models.CharField(max_length=20, help_text="What found it: ner, propn, title, …")
+    key = models.CharField(max_length=300, default="", db_default="", blank=True)
+    own_key = models.CharField(max_length=300, default="", db_default="", blank=True)
+    label = models.CharField(max_length=300, default="", db_default="", blank=True)
 
     class Meta:
         constraints = [
@@ -120,7 +134,10 @@ class Mention(TenantModel):
 
 
 class Relationship(TenantModel):
-    """A directed link between two entities, resting on evidence."""
+    """A directed link between two entities, resting on evidence or on a person's word.
+
+    ``is_made`` and ``proposed`` are as an entity's.
+    """
 
     source = models.ForeignKey(
         Entity,
@@ -143,6 +160,8 @@ class Relationship(TenantModel):
     written_by = models.CharField(max_length=120, default="extractive", db_default="extractive")
     conflicts = models.JSONField(default=list, db_default=[], blank=True)
     is_changed = models.BooleanField(default=True)
+    is_made = models.BooleanField(default=False, db_default=False)
+    proposed = models.JSONField(default=dict, db_default={}, blank=True)
 
     class Meta:
         constraints = [

@@ -182,7 +182,8 @@ class Citation(TenantModel):
     """A passage an answer rests on, under one number wherever it is shown.
 
     ``start`` to ``end`` is the span it is cited for first, ``quote`` the document's text there;
-    ``spans`` are all of them, ``[[start, end], …]``.
+    ``spans`` are all of them, ``[[start, end], …]``. Offsets are of the document's version
+    ``version_number``, whatever version is searched now.
     """
 
     answer = models.ForeignKey(
@@ -199,6 +200,7 @@ class Citation(TenantModel):
     chunk = models.ForeignKey(
         Chunk, on_delete=models.DO_NOTHING, db_constraint=False, related_name="+", db_index=False
     )
+    version_number = models.PositiveIntegerField(default=1, db_default=1)
     start = models.PositiveIntegerField()
     end = models.PositiveIntegerField()
     quote = models.TextField()

@@ -15,11 +15,16 @@ from ingestion.models import (
     Document,
     DocumentVersion,
     Entity,
+    EntityRuling,
     Fragment,
     GraphTombstone,
+    HistoryEvent,
+    HistorySubject,
     IngestionJob,
+    MentionPlacement,
     MergeSuggestion,
     Relationship,
+    RelationshipRuling,
     ResolutionDecision,
     StageRun,
     SummaryEdge,
@@ -73,6 +78,7 @@ def make_whole(name: str = "Harbour") -> Whole:
         GraphTombstone.objects.create(workspace=workspace)
         _make_statements(document, chunks[0], ada, olaf)
         _make_tree(document, chunks[0])
+        _make_history(document, ada)
         parent = _make_parent(report)
         job = IngestionJob.objects.create(
             workspace=workspace, kind="document", document=document, version=version
@@ -96,6 +102,19 @@ def _make_statements(document: Document, chunk: Chunk, ada: Entity, olaf: Entity
     ResolutionDecision.objects.create(
         workspace=workspace, left_key="ada lind", document=document, verdict="same", by="model"
     )
+
+
+def _make_history(document: Document, ada: Entity) -> None:
+    """What somebody did, and what is read otherwise since."""
+    workspace = document.workspace
+    event = HistoryEvent.objects.create(workspace=workspace, sequence=1, kind="entity_split")
+    HistorySubject.objects.create(
+        workspace=workspace, event=event, subject_id=ada.pk, kind="entity", sequence=1
+    )
+    deed = {"workspace": workspace, "event": event, "sequence": 1}
+    MentionPlacement.objects.create(**deed, key=ada.key, document=document, target_key="ada")
+    EntityRuling.objects.create(**deed, key="ada", field="created")
+    RelationshipRuling.objects.create(**deed, source_key="ada", target_key="olaf", field="created")
 
 
 def _make_tree(document: Document, chunk: Chunk) -> None:

@@ -1,0 +1,121 @@
+"""What people do to documents and to the graph, written down with it, in the same transaction.
+
+Every service that changes something a person can see takes a ``Deed`` and ends in ``record``.
+"""
+
+from __future__ import annotations
+
+import logging
+import uuid
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from django.db.models import Max
+from structlog.contextvars import get_contextvars
+
+from ingestion.models import EventKind, HistoryEvent, HistorySubject, SubjectKind
+from ingestion.stages.resolve import pairs
+from kb_project.errors import PreconditionError
+from workspaces.models import User, Workspace
+
+logger = logging.getLogger(__name__)
+
+REASON_LENGTH: Final = 1000
+
+Subjects = Mapping[uuid.UUID, SubjectKind]
+
+
+@dataclass(frozen=True, slots=True)
+class Deed:
+    """Who does something, why, and what they had seen when they decided to.
+
+    ``expected`` are the revisions of things as they were shown, by id: where one of them has been
+    changed since, nothing is done. ``batch`` joins what is done, and taken back, at one stroke.
+    ``user`` is None for what the system does by itself.
+    """
+
+    workspace: Workspace
+    user: User | None
+    reason: str = ""
+    via: str = ""
+    expected: Mapping[uuid.UUID, int] = field(default_factory=dict)
+    batch: uuid.UUID | None = None
+
+
+def record(
+    deed: Deed,
+    kind: EventKind,
+    subjects: Subjects,
+    details: Mapping[str, Any],
+    *,
+    undoes: HistoryEvent | None = None,
+) -> HistoryEvent:
+    """Add the event. Call inside the transaction of the change, after ``lock``."""
+    event = HistoryEvent.objects.create(
+        workspace=deed.workspace,
+        sequence=next_sequence(deed.workspace),
+        kind=kind,
+        user=deed.user,
+        via=deed.via,
+        request_id=str(get_contextvars().get("request_id", ""))[:64],
+        reason=" ".join(deed.reason.replace("\0", "").split())[:REASON_LENGTH],
+        details=dict(details),
+        batch=deed.batch,
+        undoes=undoes,
+    )
+    HistorySubject.objects.bulk_create(
+        HistorySubject(
+            workspace=deed.workspace,
+            event=event,
+            subject_id=subject_id,
+            kind=subject_kind,
+            sequence=event.sequence,
+        )
+        for subject_id, subject_kind in subjects.items()
+    )
+    logger.info("recorded kind=%s workspace=%s event=%s", kind, deed.workspace.pk, event.pk)
+    return event
+
+
+def lock(workspace: Workspace) -> None:
+    """Let nobody else change anything by hand, and no document be read, until the transaction ends.
+
+    Whoever takes it takes it before any row: so nobody waits for each other.
+    """
+    pairs.hold(workspace.pk)
+
+
+def next_sequence(workspace: Workspace) -> int:
+    rows = HistoryEvent.objects.in_workspace(workspace)
+    return 1 + (rows.aggregate(last=Max("sequence"))["last"] or 0)
+
+
+def revisions(workspace: Workspace, ids: Collection[uuid.UUID]) -> dict[uuid.UUID, int]:
+    """The number of the last event of each; 0 for what nobody ever touched."""
+    rows = HistorySubject.objects.in_workspace(workspace).filter(subject_id__in=list(ids))
+    last = dict(rows.values_list("subject_id").annotate(last=Max("sequence")))
+    return {one: last.get(one, 0) for one in ids}
+
+
+def check_expected(deed: Deed) -> None:
+    """Raises PreconditionError, with the events since, where something was changed meanwhile."""
+    now = revisions(deed.workspace, deed.expected.keys())
+    changed = {one: seen for one, seen in deed.expected.items() if now[one] != seen}
+    if changed:
+        raise PreconditionError(
+            "Somebody changed this after you had opened it.",
+            kept="Nothing of yours was carried out.",
+            next_step="Look at what changed, and decide again.",
+            events=_since(deed.workspace, changed),
+        )
+
+
+def _since(workspace: Workspace, changed: Mapping[uuid.UUID, int]) -> tuple[uuid.UUID, ...]:
+    rows = HistorySubject.objects.in_workspace(workspace).filter(subject_id__in=list(changed))
+    found = {
+        (sequence, event_id)
+        for subject_id, sequence, event_id in rows.values_list("subject_id", "sequence", "event_id")
+        if sequence > changed[subject_id]
+    }
+    return tuple(event_id for _, event_id in sorted(found))

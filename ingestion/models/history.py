@@ -1,0 +1,116 @@
+"""Who did what to documents and to the graph, and what can be taken back."""
+
+from __future__ import annotations
+
+from django.conf import settings
+from django.db import models
+
+from workspaces.models import TenantModel, Workspace
+from workspaces.querysets import TenantQuerySet
+
+
+class EventKind(models.TextChoices):
+    """What was done. ``UNDO`` takes another event back."""
+
+    ENTITY_CREATED = "entity_created", "Entity created"
+    ENTITY_EDITED = "entity_edited", "Entity edited"
+    ENTITY_DELETED = "entity_deleted", "Entity deleted"
+    ENTITIES_MERGED = "entities_merged", "Entities merged"
+    ENTITY_SPLIT = "entity_split", "Entity split"
+    MENTIONS_MOVED = "mentions_moved", "Mentions moved"
+    NOT_THE_SAME = "not_the_same", "Said to be different"
+    RELATIONSHIP_CREATED = "relationship_created", "Relationship created"
+    RELATIONSHIP_EDITED = "relationship_edited", "Relationship edited"
+    RELATIONSHIP_DELETED = "relationship_deleted", "Relationship deleted"
+    DOCUMENT_ADDED = "document_added", "Document added"
+    DOCUMENT_EDITED = "document_edited", "Document edited"
+    DOCUMENT_REPLACED = "document_replaced", "New version"
+    DOCUMENT_DISABLED = "document_disabled", "Document disabled"
+    DOCUMENT_ENABLED = "document_enabled", "Document enabled"
+    DOCUMENT_TRASHED = "document_trashed", "Moved to the trash"
+    DOCUMENT_RESTORED = "document_restored", "Restored from the trash"
+    DOCUMENT_DELETED = "document_deleted", "Deleted for good"
+    DECISION_UNDONE = "decision_undone", "A model's decision taken back"
+    UNDO = "undo", "Undone"
+
+
+class SubjectKind(models.TextChoices):
+    ENTITY = "entity", "Entity"
+    RELATIONSHIP = "relationship", "Relationship"
+    DOCUMENT = "document", "Document"
+
+
+class HistoryEvent(TenantModel):
+    """One thing somebody did. Rows are added and marked as undone, never changed or deleted.
+
+    ``sequence`` grows by one within the workspace: what was done later has the greater number.
+    ``details`` is what the sentence in the history is made of, ``{"names": {id: name}, "counts":
+    {…}, "before": {…}, "after": {…}, …}``. Events of one ``batch`` are taken back together.
+    ``via`` says how it came: page, api, command or schedule.
+    """
+
+    sequence = models.BigIntegerField()
+    kind = models.CharField(max_length=24, choices=EventKind.choices)
+    user = models.ForeignKey(
+        settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+"
+    )
+    via = models.CharField(max_length=12, blank=True, default="", db_default="")
+    request_id = models.CharField(max_length=64, blank=True, default="", db_default="")
+    reason = models.TextField(blank=True)
+    details = models.JSONField(default=dict)
+    batch = models.UUIDField(null=True, blank=True)
+    undoes = models.ForeignKey(
+        "self",
+        null=True,
+        on_delete=models.DO_NOTHING,
+        db_constraint=False,
+        related_name="+",
+        db_index=False,
+    )
+    undone_at = models.DateTimeField(null=True, blank=True)
+    undone_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+"
+    )
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering = ["-sequence"]
+        constraints = [
+            models.UniqueConstraint(fields=["workspace", "sequence"], name="event_sequence_once"),
+        ]
+        indexes = [models.Index(fields=["workspace", "batch"], name="event_batch")]
+
+    def __str__(self) -> str:
+        return f"{self.sequence} {self.kind}"
+
+
+class HistorySubject(models.Model):
+    """What an event was done to. The greatest ``sequence`` of a subject is its revision.
+
+    No foreign key leads to the subject: its history outlives it.
+    """
+
+    pk = models.CompositePrimaryKey("workspace_id", "event_id", "subject_id")
+    workspace = models.ForeignKey(
+        Workspace, on_delete=models.DO_NOTHING, related_name="+", db_index=False
+    )
+    event = models.ForeignKey(
+        HistoryEvent,
+        on_delete=models.DO_NOTHING,
+        db_constraint=False,
+        related_name="subjects",
+        db_index=False,
+    )
+    subject_id = models.UUIDField()
+    kind = models.CharField(max_length=12, choices=SubjectKind.choices)
+    sequence = models.BigIntegerField()
+
+    objects = TenantQuerySet.as_manager()
+
+    class Meta:
+        indexes = [
+            models.Index(fields=["workspace", "subject_id", "-sequence"], name="subject_history"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.subject_id}"
