@@ -39,13 +39,13 @@ class Threads:
     do. A forked process has none of its parent's, and starts its own."""
 
     def __init__(self, count: int) -> None:
-        self._count = count
+        self.count = count
         self._pool: ThreadPoolExecutor | None = None
         self._process = 0
 
     def pool(self) -> ThreadPoolExecutor:
         if self._pool is None or self._process != os.getpid():
-            self._pool, self._process = ThreadPoolExecutor(self._count), os.getpid()
+            self._pool, self._process = ThreadPoolExecutor(self.count), os.getpid()
         return self._pool
 
 
@@ -53,19 +53,12 @@ class Batch:
     """One run over some calls. ``results`` gives each call's key with its result."""
 
     def __init__(
-        self,
-        store: CallStore,
-        exchange: Exchange,
-        calls: Sequence[Asked],
-        *,
-        abreast: int,
-        threads: Threads | None = None,
+        self, store: CallStore, exchange: Exchange, calls: Sequence[Asked], threads: Threads
     ) -> None:
         self._store = store
         self._exchange = exchange
-        self._abreast = abreast
-        self._threads = threads or Threads(abreast)
-        self._step = abreast
+        self._threads = threads
+        self._step = threads.count
         self._todo = deque(calls)
         self._ready: deque[Opened] = deque()
         self._running: dict[Future[Verdict], Opened] = {}
@@ -88,7 +81,7 @@ class Batch:
             raise self._pause
 
     def _open(self) -> None:
-        if not self._todo or len(self._ready) >= self._abreast:
+        if not self._todo or len(self._ready) >= self._threads.count:
             return
         calls = [self._todo[i] for i in range(min(self._step, len(self._todo)))]
         try:
@@ -110,7 +103,7 @@ class Batch:
         running = len(self._running)
         if not self._ready and not running:
             return
-        wanted = min(self._abreast, running + len(self._ready))
+        wanted = min(self._threads.count, running + len(self._ready))
         held = gate.adjust(running=running, wanted=wanted)
         while self._ready and len(self._running) < held:
             opened = self._ready.popleft()

@@ -149,13 +149,7 @@ class Chat:
                 yield call.record.key, too_long()
         if not fitting:
             return
-        batch = Batch(
-            self._store,
-            self._exchange,
-            fitting,
-            abreast=self.config.concurrency,
-            threads=self._threads,
-        )
+        batch = Batch(self._store, self._exchange, fitting, self._threads)
         priority = min(PRIORITIES[call.record.role] for call in fitting)
         try:
             with self._slots.enter(priority) as gate:

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from kb_project.errors import EndpointError
-from kb_project.llm.batch import Batch
+from kb_project.llm.batch import Batch, Threads
 from kb_project.llm.fake import MemoryCallStore
 from kb_project.llm.slots import no_slot
 from tests.kb_project.llm.asking import chat_with, request
@@ -31,7 +31,7 @@ class FailingGate:
 def batch_of(store: MemoryCallStore, count: int, *, answer: Any = ANSWER) -> Batch:
     chat = chat_with(answer=answer, store=store)
     calls = [chat._call(request(f"Passage {number}.")) for number in range(count)]
-    return Batch(store, chat._exchange, calls, abreast=2)
+    return Batch(store, chat._exchange, calls, Threads(2))
 
 
 @pytest.mark.parametrize("times", range(5))
