@@ -3,12 +3,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from django.test import Client
 from django.urls import reverse
 
 from tests import rows
 from tests.provider import Provider
 from tests.workspaces.models_rows import ENDPOINT, KEY, budget
+from tests.workspaces.pages import address, signed_in
 from workspaces import access, services
 from workspaces.choice import ModelChoice
 from workspaces.models import EmbeddingIndex, IndexState, ModelPrice, ModelSettings, Role, User
@@ -33,16 +33,6 @@ CHANGES = [
 @pytest.fixture
 def cast() -> rows.Cast:
     return rows.make_cast()
-
-
-def signed_in(user: User) -> Client:
-    client = Client()
-    client.force_login(user, backend="django.contrib.auth.backends.ModelBackend")
-    return client
-
-
-def address(name: str) -> str:
-    return reverse(f"workspaces:{name}", args=["harbour"])
 
 
 def page(user: User, name: str = "model_settings") -> str:

@@ -4,12 +4,12 @@ from collections.abc import Iterator
 
 import pytest
 from django.test import Client
-from django.urls import reverse
 
 from kb_project.llm import endpoint_reranker
 from tests import rows
 from tests.provider import Provider
 from tests.workspaces.models_rows import ENDPOINT, KEY
+from tests.workspaces.pages import address, signed_in
 from workspaces import access
 from workspaces.models import ModelSettings, User
 
@@ -33,16 +33,6 @@ def provider() -> Iterator[Provider]:
     endpoint_reranker.breaker_of.cache_clear()
     with Provider() as running:
         yield running
-
-
-def signed_in(user: User) -> Client:
-    client = Client()
-    client.force_login(user, backend="django.contrib.auth.backends.ModelBackend")
-    return client
-
-
-def address(name: str) -> str:
-    return reverse(f"workspaces:{name}", args=["harbour"])
 
 
 def page(user: User) -> str:

@@ -1,11 +1,10 @@
 from __future__ import annotations
 
 import pytest
-from django.test import Client
-from django.urls import reverse
 
 from tests import rows
 from tests.workspaces.models_rows import ENDPOINT, a_call, an_outcome, set_price
+from tests.workspaces.pages import address, signed_in
 from workspaces import services
 from workspaces.calls import TableCallStore
 from workspaces.choice import ModelChoice
@@ -20,9 +19,7 @@ def cast() -> rows.Cast:
 
 
 def answer(user: User):
-    client = Client()
-    client.force_login(user, backend="django.contrib.auth.backends.ModelBackend")
-    return client.get(reverse("workspaces:usage", args=["harbour"]))
+    return signed_in(user).get(address("usage"))
 
 
 def page(user: User) -> str:
