@@ -8,6 +8,7 @@ from typing import Any, Final, LiteralString
 
 from kb_project.llm.ports import Role
 from kb_project.sql import run_sql
+from retrieval.evaluation import selectors
 from retrieval.models import EvaluationRun, SetQuestion
 from workspaces import access
 from workspaces.models import Workspace
@@ -31,9 +32,7 @@ def now(workspace: Workspace, run: EvaluationRun, *, with_answers: bool) -> dict
     ports = ports_for(workspace.pk)
     with access.in_workspace(workspace.pk):
         [(documents, passages, digest)] = run_sql(CORPUS, {"workspace": workspace.pk})
-        questions = SetQuestion.objects.in_workspace(workspace).filter(
-            question_set_id=run.question_set_id, state=SetQuestion.State.ACCEPTED
-        )
+        questions = selectors.accepted_of(workspace=workspace, question_set=run.question_set)
         digests = {str(question.pk): digest_of(question) for question in questions}
     answers_by = ports.chat.model_of(Role.ANSWER) if ports.chat else EXTRACTIVE
     conditions = {

@@ -19,7 +19,6 @@ from retrieval.models import (
     QuestionSet,
     RunKind,
     RunProgress,
-    SetQuestion,
 )
 from workspaces import access
 from workspaces.models import User, Workspace
@@ -51,8 +50,7 @@ def run_start(
     if len(plan.ks) > MOST_KS:
         raise InputError(f"At most {MOST_KS} numbers of passages can be measured at once.")
     with access.in_workspace(workspace.pk):
-        rows = selectors.questions_of(workspace=workspace, question_set=question_set)
-        accepted = rows.filter(state=SetQuestion.State.ACCEPTED).count()
+        accepted = selectors.accepted_of(workspace=workspace, question_set=question_set).count()
         if not accepted:
             raise ConflictError(
                 "The set has no accepted question.",

@@ -13,7 +13,7 @@ from ingestion import estimate_words, estimates
 from ingestion.estimates import Effort, Estimate, Price, Range
 from kb_project.llm.ports import ChatModel, Role
 from retrieval.evaluation import selectors
-from retrieval.models import QuestionSet, SetQuestion
+from retrieval.models import QuestionSet
 from workspaces import access
 from workspaces import selectors as workspace_selectors
 from workspaces.models import ModelSettings, Workspace
@@ -56,8 +56,7 @@ def estimate_for_run(
     """``documents`` are the questions here, ``passages`` the results to make."""
     chat = ports_for(workspace.pk).chat
     with access.in_workspace(workspace.pk):
-        rows = selectors.questions_of(workspace=workspace, question_set=question_set)
-        accepted = rows.filter(state=SetQuestion.State.ACCEPTED)
+        accepted = selectors.accepted_of(workspace=workspace, question_set=question_set)
         asked, known = accepted.count(), accepted.exclude(answer="").count()
         if chat is None:
             return Estimate(asked, _exactly(asked * len(modes)))

@@ -151,11 +151,7 @@ def _waiting(
 ) -> tuple[list[tuple[SetQuestion, list[str]]], int]:
     """Each question with the modes it has no result of, and how many results there are."""
     with access.in_workspace(workspace.pk):
-        questions = list(
-            selectors.questions_of(workspace=workspace, question_set=run.question_set).filter(
-                state=SetQuestion.State.ACCEPTED
-            )
-        )
+        questions = list(selectors.accepted_of(workspace=workspace, question_set=run.question_set))
         rows = EvaluationResult.objects.in_workspace(workspace).filter(run=run)
         there = set(rows.values_list("question_id", "mode"))
     open_ = [

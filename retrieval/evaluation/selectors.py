@@ -91,6 +91,11 @@ def questions_of(*, workspace: Workspace, question_set: QuestionSet) -> TenantQu
     return rows.order_by("ordinal", "pk")
 
 
+def accepted_of(*, workspace: Workspace, question_set: QuestionSet) -> TenantQuerySet[SetQuestion]:
+    """The questions that a run puts to its modes."""
+    return questions_of(workspace=workspace, question_set=question_set).filter(state=State.ACCEPTED)
+
+
 def question_get(*, workspace: Workspace, set_id: UUID, question_id: UUID) -> SetQuestion:
     """Raises NotFoundError."""
     rows = SetQuestion.objects.in_workspace(workspace).filter(question_set_id=set_id)

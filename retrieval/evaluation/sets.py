@@ -67,11 +67,7 @@ def set_export(*, workspace: Workspace, question_set: QuestionSet) -> str:
     """The accepted questions as a file that can be imported again."""
     names = evidence.names_in(workspace)
     with access.in_workspace(workspace.pk):
-        rows = list(
-            selectors.questions_of(workspace=workspace, question_set=question_set).filter(
-                state=State.ACCEPTED
-            )
-        )
+        rows = list(selectors.accepted_of(workspace=workspace, question_set=question_set))
     return "".join(exchange.write(rows, names))
 
 

@@ -64,7 +64,8 @@ def set_detail(request: UserRequest, workspace_id: str, set_id: UUID) -> HttpRes
 def set_context(workspace: Workspace, found: QuestionSet, *, page: str = "1") -> dict[str, Any]:
     names = evidence.names_in(workspace)
     rows = selectors.questions_of(workspace=workspace, question_set=found)
-    accepted = Paginator(rows.filter(state=State.ACCEPTED), QUESTIONS_SHOWN).get_page(page)
+    questions = selectors.accepted_of(workspace=workspace, question_set=found)
+    accepted = Paginator(questions, QUESTIONS_SHOWN).get_page(page)
     proposed = rows.filter(state=State.PROPOSED)
     runs = list(selectors.runs_of(workspace=workspace, question_set=found)[:RUNS_SHOWN])
     making_run = selectors.making(workspace=workspace, question_set=found)
