@@ -19,7 +19,7 @@ from retrieval.search import fuse, snapshots
 from retrieval.search.entities_likeness import Look
 from retrieval.search.entities_passages import passages_by, ranked_passages
 from retrieval.search.entities_records import Known, entities_of, entity_records
-from retrieval.search.found import Found, Record, Seed
+from retrieval.search.found import Found, Record, Seed, Shares
 from retrieval.search.keywords import Keywords, keywords, vectors
 from retrieval.search.query import Query
 from retrieval.search.relations_links import link_records, links_of, relevance
@@ -31,6 +31,7 @@ LINKS: Final = 40
 LINKS_WEIGHED: Final = 200
 """Relationships whose relevance is told; a hub has thousands."""
 SEEDS: Final = 12
+SHARES: Final = Shares(passages=0.53, records=0.47)
 
 
 @dataclass(frozen=True, slots=True)

@@ -77,7 +77,7 @@ _WAYS: Final[dict[str, Mode]] = {
             "Looks up the names in the question and reads what is known of each, the links that"
             " bear on the question first.",
             entities.search,
-            shares=Shares(passages=0.53, records=0.47),
+            shares=entities.SHARES,
         ),
         Mode(
             "relations",
@@ -85,7 +85,7 @@ _WAYS: Final[dict[str, Mode]] = {
             "Looks up what the question wants to know and finds the links between names that say"
             " so.",
             relations.search,
-            shares=Shares(passages=0.53, records=0.47),
+            shares=entities.SHARES,
         ),
         Mode(
             "mix",
@@ -93,7 +93,7 @@ _WAYS: Final[dict[str, Mode]] = {
             "Joins names, links, meaning and words: a little of everything that may bear on the"
             " question.",
             mix.search,
-            shares=Shares(passages=0.53, records=0.47),
+            shares=entities.SHARES,
         ),
         Mode(
             "global",
@@ -116,7 +116,7 @@ _WAYS: Final[dict[str, Mode]] = {
             "Summaries",
             "Compares the question with passages and with summaries of many of them at once.",
             by_rows(tree.search),
-            shares=Shares(passages=0.6, summaries=0.4),
+            shares=tree.SHARES,
         ),
         Mode(
             "traverse",
@@ -124,7 +124,7 @@ _WAYS: Final[dict[str, Mode]] = {
             "Goes down from the summary of everything to the passages, by what is nearest at each"
             " step.",
             by_rows(tree_descent.search),
-            shares=Shares(passages=0.6, summaries=0.4),
+            shares=tree.SHARES,
         ),
         Mode(
             "dense",

@@ -15,7 +15,7 @@ from uuid import UUID
 from kb_project.sql import Row, run_sql
 from retrieval import tree_sql
 from retrieval.search import dense, fuse
-from retrieval.search.found import Found, Record, RecordKind
+from retrieval.search.found import Found, Record, RecordKind, Shares
 from retrieval.search.query import Query, ScoredChunk
 
 TOKENS_EACH: Final = 350
@@ -28,6 +28,7 @@ SOURCES: Final = 8
 """Passages that a summary names as its sources."""
 SHOWN: Final = 60
 """Characters of a summary in its title."""
+SHARES: Final = Shares(passages=0.6, summaries=0.4)
 
 
 @dataclass(frozen=True, slots=True)
