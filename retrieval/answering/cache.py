@@ -98,6 +98,7 @@ def copy_citations(earlier: Answer, answer: Answer) -> None:
             number=one.number,
             document_id=one.document_id,
             chunk_id=one.chunk_id,
+            version_number=one.version_number,
             start=one.start,
             end=one.end,
             quote=one.quote,

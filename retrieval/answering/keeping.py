@@ -19,6 +19,7 @@ from retrieval import answering_sql as sql
 from retrieval.answering import cache, events
 from retrieval.answering.drafts import CitedPassage, Draft, Suggested, WrittenSentence
 from retrieval.answering.events import StoredReporter, TakenOverError
+from retrieval.answering.versions import version_numbers
 from retrieval.models import Answer, AnswerState, Citation, Question
 from retrieval.search.reporting import EventKind
 from workspaces import access
@@ -185,6 +186,7 @@ def _with_titles(
 
 
 def keep_citations(answer: Answer, citations: Titled) -> None:
+    versions = version_numbers(answer.workspace_id, [one for one, _ in citations])
     Citation.objects.bulk_create(
         Citation(
             workspace_id=answer.workspace_id,
@@ -192,6 +194,7 @@ def keep_citations(answer: Answer, citations: Titled) -> None:
             number=one.number,
             document_id=one.document_id,
             chunk_id=one.chunk_id,
+            version_number=versions.get(one.number, 1),
             start=one.start,
             end=one.end,
             quote=one.quote,

@@ -1,0 +1,25 @@
+"""Which version of its document a citation speaks of."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Sequence
+
+from kb_project.sql import run_sql
+from retrieval import citing_sql as sql
+from retrieval.answering.drafts import CitedPassage
+
+
+def version_numbers(workspace_id: uuid.UUID, cited: Sequence[CitedPassage]) -> dict[int, int]:
+    """The version each citation's offsets count in, by the citation's number."""
+    if not cited:
+        return {}
+    values = {
+        "workspace": workspace_id,
+        "numbers": [one.number for one in cited],
+        "documents": [one.document_id for one in cited],
+        "starts": [one.start for one in cited],
+        "ends": [one.end for one in cited],
+        "quotes": [one.quote for one in cited],
+    }
+    return dict(run_sql(sql.VERSIONS_QUOTED, values))
