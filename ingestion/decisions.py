@@ -14,7 +14,7 @@ from ingestion import pipeline
 from ingestion.models import Document, Entity, ResolutionDecision, Verdict
 from ingestion.rulings import pair_of
 from ingestion.stages.resolve import pairs
-from ingestion.stages.resolve.applying import load_reading
+from ingestion.standing import load_reading
 from kb_project.errors import ConflictError, InputError
 from workspaces import access
 from workspaces.models import User, Workspace

@@ -10,7 +10,12 @@ from ingestion.models.communities import (
     SummaryNode,
 )
 from ingestion.models.corpus import CorpusVersion
-from ingestion.models.curation import EntityRuling, MentionPlacement, RelationshipRuling
+from ingestion.models.curation import (
+    EntityRuling,
+    HiddenName,
+    MentionPlacement,
+    RelationshipRuling,
+)
 from ingestion.models.decisions import MergeSuggestion, ResolutionDecision, Verdict
 from ingestion.models.documents import (
     Chunk,
@@ -64,6 +69,7 @@ __all__ = [
     "FindingEvidence",
     "Fragment",
     "GraphTombstone",
+    "HiddenName",
     "HistoryEvent",
     "HistorySubject",
     "IngestionJob",

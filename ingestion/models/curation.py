@@ -3,7 +3,7 @@
 Nothing of the graph itself is changed by hand: the rows of entities, mentions and relationships
 follow from what was extracted and from the rulings that stand, on every run, so that a ruling
 outlives the documents it was made on and taking it back gives what there would be without it.
-An entity is named by its key and its sense (``ingestion.stages.resolve.names.Ref``).
+An entity is named by its key and its sense (``ingestion.identity.Ref``).
 """
 
 from __future__ import annotations
@@ -68,6 +68,26 @@ class MentionPlacement(Ruling):
 
     def __str__(self) -> str:
         return f"{self.key} → {self.target_key}"
+
+
+class HiddenName(TenantModel):
+    """A document names something of this key that is deleted: there is no mention to say so."""
+
+    document = models.ForeignKey(
+        Document, on_delete=models.DO_NOTHING, db_constraint=False, related_name="+", db_index=False
+    )
+    key = models.CharField(max_length=300)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["workspace", "key", "document"], name="hidden_name_once"
+            ),
+        ]
+        indexes = [models.Index(fields=["workspace", "document"], name="hidden_in_document")]
+
+    def __str__(self) -> str:
+        return self.key
 
 
 class EntityRuling(Ruling):

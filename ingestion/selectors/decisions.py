@@ -83,15 +83,17 @@ def _view(row: ResolutionDecision, reading: Reading, names: Mapping[str, str]) -
         return DecisionView(row, left, right)
     if keys in reading.conflicting:
         return DecisionView(row, left, right, is_conflicting=True)
-    first, second = (reading.names.get(key, key) for key in keys)
+    ends = ((row.left_key, row.left_sense), (row.right_key, row.right_sense))
+    first, second = (reading.read(end) for end in ends)
     return DecisionView(row, left, right, is_waiting=first != second)
 
 
 def _reading(workspace: Workspace) -> Reading:
     standing = ResolutionDecision.objects.in_workspace(workspace).filter(undone_at=None)
     rows = standing.exclude(right_key="").values_list(
-        "left_key", "right_key", "document_id", "sense", "verdict", "by", "created_at", "id"
-    )
+        "left_key", "right_key", "document_id", "sense", "verdict", "by", "created_at", "id",
+        "left_sense", "right_sense", "keeps_right",
+    )  # fmt: skip
     return reading_of(Ruling(*row) for row in rows)
 
 

@@ -9,10 +9,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
 from ingestion.extractors import Extraction
-from ingestion.rulings import Reading, Ruling, reading_of
 from ingestion.stages.resolve import statements as sql
 from ingestion.stages.resolve.names import Resolution, resolve
 from ingestion.stages.resolve.saving import save
+from ingestion.standing import load_reading
 from kb_project.sql import run_sql
 from workspaces import access
 
@@ -40,27 +40,27 @@ def _resolve_group(
     values = {"workspace": workspace_id, "documents": documents}
     run_sql(sql.JOIN_RESOLUTION, values)
     run_sql(sql.LOCK_DOCUMENTS, values)
-    found = _extractions(workspace_id, list(versions.values()))
+    found, starts = _extractions(workspace_id, list(versions.values()))
     reading = load_reading(workspace_id, documents)
-    resolutions = [resolve(one, found.get(one, []), reading) for one in documents]
+    resolutions = [resolve(one, found.get(one, []), reading, starts) for one in documents]
     save(workspace_id, resolutions)
     return resolutions
 
 
+Extractions = dict[uuid.UUID, list[tuple[uuid.UUID, Extraction]]]
+
+
 def _extractions(
     workspace_id: uuid.UUID, versions: Sequence[uuid.UUID]
-) -> dict[uuid.UUID, list[tuple[uuid.UUID, Extraction]]]:
-    found: dict[uuid.UUID, list[tuple[uuid.UUID, Extraction]]] = defaultdict(list)
+) -> tuple[Extractions, dict[uuid.UUID, int]]:
+    """What was extracted, by document, and where each passage begins."""
+    found: Extractions = defaultdict(list)
+    starts: dict[uuid.UUID, int] = {}
     values = {"workspace": workspace_id, "versions": versions}
-    for document_id, chunk_id, payload in run_sql(sql.EXTRACTIONS, values):
+    for document_id, chunk_id, start, payload in run_sql(sql.EXTRACTIONS, values):
         found[document_id].append((chunk_id, Extraction.from_json(json.loads(payload))))
-    return found
-
-
-def load_reading(workspace_id: uuid.UUID, documents: Sequence[uuid.UUID]) -> Reading:
-    """How names are read now, and what they mean in these documents."""
-    rows = run_sql(sql.RULINGS, {"workspace": workspace_id, "documents": list(documents)})
-    return reading_of(Ruling(*row) for row in rows)
+        starts[chunk_id] = start
+    return found, starts
 
 
 def documents_naming(workspace_id: uuid.UUID, keys: Iterable[str]) -> dict[uuid.UUID, uuid.UUID]:

@@ -11,24 +11,27 @@ import uuid
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from hashlib import blake2b
 from typing import Final
 
 from ingestion.extractors import Extraction, FoundRelation
 from ingestion.extractors.found import FoundClaim, FoundFragment
-from ingestion.rulings import PLAIN, Reading
+from ingestion.identity import Ref, entity_id, relationship_id
+from ingestion.placements import Place
+from ingestion.rulings import PLAIN, Meant, Reading
 from kb_project.text.names import normalise_name
+
+__all__ = ["NAME_LENGTH", "Ref", "entity_id", "relationship_id", "resolve", "stand_ins", "types_of"]
 
 NAME_LENGTH: Final = 300
 PERSON: Final = "person"
 
-Ref = tuple[str, int]
-"""An entity: its key, and which of the things of that name it is (0 unless told apart)."""
-
 
 @dataclass(frozen=True, slots=True)
 class Name:
-    """A mention with the entity it means; ``key`` is that of ``label``, the name it is given."""
+    """A mention with the entity it means; ``key`` is that of ``label``, the name it is given.
+
+    ``named`` is the key it is read as before anything was decided.
+    """
 
     chunk_id: uuid.UUID
     start: int
@@ -39,6 +42,7 @@ class Name:
     type: str
     source: str
     entity: Ref
+    named: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,93 +76,126 @@ class Statement:
 
 @dataclass(frozen=True, slots=True)
 class Resolution:
-    """What one document says, by entity."""
+    """What one document says, by entity; ``hidden`` are keys it names of what people deleted."""
 
     document_id: uuid.UUID
     names: tuple[Name, ...] = ()
     facts: tuple[Fact, ...] = ()
     notes: tuple[Note, ...] = ()
     statements: tuple[Statement, ...] = ()
+    hidden: frozenset[str] = frozenset()
 
 
 Found = Sequence[tuple[uuid.UUID, Extraction]]
 """What was extracted from a document: chunk and extraction, in the order of the text."""
+NOWHERE: Final[Mapping[uuid.UUID, int]] = {}
 
 
-def resolve(document_id: uuid.UUID, found: Found, reading: Reading = PLAIN) -> Resolution:
-    """Give every mention its entity, and everything said of mentions the entities they mean."""
+def resolve(
+    document_id: uuid.UUID,
+    found: Found,
+    reading: Reading = PLAIN,
+    starts: Mapping[uuid.UUID, int] = NOWHERE,
+) -> Resolution:
+    """Give every mention its entity, and everything said of mentions the entities they mean.
+
+    ``starts`` says where each passage begins, for what people placed by its place in one.
+    """
     keyed = [(chunk_id, extraction, _keys(extraction)) for chunk_id, extraction in found]
     full_names = stand_ins(
         (key, mention.type)
         for _, extraction, keys in keyed
         for key, mention in zip(keys, extraction.mentions, strict=True)
     )
-    meant = _Meant(document_id, full_names, reading)
-    parts = [_part(chunk_id, extraction, keys, meant) for chunk_id, extraction, keys in keyed]
+    reader = _Reader(document_id, full_names, reading, starts)
+    parts = [reader.part(chunk_id, extraction, keys) for chunk_id, extraction, keys in keyed]
     return Resolution(
         document_id,
         tuple(name for part in parts for name in part.names),
         tuple(fact for part in parts for fact in part.facts),
         tuple(note for part in parts for note in part.notes),
         tuple(statement for part in parts for statement in part.statements),
+        frozenset(reader.hidden),
     )
 
 
-class _Meant:
-    """The entity that a key means in one document; None for a key without letters."""
+class _Reader:
+    """Reads one document's passages; ``hidden`` gathers the keys of what was deleted."""
 
     def __init__(
-        self, document_id: uuid.UUID, full_names: Mapping[str, str], reading: Reading
+        self,
+        document_id: uuid.UUID,
+        full_names: Mapping[str, str],
+        reading: Reading,
+        starts: Mapping[uuid.UUID, int],
     ) -> None:
         self._document_id = document_id
         self._full_names = full_names
         self._reading = reading
+        self._starts = starts
+        self.hidden: set[str] = set()
 
-    def __call__(self, key: str) -> Ref | None:
+    def part(self, chunk_id: uuid.UUID, extraction: Extraction, keys: Sequence[str]) -> Resolution:
+        start = self._starts.get(chunk_id, 0)
+        meant = [
+            self._meant(key, Place(self._document_id, chunk_id, key, mention.start - start))
+            for key, mention in zip(keys, extraction.mentions, strict=True)
+        ]
+        refs = [one.read if one else None for one in meant]
+        return Resolution(
+            self._document_id,
+            tuple(self._names(chunk_id, extraction, keys, refs)),
+            tuple(self._facts(chunk_id, extraction, meant)),
+            tuple(
+                Note(ref, chunk_id, fragment)
+                for fragment in extraction.fragments
+                if (ref := refs[fragment.mention])
+            ),
+            tuple(_statements(chunk_id, extraction, refs)),
+        )
+
+    def _named(self, key: str) -> str:
+        return self._full_names.get(key, key)
+
+    def _meant(self, key: str, place: Place) -> Meant | None:
+        """None for a key without letters, and for what people deleted."""
         if not key:
             return None
-        return self._reading.entity_of(self._document_id, self._full_names.get(key, key))
+        named = self._named(key)
+        meant = self._reading.meant(named, place)
+        if meant is None:
+            self.hidden.update((named, self._reading.entity_of(place.document_id, named)[0]))
+        return meant
 
+    def _names(
+        self,
+        chunk_id: uuid.UUID,
+        extraction: Extraction,
+        keys: Sequence[str],
+        refs: Sequence[Ref | None],
+    ) -> Iterable[Name]:
+        for mention, key, ref in zip(extraction.mentions, keys, refs, strict=True):
+            if ref:
+                yield Name(
+                    chunk_id,
+                    mention.start,
+                    mention.end,
+                    mention.surface[:NAME_LENGTH],
+                    (mention.name or mention.surface)[:NAME_LENGTH],
+                    key,
+                    mention.type,
+                    mention.source,
+                    ref,
+                    self._named(key),
+                )
 
-def _part(
-    chunk_id: uuid.UUID, extraction: Extraction, keys: Sequence[str], meant: _Meant
-) -> Resolution:
-    refs = [meant(key) for key in keys]
-    names = tuple(
-        Name(
-            chunk_id,
-            mention.start,
-            mention.end,
-            mention.surface[:NAME_LENGTH],
-            (mention.name or mention.surface)[:NAME_LENGTH],
-            key,
-            mention.type,
-            mention.source,
-            ref,
-        )
-        for mention, key, ref in zip(extraction.mentions, keys, refs, strict=True)
-        if ref
-    )
-    return Resolution(
-        uuid.UUID(int=0),
-        names,
-        tuple(_facts(chunk_id, extraction, refs)),
-        tuple(
-            Note(ref, chunk_id, fragment)
-            for fragment in extraction.fragments
-            if (ref := refs[fragment.mention])
-        ),
-        tuple(_statements(chunk_id, extraction, refs)),
-    )
-
-
-def _facts(
-    chunk_id: uuid.UUID, extraction: Extraction, refs: Sequence[Ref | None]
-) -> Iterable[Fact]:
-    for relation in extraction.relations:
-        source, target = refs[relation.source], refs[relation.target]
-        if source and target and source != target:
-            yield Fact(source, target, chunk_id, relation)
+    def _facts(
+        self, chunk_id: uuid.UUID, extraction: Extraction, meant: Sequence[Meant | None]
+    ) -> Iterable[Fact]:
+        for relation in extraction.relations:
+            source, target = meant[relation.source], meant[relation.target]
+            if source and target and self._reading.keeps(source, target):
+                yield Fact(source.read, target.read, chunk_id, relation)
 
 
 def _statements(
@@ -207,22 +244,3 @@ def types_of(names: Iterable[Name]) -> dict[Ref, str]:
     for name in names:
         votes[name.entity][name.type] += 1
     return {entity: counts.most_common(1)[0][0] for entity, counts in votes.items()}
-
-
-def entity_id(workspace_id: uuid.UUID, key: str, sense: int = 0) -> uuid.UUID:
-    """The id an entity of this name has in the workspace, whichever document names it first."""
-    if sense:
-        return _id(workspace_id, "sense", key, str(sense))
-    return _id(workspace_id, "entity", key)
-
-
-def relationship_id(
-    workspace_id: uuid.UUID, source: str, target: str, senses: tuple[int, int] = (0, 0)
-) -> uuid.UUID:
-    told_apart = [str(sense) for sense in senses] if any(senses) else []
-    return _id(workspace_id, "relationship", source, target, *told_apart)
-
-
-def _id(workspace_id: uuid.UUID, *parts: str) -> uuid.UUID:
-    digest = blake2b("\0".join(parts).encode(), digest_size=16, key=workspace_id.bytes)
-    return uuid.UUID(bytes=digest.digest())

@@ -17,7 +17,7 @@ from ingestion.outcome import Progress
 from ingestion.rulings import Pair, Reading, pair_of
 from ingestion.stages.resolve import statements as sql
 from ingestion.stages.resolve.alike import differ_in_a_digit
-from ingestion.stages.resolve.applying import documents_naming, load_reading, resolve_documents
+from ingestion.stages.resolve.applying import documents_naming, resolve_documents
 from ingestion.stages.resolve.asking import (
     MOST_QUESTIONS,
     PROMPTS,
@@ -28,6 +28,7 @@ from ingestion.stages.resolve.asking import (
     decision,
 )
 from ingestion.stages.resolve.names import Resolution, entity_id
+from ingestion.standing import load_reading
 from kb_project.llm.ports import ChatModel
 from kb_project.prompt import fenced, load
 from kb_project.sql import run_sql
@@ -164,9 +165,9 @@ def hold(workspace_id: uuid.UUID) -> None:
 
 def read_otherwise(before: Reading, after: Reading) -> set[str]:
     """Keys that are read as another one than before, and what they were and are read as."""
-    keys = {*before.names, *after.names}
-    readings = [(key, before.names.get(key, key), after.names.get(key, key)) for key in keys]
-    return {key for was_is in readings if was_is[1] != was_is[2] for key in was_is}
+    refs = {*before.refs, *after.refs}
+    readings = [(ref, before.read(ref), after.read(ref)) for ref in refs]
+    return {ref[0] for was_is in readings if was_is[1] != was_is[2] for ref in was_is}
 
 
 def reread(workspace_id: uuid.UUID, keys: Iterable[str]) -> None:

@@ -8,6 +8,7 @@ from functools import cache
 from typing import Final
 
 from ingestion.extractors.found import MEANT
+from ingestion.identity import entity_id, link_id
 from ingestion.stages.resolve import statements as sql
 from ingestion.stages.resolve.alike import SHORTEST_ALIKE, suggestions
 from ingestion.stages.resolve.names import (
@@ -18,8 +19,6 @@ from ingestion.stages.resolve.names import (
     Ref,
     Resolution,
     Statement,
-    entity_id,
-    relationship_id,
     types_of,
 )
 from kb_project.sql import Row, run_sql
@@ -37,11 +36,13 @@ def save(workspace_id: uuid.UUID, resolutions: Sequence[Resolution]) -> None:
     forget(workspace_id, documents)
     if any(resolution.names for resolution in resolutions):
         _Writer(workspace_id).write(resolutions)
+    _hide(workspace_id, [(one.document_id, key) for one in resolutions for key in one.hidden])
 
 
 def forget(workspace_id: uuid.UUID, documents: Sequence[uuid.UUID]) -> None:
     """Take away what the documents said before, and mark who they said it of."""
     values = {"workspace": workspace_id, "documents": list(documents)}
+    run_sql(sql.FORGET_HIDDEN, values)
     known = [row[0] for row in run_sql(sql.RESOLVED_BEFORE, values)]
     if not known:
         return
@@ -54,6 +55,18 @@ def forget(workspace_id: uuid.UUID, documents: Sequence[uuid.UUID]) -> None:
         sql.FORGET_MENTIONS,
     ):
         run_sql(statement, {**values, "documents": known})
+
+
+def _hide(workspace_id: uuid.UUID, names: Sequence[tuple[uuid.UUID, str]]) -> None:
+    if names:
+        run_sql(
+            sql.ADD_HIDDEN,
+            {
+                "workspace": workspace_id,
+                "documents": [document for document, _ in names],
+                "keys": [key for _, key in names],
+            },
+        )
 
 
 class _Writer:
@@ -108,6 +121,9 @@ class _Writer:
             surfaces=[name.surface for _, name in names],
             types=[name.type for _, name in names],
             sources=[name.source for _, name in names],
+            keys=[name.named for _, name in names],
+            own_keys=[name.key for _, name in names],
+            labels=[name.label for _, name in names],
         )
 
     def _facts(self, facts: Sequence[tuple[uuid.UUID, Fact]]) -> None:
@@ -136,8 +152,7 @@ class _Writer:
         )
 
     def _link_of(self, source: Ref, target: Ref) -> uuid.UUID:
-        senses = (source[1], target[1])
-        return relationship_id(self.workspace_id, source[0], target[0], senses)
+        return link_id(self.workspace_id, source, target)
 
     def _notes(self, notes: Sequence[tuple[uuid.UUID, Note]]) -> None:
         if notes:

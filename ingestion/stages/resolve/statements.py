@@ -25,29 +25,11 @@ SELECT id FROM ingestion_document
 """
 
 EXTRACTIONS: Final[LiteralString] = """
-SELECT c.document_id, c.id, x.payload
+SELECT c.document_id, c.id, c.start, x.payload
   FROM ingestion_chunk AS c
   JOIN ingestion_chunkextraction AS x ON x.workspace_id = %(workspace)s AND x.chunk_id = c.id
  WHERE c.workspace_id = %(workspace)s AND c.version_id = ANY(%(versions)s::uuid[])
  ORDER BY c.document_id, c.ordinal
-"""
-
-# The decisions that say how names are read: what makes two names one, everything decided between
-# names of which that is said, and what names mean in these documents.
-RULINGS: Final[LiteralString] = """
-WITH joined AS (
-    SELECT left_key, right_key FROM ingestion_resolutiondecision
-     WHERE workspace_id = %(workspace)s AND verdict = 'same' AND right_key <> ''
-       AND undone_at IS NULL
-), keys AS (
-    SELECT left_key AS key FROM joined UNION SELECT right_key FROM joined
-)
-SELECT left_key, right_key, document_id, sense, verdict, by, created_at, id
-  FROM ingestion_resolutiondecision
- WHERE workspace_id = %(workspace)s AND undone_at IS NULL
-   AND ((right_key = '' AND document_id = ANY(%(documents)s::uuid[]))
-        OR (right_key <> '' AND left_key IN (SELECT key FROM keys)
-            AND right_key IN (SELECT key FROM keys)))
 """
 
 RESOLVED_BEFORE: Final[LiteralString] = """
@@ -114,10 +96,22 @@ ON CONFLICT DO NOTHING
 
 ADD_MENTIONS: Final[LiteralString] = """
 INSERT INTO ingestion_mention (workspace_id, id, document_id, entity_id, chunk_id, start, "end",
-       surface, type, source)
+       surface, type, source, key, own_key, label)
 SELECT %(workspace)s, gen_random_uuid(), t.*
   FROM unnest(%(documents)s::uuid[], %(entities)s::uuid[], %(chunks)s::uuid[], %(starts)s::int4[],
-              %(ends)s::int4[], %(surfaces)s::text[], %(types)s::text[], %(sources)s::text[]) AS t
+              %(ends)s::int4[], %(surfaces)s::text[], %(types)s::text[], %(sources)s::text[],
+              %(keys)s::text[], %(own_keys)s::text[], %(labels)s::text[]) AS t
+ON CONFLICT DO NOTHING
+"""
+# Names of what people deleted, so that the documents are found that name it.
+FORGET_HIDDEN: Final[LiteralString] = """
+DELETE FROM ingestion_hiddenname
+ WHERE workspace_id = %(workspace)s AND document_id = ANY(%(documents)s::uuid[])
+"""
+ADD_HIDDEN: Final[LiteralString] = """
+INSERT INTO ingestion_hiddenname (workspace_id, id, document_id, key)
+SELECT %(workspace)s, gen_random_uuid(), t.*
+  FROM unnest(%(documents)s::uuid[], %(keys)s::text[]) AS t
 ON CONFLICT DO NOTHING
 """
 
@@ -189,14 +183,24 @@ SELECT %(workspace)s, gen_random_uuid(), t.left_id, t.right_id, t.score, t.reaso
 ON CONFLICT DO NOTHING
 """
 
-# Which documents name an entity of one of these keys, and which of their versions was read?
+# Which documents name an entity of one of these keys, by name or by what was decided, or something
+# of these names that was deleted, and which of their versions was read?
 DOCUMENTS_NAMING: Final[LiteralString] = """
-SELECT DISTINCT m.document_id, c.version_id
-  FROM ingestion_entity AS e
-  JOIN ingestion_mention AS m ON m.workspace_id = %(workspace)s AND m.entity_id = e.id
-  JOIN ingestion_chunk AS c ON c.workspace_id = %(workspace)s AND c.id = m.chunk_id
- WHERE e.workspace_id = %(workspace)s AND e.key = ANY(%(keys)s::text[])
- ORDER BY m.document_id
+WITH naming AS (
+    SELECT m.document_id
+      FROM ingestion_entity AS e
+      JOIN ingestion_mention AS m ON m.workspace_id = %(workspace)s AND m.entity_id = e.id
+     WHERE e.workspace_id = %(workspace)s AND e.key = ANY(%(keys)s::text[])
+     UNION
+    SELECT document_id FROM ingestion_hiddenname
+     WHERE workspace_id = %(workspace)s AND key = ANY(%(keys)s::text[])
+)
+SELECT n.document_id, c.version_id
+  FROM naming AS n
+ CROSS JOIN LATERAL (
+    SELECT version_id FROM ingestion_chunk
+     WHERE workspace_id = %(workspace)s AND document_id = n.document_id LIMIT 1) AS c
+ ORDER BY n.document_id
 """
 
 # Who holds these names: each entity by document, with what the document says it is, and whether

@@ -18,6 +18,7 @@ from ingestion.models import (
     EntityRuling,
     Fragment,
     GraphTombstone,
+    HiddenName,
     HistoryEvent,
     HistorySubject,
     IngestionJob,
@@ -114,6 +115,7 @@ def _make_history(document: Document, ada: Entity) -> None:
     deed = {"workspace": workspace, "event": event, "sequence": 1}
     MentionPlacement.objects.create(**deed, key=ada.key, document=document, target_key="ada")
     EntityRuling.objects.create(**deed, key="ada", field="created")
+    HiddenName.objects.create(workspace=workspace, document=document, key="the light")
     RelationshipRuling.objects.create(**deed, source_key="ada", target_key="olaf", field="created")
 
 

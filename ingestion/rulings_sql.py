@@ -1,0 +1,62 @@
+"""The SQL of what stands of decisions and rulings, each statement named by what it reads."""
+
+from __future__ import annotations
+
+from typing import Final, LiteralString
+
+# The decisions that say how names are read: what makes two names one, everything decided between
+# names of which that is said, and what names mean in these documents.
+RULINGS: Final[LiteralString] = """
+WITH joined AS (
+    SELECT left_key, right_key FROM ingestion_resolutiondecision
+     WHERE workspace_id = %(workspace)s AND verdict = 'same' AND right_key <> ''
+       AND undone_at IS NULL
+), keys AS (
+    SELECT left_key AS key FROM joined UNION SELECT right_key FROM joined
+)
+SELECT left_key, right_key, document_id, sense, verdict, by, created_at, id, left_sense,
+       right_sense, keeps_right
+  FROM ingestion_resolutiondecision
+ WHERE workspace_id = %(workspace)s AND undone_at IS NULL
+   AND ((right_key = '' AND document_id = ANY(%(documents)s::uuid[]))
+        OR (right_key <> '' AND left_key IN (SELECT key FROM keys)
+            AND right_key IN (SELECT key FROM keys)))
+"""
+
+PLACEMENTS: Final[LiteralString] = """
+SELECT key, own_key, document_id, chunk_id, "offset", target_key, target_sense, sequence
+  FROM ingestion_mentionplacement
+ WHERE workspace_id = %(workspace)s AND undone_at IS NULL
+   AND (document_id IS NULL OR document_id = ANY(%(documents)s::uuid[]))
+"""
+
+# Of an entity or a link that was made and deleted, the last word counts.
+DELETED: Final[LiteralString] = """
+SELECT key, sense FROM (
+    SELECT DISTINCT ON (key, sense) key, sense, field FROM ingestion_entityruling
+     WHERE workspace_id = %(workspace)s AND undone_at IS NULL AND field IN ('created', 'deleted')
+     ORDER BY key, sense, sequence DESC) AS last
+ WHERE field = 'deleted'
+"""
+DROPPED: Final[LiteralString] = """
+SELECT source_key, source_sense, target_key, target_sense FROM (
+    SELECT DISTINCT ON (source_key, source_sense, target_key, target_sense)
+           source_key, source_sense, target_key, target_sense, field
+      FROM ingestion_relationshipruling
+     WHERE workspace_id = %(workspace)s AND undone_at IS NULL AND field IN ('created', 'deleted')
+     ORDER BY source_key, source_sense, target_key, target_sense, sequence DESC) AS last
+ WHERE field = 'deleted'
+"""
+
+# What people said of entities and of links, the later word behind the earlier one.
+ENTITY_RULINGS: Final[LiteralString] = """
+SELECT key, sense, field, value FROM ingestion_entityruling
+ WHERE workspace_id = %(workspace)s AND undone_at IS NULL
+ ORDER BY sequence, id
+"""
+RELATIONSHIP_RULINGS: Final[LiteralString] = """
+SELECT source_key, source_sense, target_key, target_sense, field, value
+  FROM ingestion_relationshipruling
+ WHERE workspace_id = %(workspace)s AND undone_at IS NULL
+ ORDER BY sequence, id
+"""

@@ -1,0 +1,26 @@
+"""What stands of decisions and rulings, read for those who obey it. In the workspace's scope."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Sequence
+
+from ingestion import rulings_sql as sql
+from ingestion.placements import Placement
+from ingestion.rulings import Curated, Reading, Ruling, reading_of
+from kb_project.sql import run_sql
+
+
+def load_reading(workspace_id: uuid.UUID, documents: Sequence[uuid.UUID]) -> Reading:
+    """How names are read now, and what they mean in these documents."""
+    values = {"workspace": workspace_id, "documents": list(documents)}
+    rulings = [Ruling(*row) for row in run_sql(sql.RULINGS, values)]
+    placements = tuple(
+        Placement(key, own, document, chunk, offset, (target, sense), sequence)
+        for key, own, document, chunk, offset, target, sense, sequence in run_sql(
+            sql.PLACEMENTS, values
+        )
+    )
+    deleted = frozenset((key, sense) for key, sense in run_sql(sql.DELETED, values))
+    dropped = frozenset((row[:2], row[2:]) for row in map(tuple, run_sql(sql.DROPPED, values)))
+    return reading_of(rulings, Curated(placements, deleted, dropped))
