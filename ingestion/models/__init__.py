@@ -45,6 +45,12 @@ from ingestion.models.knowledge import (
     Relationship,
     WalkSnapshot,
 )
+from ingestion.models.shelf import (
+    ShelvedChunk,
+    ShelvedExtraction,
+    ShelvedPosting,
+    ShelvedVector,
+)
 from ingestion.models.trees import SummaryTree
 
 __all__ = [
@@ -82,6 +88,10 @@ __all__ = [
     "RelationshipRuling",
     "ResolutionDecision",
     "RunState",
+    "ShelvedChunk",
+    "ShelvedExtraction",
+    "ShelvedPosting",
+    "ShelvedVector",
     "StageRun",
     "SubjectKind",
     "SummaryEdge",

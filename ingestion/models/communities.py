@@ -96,6 +96,9 @@ class CommunityReport(TenantModel):
         blank=True,
         help_text="What of the model's report was not kept, counted by reason.",
     )
+    digest = models.CharField(
+        max_length=64, default="", db_default="", blank=True, help_text="Of what it was made from."
+    )
     created_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:

@@ -258,6 +258,7 @@ class Fragment(TenantModel):
         indexes = [
             models.Index(fields=["workspace", "entity"], name="fragment_of_entity"),
             models.Index(fields=["workspace", "document"], name="fragment_in_document"),
+            models.Index(fields=["workspace", "chunk"], name="fragment_in_chunk"),
         ]
 
     def __str__(self) -> str:
@@ -308,6 +309,7 @@ class Claim(TenantModel):
         indexes = [
             models.Index(fields=["workspace", "subject"], name="claim_of_subject"),
             models.Index(fields=["workspace", "document"], name="claim_in_document"),
+            models.Index(fields=["workspace", "chunk"], name="claim_in_chunk"),
         ]
 
     def __str__(self) -> str:

@@ -27,6 +27,10 @@ from ingestion.models import (
     Relationship,
     RelationshipRuling,
     ResolutionDecision,
+    ShelvedChunk,
+    ShelvedExtraction,
+    ShelvedPosting,
+    ShelvedVector,
     StageRun,
     SummaryEdge,
     SummaryNode,
@@ -80,6 +84,7 @@ def make_whole(name: str = "Harbour") -> Whole:
         _make_statements(document, chunks[0], ada, olaf)
         _make_tree(document, chunks[0])
         _make_history(document, ada)
+        _make_shelf(version)
         parent = _make_parent(report)
         job = IngestionJob.objects.create(
             workspace=workspace, kind="document", document=document, version=version
@@ -117,6 +122,19 @@ def _make_history(document: Document, ada: Entity) -> None:
     EntityRuling.objects.create(**deed, key="ada", field="created")
     HiddenName.objects.create(workspace=workspace, document=document, key="the light")
     RelationshipRuling.objects.create(**deed, source_key="ada", target_key="olaf", field="created")
+
+
+def _make_shelf(version: DocumentVersion) -> None:
+    """What was put away: nothing of it is among what is searched."""
+    workspace = version.workspace
+    chunk = ShelvedChunk.objects.create(
+        workspace=workspace, document_id=version.document_id, version=version, ordinal=0, start=0,
+        end=9, text="Put away.", tokens=2,
+    )  # fmt: skip
+    row = {"workspace": workspace, "chunk": chunk}
+    ShelvedExtraction.objects.create(**row, method="m", payload={})
+    ShelvedPosting.objects.create(**row, term="away", frequency=1)
+    ShelvedVector.objects.create(**row, fingerprint="f", vector=[1, 0])
 
 
 def _make_tree(document: Document, chunk: Chunk) -> None:
