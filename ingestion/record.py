@@ -208,8 +208,10 @@ def add_warnings(job: IngestionJob, warnings: Sequence[str]) -> None:
         return
     versions = DocumentVersion.objects.in_workspace(job.workspace_id).filter(pk=job.version_id)
     # The row, not the job's copy of it: the other lane may have said something meanwhile.
-    said = versions.select_for_update(no_key=True).values_list("warnings", flat=True).get()
-    versions.update(warnings=list(dict.fromkeys([*said, *warnings])))
+    # None where the document was deleted meanwhile.
+    said = versions.select_for_update(no_key=True).values_list("warnings", flat=True).first()
+    if said is not None:
+        versions.update(warnings=list(dict.fromkeys([*said, *warnings])))
 
 
 def stop(job: IngestionJob, state: RunState, problem: Problem) -> None:

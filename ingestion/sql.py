@@ -17,11 +17,13 @@ SELECT %(workspace)s, t.term, t.chunk, t.frequency
        AS t (term, chunk, frequency)
 """
 
+# Those that are still there: what was put away or cut anew meanwhile is not.
 SITUATE_CHUNKS: Final[LiteralString] = """
 UPDATE ingestion_chunk AS c SET context = t.context, terms = t.terms
   FROM unnest(%(chunks)s::uuid[], %(contexts)s::text[], %(lengths)s::int4[])
        AS t (chunk, context, terms)
  WHERE c.workspace_id = %(workspace)s AND c.id = t.chunk
+RETURNING c.id
 """
 
 CHUNKS_TO_WALK: Final[LiteralString] = """

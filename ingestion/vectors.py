@@ -32,7 +32,7 @@ HOLD_ALONE: Final[LiteralString] = """
 SELECT pg_advisory_xact_lock(hashtextextended('vectors ' || %(workspace)s::text, 0))
 """
 
-# A chunk that was situated anew or cut anew meanwhile takes no vector of what it was.
+# A chunk that was situated anew, cut anew or put away meanwhile takes no vector of what it was.
 ADD_VECTORS: Final[LiteralString] = """
 INSERT INTO ingestion_chunkembedding (workspace_id, chunk_id, fingerprint, vector)
 SELECT c.workspace_id, c.id, %(fingerprint)s, t.vector::halfvec
@@ -40,6 +40,7 @@ SELECT c.workspace_id, c.id, %(fingerprint)s, t.vector::halfvec
        AS t (chunk, context, vector)
   JOIN ingestion_chunk AS c
     ON c.workspace_id = %(workspace)s AND c.id = t.chunk AND c.context = t.context
+   FOR KEY SHARE OF c
 ON CONFLICT (workspace_id, chunk_id, fingerprint) DO UPDATE SET vector = excluded.vector
 """
 

@@ -44,19 +44,24 @@ NEXT_STEP: Final = "Retry the passage."
 
 Outcome = Reading | ReplyError
 
+# A passage that was put away or cut anew meanwhile takes nothing.
 SAVE_READ: Final[LiteralString] = """
 INSERT INTO ingestion_chunkextraction (workspace_id, chunk_id, method, payload, rejected)
-SELECT %(workspace)s, t.chunk, %(method)s, t.payload, t.rejected
+SELECT %(workspace)s, c.id, %(method)s, t.payload, t.rejected
   FROM unnest(%(chunks)s::uuid[], %(payloads)s::jsonb[], %(rejected)s::jsonb[])
        AS t (chunk, payload, rejected)
+  JOIN ingestion_chunk AS c ON c.workspace_id = %(workspace)s AND c.id = t.chunk
+   FOR KEY SHARE OF c
     ON CONFLICT (workspace_id, chunk_id) DO UPDATE
    SET method = excluded.method, problem = NULL, payload = excluded.payload,
        rejected = excluded.rejected
 """
 SAVE_UNREAD: Final[LiteralString] = """
 INSERT INTO ingestion_chunkextraction (workspace_id, chunk_id, method, payload, problem, rejected)
-SELECT %(workspace)s, t.chunk, %(method)s, %(nothing)s::jsonb, t.problem, '{}'
+SELECT %(workspace)s, c.id, %(method)s, %(nothing)s::jsonb, t.problem, '{}'
   FROM unnest(%(chunks)s::uuid[], %(problems)s::jsonb[]) AS t (chunk, problem)
+  JOIN ingestion_chunk AS c ON c.workspace_id = %(workspace)s AND c.id = t.chunk
+   FOR KEY SHARE OF c
     ON CONFLICT (workspace_id, chunk_id) DO UPDATE
    SET method = excluded.method, problem = excluded.problem
 """

@@ -49,7 +49,7 @@ def index_words(
     forget(workspace_id, chunks, set(changed))
     for chunk, counted in zip(chunks, counts, strict=True):
         chunk.terms = counted.total()
-    run_sql(
+    there = run_sql(
         sql.SITUATE_CHUNKS,
         {
             "workspace": workspace_id,
@@ -58,7 +58,10 @@ def index_words(
             "lengths": [chunk.terms for chunk in chunks],
         },
     )
-    pairs = [(chunk.pk, counted) for chunk, counted in zip(chunks, counts, strict=True)]
+    here = {pk for (pk,) in there}
+    pairs = [
+        (one.pk, counted) for one, counted in zip(chunks, counts, strict=True) if one.pk in here
+    ]
     run_sql(
         sql.ADD_POSTINGS,
         {
