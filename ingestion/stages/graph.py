@@ -14,7 +14,7 @@ from uuid import UUID
 
 from ingestion.models import IngestionJob
 from ingestion.outcome import Progress, StageOutcome
-from kb_project.graph.ports import GraphEdge, GraphNode
+from kb_project.graph.ports import GraphEdge, GraphNode, GraphStore
 from kb_project.ports import Ports
 from kb_project.sql import bulk_plans, run_sql, run_sql_count
 from workspaces import access
@@ -68,6 +68,15 @@ WHERE workspace_id = %(workspace)s AND id = ANY (ARRAY(
 RETURNING id, source_id, target_id, description, weight
 """
 
+Changed = tuple[LiteralString, LiteralString]
+TAKE: Final[Changed] = (TAKE_ENTITIES, TAKE_RELATIONSHIPS)
+LOOK: Final[Changed] = (
+    """SELECT id, name, type, degree FROM ingestion_entity
+       WHERE workspace_id = %(workspace)s AND is_changed ORDER BY id""",
+    """SELECT id, source_id, target_id, description, weight FROM ingestion_relationship
+       WHERE workspace_id = %(workspace)s AND is_changed ORDER BY id""",
+)
+
 # A tombstone's thing may have come back under the same id: then it is not gone.
 TAKE_TOMBSTONES: Final[LiteralString] = """
 WITH taken AS (
@@ -111,19 +120,30 @@ WHERE workspace_id = %(workspace)s AND NOT is_changed
 
 def run(job: IngestionJob, ports: Ports, progress: Progress) -> StageOutcome:
     with access.in_workspace(job.workspace_id):
-        workspace = {"workspace": job.workspace_id}
-        with bulk_plans():
-            run_sql_count(UPDATE_DEGREES, workspace)
-        nodes = [GraphNode(*row) for row in run_sql(TAKE_ENTITIES, workspace)]
-        edges = [GraphEdge(*row) for row in run_sql(TAKE_RELATIONSHIPS, workspace)]
-        gone = [row[0] for row in run_sql(TAKE_TOMBSTONES, workspace)]
-        ports.graph.remove(job.workspace_id, gone, gone)
-        ports.graph.upsert(job.workspace_id, nodes, edges)
-        with bulk_plans():
-            run_sql_count(MARK_COMMUNITIES, {**workspace, "entities": touched(nodes, edges)})
+        nodes, edges = project(job.workspace_id, ports.graph, TAKE)
         _keep_marks_if_early(job, nodes, edges)
     progress(1, 1)
     return StageOutcome(written=len(nodes) + len(edges))
+
+
+def project(
+    workspace_id: UUID, store: GraphStore, changed: Changed
+) -> tuple[list[GraphNode], list[GraphEdge]]:
+    """Bring degrees and projection up to date, in the workspace's transaction; what was changed.
+
+    ``TAKE`` takes the marks away; with ``LOOK`` they stay for the stages that come later.
+    """
+    workspace = {"workspace": workspace_id}
+    with bulk_plans():
+        run_sql_count(UPDATE_DEGREES, workspace)
+    nodes = [GraphNode(*row) for row in run_sql(changed[0], workspace)]
+    edges = [GraphEdge(*row) for row in run_sql(changed[1], workspace)]
+    gone = [row[0] for row in run_sql(TAKE_TOMBSTONES, workspace)]
+    store.remove(workspace_id, gone, gone)
+    store.upsert(workspace_id, nodes, edges)
+    with bulk_plans():
+        run_sql_count(MARK_COMMUNITIES, {**workspace, "entities": touched(nodes, edges)})
+    return nodes, edges
 
 
 def _keep_marks_if_early(

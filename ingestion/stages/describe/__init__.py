@@ -4,6 +4,7 @@ In: mentions, evidence and fragments of the entities and relationships marked as
 their names, types, counts, weights and descriptions, each with its places, and what contradicts.
 Safe to repeat: everything is computed anew from the rows; the marks stay for the graph stage.
 
+What people said stands (``settled``): what the documents would say is kept beside it.
 Without a chat model a description is the documents' own sentences. With one it is made of what the
 model noted of each passage (``summarise``); what has no notes is described as without one.
 """
@@ -21,6 +22,7 @@ from ingestion.outcome import Progress, StageOutcome
 from ingestion.stages.describe import statements as sql
 from ingestion.stages.describe import summarise
 from ingestion.stages.describe.extractive import Passage, best_sentences, quoted, quoted_evidence
+from ingestion.stages.describe.settled import settle_rows
 from ingestion.stages.describe.written import Note, Place, Subject, Written
 from kb_project.llm.ports import ChatModel
 from kb_project.ports import Ports
@@ -42,13 +44,7 @@ Notes = Mapping[uuid.UUID, Subject]
 def run(job: IngestionJob, ports: Ports, progress: Progress) -> StageOutcome:
     scope = {"workspace": job.workspace_id}
     with access.in_workspace(job.workspace_id), bulk_plans():
-        for statement in (
-            sql.BURY_RELATIONSHIPS,
-            sql.BURY_ENTITIES,
-            sql.COUNT_ENTITIES,
-            sql.COUNT_RELATIONSHIPS,
-        ):
-            run_sql(statement, scope)
+        settle_rows(job.workspace_id)
         introductions = _places_by_id(run_sql(sql.INTRODUCTIONS, {**scope, "most": MOST_MENTIONS}))
         best = _places_by_id(run_sql(sql.BEST_EVIDENCE, scope))
         entity_notes = _notes(run_sql(sql.ENTITY_NOTES, scope)) if ports.chat else {}

@@ -12,7 +12,9 @@ WITH counted AS (
     SELECT m.entity_id, count(*) AS mentions, count(DISTINCT m.chunk_id) AS chunks,
            mode() WITHIN GROUP (ORDER BY m.type) AS type,
            mode() WITHIN GROUP (ORDER BY m.surface)
-               FILTER (WHERE a.key = e.key) AS name
+               FILTER (WHERE a.key = e.key) AS name,
+           mode() WITHIN GROUP (ORDER BY m.label)
+               FILTER (WHERE m.own_key = e.key) AS label
       FROM ingestion_entity AS e
       JOIN ingestion_mention AS m ON m.workspace_id = %(workspace)s AND m.entity_id = e.id
       LEFT JOIN ingestion_alias AS a ON a.workspace_id = %(workspace)s
@@ -25,7 +27,8 @@ WITH counted AS (
 )
 UPDATE ingestion_entity AS e
    SET mention_count = c.mentions, chunk_count = c.chunks, type = c.type,
-       name = coalesce(c.name, e.name)
+       name = coalesce(c.name, c.label, e.proposed->>'name', e.name),
+       proposed = e.proposed - 'name' - 'type'
   FROM counted AS c JOIN locked AS l ON l.id = c.entity_id
  WHERE e.workspace_id = %(workspace)s AND e.id = c.entity_id
 """
@@ -54,7 +57,7 @@ WITH counted AS (
      ORDER BY id FOR NO KEY UPDATE
 )
 UPDATE ingestion_relationship AS r
-   SET weight = c.weight, evidence_count = c.number,
+   SET weight = c.weight, evidence_count = c.number, proposed = r.proposed - 'keywords',
        keywords = coalesce(w.words[1:12], '{}') || c.predicates[1:5]
   FROM counted AS c JOIN locked AS l ON l.id = c.relationship_id
   LEFT JOIN worded AS w ON w.relationship_id = c.relationship_id
@@ -65,7 +68,7 @@ UPDATE ingestion_relationship AS r
 BURY_RELATIONSHIPS: Final[LiteralString] = """
 WITH gone AS (
     DELETE FROM ingestion_relationship AS r
-     WHERE r.workspace_id = %(workspace)s AND r.is_changed AND NOT EXISTS (
+     WHERE r.workspace_id = %(workspace)s AND r.is_changed AND NOT r.is_made AND NOT EXISTS (
            SELECT FROM ingestion_evidence AS v
             WHERE v.workspace_id = %(workspace)s AND v.relationship_id = r.id)
     RETURNING r.id)
@@ -75,7 +78,7 @@ ON CONFLICT DO NOTHING
 BURY_ENTITIES: Final[LiteralString] = """
 WITH gone AS (
     DELETE FROM ingestion_entity AS e
-     WHERE e.workspace_id = %(workspace)s AND e.is_changed AND NOT EXISTS (
+     WHERE e.workspace_id = %(workspace)s AND e.is_changed AND NOT e.is_made AND NOT EXISTS (
            SELECT FROM ingestion_mention AS m
             WHERE m.workspace_id = %(workspace)s AND m.entity_id = e.id)
     RETURNING e.id)
@@ -133,9 +136,16 @@ SELECT v.relationship_id, s.name || ' → ' || t.name, v.chunk_id, v.start, v."e
  ORDER BY v.relationship_id, d.created_at, d.id, c.ordinal, v.start, v.description
 """
 
+# Where a person wrote the description, this one is kept beside it.
 DESCRIBE_ENTITIES: Final[LiteralString] = """
 UPDATE ingestion_entity AS e
-   SET description = t.description, description_sources = t.sources, written_by = t.written_by,
+   SET description = CASE WHEN e.written_by = 'person' THEN e.description ELSE t.description END,
+       description_sources = CASE WHEN e.written_by = 'person' THEN e.description_sources
+                                  ELSE t.sources END,
+       written_by = CASE WHEN e.written_by = 'person' THEN e.written_by ELSE t.written_by END,
+       proposed = CASE WHEN e.written_by = 'person' THEN e.proposed || jsonb_build_object(
+           'description', t.description, 'description_sources', t.sources,
+           'written_by', t.written_by) ELSE e.proposed END,
        conflicts = t.conflicts
   FROM unnest(%(ids)s::uuid[], %(descriptions)s::text[], %(sources)s::jsonb[],
               %(writers)s::text[], %(conflicts)s::jsonb[])
@@ -144,7 +154,11 @@ UPDATE ingestion_entity AS e
 """
 DESCRIBE_RELATIONSHIPS: Final[LiteralString] = """
 UPDATE ingestion_relationship AS r
-   SET description = t.description, written_by = t.written_by, conflicts = t.conflicts
+   SET description = CASE WHEN r.written_by = 'person' THEN r.description ELSE t.description END,
+       written_by = CASE WHEN r.written_by = 'person' THEN r.written_by ELSE t.written_by END,
+       proposed = CASE WHEN r.written_by = 'person' THEN r.proposed || jsonb_build_object(
+           'description', t.description, 'written_by', t.written_by) ELSE r.proposed END,
+       conflicts = t.conflicts
   FROM unnest(%(ids)s::uuid[], %(descriptions)s::text[], %(writers)s::text[],
               %(conflicts)s::jsonb[]) AS t (id, description, written_by, conflicts)
  WHERE r.workspace_id = %(workspace)s AND r.id = t.id

@@ -1,0 +1,128 @@
+"""Entities and links as their rows should be: counted by the documents, worded by people.
+
+What nothing supports any more goes. All of it is computed anew for what is marked as changed, and
+for what people said something of.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Mapping, Sequence
+from typing import Final, LiteralString
+
+from ingestion import rulings_sql
+from ingestion.identity import Ref, entity_id, link_id
+from ingestion.stages.describe import settling_sql
+from ingestion.stages.describe import statements as sql
+from ingestion.stages.describe.wording import (
+    Link,
+    LinkWording,
+    Wording,
+    link_wordings,
+    made_refs,
+    wordings,
+)
+from ingestion.standing import load_reading
+from kb_project.sql import run_sql
+from kb_project.text.names import normalise_name
+
+UNIT: Final = "\x1f"
+SETTLED: Final[tuple[LiteralString, ...]] = (
+    sql.BURY_RELATIONSHIPS,
+    sql.BURY_ENTITIES,
+    sql.COUNT_ENTITIES,
+    sql.COUNT_RELATIONSHIPS,
+    settling_sql.UNCOUNT_ENTITIES,
+    settling_sql.UNCOUNT_RELATIONSHIPS,
+)
+
+
+def settle_rows(workspace_id: uuid.UUID) -> None:
+    """Bring the rows in line. Call inside a transaction of the workspace."""
+    scope = {"workspace": workspace_id}
+    run_sql(settling_sql.JOIN_RULINGS, scope)
+    said = run_sql(rulings_sql.ENTITY_RULINGS, scope)
+    said_of_links = run_sql(rulings_sql.RELATIONSHIP_RULINGS, scope)
+    reading = load_reading(workspace_id, [])
+    entities = wordings(((tuple(row[:2]), row[2], row[3]) for row in said), reading)
+    links = link_wordings(
+        ((tuple(row[:2]), tuple(row[2:4]), row[4], row[5]) for row in said_of_links), reading
+    )
+    _make(workspace_id, entities, links)
+    for statement in SETTLED:
+        run_sql(statement, scope)
+    _word_entities(workspace_id, entities)
+    _word_relationships(workspace_id, links)
+
+
+def _make(
+    workspace_id: uuid.UUID, entities: Mapping[Ref, Wording], links: Mapping[Link, LinkWording]
+) -> None:
+    scope = {"workspace": workspace_id}
+    refs = made_refs(entities, links)
+    ids = [entity_id(workspace_id, *ref) for ref in refs]
+    run_sql(settling_sql.UNMAKE_ENTITIES, {**scope, "ids": ids})
+    if refs:
+        said = [entities.get(ref, Wording()) for ref in refs]
+        columns = {
+            "ids": ids,
+            "keys": [key for key, _ in refs],
+            "senses": [sense for _, sense in refs],
+            "names": [one.name or ref[0] for ref, one in zip(refs, said, strict=True)],
+            "types": [one.type or "" for one in said],
+        }
+        run_sql(settling_sql.MAKE_ENTITIES, {**scope, **columns})
+    made = sorted(link for link, wording in links.items() if wording.is_made)
+    link_ids = [link_id(workspace_id, *link) for link in made]
+    run_sql(settling_sql.UNMAKE_RELATIONSHIPS, {**scope, "ids": link_ids})
+    if made:
+        ends = {
+            "sources": [entity_id(workspace_id, *source) for source, _ in made],
+            "targets": [entity_id(workspace_id, *target) for _, target in made],
+        }
+        run_sql(settling_sql.MAKE_RELATIONSHIPS, {**scope, "ids": link_ids, **ends})
+
+
+def _word_entities(workspace_id: uuid.UUID, entities: Mapping[Ref, Wording]) -> None:
+    ids = [entity_id(workspace_id, *ref) for ref in entities]
+    said = list(entities.values())
+    columns = {
+        "ids": ids,
+        "names": [one.name for one in said],
+        "types": [one.type for one in said],
+        "descriptions": [one.description for one in said],
+        "protected": [one.is_protected for one in said],
+        "confirmed": [one.is_confirmed for one in said],
+    }
+    run_sql(settling_sql.WORD_ENTITIES, {"workspace": workspace_id, **columns})
+    _name(workspace_id, settling_sql.REFUSE_ALIASES, ids, [one.refused for one in said])
+    _name(workspace_id, settling_sql.ADD_ALIASES, ids, [one.aliases for one in said])
+
+
+def _name(
+    workspace_id: uuid.UUID,
+    statement: LiteralString,
+    ids: Sequence[uuid.UUID],
+    names: Sequence[Mapping[str, str]],
+) -> None:
+    pairs = [(one, name) for one, said in zip(ids, names, strict=True) for name in said.values()]
+    if not pairs:
+        return
+    values: dict[str, object] = {
+        "workspace": workspace_id,
+        "entities": [one for one, _ in pairs],
+        "keys": [normalise_name(name)[:300] for _, name in pairs],
+    }
+    if statement is settling_sql.ADD_ALIASES:
+        values["names"] = [name for _, name in pairs]
+    run_sql(statement, values)
+
+
+def _word_relationships(workspace_id: uuid.UUID, links: Mapping[Link, LinkWording]) -> None:
+    said = list(links.values())
+    columns = {
+        "ids": [link_id(workspace_id, *link) for link in links],
+        "descriptions": [one.description for one in said],
+        "keywords": [None if one.keywords is None else UNIT.join(one.keywords) for one in said],
+    }
+    run_sql(settling_sql.WORD_RELATIONSHIPS, {"workspace": workspace_id, **columns})
