@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from django.conf import settings
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
@@ -111,8 +113,12 @@ class DocumentVersion(TenantModel):
     ``{"strategy": "given", "spans": [[start, end], …]}``. ``situated_by`` is the model that said
     where its chunks stand in it, empty where the document itself says so. ``name``, ``size`` and
     ``sha256`` are of its file; empty for a first version, whose file the document tells of.
-    ``changes`` is what it brought against the version before (``ingestion.changes``).
+    ``title`` is what was read in it, or its file's name. ``changes`` is what it brought against the
+    version before (``ingestion.changes``). Only the live version has chunks.
     """
+
+    IS_LIVE: ClassVar = models.Q(number=models.F("document__live_number"))
+    """What is searched, or will be once it has been read."""
 
     document = models.ForeignKey(
         Document,
@@ -134,6 +140,8 @@ class DocumentVersion(TenantModel):
     chunking = models.JSONField(default=dict, blank=True)
     situated_by = models.CharField(max_length=120, default="", db_default="", blank=True)
     name = models.CharField(max_length=500, default="", db_default="", blank=True)
+    title = models.CharField(max_length=500, default="", db_default="", blank=True)
+    media_type = models.CharField(max_length=120, default="", db_default="", blank=True)
     size = models.BigIntegerField(default=0, db_default=0, help_text="Bytes.")
     sha256 = models.CharField(max_length=64, default="", db_default="", blank=True)
     changes = models.JSONField(null=True, blank=True)

@@ -1,29 +1,19 @@
-"""Chunk: cut documents' texts into overlapping spans.
-
-In: the texts of parsed versions.  Out: Chunk rows whose offsets point into them.
-Safe to repeat: chunk ids follow from version and offsets, and the versions' old chunks are
-replaced in the same transaction.
-"""
+"""Cutting a version's text into chunks: spans, ids, pages and heading paths."""
 
 from __future__ import annotations
 
-import json
 import struct
 import uuid
 from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
-from typing import Any, Final, LiteralString
+from typing import Any
 
 from django.conf import settings
 
-from ingestion.models import Chunk, DocumentVersion, IngestionJob
-from ingestion.outcome import Progress, StageOutcome
-from ingestion.selectors import versions_of
+from ingestion.models import Chunk, DocumentVersion
 from kb_project.llm.tokens import token_starts
-from kb_project.ports import Ports
-from kb_project.sql import run_sql
 from kb_project.text.splitting import (
     Offsets,
     Span,
@@ -32,20 +22,6 @@ from kb_project.text.splitting import (
     split_tokens,
     token_range,
 )
-from workspaces import access
-
-BATCH: Final = 500
-
-ADD_CHUNKS: Final[LiteralString] = """
-INSERT INTO ingestion_chunk (workspace_id, id, document_id, version_id, ordinal, start, "end",
-       text, context, tokens, page_first, page_last, heading_path)
-SELECT %(workspace)s, t.id, t.document, t.version, t.ordinal, t.first, t.last, t.text, '', t.tokens,
-       t.page_first, t.page_last, ARRAY(SELECT jsonb_array_elements_text(t.path))
-  FROM unnest(%(ids)s::uuid[], %(documents)s::uuid[], %(versions)s::uuid[], %(ordinals)s::int4[],
-              %(starts)s::int4[], %(ends)s::int4[], %(texts)s::text[], %(tokens)s::int4[],
-              %(firsts)s::int4[], %(lasts)s::int4[], %(paths)s::jsonb[])
-       AS t (id, document, version, ordinal, first, last, text, tokens, page_first, page_last, path)
-"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,43 +33,9 @@ class Place:
     heading_path: tuple[str, ...]
 
 
-def run(jobs: Sequence[IngestionJob], _ports: Ports, _progress: Progress) -> list[StageOutcome]:
-    versions = versions_of(jobs)
-    cut = [cut_up(version) for version in versions]
-    rows = [chunk for chunks in cut for chunk in chunks]
-    with access.in_workspace(versions[0].workspace_id):
-        old = Chunk.objects.in_workspace(versions[0].workspace_id).filter(version__in=versions)
-        # To look costs less than to delete what is not there.
-        if old.exists():
-            old.delete()
-        for first in range(0, len(rows), BATCH):
-            add(rows[first : first + BATCH])
-    return [StageOutcome(written=len(chunks)) for chunks in cut]
-
-
 def cut_up(version: DocumentVersion) -> list[Chunk]:
     starts = token_starts(version.text)
     return build_chunks(version, spans_of(version, starts), starts)
-
-
-def add(chunks: Sequence[Chunk]) -> None:
-    run_sql(
-        ADD_CHUNKS,
-        {
-            "workspace": chunks[0].workspace_id,
-            "ids": [chunk.pk for chunk in chunks],
-            "documents": [chunk.document_id for chunk in chunks],
-            "versions": [chunk.version_id for chunk in chunks],
-            "ordinals": [chunk.ordinal for chunk in chunks],
-            "starts": [chunk.start for chunk in chunks],
-            "ends": [chunk.end for chunk in chunks],
-            "texts": [chunk.text for chunk in chunks],
-            "tokens": [chunk.tokens for chunk in chunks],
-            "firsts": [chunk.page_first for chunk in chunks],
-            "lasts": [chunk.page_last for chunk in chunks],
-            "paths": [json.dumps(chunk.heading_path) for chunk in chunks],
-        },
-    )
 
 
 def spans_of(version: DocumentVersion, starts: Offsets) -> list[Span]:

@@ -1,0 +1,29 @@
+"""Chunk: cut documents' texts into overlapping spans.
+
+In: the texts of parsed versions.  Out: Chunk rows whose offsets point into them; what a version
+says that the one before did not say is new, everything else stays (``living``).
+Safe to repeat: chunk ids follow from version and offsets, and what is there already is kept as it
+is, in the transaction that takes away what is there no more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ingestion.models import IngestionJob
+from ingestion.outcome import Progress, StageOutcome
+from ingestion.selectors import versions_of
+from ingestion.stages.chunk.cutting import chunk_id, cut_up, heading_paths, places_of
+from ingestion.stages.chunk.living import Cut, live
+from kb_project.ports import Ports
+from workspaces import access
+
+__all__ = ["chunk_id", "heading_paths", "places_of", "run"]
+
+
+def run(jobs: Sequence[IngestionJob], ports: Ports, _progress: Progress) -> list[StageOutcome]:
+    versions = versions_of(jobs)
+    cuts = [Cut(job, version, cut_up(version)) for job, version in zip(jobs, versions, strict=True)]
+    with access.in_workspace(versions[0].workspace_id):
+        live(versions[0].workspace_id, cuts, uses_model=ports.chat is not None)
+    return [StageOutcome(written=len(cut.chunks)) for cut in cuts]

@@ -1,0 +1,255 @@
+"""Making what was cut of a version what is searched of its document.
+
+Passages that the version before had too stay the rows they are, with their vectors, words, what
+was extracted of them and the facts that rest on them: they move to the new version, and what says
+where they stand moves with them. What is gone takes what hangs on it along; whom it spoke of is
+marked, so that the next refresh looks at them again.
+"""
+
+from __future__ import annotations
+
+import json
+import uuid
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, Final
+
+from ingestion import changes
+from ingestion.models import Chunk, Document, DocumentVersion, IngestionJob
+from ingestion.stages.chunk import statements as sql
+from ingestion.stages.chunk.matching import Matching, counts_of, match
+from ingestion.stages.chunk.shifting import shift
+from kb_project.sql import run_sql
+
+BATCH: Final = 500
+
+
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """A version and the chunks its text was cut into."""
+
+    job: IngestionJob
+    version: DocumentVersion
+    chunks: list[Chunk]
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """From what is searched of a document to what was cut; ``before`` is its live version."""
+
+    cut: Cut
+    matching: Matching
+    before: DocumentVersion | None
+    read_again: tuple[uuid.UUID, ...]
+
+    @property
+    def version(self) -> DocumentVersion:
+        return self.cut.version
+
+    @property
+    def goes_live(self) -> bool:
+        return self.before is not None and self.before.pk != self.version.pk
+
+
+def live(workspace_id: uuid.UUID, cuts: Sequence[Cut], *, uses_model: bool) -> None:
+    """Call inside a transaction of the workspace; nothing happens to what was set aside."""
+    documents = [cut.version.document_id for cut in cuts]
+    values = {"workspace": workspace_id, "documents": documents}
+    run_sql(sql.JOIN_NAMES, values)
+    run_sql(sql.LOCK_DOCUMENTS, values)
+    jobs = [cut.job.pk for cut in cuts]
+    standing = {pk for (pk,) in run_sql(sql.STANDING_JOBS, values | {"jobs": jobs})}
+    cuts = [cut for cut in cuts if cut.job.pk in standing]
+    there = _chunks_there(workspace_id, documents)
+    numbers = _live_versions(workspace_id, documents)
+    steps = [
+        _step(
+            cut,
+            there[cut.version.document_id],
+            numbers.get(cut.version.document_id),
+            uses_model=uses_model,
+        )
+        for cut in cuts
+    ]
+    touched = [step for step in steps if step.goes_live or step.matching.kept or step.matching.gone]
+    if touched:
+        _replace(workspace_id, touched)
+    _add([chunk for step in steps for chunk in step.matching.new])
+
+
+def _chunks_there(
+    workspace_id: uuid.UUID, documents: Sequence[uuid.UUID]
+) -> defaultdict[uuid.UUID, list[Chunk]]:
+    there: defaultdict[uuid.UUID, list[Chunk]] = defaultdict(list)
+    rows = Chunk.objects.in_workspace(workspace_id).filter(document_id__in=documents)
+    for chunk in rows.defer("context").order_by("document_id", "ordinal"):
+        there[chunk.document_id].append(chunk)
+    return there
+
+
+def _live_versions(
+    workspace_id: uuid.UUID, documents: Sequence[uuid.UUID]
+) -> dict[uuid.UUID, DocumentVersion]:
+    rows = DocumentVersion.objects.in_workspace(workspace_id).filter(
+        DocumentVersion.IS_LIVE, document_id__in=documents
+    )
+    return {row.document_id: row for row in rows.select_related("document").defer("text")}
+
+
+def _step(
+    cut: Cut, there: Sequence[Chunk], before: DocumentVersion | None, *, uses_model: bool
+) -> Step:
+    matching = match(there, cut.chunks)
+    otherwise = [old.pk for old, new in matching.kept if _reads_otherwise(old, new)]
+    read_again = otherwise if uses_model else []
+    if before and before.pk != cut.version.pk and _is_told_otherwise(before, cut.version):
+        read_again = [old.pk for old, _ in matching.kept]
+    return Step(cut, matching, before, tuple(read_again))
+
+
+def _reads_otherwise(old: Chunk, new: Chunk) -> bool:
+    """A model is told the headings with the passage."""
+    return list(old.heading_path) != list(new.heading_path)
+
+
+def _is_told_otherwise(before: DocumentVersion, version: DocumentVersion) -> bool:
+    """Whatever reads passages is told the language and the title with them."""
+    is_other = before.language != version.language
+    return is_other or title_after(before, version) != before.document.title
+
+
+def title_after(before: DocumentVersion, version: DocumentVersion) -> str:
+    """A title that a person gave stays; one that was read is that of the version."""
+    document = before.document
+    was_read = document.title in (document.name, before.title)
+    return version.title if was_read and version.title else document.title
+
+
+def _replace(workspace_id: uuid.UUID, steps: Sequence[Step]) -> None:
+    documents = [step.version.document_id for step in steps]
+    values: dict[str, Any] = {"workspace": workspace_id, "documents": documents}
+    run_sql(sql.LOCK_ENTITIES, values)
+    run_sql(sql.LOCK_RELATIONSHIPS, values)
+    _capture(workspace_id, steps)
+    gone = [chunk.pk for step in steps for chunk in step.matching.gone]
+    if gone:
+        run_sql(sql.MARK_ENTITIES, values | {"chunks": gone})
+        run_sql(sql.MARK_RELATIONSHIPS, values | {"chunks": gone})
+        Chunk.objects.in_workspace(workspace_id).filter(pk__in=gone).delete()
+    kept = [pair for step in steps for pair in step.matching.kept]
+    _move(workspace_id, [(old, new) for old, new in kept if _differs(old, new)])
+    shift(workspace_id, documents, {old.pk: new.start - old.start for old, new in kept})
+    if read_again := [pk for step in steps for pk in step.read_again]:
+        run_sql(sql.READ_AGAIN, {"workspace": workspace_id, "chunks": read_again})
+    _go_live(workspace_id, [step for step in steps if step.goes_live])
+
+
+def _capture(workspace_id: uuid.UUID, steps: Iterable[Step]) -> None:
+    """What was said until now, for the comparison once the new version has been read."""
+    for step in steps:
+        if step.goes_live and step.before:
+            passing = changes.Passing(
+                asdict(counts_of(step.matching)),
+                gone=[chunk.pk for chunk in step.matching.gone],
+                new=[chunk.pk for chunk in step.matching.new],
+                read_again=step.read_again,
+            )
+            changes.capture(workspace_id, step.before, step.version, passing)
+
+
+_PLACED: Final = (
+    "version_id",
+    "ordinal",
+    "start",
+    "end",
+    "tokens",
+    "page_first",
+    "page_last",
+    "heading_path",
+)
+
+
+def _differs(old: Chunk, new: Chunk) -> bool:
+    return any(getattr(old, name) != getattr(new, name) for name in _PLACED)
+
+
+def _move(workspace_id: uuid.UUID, pairs: Sequence[tuple[Chunk, Chunk]]) -> None:
+    """The rows of the old chunks take the places of the new ones."""
+    for step_aside in (True, False):
+        for first in range(0, len(pairs), BATCH):
+            batch = pairs[first : first + BATCH]
+            if step_aside:
+                chunks = [old.pk for old, _ in batch]
+                run_sql(sql.STEP_ASIDE, {"workspace": workspace_id, "chunks": chunks})
+            else:
+                columns = _columns([new for _, new in batch])
+                ids = {"ids": [old.pk for old, _ in batch]}
+                run_sql(sql.MOVE_CHUNKS, columns | ids | {"workspace": workspace_id})
+
+
+def _add(chunks: Sequence[Chunk]) -> None:
+    for first in range(0, len(chunks), BATCH):
+        batch = chunks[first : first + BATCH]
+        more = {"workspace": batch[0].workspace_id, "texts": [chunk.text for chunk in batch]}
+        run_sql(sql.ADD_CHUNKS, _columns(batch) | more)
+
+
+def _columns(chunks: Sequence[Chunk]) -> dict[str, Any]:
+    return {
+        "ids": [chunk.pk for chunk in chunks],
+        "documents": [chunk.document_id for chunk in chunks],
+        "versions": [chunk.version_id for chunk in chunks],
+        "ordinals": [chunk.ordinal for chunk in chunks],
+        "starts": [chunk.start for chunk in chunks],
+        "ends": [chunk.end for chunk in chunks],
+        "tokens": [chunk.tokens for chunk in chunks],
+        "firsts": [chunk.page_first for chunk in chunks],
+        "lasts": [chunk.page_last for chunk in chunks],
+        "paths": [json.dumps(chunk.heading_path) for chunk in chunks],
+    }
+
+
+def _go_live(workspace_id: uuid.UUID, steps: Sequence[Step]) -> None:
+    if not steps:
+        return
+    documents = [document for step in steps if (document := _document_after(step))]
+    run_sql(
+        sql.GO_LIVE,
+        {
+            "workspace": workspace_id,
+            "ids": [document.pk for document in documents],
+            "numbers": [document.live_number for document in documents],
+            "titles": [document.title for document in documents],
+            "names": [document.name for document in documents],
+            "types": [document.media_type for document in documents],
+            "sizes": [document.size for document in documents],
+            "digests": [document.sha256 for document in documents],
+        },
+    )
+    for step in steps:
+        _sign(step)
+    jobs = [step.cut.job.pk for step in steps]
+    run_sql(sql.SET_ASIDE, {"workspace": workspace_id, "jobs": jobs})
+
+
+def _document_after(step: Step) -> Document | None:
+    """The document as the version has it: the one that the stages to come look at."""
+    if step.before is None:
+        return None
+    now, version, document = step.before.document, step.version, step.version.document
+    document.title = title_after(step.before, version)
+    document.live_number = version.number
+    document.name = version.name or now.name
+    document.media_type = version.media_type or now.media_type
+    document.size = version.size or now.size
+    document.sha256 = version.sha256 or now.sha256
+    return document
+
+
+def _sign(step: Step) -> None:
+    """Passages that stay say where they stand in the words of the model that was asked."""
+    version = step.version
+    version.situated_by = step.before.situated_by if step.before else ""
+    versions = DocumentVersion.objects.in_workspace(version.workspace_id).filter(pk=version.pk)
+    versions.update(situated_by=version.situated_by)
