@@ -5,7 +5,8 @@ the postings of both: from here on the document is found by words. With a chat m
 of several chunks is indexed by the context its own headings give before the model is asked, so
 that it is found while the model is awaited; the model's sentence is then put behind the headings.
 Safe to repeat: contexts are overwritten and postings replaced, in one transaction per batch; a
-vector goes with the context it was made of. What a model said is in the reply cache.
+vector goes with the context it was made of. What a model said is in the reply cache. A chunk whose
+context stays is left alone, and so is what the model in use said of one under the same headings.
 Source: Contextual Retrieval (Anthropic, 2024); the local tier takes the context from the document
 itself instead of asking a model.
 """
@@ -32,6 +33,9 @@ MODEL_LENGTH = 120
 def run(jobs: Sequence[IngestionJob], ports: Ports, progress: Progress) -> list[StageOutcome]:
     group = load_group(jobs)
     asked = [each for each in group if ports.chat and len(each.chunks) > 1]
+    model = model_of(ports)
+    for each in asked:
+        keep_said(each, model)
     new = [each for each in group if each not in asked or not is_indexed(each)]
     index(jobs[0].workspace_id, new, progress)
     if ports.chat is not None and asked:
@@ -45,7 +49,7 @@ def sign(
     workspace_id: uuid.UUID, ports: Ports, asked: Sequence[Situated], group: Sequence[Situated]
 ) -> None:
     """Write down which model situated a version, or that none did."""
-    model = ports.chat.model_of(Role.SITUATE)[:MODEL_LENGTH] if ports.chat else ""
+    model = model_of(ports)
     by_model = {each.version.pk for each in asked}
     wrong: dict[str, list[uuid.UUID]] = {}
     for version in (each.version for each in group):
@@ -56,6 +60,23 @@ def sign(
         versions = DocumentVersion.objects.in_workspace(workspace_id)
         for signature, ids in wrong.items():
             versions.filter(pk__in=ids).update(situated_by=signature)
+
+
+def model_of(ports: Ports) -> str:
+    return ports.chat.model_of(Role.SITUATE)[:MODEL_LENGTH] if ports.chat else ""
+
+
+def keep_said(each: Situated, model: str) -> None:
+    """Let stand what this model said of passages that have stayed since."""
+    if each.version.situated_by != model:
+        return
+    each.said = frozenset(
+        place
+        for place, (before, local) in enumerate(zip(each.before, each.local, strict=True))
+        if local and before.startswith(f"{local}\n")
+    )
+    for place in each.said:
+        each.chunks[place].context = each.before[place]
 
 
 def load_group(jobs: Sequence[IngestionJob]) -> list[Situated]:

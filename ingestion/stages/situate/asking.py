@@ -25,7 +25,7 @@ def ask(chat: ChatModel, group: Sequence[Situated], progress: Progress) -> None:
 
     The requests of one document stand in a row: its text is in the provider's prefix cache.
     """
-    counted = Counted(progress, sum(len(each.chunks) for each in group))
+    counted = Counted(progress, sum(len(each.chunks) - len(each.said) for each in group))
     requests = requests_of(chat, group)
     while batch := list(islice(requests, ASKED_AT_ONCE)):
         for index_, reply in chat.ask_many([request for _, _, request in batch]):
@@ -40,9 +40,13 @@ def requests_of(
 ) -> Iterator[tuple[Situated, int, ChatRequest[Any]]]:
     template, limit = load(PROMPT), chat.input_limit(Role.SITUATE)
     for each in group:
+        if len(each.said) == len(each.chunks):
+            continue
         spans = [(chunk.start, chunk.end) for chunk in each.chunks]
         shown = contextual.prefixes(each.version.text, spans, limit=limit)
         for place, (chunk, prefix) in enumerate(zip(each.chunks, shown, strict=True)):
+            if place in each.said:
+                continue
             prompt = template.fill(
                 document=fenced(contextual.without_marks(prefix), "document"),
                 chunk=fenced(contextual.without_marks(contextual.passage(chunk.text)), "passage"),

@@ -13,12 +13,16 @@ SECONDS_BETWEEN_REPORTS = 0.5
 
 @dataclass(slots=True, eq=False)
 class Situated:
-    """A version with its chunks; ``local`` is what the document itself says of each."""
+    """A version with its chunks; ``local`` is what the document itself says of each.
+
+    ``said`` are the places of those of which the model has said where they stand, earlier.
+    """
 
     version: DocumentVersion
     chunks: list[Chunk]
     local: list[str]
     before: list[str]
+    said: frozenset[int] = frozenset()
     unanswered: int = 0
     written: int = 0
 

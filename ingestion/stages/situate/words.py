@@ -21,11 +21,12 @@ MOST_FREQUENT = 32_767  # what the column holds
 
 
 def index(workspace_id: uuid.UUID, group: Sequence[Situated], progress: Progress) -> None:
-    """Write contexts and postings of all chunks, a batch in a transaction."""
+    """Write contexts and postings, a batch in a transaction; what stays as it is is left alone."""
     rows = [
         (each, chunk, before)
         for each in group
         for chunk, before in zip(each.chunks, each.before, strict=True)
+        if chunk.terms is None or chunk.context != before
     ]
     for each in group:
         each.written, each.before = 0, [chunk.context for chunk in each.chunks]
