@@ -9,6 +9,7 @@ from ingestion.models.communities import (
     SummaryEdge,
     SummaryNode,
 )
+from ingestion.models.consistency import CheckState, ConsistencyCheck
 from ingestion.models.corpus import CorpusVersion
 from ingestion.models.curation import (
     EntityRuling,
@@ -55,6 +56,7 @@ from ingestion.models.trees import SummaryTree
 
 __all__ = [
     "Alias",
+    "CheckState",
     "Chunk",
     "ChunkEmbedding",
     "ChunkExtraction",
@@ -63,6 +65,7 @@ __all__ = [
     "Community",
     "CommunityMember",
     "CommunityReport",
+    "ConsistencyCheck",
     "CorpusVersion",
     "Document",
     "DocumentState",

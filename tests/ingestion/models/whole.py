@@ -11,6 +11,7 @@ from ingestion.models import (
     Collection,
     Community,
     CommunityReport,
+    ConsistencyCheck,
     CorpusVersion,
     Document,
     DocumentVersion,
@@ -76,6 +77,7 @@ def make_whole(name: str = "Harbour") -> Whole:
     with access.in_workspace(workspace.pk):
         version = DocumentVersion.objects.in_workspace(workspace).get(document=document)
         CorpusVersion.objects.create(workspace=workspace, number=1)
+        ConsistencyCheck.objects.create(workspace=workspace)
         ChunkExtraction.objects.create(workspace=workspace, chunk=chunks[0], method="m", payload={})
         MergeSuggestion.objects.create(
             workspace=workspace, left=ada, right=olaf, score=0.5, reason="alike"
