@@ -25,7 +25,8 @@ what happened, what was kept, what to do next. None of them ever holds document 
 
 from __future__ import annotations
 
-from typing import ClassVar
+from collections.abc import Mapping
+from typing import Any, ClassVar
 from uuid import UUID
 
 
@@ -33,6 +34,7 @@ class KBError(Exception):
     """An expected failure with a sentence for people.
 
     ``retryable`` says whether the same call may succeed later without anyone changing anything.
+    ``fields`` tells programs what it is about, in plain values of JSON.
     """
 
     default_code: ClassVar[str] = "error"
@@ -45,8 +47,10 @@ class KBError(Exception):
         code: str | None = None,
         kept: str = "",
         next_step: str = "",
+        fields: Mapping[str, Any] | None = None,
     ) -> None:
         super().__init__(happened)
+        self.fields = dict(fields or {})
         self.happened = happened
         self.code = code or self.default_code
         self.kept = kept
@@ -114,9 +118,10 @@ class PreconditionError(ConflictError):
         *,
         kept: str = "",
         next_step: str = "",
+        fields: Mapping[str, Any] | None = None,
         events: tuple[UUID, ...] = (),
     ) -> None:
-        super().__init__(happened, kept=kept, next_step=next_step)
+        super().__init__(happened, kept=kept, next_step=next_step, fields=fields)
         self.events = events
 
 

@@ -47,7 +47,7 @@ def problem(error: errors.KBError, *, fields: dict[str, Any] | None = None) -> d
         "kept": error.kept,
         "next_step": error.next_step,
         "sentence": error.sentence,
-        "fields": fields or {},
+        "fields": {**error.fields, **(fields or {})},
         "request_id": str(get_contextvars().get("request_id", "")),
     }
 

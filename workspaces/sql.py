@@ -158,3 +158,22 @@ DOCUMENT_TITLES: Final[LiteralString] = """
 SELECT id::text, title FROM ingestion_document
  WHERE workspace_id = %(workspace)s AND id = ANY(%(ids)s::uuid[])
 """
+
+# --- requests that must not be carried out twice --------------------------------------------------
+# How long whoever sends a request again waits for the one that is under way.
+WAIT_BRIEFLY: Final[LiteralString] = "SET LOCAL lock_timeout = '5s'"
+WAIT_AS_EVER: Final[LiteralString] = "SET LOCAL lock_timeout = DEFAULT"
+# No row where the key is taken; waits for whoever is taking it.
+CLAIM_KEY: Final[LiteralString] = """
+INSERT INTO workspaces_storedreply (workspace_id, id, user_id, key, digest, headers, created_at)
+VALUES (%(workspace)s, gen_random_uuid(), %(user)s, %(key)s, %(digest)s, '{}', now())
+    ON CONFLICT (workspace_id, user_id, key) DO NOTHING
+RETURNING id
+"""
+FORGET_REPLIES: Final[LiteralString] = """
+DELETE FROM workspaces_storedreply
+ WHERE workspace_id = %(workspace)s AND id IN (
+       SELECT id FROM workspaces_storedreply
+        WHERE workspace_id = %(workspace)s AND created_at < now() - interval '24 hours'
+          FOR UPDATE SKIP LOCKED)
+"""

@@ -67,7 +67,7 @@ def test_an_error_is_one_object_with_every_part():
     ("parts", "sentence"),
     [({}, "It broke."), ({"next_step": "Retry."}, "It broke. Retry."), ({"kept": ""}, "It broke.")],
 )
-def test_empty_parts_leave_no_gap(parts: dict[str, str], sentence: str):
+def test_empty_parts_leave_no_gap(parts: dict[str, Any], sentence: str):
     assert errors.KBError("It broke.", **parts).sentence == sentence
 
 

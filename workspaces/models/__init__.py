@@ -19,6 +19,7 @@ from workspaces.models.people import (
     UserManager,
     Workspace,
 )
+from workspaces.models.replies import StoredReply
 
 __all__ = [
     "CachedReply",
@@ -32,6 +33,7 @@ __all__ = [
     "ModelSettings",
     "RerankerKind",
     "Role",
+    "StoredReply",
     "TenantModel",
     "User",
     "UserManager",

@@ -1,0 +1,166 @@
+"""Requests that are carried out once however often they are sent.
+
+A program that got no answer sends its request again. With an ``Idempotency-Key`` header it gets the
+answer to the first one, marked ``Idempotency-Replayed: true``, and nothing is done a second time.
+
+Put ``once`` on a writing operation of the API, inside of ``extend_schema``, and name its header
+there::
+
+    @extend_schema(operation_id="document_trash", parameters=[IDEMPOTENCY_KEY], …)
+    @once
+    def post(self, request: ApiRequest, workspace_id: str, document_id: UUID) -> Response:
+        workspace = access.workspace_for_writing(user=request.user, workspace_id=workspace_id)
+        …
+
+The operation runs in the request's transaction (never in a view of ``non_atomic_requests``) and the
+answer is stored in it: either both are kept or neither. What fails keeps nothing, so its key may be
+used again. Two requests with one key at a time: the second waits for the first, and is told
+``in_progress`` (409) after some seconds. A key sent with something else is refused (409,
+``idempotency_key_reused``). Answers are kept for 24 hours, for the person who got them.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from functools import wraps
+from hashlib import sha256
+from typing import Any, Final, TypeVar, cast
+
+from django.core.files.uploadedfile import UploadedFile
+from django.db import OperationalError, transaction
+from django.utils.datastructures import MultiValueDict
+from drf_spectacular.utils import OpenApiParameter
+from psycopg.errors import LockNotAvailable
+from rest_framework.renderers import JSONRenderer
+from rest_framework.response import Response
+
+from kb_project.errors import ConflictError, InputError
+from kb_project.sql import run_sql
+from workspaces import access, sql
+from workspaces.models import StoredReply, Workspace
+from workspaces.requests import ApiRequest
+
+HEADER: Final = "Idempotency-Key"
+REPLAYED: Final = "Idempotency-Replayed"
+LONGEST_KEY: Final = 255
+KEPT_HEADERS: Final = ("ETag", "Location")
+
+IDEMPOTENCY_KEY: Final = OpenApiParameter(
+    HEADER,
+    str,
+    OpenApiParameter.HEADER,
+    description=f"1 to {LONGEST_KEY} visible characters of ASCII. The same request sent again with"
+    " the same key within 24 hours gets the first one's answer and changes nothing.",
+)
+
+OperationT = TypeVar("OperationT", bound=Callable[..., Response])
+
+
+def once(operation: OperationT) -> OperationT:
+    """Carry an operation out once for each key its callers send; as often as sent without one."""
+
+    @wraps(operation)
+    def carried_out(
+        view: Any, request: ApiRequest, workspace_id: str, *args: Any, **kwargs: Any
+    ) -> Response:
+        def carry_out() -> Response:
+            return operation(view, request, workspace_id, *args, **kwargs)
+
+        key = _key(request)
+        if key is None:
+            return carry_out()
+        # A stranger learns nothing of keys; what else is needed the operation looks at itself.
+        workspace = access.workspace_for_reading(user=request.user, workspace_id=workspace_id)
+        return _answer(workspace, request, key, carry_out)
+
+    return cast(OperationT, carried_out)
+
+
+def _answer(
+    workspace: Workspace, request: ApiRequest, key: str, carry_out: Callable[[], Response]
+) -> Response:
+    named = {"workspace": workspace.pk, "user": request.user.pk, "key": key}
+    digest = _digest(request)
+    claimed = _claim({**named, "digest": digest})
+    rows = StoredReply.objects.in_workspace(workspace).filter(user=request.user, key=key)
+    if not claimed:
+        return _replayed(rows.get(), digest)
+    response = carry_out()
+    rows.update(
+        status=response.status_code,
+        body=json.loads(JSONRenderer().render(response.data) or b"null"),
+        headers={name: response[name] for name in KEPT_HEADERS if name in response},
+    )
+    return response
+
+
+def _key(request: ApiRequest) -> str | None:
+    """None where the header is missing. Raises InputError."""
+    key = request.headers.get(HEADER)
+    if key is None:
+        return None
+    if not 0 < len(key) <= LONGEST_KEY or not all("!" <= one <= "~" for one in key):
+        raise InputError(
+            f"{HEADER} holds 1 to {LONGEST_KEY} visible characters of ASCII.",
+            code="idempotency_key_invalid",
+            kept="Nothing was changed.",
+        )
+    return key
+
+
+def _claim(named: dict[str, Any]) -> bool:
+    """Whether the key is ours. Raises ConflictError where somebody is long about it."""
+    run_sql(sql.FORGET_REPLIES, named)
+    try:
+        with transaction.atomic():
+            run_sql(sql.WAIT_BRIEFLY)
+            claimed = run_sql(sql.CLAIM_KEY, named)
+            run_sql(sql.WAIT_AS_EVER)
+    except OperationalError as error:
+        if not isinstance(error.__cause__, LockNotAvailable):
+            raise
+        raise ConflictError(
+            "The first request with this key is still under way.",
+            code="in_progress",
+            next_step="Send it again in a while.",
+        ) from error
+    return bool(claimed)
+
+
+def _replayed(stored: StoredReply, digest: str) -> Response:
+    if stored.digest != digest:
+        raise ConflictError(
+            f"This {HEADER} came with another request before.",
+            code="idempotency_key_reused",
+            kept="Nothing was changed.",
+            next_step="Use a new key for every request that is not a repetition.",
+        )
+    return Response(stored.body, stored.status, headers={**stored.headers, REPLAYED: "true"})
+
+
+def _digest(request: ApiRequest) -> str:
+    """Of everything that says what is to be done."""
+    digest = sha256(f"{request.method} {request.get_full_path()}\n".encode())
+    for part in _parts(request.data):
+        digest.update(part)
+    return digest.hexdigest()
+
+
+def _parts(data: Any) -> Iterator[bytes]:
+    if not isinstance(data, MultiValueDict):
+        yield json.dumps(data, sort_keys=True, default=str).encode()
+        return
+    for name, values in sorted(data.lists()):
+        for value in values:
+            yield f"\n{name}\0".encode()
+            yield from _value(value)
+
+
+def _value(value: Any) -> Iterator[bytes]:
+    if not isinstance(value, UploadedFile):
+        yield str(value).encode()
+        return
+    yield f"{value.name}\0{value.size}\0".encode()
+    yield from value.chunks()
+    value.seek(0)
