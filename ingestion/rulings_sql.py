@@ -60,3 +60,15 @@ SELECT source_key, source_sense, target_key, target_sense, field, value
  WHERE workspace_id = %(workspace)s AND undone_at IS NULL
  ORDER BY sequence, id
 """
+
+# Pairs of which the last word is that they differ; a person's word is the last one.
+TOLD_APART: Final[LiteralString] = """
+SELECT left_key, left_sense, right_key, right_sense FROM (
+    SELECT DISTINCT ON (left_key, left_sense, right_key, right_sense)
+           left_key, left_sense, right_key, right_sense, verdict
+      FROM ingestion_resolutiondecision
+     WHERE workspace_id = %(workspace)s AND right_key <> '' AND undone_at IS NULL
+     ORDER BY left_key, left_sense, right_key, right_sense, by = 'person' DESC,
+              created_at DESC, id DESC) AS last
+ WHERE verdict = 'different'
+"""

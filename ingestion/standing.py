@@ -6,6 +6,7 @@ import uuid
 from collections.abc import Sequence
 
 from ingestion import rulings_sql as sql
+from ingestion.identity import Ref
 from ingestion.placements import Placement
 from ingestion.rulings import Curated, Reading, Ruling, reading_of
 from kb_project.sql import run_sql
@@ -24,3 +25,21 @@ def load_reading(workspace_id: uuid.UUID, documents: Sequence[uuid.UUID]) -> Rea
     deleted = frozenset((key, sense) for key, sense in run_sql(sql.DELETED, values))
     dropped = frozenset((row[:2], row[2:]) for row in map(tuple, run_sql(sql.DROPPED, values)))
     return reading_of(rulings, Curated(placements, deleted, dropped))
+
+
+def told_apart(workspace_id: uuid.UUID, entities: Sequence[Ref]) -> list[tuple[Ref, Ref]]:
+    """Pairs said to differ, of which the two are read as different ones of these entities.
+
+    Who merges the entities all the same has to say of each pair that it is the same.
+    """
+    reading = load_reading(workspace_id, [])
+    wanted = {reading.read(one) for one in entities}
+    found = []
+    for left, left_sense, right, right_sense in run_sql(
+        sql.TOLD_APART, {"workspace": workspace_id}
+    ):
+        pair: tuple[Ref, Ref] = ((left, left_sense), (right, right_sense))
+        ends = {reading.read(end) for end in pair}
+        if len(ends) == 2 and ends <= wanted:
+            found.append(pair)
+    return found

@@ -1,0 +1,69 @@
+from __future__ import annotations
+
+import pytest
+
+from ingestion import standing
+from ingestion.models import ResolutionDecision
+from tests import rows
+from workspaces import access
+from workspaces.models import Workspace
+
+pytestmark = pytest.mark.django_db
+A, B, C = ("a", 0), ("b", 0), ("c", 0)
+
+
+@pytest.fixture
+def workspace() -> Workspace:
+    return rows.make_workspace()
+
+
+def say(workspace: Workspace, left: str, right: str, verdict: str, by: str = "person") -> None:
+    with access.in_workspace(workspace.pk):
+        ResolutionDecision.objects.create(
+            workspace=workspace, left_key=left, right_key=right, verdict=verdict, by=by
+        )
+
+
+def apart(workspace: Workspace, *entities: tuple[str, int]) -> list[tuple[object, object]]:
+    with access.in_workspace(workspace.pk):
+        return standing.told_apart(workspace.pk, entities)
+
+
+def test_two_that_were_said_to_differ_are_told_apart(workspace: Workspace):
+    say(workspace, "a", "b", "different")
+
+    assert apart(workspace, A, B) == [(A, B)]
+    assert apart(workspace, A, C) == []
+
+
+def test_so_are_those_they_are_read_as(workspace: Workspace):
+    say(workspace, "b", "c", "different")
+    say(workspace, "a", "b", "same")
+
+    assert apart(workspace, A, C) == [(B, C)]
+
+
+def test_a_persons_last_word_counts(workspace: Workspace):
+    say(workspace, "a", "b", "different", by="model")
+    say(workspace, "a", "b", "same")
+    say(workspace, "a", "b", "different", by="model")
+
+    assert apart(workspace, A, B) == []
+
+
+def test_another_workspace_says_nothing_here(workspace: Workspace):
+    say(rows.make_workspace("Elsewhere"), "a", "b", "different")
+
+    assert apart(workspace, A, B) == []
+
+
+def test_entities_of_one_name_have_senses(workspace: Workspace):
+    with access.in_workspace(workspace.pk):
+        ResolutionDecision.objects.create(
+            workspace=workspace, left_key="a", right_key="a", right_sense=1, by="person",
+            verdict="same", keeps_right=True,
+        )  # fmt: skip
+        reading = standing.load_reading(workspace.pk, [])
+
+    assert reading.read(("a", 0)) == ("a", 1)
+    assert reading.names == {}
