@@ -180,6 +180,8 @@ LEASE_SECONDS = env_int("LEASE_SECONDS", 120, minimum=10)
 
 # --- ingestion -----------------------------------------------------------------------------------
 MAX_UPLOAD_BYTES = env_int("MAX_UPLOAD_MB", 200, minimum=1) * 1024 * 1024
+# How long what is in the trash can be restored.
+TRASH_DAYS = env_int("TRASH_DAYS", 30, minimum=1)
 PARSE_SECONDS = env_int("PARSE_SECONDS", 60, minimum=1)
 PARSE_MEMORY_BYTES = env_int("PARSE_MEMORY_MB", 1536, minimum=256) * 1024 * 1024
 CHUNK_STRATEGY = env_str("CHUNK_STRATEGY", "tokens")

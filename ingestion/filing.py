@@ -1,0 +1,20 @@
+"""Where documents are filed: collections by their names, tags in one spelling."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Sequence
+
+from ingestion.models import Collection
+
+
+def clean_tags(tags: Sequence[str]) -> list[str]:
+    return list(dict.fromkeys(tag.strip().lower()[:60] for tag in tags if tag.strip()))[:20]
+
+
+def collection_named(workspace_id: uuid.UUID, name: str) -> Collection | None:
+    """The collection of that name, made where there is none; None for no name."""
+    name = " ".join(name.split())[:120]
+    if not name:
+        return None
+    return Collection.objects.get_or_create(workspace_id=workspace_id, name=name)[0]

@@ -1,0 +1,113 @@
+"""What goes when documents go, and what stays because others say it too."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Final, LiteralString
+
+from kb_project.sql import bulk_plans, run_sql
+from workspaces import access
+from workspaces.models import Workspace
+
+# A fact that a person made stands without any document.
+LOSSES: Final[LiteralString] = """
+WITH passages AS (
+    SELECT count(*) AS number FROM ingestion_chunk
+     WHERE workspace_id = %(workspace)s AND document_id = ANY(%(documents)s::uuid[])
+), shelved AS (
+    SELECT count(*) AS number FROM ingestion_shelvedchunk
+     WHERE workspace_id = %(workspace)s AND document_id = ANY(%(documents)s::uuid[])
+), stated AS MATERIALIZED (
+    SELECT DISTINCT relationship_id AS id FROM ingestion_evidence
+     WHERE workspace_id = %(workspace)s AND document_id = ANY(%(documents)s::uuid[])
+), elsewhere AS MATERIALIZED (
+    SELECT DISTINCT relationship_id AS id FROM ingestion_evidence
+     WHERE workspace_id = %(workspace)s AND relationship_id = ANY (ARRAY(SELECT id FROM stated))
+       AND document_id <> ALL(%(documents)s::uuid[])
+    UNION
+    SELECT id FROM ingestion_relationship
+     WHERE workspace_id = %(workspace)s AND is_made AND id = ANY (ARRAY(SELECT id FROM stated))
+), named AS MATERIALIZED (
+    SELECT DISTINCT entity_id AS id FROM ingestion_mention
+     WHERE workspace_id = %(workspace)s AND document_id = ANY(%(documents)s::uuid[])
+), known AS MATERIALIZED (
+    SELECT DISTINCT entity_id AS id FROM ingestion_mention
+     WHERE workspace_id = %(workspace)s AND entity_id = ANY (ARRAY(SELECT id FROM named))
+       AND document_id <> ALL(%(documents)s::uuid[])
+    UNION
+    SELECT id FROM ingestion_entity
+     WHERE workspace_id = %(workspace)s AND is_made AND id = ANY (ARRAY(SELECT id FROM named))
+)
+SELECT passages.number + shelved.number, (SELECT count(*) FROM stated),
+       (SELECT count(*) FROM elsewhere), (SELECT count(*) FROM named), (SELECT count(*) FROM known)
+  FROM passages, shelved
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Losses:
+    """Figures: passages, facts and entities that go, facts and entities that keep a source."""
+
+    documents: int
+    passages: int
+    facts: int
+    facts_kept: int
+    entities: int
+    entities_kept: int
+
+    def as_json(self) -> dict[str, int]:
+        return asdict(self)
+
+    @property
+    def sentence(self) -> str:
+        """What follows from it, without the documents' names.
+
+        >>> Losses(1, 212, 31, 9, 4, 20).sentence
+        '212 passages go; 31 facts lose their only source; 9 keep other sources.'
+        >>> Losses(1, 1, 1, 0, 1, 0).sentence
+        '1 passage goes; 1 fact loses its only source.'
+        >>> Losses(1, 0, 0, 0, 0, 0).sentence
+        'Nothing has been read in it.'
+        """
+        parts = []
+        if self.passages:
+            parts.append(f"{counted(self.passages, 'passage')} {_does(self.passages, 'go')}")
+        if self.facts:
+            own = "its" if self.facts == 1 else "their"
+            does = _does(self.facts, "lose")
+            parts.append(f"{counted(self.facts, 'fact')} {does} {own} only source")
+        if self.facts_kept:
+            parts.append(f"{self.facts_kept:,} {_does(self.facts_kept, 'keep')} other sources")
+        nothing = f"Nothing has been read in {'it' if self.documents == 1 else 'them'}."
+        return f"{'; '.join(parts)}." if parts else nothing
+
+
+def losses_of(*, workspace: Workspace, documents: Sequence[uuid.UUID]) -> Losses:
+    """What would go with the documents, wherever they are now."""
+    values = {"workspace": workspace.pk, "documents": list(documents)}
+    with access.in_workspace(workspace.pk), bulk_plans():
+        [(passages, facts, facts_kept, entities, known)] = run_sql(LOSSES, values)
+    return Losses(
+        documents=len(documents),
+        passages=passages,
+        facts=facts - facts_kept,
+        facts_kept=facts_kept,
+        entities=entities - known,
+        entities_kept=known,
+    )
+
+
+def counted(number: int, noun: str) -> str:
+    """
+    >>> counted(1, "fact"), counted(1200, "fact")
+    ('1 fact', '1,200 facts')
+    """
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def _does(number: int, verb: str) -> str:
+    if number != 1:
+        return verb
+    return f"{verb}es" if verb.endswith("o") else f"{verb}s"
