@@ -14,7 +14,7 @@ from ingestion import pipeline
 from ingestion.models import Document, Entity, ResolutionDecision, Verdict
 from ingestion.rulings import pair_of
 from ingestion.stages.resolve import pairs
-from ingestion.standing import load_reading
+from ingestion.standing import load_reading, next_sense
 from kb_project.errors import ConflictError, InputError
 from workspaces import access
 from workspaces.models import User, Workspace
@@ -68,7 +68,7 @@ def sense_record(
         pairs.hold(workspace.pk)
         decision = _decision(workspace, user, Verdict.DIFFERENT, reason)
         decision.left_key, decision.document = entity.key, document
-        decision.sense = _next_sense(workspace, entity.key)
+        decision.sense = next_sense(workspace.pk, entity.key)
         decision.save(force_insert=True)
         pairs.reread(workspace.pk, [entity.key])
         pipeline.request_refresh(workspace.pk)
@@ -121,11 +121,6 @@ def _standing(undone: ResolutionDecision) -> str:
     )
     verdict = left.order_by("-by", "-created_at").values_list("verdict", flat=True).first()
     return verdict or Verdict.UNSURE
-
-
-def _next_sense(workspace: Workspace, key: str) -> int:
-    decided = ResolutionDecision.objects.in_workspace(workspace).filter(left_key=key, right_key="")
-    return 1 + max(decided.values_list("sense", flat=True), default=0)
 
 
 def _log(done: str, decision: ResolutionDecision) -> None:

@@ -43,3 +43,9 @@ def told_apart(workspace_id: uuid.UUID, entities: Sequence[Ref]) -> list[tuple[R
         if len(ends) == 2 and ends <= wanted:
             found.append(pair)
     return found
+
+
+def next_sense(workspace_id: uuid.UUID, key: str) -> int:
+    """A number for another thing of this name, which none ever had; after the names are held."""
+    [(last,)] = run_sql(sql.LAST_SENSE, {"workspace": workspace_id, "key": key})
+    return 1 + int(last)

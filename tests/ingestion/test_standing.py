@@ -1,9 +1,10 @@
 from __future__ import annotations
 
 import pytest
+from django.utils import timezone
 
 from ingestion import standing
-from ingestion.models import ResolutionDecision
+from ingestion.models import EntityRuling, HistoryEvent, MentionPlacement, ResolutionDecision
 from tests import rows
 from workspaces import access
 from workspaces.models import Workspace
@@ -67,3 +68,22 @@ def test_entities_of_one_name_have_senses(workspace: Workspace):
 
     assert reading.read(("a", 0)) == ("a", 1)
     assert reading.names == {}
+
+
+def test_a_number_of_a_sense_is_used_once(workspace: Workspace):
+    with access.in_workspace(workspace.pk):
+        assert standing.next_sense(workspace.pk, "mercury") == 1
+        event = HistoryEvent.objects.create(workspace=workspace, sequence=1, kind="entity_split")
+        deed = {"workspace": workspace, "event": event, "sequence": 1}
+        MentionPlacement.objects.create(
+            **deed, key="hermes", target_key="mercury", target_sense=3, undone_at=timezone.now()
+        )
+        assert standing.next_sense(workspace.pk, "mercury") == 4
+        EntityRuling.objects.create(**deed, key="mercury", sense=5, field="deleted")
+        ResolutionDecision.objects.create(
+            workspace=workspace, left_key="a", right_key="mercury", right_sense=7, by="person",
+            verdict="different",
+        )  # fmt: skip
+
+        assert standing.next_sense(workspace.pk, "mercury") == 8
+        assert standing.next_sense(workspace.pk, "hermes") == 1

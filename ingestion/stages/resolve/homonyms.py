@@ -35,6 +35,7 @@ from ingestion.stages.resolve.asking import (
 )
 from ingestion.stages.resolve.names import Resolution
 from ingestion.stages.resolve.pairs import hold, reread
+from ingestion.standing import next_sense
 from kb_project.llm.ports import ChatModel
 from kb_project.prompt import fenced, load
 from kb_project.sql import bulk_plans, run_sql
@@ -252,6 +253,10 @@ def _context(contexts: Contexts, holders: Sequence[Holder]) -> str:
     return type(said)(said.name, kind, said.notes, said.quotes).as_text()
 
 
+NEW: Final = -1
+"""Stands for a sense that nobody has used, until it is known which that is."""
+
+
 def _decisions(
     workspace_id: uuid.UUID, chat: ChatModel, answers: Mapping[Doubt, Answer]
 ) -> list[ResolutionDecision]:
@@ -264,7 +269,7 @@ def _decisions(
             continue
         if sense is None:
             renewed.add(doubt.subject.key)
-            sense = max(group[0].sense for group in doubt.known) + 1
+            sense = NEW
         made.append(
             decision(
                 workspace_id,
@@ -290,5 +295,8 @@ def _sense(doubt: Doubt, answer: Answer) -> int | None:
 def _record(workspace_id: uuid.UUID, made: Sequence[ResolutionDecision]) -> None:
     """Keep the decisions and read the documents anew whose names now mean something else."""
     hold(workspace_id)
+    for one in made:
+        if one.sense == NEW:
+            one.sense = next_sense(workspace_id, one.left_key)
     ResolutionDecision.objects.bulk_create(made)
     reread(workspace_id, {one.left_key for one in made if one.sense})
