@@ -1,0 +1,50 @@
+"""What was just done, told on the next page together with a way back.
+
+The word rides on Django's messages, so that it survives a redirect and needs no script; a script
+lifts it into the corner, where it is announced (``static/js/toast.js``).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from django.contrib import messages
+from django.http import HttpRequest
+from django.urls import reverse
+
+from ingestion.models import HistoryEvent
+from ingestion.selectors import event_words
+from workspaces.models import Workspace
+
+MARK: Final = "undo:"
+"""Begins the tag of a message that can be undone; the address follows."""
+
+
+@dataclass(frozen=True, slots=True)
+class Toast:
+    """``templates/components/toast.html`` shows it.
+
+    ``undo_url`` takes the deed back by POST and then goes to ``back``; '' is the page itself.
+    """
+
+    text: str
+    undo_url: str = ""
+    back: str = ""
+
+
+def toast_of(workspace: Workspace, event: HistoryEvent, *, back: str = "") -> Toast:
+    """For answers without a redirect: swap it into ``#toasts``."""
+    undo_url = reverse("ingestion:event_undo", args=[workspace.slug, event.pk])
+    return Toast(said(event), undo_url, back)
+
+
+def said(event: HistoryEvent) -> str:
+    deed = event_words.deed(event)
+    return f"{deed[0].upper()}{deed[1:]}."
+
+
+def leave(request: HttpRequest, workspace: Workspace, event: HistoryEvent) -> None:
+    """Show the toast on the page that comes next."""
+    toast = toast_of(workspace, event)
+    messages.success(request, toast.text, extra_tags=f"{MARK}{toast.undo_url}")
