@@ -116,7 +116,7 @@ def capture(
     _save(workspace_id, version)
 
 
-def settle(workspace_id: uuid.UUID, versions: Sequence[uuid.UUID]) -> None:
+def settle(workspace_id: uuid.UUID, versions: Sequence[uuid.UUID | None]) -> None:
     """Compare versions whose facts have been read with what was captured. Others are left alone."""
     with access.in_workspace(workspace_id):
         rows = DocumentVersion.objects.in_workspace(workspace_id).filter(

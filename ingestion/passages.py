@@ -156,7 +156,10 @@ def _unread(workspace: Workspace, document: Document) -> QuerySet[ChunkExtractio
 
 def _job_of(workspace: Workspace, document: Document) -> IngestionJob | None:
     jobs = IngestionJob.objects.in_workspace(workspace).select_for_update()
-    return jobs.filter(document=document, kind=JobKind.DOCUMENT).order_by("-created_at").first()
+    of_live = jobs.filter(document=document, kind=JobKind.DOCUMENT).filter(
+        version__number=document.live_number
+    )
+    return of_live.order_by("-created_at").first()
 
 
 def _check_idle(document: Document, job: IngestionJob) -> None:

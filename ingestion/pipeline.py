@@ -20,7 +20,7 @@ from typing import Final
 from django_q.exceptions import TimeoutException
 from django_q.tasks import async_task
 
-from ingestion import leases, record
+from ingestion import changes, leases, record
 from ingestion import pipeline_sql as sql
 from ingestion.models import IngestionJob, JobKind, RunState, StageRun
 from ingestion.outcome import Progress, StageOutcome
@@ -102,6 +102,8 @@ LANES: Final[dict[str, tuple[str, ...]]] = {
 }
 # The stage that must be done before the embedding lane may begin.
 EMBEDS_AFTER: Final = "situate"
+# The stage after which a version has said what it says.
+TELLS_AFTER: Final = "resolve"
 RUN_LANE: Final = "ingestion.tasks.run_lane"
 MAX_ATTEMPTS: Final = 4
 
@@ -321,6 +323,8 @@ def finish(
         passed = [member for member in members if member.run.pk in ended]
         if stage == EMBEDS_AFTER and passed:
             wake(workspace_id, passed[0].job.pk, EMBEDDING)
+        if stage == TELLS_AFTER and passed:
+            changes.settle(workspace_id, [one.job.version_id for one in passed])
         record.close([member.job for member in passed if len(member.runs) == 1])
     return passed
 

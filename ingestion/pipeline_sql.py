@@ -43,6 +43,10 @@ WITH closed AS (
 )
 UPDATE ingestion_document SET state = 'ready', updated_at = now()
  WHERE workspace_id = %(workspace)s AND id = ANY (ARRAY(SELECT document_id FROM closed))
+   AND id <> ALL (ARRAY(SELECT document_id FROM ingestion_ingestionjob
+                         WHERE workspace_id = %(workspace)s AND kind = 'document'
+                           AND document_id = ANY (ARRAY(SELECT document_id FROM closed))
+                           AND id <> ALL(%(jobs)s::uuid[]) AND state IN ('pending', 'running')))
 """
 
 # Does any document still have one of these stages before it?
@@ -58,7 +62,8 @@ SELECT EXISTS (
 
 # Which jobs have something to do in a lane that nobody does? With the size of their document, and
 # how often a worker has begun what they have to do next. Nothing is locked: whoever claims first
-# has it. The embedding lane waits for the stage %(after)s, which the main lane has not. Only the
+# has it. The embedding lane waits for the stage %(after)s, which the main lane has not. Versions of
+# one document go through a lane in their order, never two in one group. Only the
 # %(window)s oldest unfinished jobs are looked at (null: all), and each table is read once: however
 # many documents wait, and whatever the planner believes, a group costs the same.
 WAITING_JOBS: Final[LiteralString] = """
@@ -75,12 +80,20 @@ WITH oldest AS MATERIALIZED (
     SELECT DISTINCT ON (job_id) * FROM open
      WHERE stage = ANY(%(stages)s::text[])
      ORDER BY job_id, ordinal
+), later AS MATERIALIZED (
+    SELECT id FROM (
+        SELECT j.id, row_number() OVER (
+                   PARTITION BY j.document_id ORDER BY j.created_at, j.id) AS place
+          FROM oldest AS j JOIN next ON next.job_id = j.id
+         WHERE j.document_id IS NOT NULL) AS placed
+     WHERE place > 1
 ), waiting AS MATERIALIZED (
     SELECT j.id, j.kind, j.document_id, j.created_at, next.attempts
       FROM oldest AS j JOIN next ON next.job_id = j.id
      WHERE (next.state = 'pending'
             OR next.leased_until < now() OR next.leased_by = %(worker)s)
        AND j.id <> ALL (ARRAY(SELECT job_id FROM open WHERE stage = %(after)s))
+       AND j.id <> ALL (ARRAY(SELECT id FROM later))
      ORDER BY j.kind, j.created_at, j.id LIMIT %(most)s
 )
 SELECT w.id, coalesce(d.size, 0), w.attempts

@@ -20,7 +20,7 @@ WITH otherwise AS MATERIALIZED (
             WHERE e.workspace_id = %(workspace)s AND e.method <> %(method)s)
      GROUP BY c.document_id, c.version_id
 ), idle AS MATERIALIZED (
-    SELECT j.id, o.document_id, v.created_at,
+    SELECT DISTINCT ON (o.document_id) j.id, o.document_id, v.created_at,
            o.has_several AND (v.situated_by <> '') <> %(uses_model)s AS situates
       FROM otherwise AS o
       JOIN ingestion_documentversion AS v
@@ -29,6 +29,7 @@ WITH otherwise AS MATERIALIZED (
         ON j.workspace_id = %(workspace)s AND j.document_id = o.document_id
        AND j.version_id = o.version_id AND j.kind = 'document'
        AND j.state IN ('done', 'running', 'pending') AND NOT j.cancel_requested
+     ORDER BY o.document_id, j.created_at DESC
 ), busy AS MATERIALIZED (
     SELECT job_id, bool_or(stage <> 'embed') AS reads FROM ingestion_stagerun
      WHERE workspace_id = %(workspace)s AND state <> 'done'

@@ -132,11 +132,12 @@ def document_retry(*, workspace: Workspace, document: Document) -> IngestionJob:
         job = (
             IngestionJob.objects.in_workspace(workspace)
             .select_for_update()
-            .filter(document=document, state__in=STOPPED)
+            .filter(document=document, kind=JobKind.DOCUMENT)
+            .exclude(IngestionJob.SET_ASIDE)
             .order_by("-created_at")
             .first()
         )
-        if job is None:
+        if job is None or job.state not in STOPPED:
             raise ConflictError(
                 f"'{document.title}' has nothing to retry.",
                 code="nothing_to_retry",
@@ -286,7 +287,7 @@ def _store(entries: Sequence[Entry]) -> None:
             # The path is made of our own ids; the name a person gave never touches the disk.
             version.blob = f"{version.workspace_id}/{version.pk}"
             paths.append(Path(default_storage.path(version.blob)))
-            _write(paths[-1], file)
+            write_file(paths[-1], file)
         with transaction.atomic():
             _record(entries, versions)
     except BaseException:
@@ -295,7 +296,7 @@ def _store(entries: Sequence[Entry]) -> None:
         raise
 
 
-def _write(path: Path, file: IO[bytes]) -> None:
+def write_file(path: Path, file: IO[bytes]) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("wb") as target:
         target.writelines(_blocks(file))

@@ -73,8 +73,8 @@ def answer_view(*, workspace: Workspace, answer: Answer) -> dict[str, Any]:
 def _citation(citation: Citation) -> dict[str, Any]:
     return {
         "number": citation.number,
-        "document": str(citation.document_id),
-        "title": citation.document.title,
+        "document": str(citation.document_id) if citation.document_id else None,
+        "title": citation.title,
         "chunk": str(citation.chunk_id),
         "start": citation.start,
         "end": citation.end,
@@ -87,9 +87,9 @@ def _nearest(workspace: Workspace, answer: Answer) -> list[dict[str, Any]]:
     versions = {
         str(version.document_id): version
         for version in DocumentVersion.objects.in_workspace(workspace)
+        .filter(DocumentVersion.IS_LIVE)
         .filter(document_id__in=[one["document"] for one in answer.nearest])
         .select_related("document")
-        .order_by("number")
     }
     return [
         one | {"title": version.document.title, "text": version.text[one["start"] : one["end"]]}

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from django.conf import settings
 from django.db import models
 
@@ -40,9 +42,12 @@ class RunState(models.TextChoices):
 class IngestionJob(TenantModel):
     """One document version on its way in, or one refresh of the workspace's graph and topics.
 
-    ``problem`` is ``{"code", "happened", "kept", "next_step"}`` when the job failed or is
-    paused.
+    ``problem`` is ``{"code", "happened", "kept", "next_step"}`` when the job failed, is paused or
+    was stopped by somebody. One that is cancelled without a problem was set aside: another version
+    took the place of the one it was about.
     """
+
+    SET_ASIDE: ClassVar = models.Q(state=RunState.CANCELLED, problem__isnull=True)
 
     kind = models.CharField(max_length=12, choices=JobKind.choices)
     document = models.ForeignKey(

@@ -70,6 +70,7 @@ from ingestion.selectors.trees import (
     tree_shown,
     tree_view,
 )
+from ingestion.selectors.versions import VersionRow, version_get, version_rows
 
 __all__ = [
     "Branch",
@@ -90,6 +91,7 @@ __all__ = [
     "TreeChild",
     "TreeNode",
     "TreeView",
+    "VersionRow",
     "WorkspaceCounts",
     "chunks_of",
     "community_get",
@@ -124,7 +126,9 @@ __all__ = [
     "tree_shown",
     "tree_view",
     "unwritten_reports",
+    "version_get",
     "version_of",
+    "version_rows",
     "versions_of",
     "work_pause",
     "workspace_counts",

@@ -24,6 +24,7 @@ from ingestion.models import (
     StageRun,
 )
 from ingestion.selectors.finding import found
+from ingestion.selectors.versions import version_get
 from workspaces import access
 from workspaces.models import Workspace
 
@@ -114,8 +115,7 @@ def document_rows(*, workspace: Workspace, documents: Sequence[Document]) -> lis
     )
     warnings = dict(
         DocumentVersion.objects.in_workspace(workspace)
-        .filter(document_id__in=ids)
-        .order_by("number")
+        .filter(DocumentVersion.IS_LIVE, document_id__in=ids)
         .values_list("document_id", "warnings")
     )
     return [
@@ -135,6 +135,7 @@ def _latest_jobs(workspace: Workspace, ids: Sequence[uuid.UUID]) -> dict[uuid.UU
     jobs = (
         IngestionJob.objects.in_workspace(workspace)
         .filter(document_id__in=ids)
+        .exclude(IngestionJob.SET_ASIDE)
         .order_by("created_at")
         .prefetch_related(Prefetch("stage_runs", queryset=runs))
     )
@@ -177,14 +178,8 @@ def document_row(*, workspace: Workspace, document_id: uuid.UUID) -> DocumentRow
 
 
 def document_version(*, workspace: Workspace, document: Document) -> DocumentVersion:
-    """The newest version. Raises NotFoundError."""
-    return found(
-        DocumentVersion.objects.in_workspace(workspace)
-        .filter(document=document)
-        .order_by("-number")
-        .first(),
-        "version of this document",
-    )
+    """The live version: what is searched, or will be once it is read. Raises NotFoundError."""
+    return version_get(workspace=workspace, document=document, number=document.live_number)
 
 
 def version_of(job: IngestionJob) -> DocumentVersion:

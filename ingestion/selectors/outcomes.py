@@ -45,13 +45,13 @@ def document_outcomes(
     relationships = _counts(Evidence, workspace, ids, "relationship_id")
     warnings = dict(
         DocumentVersion.objects.in_workspace(workspace)
-        .filter(document_id__in=ids)
-        .order_by("number")
+        .filter(DocumentVersion.IS_LIVE, document_id__in=ids)
         .values_list("document_id", "warnings")
     )
     problems = dict(
         IngestionJob.objects.in_workspace(workspace)
         .filter(document_id__in=ids)
+        .exclude(IngestionJob.SET_ASIDE)
         .order_by("created_at")
         .values_list("document_id", "problem")
     )

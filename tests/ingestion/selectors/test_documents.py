@@ -177,14 +177,22 @@ def test_a_document_that_is_not_here_is_not_found(workspace: Workspace, read):
             read(workspace=workspace, document_id=pk)
 
 
-def test_the_newest_version_is_the_one_that_counts(workspace: Workspace):
+def test_the_live_version_is_the_one_that_counts(workspace: Workspace):
     document = rows.make_document(workspace, "Log", TEXT)
     with access.in_workspace(workspace.pk):
-        newer = DocumentVersion.objects.create(
-            workspace=workspace, document=document, number=2, blob="x"
+        second = DocumentVersion.objects.create(
+            workspace=workspace, document=document, number=2, blob="x", warnings=["It is faint."]
         )
 
-        assert selectors.document_version(workspace=workspace, document=document) == newer
+        def count() -> tuple[DocumentVersion, tuple[str, ...]]:
+            row = selectors.document_row(workspace=workspace, document_id=document.pk)
+            return selectors.document_version(workspace=workspace, document=document), row.warnings
+
+        assert count()[0].number == 1
+        assert count()[1] == ()
+        document.live_number = 2
+        document.save(update_fields=["live_number"])
+        assert count() == (second, ("It is faint.",))
 
 
 def test_a_job_without_a_version_says_so(workspace: Workspace):
