@@ -1,0 +1,80 @@
+"""backup FILE: the whole installation, or one workspace, as one portable file."""
+
+from __future__ import annotations
+
+import json
+import time
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from ingestion.management.progress import INTERRUPTED, Progress, interruptible
+from kb_project.backup import manifest as manifests
+from kb_project.backup import writing
+from kb_project.backup.manifest import Manifest
+from kb_project.errors import KBError
+from kb_project.logs import quieten
+
+
+class Command(BaseCommand):
+    help = "Write everything, or one workspace, into a file that 'restore' reads."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("file", type=Path, metavar="FILE")
+        parser.add_argument("--workspace", default="", metavar="SLUG", help="This one alone.")
+        parser.add_argument(
+            "--with-secrets",
+            action="store_true",
+            help="Keep the stored keys of model endpoints, sealed with this server's SECRET_KEY.",
+        )
+        parser.add_argument("--json", action="store_true", help="One JSON object at the end.")
+
+    def handle(self, *_args: Any, **options: Any) -> None:
+        quieten(options["verbosity"])
+        started, path = time.monotonic(), options["file"]
+        wish = writing.Wish(options["workspace"], options["with_secrets"])
+        try:
+            with interruptible():
+                made = writing.write(path, wish, report=Progress(self.stderr))
+        except KBError as error:
+            raise CommandError(error.sentence) from error
+        except KeyboardInterrupt:
+            raise CommandError("Stopped. No backup was made.", returncode=INTERRUPTED) from None
+        summary = as_summary(path, made, time.monotonic() - started)
+        said = json.dumps(summary) if options["json"] else "\n".join(as_lines(summary))
+        self.stdout.write(said)
+
+
+def as_summary(path: Path, made: Manifest, seconds: float) -> dict[str, Any]:
+    return {
+        "file": str(path),
+        "bytes": path.stat().st_size,
+        "kind": made.kind,
+        "workspaces": sorted(made.workspaces.values()),
+        "rows": made.rows,
+        "files": len(made.files()),
+        "missing": len(made.missing),
+        "has_secrets": made.has_secrets,
+        "seconds": round(seconds, 3),
+    }
+
+
+def as_lines(summary: dict[str, Any]) -> list[str]:
+    what = "The whole installation"
+    if summary["kind"] == manifests.WORKSPACE:
+        what = f"The workspace {summary['workspaces'][0]}"
+    lines = [
+        f"{what} is in {summary['file']}: {summary['rows']:,} rows and {summary['files']:,} files,"
+        f" {summary['bytes'] / 1e6:,.1f} MB, in {summary['seconds']} s."
+    ]
+    if summary["missing"]:
+        lines.append(
+            f"{summary['missing']} files are not in it: there is none in the media folder, for"
+            " instance because somebody deleted the document for good meanwhile."
+        )
+    if not summary["has_secrets"]:
+        lines.append("Stored keys of model endpoints are left out; --with-secrets keeps them.")
+    else:
+        lines.append("The keys in it open only with this server's SECRET_KEY: keep that too.")
+    return lines

@@ -1,0 +1,113 @@
+"""restore FILE: put back what 'backup' wrote, all of it or nothing."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from ingestion import restored
+from ingestion.management.progress import INTERRUPTED, Progress, interruptible
+from kb_project.backup import archive, restoring
+from kb_project.backup.manifest import Manifest
+from kb_project.backup.restoring import Restored
+from kb_project.errors import KBError
+from kb_project.logs import quieten
+
+
+class Command(BaseCommand):
+    help = "Put back a whole installation into an empty one, or one workspace beside others."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("file", type=Path, metavar="FILE")
+        parser.add_argument("--into", default="", metavar="SLUG", help="Under another address.")
+        parser.add_argument(
+            "--as-new", action="store_true", help="As another workspace than the one backed up."
+        )
+        parser.add_argument("--check", action="store_true", help="Look through it, write nothing.")
+        parser.add_argument("--json", action="store_true", help="One JSON object at the end.")
+
+    def handle(self, *_args: Any, **options: Any) -> None:
+        quieten(options["verbosity"])
+        try:
+            with interruptible():
+                summary = self._check(options) if options["check"] else self._restore(options)
+        except KBError as error:
+            raise CommandError(error.sentence) from error
+        except KeyboardInterrupt:
+            raise CommandError("Stopped. Nothing was written.", returncode=INTERRUPTED) from None
+        lines = checked_lines(summary) if options["check"] else restored_lines(summary)
+        self.stdout.write(json.dumps(summary) if options["json"] else "\n".join(lines))
+
+    def _check(self, options: dict[str, Any]) -> dict[str, Any]:
+        started = time.monotonic()
+        with archive.opened(options["file"]) as opened:
+            manifest = restoring.check(opened, Progress(self.stderr))
+        return as_checked(manifest, time.monotonic() - started)
+
+    def _restore(self, options: dict[str, Any]) -> dict[str, Any]:
+        started = time.monotonic()
+        wish = restoring.Wish(options["into"], options["as_new"])
+        with archive.opened(options["file"]) as opened:
+            done = restoring.restore(opened, wish, restored.HOOKS, report=Progress(self.stderr))
+        woken = sum(restored.wake(id_) for id_ in done.workspaces)
+        return as_restored(done, woken, time.monotonic() - started)
+
+
+def as_checked(manifest: Manifest, seconds: float) -> dict[str, Any]:
+    return {
+        "kind": manifest.kind,
+        "created": manifest.created,
+        "version": manifest.version,
+        "workspaces": sorted(manifest.workspaces.values()),
+        "rows": manifest.rows,
+        "files": len(manifest.files()),
+        "missing": len(manifest.missing),
+        "has_secrets": manifest.has_secrets,
+        "seconds": round(seconds, 3),
+    }
+
+
+def as_restored(done: Restored, woken: int, seconds: float) -> dict[str, Any]:
+    return {
+        "workspaces": {slug: str(id_) for id_, slug in done.workspaces.items()},
+        "rows": done.rows,
+        "files": done.files,
+        "missing": done.missing,
+        "people_made": sorted(done.made),
+        "jobs_woken": woken,
+        "lacks_keys": done.lacks_keys,
+        "seconds": round(seconds, 3),
+    }
+
+
+def checked_lines(summary: dict[str, Any]) -> Iterator[str]:
+    yield (
+        f"The backup is whole: {summary['kind']}, {summary['rows']:,} rows and"
+        f" {summary['files']:,} files, made {summary['created']} by version {summary['version']}."
+    )
+    yield f"Workspaces: {', '.join(summary['workspaces']) or 'none'}"
+    yield "Nothing was written."
+
+
+def restored_lines(summary: dict[str, Any]) -> Iterator[str]:
+    names = ", ".join(summary["workspaces"]) or "no workspace"
+    yield (
+        f"Restored {names}: {summary['rows']:,} rows and {summary['files']:,} files"
+        f" in {summary['seconds']} s."
+    )
+    if summary["people_made"]:
+        yield (
+            "These people had no account here; they have one now, and must set a password before"
+            f" they can sign in: {', '.join(summary['people_made'])}"
+        )
+    if summary["missing"]:
+        yield f"{summary['missing']} files were not in the backup: their documents have none."
+    if summary["jobs_woken"]:
+        yield f"{summary['jobs_woken']} jobs that were under way go on with the next worker."
+    if summary["lacks_keys"]:
+        yield "Stored keys of model endpoints are not part of it: enter them on the page Models."

@@ -1,0 +1,52 @@
+"""What commands that take long say on the way, and how they are stopped."""
+
+from __future__ import annotations
+
+import signal
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import FrameType
+from typing import Any, Final
+
+SECONDS_BETWEEN_LINES: Final = 5.0
+INTERRUPTED: Final = 130  # what a shell expects after Ctrl-C
+DOING: Final = {
+    "files": "files",
+    "tables": "tables read",
+    "check": "parts looked through",
+    "rows": "rows written",
+    "settle": "workspaces settled",
+}
+
+
+class Progress:
+    """A line every few seconds, from the first few seconds on."""
+
+    def __init__(self, stream: Any) -> None:
+        self._stream = stream
+        self._last = time.monotonic()
+
+    def __call__(self, what: str, done: int, total: int) -> None:
+        if time.monotonic() - self._last < SECONDS_BETWEEN_LINES:
+            return
+        self._last = time.monotonic()
+        self._stream.write(f"{done:,} of {total:,} {DOING.get(what, what)}")
+
+
+@contextmanager
+def interruptible() -> Iterator[None]:
+    """SIGTERM stops the block as Ctrl-C does, so that it clears up behind it."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGTERM, _interrupt)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+def _interrupt(_number: int, _frame: FrameType | None) -> None:
+    raise KeyboardInterrupt

@@ -1,0 +1,314 @@
+"""Putting an archive back: looked through first, then written in one transaction, or not at all."""
+
+from __future__ import annotations
+
+import json
+import uuid
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any, Final
+
+from django.contrib.auth import get_user_model
+from django.core.exceptions import ValidationError
+from django.core.validators import validate_slug
+from django.db import DataError, IntegrityError, connection, transaction
+from psycopg import sql as pgsql
+
+from kb_project.backup import manifest as manifests
+from kb_project.backup import sql, staging
+from kb_project.backup.archive import Archive, check_room
+from kb_project.backup.examining import Found, Report, examine
+from kb_project.backup.manifest import Manifest, damaged
+from kb_project.backup.rows import Row
+from kb_project.backup.tables import FILES, TENANT, Column, Contents, Table, contents
+from kb_project.errors import ConflictError, InputError
+from kb_project.sql import run_sql, temporary_rows
+
+IDENTIFIERS: Final = frozenset({"uuid", "jsonb", "json"})
+LONGEST_SLUG: Final = 60
+
+NewIds = Mapping[str, str]
+"""Ids of the archive to those they have from now on; all others stay."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """Under which address, and whether as another workspace than the one that was backed up."""
+
+    slug: str = ""
+    as_new: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Hooks:
+    """What the owner of the tables does: ``new_ids`` for a workspace that gets another id, of its
+    rows by table; ``settle`` after its rows are there, in the same transaction."""
+
+    new_ids: Callable[[Callable[[str], Iterator[Row]], uuid.UUID, uuid.UUID], NewIds]
+    settle: Callable[[uuid.UUID, bool], None]
+
+
+@dataclass(slots=True)
+class Restored:
+    """What is there now. ``made`` are addresses of people who had to be made."""
+
+    workspaces: dict[uuid.UUID, str] = field(default_factory=dict)
+    rows: int = 0
+    files: int = 0
+    made: list[str] = field(default_factory=list)
+    missing: int = 0
+    lacks_keys: bool = False
+
+
+def check(archive: Archive, report: Report) -> Manifest:
+    """Look through all of it and write nothing. Raises InputError for what cannot be restored."""
+    examine(archive, contents(), report)
+    return archive.manifest
+
+
+def restore(archive: Archive, wish: Wish, hooks: Hooks, *, report: Report) -> Restored:
+    """Raises InputError for an archive that cannot be restored, ConflictError where its place is
+    taken. Whatever is raised, nothing was written."""
+    _check_wish(archive.manifest, wish)
+    check_room(archive.manifest)
+    known = contents()
+    found = examine(archive, known, report)
+    try:
+        return _Restorer(archive, known, found, wish, hooks, report).restore()
+    except (DataError, IntegrityError) as error:
+        raise damaged("Its rows do not fit together.") from error
+    except OSError as error:
+        raise InputError(
+            f"The files cannot be written: {error.strerror or error}.",
+            code="files_not_written",
+            kept=manifests.NOTHING_WRITTEN,
+            next_step="Make room in the media folder, or let this account write there.",
+        ) from error
+
+
+def _check_wish(manifest: Manifest, wish: Wish) -> None:
+    if manifest.kind == manifests.INSTALLATION and (wish.slug or wish.as_new):
+        raise InputError(
+            "This is the backup of a whole installation: it cannot become one workspace.",
+            code="backup_of_installation",
+            kept=manifests.NOTHING_WRITTEN,
+            next_step="Restore it without --into and --as-new into an empty installation.",
+        )
+    if wish.slug:
+        try:
+            validate_slug(wish.slug)
+        except ValidationError:
+            raise InputError(
+                f"'{wish.slug}' cannot be the address of a workspace.",
+                kept=manifests.NOTHING_WRITTEN,
+                next_step="Use letters, digits, hyphens and underscores.",
+            ) from None
+
+
+@dataclass
+class _Restorer:
+    archive: Archive
+    known: Contents
+    found: Found
+    wish: Wish
+    hooks: Hooks
+    report: Report
+    done: Restored = field(default_factory=Restored)
+    rows_done: int = 0
+
+    def restore(self) -> Restored:
+        manifest = self.archive.manifest
+        with staging.stage() as stage, transaction.atomic():
+            run_sql(sql.LOCK)
+            places = self._places()
+            self._people()
+            self._installation()
+            for row, id_, slug in places:
+                self._workspace(row, id_, slug)
+                self._files(stage, row["id"], id_)
+            run_sql(sql.FORGET_PEOPLE)
+            # A file without a row harms nobody; a row without its file would.
+            stage.publish()
+        self.done.missing = len(manifest.missing)
+        keeps_keys = manifest.has_secrets and not self.wish.as_new
+        self.done.lacks_keys = not keeps_keys and any(
+            self.archive.has(manifests.table_member(row["id"], table.name))
+            for row, _, _ in places
+            for table in self.known.tenants
+            if table.secrets
+        )
+        return self.done
+
+    def _places(self) -> list[tuple[Row, uuid.UUID, str]]:
+        """Each workspace's row with the id and the address it gets. Raises ConflictError."""
+        if self.archive.manifest.kind == manifests.INSTALLATION:
+            _check_empty()
+            return [(row, uuid.UUID(row["id"]), row["slug"]) for row in self.found.workspaces]
+        (row,) = self.found.workspaces
+        id_ = uuid.uuid4() if self.wish.as_new else uuid.UUID(row["id"])
+        slug = self.wish.slug or row["slug"]
+        _check_free(id_, slug)
+        return [(row, id_, slug)]
+
+    def _people(self) -> None:
+        run_sql(sql.CREATE_PEOPLE)
+        if self.archive.manifest.kind == manifests.INSTALLATION:
+            self._load(manifests.PEOPLE, self.known.people)
+        addresses = {row["email"].lower(): number for number, row in self.found.people.items()}
+        ids = dict(run_sql(sql.KNOWN_PEOPLE, [list(addresses)]))
+        for address, number in addresses.items():
+            if address not in ids:
+                person = self.found.people[number]
+                ids[address] = _make_person(address, person["name"])
+                self.done.made.append(address)
+            run_sql(sql.NOTE_PERSON, [number, ids[address]])
+
+    def _installation(self) -> None:
+        for table in self.known.installation:
+            self._load(manifests.installation_member(table.name), table)
+
+    def _workspace(self, row: Row, id_: uuid.UUID, slug: str) -> None:
+        run_sql(sql.SET_WORKSPACE, [str(id_)])
+        given = {"id": pgsql.Literal(id_), "slug": pgsql.Literal(slug)}
+        self._insert(self.known.workspaces, [json.dumps(row).encode()], given)
+        new_ids = self._new_ids(row["id"], id_)
+        for table in self.known.tenants:
+            member = manifests.table_member(row["id"], table.name)
+            self._load(member, table, self._given(table, id_, is_new=bool(new_ids)), new_ids)
+        run_sql(sql.CHECK_NOW)
+        run_sql(sql.CHECK_LATER)
+        self.report("settle", len(self.done.workspaces), len(self.found.workspaces))
+        self.hooks.settle(id_, bool(new_ids))
+        self.done.workspaces[id_] = slug
+
+    def _new_ids(self, old_id: str, id_: uuid.UUID) -> NewIds:
+        if old_id == str(id_):
+            return {}
+        new_ids = self.hooks.new_ids(partial(self._rows, old_id), uuid.UUID(old_id), id_)
+        return {**new_ids, old_id: str(id_)}
+
+    def _given(self, table: Table, id_: uuid.UUID, *, is_new: bool) -> dict[str, pgsql.Composable]:
+        """What a tenant's columns hold whatever the archive says."""
+        given: dict[str, pgsql.Composable] = {TENANT: pgsql.Literal(id_)}
+        if table.name == FILES[0]:
+            given[FILES[1]] = pgsql.SQL("regexp_replace(r.{}, '^[^/]+/', {})").format(
+                pgsql.Identifier(FILES[1]), pgsql.Literal(f"{id_}/")
+            )
+        # A sealed key opens for the workspace alone that it was sealed for.
+        return given | {name: pgsql.SQL("''") for name in table.secrets if is_new}
+
+    def _rows(self, workspace_id: str, table: str) -> Iterator[Row]:
+        for line in self.archive.lines(manifests.table_member(workspace_id, table)):
+            yield json.loads(line)
+
+    def _files(self, stage: staging.Stage, old_id: str, id_: uuid.UUID) -> None:
+        members = [
+            member
+            for member in self.archive.manifest.files()
+            if member.startswith(f"files/{old_id}/")
+        ]
+        for place, member in enumerate(members, 1):
+            stage.add(self.archive, member, f"{id_}/{member.rpartition('/')[2]}")
+            self.done.files += 1
+            self.report("files", place, len(members))
+
+    def _load(
+        self,
+        member: str,
+        table: Table,
+        given: Mapping[str, pgsql.Composable] | None = None,
+        new_ids: NewIds | None = None,
+    ) -> None:
+        if not self.archive.has(member):
+            return
+        lines: Iterable[bytes] = self.archive.lines(member)
+        if new_ids:
+            lines = _renamed(lines, table, new_ids)
+        self._insert(table, lines, given or {})
+        self.rows_done += self.archive.manifest.members[member].rows
+        self.report("rows", self.rows_done, self.archive.manifest.rows)
+
+    def _insert(
+        self, table: Table, lines: Iterable[bytes], given: Mapping[str, pgsql.Composable]
+    ) -> None:
+        columns = [one for one in table.columns if not (table.numbered and one.name == "id")]
+        statement = pgsql.SQL(sql.INSERT_ROWS).format(
+            table=pgsql.Identifier(table.name),
+            names=pgsql.SQL(", ").join(pgsql.Identifier(column.name) for column in columns),
+            values=pgsql.SQL(", ").join(
+                given.get(column.name) or _value(column) for column in columns
+            ),
+        )
+        texts = ((line.decode(),) for line in lines)
+        waiting = temporary_rows("backup_lines", {"line": "text"}, texts)
+        with waiting, connection.cursor() as cursor:
+            cursor.execute(statement)
+            self.done.rows += cursor.rowcount
+
+
+def _value(column: Column) -> pgsql.Composable:
+    name = pgsql.Identifier(column.name)
+    if column.is_person:
+        return pgsql.SQL(sql.NEW_NUMBER).format(column=name)
+    if column.is_lease:
+        # Whoever held it is not here.
+        return pgsql.SQL("least(r.{}, now())").format(name)
+    return pgsql.SQL("r.{}").format(name)
+
+
+def _renamed(lines: Iterable[bytes], table: Table, new_ids: NewIds) -> Iterator[bytes]:
+    names = [column.name for column in table.columns if column.kind in IDENTIFIERS]
+    for line in lines:
+        row = json.loads(line)
+        for name in names:
+            row[name] = _with_new_ids(row[name], new_ids)
+        yield json.dumps(row, ensure_ascii=False).encode()
+
+
+def _with_new_ids(value: Any, new_ids: NewIds) -> Any:
+    """Ids wherever they stand: alone, in a list, as a key, as a value."""
+    if isinstance(value, str):
+        return new_ids.get(value, value)
+    if isinstance(value, list):
+        return [_with_new_ids(one, new_ids) for one in value]
+    if isinstance(value, dict):
+        return {new_ids.get(key, key): _with_new_ids(one, new_ids) for key, one in value.items()}
+    return value
+
+
+def _make_person(address: str, name: str) -> int:
+    """An account nobody can sign in to before they have set a password."""
+    made: Any = get_user_model()
+    return int(made.objects.create_user(address, None, name=name).pk)
+
+
+def _check_empty() -> None:
+    [(people, workspaces)] = run_sql(sql.HOW_FULL)
+    if people or workspaces:
+        raise ConflictError(
+            f"This installation is not empty: it has {people} people and {workspaces} workspaces.",
+            code="not_empty",
+            kept="Nothing was changed.",
+            next_step="Restore a whole backup into an installation that 'manage.py migrate' has"
+            " just made: set CONCORDANCE_DATA_DIR to a new folder, or DATABASE_URL to a new"
+            " database.",
+        )
+
+
+def _check_free(id_: uuid.UUID, slug: str) -> None:
+    [(has_id, has_slug)] = run_sql(sql.TAKEN, {"id": id_, "slug": slug})
+    if has_id:
+        raise ConflictError(
+            "The workspace of this backup is still here.",
+            code="workspace_exists",
+            kept="Nothing was changed.",
+            next_step="Add --as-new and --into with another address to have it a second time.",
+        )
+    if has_slug or len(slug) > LONGEST_SLUG:
+        raise ConflictError(
+            f"The address '{slug}' is taken by another workspace.",
+            code="slug_taken",
+            kept="Nothing was changed.",
+            next_step="Name another one with --into.",
+        )
