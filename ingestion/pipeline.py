@@ -37,6 +37,7 @@ from ingestion.stages import (
     resolve,
     situate,
     snapshot,
+    suggest,
     tree,
     tune,
 )
@@ -81,6 +82,7 @@ WORKSPACE_STAGES: Final[dict[str, JobStage]] = {
     "reports": reports.run,
     "tree": tree.run,
     "snapshot": snapshot.run,
+    "suggest": suggest.run,
 }
 REEMBED_STAGES: Final[dict[str, JobStage]] = {"reembed": reembed.run}
 TUNE_STAGES: Final[dict[str, JobStage]] = {"tune": tune.run}

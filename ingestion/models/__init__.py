@@ -17,7 +17,12 @@ from ingestion.models.curation import (
     MentionPlacement,
     RelationshipRuling,
 )
-from ingestion.models.decisions import MergeSuggestion, ResolutionDecision, Verdict
+from ingestion.models.decisions import (
+    MergeSuggestion,
+    ResolutionDecision,
+    SuggestionSkip,
+    Verdict,
+)
 from ingestion.models.documents import (
     Chunk,
     ChunkEmbedding,
@@ -97,6 +102,7 @@ __all__ = [
     "ShelvedVector",
     "StageRun",
     "SubjectKind",
+    "SuggestionSkip",
     "SummaryEdge",
     "SummaryNode",
     "SummaryTree",

@@ -76,7 +76,14 @@ class ResolutionDecision(TenantModel):
 
 
 class MergeSuggestion(TenantModel):
-    """Two entities that may be one: the grey zone of resolution, for a person to decide."""
+    """Two entities that may be one: the grey zone of resolution, for a person to decide.
+
+    ``score`` is how certain it is, from 0 to 1. ``reasons`` are ``[{"kind", "weight", "words"},
+    …]``, the weightiest first, ``reason`` is the same in one line. ``effect`` grows with what a
+    merge moves, ever more slowly: the logarithm of mentions and facts of the lesser of the two.
+    ``state`` is as of when it was last found: decisions that stand are what counts
+    (``ingestion.suggestions.decided``).
+    """
 
     class State(models.TextChoices):
         OPEN = "open", "Open"
@@ -91,6 +98,8 @@ class MergeSuggestion(TenantModel):
     )
     score = models.FloatField()
     reason = models.CharField(max_length=300)
+    reasons = models.JSONField(default=list, db_default=[], blank=True)
+    effect = models.FloatField(default=0, db_default=0)
     state = models.CharField(max_length=10, choices=State.choices, default=State.OPEN)
     created_at = models.DateTimeField(auto_now_add=True)
 
@@ -102,3 +111,28 @@ class MergeSuggestion(TenantModel):
 
     def __str__(self) -> str:
         return self.reason
+
+
+class SuggestionSkip(TenantModel):
+    """A case that a person put off: it comes back to them after the others.
+
+    ``case`` follows from the entities that are in it (``ingestion.suggestions.cases``).
+    """
+
+    user = models.ForeignKey(
+        settings.AUTH_USER_MODEL,
+        on_delete=models.DO_NOTHING,
+        db_constraint=False,
+        related_name="+",
+        db_index=False,
+    )
+    case = models.UUIDField()
+    skipped_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["workspace", "user", "case"], name="skip_once"),
+        ]
+
+    def __str__(self) -> str:
+        return str(self.case)

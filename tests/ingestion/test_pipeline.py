@@ -313,6 +313,7 @@ def test_one_waiting_refresh_serves_all_who_ask(workspace: Workspace):
         "reports",
         "tree",
         "snapshot",
+        "suggest",
     ]
     assert calls(MAIN) == 1
 

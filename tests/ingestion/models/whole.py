@@ -33,6 +33,7 @@ from ingestion.models import (
     ShelvedPosting,
     ShelvedVector,
     StageRun,
+    SuggestionSkip,
     SummaryEdge,
     SummaryNode,
     SummaryTree,
@@ -81,6 +82,9 @@ def make_whole(name: str = "Harbour") -> Whole:
         ChunkExtraction.objects.create(workspace=workspace, chunk=chunks[0], method="m", payload={})
         MergeSuggestion.objects.create(
             workspace=workspace, left=ada, right=olaf, score=0.5, reason="alike"
+        )
+        SuggestionSkip.objects.create(
+            workspace=workspace, user=rows.make_user("Alice"), case=ada.pk
         )
         GraphTombstone.objects.create(workspace=workspace)
         _make_statements(document, chunks[0], ada, olaf)

@@ -1,0 +1,157 @@
+"""Suggest: find entities that may be one, for a person to decide.
+
+In: entities with their names, neighbours, passages and vectors, and what was decided before.
+Out: MergeSuggestion rows with their certainty and reasons.
+Safe to repeat: what was found before is replaced. All entities are looked at each time (a few
+seconds for 50,000), so that what is suggested follows from what is there and not from the order in
+which it came, and is gone once it is no longer so.
+
+Nothing is merged here. Pairs come from keys that few entities share (``blocks``), names are
+compared word by word (``naming``, ``opposing``), then what is around them (``company``), and all
+of it is weighed into one certainty (``weighing``). What stands as decided is not asked again: a
+pair that is said to differ stays, marked as such, so that people see that it was found again.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import uuid
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from ingestion.extractors.found import SYMBOL
+from ingestion.models import IngestionJob, MergeSuggestion, Verdict
+from ingestion.outcome import Progress, StageOutcome
+from ingestion.stages.suggest import blocks, company, weighing
+from ingestion.stages.suggest import statements as sql
+from ingestion.stages.suggest.things import Found, Pair, Reason, Thing
+from ingestion.suggestions.decided import decided_pairs
+from kb_project.ports import Ports
+from kb_project.sql import bulk_plans, run_sql, run_sql_count
+from workspaces import access
+
+MOST_WRITTEN: Final = 5000
+"""Suggestions kept of one search, the most certain ones: nobody works through more."""
+MOST_PASSAGES: Final = 12
+SAMPLE: Final = 1000
+REASON_LENGTH: Final = 300
+STATES: Final[dict[str, MergeSuggestion.State]] = {
+    Verdict.SAME: MergeSuggestion.State.ACCEPTED,
+    Verdict.DIFFERENT: MergeSuggestion.State.REJECTED,
+}
+
+
+def run(job: IngestionJob, ports: Ports, progress: Progress) -> StageOutcome:
+    workspace_id = job.workspace_id
+    with access.in_workspace(workspace_id), bulk_plans():
+        things = load(workspace_id)
+        called = company.calling(_besides(workspace_id, things))
+    progress(1, 3)
+    common = blocks.common_in(things.values())
+    possible = weighing.weighed(blocks.candidates(things, common), things, common, called)
+    progress(2, 3)
+    with access.in_workspace(workspace_id):
+        cosines = _cosines(workspace_id, possible, ports.embedder.fingerprint)
+        found = weighing.with_likeness(possible, cosines)[:MOST_WRITTEN]
+        _save(workspace_id, found, things)
+    progress(3, 3)
+    return StageOutcome(written=len(found))
+
+
+def load(workspace_id: uuid.UUID) -> dict[uuid.UUID, Thing]:
+    """What may be compared. Call in the workspace's scope."""
+    values = {"workspace": workspace_id, "exact": [SYMBOL]}
+    aliases: defaultdict[uuid.UUID, dict[str, str]] = defaultdict(dict)
+    for entity, key, name in run_sql(sql.CALLED, values):
+        aliases[entity][key] = name
+    near: defaultdict[uuid.UUID, set[uuid.UUID]] = defaultdict(set)
+    for source, target in run_sql(sql.LINKED, values):
+        near[source].add(target)
+        near[target].add(source)
+    return {
+        one: Thing(
+            one,
+            key,
+            name,
+            type_,
+            sense,
+            mentions,
+            degree,
+            aliases.get(one, {}),
+            frozenset(near[one]),
+        )
+        for one, key, name, type_, sense, mentions, degree in run_sql(sql.THINGS, values)
+    }
+
+
+def _besides(workspace_id: uuid.UUID, things: Mapping[uuid.UUID, Thing]) -> list[company.Beside]:
+    values = {"workspace": workspace_id, "longest": company.LONGEST_GAP}
+    return [
+        company.Beside(first, second, between, after, is_full=" " in surface.strip())
+        for first, second, between, after, surface in run_sql(sql.BESIDE, values)
+        if first in things and second in things
+    ]
+
+
+def _cosines(
+    workspace_id: uuid.UUID, possible: Sequence[Found], fingerprint: str
+) -> dict[Pair, float]:
+    """Of the pairs of which no passage names both, where there are vectors."""
+    asked = possible[: 2 * MOST_WRITTEN]
+    values = {
+        "lefts": [one.pair[0] for one in asked],
+        "rights": [one.pair[1] for one in asked],
+        "most": MOST_PASSAGES,
+        "sample": SAMPLE,
+        "fingerprint": fingerprint,
+    }
+    rows = run_sql(sql.ALIKE, {"workspace": workspace_id, **values})
+    # The cosine of a vector without length is not a number.
+    return {(left, right): cosine for left, right, cosine in rows if not math.isnan(cosine)}
+
+
+def _save(
+    workspace_id: uuid.UUID, found: Sequence[Found], things: Mapping[uuid.UUID, Thing]
+) -> None:
+    """Replace what was found before."""
+    decided = decided_pairs(workspace_id)
+    rows = sorted(found, key=lambda one: one.pair)
+    ends = {"lefts": [one.pair[0] for one in rows], "rights": [one.pair[1] for one in rows]}
+    values = {"workspace": workspace_id, **ends}
+    run_sql_count(sql.FORGET, values)
+    states = [
+        STATES[decided[one.pair].verdict] if one.pair in decided else MergeSuggestion.State.OPEN
+        for one in rows
+    ]
+    run_sql_count(
+        sql.SUGGEST,
+        {
+            **values,
+            "scores": [round(one.certainty, 4) for one in rows],
+            "effects": [effect_of(*(things[end] for end in one.pair)) for one in rows],
+            "said": [sentence_of(one.reasons) for one in rows],
+            "reasons": [json.dumps(_as_json(one.reasons)) for one in rows],
+            "states": [state.value for state in states],
+        },
+    )
+
+
+def effect_of(one: Thing, other: Thing) -> float:
+    """What a merge moves, on a scale that grows ever more slowly."""
+    return round(math.log(2 + min(one.moves, other.moves)), 4)
+
+
+def sentence_of(reasons: Sequence[Reason]) -> str:
+    """The reasons in one line: same name after removing Inc.; share 4 neighbours."""
+    said = [reason.words for reason in reasons if reason.words]
+    line = "; ".join(said)
+    return (line[:1].upper() + line[1:])[:REASON_LENGTH]
+
+
+def _as_json(reasons: Sequence[Reason]) -> list[dict[str, object]]:
+    return [
+        {"kind": reason.kind, "weight": round(reason.weight, 2), "words": reason.words}
+        for reason in reasons
+    ]

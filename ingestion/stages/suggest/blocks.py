@@ -1,0 +1,97 @@
+"""Which entities are worth comparing: those that share something few entities have.
+
+No entity is compared with all others. It is put under keys (its words in order, its initials, each
+rare word with a letter left out, …), and compared with what stands under the same key; a key that
+many have says nothing and is passed over.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import combinations, starmap
+from typing import Final
+
+from ingestion.stages.suggest.naming import SHORTEST_SPELLED, Common, acronyms, is_short
+from ingestion.stages.suggest.things import Pair, Thing, pair_of
+from ingestion.stages.suggest.words import bare
+
+CROWD: Final = 16
+"""A key under which more stand is no reason to compare them."""
+RARE: Final = 40
+"""A word in more names than this is found in pairs with another one only."""
+NEAR: Final = 1
+"""So many that follow in the sorted lists of names are compared with each."""
+LONGEST_WORD: Final = 20
+MOST_WORDS: Final = 8
+
+
+def common_in(things: Iterable[Thing]) -> Common:
+    """How many entities have a word in their name, or may be shortened to some initials."""
+    words, initials = Counter[str](), Counter[str]()
+    for thing in things:
+        words.update(set(thing.spelt))
+        initials.update(acronyms(thing.words))
+    return Common(words, initials)
+
+
+def candidates(things: Mapping[uuid.UUID, Thing], common: Common) -> set[Pair]:
+    """Pairs worth comparing: a number that grows as the entities do."""
+    pairs = set[Pair]()
+    by_key = defaultdict[str, list[uuid.UUID]](list)
+    for thing in things.values():
+        for key in set(keys_of(thing, common)):
+            by_key[key].append(thing.id)
+    for members in by_key.values():
+        if 1 < len(members) <= CROWD:
+            pairs.update(starmap(pair_of, combinations(members, 2)))
+    pairs.update(_in_order(things.values()))
+    return pairs
+
+
+def keys_of(thing: Thing, common: Common) -> Iterator[str]:
+    """What an entity is found under; the first letters say of what kind a key is."""
+    words = thing.spelt[:MOST_WORDS]
+    yield "s:" + "".join(words)
+    yield "w:" + " ".join(sorted(thing.telling))
+    yield from (f"a:{alias}" for alias in {thing.key, *thing.aliases})
+    yield from _initials(thing, words)
+    yield from _word_keys(words, common)
+
+
+def _initials(thing: Thing, words: tuple[str, ...]) -> Iterator[str]:
+    if len(words) == 1:
+        if is_short(thing):
+            yield f"i:{thing.key}"
+        return
+    yield from (f"i:{short}" for short in acronyms(words) if len(short) > 1)
+    person = bare(words)
+    yield f"p:{person[0][0]} {person[-1]}"
+    yield f"f:{person[0]} {person[-1]}"
+
+
+def _word_keys(words: tuple[str, ...], common: Common) -> Iterator[str]:
+    for word in words:
+        if common.words.get(word, 1) > RARE:
+            continue
+        yield f"r:{word}"
+        if len(word) >= SHORTEST_SPELLED and word.isascii():
+            yield from (f"d:{one}" for one in _deletes(word[:LONGEST_WORD]))
+
+
+def _deletes(word: str) -> Iterator[str]:
+    """The word, and the word without each of its letters: words a letter apart share one."""
+    yield word
+    for place in range(len(word)):
+        yield word[:place] + word[place + 1 :]
+
+
+def _in_order(things: Iterable[Thing]) -> Iterator[Pair]:
+    """Names that are neighbours when sorted, and when sorted from their last letter on."""
+    rows = list(things)
+    for order in (lambda one: one.key, lambda one: one.key[::-1]):
+        rows.sort(key=order)
+        for place, one in enumerate(rows):
+            for other in rows[place + 1 : place + 1 + NEAR]:
+                yield pair_of(one.id, other.id)

@@ -1,0 +1,316 @@
+"""Names of two entities that may be two spellings of one.
+
+Every function takes two entities and says why their names may be one, or None. Words are compared
+in one spelling (``words.written_out``) and without accents, case and punctuation, as keys are.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from rapidfuzz import fuzz
+from rapidfuzz.distance import DamerauLevenshtein
+
+from ingestion.stages.suggest.things import PERSON, UNTYPED, Reason, Thing
+from ingestion.stages.suggest.words import SMALL, TITLES, bare
+
+
+@dataclass(frozen=True, slots=True)
+class Common:
+    """How many entities have a word in their name, and how many may be shortened to initials."""
+
+    words: Mapping[str, int] = field(default_factory=dict)
+    initials: Mapping[str, int] = field(default_factory=dict)
+
+
+ACRONYM: Final = "acronym"
+SHORTEST_SPELLED: Final = 5
+LONG: Final = 8
+# Words that are in so many names are words of their own, not misspelt ones.
+COMMON: Final = 3
+SHORTEST_NAME: Final = 3
+LONGEST_INITIALS: Final = 4
+ALIKE: Final = 92.0
+LONGEST: Final = 12
+"""Words of the longest name that is compared word by word."""
+
+
+def spelt_otherwise(one: Thing, other: Thing, _common: Common) -> Reason | None:
+    """The same words with other spaces, or one of them abbreviated in the usual way."""
+    left, right = one.spelt, other.spelt
+    if left == right:
+        return Reason("name", 5.5, "the same name with a word spelt otherwise", is_of_names=True)
+    if "".join(left) == "".join(right):
+        return Reason("name", 5.5, "the same name but for spaces", is_of_names=True)
+    return None
+
+
+def without_forms(one: Thing, other: Thing, common: Common) -> Reason | None:
+    """The same name when titles, honours and legal forms are left out."""
+    left, right = one.core, other.core
+    if left != right or one.words == other.words:
+        return None
+    gone = _without(one, left) or _without(other, right)
+    both = _without(one, left) and _without(other, right)
+    weight = 4.5 if len(left) > 1 else _single(left[0], common)
+    return Reason("name", weight - (2.0 if both else 0), f"same name {gone}", is_of_names=True)
+
+
+def _without(thing: Thing, kept: Sequence[str]) -> str:
+    left_out = [word for word in thing.spelt if word not in kept]
+    shown = {word.strip(".,()").lower(): word.strip(",()") for word in thing.name.split()}
+    return f"after removing {' '.join(shown.get(w, w) for w in left_out)}" if left_out else ""
+
+
+def _single(word: str, common: Common) -> float:
+    """A surname alone says the less, the more names have it."""
+    return 3.2 - math.log(max(1, common.words.get(word, 1)))
+
+
+def otherwise_ordered(one: Thing, other: Thing, _common: Common) -> Reason | None:
+    """The same words in another order, but for small ones: University of X, X University."""
+    left, right = one.telling, other.telling
+    if len(left) < 2 or (left == right and one.words == other.words):
+        return None
+    if left == right:
+        return Reason("name", 3.5, "the same name but for small words", is_of_names=True)
+    if sorted(left) == sorted(right):
+        return Reason("name", 4.0, "the same words in another order", is_of_names=True)
+    return None
+
+
+def fuller(one: Thing, other: Thing, common: Common) -> Reason | None:
+    """One name in full: a middle name more, initials written out."""
+    left, right = one.core, other.core
+    if not _may_be_people(one, other) or min(len(left), len(right)) < 2 or left == right:
+        return None
+    if not _fits(left, right):
+        return None
+    shorter, longer = sorted((left, right), key=len)
+    last = max(1, common.words.get(longer[-1], 1))
+    weight = 3.8 - 0.6 * math.log(last)
+    if shorter[0] == longer[0] and len(shorter[0]) > 1:
+        return Reason("name", weight, "one name has a middle name more", is_of_names=True)
+    return Reason("name", weight, "the initials fit the other's first names", is_of_names=True)
+
+
+def _may_be_people(one: Thing, other: Thing) -> bool:
+    types = {one.type, other.type}
+    return PERSON in types or types <= UNTYPED
+
+
+def _fits(one: Sequence[str], other: Sequence[str]) -> bool:
+    """Whether two people's names are one: the same last name, and no first name in the way.
+
+    >>> _fits(("jrr", "tolkien"), ("john", "ronald", "reuel", "tolkien"))
+    True
+    >>> _fits(("j", "tolkien"), ("john", "ronald", "tolkien"))
+    True
+    >>> _fits(("jane", "tolkien"), ("john", "tolkien"))
+    False
+    """
+    if one[-1] != other[-1] or len(one[-1]) < SHORTEST_NAME:
+        return False
+    left, right = (_given(side[:-1], rest[:-1]) for side, rest in ((one, other), (other, one)))
+    short, long_ = sorted((left, right), key=len)
+    if not short or not _one_is(short[0], long_[0]):
+        return False
+    return _in_order(short, long_)
+
+
+def _given(given: Sequence[str], beside: Sequence[str]) -> list[str]:
+    """First names, joined initials apart again where the other's names begin with them."""
+    initials = "".join(word[0] for word in beside)
+    parts: list[str] = []
+    for word in given:
+        is_initials = len(word) <= LONGEST_INITIALS and word not in beside
+        parts += list(word) if is_initials and _runs_in(word, initials) else [word]
+    return parts
+
+
+def _runs_in(letters: str, initials: str) -> bool:
+    rest = iter(initials)
+    return all(letter in rest for letter in letters)
+
+
+def _in_order(short: Sequence[str], long_: Sequence[str]) -> bool:
+    rest = iter(long_)
+    return all(any(_one_is(word, name) for name in rest) for word in short)
+
+
+def _one_is(word: str, name: str) -> bool:
+    """The same first name, or the initial of it."""
+    return word == name or (1 in (len(word), len(name)) and word[0] == name[0])
+
+
+def contained(one: Thing, other: Thing, common: Common) -> Reason | None:
+    """One name is a part of the other."""
+    short, long_ = sorted((one, other), key=lambda side: len(side.words))
+    few, many = short.telling, long_.telling
+    if few == many or not set(few) < set(many) or len(many) > LONGEST:
+        return None
+    said = f"“{short.name}” is a part of “{long_.name}”"
+    if _repeats_initials(few, many):
+        return Reason("name", 4.5, "the same name after its initials", is_of_names=True)
+    if len(few) > 1:
+        return Reason("name", 1.4 if _at_end(few, many) else 1.0, said, is_of_names=True)
+    is_name = _may_be_people(one, other) and long_.type in (PERSON, *UNTYPED)
+    if not is_name or few[0] not in (many[0], many[-1]):
+        return None
+    # Fewer people share a last name than a first one.
+    weight = _single(few[0], common) - (0.6 if few[0] == many[-1] else 1.4)
+    weight += 0.6 if short.words[0] in TITLES else 0.0
+    return Reason("name", weight, said, is_of_names=True)
+
+
+def _at_end(few: Sequence[str], many: Sequence[str]) -> bool:
+    return tuple(many[-len(few) :]) == tuple(few)
+
+
+def _repeats_initials(few: Sequence[str], many: Sequence[str]) -> bool:
+    """NV Nia Vellacott."""
+    return _at_end(few, many) and many[: -len(few)] == ("".join(word[0] for word in few),)
+
+
+def shortened(one: Thing, other: Thing, _common: Common) -> Reason | None:
+    """Word by word the same, but one is cut off: Univ, Co-op."""
+    left, right = one.spelt, other.spelt
+    if len(left) != len(right) or len(left) < 2:
+        return None
+    differing = [(a, b) for a, b in zip(left, right, strict=True) if a != b]
+    if len(differing) != 1 or not _is_cut(*sorted(differing[0], key=len)):
+        return None
+    return Reason("name", 3.0, "one name has a word cut short", is_of_names=True)
+
+
+def _is_cut(short: str, long_: str) -> bool:
+    return len(short) > 1 and len(long_) > len(short) + 2 and long_.startswith(short)
+
+
+def misspelt(one: Thing, other: Thing, common: Common) -> Reason | None:
+    """Word by word the same but for a letter or two in a word, one of which is no common word."""
+    left, right = one.spelt, other.spelt
+    if len(left) != len(right) or len(left) > LONGEST:
+        return None
+    differing = [(a, b) for a, b in zip(left, right, strict=True) if a != b]
+    if not 0 < len(differing) <= 2 or not all(_near(a, b) for a, b in differing):
+        return None
+    return _misspelt(differing, left, common, one)
+
+
+def _misspelt(
+    differing: Sequence[tuple[str, str]], words: Sequence[str], common: Common, one: Thing
+) -> Reason:
+    if all(_is_plural(a, b) for a, b in differing):
+        return Reason("name", 2.4, "one name is the other's plural", is_of_names=True)
+    weight = 3.4 if len(words) > len(differing) else 1.5
+    weight += 0.4 if all(min(len(a), len(b)) >= LONG for a, b in differing) else 0.0
+    weight -= 1.2 * (len(differing) - 1)
+    # Two given names, or two words, that many names have: Austrian is no misspelt Australian.
+    weight -= sum(1.8 for a, b in differing if _are_common(a, b, common))
+    weight -= sum(0.8 for a, b in differing if a[0] != b[0])
+    if one.type == PERSON and differing[0][0] == words[0]:
+        weight -= 0.6
+    return Reason("name", weight, "the names differ by a letter or two", is_of_names=True)
+
+
+def _are_common(one: str, other: str, common: Common) -> bool:
+    return min(common.words.get(one, 1), common.words.get(other, 1)) >= COMMON
+
+
+def _is_plural(one: str, other: str) -> bool:
+    return one + "s" == other or other + "s" == one
+
+
+def _near(one: str, other: str) -> bool:
+    """A letter's difference between words of five letters, two between those of nine."""
+    if not (one.isascii() and other.isascii()):
+        return False
+    shortest = min(len(one), len(other))
+    if shortest < SHORTEST_SPELLED - 1 or max(len(one), len(other)) < SHORTEST_SPELLED:
+        return False
+    most = 2 if shortest > LONG else 1
+    return DamerauLevenshtein.distance(one, other, score_cutoff=most) <= most
+
+
+def alike(one: Thing, other: Thing, _common: Common) -> Reason | None:
+    """Letters in much the same order, whatever words they make."""
+    if one.words == other.words or min(len(one.key), len(other.key)) < LONG:
+        return None
+    score = max(fuzz.ratio(one.key, other.key), fuzz.token_sort_ratio(one.key, other.key))
+    if score < ALIKE:
+        return None
+    return Reason("name", 1.2, f"the names are {score:.0f} % alike", is_of_names=True)
+
+
+BY_NAME: Final[tuple[Callable[[Thing, Thing, Common], Reason | None], ...]] = (
+    spelt_otherwise,
+    without_forms,
+    otherwise_ordered,
+    fuller,
+    contained,
+    shortened,
+    misspelt,
+    alike,
+)
+
+
+def by_name(one: Thing, other: Thing, common: Common) -> Reason | None:
+    """The weightiest way in which the names are one; they say the same thing, so one counts."""
+    found = [reason for look in BY_NAME if (reason := look(one, other, common))]
+    return max(found, key=lambda reason: reason.weight, default=None)
+
+
+def acronym(one: Thing, other: Thing, common: Common) -> Reason | None:
+    """One is made of the first letters of the other's words.
+
+    A name in capitals or with full stops only: "who" is a word.
+    """
+    for short, long_ in ((one, other), (other, one)):
+        if len(short.words) == 1 and is_short(short) and short.key in acronyms(long_.words):
+            weight = {2: 2.2, 3: 3.2}.get(len(short.key), 3.8)
+            weight -= math.log(max(1, common.initials.get(short.key, 1)))
+            weight -= 1.0 if long_.type == PERSON and len(short.key) > 2 else 0.0
+            said = f"“{short.name}” are the initials of “{long_.name}”"
+            return Reason(ACRONYM, weight, said, is_of_names=True)
+    return None
+
+
+def is_short(thing: Thing) -> bool:
+    letters = [letter for letter in thing.name if letter.isalpha()]
+    return 2 <= len(letters) <= 6 and all(letter.isupper() for letter in letters)
+
+
+def acronyms(words: tuple[str, ...]) -> frozenset[str]:
+    """What a name of several words may be shortened to.
+
+    >>> sorted(acronyms(("world", "health", "organization")))
+    ['who']
+    >>> sorted(acronyms(("office", "of", "coastal", "lights")))
+    ['ocl', 'oocl']
+    """
+    kept = [bare(words), words]
+    without_small = [tuple(word for word in row if word not in SMALL) for row in kept]
+    rows = [row for row in (*kept, *without_small) if 2 <= len(row) <= LONGEST]
+    return frozenset("".join(word[0] for word in row) for row in rows)
+
+
+def alias(one: Thing, other: Thing, common: Common) -> Reason | None:
+    """What one is called is also said of the other."""
+    for called, named in ((one, other), (other, one)):
+        if called.key in named.aliases:
+            said = f"documents call “{named.name}” “{called.name}” too"
+            return Reason("alias", _by_alias(called.key, common), said, is_of_names=True)
+    shared = sorted(set(one.aliases) & set(other.aliases))
+    if not shared:
+        return None
+    said = f"both are called “{one.aliases[shared[0]]}”"
+    return Reason("alias", _by_alias(shared[0], common) - 1.0, said, is_of_names=True)
+
+
+def _by_alias(key: str, common: Common) -> float:
+    words = key.split()
+    return 4.0 if len(words) > 1 else _single(words[0], common)

@@ -1,0 +1,49 @@
+"""Entities for tests of comparing them."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterable
+
+from ingestion.stages.suggest import blocks
+from ingestion.stages.suggest.company import Beside, calling
+from ingestion.stages.suggest.things import Found, Thing
+from ingestion.stages.suggest.weighing import weighed, with_likeness
+from kb_project.text.names import normalise_name
+
+SPACE = uuid.UUID(int=1)
+
+
+def thing(
+    name: str,
+    kind: str = "person",
+    *,
+    aliases: Iterable[str] = (),
+    near: Iterable[Thing] = (),
+    mentions: int = 1,
+) -> Thing:
+    """An entity by its name; ``near`` are its neighbours."""
+    neighbours = frozenset(one.id for one in near)
+    return Thing(
+        id=uuid.uuid5(SPACE, name + kind),
+        key=normalise_name(name),
+        name=name,
+        type=kind,
+        mentions=mentions,
+        degree=len(neighbours),
+        aliases={normalise_name(alias): alias for alias in aliases},
+        neighbours=neighbours,
+    )
+
+
+def found_among(*things: Thing, besides: Iterable[Beside] = ()) -> list[Found]:
+    """What is suggested of these, without vectors."""
+    by_id = {one.id: one for one in things}
+    common = blocks.common_in(things)
+    pairs = blocks.candidates(by_id, common)
+    return with_likeness(weighed(pairs, by_id, common, calling(besides)), {})
+
+
+def names_of(found: Iterable[Found], *things: Thing) -> set[frozenset[str]]:
+    names = {one.id: one.name for one in things}
+    return {frozenset(names[end] for end in one.pair) for one in found}
