@@ -20,3 +20,10 @@ SELECT t.number, coalesce(v.number, d.live_number)
                 WHERE other.workspace_id = %(workspace)s AND other.document_id = d.id
                   AND other.number > 1)
 """
+
+# Documents that are still there, and stay until the citations of them are written.
+HOLD_DOCUMENTS: Final[LiteralString] = """
+SELECT id, title FROM ingestion_document
+ WHERE workspace_id = %(workspace)s AND id = ANY(%(documents)s::uuid[])
+ ORDER BY id FOR KEY SHARE
+"""

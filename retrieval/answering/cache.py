@@ -20,6 +20,7 @@ from django.conf import settings
 from ingestion.selectors import corpus
 from kb_project.sql import run_sql
 from retrieval import answering_sql as sql
+from retrieval import citing_sql
 from retrieval.answering.drafts import Asking
 from retrieval.models import Answer, AnswerState, Citation
 from workspaces import access
@@ -91,12 +92,16 @@ def copied(earlier: Answer) -> dict[str, object]:
 def copy_citations(earlier: Answer, answer: Answer) -> None:
     """In the scope of their workspace."""
     kept = Citation.objects.in_workspace(earlier.workspace_id).filter(answer=earlier)
+    cited = list(kept.exclude(document=None).values_list("document_id", flat=True))
+    values = {"workspace": earlier.workspace_id, "documents": cited}
+    run_sql(citing_sql.HOLD_DOCUMENTS, values)
     Citation.objects.bulk_create(
         Citation(
             workspace_id=answer.workspace_id,
             answer=answer,
             number=one.number,
             document_id=one.document_id,
+            source_deleted_at=one.source_deleted_at,
             chunk_id=one.chunk_id,
             version_number=one.version_number,
             start=one.start,

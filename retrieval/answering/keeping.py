@@ -9,13 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any, Final
+from uuid import UUID
 
 from django.utils import timezone
 
-from ingestion.models import Document
 from kb_project.errors import KBError
 from kb_project.sql import run_sql
 from retrieval import answering_sql as sql
+from retrieval import citing_sql
 from retrieval.answering import cache, events
 from retrieval.answering.drafts import CitedPassage, Draft, Suggested, WrittenSentence
 from retrieval.answering.events import StoredReporter, TakenOverError
@@ -179,9 +180,9 @@ def _with_titles(
     answer: Answer, citations: Sequence[CitedPassage]
 ) -> list[tuple[CitedPassage, str]]:
     """With their documents' titles; those of documents deleted meanwhile are left out."""
-    documents = Document.objects.in_workspace(answer.workspace_id)
-    cited = documents.filter(pk__in={one.document_id for one in citations})
-    titles = dict(cited.values_list("pk", "title"))
+    ids = sorted({one.document_id for one in citations})
+    values = {"workspace": answer.workspace_id, "documents": ids}
+    titles: dict[UUID, str] = dict(run_sql(citing_sql.HOLD_DOCUMENTS, values))
     return [(one, titles[one.document_id]) for one in citations if one.document_id in titles]
 
 

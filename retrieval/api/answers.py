@@ -46,11 +46,14 @@ class SentenceSerializer(serializers.Serializer[Any]):
 
 
 class CitationSerializer(serializers.Serializer[Any]):
-    """``quote`` equals the document's text from ``start`` to ``end``."""
+    """``quote`` equals the document's text from ``start`` to ``end``.
+
+    Of a document that was deleted for good there is no quote and no id.
+    """
 
     number = serializers.IntegerField()
-    document = serializers.UUIDField(source="document_id")
-    title = serializers.CharField(source="document.title")
+    document = serializers.UUIDField(source="document_id", allow_null=True)
+    title = serializers.CharField()
     chunk = serializers.UUIDField(source="chunk_id")
     start = serializers.IntegerField()
     end = serializers.IntegerField()

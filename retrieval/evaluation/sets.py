@@ -136,7 +136,7 @@ def question_keep(
             kept="No question was added.",
             next_step="Add it when the answer is there.",
         )
-    if not asked.citations:
+    if not any(citation.document_id for citation in asked.citations):
         raise ConflictError(
             "The answer cites nothing, so it is not known where the evidence stands.",
             code="answer_uncited",
@@ -150,6 +150,7 @@ def question_keep(
             "quote": citation.quote[: evidence.LONGEST_QUOTE],
         }
         for citation in asked.citations[: evidence.MOST_PIECES]
+        if citation.document_id is not None
     ]
     text = asked.question.standalone or asked.question.text
     answer = " ".join(str(sentence["text"]) for sentence in asked.answer.sentences)

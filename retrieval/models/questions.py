@@ -183,7 +183,8 @@ class Citation(TenantModel):
 
     ``start`` to ``end`` is the span it is cited for first, ``quote`` the document's text there;
     ``spans`` are all of them, ``[[start, end], …]``. Offsets are of the document's version
-    ``version_number``, whatever version is searched now.
+    ``version_number``, whatever version is searched now. A document that is deleted for good takes
+    the quotation with it: then ``source_deleted_at`` says when, and the number stays.
     """
 
     answer = models.ForeignKey(
@@ -195,8 +196,14 @@ class Citation(TenantModel):
     )
     number = models.PositiveSmallIntegerField()
     document = models.ForeignKey(
-        Document, on_delete=models.DO_NOTHING, db_constraint=False, related_name="+", db_index=False
+        Document,
+        null=True,
+        on_delete=models.DO_NOTHING,
+        db_constraint=False,
+        related_name="+",
+        db_index=False,
     )
+    source_deleted_at = models.DateTimeField(null=True, blank=True)
     chunk = models.ForeignKey(
         Chunk, on_delete=models.DO_NOTHING, db_constraint=False, related_name="+", db_index=False
     )
@@ -213,7 +220,18 @@ class Citation(TenantModel):
                 fields=["workspace", "answer", "number"], name="citation_number_once"
             ),
         ]
-        indexes = [models.Index(fields=["workspace", "chunk"], name="citation_of_chunk")]
+        indexes = [
+            models.Index(fields=["workspace", "chunk"], name="citation_of_chunk"),
+            models.Index(fields=["workspace", "document"], name="citation_of_document"),
+        ]
 
     def __str__(self) -> str:
         return f"[{self.number}]"
+
+    @property
+    def title(self) -> str:
+        """The document's, or what became of it."""
+        if self.document is not None:
+            return self.document.title
+        when = f" on {self.source_deleted_at:%-d %B %Y}" if self.source_deleted_at else ""
+        return f"A document that was deleted{when}"

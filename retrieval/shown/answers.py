@@ -27,7 +27,10 @@ UNDER_WAY: Final = frozenset({AnswerState.QUEUED, AnswerState.RUNNING})
 
 @dataclass(frozen=True, slots=True)
 class ShownCitation:
-    """A source, under the one number it has; ``url`` opens the span it is cited for first."""
+    """A source, under the one number it has; ``url`` opens the span it is cited for first.
+
+    It is '' where the document was deleted for good.
+    """
 
     number: int
     title: str
@@ -118,8 +121,8 @@ class Cited:
         return tuple(
             Chip(
                 number=number,
-                title=self.rows[number].document.title,
-                url=reader_url(self.workspace, self.rows[number].document_id, start=start, end=end),
+                title=self.rows[number].title,
+                url=_url_of(self.workspace, self.rows[number], start, end),
                 card=f"{number}-{start}-{end}",
             )
             for number, (start, end) in self._spans(sentence).items()
@@ -148,7 +151,7 @@ class Cited:
         chunk = self.chunks.get(row.chunk_id)
         return Card(
             key=f"{number}-{start}-{end}",
-            title=row.document.title,
+            title=row.title,
             where=where_of(chunk.version, start) if chunk else "",
             passage=passage_of(chunk, start, end) if chunk else quoted(row.quote),
         )
@@ -228,11 +231,18 @@ def shown_citation(
     start, end, chunk = citation.start, citation.end, chunks.get(citation.chunk_id)
     return ShownCitation(
         number=citation.number,
-        title=citation.document.title,
+        title=citation.title,
         where=where_of(chunk.version, start) if chunk else "",
-        url=reader_url(workspace, citation.document_id, start=start, end=end),
+        url=_url_of(workspace, citation, start, end),
         passage=passage_of(chunk, start, end) if chunk else quoted(citation.quote),
     )
+
+
+def _url_of(workspace: Workspace, citation: Citation, start: int, end: int) -> str:
+    """'' where the document was deleted for good: there is nothing to open."""
+    if citation.document_id is None:
+        return ""
+    return reader_url(workspace, citation.document_id, start=start, end=end)
 
 
 def _searched(workspace: Workspace, question: Question, mode: Mode | None) -> str:
