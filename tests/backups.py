@@ -1,0 +1,149 @@
+"""Backups for tests: an installation worth one, databases to restore into, and forged archives."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from io import StringIO
+from pathlib import Path
+from typing import Any
+from zipfile import ZIP_DEFLATED, ZipFile
+
+from django.core.management import call_command
+from django.db import connections
+
+from ingestion import drain, projection, restored
+from ingestion.models import HistoryEvent, HistorySubject
+from kb_project.backup import archive, restoring, writing
+from kb_project.backup.restoring import Restored
+from kb_project.database import testing
+from kb_project.graph.stores import graph_store
+from retrieval import asking
+from retrieval.models import Answer, Citation
+from tests import rows
+from tests.ingestion.jobs import add
+from workspaces import access
+from workspaces.models import ModelSettings, User, Workspace
+from workspaces.secrets import seal
+
+TEXTS = {
+    "keepers.txt": "Ada Lind keeps the light of Skarrow.\n\nBo Strand sells oil to Ada Lind.",
+    "boats.txt": "The boat of Bo Strand comes to Skarrow on Fridays.",
+    "storms.txt": "In the storm of 1987 Ada Lind kept the light of Skarrow burning.",
+}
+QUESTION = "Who keeps the light of Skarrow?"
+MODES = ("walk", "hybrid", "local", "lexical", "tree")
+KEY = "sk-0123456789abcdef"
+
+Members = dict[str, bytes]
+
+
+def quiet(_what: str, _done: int, _total: int) -> None:
+    """A report for nobody."""
+
+
+def make_harbour(name: str = "Harbour") -> rows.Cast:
+    """A workspace with documents that were read, people, a question, its history and a key."""
+    cast = rows.make_cast(name)
+    for title, text in TEXTS.items():
+        add(cast.workspace, title, text)
+    drain.drain(cast.workspace.pk)
+    asking.ask(workspace=cast.workspace, user=cast.bob, question=QUESTION, mode="walk")
+    with access.in_workspace(cast.workspace.pk):
+        event = HistoryEvent.objects.create(
+            workspace=cast.workspace, sequence=1, kind="entity_edited", user=cast.alice
+        )
+        HistorySubject.objects.create(
+            workspace=cast.workspace, event=event, subject_id=event.pk, kind="entity", sequence=1
+        )
+        ModelSettings.objects.create(
+            workspace=cast.workspace,
+            is_local=True,
+            rerank_endpoint="http://localhost:1/v1",
+            rerank_sealed_key=seal(KEY, cast.workspace.pk),
+            rerank_key_hint="cdef",
+        )
+    return cast
+
+
+def write(path: Path, slug: str = "", *, with_secrets: bool = False) -> Path:
+    writing.write(path, writing.Wish(slug, with_secrets), report=quiet)
+    return path
+
+
+def restore(path: Path, *, into: str = "", as_new: bool = False) -> Restored:
+    with archive.opened(path) as opened:
+        wish = restoring.Wish(into, as_new)
+        return restoring.restore(opened, wish, restored.HOOKS, report=quiet)
+
+
+def command(*words: str | Path) -> dict[str, Any]:
+    """What a command says as JSON."""
+    out = StringIO()
+    call_command(*map(str, words), "--json", stdout=out, stderr=StringIO())
+    said: dict[str, Any] = json.loads(out.getvalue())
+    return said
+
+
+@contextmanager
+def fresh_database() -> Iterator[None]:
+    """A second, empty, migrated database; Django leads to it for the length of the block."""
+    server = testing.server_for_tests()
+    before = connections["default"].settings_dict["NAME"]
+    made = testing.create_test_database(server, f"fresh{before[-8:]}".replace("_", ""))
+    try:
+        yield
+    finally:
+        testing.destroy_test_database(server, made)
+        testing._point_to(server, before)
+
+
+def unpacked(path: Path) -> Members:
+    with ZipFile(path) as file:
+        return {name: file.read(name) for name in file.namelist()}
+
+
+def forged(path: Path, change: Callable[[Members, dict[str, Any]], None]) -> Path:
+    """A copy that somebody has been at; sums and sizes are told as they are then, where ``change``
+    leaves them in the manifest at all."""
+    members = unpacked(path)
+    manifest = json.loads(members.pop("manifest.json"))
+    change(members, manifest)
+    forgery = path.with_name(f"forged-{path.name}")
+    with ZipFile(forgery, "w", ZIP_DEFLATED) as file:
+        for name, content in members.items():
+            file.writestr(name, content)
+        file.writestr("manifest.json", json.dumps(manifest))
+    return forgery
+
+
+def stated(content: bytes) -> Mapping[str, Any]:
+    """What a manifest says of a member."""
+    digest = hashlib.sha256(content).hexdigest()
+    return {"bytes": len(content), "sha256": digest, "rows": content.count(b"\n")}
+
+
+def table(members: Members, name: str) -> str:
+    """The member of a workspace's table."""
+    [member] = [one for one in members if one.endswith(f"/{name}.ndjson")]
+    return member
+
+
+def answers(workspace: Workspace, user: User) -> dict[str, Any]:
+    """To one question in several modes: what is said, and which passages it rests on."""
+    return {mode: _answer(workspace, user, mode) for mode in MODES}
+
+
+def _answer(workspace: Workspace, user: User, mode: str) -> Any:
+    answer: Answer = asking.ask(workspace=workspace, user=user, question=QUESTION, mode=mode)
+    with access.in_workspace(workspace.pk):
+        cited = Citation.objects.in_workspace(workspace).filter(answer=answer)
+        places = ("number", "document_id", "chunk_id", "start", "end", "quote")
+        return answer.is_supported, answer.sentences, list(cited.values_list(*places))
+
+
+def agrees(workspace: Workspace) -> bool:
+    """Whether the projection is as the tables are."""
+    return projection.compare(workspace.pk, graph_store()).is_empty

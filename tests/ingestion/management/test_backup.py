@@ -1,0 +1,291 @@
+"""backup and restore: what was there is there again, and answers as before."""
+
+from __future__ import annotations
+
+import json
+import stat
+from io import StringIO
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.core.management import CommandError, call_command
+
+from ingestion import drain, history
+from ingestion.curation import settling
+from ingestion.identity import entity_id, relationship_id
+from ingestion.models import (
+    Community,
+    Document,
+    DocumentState,
+    Entity,
+    Relationship,
+    ResolutionDecision,
+    SummaryNode,
+    WalkSnapshot,
+)
+from kb_project.backup.tables import LEASES, contents
+from tests import backups, rows
+from tests.backups import agrees, answers, command, fresh_database, make_harbour
+from tests.ingestion.jobs import add, document_of
+from workspaces import access
+from workspaces.models import Membership, ModelSettings, User, Workspace
+from workspaces.secrets import unseal
+
+pytestmark = [
+    pytest.mark.django_db(transaction=True),
+    pytest.mark.usefixtures("media", "fake_embedder"),
+]
+
+
+@pytest.fixture
+def cast() -> rows.Cast:
+    return make_harbour()
+
+
+def lines(path: Path) -> dict[str, list[dict[str, Any]]]:
+    """The rows of every table, without what is another's elsewhere: numbers of people, leases."""
+    people = {name for table in contents().tenants for name in table.people} | {"created_by_id"}
+    people |= LEASES
+    found = {}
+    for name, content in backups.unpacked(path).items():
+        if name.endswith(".ndjson"):
+            parsed = [json.loads(line) for line in content.splitlines()]
+            kept = [{k: v for k, v in row.items() if k not in people} for row in parsed]
+            found[name] = sorted(kept, key=lambda row: json.dumps(row, sort_keys=True))
+    return found
+
+
+def files(path: Path) -> dict[str, bytes]:
+    return {k: v for k, v in backups.unpacked(path).items() if k.startswith("files/")}
+
+
+def test_a_whole_installation_is_there_again_in_a_fresh_database(
+    cast: rows.Cast, tmp_path: Path, settings: Any
+):
+    before = answers(cast.workspace, cast.alice)
+    made = command("backup", tmp_path / "all.zip")
+
+    with fresh_database():
+        settings.MEDIA_ROOT = str(tmp_path / "other media")
+        done = command("restore", tmp_path / "all.zip")
+        backups.write(tmp_path / "again.zip")
+        workspace, alice = Workspace.objects.get(), User.objects.get(name="Alice")
+
+        assert done["workspaces"] == {"harbour": str(cast.workspace.pk)}
+        assert (done["rows"], done["files"]) == (made["rows"], made["files"]) == (made["rows"], 3)
+        assert alice.check_password(rows.PASSWORD)
+        assert answers(workspace, alice) == before
+        assert agrees(workspace)
+    assert files(tmp_path / "again.zip") == files(tmp_path / "all.zip")
+    there, here = lines(tmp_path / "again.zip"), lines(tmp_path / "all.zip")
+    assert there.keys() == here.keys()
+    for name in here:
+        if name != "people.ndjson":
+            assert there[name] == here[name], name
+
+
+def test_one_workspace_goes_into_another_installation(cast: rows.Cast, tmp_path: Path):
+    before = answers(cast.workspace, cast.alice)
+    rows.make_workspace("Elsewhere", owner=rows.make_user("Dora"))
+    command("backup", tmp_path / "one.zip", "--workspace", "harbour")
+
+    with fresh_database():
+        bob = rows.make_user("Bob")
+        done = command("restore", tmp_path / "one.zip")
+        workspace, alice = Workspace.objects.get(), User.objects.get(name="Alice")
+
+        assert done["people_made"] == ["alice@example.com"]
+        assert not alice.has_usable_password()
+        assert answers(workspace, alice) == before
+        assert agrees(workspace)
+        with access.in_workspace(workspace.pk):
+            people = Membership.objects.in_workspace(workspace).order_by("user__name")
+            assert [one.user for one in people] == [alice, bob]
+        assert not User.objects.filter(name__in=["Dora", "Charlie"]).exists()
+
+
+def test_a_second_one_beside_the_first_lives_a_life_of_its_own(cast: rows.Cast, tmp_path: Path):
+    before = answers(cast.workspace, cast.alice)
+    backups.write(tmp_path / "one.zip", "harbour")
+
+    command("restore", tmp_path / "one.zip", "--as-new", "--into", "second")
+
+    first, second = Workspace.objects.get(slug="harbour"), Workspace.objects.get(slug="second")
+    assert answers(second, cast.alice) == before
+    assert_ids_follow(second)
+    later = add(second, "late.txt", "Ada Lind sells the boat of Bo Strand. Carl Moe buys it.")
+    drain.drain(second.pk)
+    assert document_of(later).state == DocumentState.READY
+    assert_ids_follow(second)
+    assert_all_is_well(second)
+    assert entities(first) == entities(second) - {"carl moe"}
+    assert_all_is_well(first)
+
+
+def test_names_can_be_joined_in_a_second_one(cast: rows.Cast, tmp_path: Path):
+    backups.write(tmp_path / "one.zip", "harbour")
+    command("restore", tmp_path / "one.zip", "--as-new", "--into", "second")
+    second = Workspace.objects.get(slug="second")
+
+    join(second, "ada lind", "bo strand")
+
+    assert entities(second) == entities(cast.workspace) - {"bo strand"}
+    assert_ids_follow(second)
+    assert_all_is_well(second)
+
+
+def join(workspace: Workspace, left: str, right: str) -> None:
+    with access.in_workspace(workspace.pk):
+        history.lock(workspace)
+        ResolutionDecision.objects.create(
+            workspace=workspace, left_key=left, right_key=right, verdict="same", by="person"
+        )
+        settling.read_anew(workspace.pk, [left, right])
+    drain.drain(workspace.pk)
+
+
+def entities(workspace: Workspace) -> set[str]:
+    with access.in_workspace(workspace.pk):
+        return set(Entity.objects.in_workspace(workspace).values_list("key", flat=True))
+
+
+def assert_ids_follow(workspace: Workspace) -> None:
+    """Every id that follows from names and the workspace is the one that follows."""
+    with access.in_workspace(workspace.pk):
+        known = {one.pk: one for one in Entity.objects.in_workspace(workspace)}
+        links = list(Relationship.objects.in_workspace(workspace))
+    assert known
+    assert links
+    for one in known.values():
+        assert one.pk == entity_id(workspace.pk, one.key, one.sense)
+    for link in links:
+        names = known[link.source_id].key, known[link.target_id].key
+        assert link.pk == relationship_id(workspace.pk, *names)
+
+
+def assert_all_is_well(workspace: Workspace) -> None:
+    assert agrees(workspace)
+    with access.in_workspace(workspace.pk):
+        assert WalkSnapshot.objects.in_workspace(workspace).count() == 1
+        assert Community.objects.in_workspace(workspace).exists()
+        assert SummaryNode.objects.in_workspace(workspace).exists()
+        states = Document.objects.in_workspace(workspace).values_list("state", flat=True)
+        assert set(states) == {DocumentState.READY}
+
+
+def test_a_deleted_workspace_comes_back_as_it_was(cast: rows.Cast, tmp_path: Path, settings: Any):
+    backups.write(tmp_path / "one.zip", "harbour")
+
+    with fresh_database():
+        rows.make_workspace("Elsewhere")
+        backups.restore(tmp_path / "one.zip")
+        backups.write(tmp_path / "again.zip", "harbour")
+
+    assert lines(tmp_path / "again.zip") == lines(tmp_path / "one.zip") | {
+        "people.ndjson": lines(tmp_path / "again.zip")["people.ndjson"]
+    }
+
+
+def test_keys_are_left_out_unless_asked_for(cast: rows.Cast, tmp_path: Path):
+    said = command("backup", tmp_path / "all.zip")
+    kept = command("backup", tmp_path / "kept.zip", "--with-secrets")
+
+    assert not said["has_secrets"]
+    assert kept["has_secrets"]
+    for name, has_key in (("all.zip", False), ("kept.zip", True)):
+        with fresh_database():
+            done = command("restore", tmp_path / name)
+            workspace = Workspace.objects.get()
+            with access.in_workspace(workspace.pk):
+                row = ModelSettings.objects.in_workspace(workspace).get()
+            assert done["lacks_keys"] is not has_key
+            assert row.rerank_endpoint == "http://localhost:1/v1"
+            assert unseal(row.rerank_sealed_key, workspace.pk) == (backups.KEY if has_key else "")
+            assert row.rerank_key_hint == ("cdef" if has_key else "")
+
+
+def test_a_key_does_not_go_into_another_workspace(cast: rows.Cast, tmp_path: Path):
+    backups.write(tmp_path / "one.zip", "harbour", with_secrets=True)
+
+    done = command("restore", tmp_path / "one.zip", "--as-new", "--into", "second")
+
+    second = Workspace.objects.get(slug="second")
+    assert done["lacks_keys"]
+    with access.in_workspace(second.pk):
+        row = ModelSettings.objects.in_workspace(second).get()
+    assert (bytes(row.rerank_sealed_key), row.rerank_key_hint) == (b"", "")
+
+
+def test_nothing_of_other_workspaces_and_no_password_is_in_one_of_them(
+    cast: rows.Cast, tmp_path: Path
+):
+    other = make_harbour("Elsewhere")
+
+    backups.write(tmp_path / "one.zip", "harbour")
+
+    members = backups.unpacked(tmp_path / "one.zip")
+    people = [json.loads(line) for line in members["people.ndjson"].splitlines()]
+    assert not any(str(other.workspace.pk) in name for name in members)
+    assert {person["name"] for person in people} == {"Alice", "Bob"}
+    assert all(person.keys() == {"id", "email", "name"} for person in people)
+    assert not any(name.startswith("installation/") for name in members)
+
+
+def test_a_file_that_went_away_is_noted(cast: rows.Cast, tmp_path: Path, media: Path):
+    gone = next(path for path in media.rglob("*") if path.is_file())
+    gone.unlink()
+
+    made = command("backup", tmp_path / "all.zip")
+
+    assert (made["files"], made["missing"]) == (2, 1)
+    with fresh_database():
+        done = command("restore", tmp_path / "all.zip")
+        assert (done["files"], done["missing"]) == (2, 1)
+
+
+def test_only_its_owner_can_read_the_file(tmp_path: Path):
+    path = backups.write(tmp_path / "all.zip")
+
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+
+
+def test_people_read_sentences(cast: rows.Cast, tmp_path: Path):
+    path, out = str(tmp_path / "one.zip"), StringIO()
+
+    call_command("backup", path, "--workspace", "harbour", stdout=out)
+    call_command("restore", path, "--check", stdout=out)
+    with fresh_database():
+        call_command("restore", path, stdout=out)
+
+    said = out.getvalue()
+    assert "The workspace harbour is in" in said
+    assert "Stored keys of model endpoints are left out; --with-secrets keeps them." in said
+    assert "The backup is whole: workspace," in said
+    assert "Nothing was written." in said
+    assert "Restored harbour:" in said
+    assert "alice@example.com, bob@example.com" in said
+    assert "enter them on the page Models" in said
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (("--workspace", "nowhere"), "There is no workspace 'nowhere'."),
+        ((), "There is a file .* already"),
+    ],
+)
+def test_a_backup_that_cannot_be_made_leaves_nothing(tmp_path: Path, words: Any, sentence: str):
+    path = tmp_path / "all.zip"
+    if not words:
+        path.write_text("Mine.")
+
+    with pytest.raises(CommandError, match=sentence):
+        call_command("backup", str(path), *words)
+
+    assert [one.name for one in tmp_path.iterdir() if one.is_file()] == ["all.zip"][: not words]
+
+
+def test_a_place_that_cannot_be_written_is_named(tmp_path: Path):
+    with pytest.raises(CommandError, match=r"nowhere/all.zip' cannot be written: No such file"):
+        call_command("backup", str(tmp_path / "nowhere" / "all.zip"))
