@@ -47,7 +47,7 @@ RETURNING id
 
 # Nothing is added, and no row comes back, where the answer is not this worker's any more. The lock
 # makes it wait for whoever is just ending the answer with an event of the same number.
-ADD_EVENT: Final[LiteralString] = """
+ADD_EVENTS: Final[LiteralString] = """
 WITH mine AS (
     SELECT id, wants_stop FROM retrieval_answer
      WHERE workspace_id = %(workspace)s AND id = %(answer)s
@@ -56,11 +56,12 @@ WITH mine AS (
 ), added AS (
     INSERT INTO retrieval_answerevent
            (workspace_id, answer_id, sequence, kind, payload, created_at)
-    SELECT %(workspace)s, mine.id, %(sequence)s::int, %(kind)s, %(payload)s::jsonb,
-           clock_timestamp()
-      FROM mine
+    SELECT %(workspace)s, mine.id, e.sequence, e.kind, e.payload::jsonb, clock_timestamp()
+      FROM mine,
+           unnest(%(sequences)s::int[], %(kinds)s::text[], %(payloads)s::text[])
+           AS e (sequence, kind, payload)
 )
-SELECT wants_stop, pg_notify(%(channel)s::text, id::text || ' ' || %(sequence)s::text) FROM mine
+SELECT wants_stop, pg_notify(%(channel)s::text, id::text || ' ' || %(last)s::text) FROM mine
 """
 
 # An event by whoever ends an answer that nobody works on.

@@ -21,6 +21,9 @@ from retrieval.models import Answer
 from retrieval.search.reporting import EventKind, StoppedError
 from workspaces import access
 
+HELD: Final = frozenset({EventKind.STATE, EventKind.PLAN})
+"""Something follows them at once, and takes them along: each write is a transaction, each news
+brings everybody who watches to read."""
 SECONDS_TO_GATHER: Final = 0.06
 MOST_GATHERED: Final = 200
 """Characters."""
@@ -53,6 +56,7 @@ class StoredReporter:
         self._workspace_id = workspace_id
         self._halt = halt
         self._gathered = ""
+        self._held: list[tuple[EventKind, Mapping[str, Any]]] = []
         self._flushed = 0.0
         self.sequence = sequence
         self.text = ""
@@ -63,9 +67,11 @@ class StoredReporter:
         if kind is EventKind.TEXT:
             self._gather(str(payload["text"]))
         else:
-            self.flush()
+            self._flush_text()
             self._look_up(kind, payload)
-            self._write(kind, payload)
+            self._held.append((kind, payload))
+            if kind not in HELD:
+                self._write()
         self.check()
 
     def _look_up(self, kind: EventKind, payload: Mapping[str, Any]) -> None:
@@ -85,10 +91,16 @@ class StoredReporter:
             raise StoppedError("Somebody stopped this answer.")
 
     def flush(self) -> None:
-        """Write the text that is gathered."""
+        """Write what is gathered and held."""
+        self._flush_text()
+        if self._held:
+            self._write()
+
+    def _flush_text(self) -> None:
         if self._gathered:
             gathered, self._gathered = self._gathered, ""
-            self._write(EventKind.TEXT, {"text": gathered})
+            self._held.append((EventKind.TEXT, {"text": gathered}))
+            self._write()
             self._flushed = time.monotonic()
 
     def _gather(self, text: str) -> None:
@@ -96,23 +108,28 @@ class StoredReporter:
         self._gathered += text
         is_due = time.monotonic() - self._flushed >= SECONDS_TO_GATHER
         if is_due or len(self._gathered) >= MOST_GATHERED:
-            self.flush()
+            self._flush_text()
 
-    def _write(self, kind: EventKind, payload: Mapping[str, Any]) -> None:
-        if kind is EventKind.PASSAGES:
-            self.passages = list(payload["passages"])
+    def _write(self) -> None:
+        """All that is held, in the order it was told."""
+        held, self._held = self._held, []
+        for kind, payload in held:
+            if kind is EventKind.PASSAGES:
+                self.passages = list(payload["passages"])
+        last = self.sequence + len(held) - 1
         values = {
             **self._place,
-            "sequence": self.sequence,
-            "kind": kind.value,
-            "payload": json.dumps(payload, default=str),
+            "sequences": list(range(self.sequence, last + 1)),
+            "kinds": [kind.value for kind, _ in held],
+            "payloads": [json.dumps(payload, default=str) for _, payload in held],
+            "last": last,
             "channel": wake.EVENTS,
         }
         with access.in_workspace(self._workspace_id):
-            rows = run_sql(sql.ADD_EVENT, values)
+            rows = run_sql(sql.ADD_EVENTS, values)
         if not rows:
             raise TakenOverError("Another worker ended this answer.")
-        self.sequence += 1
+        self.sequence = last + 1
         if rows[0][0]:
             self._halt.set()
 

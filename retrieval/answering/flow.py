@@ -19,6 +19,7 @@ from retrieval.answering import (
     extractive,
     planning,
     suggesting,
+    turns,
     writing,
 )
 from retrieval.answering.citing import cited_passages
@@ -41,6 +42,8 @@ def draft_answer(asking: Asking, reporter: Reporter) -> Draft:
     found = _find(replace(asking, question=rewrite.question), reporter)
     planning.tell(asking, rewrite, found, reporter)
     reporter.emit(EventKind.PASSAGES, {"passages": shown(found.hits)})
+    turns.let_others_first(is_busy=found.query.chat is None)
+    reporter.check()
     draft = _draft(asking, found, reporter)
     draft.trace["calls"] = explain.calls(found)
     draft.trace["total_ms"] = round((time.perf_counter() - started) * 1000, 1)
@@ -52,6 +55,7 @@ def draft_answer(asking: Asking, reporter: Reporter) -> Draft:
 def _suggest(asking: Asking, found: SearchResult, draft: Draft, reporter: Reporter) -> Suggested:
     if not suggesting.is_worthwhile(draft):
         return Suggested()
+    turns.give_way()
     sentence = "Looking for questions to go on with."
     reporter.emit(EventKind.STEP, {"name": "suggest", "sentence": sentence})
     questions = suggesting.follow_ups(asking, found, draft)
@@ -88,10 +92,12 @@ def _extract(asking: Asking, found: SearchResult) -> Draft:
         everyday = support.everyday_vectors(found.query)
     with access.in_workspace(found.query.workspace_id):
         choice = extractive.choose(found.query, found.hits, everyday, found.found.records)
+    turns.give_way()
     numbering = Numbering(found.hits)
     chosen = extractive.written(choice, numbering)
     marked = conflicts.mark(chosen, found.query, numbering)
     sentences = conflicts.with_other_sides(marked, numbering)
+    turns.give_way()
     check = {"by": "quote", **checking.counts([one.check for one in sentences])}
     citations = cited_passages(sentences, numbering)
     cited = [one.chunk_id for one in citations]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
 from typing import Final
 from uuid import UUID
 
@@ -73,14 +72,14 @@ def answer_now(answer: Answer, asking: Asking, reporter: StoredReporter) -> None
     It is told as soon as it stands: nobody waits for what can be asked next.
     """
     reporter.emit(EventKind.STATE, {"state": AnswerState.RUNNING.value})
-    place = cache.place_of(asking)
-
-    def before(question: str) -> Answer | None:
-        return cache.found(asking, place.key(question))
-
+    # One transaction for both: many wait for what comes before the passages.
+    with access.in_workspace(asking.workspace.pk):
+        place = cache.place_of(asking)
+        earlier = None if asking.earlier else cache.found(asking, place.key(asking.question))
     try:
-        draft = _drafted(asking, reporter, before)
+        draft = _drafted(asking, reporter, place, earlier)
     except AnsweredBeforeError as known:
+        reporter.flush()
         with access.lasting_work():
             keeping.repeat(answer, known.earlier, standalone=known.standalone)
         logger.info("question answered as before question=%s", asking.question_id)
@@ -102,13 +101,13 @@ def answer_now(answer: Answer, asking: Asking, reporter: StoredReporter) -> None
 
 
 def _drafted(
-    asking: Asking, reporter: StoredReporter, before: Callable[[str], Answer | None]
+    asking: Asking, reporter: StoredReporter, place: cache.Place, earlier: Answer | None
 ) -> Draft:
     """Raises AnsweredBeforeError. In a conversation the plan says what the question means."""
-    if asking.earlier:
-        reporter.answered_before = before
-    elif earlier := before(asking.question):
+    if earlier is not None:
         raise AnsweredBeforeError(earlier)
+    if asking.earlier:
+        reporter.answered_before = lambda question: cache.found(asking, place.key(question))
     return flow.draft_answer(asking, reporter)
 
 
@@ -124,9 +123,9 @@ def _suggested(answer: Answer, draft: Draft) -> Suggested:
 def load(workspace_id: UUID, answer_id: UUID) -> tuple[Answer, Asking]:
     workspace = Workspace.objects.get(pk=workspace_id)
     with access.in_workspace(workspace_id):
-        answer = Answer.objects.in_workspace(workspace_id).get(pk=answer_id)
-        question = Question.objects.in_workspace(workspace_id).get(pk=answer.question_id)
-        return answer, asking_of(workspace, question, answer)
+        answers = Answer.objects.in_workspace(workspace_id).select_related("question")
+        answer = answers.get(pk=answer_id)
+        return answer, asking_of(workspace, answer.question, answer)
 
 
 def asking_of(workspace: Workspace, question: Question, answer: Answer) -> Asking:
@@ -166,6 +165,7 @@ def earlier_than(question: Question) -> tuple[Earlier, ...]:
 
 def stop(answer: Answer, reporter: StoredReporter) -> None:
     """Keep what is there, as far as it was written."""
+    reporter.flush()
     sentences = partial.sentences_of(reporter.text, reporter.passages)
     keeping.stop(answer, sentences, partial.citations_of(sentences, reporter.passages))
     logger.info("answer stopped answer=%s", answer.pk)
@@ -176,5 +176,6 @@ def _fail(answer: Answer, reporter: StoredReporter, error: KBError) -> None:
     if reporter.is_stopped:
         stop(answer, reporter)
         return
+    reporter.flush()
     keeping.fail(answer, keeping.problem_of(error))
     logger.warning("answer failed answer=%s code=%s", answer.pk, error.code)

@@ -12,6 +12,7 @@ import queue
 import signal
 import threading
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from functools import partial
 from types import FrameType
@@ -27,7 +28,8 @@ from kb_project.database.outages import DATABASE_AWAY, through_outages
 from kb_project.errors import KBError
 from kb_project.llm.halting import Halt, halted_by
 from kb_project.ports import build_ports
-from retrieval.answering import claims, keeping, wake
+from retrieval.answering import claims, keeping, turns, wake
+from retrieval.answering.turns import Turns
 from retrieval.answering.wake import Call
 from workspaces import access
 
@@ -36,6 +38,8 @@ logger = logging.getLogger(__name__)
 SECONDS_BETWEEN_RENEWALS: Final = 1.0
 LOOK_EVERY: Final = 5
 """Renewals between two looks at what nobody was called to."""
+ADMITTED: Final = 64
+"""Answers begun at a time; all but a few of them have shown their passages, and wait."""
 EVALUATIONS: Final = 1
 """Side by side, beside the answers: they take minutes, and nobody waits for them."""
 SECONDS_TO_FINISH: Final = 2.0
@@ -57,6 +61,11 @@ class Desk:
     running: dict[Call, Halt] = field(default_factory=dict)
     lock: threading.Lock = field(default_factory=threading.Lock)
     stopping: threading.Event = field(default_factory=threading.Event)
+    turns: Turns = field(init=False)
+
+    def __post_init__(self) -> None:
+        seats, waiting = settings.ANSWERERS, self.todo[wake.ANSWER]
+        self.turns = Turns(finding=seats, writing=seats, is_called=lambda: not waiting.empty())
 
     def hear(self, message: str) -> None:
         """A call that came in through the database."""
@@ -98,7 +107,7 @@ def work(*, say: Callable[[str], None]) -> None:
     with_model.embed_question("ready")
     threads = [
         threading.Thread(target=_serve, args=[desk, kind], name=f"{kind} {number}", daemon=True)
-        for kind, seats in ((wake.ANSWER, settings.ANSWERERS), (wake.EVALUATION, EVALUATIONS))
+        for kind, seats in ((wake.ANSWER, ADMITTED), (wake.EVALUATION, EVALUATIONS))
         for number in range(seats)
     ]
     listener = Listener(wake.WORK, hear=desk.hear, connected=partial(_look, desk))
@@ -145,13 +154,25 @@ def _look(desk: Desk) -> None:
 
 
 def _serve(desk: Desk, kind: str) -> None:
-    while (call := desk.todo[kind].get()) is not None and not desk.stopping.is_set():
-        try:
-            through_outages(partial(_do, desk, call))
-        except DATABASE_AWAY as error:
-            # For longer than it was waited for. The seat stays: a look around finds the job again.
-            logger.warning("job put off id=%s error=%s", call.id, type(error).__name__)
-            connections.close_all()
+    takes_turns = kind == wake.ANSWER
+    while True:
+        with desk.turns.one() if takes_turns else nullcontext():
+            call = desk.todo[kind].get()
+            if call is None or desk.stopping.is_set():
+                return
+            turns.begin()
+            _do_through_outages(desk, call)
+
+
+def _do_through_outages(desk: Desk, call: Call) -> None:
+    try:
+        through_outages(partial(_do, desk, call))
+    except DATABASE_AWAY as error:
+        # For longer than it was waited for. The seat stays: a look around finds the job again.
+        logger.warning("job put off id=%s error=%s", call.id, type(error).__name__)
+    finally:
+        # Back into the pool: there are more threads than connections.
+        connections.close_all()
 
 
 def _do(desk: Desk, call: Call) -> None:

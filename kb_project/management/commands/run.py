@@ -105,7 +105,11 @@ def _parts(listener_fd: int, *, demo: bool) -> list[Part]:
             environment=_quiet(),
             nice=EMBEDDING_NICE,
         ),
-        Part("answering", _manage("worker", "--lane", "answering"), environment=_quiet()),
+        Part(
+            "answering",
+            _manage("worker", "--lane", "answering"),
+            environment={"DATABASE_POOL": "true"} | _quiet(),
+        ),
     ]
     load_demo = Part(DEMO, _manage(DEMO_COMMAND), environment=_quiet(), once=True)
     return [*parts, load_demo] if demo else parts

@@ -89,3 +89,30 @@ def test_messages_are_read_as_they_were_sent(answer):
     assert wake.call_in(f"stop {answer.workspace_id} {answer.pk}") == call
     assert wake.answer_in(f"{answer.pk} 7") == answer.pk
     assert wake.answer_in("nobody 7") is None
+
+
+def test_a_plan_is_written_together_with_what_follows_it(answer):
+    reporter = reporter_of(answer)
+
+    reporter.emit(EventKind.STATE, {"state": "running"})
+    reporter.emit(EventKind.PLAN, {"question": "Who?"})
+    assert kinds_of(answer) == ["state"]
+    reporter.emit(EventKind.STEP, {"name": "search"})
+
+    told = events_of(answer)
+    assert [(one.sequence, one.kind) for one in told[1:]] == [
+        (1, "state"),
+        (2, "plan"),
+        (3, "step"),
+    ]
+    assert reporter.sequence == 4
+
+
+def test_what_is_held_can_be_written_before_the_end(answer):
+    reporter = reporter_of(answer)
+    reporter.emit(EventKind.STATE, {"state": "running"})
+
+    reporter.flush()
+    reporter.flush()
+
+    assert kinds_of(answer) == ["state", "state"]
