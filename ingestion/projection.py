@@ -7,35 +7,46 @@ from dataclasses import dataclass
 from typing import Final, LiteralString
 from uuid import UUID
 
-from kb_project.graph.ports import GraphCounts, GraphIds, GraphStore
+from kb_project.graph.ports import GraphCounts, GraphIds, GraphStore, Subgraph
 from kb_project.graph.table_store import TableGraphStore
 from kb_project.sql import run_sql
 from workspaces import access
 
 logger = logging.getLogger(__name__)
 
-# How many changes has the graph stage not projected yet?
-COUNT_WAITING: Final[LiteralString] = """
-SELECT (SELECT count(*) FROM ingestion_entity
-        WHERE workspace_id = %(workspace)s AND is_changed)
-     + (SELECT count(*) FROM ingestion_relationship
-        WHERE workspace_id = %(workspace)s AND is_changed)
-     + (SELECT count(*) FROM ingestion_graphtombstone WHERE workspace_id = %(workspace)s)
+# Which changes has the graph stage not projected yet?
+WAITING: Final[LiteralString] = """
+SELECT id FROM ingestion_entity WHERE workspace_id = %(workspace)s AND is_changed
+UNION ALL
+SELECT id FROM ingestion_relationship WHERE workspace_id = %(workspace)s AND is_changed
+UNION ALL
+SELECT id FROM ingestion_graphtombstone WHERE workspace_id = %(workspace)s
 """
 
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """What the projection lacks, what it has too much, and how many changes still wait."""
+    """What the projection lacks, what it has too much, and what it tells otherwise.
+
+    ``waiting`` are the changes that the next refresh will project.
+    """
 
     missing: GraphIds
     unexpected: GraphIds
-    waiting: int
+    altered: GraphIds
+    waiting: frozenset[UUID]
 
     @property
     def is_empty(self) -> bool:
+        """Whether the two have the same ids, whatever waits."""
         found = (self.missing, self.unexpected)
         return not any(ids.nodes or ids.edges for ids in found)
+
+    @property
+    def settled(self) -> frozenset[UUID]:
+        """What differs though no refresh is going to look at it."""
+        found = (self.missing, self.unexpected, self.altered)
+        return frozenset().union(*(ids.nodes | ids.edges for ids in found)) - self.waiting
 
 
 def rebuild(workspace_id: UUID, store: GraphStore) -> GraphCounts:
@@ -49,13 +60,35 @@ def rebuild(workspace_id: UUID, store: GraphStore) -> GraphCounts:
 
 
 def compare(workspace_id: UUID, store: GraphStore) -> Difference:
-    """Where the projection and the tables differ, by id."""
+    """Where the projection and the tables differ."""
     with access.in_workspace(workspace_id):
-        expected = TableGraphStore().ids(workspace_id)
-        found = store.ids(workspace_id)
-        ((waiting,),) = run_sql(COUNT_WAITING, {"workspace": workspace_id})
-    return Difference(minus(expected, found), minus(found, expected), waiting)
+        expected = TableGraphStore().everything(workspace_id)
+        found = store.everything(workspace_id)
+        waiting = run_sql(WAITING, {"workspace": workspace_id})
+    return Difference(
+        missing=minus(_ids(expected), _ids(found)),
+        unexpected=minus(_ids(found), _ids(expected)),
+        altered=_altered(expected, found),
+        waiting=frozenset(row[0] for row in waiting),
+    )
 
 
 def minus(some: GraphIds, others: GraphIds) -> GraphIds:
     return GraphIds(nodes=some.nodes - others.nodes, edges=some.edges - others.edges)
+
+
+def _ids(graph: Subgraph) -> GraphIds:
+    return GraphIds(
+        nodes=frozenset(node.id for node in graph.nodes),
+        edges=frozenset(edge.id for edge in graph.edges),
+    )
+
+
+def _altered(expected: Subgraph, found: Subgraph) -> GraphIds:
+    """Ids of what both have and tell in two ways."""
+    nodes, edges = frozenset(found.nodes), frozenset(found.edges)
+    there = _ids(found)
+    return GraphIds(
+        nodes=frozenset(one.id for one in expected.nodes if one not in nodes) & there.nodes,
+        edges=frozenset(one.id for one in expected.edges if one not in edges) & there.edges,
+    )

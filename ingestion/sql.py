@@ -33,7 +33,8 @@ SELECT c.id, d.title FROM ingestion_chunk AS c
  ORDER BY d.title, c.document_id, c.ordinal
 """
 ENTITIES_TO_WALK: Final[LiteralString] = """
-SELECT id, key, type, name FROM ingestion_entity WHERE workspace_id = %(workspace)s ORDER BY key
+SELECT id, key, type, name FROM ingestion_entity
+ WHERE workspace_id = %(workspace)s ORDER BY key, sense
 """
 ALIASES_TO_WALK: Final[LiteralString] = """
 SELECT DISTINCT a.key, a.entity_id

@@ -5,6 +5,7 @@ from __future__ import annotations
 import uuid
 
 from ingestion import embedding, groups, pausing, pipeline, recovery, tuning
+from ingestion.consistency import runs
 
 
 def run_lane(workspace_id: str, job_id: str, lane: str) -> None:
@@ -32,3 +33,14 @@ def tune(workspace_id: str) -> None:
 def sweep() -> None:
     """Every minute, by the schedule that migration 0003 makes."""
     recovery.sweep()
+    runs.take_up()
+
+
+def check_graph(workspace_id: str, check_id: str) -> None:
+    """A check of a whole workspace that waits."""
+    runs.run(uuid.UUID(workspace_id), uuid.UUID(check_id))
+
+
+def check_all() -> None:
+    """Every night, by the schedule that migration 0015 makes."""
+    runs.request_all()

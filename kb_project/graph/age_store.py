@@ -110,6 +110,12 @@ class AgeGraphStore:
         )
         return GraphIds(nodes=nodes, edges=edges)
 
+    def everything(self, workspace_id: UUID) -> Subgraph:
+        return Subgraph(
+            tuple(map(agtype.as_node, self._cypher(workspace_id, queries.ALL_NODES))),
+            tuple(map(agtype.as_edge, self._cypher(workspace_id, queries.ALL_EDGES))),
+        )
+
     def neighbours(self, workspace_id: UUID, node_id: UUID, limit: int = 50) -> list[Neighbour]:
         values = {"id": str(node_id), "limit": limit}
         rows = self._cypher(workspace_id, queries.NEIGHBOURS, values)

@@ -85,6 +85,10 @@ class MemoryGraphStore:
         graph = self._graph(workspace_id)
         return GraphIds(nodes=frozenset(graph.nodes), edges=frozenset(graph.edges))
 
+    def everything(self, workspace_id: UUID) -> Subgraph:
+        graph = self._graph(workspace_id)
+        return Subgraph(tuple(graph.nodes.values()), tuple(graph.edges.values()))
+
     def neighbours(self, workspace_id: UUID, node_id: UUID, limit: int = 50) -> list[Neighbour]:
         graph = self._graph(workspace_id)
         return reading.as_neighbours(node_id, graph.around({node_id}), graph.nodes, limit)

@@ -108,6 +108,9 @@ class GraphStore(Protocol):
     def ids(self, workspace_id: UUID) -> GraphIds:
         """Every id there is."""
 
+    def everything(self, workspace_id: UUID) -> Subgraph:
+        """The whole graph, in no order."""
+
     def neighbours(self, workspace_id: UUID, node_id: UUID, limit: int = 50) -> list[Neighbour]:
         """The strongest relationships of one entity, heaviest first; loops are left out."""
 

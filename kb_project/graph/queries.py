@@ -21,6 +21,15 @@ NODE_IDS: Final[LiteralString] = "MATCH (n:Entity) RETURN n.id"
 
 EDGE_IDS: Final[LiteralString] = "MATCH (:Entity)-[r:RELATES]->(:Entity) RETURN r.id"
 
+ALL_NODES: Final[LiteralString] = """
+MATCH (n:Entity) RETURN {id: n.id, name: n.name, type: n.type, degree: n.degree}
+"""
+
+ALL_EDGES: Final[LiteralString] = """
+MATCH (a:Entity)-[r:RELATES]->(b:Entity)
+RETURN {id: r.id, source: a.id, target: b.id, description: r.description, weight: r.weight}
+"""
+
 NODES: Final[LiteralString] = """
 UNWIND $ids AS wanted
 MATCH (n:Entity) WHERE n.id = wanted
@@ -80,6 +89,8 @@ ALL: Final[tuple[LiteralString, ...]] = (
     COUNT_EDGES,
     NODE_IDS,
     EDGE_IDS,
+    ALL_NODES,
+    ALL_EDGES,
     NODES,
     EDGES_AROUND,
     EDGES_AMONG,

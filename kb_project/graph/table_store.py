@@ -161,7 +161,7 @@ class TableGraphStore:
         )
 
     def everything(self, workspace_id: UUID) -> Subgraph:
-        """The whole graph, in no order: what a projection is rebuilt from."""
+        """What a projection is rebuilt from."""
         return Subgraph(
             tuple(GraphNode(*row) for row in self._run(ALL_NODES, workspace_id)),
             tuple(GraphEdge(*row) for row in self._run(ALL_EDGES, workspace_id)),

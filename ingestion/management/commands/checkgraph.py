@@ -1,4 +1,4 @@
-"""Compare a workspace's graph projection with the tables; the exit code is 1 when they differ."""
+"""Compare workspaces with what they follow from; the exit code is 1 where something is adrift."""
 
 from __future__ import annotations
 
@@ -6,40 +6,105 @@ import json
 import sys
 from argparse import ArgumentParser
 from collections.abc import Iterable, Iterator
-from typing import Any
+from dataclasses import dataclass, field
+from typing import Any, Final
 from uuid import UUID
 
 from django.core.management.base import BaseCommand, CommandError
 
-from ingestion import projection
+from ingestion import consistency, drain, projection
+from ingestion.consistency import Report
 from kb_project.graph.stores import graph_store
 from workspaces.models import Workspace
 
+ROUNDS: Final = 3
+"""A repair may bring to light what it had hidden: a few rounds, not for ever."""
+
+
+@dataclass(slots=True)
+class Look:
+    """What was seen of one workspace; ``repaired`` are sentences of what was done before."""
+
+    workspace: Workspace
+    report: Report
+    difference: projection.Difference
+    repaired: list[str] = field(default_factory=list)
+
+    @property
+    def is_good(self) -> bool:
+        return self.report.is_sound and self.difference.is_empty
+
 
 class Command(BaseCommand):
-    help = "Compare the graph projection of a workspace with the tables, by id."
+    help = (
+        "Compare a workspace's tables with each other, and its vectors, words, graph projection,"
+        " snapshot and files with them."
+    )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("--workspace", required=True, metavar="SLUG")
-        parser.add_argument("--json", action="store_true", help="print one JSON object")
+        which = parser.add_mutually_exclusive_group(required=True)
+        which.add_argument("--workspace", metavar="SLUG")
+        which.add_argument("--all", action="store_true", help="every workspace, one after another")
+        parser.add_argument("--json", action="store_true", help="print one JSON object a workspace")
+        parser.add_argument(
+            "--deep",
+            action="store_true",
+            help="also read every document once more from what was extracted of it",
+        )
+        parser.add_argument(
+            "--repair",
+            action="store_true",
+            help="mend what is adrift, do the work that follows, and check again",
+        )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        workspace = Workspace.objects.filter(slug=options["workspace"]).first()
-        if workspace is None:
-            raise CommandError(f"There is no workspace '{options['workspace']}'.")
-        difference = projection.compare(workspace.pk, graph_store())
-        answer = as_answer(workspace.slug, difference)
-        self.stdout.write(json.dumps(answer) if options["json"] else "\n".join(as_lines(answer)))
-        if not difference.is_empty:
+        is_good = True
+        for workspace in _chosen(options):
+            look = _look(workspace, is_deep=options["deep"])
+            if options["repair"]:
+                look = _repaired(look)
+            answer = as_answer(look)
+            text = json.dumps(answer) if options["json"] else "\n".join(as_lines(answer))
+            self.stdout.write(text)
+            is_good = is_good and look.is_good
+        if not is_good:
             sys.exit(1)
 
 
-def as_answer(slug: str, difference: projection.Difference) -> dict[str, Any]:
-    missing, unexpected = difference.missing, difference.unexpected
+def _chosen(options: dict[str, Any]) -> list[Workspace]:
+    workspaces = Workspace.objects.order_by("slug")
+    if options.get("all"):
+        return list(workspaces)
+    found = workspaces.filter(slug=options["workspace"]).first()
+    if found is None:
+        raise CommandError(f"There is no workspace '{options['workspace']}'.")
+    return [found]
+
+
+def _look(workspace: Workspace, *, is_deep: bool) -> Look:
+    report = consistency.check(workspace.pk, is_deep=is_deep)
+    return Look(workspace, report, projection.compare(workspace.pk, graph_store()))
+
+
+def _repaired(look: Look) -> Look:
+    """Mended as far as a machine can, with the work done that mending asks for."""
+    done: list[str] = []
+    for _ in range(ROUNDS):
+        if not any(drift.is_repairable for drift in look.report.drifts):
+            break
+        done += consistency.repair(look.report)
+        drain.drain(look.workspace.pk)
+        look = _look(look.workspace, is_deep=look.report.is_deep)
+    look.repaired = done
+    return look
+
+
+def as_answer(look: Look) -> dict[str, Any]:
+    missing, unexpected = look.difference.missing, look.difference.unexpected
     return {
-        "workspace": slug,
-        "agrees": difference.is_empty,
-        "waiting": difference.waiting,
+        "workspace": look.workspace.slug,
+        "agrees": look.difference.is_empty,
+        "waiting": len(look.difference.waiting),
         "entities": {
             "missing": as_text(missing.nodes),
             "unexpected": as_text(unexpected.nodes),
@@ -48,6 +113,11 @@ def as_answer(slug: str, difference: projection.Difference) -> dict[str, Any]:
             "missing": as_text(missing.edges),
             "unexpected": as_text(unexpected.edges),
         },
+        "sound": look.report.is_sound,
+        "drifts": [drift.as_json() for drift in look.report.drifts],
+        "under_way": [one.as_json() for one in look.report.waiting],
+        "repaired": look.repaired,
+        "seconds": round(look.report.seconds, 3),
     }
 
 
@@ -65,3 +135,12 @@ def as_lines(answer: dict[str, Any]) -> Iterator[str]:
         yield f"{answer['waiting']} changes wait for the next refresh"
     if not answer["agrees"]:
         yield "'rebuildgraph' makes them agree"
+    yield from (f"mended: {sentence}" for sentence in answer["repaired"])
+    for drift in answer["drifts"]:
+        yield f"adrift: {drift['sentence']} ({drift['check']}: {', '.join(drift['samples'])})"
+        yield f"  {drift['next_step']}"
+    yield from (f"under way: {one['sentence']}" for one in answer["under_way"])
+    if answer["sound"]:
+        yield "everything else agrees with what it follows from"
+    elif any(drift["is_repairable"] for drift in answer["drifts"]):
+        yield "'checkgraph --repair' mends what a machine can mend"

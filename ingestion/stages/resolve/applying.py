@@ -40,11 +40,19 @@ def _resolve_group(
     values = {"workspace": workspace_id, "documents": documents}
     run_sql(sql.JOIN_RESOLUTION, values)
     run_sql(sql.LOCK_DOCUMENTS, values)
-    found, starts = _extractions(workspace_id, list(versions.values()))
-    reading = load_reading(workspace_id, documents)
-    resolutions = [resolve(one, found.get(one, []), reading, starts) for one in documents]
+    resolutions = read_documents(workspace_id, versions)
     save(workspace_id, resolutions)
     return resolutions
+
+
+def read_documents(
+    workspace_id: uuid.UUID, versions: Mapping[uuid.UUID, uuid.UUID]
+) -> list[Resolution]:
+    """What documents say as it is read now; nothing is written. In the workspace's scope."""
+    documents = list(versions)
+    found, starts = _extractions(workspace_id, list(versions.values()))
+    reading = load_reading(workspace_id, documents)
+    return [resolve(one, found.get(one, []), reading, starts) for one in documents]
 
 
 Extractions = dict[uuid.UUID, list[tuple[uuid.UUID, Extraction]]]

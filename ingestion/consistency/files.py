@@ -1,0 +1,59 @@
+"""Files of versions against what is on disk."""
+
+from __future__ import annotations
+
+import time
+import uuid
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+from django.conf import settings
+
+from ingestion.consistency.report import Found
+from ingestion.consistency.scope import Scope, found_in
+from ingestion.models import DocumentVersion
+
+# A file is written before the rows that name it: a young one may be on its way in.
+YOUNG_SECONDS: Final = 3600.0
+# Pictures of pages stand beside the file they are of.
+PICTURES: Final = ".pages"
+ASIDE: Final = "set-aside"
+
+
+def missing(scope: Scope) -> Found:
+    rows = DocumentVersion.objects.in_workspace(scope.workspace_id)
+    blobs = rows.values_list("document_id", "blob")
+    root = Path(settings.MEDIA_ROOT)
+    return found_in([(str(owner), owner) for owner, blob in blobs if not (root / blob).is_file()])
+
+
+def orphans(scope: Scope) -> Found:
+    rows = DocumentVersion.objects.in_workspace(scope.workspace_id)
+    known = set(rows.values_list("blob", flat=True))
+    found = list(_unknown(scope.workspace_id, known))
+    return found_in([(f"{scope.workspace_id}/{path.name}", None) for path in found])
+
+
+def _unknown(workspace_id: uuid.UUID, known: set[str]) -> Iterator[Path]:
+    folder = Path(settings.MEDIA_ROOT) / str(workspace_id)
+    if not folder.is_dir():
+        return
+    latest = time.time() - YOUNG_SECONDS
+    for path in folder.iterdir():
+        blob = f"{workspace_id}/{path.name.removesuffix(PICTURES)}"
+        if blob not in known and path.stat().st_mtime < latest:
+            yield path
+
+
+def set_aside(workspace_id: uuid.UUID) -> Path:
+    """Move files that belong to no document out of the way; returns where they are now.
+
+    Somebody may have sent them: they are not deleted.
+    """
+    known = set(DocumentVersion.objects.in_workspace(workspace_id).values_list("blob", flat=True))
+    aside = Path(settings.MEDIA_ROOT) / ASIDE / str(workspace_id)
+    for path in list(_unknown(workspace_id, known)):
+        aside.mkdir(parents=True, exist_ok=True)
+        path.rename(aside / path.name)
+    return aside

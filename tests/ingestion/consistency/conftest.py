@@ -1,0 +1,37 @@
+"""The workspace that tests of consistency break."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from pytest_django import DjangoDbBlocker
+
+from ingestion import consistency, pipeline
+from tests.ingestion.consistency.harbour import harbour, mended, work
+from workspaces.models import Workspace
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("media")
+
+
+@pytest.fixture(scope="module")
+def once(
+    django_db_setup: None, django_db_blocker: DjangoDbBlocker, folder: Path
+) -> Iterator[Workspace]:
+    with django_db_blocker.unblock(), harbour(folder) as made:
+        yield made
+
+
+@pytest.fixture
+def workspace(once: Workspace, django_db_blocker: DjangoDbBlocker) -> Workspace:
+    """A real workspace, which a test that breaks it mends."""
+    with django_db_blocker.unblock():
+        if not consistency.check(once.pk, is_deep=True).is_settled:
+            pipeline.request_refresh(once.pk)
+            work(once)
+            assert mended(once, is_deep=True).is_settled
+    return once
