@@ -39,15 +39,31 @@ UPDATE ingestion_relationship SET is_made = false, is_changed = true
  WHERE workspace_id = %(workspace)s AND is_made AND NOT id = ANY(%(ids)s::uuid[])
 """
 
-# Nothing is counted of what no document speaks of any more; a link a person made weighs as one.
+# Nothing is counted, and nothing said by documents, of what no document speaks of any more; a link
+# that a person made weighs as one.
 UNCOUNT_ENTITIES: Final[LiteralString] = """
-UPDATE ingestion_entity AS e SET mention_count = 0, chunk_count = 0
+UPDATE ingestion_entity AS e
+   SET mention_count = 0, chunk_count = 0, conflicts = '[]', description_sources = '[]',
+       description = CASE WHEN e.written_by = 'person' THEN e.description ELSE '' END,
+       written_by = CASE WHEN e.written_by = 'person' THEN 'person' ELSE 'extractive' END,
+       proposed = CASE WHEN e.written_by = 'person' THEN e.proposed || jsonb_build_object(
+           'description', '', 'description_sources', '[]'::jsonb, 'written_by', 'extractive')
+           ELSE e.proposed END
  WHERE e.workspace_id = %(workspace)s AND e.is_changed AND e.is_made AND NOT EXISTS (
        SELECT FROM ingestion_mention AS m
         WHERE m.workspace_id = %(workspace)s AND m.entity_id = e.id)
 """
 UNCOUNT_RELATIONSHIPS: Final[LiteralString] = """
-UPDATE ingestion_relationship AS r SET evidence_count = 0, weight = 1
+UPDATE ingestion_relationship AS r
+   SET evidence_count = 0, weight = 1, conflicts = '[]',
+       description = CASE WHEN r.written_by = 'person' THEN r.description ELSE '' END,
+       keywords = CASE WHEN r.proposed ? 'keywords' THEN r.keywords ELSE '{}' END,
+       written_by = CASE WHEN r.written_by = 'person' THEN 'person' ELSE 'extractive' END,
+       proposed = r.proposed
+           || CASE WHEN r.written_by = 'person' THEN jsonb_build_object(
+                   'description', '', 'written_by', 'extractive') ELSE '{}' END
+           || CASE WHEN r.proposed ? 'keywords' THEN jsonb_build_object('keywords', '[]'::jsonb)
+                   ELSE '{}' END
  WHERE r.workspace_id = %(workspace)s AND r.is_changed AND r.is_made AND NOT EXISTS (
        SELECT FROM ingestion_evidence AS v
         WHERE v.workspace_id = %(workspace)s AND v.relationship_id = r.id)
