@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -43,15 +43,12 @@ def decided_pairs(workspace_id: uuid.UUID) -> dict[Pair, Decided]:
     # By name, PERSON sorts behind MODEL: the word that counts comes last.
     rows.sort(key=lambda row: (row.by, row.created_at, row.pk))
     read = load_reading(workspace_id, []).read if rows else _itself
-    ends = [
-        (read((row.left_key, row.left_sense)), read((row.right_key, row.right_sense)))
-        for row in rows
-    ]
+    ends = [_ends(row, read) for row in rows]
     ids = _ids(workspace_id, {ref for pair in ends for ref in pair})
     return {
         pair_of(ids[left], ids[right]): _decided(row)
         for row, (left, right) in zip(rows, ends, strict=True)
-        if left != right and left in ids and right in ids
+        if left in ids and right in ids
     }
 
 
@@ -63,6 +60,13 @@ def _ids(workspace_id: uuid.UUID, refs: Collection[Ref]) -> dict[Ref, uuid.UUID]
     """The entities that are there, by what they are named by."""
     rows = Entity.objects.in_workspace(workspace_id).filter(key__in={key for key, _ in refs})
     return {(key, sense): pk for key, sense, pk in rows.values_list("key", "sense", "pk")}
+
+
+def _ends(row: ResolutionDecision, read: Callable[[Ref], Ref]) -> tuple[Ref, Ref]:
+    """What a decision is about now; of two that are read as one, the two that were meant."""
+    meant = (row.left_key, row.left_sense), (row.right_key, row.right_sense)
+    left, right = (read(ref) for ref in meant)
+    return meant if left == right else (left, right)
 
 
 def _itself(ref: Ref) -> Ref:

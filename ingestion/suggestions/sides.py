@@ -1,0 +1,172 @@
+"""What is shown of each entity of a case: what it is called, what it carries, where it is named."""
+
+from __future__ import annotations
+
+import uuid
+from collections import defaultdict
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from ingestion import history
+from ingestion.models import Alias, Entity
+from ingestion.suggestions import statements as sql
+from kb_project.sql import run_sql
+from workspaces.models import Workspace
+
+MOST_QUOTES: Final = 2
+AROUND: Final = 120
+"""Characters on either side of the name in a quote."""
+MOST_ALIASES: Final = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Quote:
+    """Where a document names the entity: ``before``, ``name`` and ``after`` make the quote.
+
+    ``start`` and ``end`` are the name's place in the text of the document's version. ``place`` is
+    page and heading in words, '' where there are none.
+    """
+
+    document_id: uuid.UUID
+    document: str
+    chunk_id: uuid.UUID
+    start: int
+    end: int
+    before: str
+    name: str
+    after: str
+    place: str
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """One entity of a case. ``revision`` is what ``Deed.expected`` wants."""
+
+    id: uuid.UUID
+    name: str
+    type: str
+    description: str
+    aliases: tuple[str, ...]
+    mentions: int
+    facts: int
+    documents: int
+    revision: int
+    is_protected: bool
+    is_confirmed: bool
+    is_made: bool
+    quotes: tuple[Quote, ...]
+
+    def worth_keeping(self) -> tuple[bool, int, int, str, uuid.UUID]:
+        """Sorts what a merge had better keep first: what people vouch for, then what is named most,
+        then the fuller name.
+        """
+        is_vouched_for = self.is_protected or self.is_confirmed or self.is_made
+        return (
+            not is_vouched_for,
+            -(self.mentions + self.facts),
+            -len(self.name),
+            self.name,
+            self.id,
+        )
+
+
+def sizes_of(workspace: Workspace, entities: Collection[uuid.UUID]) -> dict[uuid.UUID, int]:
+    """Mentions and facts of each entity that is there."""
+    rows = Entity.objects.in_workspace(workspace).filter(pk__in=entities)
+    figures = rows.values_list("pk", "mention_count", "degree")
+    return {one: mentions + degree for one, mentions, degree in figures}
+
+
+def sides_of(workspace: Workspace, entities: Collection[uuid.UUID]) -> dict[uuid.UUID, Side]:
+    """A handful of statements, however many entities."""
+    rows = Entity.objects.in_workspace(workspace).in_bulk(list(entities))
+    values = {"workspace": workspace.pk, "entities": list(rows)}
+    aliases = _aliases(workspace, rows)
+    facts: dict[uuid.UUID, int] = dict(run_sql(sql.FACTS, values))
+    documents: dict[uuid.UUID, int] = dict(run_sql(sql.DOCUMENTS, values))
+    revisions = history.revisions(workspace, list(rows))
+    quotes = _quotes(workspace, rows)
+    return {
+        one: Side(
+            id=one,
+            name=entity.name,
+            type=entity.type,
+            description=entity.description,
+            aliases=tuple(aliases[one]),
+            mentions=entity.mention_count,
+            facts=facts.get(one, 0),
+            documents=documents.get(one, 0),
+            revision=revisions[one],
+            is_protected=entity.is_protected,
+            is_confirmed=entity.is_confirmed,
+            is_made=entity.is_made,
+            quotes=tuple(quotes[one]),
+        )
+        for one, entity in rows.items()
+    }
+
+
+def _aliases(
+    workspace: Workspace, entities: Mapping[uuid.UUID, Entity]
+) -> defaultdict[uuid.UUID, list[str]]:
+    found: defaultdict[uuid.UUID, list[str]] = defaultdict(list)
+    rows = Alias.objects.in_workspace(workspace).filter(entity__in=entities).order_by("name")
+    for entity_id, name in rows.values_list("entity_id", "name").distinct():
+        if name != entities[entity_id].name and len(found[entity_id]) < MOST_ALIASES:
+            found[entity_id].append(name)
+    return found
+
+
+def _quotes(
+    workspace: Workspace, entities: Collection[uuid.UUID]
+) -> defaultdict[uuid.UUID, list[Quote]]:
+    found: defaultdict[uuid.UUID, list[Quote]] = defaultdict(list)
+    values = {"entities": list(entities), "most": MOST_QUOTES, "around": AROUND}
+    for entity, document, title, chunk, start, end, before, name, after, page, headings in run_sql(
+        sql.QUOTES, {"workspace": workspace.pk, **values}
+    ):
+        found[entity].append(
+            Quote(
+                document,
+                title,
+                chunk,
+                start,
+                end,
+                _from_a_word(before),
+                name,
+                _to_a_word(after),
+                place_of(page, headings),
+            )
+        )
+    return found
+
+
+def _from_a_word(text: str) -> str:
+    """The end of a text, on one line, from its first whole word on.
+
+    >>> _from_a_word("kee" + 40 * "pers ")[:12]
+    '… pers pers '
+    """
+    line = " ".join(text.split())
+    ends = " " if text[-1:].isspace() else ""
+    if len(text) < AROUND:
+        return line + ends
+    return f"… {line.partition(' ')[2]}{ends}"
+
+
+def _to_a_word(text: str) -> str:
+    line = " ".join(text.split())
+    begins = " " if text[:1].isspace() else ""
+    if len(text) < AROUND:
+        return begins + line
+    return f"{begins}{line.rpartition(' ')[0]} …"
+
+
+def place_of(page: int | None, headings: Collection[str]) -> str:
+    """
+    >>> place_of(3, ["Strategy", "Lights"]), place_of(None, []), place_of(2, [])
+    ('page 3, Lights', '', 'page 2')
+    """
+    parts = [f"page {page}"] if page else []
+    return ", ".join([*parts, *list(headings)[-1:]])
