@@ -1,7 +1,8 @@
 from __future__ import annotations
 
-from django.urls import path
+from django.urls import include, path
 
+from ingestion import version_urls
 from ingestion.api import (
     communities,
     decisions,
@@ -32,6 +33,7 @@ urlpatterns = [
         trees.DocumentTreeApi.as_view(),
         name="document_tree",
     ),
+    path("documents/<uuid:document_id>/versions/", include(version_urls.operations)),
     path("tree/", trees.WorkspaceTreeApi.as_view(), name="workspace_tree"),
     path(
         "documents/<uuid:document_id>/retry/",

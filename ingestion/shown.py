@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from django.core.paginator import Page, Paginator
+from django.urls import reverse
 
 from ingestion import estimate_words, reading, selectors
 from ingestion.forms import PAGE, Place
@@ -170,8 +171,11 @@ def shown_reading(
     span = dict(zip(("start", "end"), place.span, strict=True)) if place.span else {}
     has_pictures = version.parser == "pdf" and bool(version.pages)
 
+    is_earlier = version.number != version.document.live_number
+    number = {"version": version.number} if is_earlier else {}
+
     def address(**query: object) -> str:
-        return reader_url(workspace, version.document_id, **query)
+        return reader_url(workspace, version.document_id, **query, **number)
 
     window = laid_out.window
     return ShownReading(
@@ -185,11 +189,11 @@ def shown_reading(
         where=where_of(version, place.span[0] if place.span else None),
         page_total=len(version.pages),
         page_noun=page_noun(version.parser),
-        earlier_url="" if window.earlier is None else f"{address()}?from={window.earlier}",
-        later_url="" if window.later is None else f"{address()}?from={window.later}",
+        earlier_url="" if window.earlier is None else address(**{"from": window.earlier}),
+        later_url="" if window.later is None else address(**{"from": window.later}),
         text_url=address(**span),
         picture_url=address(**span, view=PAGE) if has_pictures else "",
-        picture=_picture(address, version, place, span) if has_pictures else None,
+        picture=_picture(workspace, address, version, place) if has_pictures else None,
         warnings=tuple(version.warnings),
     )
 
@@ -214,14 +218,21 @@ def _rebased(blocks: tuple[Block, ...]) -> tuple[Block, ...]:
 def _outline_href(address: Any, entry: reading.OutlineEntry) -> str:
     if entry.is_here:
         return f"#{entry.anchor}"
-    return f"{address()}?from={entry.start}#{entry.anchor}"
+    return f"{address(**{'from': entry.start})}#{entry.anchor}"
+
+
+def picture_url(workspace: Workspace, version: DocumentVersion, number: int) -> str:
+    """It names the version: what it shows never changes."""
+    page = reverse("ingestion:page_picture", args=[workspace.slug, version.document_id, number])
+    return f"{page}?version={version.number}"
 
 
 def _picture(
-    address: Any, version: DocumentVersion, place: Place, span: dict[str, int]
+    workspace: Workspace, address: Any, version: DocumentVersion, place: Place
 ) -> PagePicture | None:
     if place.view != PAGE:
         return None
+    span = dict(zip(("start", "end"), place.span, strict=True)) if place.span else {}
     numbers = [page[0] for page in version.pages]
     cited = reading.page_at(version.pages, place.span[0]) if place.span else None
     number = place.page or cited or numbers[0]
@@ -230,7 +241,7 @@ def _picture(
     return PagePicture(
         number=number,
         total=max(numbers),
-        image_url=f"{address()}pages/{number}.png",
+        image_url=picture_url(workspace, version, number),
         boxes=tuple(marks),
         previous_url=address(**span, view=PAGE, page=number - 1) if number > 1 else "",
         next_url=address(**span, view=PAGE, page=number + 1) if number < max(numbers) else "",

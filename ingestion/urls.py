@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from django.urls import include, path
 
-from ingestion import decision_views, passage_views, rereading_views, views
+from ingestion import decision_views, passage_views, rereading_views, version_urls, views
 
 app_name = "ingestion"
 
@@ -18,6 +18,7 @@ documents = [
     path("<uuid:document_id>/cancel/", views.document_cancel, name="document_cancel"),
     path("<uuid:document_id>/passages/retry/", passage_views.passages_retry, name="passages_retry"),
     path("<uuid:document_id>/pages/<int:number>.png", views.page_picture, name="page_picture"),
+    path("<uuid:document_id>/versions/", include(version_urls.pages)),
 ]
 
 urlpatterns = [

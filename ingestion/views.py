@@ -12,15 +12,24 @@ from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_GET, require_POST
 
-from ingestion import estimate_words, forms, pictures, selectors, services, shown
+from ingestion import (
+    estimate_words,
+    forms,
+    pictures,
+    selectors,
+    services,
+    shown,
+    shown_versions,
+)
 from kb_project.errors import ConflictError
 from workspaces import access
 from workspaces.models import Capability
 from workspaces.requests import UserRequest
 from workspaces.selectors import model_state
 
-# A picture of a page never changes: its address names the document version's only file.
+# The picture of a version's page never changes; which version is the live one does.
 PICTURE_CACHE: Final = "private, max-age=86400, immutable"
+LIVE_PICTURE_CACHE: Final = "private, no-cache"
 
 
 @login_required
@@ -115,13 +124,15 @@ def document_estimate(request: UserRequest, workspace_id: str) -> HttpResponse:
 def document_detail(request: UserRequest, workspace_id: str, document_id: UUID) -> HttpResponse:
     workspace = access.workspace_for_reading(user=request.user, workspace_id=workspace_id)
     row = selectors.document_row(workspace=workspace, document_id=document_id)
-    version = selectors.document_version(workspace=workspace, document=row.document)
+    number = forms.number(request.GET, "version")
+    version = selectors.version_asked(workspace=workspace, document=row.document, number=number)
     place = forms.place_of(request.GET)
     reading = shown.shown_reading(
         workspace=workspace, version=version, place=place, is_panel=bool(request.htmx)
     )
     context = {"workspace": workspace, "section": "documents", "document": row.document}
     context |= {"row": row, "version": version, "shown": reading}
+    context["earlier"] = shown_versions.earlier_of(workspace, version, place.span)
     if request.htmx:
         return render(request, "ingestion/document_panel.html", context)
     context["spent"] = shown.document_spent(workspace=workspace, document=row.document)
@@ -138,9 +149,11 @@ def page_picture(
 ) -> HttpResponse:
     workspace = access.workspace_for_reading(user=request.user, workspace_id=workspace_id)
     document = selectors.document_get(workspace=workspace, document_id=document_id)
-    version = selectors.document_version(workspace=workspace, document=document)
+    given = forms.number(request.GET, "version")
+    version = selectors.version_asked(workspace=workspace, document=document, number=given)
     picture = pictures.page_picture(version=version, number=number)
-    return HttpResponse(picture, "image/png", headers={"Cache-Control": PICTURE_CACHE})
+    cache = LIVE_PICTURE_CACHE if given is None else PICTURE_CACHE
+    return HttpResponse(picture, "image/png", headers={"Cache-Control": cache})
 
 
 @login_required

@@ -58,6 +58,9 @@ class DocumentSerializer(serializers.Serializer[Any]):
     chunks = serializers.IntegerField()
     warnings = serializers.ListField(child=serializers.CharField())
     problem = serializers.DictField(allow_null=True, help_text="Why it stopped or is paused.")
+    version = serializers.IntegerField(
+        source="document.live_number", help_text="The number of the version that is searched."
+    )
     created_at = serializers.DateTimeField(source="document.created_at")
     updated_at = serializers.DateTimeField(source="document.updated_at")
 
@@ -203,9 +206,16 @@ class DocumentTextApi(APIView):
         end = serializers.IntegerField(
             min_value=0, required=False, help_text=f"At most {MOST_CHARACTERS:,} behind the start."
         )
+        version = serializers.IntegerField(
+            min_value=1,
+            max_value=2**31 - 1,
+            required=False,
+            help_text="As a citation names it; the one that is searched where it is left out.",
+        )
 
     class OutputSerializer(serializers.Serializer[Any]):
         document = serializers.UUIDField()
+        version = serializers.IntegerField()
         start = serializers.IntegerField()
         end = serializers.IntegerField()
         total = serializers.IntegerField(help_text="Characters of the whole text.")
@@ -222,16 +232,19 @@ class DocumentTextApi(APIView):
         query = self.QuerySerializer(data=request.query_params)
         query.is_valid(raise_exception=True)
         document = selectors.document_get(workspace=workspace, document_id=document_id)
-        version = selectors.document_version(workspace=workspace, document=document)
+        wanted = dict(query.validated_data)
+        number = wanted.pop("version", None)
+        version = selectors.version_asked(workspace=workspace, document=document, number=number)
         if version.parsed_at is None:
             raise ConflictError(
                 f"'{document.title}' has not been read yet.",
                 code="not_read_yet",
                 next_step="Ask again when its state is 'ready'.",
             )
-        start, end = _stretch(len(version.text), **query.validated_data)
+        start, end = _stretch(len(version.text), **wanted)
         text = version.text[start:end]
         answer = {"document": document.pk, "start": start, "end": end, "text": text}
+        answer["version"] = version.number
         return Response(self.OutputSerializer(answer | {"total": len(version.text)}).data)
 
 

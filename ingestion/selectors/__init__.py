@@ -70,7 +70,7 @@ from ingestion.selectors.trees import (
     tree_shown,
     tree_view,
 )
-from ingestion.selectors.versions import VersionRow, version_get, version_rows
+from ingestion.selectors.versions import VersionRow, version_asked, version_get, version_rows
 
 __all__ = [
     "Branch",
@@ -126,6 +126,7 @@ __all__ = [
     "tree_shown",
     "tree_view",
     "unwritten_reports",
+    "version_asked",
     "version_get",
     "version_of",
     "version_rows",

@@ -47,6 +47,14 @@ def version_get(*, workspace: Workspace, document: Document, number: int) -> Doc
     )
 
 
+def version_asked(
+    *, workspace: Workspace, document: Document, number: int | None
+) -> DocumentVersion:
+    """That version, or the live one where none is named. Raises NotFoundError."""
+    wanted = document.live_number if number is None else number
+    return version_get(workspace=workspace, document=document, number=wanted)
+
+
 def version_rows(*, workspace: Workspace, document: Document) -> list[VersionRow]:
     """Newest first, without their texts."""
     versions = (

@@ -13,6 +13,7 @@ import uuid
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
+from pathlib import PurePath
 from typing import Any, Final
 
 from ingestion import changes
@@ -120,10 +121,23 @@ def _is_told_otherwise(before: DocumentVersion, version: DocumentVersion) -> boo
 
 
 def title_after(before: DocumentVersion, version: DocumentVersion) -> str:
-    """A title that a person gave stays; one that was read is that of the version."""
+    """A title that a person gave stays, and so does one when the version has none of its own.
+
+    Files are often called anew: a name is no reason to read everything again.
+    """
     document = before.document
-    was_read = document.title in (document.name, before.title)
-    return version.title if was_read and version.title else document.title
+    was_read = document.title in (before.title, *names_of(document.name))
+    has_own = version.title not in ("", *names_of(version.name))
+    return version.title if was_read and has_own else document.title
+
+
+def names_of(file: str) -> tuple[str, str]:
+    """A file's name, and the title that a text without a title of its own is given for it.
+
+    >>> names_of("the_log.md")
+    ('the_log.md', 'the log')
+    """
+    return file, " ".join(PurePath(file).stem.replace("_", " ").split())
 
 
 def _replace(workspace_id: uuid.UUID, steps: Sequence[Step]) -> None:

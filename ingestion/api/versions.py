@@ -1,0 +1,240 @@
+"""The versions of a document: list them, add one, see what changed, make one live again."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+from uuid import UUID
+
+from django.core.files.uploadedfile import UploadedFile
+from drf_spectacular.utils import OpenApiParameter, extend_schema
+from rest_framework import serializers
+from rest_framework.parsers import FormParser, MultiPartParser
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from ingestion import changes, history, selectors, versions
+from ingestion.comparing import MOST_TOLD
+from ingestion.history import Deed
+from ingestion.models import Document
+from kb_project.api import READING, WRITING, ProblemSerializer
+from kb_project.errors import InputError
+from workspaces import access
+from workspaces.idempotency import IDEMPOTENCY_KEY, once
+from workspaces.models import Workspace
+from workspaces.requests import ApiRequest
+
+IF_MATCH: Final = OpenApiParameter(
+    "If-Match",
+    str,
+    OpenApiParameter.HEADER,
+    description="The document's revision as it was shown (`ETag`). Where it was changed since,"
+    " nothing is done (412).",
+)
+CHANGING: Final = {
+    **WRITING,
+    400: ProblemSerializer,
+    409: ProblemSerializer,
+    412: ProblemSerializer,
+}
+
+
+class VersionSerializer(serializers.Serializer[Any]):
+    """Made from ``selectors.VersionRow``."""
+
+    number = serializers.IntegerField()
+    name = serializers.CharField()
+    size = serializers.IntegerField(help_text="Bytes.")
+    sha256 = serializers.CharField(source="version.sha256")
+    state = serializers.ChoiceField(
+        choices=["live", "reading", "failed", "earlier"], help_text="`live` is what is searched."
+    )
+    may_restore = serializers.BooleanField()
+    problem = serializers.DictField(allow_null=True, help_text="Why it could not be read.")
+    added_by = serializers.CharField(source="version.added_by.email", default=None)
+    created_at = serializers.DateTimeField(source="version.created_at")
+
+
+class VersionListApi(APIView):
+    """The versions of a document."""
+
+    parser_classes = [MultiPartParser, FormParser]
+
+    class InputSerializer(serializers.Serializer[Any]):
+        file = serializers.FileField(allow_empty_file=True)
+
+    class OutputSerializer(serializers.Serializer[Any]):
+        document = serializers.UUIDField()
+        live = serializers.IntegerField(help_text="The number of the version that is searched.")
+        results = VersionSerializer(many=True)
+
+    @extend_schema(operation_id="version_list", responses={200: OutputSerializer, **READING})
+    def get(self, request: ApiRequest, workspace_id: str, document_id: UUID) -> Response:
+        """List them, newest first."""
+        workspace = access.workspace_for_reading(user=request.user, workspace_id=workspace_id)
+        document = selectors.document_get(workspace=workspace, document_id=document_id)
+        return _listed(workspace, document, status=200)
+
+    @extend_schema(
+        operation_id="version_add",
+        parameters=[IDEMPOTENCY_KEY, IF_MATCH],
+        request={"multipart/form-data": InputSerializer},
+        responses={202: OutputSerializer, **CHANGING},
+    )
+    @once
+    def post(self, request: ApiRequest, workspace_id: str, document_id: UUID) -> Response:
+        """Add the next version. The present one is searched until it has been read."""
+        workspace = access.workspace_for_writing(user=request.user, workspace_id=workspace_id)
+        document = selectors.document_get(workspace=workspace, document_id=document_id)
+        given = request.FILES.get("file")
+        if not isinstance(given, UploadedFile):
+            raise InputError(
+                "No file was sent.",
+                code="no_file",
+                next_step="Send the new version in the form field 'file'.",
+            )
+        deed = _deed(request, workspace, document)
+        versions.document_replace(deed=deed, document=document, file=given, name=given.name or "")
+        return _listed(workspace, document, status=202)
+
+
+class FactSerializer(serializers.Serializer[Any]):
+    """``quote`` stands at ``start`` in the version that says it."""
+
+    kind = serializers.ChoiceField(choices=["relationship", "claim"])
+    sentence = serializers.CharField()
+    source = serializers.CharField()  # type: ignore[assignment]  # the API's word for it
+    predicate = serializers.CharField(allow_blank=True)
+    target = serializers.CharField(allow_blank=True)
+    start = serializers.IntegerField()
+    end = serializers.IntegerField()
+    quote = serializers.CharField()
+
+
+class NamedSerializer(serializers.Serializer[Any]):
+    id = serializers.UUIDField()
+    name = serializers.CharField()
+    start = serializers.IntegerField()
+    end = serializers.IntegerField()
+    quote = serializers.CharField()
+
+
+class PieceSerializer(serializers.Serializer[Any]):
+    kind = serializers.ChoiceField(choices=["same", "gone", "new"])
+    text = serializers.CharField(trim_whitespace=False)
+
+
+class TextChangeSerializer(serializers.Serializer[Any]):
+    """A paragraph, or so many that are the same and ``skipped``."""
+
+    kind = serializers.ChoiceField(choices=["same", "gone", "new", "changed"])
+    start = serializers.IntegerField()
+    pieces = PieceSerializer(many=True)
+    skipped = serializers.IntegerField()
+
+
+class AlteredSerializer(serializers.Serializer[Any]):
+    before = FactSerializer()
+    after = FactSerializer()
+
+
+class VersionChangesApi(APIView):
+    """What a version brought against the one before."""
+
+    class OutputSerializer(serializers.Serializer[Any]):
+        number = serializers.IntegerField()
+        against = serializers.IntegerField(allow_null=True)
+        state = serializers.ChoiceField(
+            choices=["first", "reading", "compared", "unknown"],
+            help_text="Facts are told once it is `compared`.",
+        )
+        passages = serializers.DictField(child=serializers.IntegerField())
+        totals = serializers.DictField(
+            child=serializers.IntegerField(), help_text=f"At most {MOST_TOLD} of each are listed."
+        )
+        gained = FactSerializer(many=True)
+        lost = FactSerializer(many=True)
+        altered = AlteredSerializer(many=True)
+        entities_gained = NamedSerializer(many=True)
+        entities_lost = NamedSerializer(many=True)
+        text = TextChangeSerializer(many=True)
+
+    @extend_schema(operation_id="version_changes", responses={200: OutputSerializer, **READING})
+    def get(
+        self, request: ApiRequest, workspace_id: str, document_id: UUID, number: int
+    ) -> Response:
+        """Facts gained, lost and altered, and the two texts side by side."""
+        workspace = access.workspace_for_reading(user=request.user, workspace_id=workspace_id)
+        document = selectors.document_get(workspace=workspace, document_id=document_id)
+        version = selectors.version_get(workspace=workspace, document=document, number=number)
+        found = changes.changes_of(workspace=workspace, version=version)
+        facts = found.facts
+        answer = {
+            "number": found.number,
+            "against": found.against,
+            "state": found.state,
+            "passages": found.passages,
+            "totals": facts.totals,
+            "gained": facts.gained,
+            "lost": facts.lost,
+            "altered": [{"before": old, "after": new} for old, new in facts.altered],
+            "entities_gained": facts.entities_gained,
+            "entities_lost": facts.entities_lost,
+            "text": changes.text_changes_of(workspace=workspace, version=version),
+        }
+        return Response(self.OutputSerializer(answer).data)
+
+
+class VersionRestoreApi(APIView):
+    """Make an earlier version the one that is searched."""
+
+    @extend_schema(
+        operation_id="version_restore",
+        parameters=[IDEMPOTENCY_KEY, IF_MATCH],
+        request=None,
+        responses={202: VersionListApi.OutputSerializer, **CHANGING},
+    )
+    @once
+    def post(
+        self, request: ApiRequest, workspace_id: str, document_id: UUID, number: int
+    ) -> Response:
+        """Bring a version back. What both versions have stays as it is; nothing is read again."""
+        workspace = access.workspace_for_writing(user=request.user, workspace_id=workspace_id)
+        document = selectors.document_get(workspace=workspace, document_id=document_id)
+        deed = _deed(request, workspace, document)
+        versions.document_revert(deed=deed, document=document, number=number)
+        return _listed(workspace, document, status=202)
+
+
+def _deed(request: ApiRequest, workspace: Workspace, document: Document) -> Deed:
+    return Deed(
+        workspace=workspace,
+        user=request.user,
+        via="api",
+        expected=_expected(request, document.pk),
+    )
+
+
+def _expected(request: ApiRequest, document_id: UUID) -> dict[UUID, int]:
+    """The revision that ``If-Match`` names; nothing where it is missing or ``*``."""
+    given = request.headers.get("If-Match", "*").strip()
+    if given == "*":
+        return {}
+    number = given.removeprefix("W/").strip('"')
+    if not (number.isascii() and number.isdigit()) or len(number) > 18:
+        raise InputError(
+            "If-Match holds the revision that ETag told.",
+            code="invalid_etag",
+            kept="Nothing was changed.",
+        )
+    return {document_id: int(number)}
+
+
+def _listed(workspace: Workspace, document: Document, *, status: int) -> Response:
+    rows = selectors.version_rows(workspace=workspace, document=document)
+    answer = {"document": document.pk, "live": document.live_number, "results": rows}
+    revision = history.revisions(workspace, [document.pk])[document.pk]
+    return Response(
+        VersionListApi.OutputSerializer(answer).data,
+        status=status,
+        headers={"ETag": f'"{revision}"'},
+    )

@@ -1,0 +1,69 @@
+"""Finding a passage of one text in another that says almost the same."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Final
+
+LEAST_SHARED: Final = 0.5
+"""Of the words of two paragraphs; below it the passage is gone rather than changed."""
+LONGEST_QUOTE: Final = 20_000
+_PARAGRAPH: Final = re.compile(r"\S[^\n]*")
+_WORD: Final = re.compile(r"\w+")
+
+Span = tuple[int, int]
+
+
+def nearest(earlier: str, span: Span, later: str) -> Span | None:
+    """Where ``later`` says what ``earlier`` says in ``span``; None where it says it no more.
+
+    The same words, those nearest to where they stood before; else the paragraph that shares most
+    words with that around the span.
+
+    >>> nearest("Ada rows.\\nBo sells oil.", (10, 22), "It blew.\\nBo sells much oil.")
+    (9, 27)
+    """
+    start, end = span
+    quote = earlier[start:end]
+    if not quote.strip() or len(quote) > LONGEST_QUOTE:
+        return None
+    # How far into the text it stood, as far into the other.
+    expected = start * len(later) // max(len(earlier), 1)
+    places = list(_places(later, quote))
+    if places:
+        found = min(places, key=lambda place: abs(place - expected))
+        return found, found + len(quote)
+    return _most_alike(_around(earlier, start), later, expected)
+
+
+def _places(text: str, quote: str) -> Iterator[int]:
+    found = text.find(quote)
+    while found >= 0:
+        yield found
+        found = text.find(quote, found + 1)
+
+
+def _around(text: str, offset: int) -> str:
+    begin = text.rfind("\n", 0, offset) + 1
+    end = text.find("\n", max(offset, begin))
+    return text[begin : len(text) if end < 0 else end]
+
+
+def _most_alike(paragraph: str, text: str, expected: int) -> Span | None:
+    words = _words(paragraph)
+    if not words:
+        return None
+    best: tuple[float, int, Span] | None = None
+    for match in _PARAGRAPH.finditer(text):
+        others = _words(match.group())
+        shared = len(words & others) / len(words | others) if others else 0.0
+        span = (match.start(), match.start() + len(match.group().rstrip()))
+        rated = (shared, -abs(span[0] - expected), span)
+        if shared >= LEAST_SHARED and (best is None or rated > best):
+            best = rated
+    return best[2] if best else None
+
+
+def _words(text: str) -> set[str]:
+    return {word.casefold() for word in _WORD.findall(text)}

@@ -1,0 +1,74 @@
+"""Pages about the versions of a document: a new one, an earlier one again, and what changed."""
+
+from __future__ import annotations
+
+from uuid import UUID
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.http import HttpResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.http import require_GET, require_POST
+
+from ingestion import selectors, shown_versions, versions
+from ingestion.history import Deed
+from kb_project.errors import ConflictError, UploadError
+from workspaces import access
+from workspaces.requests import UserRequest
+
+PAGE = "page"
+
+
+@login_required
+@require_POST
+def version_add(request: UserRequest, workspace_id: str, document_id: UUID) -> HttpResponse:
+    workspace = access.workspace_for_writing(user=request.user, workspace_id=workspace_id)
+    document = selectors.document_get(workspace=workspace, document_id=document_id)
+    file = request.FILES.get("file")
+    if file is None:
+        messages.warning(request, "Choose the file that holds the new version.")
+        return redirect("ingestion:document_detail", workspace.slug, document.pk)
+    deed = Deed(workspace=workspace, user=request.user, via=PAGE)
+    try:
+        version = versions.document_replace(
+            deed=deed, document=document, file=file, name=file.name or ""
+        )
+    except (ConflictError, UploadError) as error:
+        messages.warning(request, error.sentence)
+    else:
+        messages.success(
+            request,
+            f"Version {version.number} is being read. Until it is, version"
+            f" {document.live_number} is searched.",
+        )
+    return redirect("ingestion:document_detail", workspace.slug, document.pk)
+
+
+@login_required
+@require_POST
+def version_restore(
+    request: UserRequest, workspace_id: str, document_id: UUID, number: int
+) -> HttpResponse:
+    workspace = access.workspace_for_writing(user=request.user, workspace_id=workspace_id)
+    document = selectors.document_get(workspace=workspace, document_id=document_id)
+    deed = Deed(workspace=workspace, user=request.user, via=PAGE)
+    try:
+        versions.document_revert(deed=deed, document=document, number=number)
+        messages.success(request, f"Version {number} is coming back. It is searched in a moment.")
+    except ConflictError as error:
+        messages.warning(request, error.sentence)
+    return redirect("ingestion:document_detail", workspace.slug, document.pk)
+
+
+@login_required
+@require_GET
+def version_changes(
+    request: UserRequest, workspace_id: str, document_id: UUID, number: int
+) -> HttpResponse:
+    workspace = access.workspace_for_reading(user=request.user, workspace_id=workspace_id)
+    document = selectors.document_get(workspace=workspace, document_id=document_id)
+    version = selectors.version_get(workspace=workspace, document=document, number=number)
+    context = {"workspace": workspace, "section": "documents", "document": document}
+    context |= {"version": version}
+    context["shown"] = shown_versions.shown_changes(workspace, version)
+    return render(request, "ingestion/version_changes.html", context)

@@ -1,0 +1,180 @@
+from __future__ import annotations
+
+import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
+
+from tests.ingestion.pages import address, client_of, page_of
+from tests.ingestion.versioned import (
+    FIRST_TEXT,
+    GONE,
+    KEPT,
+    NEW,
+    SECOND_TEXT,
+    first_version,
+    fresh,
+    read,
+    replaced,
+)
+from tests.rows import Cast, make_cast
+
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("fake_embedder", "media")]
+
+
+@pytest.fixture
+def cast() -> Cast:
+    return make_cast()
+
+
+def upload(cast: Cast, user, document, text: str = SECOND_TEXT, name: str = "log.md"):
+    file = SimpleUploadedFile(name, text.encode())
+    there = address("version_add", cast, document.pk)
+    return client_of(user).post(there, {"file": file}, follow=True)
+
+
+def twice(cast: Cast):
+    """A document whose second version is searched."""
+    document = first_version(cast.workspace)
+    replaced(document, SECOND_TEXT, user=cast.alice)
+    read(cast.workspace, refreshes=False)
+    return fresh(document)
+
+
+# --- a new version --------------------------------------------------------------------------------
+def test_a_file_becomes_the_next_version(cast: Cast):
+    document = first_version(cast.workspace)
+
+    page = upload(cast, cast.alice, document).content.decode()
+
+    assert "Version 2 is being read. Until it is, version 1 is searched." in page
+    read(cast.workspace, refreshes=False)
+    page = page_of(cast.bob, "document_detail", cast, document.pk)
+    assert "Version 2 of 2" in page
+    assert "What changed" in page
+    assert "Upload version" not in page
+
+
+@pytest.mark.parametrize(
+    ("text", "said"), [("", "is empty"), (FIRST_TEXT, "has exactly this content already")]
+)
+def test_what_is_no_new_version_is_refused(cast: Cast, text: str, said: str):
+    document = first_version(cast.workspace)
+
+    assert said in upload(cast, cast.alice, document, text).content.decode()
+    there = address("version_add", cast, document.pk)
+    page = client_of(cast.alice).post(there, follow=True).content.decode()
+    assert "Choose the file" in page
+
+
+def test_a_reader_may_not_add_or_restore_and_a_stranger_finds_nothing(cast: Cast):
+    document = first_version(cast.workspace)
+    restore = address("version_restore", cast, document.pk, 1)
+
+    assert upload(cast, cast.bob, document).status_code == 403
+    assert upload(cast, cast.charlie, document).status_code == 404
+    assert client_of(cast.bob).post(restore).status_code == 403
+    assert client_of(cast.charlie).post(restore).status_code == 404
+
+
+def test_an_earlier_version_is_restored(cast: Cast):
+    document = twice(cast)
+
+    there = address("version_restore", cast, document.pk, 1)
+    page = client_of(cast.alice).post(there, follow=True).content.decode()
+
+    assert "Version 1 is coming back" in page
+    read(cast.workspace, refreshes=False)
+    assert fresh(document).live_number == 1
+    again = client_of(cast.alice).post(there, follow=True).content.decode()
+    assert "is the present one" in again
+
+
+# --- reading an earlier version -------------------------------------------------------------------
+def test_a_passage_of_an_earlier_version_is_marked_there(cast: Cast):
+    document = twice(cast)
+    start = FIRST_TEXT.index(GONE)
+
+    page = page_of(
+        cast.bob,
+        "document_detail",
+        cast,
+        document.pk,
+        start=start,
+        end=start + len(GONE),
+        version=1,
+    )
+
+    assert f"<mark>{GONE}</mark>" in page
+    assert "This passage was in version 1 of log; version 2 replaced it." in page
+    assert "Open version 2" in page
+
+
+def test_what_still_stands_is_shown_where_it_stands_now(cast: Cast):
+    document = twice(cast)
+    start, now = FIRST_TEXT.index(KEPT), SECOND_TEXT.index(KEPT)
+
+    page = page_of(
+        cast.bob,
+        "document_detail",
+        cast,
+        document.pk,
+        start=start,
+        end=start + len(KEPT),
+        version=1,
+    )
+
+    assert "Show it in version 2" in page
+    assert f"?start={now}&amp;end={now + len(KEPT)}" in page
+
+
+def test_the_live_version_needs_no_notice(cast: Cast):
+    document = twice(cast)
+
+    page = page_of(cast.bob, "document_detail", cast, document.pk, version=2)
+
+    assert "This is version" not in page
+    assert NEW in page
+
+
+def test_a_version_that_is_not_there_is_not_found(cast: Cast):
+    document = first_version(cast.workspace)
+
+    client = client_of(cast.alice)
+    assert (
+        client.get(f"{address('document_detail', cast, document.pk)}?version=9").status_code == 404
+    )
+    assert client.get(address("version_changes", cast, document.pk, 9)).status_code == 404
+
+
+# --- what changed ---------------------------------------------------------------------------------
+def test_the_page_of_changes_tells_facts_and_text(cast: Cast):
+    document = twice(cast)
+
+    page = page_of(cast.bob, "version_changes", cast, document.pk, 2)
+
+    assert "What changed in version 2" in page
+    assert "Against version 1" in page
+    assert "Bo Strand" in page
+    assert "Cora Vane" in page
+    assert "<del>" in page
+    assert "<ins>" in page
+
+
+def test_a_first_version_has_nothing_before_it(cast: Cast):
+    document = first_version(cast.workspace)
+
+    assert "Nothing to compare" in page_of(cast.bob, "version_changes", cast, document.pk, 1)
+
+
+def test_while_it_is_read_its_facts_are_awaited(cast: Cast):
+    document = first_version(cast.workspace)
+    replaced(document, SECOND_TEXT)
+
+    assert "is being read" in page_of(cast.bob, "version_changes", cast, document.pk, 2)
+
+
+def test_a_stranger_sees_no_changes(cast: Cast):
+    document = first_version(cast.workspace)
+
+    response = client_of(cast.charlie).get(address("version_changes", cast, document.pk, 1))
+
+    assert response.status_code == 404
