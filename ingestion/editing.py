@@ -166,6 +166,7 @@ def _read_again(workspace_id: uuid.UUID, row: Document) -> None:
     jobs = IngestionJob.objects.in_workspace(workspace_id).filter(
         document=row, kind=JobKind.DOCUMENT
     )
+    jobs = jobs.exclude(IngestionJob.SET_ASIDE)
     job = jobs.select_for_update().order_by("-created_at").first()
     if job is None:
         return

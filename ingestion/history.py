@@ -7,21 +7,30 @@ from __future__ import annotations
 
 import logging
 import uuid
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any, Final, LiteralString
 
 from django.db.models import Max
 from structlog.contextvars import get_contextvars
 
-from ingestion.models import EventKind, HistoryEvent, HistorySubject, SubjectKind
+from ingestion.models import Document, EventKind, HistoryEvent, HistorySubject, SubjectKind
 from ingestion.stages.resolve import pairs
 from kb_project.errors import PreconditionError
+from kb_project.sql import run_sql
 from workspaces.models import User, Workspace
 
 logger = logging.getLogger(__name__)
 
 REASON_LENGTH: Final = 1000
+MOST_NAMES: Final = 50
+"""Names kept with an event: no sentence has more, and its subjects say who the others are."""
+
+# Documents are added without ``lock``, which would wait for others that are being read: whoever
+# numbers an event does so alone until it is committed.
+COUNT_ALONE: Final[LiteralString] = """
+SELECT pg_advisory_xact_lock(hashtextextended(%(workspace)s::text || ' history', 0))
+"""
 
 Subjects = Mapping[uuid.UUID, SubjectKind]
 
@@ -51,7 +60,8 @@ def record(
     *,
     undoes: HistoryEvent | None = None,
 ) -> HistoryEvent:
-    """Add the event. Call inside the transaction of the change, after ``lock``."""
+    """Add the event. Call it last inside the transaction of the change, after ``lock``."""
+    run_sql(COUNT_ALONE, {"workspace": deed.workspace.pk})
     event = HistoryEvent.objects.create(
         workspace=deed.workspace,
         sequence=next_sequence(deed.workspace),
@@ -76,6 +86,21 @@ def record(
     )
     logger.info("recorded kind=%s workspace=%s event=%s", kind, deed.workspace.pk, event.pk)
     return event
+
+
+def record_added(documents: Sequence[Document]) -> HistoryEvent:
+    """One event for documents that were added to a workspace together.
+
+    The only one without ``lock``: what is new concerns nobody yet.
+    """
+    first = documents[0]
+    names = {str(one.pk): one.title for one in documents[:MOST_NAMES]}
+    return record(
+        Deed(first.workspace, first.added_by),
+        EventKind.DOCUMENT_ADDED,
+        {one.pk: SubjectKind.DOCUMENT for one in documents},
+        {"names": names, "counts": {"documents": len(documents)}},
+    )
 
 
 def lock(workspace: Workspace) -> None:

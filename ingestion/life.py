@@ -48,8 +48,6 @@ __all__ = [
 
 logger = logging.getLogger(__name__)
 
-MOST_NAMES: Final = 50
-"""Titles kept with an event: no sentence names more, and its subjects say who the others are."""
 MOST_PURGED: Final = 200
 """Documents deleted in one go; the others a minute later."""
 
@@ -262,7 +260,7 @@ def _details(workspace: Workspace, rows: Sequence[Document]) -> dict[str, Any]:
 
 
 def names_of(rows: Sequence[Document]) -> dict[str, str]:
-    return {str(row.pk): row.title for row in rows[:MOST_NAMES]}
+    return {str(row.pk): row.title for row in rows[: history.MOST_NAMES]}
 
 
 def _recorded(
@@ -277,7 +275,7 @@ def _twins(workspace: Workspace, rows: Sequence[Document]) -> list[str]:
     same = others.filter(sha256__in=[row.sha256 for row in rows]) | others.filter(
         title__in=[row.title for row in rows]
     )
-    return sorted(set(same.values_list("title", flat=True)))[:MOST_NAMES]
+    return sorted(set(same.values_list("title", flat=True)))[: history.MOST_NAMES]
 
 
 def _quoted(titles: Sequence[str]) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import logging
-import uuid
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -15,11 +14,11 @@ from typing import IO, Any
 from django.conf import settings
 from django.core.files.storage import default_storage
 from django.db import transaction
-from django.db.models import QuerySet
+from django.db.models import F, QuerySet
 
-from ingestion import drain, groups, pausing, pipeline, record, selectors
+from ingestion import drain, groups, history, pausing, pipeline, record, selectors
+from ingestion.filing import clean_tags, collection_named
 from ingestion.models import (
-    Collection,
     Community,
     CommunityReport,
     Document,
@@ -66,6 +65,11 @@ class Upload:
     document: Document
     is_duplicate: bool
 
+    @property
+    def is_in_trash(self) -> bool:
+        """Nothing was added, and what is there can be restored."""
+        return self.is_duplicate and self.document.trashed_at is not None
+
 
 def document_upload(
     *,
@@ -75,13 +79,15 @@ def document_upload(
     user: User | None = None,
     filing: Filing | None = None,
 ) -> Upload:
-    """Store a file and queue its ingestion. The same content twice is the document there already.
+    """Store a file and queue its ingestion. The same content twice is the document there already,
+    or the one in the trash.
 
     Raises UploadError (``too_large``) before anything is stored.
     """
     label = label_of(name)
     size, digest = measure(file, label)
-    twin = Document.objects.in_workspace(workspace).filter(sha256=digest).first()
+    twins = Document.objects.in_workspace(workspace).filter(sha256=digest)
+    twin = twins.order_by(F("trashed_at").desc(nulls_first=True), "created_at").first()
     if twin is not None:
         return Upload(document=twin, is_duplicate=True)
     document = Document(
@@ -137,7 +143,7 @@ def document_retry(*, workspace: Workspace, document: Document) -> IngestionJob:
             .order_by("-created_at")
             .first()
         )
-        if job is None or job.state not in STOPPED:
+        if job is None or job.state not in STOPPED or not document.is_live:
             raise ConflictError(
                 f"'{document.title}' has nothing to retry.",
                 code="nothing_to_retry",
@@ -154,7 +160,9 @@ def document_retry(*, workspace: Workspace, document: Document) -> IngestionJob:
 
 def documents_retry(*, workspace: Workspace) -> int:
     """Take up every document that needs attention; returns how many."""
-    stopped = Document.objects.in_workspace(workspace).filter(state=DocumentState.ATTENTION)
+    stopped = Document.objects.in_workspace(workspace).filter(
+        Document.IS_LIVE, state=DocumentState.ATTENTION
+    )
     taken_up = 0
     for document in stopped:
         # Somebody else may have been faster.
@@ -304,7 +312,7 @@ def write_file(path: Path, file: IO[bytes]) -> None:
 
 def _record(entries: Sequence[Entry], versions: Sequence[DocumentVersion]) -> None:
     for document, _, filing in entries:
-        document.collection = _collection(document.workspace_id, filing.collection)
+        document.collection = collection_named(document.workspace_id, filing.collection)
         document.tags = clean_tags(filing.tags)
         document.dated = filing.dated
     Document.objects.bulk_create([document for document, _, _ in entries])
@@ -323,14 +331,4 @@ def _record(entries: Sequence[Entry], versions: Sequence[DocumentVersion]) -> No
     # A worker takes up a group, and calls for the rest.
     for job in jobs[:: groups.MOST_JOBS]:
         pipeline.wake(job.workspace_id, job.pk, pipeline.MAIN)
-
-
-def clean_tags(tags: Sequence[str]) -> list[str]:
-    return list(dict.fromkeys(tag.strip().lower()[:60] for tag in tags if tag.strip()))[:20]
-
-
-def _collection(workspace_id: uuid.UUID, name: str) -> Collection | None:
-    name = " ".join(name.split())[:120]
-    if not name:
-        return None
-    return Collection.objects.get_or_create(workspace_id=workspace_id, name=name)[0]
+    history.record_added([document for document, _, _ in entries])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import uuid
 
-from ingestion import embedding, groups, pausing, pipeline, recovery, tuning
+from ingestion import embedding, groups, life, pausing, pipeline, recovery, tuning
 from ingestion.consistency import runs
 
 
@@ -33,6 +33,7 @@ def tune(workspace_id: str) -> None:
 def sweep() -> None:
     """Every minute, by the schedule that migration 0003 makes."""
     recovery.sweep()
+    life.trash_purge()
     runs.take_up()
 
 

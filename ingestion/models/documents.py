@@ -99,6 +99,8 @@ class Document(TenantModel):
     def __str__(self) -> str:
         return self.title
 
+    IS_LIVE: ClassVar = models.Q(disabled_at=None, trashed_at=None)
+
     @property
     def is_live(self) -> bool:
         """Whether it is searched."""

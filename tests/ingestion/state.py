@@ -36,15 +36,14 @@ SEARCHED = (Chunk, ChunkEmbedding, ChunkExtraction, Posting, Mention, Evidence, 
 
 def read(workspace: Workspace, texts: Mapping[str, str] = TEXTS) -> dict[str, Document]:
     """Documents, added and read to the end; by title."""
-    found = {}
+    new = [
+        services.NewDocument(f"{title}.txt", title, io.BytesIO(text.encode()))
+        for title, text in texts.items()
+    ]
     with access.in_workspace(workspace.pk):
-        for title, text in texts.items():
-            file = io.BytesIO(text.encode())
-            found[title] = services.document_add(
-                workspace=workspace, name=f"{title}.txt", title=title, content=file
-            )
+        documents = services.documents_add(workspace=workspace, documents=new)
     services.process_workspace(workspace=workspace)
-    return found
+    return {document.title: document for document in documents}
 
 
 def settled(workspace: Workspace) -> None:
