@@ -1,0 +1,224 @@
+"""What an operation moves, in figures and in a sentence; the same before it and after it."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Collection, Mapping
+from dataclasses import asdict, dataclass, fields
+from enum import StrEnum
+from typing import Any, Final
+
+from django.db.models import Q
+
+from ingestion.curation import statements as sql
+from ingestion.models import EventKind, HistoryEvent, Mention, Relationship
+from kb_project.sql import run_sql
+from workspaces.models import Workspace
+
+
+class Verb(StrEnum):
+    """What happens to what is counted."""
+
+    MOVE = "move"
+    HIDE = "hide"
+    RETURN = "return"
+    SHELVE = "shelve"
+
+
+@dataclass(frozen=True, slots=True)
+class Effect:
+    """Figures of one operation.
+
+    ``mentions`` and ``facts`` change hands, or go, or come. Of those facts ``duplicates`` say what
+    another one says already, ``self_loops`` would lead from an entity to itself and are dropped.
+    ``conflicts`` are fields for which people or documents give different values; all are kept.
+    ``reports`` will be rewritten. ``passages``, ``entities`` and ``kept_facts`` are those of
+    documents that go: entities that nothing else names, facts that rest on other documents too.
+    ``notes`` are sentences on what to think of before it is done.
+    """
+
+    verb: Verb = Verb.MOVE
+    mentions: int = 0
+    facts: int = 0
+    duplicates: int = 0
+    self_loops: int = 0
+    conflicts: int = 0
+    reports: int = 0
+    passages: int = 0
+    entities: int = 0
+    kept_facts: int = 0
+    notes: tuple[str, ...] = ()
+
+    @property
+    def figures(self) -> dict[str, int]:
+        return {name: value for name, value in asdict(self).items() if name in FIGURES}
+
+    @property
+    def sentence(self) -> str:
+        """All of it, as one sentence for people."""
+        return in_words(self)
+
+
+FIGURES: Final = tuple(one.name for one in fields(Effect) if one.name not in ("verb", "notes"))
+
+Place = tuple[Any, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """Who is mentioned where, and which entities are linked, among some of them."""
+
+    mentions: frozenset[Place]
+    links: frozenset[tuple[uuid.UUID, uuid.UUID]]
+
+
+def state_of(workspace: Workspace, entities: Collection[uuid.UUID]) -> State:
+    mentions = Mention.objects.in_workspace(workspace).filter(entity__in=entities)
+    links = Relationship.objects.in_workspace(workspace).filter(
+        Q(source__in=entities) | Q(target__in=entities)
+    )
+    return State(
+        frozenset(mentions.values_list("entity_id", "chunk_id", "start", "end")),
+        frozenset(links.values_list("source_id", "target_id")),
+    )
+
+
+def between(
+    before: State, after: State, *, joined: Collection[uuid.UUID] = (), **more: Any
+) -> Effect:
+    """The effect that leads from one state of some entities to another one of the same.
+
+    ``joined`` are entities that became one.
+    """
+    gone, come = before.links - after.links, after.links - before.links
+    loops = sum(1 for source, target in gone if source in joined and target in joined)
+    return Effect(
+        mentions=max(len(before.mentions - after.mentions), len(after.mentions - before.mentions)),
+        facts=max(len(gone), len(come)),
+        duplicates=len(gone) - loops - len(come) if joined else 0,
+        self_loops=loops,
+        **more,
+    )
+
+
+def of_merge(
+    workspace: Workspace, kept: uuid.UUID, others: Collection[uuid.UUID], **more: Any
+) -> Effect:
+    """What reading ``others`` as ``kept`` moves, reckoned without doing it."""
+    values = {"workspace": workspace.pk, "kept": kept, "others": list(others)}
+    [(mentions, facts, loops, left)] = run_sql(sql.MERGE_MOVES, values)
+    return Effect(
+        mentions=mentions,
+        facts=facts,
+        self_loops=loops,
+        duplicates=facts - loops - left,
+        **more,
+    )
+
+
+def reports_about(workspace: Workspace, entities: Collection[uuid.UUID]) -> int:
+    """How many reports speak of one of the entities, or of what it is linked with."""
+    values = {"workspace": workspace.pk, "entities": list(entities)}
+    [(number,)] = run_sql(sql.REPORTS_ABOUT, values)
+    return int(number)
+
+
+def of_documents(workspace: Workspace, documents: Collection[uuid.UUID]) -> Effect:
+    """What goes with documents that leave the search."""
+    values = {"workspace": workspace.pk, "documents": list(documents)}
+    [figures] = run_sql(sql.DOCUMENTS_HOLD, values)
+    names = ("passages", "mentions", "facts", "kept_facts", "entities", "reports")
+    return Effect(verb=Verb.SHELVE, **dict(zip(names, figures, strict=True)))
+
+
+def of_event(event: HistoryEvent) -> Effect:
+    """What an event did, as it was written down with it."""
+    counts: Mapping[str, int] = event.details.get("counts", {})
+    return Effect(
+        verb=VERBS.get(event.kind, Verb.MOVE),
+        notes=tuple(event.details.get("notes", ())),
+        **{name: int(counts.get(name, 0)) for name in FIGURES},
+    )
+
+
+VERBS: Final[Mapping[str, Verb]] = {
+    EventKind.ENTITY_DELETED: Verb.HIDE,
+    EventKind.RELATIONSHIP_DELETED: Verb.HIDE,
+    EventKind.DOCUMENT_TRASHED: Verb.SHELVE,
+    EventKind.UNDO: Verb.RETURN,
+}
+
+
+# --- in words -------------------------------------------------------------------------------------
+def in_words(effect: Effect) -> str:
+    parts = [_first(effect), *_others(effect)]
+    told = [part for part in parts if part]
+    if not told:
+        told = ["Nothing moves"]
+    return "; ".join(told)[0].upper() + "; ".join(told)[1:] + "."
+
+
+def counted(number: int, one: str, many: str = "") -> str:
+    """
+    >>> counted(1, "fact"), counted(3, "fact"), counted(2, "entity", "entities")
+    ('1 fact', '3 facts', '2 entities')
+    """
+    return f"{number:,} {one if number == 1 else many or one + 's'}"
+
+
+def _first(effect: Effect) -> str:
+    if effect.verb == Verb.SHELVE:
+        return _shelved(effect)
+    named = [
+        counted(number, one)
+        for number, one in ((effect.facts, "fact"), (effect.mentions, "mention"))
+        if number
+    ]
+    if not named:
+        return ""
+    is_one = len(named) == 1 and named[0].startswith("1 ")
+    verbs = {
+        Verb.MOVE: ("moves", "move"),
+        Verb.HIDE: ("is hidden", "are hidden"),
+        Verb.RETURN: ("changes hands", "change hands"),
+    }
+    return f"{' and '.join(named)} {verbs[effect.verb][0 if is_one else 1]}"
+
+
+def _shelved(effect: Effect) -> str:
+    parts = [f"{counted(effect.passages, 'passage')} {_leave(effect.passages)} the search"]
+    if effect.facts:
+        lose = "loses its only source and is" if effect.facts == 1 else "lose their only source and"
+        parts.append(
+            f"{counted(effect.facts, 'fact')} {lose}{'' if effect.facts == 1 else ' are'} hidden"
+        )
+    if effect.kept_facts:
+        keeps = "keeps" if effect.kept_facts == 1 else "keep"
+        parts.append(f"{effect.kept_facts:,} {keeps} other sources")
+    if effect.entities:
+        is_are = "entity is" if effect.entities == 1 else "entities are"
+        parts.append(f"{effect.entities:,} {is_are} named nowhere else")
+    return "; ".join(parts)
+
+
+def _leave(number: int) -> str:
+    return "leaves" if number == 1 else "leave"
+
+
+def _others(effect: Effect) -> list[str]:
+    said = []
+    if effect.duplicates:
+        becomes = "becomes a duplicate" if effect.duplicates == 1 else "become duplicates"
+        said.append(f"{effect.duplicates:,} {becomes}")
+    if effect.self_loops:
+        loop = (
+            "leads from it to itself and is"
+            if effect.self_loops == 1
+            else ("lead from it to itself and are")
+        )
+        said.append(f"{effect.self_loops:,} {loop} dropped")
+    if effect.conflicts:
+        said.append(f"{counted(effect.conflicts, 'difference')} kept with both sources")
+    if effect.reports:
+        said.append(f"{counted(effect.reports, 'report')} will be rewritten")
+    return said

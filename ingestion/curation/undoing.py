@@ -1,0 +1,210 @@
+"""Taking back: what an event said counts no more, and everything is as it would be without it."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from django.db.models import Q
+from django.utils import timezone
+
+from ingestion import history, life, versions
+from ingestion.curation import effects, suggested
+from ingestion.curation.carrying import carried_out, tell
+from ingestion.curation.given import UNCHANGED
+from ingestion.curation.settling import read_anew
+from ingestion.curation.subjects import id_of
+from ingestion.history import Deed
+from ingestion.models import (
+    EntityRuling,
+    EventKind,
+    HistoryEvent,
+    HistorySubject,
+    MentionPlacement,
+    RelationshipRuling,
+    ResolutionDecision,
+    SubjectKind,
+)
+from ingestion.selectors import history as told
+from ingestion.selectors.event_words import active
+from ingestion.selectors.finding import found
+from ingestion.standing import load_reading
+from kb_project.errors import ConflictError
+from workspaces.models import Workspace
+
+RULINGS = (MentionPlacement, EntityRuling, RelationshipRuling, ResolutionDecision)
+
+
+def event_undo(*, deed: Deed, event: HistoryEvent | uuid.UUID) -> HistoryEvent:
+    """Take an event back, with all of its batch; an undoing too, which does it again.
+
+    Raises ConflictError: already_undone; undo_blocked, naming the later event that is to be taken
+    back first; not_undoable for what was done for good.
+    """
+    return carried_out(deed, lambda: _undo(deed, id_of(event)))
+
+
+def _undo(deed: Deed, event_id: uuid.UUID) -> HistoryEvent:
+    events = _batch(deed.workspace, event_id)
+    for event in events:
+        _refuse_what_cannot_be(event)
+    _refuse_what_is_blocked(deed.workspace, events)
+    subjects = _subjects(deed.workspace, events)
+    entities = [one for one, kind in subjects.items() if kind == SubjectKind.ENTITY]
+    before = effects.state_of(deed.workspace, entities)
+    undoing = history.record(deed, EventKind.UNDO, subjects, _details(events), undoes=events[0])
+    keys: set[str] = set()
+    for event in events:
+        keys |= _take_back(deed, event)
+    _mark(deed, events)
+    if keys:
+        read_anew(deed.workspace.pk, keys)
+    after = effects.state_of(deed.workspace, entities)
+    effect = effects.between(
+        before, after, verb=effects.Verb.RETURN,
+        reports=effects.reports_about(deed.workspace, entities),
+    )  # fmt: skip
+    return tell(undoing, {"counts": effect.figures})
+
+
+def _batch(workspace: Workspace, event_id: uuid.UUID) -> list[HistoryEvent]:
+    """The event and what was done at one stroke with it, the last first."""
+    rows = HistoryEvent.objects.in_workspace(workspace).select_related("user")
+    event = found(rows.filter(pk=event_id).first(), "event")
+    if event.batch is None or event.undone_at is not None:
+        return [event]
+    others = rows.filter(batch=event.batch, undone_at=None).exclude(kind=EventKind.UNDO)
+    return sorted({event, *others}, key=lambda one: -one.sequence)
+
+
+def _refuse_what_cannot_be(event: HistoryEvent) -> None:
+    if event.undone_at is not None:
+        raise ConflictError(
+            "This was taken back already.",
+            code="already_undone",
+            kept=UNCHANGED,
+            fields={"event": str(event.pk)},
+        )
+    if not told.is_open(event):
+        raise ConflictError(
+            "This cannot be taken back.",
+            code="not_undoable",
+            kept=UNCHANGED,
+            next_step="What was deleted for good, or added, is added or deleted anew.",
+            fields={"event": str(event.pk)},
+        )
+
+
+def _refuse_what_is_blocked(workspace: Workspace, events: Sequence[HistoryEvent]) -> None:
+    blocked = told.blockers(workspace=workspace, events=[event.pk for event in events])
+    for event in events:
+        blocker = blocked.get(event.pk)
+        if blocker is not None:
+            raise ConflictError(
+                blocker.sentence,
+                code="undo_blocked",
+                kept=UNCHANGED,
+                next_step="Undo that first.",
+                fields={"event": str(blocker.event_id)},
+            )
+
+
+def _subjects(workspace: Workspace, events: Sequence[HistoryEvent]) -> history.Subjects:
+    rows = HistorySubject.objects.in_workspace(workspace).filter(event__in=events)
+    return {one: SubjectKind(kind) for one, kind in rows.values_list("subject_id", "kind")}
+
+
+def _details(events: Sequence[HistoryEvent]) -> dict[str, Any]:
+    """What an undoing tells: of the first event in words, of all of them by id."""
+    first = events[0]
+    names = {one: name for event in events for one, name in event.details.get("names", {}).items()}
+    kinds = [event.details.get("undoes_kind", event.kind) for event in events]
+    more = f" and {len(events) - 1} more" if len(events) > 1 else ""
+    return {
+        "names": names,
+        "undone": [str(event.pk) for event in events],
+        "undoes_kind": next((kind for kind in kinds if kind in told.IDENTITY), kinds[0]),
+        "undid": active(first) + more,
+        "before": first.details.get("after", {}),
+        "after": first.details.get("before", {}),
+    }
+
+
+def _mark(deed: Deed, events: Iterable[HistoryEvent], *, is_undone: bool = True) -> None:
+    """Mark events as undone, or as standing; what an undoing took back, the other way."""
+    for event in events:
+        HistoryEvent.objects.in_workspace(deed.workspace).filter(pk=event.pk).update(
+            undone_at=timezone.now() if is_undone else None,
+            undone_by=deed.user if is_undone else None,
+        )
+        _mark(deed, _undone_by(event), is_undone=not is_undone)
+
+
+def _undone_by(event: HistoryEvent) -> list[HistoryEvent]:
+    if event.kind != EventKind.UNDO:
+        return []
+    rows = HistoryEvent.objects.in_workspace(event.workspace_id)
+    return list(rows.filter(pk__in=event.details["undone"]).order_by("sequence"))
+
+
+# --- the inverse of each kind ---------------------------------------------------------------------
+def _take_back(deed: Deed, event: HistoryEvent) -> set[str]:
+    """Returns the keys that are read anew for it."""
+    if event.kind == EventKind.DOCUMENT_REPLACED:
+        versions.take_back(deed=deed, event=event)
+        return set()
+    if event.kind.startswith("document_"):
+        life.take_back(deed=deed, event=event)
+        return set()
+    return _turn(deed.workspace, event, stands=False)
+
+
+def _turn(workspace: Workspace, event: HistoryEvent, *, stands: bool) -> set[str]:
+    """Have an event's rulings count, or count no more."""
+    keys = _keys(workspace, event)
+    keys |= _as_read(workspace, keys)
+    for one in _undone_by(event):
+        keys |= _turn(workspace, one, stands=not stands)
+    undone_at = None if stands else timezone.now()
+    for model in RULINGS:
+        model.objects.in_workspace(workspace).filter(event=event).update(undone_at=undone_at)
+    if event.kind == EventKind.DECISION_UNDONE:
+        # The event is that a decision does not count: without the event it does.
+        rows = ResolutionDecision.objects.in_workspace(workspace)
+        rows.filter(pk=event.details["decision"]).update(
+            undone_at=timezone.now() if stands else None
+        )
+    suggested.show_standing(workspace, _pairs(workspace, event))
+    return keys | _as_read(workspace, keys)
+
+
+def _decisions(workspace: Workspace, event: HistoryEvent) -> Iterable[ResolutionDecision]:
+    mine = Q(event=event) | Q(pk=event.details.get("decision"))
+    return ResolutionDecision.objects.in_workspace(workspace).filter(mine)
+
+
+def _pairs(workspace: Workspace, event: HistoryEvent) -> list[tuple[str, str]]:
+    rows = _decisions(workspace, event)
+    return [
+        (row.left_key, row.right_key)
+        for row in rows
+        if row.right_key and not row.left_sense and not row.right_sense
+    ]
+
+
+def _keys(workspace: Workspace, event: HistoryEvent) -> set[str]:
+    """Every name that the event's rulings speak of."""
+    keys = {key for key, _ in event.details.get("refs", {}).values()}
+    for row in _decisions(workspace, event):
+        keys |= {row.left_key, row.right_key}
+    placed = MentionPlacement.objects.in_workspace(workspace).filter(event=event)
+    for key, target in placed.values_list("key", "target_key"):
+        keys |= {key, target}
+    return keys - {""}
+
+
+def _as_read(workspace: Workspace, keys: set[str]) -> set[str]:
+    """What entities of these names are read as now."""
+    reading = load_reading(workspace.pk, [])
+    return {read[0] for ref, read in reading.refs.items() if ref[0] in keys}

@@ -1,0 +1,225 @@
+from __future__ import annotations
+
+from pathlib import Path
+from uuid import uuid4
+
+import pytest
+
+from ingestion.curation import previewing
+from ingestion.curation.differing import entities_differ
+from ingestion.curation.entities import entity_create, entity_delete, entity_edit
+from ingestion.curation.merging import entities_merge
+from ingestion.curation.relationships import relationship_create, relationship_delete
+from ingestion.curation.splitting import Selection, entity_split, mentions_move
+from ingestion.curation.undoing import event_undo
+from ingestion.models import EventKind, HistoryEvent
+from ingestion.selectors import history as selectors
+from kb_project.errors import ConflictError, NotFoundError
+from tests import rows
+from tests.ingestion.curation.papers import Desk
+from workspaces import access
+
+pytestmark = [pytest.mark.usefixtures("fake_embedder"), pytest.mark.django_db]
+INC, LTD, ADA, ORRAN, MERCURY = "acme inc", "acme ltd", "ada lind", "orran", "mercury"
+
+
+@pytest.fixture
+def desk(media: Path) -> Desk:
+    return Desk(rows.make_cast())
+
+
+def merged(desk: Desk, kept: str, other: str) -> HistoryEvent:
+    return entities_merge(deed=desk.deed(), kept=desk.id(kept), others=[desk.id(other)])
+
+
+def split(desk: Desk, key: str, document: str, name: str) -> HistoryEvent:
+    chosen = Selection(documents=(desk.document(document).pk,))
+    return entity_split(deed=desk.deed(), entity=desk.id(key), selection=chosen, name=name)
+
+
+def undone(desk: Desk, event: HistoryEvent) -> HistoryEvent:
+    return event_undo(deed=desk.deed(desk.cast.bob), event=event)
+
+
+def refusal(desk: Desk, event: HistoryEvent) -> ConflictError:
+    before = desk.state()
+    with pytest.raises(ConflictError) as refused:
+        undone(desk, event)
+    assert desk.state() == before
+    return refused.value
+
+
+DEEDS = {
+    "create": lambda desk: entity_create(
+        deed=desk.deed(), name="The Trust", type="organization", description="A fund."
+    ),
+    "rename": lambda desk: entity_edit(deed=desk.deed(), entity=desk.id(LTD), name="Acme Group"),
+    "alias": lambda desk: entity_edit(deed=desk.deed(), entity=desk.id(LTD), add_aliases=["ACM"]),
+    "words": lambda desk: entity_edit(
+        deed=desk.deed(), entity=desk.id(LTD), type="firm", description="A firm.",
+        is_protected=True, is_confirmed=True,
+    ),
+    "delete": lambda desk: entity_delete(deed=desk.deed(), entity=desk.id(LTD)),
+    "merge": lambda desk: merged(desk, LTD, INC),
+    "split": lambda desk: split(desk, LTD, "b", "Acme of Orran"),
+    "move": lambda desk: mentions_move(
+        deed=desk.deed(), entity=desk.id(LTD), target=desk.id(INC),
+        selection=Selection(documents=(desk.document("b").pk,)),
+    ),
+    "differ": lambda desk: entities_differ(deed=desk.deed(), entities=[desk.id(LTD), desk.id(INC)]),
+    "link": lambda desk: relationship_create(
+        deed=desk.deed(), source=desk.id(ADA), target=desk.id(ORRAN), description="Lives there."
+    ),
+    "unlink": lambda desk: relationship_delete(
+        deed=desk.deed(), relationship=desk.link(LTD, ADA)
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("what", DEEDS)
+def test_every_deed_is_taken_back_and_done_again(desk: Desk, what: str):
+    before = desk.state()
+    event = DEEDS[what](desk)
+    after = desk.state()
+
+    undoing = undone(desk, event)
+    assert desk.state() == before
+    again = undone(desk, undoing)
+    assert desk.state() == after
+    undone(desk, again)
+
+    assert desk.state() == before
+    assert (undoing.kind, undoing.undoes_id, undoing.user) == (
+        EventKind.UNDO,
+        event.pk,
+        desk.cast.bob,
+    )
+    assert what == "differ" or after != before
+
+
+@pytest.mark.parametrize("what", DEEDS)
+def test_the_preview_of_an_undoing_says_just_what_then_happens(desk: Desk, what: str):
+    event = DEEDS[what](desk)
+    before = desk.state()
+
+    preview = previewing.undo(workspace=desk.workspace, event=event)
+
+    assert desk.state() == before
+    assert undone(desk, event).details["counts"] == preview.figures
+
+
+def test_all_deeds_are_taken_back_in_reverse(desk: Desk):
+    before = desk.state()
+    done = [DEEDS[what](desk) for what in ("words", "link", "split", "differ", "merge", "create")]
+
+    for event in reversed(done):
+        undone(desk, event)
+
+    assert desk.state() == before
+
+
+def test_nothing_is_taken_back_twice(desk: Desk):
+    event = merged(desk, LTD, INC)
+    undone(desk, event)
+
+    assert refusal(desk, event).code == "already_undone"
+
+
+def test_what_was_done_later_to_the_same_entity_is_taken_back_first(desk: Desk):
+    first = merged(desk, LTD, INC)
+    later = entities_merge(
+        deed=desk.deed(desk.cast.bob), kept=desk.id(ORRAN), others=[desk.id(LTD)]
+    )
+
+    error = refusal(desk, first)
+
+    assert error.code == "undo_blocked"
+    assert error.happened.startswith("'Acme Ltd' was merged again into 'Orran' by Bob on ")
+    assert error.next_step == "Undo that first."
+    assert error.fields == {"event": str(later.pk)}
+    undone(desk, later)
+    undone(desk, first)
+    assert INC in desk.names()
+
+
+def test_what_was_done_to_others_is_not_in_the_way(desk: Desk):
+    first = merged(desk, LTD, INC)
+    merged(desk, ORRAN, MERCURY)
+
+    undone(desk, first)
+
+    assert desk.names() == [INC, LTD, ADA, ORRAN]
+
+
+def test_wordings_are_taken_back_in_any_order(desk: Desk):
+    first = entity_edit(deed=desk.deed(), entity=desk.id(LTD), description="One.")
+    second = entity_edit(deed=desk.deed(), entity=desk.id(LTD), description="Two.")
+
+    undone(desk, first)
+    assert desk.entity(LTD).description == "Two."
+    undone(desk, second)
+
+    assert desk.entity(LTD).written_by == "extractive"
+
+
+def test_a_wording_in_between_outlives_what_was_before_it(desk: Desk):
+    first = merged(desk, LTD, INC)
+    entity_edit(deed=desk.deed(), entity=desk.id(LTD), description="A firm.")
+
+    undone(desk, first)
+
+    assert desk.entity(LTD).description == "A firm."
+
+
+@pytest.mark.parametrize("made_by", ["split", "create"])
+def test_whatever_was_done_to_what_was_made_comes_first(desk: Desk, made_by: str):
+    event = DEEDS[made_by](desk)
+    [made] = event.details["created"]
+    with access.in_workspace(desk.workspace.pk):
+        rows_of = {str(one.pk): one for one in type(desk.entity(LTD)).objects.all()}
+    edit = entity_edit(deed=desk.deed(), entity=rows_of[made], description="New.")
+
+    error = refusal(desk, event)
+
+    assert (error.code, error.fields) == ("undo_blocked", {"event": str(edit.pk)})
+    assert "was edited by Alice" in error.happened
+
+
+def test_a_batch_is_taken_back_as_a_whole(desk: Desk):
+    before = desk.state()
+    batch = uuid4()
+    first = entities_merge(deed=desk.deed(batch=batch), kept=desk.id(LTD), others=[desk.id(INC)])
+    entities_merge(deed=desk.deed(batch=batch), kept=desk.id(LTD), others=[desk.id(ORRAN)])
+
+    undoing = undone(desk, first)
+
+    assert desk.state() == before
+    assert undoing.details["undid"].endswith("and 1 more")
+    assert [event.undone_at is None for event in desk.events()] == [False, False, True]
+
+
+def test_what_is_elsewhere_is_not_found(desk: Desk):
+    with pytest.raises(NotFoundError):
+        event_undo(deed=desk.deed(), event=uuid4())
+
+
+def test_views_say_what_was_done_and_whether_it_can_be_taken_back(desk: Desk):
+    first = merged(desk, LTD, INC)
+    later = merged(desk, ORRAN, LTD)
+    undone(desk, later)
+
+    with access.in_workspace(desk.workspace.pk):
+        rows_ = selectors.events(workspace=desk.workspace)
+        views = selectors.event_views(workspace=desk.workspace, rows=list(rows_)[:3])
+
+    assert [view.sentence for view in views] == [
+        "Bob undid: Alice merged 'Acme Ltd' into 'Orran'.",
+        "Alice merged 'Acme Ltd' into 'Orran'.",
+        "Alice merged 'Acme Inc' into 'Acme Ltd'.",
+    ]
+    assert [(view.can_undo, view.is_undone) for view in views] == [
+        (True, False),
+        (False, True),
+        (True, False),
+    ]
+    assert views[2].event.pk == first.pk
