@@ -2,7 +2,14 @@ from __future__ import annotations
 
 from django.urls import include, path
 
-from ingestion import decision_views, passage_views, rereading_views, version_urls, views
+from ingestion import (
+    decision_views,
+    health_views,
+    passage_views,
+    rereading_views,
+    version_urls,
+    views,
+)
 
 app_name = "ingestion"
 
@@ -38,6 +45,12 @@ urlpatterns = [
         "w/<workspace:workspace_id>/entities/<uuid:entity_id>/",
         views.entity_detail,
         name="entity_detail",
+    ),
+    path("w/<workspace:workspace_id>/health/", health_views.health_page, name="health"),
+    path(
+        "w/<workspace:workspace_id>/health/check/",
+        health_views.health_check,
+        name="health_check",
     ),
     path("w/<workspace:workspace_id>/topics/", views.community_list, name="community_list"),
     path("w/<workspace:workspace_id>/topics/retry/", views.reports_retry, name="reports_retry"),

@@ -100,6 +100,8 @@ def test_every_operation_is_described(schema: dict[str, Any]):
         "decision_record",
         "decision_undo",
         "workspace_tree",
+        "health",
+        "health_check",
         "models",
         "models_set",
         "models_test",
@@ -169,6 +171,7 @@ def test_what_writes_may_be_forbidden(schema: dict[str, Any]):
     writing |= {"passage_retry", "report_retry", "reports_retry", "documents_retry"}
     writing |= {"document_estimate", "work_resume", "decision_record", "decision_undo"}
     writing |= {"read_again", "read_again_estimate"}
+    writing |= {"health", "health_check"}
     writing |= {"models_set", "models_test", "prices_set", "budget_set"}
     writing |= {"reranker_set", "reranker_test", "answer_stop", "question_ask", "question_again"}
     writing |= {f"evaluation_run_{verb}" for verb in ("start", "stop", "continue", "delete")}
@@ -203,6 +206,7 @@ def test_operations_are_grouped_by_what_they_are_about(schema: dict[str, Any]):
         "scope",
         "reranker",
         "evaluation",
+        "health",
     }
 
 
