@@ -91,7 +91,7 @@ def _refuse_what_cannot_be(event: HistoryEvent) -> None:
             "This cannot be taken back.",
             code="not_undoable",
             kept=UNCHANGED,
-            next_step="What was deleted for good, or added, is added or deleted anew.",
+            next_step="What was deleted for good is added anew.",
             fields={"event": str(event.pk)},
         )
 

@@ -37,7 +37,7 @@ LIFE: Final = (
     Kind.DOCUMENT_DELETED,
 )
 """What a document goes through, in an order that cannot be changed afterwards."""
-FOR_GOOD: Final = (Kind.DOCUMENT_ADDED, Kind.DOCUMENT_DELETED)
+FOR_GOOD: Final = (Kind.DOCUMENT_DELETED,)
 
 
 @dataclass(frozen=True, slots=True)
