@@ -76,6 +76,7 @@ def _citation(citation: Citation) -> dict[str, Any]:
         "document": str(citation.document_id) if citation.document_id else None,
         "title": citation.title,
         "chunk": str(citation.chunk_id),
+        "version": citation.version_number,
         "start": citation.start,
         "end": citation.end,
         "quote": citation.quote,

@@ -7,7 +7,7 @@ leaves it done: it was told.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 from uuid import UUID
 
@@ -207,20 +207,22 @@ def keep_citations(answer: Answer, citations: Titled) -> None:
 
 def answer_event(answer: Answer, citations: Titled) -> dict[str, Any]:
     """The payload of the event ``answer``."""
+    versions = version_numbers(answer.workspace_id, [one for one, _ in citations])
     return {
         "sentences": answer.sentences,
-        "citations": [citation_json(one, title) for one, title in citations],
+        "citations": [citation_json(one, title, versions) for one, title in citations],
         "supported": answer.is_supported,
     }
 
 
-def citation_json(one: CitedPassage, title: str) -> dict[str, Any]:
+def citation_json(one: CitedPassage, title: str, versions: Mapping[int, int]) -> dict[str, Any]:
     """As the API has it."""
     return {
         "number": one.number,
         "document": str(one.document_id),
         "title": title,
         "chunk": str(one.chunk_id),
+        "version": versions.get(one.number, 1),
         "start": one.start,
         "end": one.end,
         "quote": one.quote,

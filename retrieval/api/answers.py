@@ -55,6 +55,9 @@ class CitationSerializer(serializers.Serializer[Any]):
     document = serializers.UUIDField(source="document_id", allow_null=True)
     title = serializers.CharField()
     chunk = serializers.UUIDField(source="chunk_id")
+    version = serializers.IntegerField(
+        source="version_number", help_text="The document's version in which the offsets count."
+    )
     start = serializers.IntegerField()
     end = serializers.IntegerField()
     quote = serializers.CharField(trim_whitespace=False)

@@ -148,7 +148,7 @@ class Cited:
 
     def _card(self, number: int, start: int, end: int) -> Card:
         row = self.rows[number]
-        chunk = self.chunks.get(row.chunk_id)
+        chunk = _chunk_of(row, self.chunks)
         return Card(
             key=f"{number}-{start}-{end}",
             title=row.title,
@@ -228,7 +228,7 @@ def shown_citation(
     workspace: Workspace, citation: Citation, chunks: Mapping[Any, Chunk]
 ) -> ShownCitation:
     """A citation outlives its chunk: then the quote is shown without what stood around it."""
-    start, end, chunk = citation.start, citation.end, chunks.get(citation.chunk_id)
+    start, end, chunk = citation.start, citation.end, _chunk_of(citation, chunks)
     return ShownCitation(
         number=citation.number,
         title=citation.title,
@@ -238,11 +238,19 @@ def shown_citation(
     )
 
 
+def _chunk_of(citation: Citation, chunks: Mapping[Any, Chunk]) -> Chunk | None:
+    """A passage that another version has too stands elsewhere there: other offsets count."""
+    chunk = chunks.get(citation.chunk_id)
+    return chunk if chunk and chunk.version.number == citation.version_number else None
+
+
 def _url_of(workspace: Workspace, citation: Citation, start: int, end: int) -> str:
     """'' where the document was deleted for good: there is nothing to open."""
     if citation.document_id is None:
         return ""
-    return reader_url(workspace, citation.document_id, start=start, end=end)
+    return reader_url(
+        workspace, citation.document_id, start=start, end=end, version=citation.version_number
+    )
 
 
 def _searched(workspace: Workspace, question: Question, mode: Mode | None) -> str:

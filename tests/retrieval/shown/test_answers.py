@@ -39,8 +39,8 @@ def test_a_chip_opens_the_span_of_its_own_sentence():
 
     first, second = (sentence.chips[0] for sentence in one.sentences)
 
-    assert first.url.endswith("?start=11&end=15")
-    assert second.url.endswith("?start=16&end=20")
+    assert first.url.endswith("?start=11&end=15&version=1")
+    assert second.url.endswith("?start=16&end=20&version=1")
     assert (first.number, second.number) == (1, 1)
     assert first.card != second.card
 
@@ -49,7 +49,7 @@ def test_several_spans_of_one_passage_are_one_chip():
     (one,) = shown(said("A.", (1, 11, 15), (1, 16, 20), (2, 1, 2)))
 
     assert [chip.number for chip in one.sentences[0].chips] == [1, 2]
-    assert one.sentences[0].chips[0].url.endswith("?start=11&end=15")
+    assert one.sentences[0].chips[0].url.endswith("?start=11&end=15&version=1")
 
 
 def test_a_number_that_no_citation_has_is_no_chip():
@@ -61,7 +61,7 @@ def test_a_number_that_no_citation_has_is_no_chip():
 def test_a_sentence_without_spans_opens_its_citation():
     (one,) = shown({"text": "A.", "citations": [2]})
 
-    assert one.sentences[0].chips[0].url.endswith("?start=10&end=20")
+    assert one.sentences[0].chips[0].url.endswith("?start=10&end=20&version=1")
     assert one.sentences[0].verdict == ""
 
 
