@@ -12,7 +12,7 @@ from typing import Any, Final
 from django.contrib.auth import get_user_model
 from django.core.exceptions import ValidationError
 from django.core.validators import validate_slug
-from django.db import DataError, IntegrityError, connection, transaction
+from django.db import DataError, IntegrityError, OperationalError, connection, transaction
 from psycopg import sql as pgsql
 
 from kb_project.backup import manifest as manifests
@@ -22,7 +22,7 @@ from kb_project.backup.examining import Found, Report, examine
 from kb_project.backup.manifest import Manifest, damaged
 from kb_project.backup.rows import Row
 from kb_project.backup.tables import FILES, TENANT, Column, Contents, Table, contents
-from kb_project.errors import ConflictError, InputError
+from kb_project.errors import ConflictError, InputError, UnavailableError
 from kb_project.sql import run_sql, temporary_rows
 
 IDENTIFIERS: Final = frozenset({"uuid", "jsonb", "json"})
@@ -78,6 +78,13 @@ def restore(archive: Archive, wish: Wish, hooks: Hooks, *, report: Report) -> Re
         return _Restorer(archive, known, found, wish, hooks, report).restore()
     except (DataError, IntegrityError) as error:
         raise damaged("Its rows do not fit together.") from error
+    except OperationalError as error:
+        raise UnavailableError(
+            f"The database broke off: {str(error).splitlines()[0]}.",
+            code="database_broke_off",
+            kept=manifests.NOTHING_WRITTEN,
+            next_step="See that it runs and has room, and try again.",
+        ) from error
     except OSError as error:
         raise InputError(
             f"The files cannot be written: {error.strerror or error}.",
@@ -223,8 +230,9 @@ class _Restorer:
         if not self.archive.has(member):
             return
         lines: Iterable[bytes] = self.archive.lines(member)
-        if new_ids:
-            lines = _renamed(lines, table, new_ids)
+        if new_ids or table.name == FILES[0]:
+            # What names files is written as it was read here, not as somebody else may read it.
+            lines = _renamed(lines, table, new_ids or {})
         self._insert(table, lines, given or {})
         self.rows_done += self.archive.manifest.members[member].rows
         self.report("rows", self.rows_done, self.archive.manifest.rows)

@@ -120,7 +120,7 @@ def _is_vector(value: Any) -> bool:
 
 
 TESTS: Final[Mapping[str, Test]] = {
-    "uuid": _reads(UUID),
+    "uuid": lambda value: _reads(UUID)(value) and str(UUID(value)) == value,
     "boolean": lambda value: isinstance(value, bool),
     "date": _reads(date.fromisoformat),
     "timestamp with time zone": _reads(datetime.fromisoformat),
