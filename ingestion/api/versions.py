@@ -97,7 +97,7 @@ class VersionListApi(APIView):
         return _listed(workspace, document, status=202)
 
 
-class FactSerializer(serializers.Serializer[Any]):
+class SaidFactSerializer(serializers.Serializer[Any]):
     """``quote`` stands at ``start`` in the version that says it."""
 
     kind = serializers.ChoiceField(choices=["relationship", "claim"])
@@ -110,7 +110,7 @@ class FactSerializer(serializers.Serializer[Any]):
     quote = serializers.CharField()
 
 
-class NamedSerializer(serializers.Serializer[Any]):
+class NamedEntitySerializer(serializers.Serializer[Any]):
     id = serializers.UUIDField()
     name = serializers.CharField()
     start = serializers.IntegerField()
@@ -133,8 +133,8 @@ class TextChangeSerializer(serializers.Serializer[Any]):
 
 
 class AlteredSerializer(serializers.Serializer[Any]):
-    before = FactSerializer()
-    after = FactSerializer()
+    before = SaidFactSerializer()
+    after = SaidFactSerializer()
 
 
 class VersionChangesApi(APIView):
@@ -151,11 +151,11 @@ class VersionChangesApi(APIView):
         totals = serializers.DictField(
             child=serializers.IntegerField(), help_text=f"At most {MOST_TOLD} of each are listed."
         )
-        gained = FactSerializer(many=True)
-        lost = FactSerializer(many=True)
+        gained = SaidFactSerializer(many=True)
+        lost = SaidFactSerializer(many=True)
         altered = AlteredSerializer(many=True)
-        entities_gained = NamedSerializer(many=True)
-        entities_lost = NamedSerializer(many=True)
+        entities_gained = NamedEntitySerializer(many=True)
+        entities_lost = NamedEntitySerializer(many=True)
         text = TextChangeSerializer(many=True)
 
     @extend_schema(operation_id="version_changes", responses={200: OutputSerializer, **READING})

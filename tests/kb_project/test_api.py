@@ -91,6 +91,10 @@ def test_every_operation_is_described(schema: dict[str, Any]):
         "documents_retry",
         "document_estimate",
         "document_tree",
+        "version_add",
+        "version_changes",
+        "version_list",
+        "version_restore",
         "read_again",
         "read_again_estimate",
         "work_resume",
@@ -170,7 +174,7 @@ def test_what_writes_may_be_forbidden(schema: dict[str, Any]):
     writing = {"document_add", "document_retry", "document_cancel"}
     writing |= {"passage_retry", "report_retry", "reports_retry", "documents_retry"}
     writing |= {"document_estimate", "work_resume", "decision_record", "decision_undo"}
-    writing |= {"read_again", "read_again_estimate"}
+    writing |= {"read_again", "read_again_estimate", "version_add", "version_restore"}
     writing |= {"health", "health_check"}
     writing |= {"models_set", "models_test", "prices_set", "budget_set"}
     writing |= {"reranker_set", "reranker_test", "answer_stop", "question_ask", "question_again"}
