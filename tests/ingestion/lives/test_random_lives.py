@@ -168,7 +168,7 @@ def test_nothing_drifts_and_everything_can_be_taken_back():
     run_state_machine_as_test(
         Lives,
         settings=settings(
-            max_examples=12,
+            max_examples=6,
             stateful_step_count=10,
             deadline=None,
             suppress_health_check=list(HealthCheck),
