@@ -199,7 +199,7 @@ DEMO_PASSWORD = env_str("DEMO_PASSWORD", "concordance-demo")
 
 # --- retrieval -----------------------------------------------------------------------------------
 TOP_K = env_int("TOP_K", 8, minimum=1)
-# How many questions a worker answers side by side.
+# For how many answers a worker finds side by side, and how many it has models write.
 ANSWERERS = env_int("CONCORDANCE_ANSWERERS", 4, minimum=1)
 
 # --- the API -------------------------------------------------------------------------------------
