@@ -12,6 +12,7 @@ from ingestion.api import (
     health,
     passages,
     rereading,
+    suggestions,
     trees,
 )
 
@@ -63,6 +64,28 @@ urlpatterns = [
         name="decision_undo",
     ),
     path("health/", health.HealthApi.as_view(), name="health"),
+    path("suggestions/", suggestions.SuggestionListApi.as_view(), name="suggestion_list"),
+    path(
+        "suggestions/refused/",
+        suggestions.SuggestionRefusedApi.as_view(),
+        name="suggestion_refused",
+    ),
+    path(
+        "suggestions/accept/",
+        suggestions.SuggestionAcceptApi.as_view(),
+        name="suggestion_accept",
+    ),
+    path(
+        "suggestions/reject/",
+        suggestions.SuggestionRejectApi.as_view(),
+        name="suggestion_reject",
+    ),
+    path("suggestions/skip/", suggestions.SuggestionSkipApi.as_view(), name="suggestion_skip"),
+    path(
+        "suggestions/accept-above/",
+        suggestions.SuggestionAcceptAboveApi.as_view(),
+        name="suggestion_accept_above",
+    ),
     path("entities/", entities.EntityListApi.as_view(), name="entity_list"),
     path("entities/<uuid:entity_id>/", entities.EntityApi.as_view(), name="entity"),
     path("communities/", communities.CommunityListApi.as_view(), name="community_list"),

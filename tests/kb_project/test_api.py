@@ -103,6 +103,13 @@ def test_every_operation_is_described(schema: dict[str, Any]):
         "decision_list",
         "decision_record",
         "decision_undo",
+        "suggestion_list",
+        "suggestion_refused",
+        "suggestion_accept",
+        "suggestion_reject",
+        "suggestion_skip",
+        "suggestion_accept_above_preview",
+        "suggestion_accept_above",
         "workspace_tree",
         "health",
         "health_check",
@@ -181,6 +188,7 @@ def test_what_writes_may_be_forbidden(schema: dict[str, Any]):
     writing |= {f"evaluation_run_{verb}" for verb in ("start", "stop", "continue", "delete")}
     writing |= {f"question_set_{verb}" for verb in ("create", "delete", "import", "rename")}
     writing |= {f"set_question_{verb}" for verb in ("add", "change", "delete", "keep")}
+    writing |= {f"suggestion_{verb}" for verb in ("accept", "reject", "skip", "accept_above")}
     writing |= {"evaluation_run_estimate", "set_questions_decide", "set_questions_make"}
 
     forbidding = {name for name, one in operations(schema).items() if "403" in one["responses"]}
@@ -198,6 +206,7 @@ def test_operations_are_grouped_by_what_they_are_about(schema: dict[str, Any]):
         "entities",
         "communities",
         "decisions",
+        "suggestions",
         "tree",
         "models",
         "prices",

@@ -1,0 +1,319 @@
+"""What may be one thing: the queue, and decisions on its cases."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from drf_spectacular.utils import extend_schema
+from rest_framework import serializers
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from ingestion.history import REASON_LENGTH, Deed
+from ingestion.suggestions import deciding, queue, skipping
+from kb_project.api import ASKING, WRITING, ProblemSerializer
+from workspaces import access
+from workspaces.idempotency import IDEMPOTENCY_KEY, once
+from workspaces.models import Workspace
+from workspaces.requests import ApiRequest
+
+VIA = "api"
+MOST_ENTITIES = 50
+DECIDING = {400: ProblemSerializer, 409: ProblemSerializer, 412: ProblemSerializer, **WRITING}
+
+
+class QuoteSerializer(serializers.Serializer[Any]):
+    """``before``, ``name`` and ``after`` make the quote."""
+
+    document = serializers.UUIDField(source="document_id")
+    title = serializers.CharField(source="document")
+    chunk = serializers.UUIDField(source="chunk_id")
+    start = serializers.IntegerField()
+    end = serializers.IntegerField()
+    before = serializers.CharField()
+    name = serializers.CharField()
+    after = serializers.CharField()
+    place = serializers.CharField(help_text="Page and heading; empty where there are none.")
+
+
+class SideSerializer(serializers.Serializer[Any]):
+    id = serializers.UUIDField()
+    name = serializers.CharField()
+    type = serializers.CharField()
+    description = serializers.CharField()
+    aliases = serializers.ListField(child=serializers.CharField())
+    mentions = serializers.IntegerField()
+    facts = serializers.IntegerField()
+    documents = serializers.IntegerField()
+    revision = serializers.IntegerField(help_text="For 'expected' of a decision.")
+    is_protected = serializers.BooleanField()
+    is_confirmed = serializers.BooleanField()
+    quotes = QuoteSerializer(many=True)
+
+
+class CasePairSerializer(serializers.Serializer[Any]):
+    left = serializers.UUIDField()
+    right = serializers.UUIDField()
+    certainty = serializers.FloatField()
+    reasons = serializers.ListField(child=serializers.CharField())
+
+
+class CaseSerializer(serializers.Serializer[Any]):
+    """Two to five entities that may be one."""
+
+    key = serializers.UUIDField()
+    certainty = serializers.FloatField(help_text="Of the least certain pair, 0 to 1.")
+    effect = serializers.FloatField(help_text="Grows with what would move.")
+    sentence = serializers.CharField(help_text="Why they may be one.")
+    kept = serializers.UUIDField(help_text="The one that a merge had better keep.")
+    is_skipped = serializers.BooleanField()
+    entities = SideSerializer(many=True)
+    pairs = CasePairSerializer(many=True)
+
+
+class RefusedSerializer(serializers.Serializer[Any]):
+    """A pair that was found again although it was said that the two differ."""
+
+    left = SideSerializer()
+    right = SideSerializer()
+    certainty = serializers.FloatField()
+    reasons = serializers.ListField(child=serializers.CharField())
+    sentence = serializers.CharField(help_text="Who said so, and when.")
+    decision = serializers.UUIDField(source="decision_id")
+    event = serializers.UUIDField(source="event_id", allow_null=True)
+
+
+class CountsSerializer(serializers.Serializer[Any]):
+    open = serializers.IntegerField()
+    skipped = serializers.IntegerField()
+    decided_today = serializers.IntegerField()
+
+
+class SuggestionDecisionSerializer(serializers.Serializer[Any]):
+    """What was done; undoing any event of a batch undoes all of it."""
+
+    events = serializers.ListField(child=serializers.UUIDField())
+    batch = serializers.UUIDField(allow_null=True)
+
+
+class SuggestionListApi(APIView):
+    class InputSerializer(serializers.Serializer[Any]):
+        after = serializers.CharField(
+            required=False,
+            default="",
+            allow_blank=True,
+            max_length=120,
+            help_text="'next' of the page before.",
+        )
+        limit = serializers.IntegerField(
+            min_value=1, max_value=queue.LARGEST_PAGE, default=queue.PAGE
+        )
+
+    class OutputSerializer(serializers.Serializer[Any]):
+        cases = CaseSerializer(many=True)
+        next = serializers.CharField(help_text="'after' of the next page; empty at the end.")
+        counts = CountsSerializer()
+
+    @extend_schema(
+        operation_id="suggestion_list",
+        parameters=[InputSerializer],
+        responses={200: OutputSerializer, **ASKING},
+    )
+    def get(self, request: ApiRequest, workspace_id: str) -> Response:
+        """List cases of entities that may be one, the most certain and weightiest first."""
+        workspace = access.workspace_for_reading(user=request.user, workspace_id=workspace_id)
+        query = self.InputSerializer(data=request.query_params)
+        query.is_valid(raise_exception=True)
+        found = queue.case_queue(workspace=workspace, user=request.user, **query.validated_data)
+        return Response(self.OutputSerializer(found).data)
+
+
+class SuggestionRefusedApi(APIView):
+    class OutputSerializer(serializers.Serializer[Any]):
+        results = RefusedSerializer(many=True)
+
+    @extend_schema(operation_id="suggestion_refused", responses={200: OutputSerializer, **ASKING})
+    def get(self, request: ApiRequest, workspace_id: str) -> Response:
+        """List pairs that were found again although somebody said that they are not the same."""
+        workspace = access.workspace_for_reading(user=request.user, workspace_id=workspace_id)
+        found = queue.case_refused(workspace=workspace)
+        return Response(self.OutputSerializer({"results": found}).data)
+
+
+class DecidingInput(serializers.Serializer[Any]):
+    """What every decision on a case takes."""
+
+    entities = serializers.ListField(
+        child=serializers.UUIDField(), min_length=2, max_length=MOST_ENTITIES
+    )
+    expected = serializers.DictField(
+        child=serializers.IntegerField(min_value=0),
+        required=False,
+        default=dict,
+        help_text="Revisions by entity as they were shown: nothing is done where one has changed.",
+    )
+    reason = serializers.CharField(
+        required=False, allow_blank=True, default="", max_length=REASON_LENGTH
+    )
+
+    def validate_expected(self, value: dict[str, int]) -> dict[Any, int]:
+        field = serializers.UUIDField()
+        return {field.run_validation(one): revision for one, revision in value.items()}
+
+
+class SuggestionAcceptApi(APIView):
+    class InputSerializer(DecidingInput):
+        kept = serializers.UUIDField(help_text="The entity that the others become.")
+        dropped = serializers.ListField(
+            child=serializers.UUIDField(),
+            required=False,
+            default=list,
+            max_length=MOST_ENTITIES,
+            help_text="Of these nothing is said.",
+        )
+
+    @extend_schema(
+        operation_id="suggestion_accept",
+        request=InputSerializer,
+        parameters=[IDEMPOTENCY_KEY],
+        responses={200: SuggestionDecisionSerializer, **DECIDING},
+    )
+    @once
+    def post(self, request: ApiRequest, workspace_id: str) -> Response:
+        """Merge the entities of a case into one of them."""
+        workspace = access.workspace_for_curating(user=request.user, workspace_id=workspace_id)
+        wanted = self.InputSerializer(data=request.data)
+        wanted.is_valid(raise_exception=True)
+        given = wanted.validated_data
+        event = deciding.case_accept(
+            deed=_deed(request, workspace, given),
+            entities=given["entities"],
+            kept=given["kept"],
+            dropped=given["dropped"],
+        )
+        return _done(event.pk)
+
+
+class SuggestionRejectApi(APIView):
+    class InputSerializer(DecidingInput):
+        pass
+
+    @extend_schema(
+        operation_id="suggestion_reject",
+        request=InputSerializer,
+        parameters=[IDEMPOTENCY_KEY],
+        responses={200: SuggestionDecisionSerializer, **DECIDING},
+    )
+    @once
+    def post(self, request: ApiRequest, workspace_id: str) -> Response:
+        """Say that no two of the entities are the same; it is remembered."""
+        workspace = access.workspace_for_curating(user=request.user, workspace_id=workspace_id)
+        wanted = self.InputSerializer(data=request.data)
+        wanted.is_valid(raise_exception=True)
+        given = wanted.validated_data
+        event = deciding.case_reject(
+            deed=_deed(request, workspace, given), entities=given["entities"]
+        )
+        return _done(event.pk)
+
+
+class SuggestionSkipApi(APIView):
+    class InputSerializer(serializers.Serializer[Any]):
+        case = serializers.UUIDField(help_text="Its key.")
+
+    @extend_schema(
+        operation_id="suggestion_skip",
+        request=InputSerializer,
+        responses={204: None, 400: ProblemSerializer, **WRITING},
+    )
+    def post(self, request: ApiRequest, workspace_id: str) -> Response:
+        """Put a case off: it comes back to the same person after the others."""
+        workspace = access.workspace_for_curating(user=request.user, workspace_id=workspace_id)
+        wanted = self.InputSerializer(data=request.data)
+        wanted.is_valid(raise_exception=True)
+        case = wanted.validated_data["case"]
+        skipping.case_skip(workspace=workspace, user=request.user, case=case)
+        return Response(status=204)
+
+
+class EffectSerializer(serializers.Serializer[Any]):
+    mentions = serializers.IntegerField()
+    facts = serializers.IntegerField()
+    duplicates = serializers.IntegerField()
+    self_loops = serializers.IntegerField()
+    conflicts = serializers.IntegerField()
+    reports = serializers.IntegerField()
+    notes = serializers.ListField(child=serializers.CharField())
+
+
+class ThresholdInput(serializers.Serializer[Any]):
+    threshold = serializers.FloatField(min_value=deciding.LOWEST, max_value=1)
+
+
+class SuggestionAcceptAboveApi(APIView):
+    class InputSerializer(ThresholdInput):
+        digest = serializers.CharField(
+            required=False,
+            allow_blank=True,
+            default="",
+            max_length=16,
+            help_text="Of the preview: nothing is done where other cases would be merged.",
+        )
+        reason = serializers.CharField(
+            required=False, allow_blank=True, default="", max_length=REASON_LENGTH
+        )
+
+    class PreviewSerializer(serializers.Serializer[Any]):
+        cases = serializers.IntegerField()
+        entities = serializers.IntegerField()
+        left = serializers.IntegerField(help_text="Cases that do not fit into one stroke.")
+        effect = EffectSerializer()
+        sentence = serializers.CharField()
+        digest = serializers.CharField()
+
+    @extend_schema(
+        operation_id="suggestion_accept_above_preview",
+        parameters=[ThresholdInput],
+        responses={200: PreviewSerializer, **ASKING},
+    )
+    def get(self, request: ApiRequest, workspace_id: str) -> Response:
+        """Say what accepting every case of at least this certainty would do."""
+        workspace = access.workspace_for_reading(user=request.user, workspace_id=workspace_id)
+        query = ThresholdInput(data=request.query_params)
+        query.is_valid(raise_exception=True)
+        found = deciding.accept_above_preview(workspace=workspace, **query.validated_data)
+        return Response(self.PreviewSerializer(found).data)
+
+    @extend_schema(
+        operation_id="suggestion_accept_above",
+        request=InputSerializer,
+        parameters=[IDEMPOTENCY_KEY],
+        responses={200: SuggestionDecisionSerializer, **DECIDING},
+    )
+    @once
+    def post(self, request: ApiRequest, workspace_id: str) -> Response:
+        """Accept every case of at least this certainty; one undo takes all of it back."""
+        workspace = access.workspace_for_curating(user=request.user, workspace_id=workspace_id)
+        wanted = self.InputSerializer(data=request.data)
+        wanted.is_valid(raise_exception=True)
+        given = wanted.validated_data
+        done = deciding.cases_accept_above(
+            deed=_deed(request, workspace, given),
+            threshold=given["threshold"],
+            digest=given["digest"],
+        )
+        return _done(*(event.pk for event in done.events), batch=done.batch)
+
+
+def _deed(request: ApiRequest, workspace: Workspace, given: dict[str, Any]) -> Deed:
+    return Deed(
+        workspace,
+        request.user,
+        reason=given["reason"],
+        via=VIA,
+        expected=given.get("expected", {}),
+    )
+
+
+def _done(*events: Any, batch: Any = None) -> Response:
+    return Response(SuggestionDecisionSerializer({"events": events, "batch": batch}).data)

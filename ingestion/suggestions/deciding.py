@@ -1,0 +1,186 @@
+"""Deciding cases, one at a time or all above a certainty; every decision is an event to undo."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass, replace
+from hashlib import blake2b
+from typing import Any, Final
+
+from ingestion.curation import differing, merging, previewing
+from ingestion.curation.carrying import carried_out
+from ingestion.curation.effects import Effect
+from ingestion.history import Deed
+from ingestion.models import HistoryEvent
+from ingestion.suggestions.cases import Group
+from ingestion.suggestions.queue import open_groups
+from ingestion.suggestions.sides import Side, sides_of
+from kb_project.errors import InputError, PreconditionError
+from workspaces.models import Workspace
+
+LOWEST: Final = 0.5
+"""Below this certainty every case is looked at by somebody."""
+MOST_AT_ONCE: Final = 50
+UNCHANGED: Final = "Nothing was changed."
+
+
+@dataclass(frozen=True, slots=True)
+class BulkEffect:
+    """What accepting every case above a certainty does.
+
+    ``left`` are cases beyond what fits at once, and those that share an entity with another one.
+    ``digest`` names what was looked at: with it, nothing else is accepted.
+    """
+
+    threshold: float
+    cases: int
+    entities: int
+    effect: Effect
+    left: int
+    digest: str
+
+    @property
+    def sentence(self) -> str:
+        if not self.cases:
+            return "No open case is that certain."
+        noun = "case is" if self.cases == 1 else "cases are"
+        into = f"{self.entities} entities become {self.entities - self.gone}"
+        rest = f" {self.left} more are left for the next time." if self.left else ""
+        return f"{self.cases} {noun} merged: {into}. {self.effect.sentence}{rest}"
+
+    @property
+    def gone(self) -> int:
+        return self.entities - self.cases
+
+
+@dataclass(frozen=True, slots=True)
+class Bulk:
+    """The events of one stroke: undoing any of them undoes all of ``batch``."""
+
+    batch: uuid.UUID
+    events: tuple[HistoryEvent, ...]
+
+
+def case_accept(
+    *,
+    deed: Deed,
+    entities: Iterable[uuid.UUID],
+    kept: uuid.UUID,
+    dropped: Iterable[uuid.UUID] = (),
+) -> HistoryEvent:
+    """Merge a case into ``kept``. Of ``dropped`` nothing is said: they stay as they are.
+
+    Raises what ``merging.entities_merge`` raises, and InputError for entities that are not of it.
+    """
+    given, out = list(dict.fromkeys(entities)), set(dropped)
+    if kept not in given or kept in out or not out <= set(given):
+        raise InputError(
+            "What is kept is one of the entities, and what is dropped are others of them.",
+            code="not_in_the_case",
+            kept=UNCHANGED,
+        )
+    others = [one for one in given if one != kept and one not in out]
+    return merging.entities_merge(deed=deed, kept=kept, others=others)
+
+
+def case_reject(*, deed: Deed, entities: Iterable[uuid.UUID]) -> HistoryEvent:
+    """Say that no two of them are the same; remembered whenever they are found again."""
+    return differing.entities_differ(deed=deed, entities=list(entities))
+
+
+def accept_above_preview(*, workspace: Workspace, threshold: float) -> BulkEffect:
+    """What ``cases_accept_above`` would do, reckoned without doing it. In the workspace's scope."""
+    chosen, left = _above(workspace, threshold)
+    sides = sides_of(workspace, {one for group in chosen for one in group.entities})
+    total = Effect()
+    for group in chosen:
+        kept, others = _kept(group, sides)
+        total = _sum(total, previewing.merge(workspace=workspace, kept=kept, others=others))
+    return BulkEffect(
+        threshold=threshold,
+        cases=len(chosen),
+        entities=sum(len(group.entities) for group in chosen),
+        effect=total,
+        left=left,
+        digest=_digest(chosen),
+    )
+
+
+def cases_accept_above(*, deed: Deed, threshold: float, digest: str = "") -> Bulk:
+    """Merge every open case that is at least so certain, in one transaction and one batch.
+
+    Raises InputError, and PreconditionError where ``digest`` is not that of what would be merged.
+    """
+    batch = deed.batch or uuid.uuid4()
+    events: list[HistoryEvent] = []
+
+    def work() -> HistoryEvent:
+        events[:] = _accept_all(replace(deed, batch=batch), threshold, digest)
+        return events[0]
+
+    carried_out(deed, work)
+    return Bulk(batch, tuple(events))
+
+
+def _accept_all(deed: Deed, threshold: float, digest: str) -> list[HistoryEvent]:
+    chosen, _ = _above(deed.workspace, threshold)
+    if digest and digest != _digest(chosen):
+        raise PreconditionError(
+            "Other cases are that certain now than those you looked at.",
+            kept=UNCHANGED,
+            next_step="Look at what would be merged, and decide again.",
+        )
+    if not chosen:
+        raise InputError(
+            "No open case is that certain.",
+            code="nothing_to_accept",
+            kept=UNCHANGED,
+            next_step="Choose a lower certainty, or look at the cases one by one.",
+        )
+    sides = sides_of(deed.workspace, {one for group in chosen for one in group.entities})
+    # What was seen was checked before: each of these merges changes what the next one sees.
+    each = replace(deed, expected={})
+    return [
+        merging.entities_merge(deed=each, kept=kept, others=others)
+        for kept, others in (_kept(group, sides) for group in chosen)
+    ]
+
+
+def _above(workspace: Workspace, threshold: float) -> tuple[list[Group], int]:
+    """Cases of which no two share an entity, and how many more there are."""
+    if not LOWEST <= threshold <= 1:
+        raise InputError(
+            f"A certainty to accept by is between {LOWEST:.0%} and 100%.",
+            code="certainty_out_of_range",
+            kept=UNCHANGED,
+        )
+    taken: set[uuid.UUID] = set()
+    chosen: list[Group] = []
+    left = 0
+    for group in open_groups(workspace):
+        if group.certainty < threshold:
+            continue
+        if len(chosen) == MOST_AT_ONCE or not taken.isdisjoint(group.entities):
+            left += 1
+            continue
+        taken.update(group.entities)
+        chosen.append(group)
+    return chosen, left
+
+
+def _kept(group: Group, sides: dict[uuid.UUID, Side]) -> tuple[uuid.UUID, list[uuid.UUID]]:
+    first, *rest = sorted((sides[one] for one in group.entities), key=Side.worth_keeping)
+    return first.id, [side.id for side in rest]
+
+
+def _digest(groups: Collection[Group]) -> str:
+    keys = " ".join(sorted(str(group.key) for group in groups))
+    return blake2b(keys.encode(), digest_size=8).hexdigest()
+
+
+def _sum(one: Effect, other: Effect) -> Effect:
+    figures: dict[str, Any] = {
+        name: value + other.figures[name] for name, value in one.figures.items()
+    }
+    return replace(one, **figures, notes=tuple(dict.fromkeys((*one.notes, *other.notes))))
