@@ -1,27 +1,42 @@
-"""Decisions of people about names: recorded, obeyed on every later run, and taken back.
+"""Decisions about names: whether two are one, what a document means by one, and taking them back.
 
-What a decision touches is read anew from what was extracted, in the same transaction: the rows are
-what they would be had the documents come in under it. A refresh lets graph and topics follow.
+What a person decides is a merge, a difference or a split of entities (``ingestion.curation``),
+with its event in the history; a decision is the row of it that speaks of a pair of names.
 """
 
 from __future__ import annotations
 
-import logging
+import uuid
+from typing import Final
 
 from django.utils import timezone
 
-from ingestion import pipeline
-from ingestion.models import Document, Entity, ResolutionDecision, Verdict
-from ingestion.rulings import pair_of
+from ingestion import history, pipeline
+from ingestion.curation import effects, suggested
+from ingestion.curation.carrying import carried_out, tell
+from ingestion.curation.differing import entities_differ
+from ingestion.curation.merging import entities_merge
+from ingestion.curation.settling import read_anew
+from ingestion.curation.splitting import Selection, entity_split
+from ingestion.curation.subjects import as_subjects, members_of
+from ingestion.curation.undoing import event_undo
+from ingestion.history import Deed
+from ingestion.identity import Ref, entity_id
+from ingestion.models import (
+    Document,
+    Entity,
+    EventKind,
+    HistoryEvent,
+    ResolutionDecision,
+    Verdict,
+)
 from ingestion.stages.resolve import pairs
-from ingestion.standing import load_reading, next_sense
+from ingestion.standing import load_reading
 from kb_project.errors import ConflictError, InputError
 from workspaces import access
 from workspaces.models import User, Workspace
 
-logger = logging.getLogger(__name__)
-
-REASON_LENGTH = 1000
+REASON_LENGTH: Final = history.REASON_LENGTH
 
 
 def decision_record(
@@ -50,14 +65,17 @@ def decision_record(
             code="several_meanings",
             kept="Nothing was changed.",
         )
-    pair = pair_of(left.key, right.key)
-    decision = _decision(workspace, user, verdict, reason)
-    decision.left_key, decision.right_key = pair
+    deed = Deed(workspace, user, reason)
+    kept, other = sorted((left, right), key=lambda entity: entity.key)
+    if verdict == Verdict.UNSURE:
+        return _unsure(deed, kept, other)
     with access.in_workspace(workspace.pk):
-        pairs.record(workspace.pk, [decision])
-        pipeline.request_refresh(workspace.pk)
-    _log("recorded", decision)
-    return decision
+        if verdict == Verdict.SAME:
+            event = entities_merge(deed=deed, kept=kept, others=[other])
+        else:
+            event = entities_differ(deed=deed, entities=[kept, other])
+        rows = ResolutionDecision.objects.in_workspace(workspace).select_related("user")
+        return rows.get(event=event, left_key=kept.key, right_key=other.key)
 
 
 def sense_record(
@@ -65,63 +83,93 @@ def sense_record(
 ) -> ResolutionDecision:
     """Say that in a document the name of ``entity`` means something else: a thing of its own."""
     with access.in_workspace(workspace.pk):
-        pairs.hold(workspace.pk)
-        decision = _decision(workspace, user, Verdict.DIFFERENT, reason)
-        decision.left_key, decision.document = entity.key, document
-        decision.sense = next_sense(workspace.pk, entity.key)
-        decision.save(force_insert=True)
-        pairs.reread(workspace.pk, [entity.key])
-        pipeline.request_refresh(workspace.pk)
-    _log("recorded", decision)
-    return decision
+        event = entity_split(
+            deed=Deed(workspace, user, reason),
+            entity=entity,
+            selection=Selection(documents=(document.pk,)),
+            name=entity.name,
+        )
+        key, sense = event.details["refs"][event.details["into"]]
+        return ResolutionDecision.objects.create(
+            workspace=workspace,
+            left_key=key,
+            document=document,
+            sense=sense,
+            verdict=Verdict.DIFFERENT,
+            reason=event.reason,
+            by=ResolutionDecision.By.PERSON,
+            user=user,
+            event=event,
+        )
 
 
 def decision_undo(*, workspace: Workspace, decision: ResolutionDecision, user: User) -> None:
     """Take a decision back: names are read as they were without it, under the ids they had.
 
-    Nobody is asked about it again. Raises ConflictError when it was taken back before.
+    Nobody is asked about it again. Raises ConflictError: already_undone, or undo_blocked where
+    something later stands in the way.
     """
-    with access.in_workspace(workspace.pk):
-        pairs.hold(workspace.pk)
-        before = load_reading(workspace.pk, [])
-        found = ResolutionDecision.objects.in_workspace(workspace).filter(
-            pk=decision.pk, undone_at=None
-        )
-        if not found.update(undone_at=timezone.now()):
-            raise ConflictError("This decision was taken back already.", code="already_undone")
-        if decision.right_key:
-            keys = pairs.read_otherwise(before, load_reading(workspace.pk, []))
-            pair = (decision.left_key, decision.right_key)
-            pairs.show_in_suggestions(workspace.pk, [(pair, _standing(decision))])
-        else:
-            keys = {decision.left_key}
-        pairs.reread(workspace.pk, keys)
-        pipeline.request_refresh(workspace.pk)
-    logger.info(
-        "decision undone workspace=%s decision=%s user=%s", workspace.pk, decision.pk, user.pk
-    )
+    deed = Deed(workspace, user)
+    if decision.event_id is not None:
+        event_undo(deed=deed, event=decision.event_id)
+    else:
+        carried_out(deed, lambda: _undo(deed, decision.pk))
 
 
-def _decision(
-    workspace: Workspace, user: User, verdict: Verdict, reason: str
-) -> ResolutionDecision:
-    return ResolutionDecision(
-        workspace=workspace,
-        verdict=verdict,
-        reason=" ".join(reason.replace("\0", "").split())[:REASON_LENGTH],
+def _unsure(deed: Deed, left: Entity, right: Entity) -> ResolutionDecision:
+    """Nothing changes by it but that a model is not asked."""
+    decision = ResolutionDecision(
+        workspace=deed.workspace,
+        left_key=left.key,
+        right_key=right.key,
+        verdict=Verdict.UNSURE,
+        reason=" ".join(deed.reason.replace("\0", "").split())[:REASON_LENGTH],
         by=ResolutionDecision.By.PERSON,
-        user=user,
+        user=deed.user,
     )
+    with access.in_workspace(deed.workspace.pk):
+        pairs.record(deed.workspace.pk, [decision])
+        pipeline.request_refresh(deed.workspace.pk)
+    return decision
 
 
-def _standing(undone: ResolutionDecision) -> str:
-    """What is still decided about the pair; a person's word first, then the latest."""
-    left = ResolutionDecision.objects.in_workspace(undone.workspace_id).filter(
-        left_key=undone.left_key, right_key=undone.right_key, undone_at=None
+def _undo(deed: Deed, decision_id: uuid.UUID) -> HistoryEvent:
+    """Have a decision count no more that came with no event: most often a model's."""
+    workspace = deed.workspace
+    rows = ResolutionDecision.objects.in_workspace(workspace).filter(pk=decision_id)
+    decision = rows.filter(undone_at=None).first()
+    if decision is None:
+        raise ConflictError("This decision was taken back already.", code="already_undone")
+    refs = _refs(decision)
+    ids = {entity_id(workspace.pk, *ref): ref for ref in refs}
+    before = effects.state_of(workspace, ids)
+    named = Entity.objects.in_workspace(workspace).in_bulk(ids)
+    event = history.record(
+        deed,
+        EventKind.DECISION_UNDONE,
+        as_subjects(*ids),
+        {
+            "names": {str(one): named[one].name if one in named else ids[one][0] for one in ids},
+            "refs": {str(one): list(ref) for one, ref in ids.items()},
+            "decision": str(decision.pk),
+            "left": decision.left_key,
+            "right": decision.right_key,
+            "verdict": decision.verdict,
+        },
     )
-    verdict = left.order_by("-by", "-created_at").values_list("verdict", flat=True).first()
-    return verdict or Verdict.UNSURE
+    rows.update(undone_at=timezone.now())
+    if decision.right_key:
+        suggested.show_standing(workspace, [(decision.left_key, decision.right_key)])
+    read_anew(workspace.pk, {key for key, _ in refs})
+    effect = effects.between(before, effects.state_of(workspace, ids), verb=effects.Verb.RETURN)
+    return tell(event, {"counts": effect.figures})
 
 
-def _log(done: str, decision: ResolutionDecision) -> None:
-    logger.info("decision %s workspace=%s decision=%s", done, decision.workspace_id, decision.pk)
+def _refs(decision: ResolutionDecision) -> list[Ref]:
+    """The entities it speaks of, with all that is read as one with them."""
+    left: Ref = (decision.left_key, decision.left_sense)
+    if not decision.right_key:
+        return [(decision.left_key, 0), (decision.left_key, decision.sense)]
+    reading = load_reading(decision.workspace_id, [])
+    ends = (left, (decision.right_key, decision.right_sense))
+    return sorted({ref for end in ends for ref in (end, *members_of(reading, reading.read(end)))})

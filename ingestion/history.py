@@ -15,6 +15,7 @@ from django.db.models import Max
 from structlog.contextvars import get_contextvars
 
 from ingestion.models import Document, EventKind, HistoryEvent, HistorySubject, SubjectKind
+from ingestion.selectors.history import event_sentences
 from ingestion.stages.resolve import pairs
 from kb_project.errors import PreconditionError
 from kb_project.sql import run_sql
@@ -128,11 +129,13 @@ def check_expected(deed: Deed) -> None:
     now = revisions(deed.workspace, deed.expected.keys())
     changed = {one: seen for one, seen in deed.expected.items() if now[one] != seen}
     if changed:
+        since = _since(deed.workspace, changed)
         raise PreconditionError(
             "Somebody changed this after you had opened it.",
             kept="Nothing of yours was carried out.",
             next_step="Look at what changed, and decide again.",
-            events=_since(deed.workspace, changed),
+            events=since,
+            fields={"events": event_sentences(workspace=deed.workspace, event_ids=since)},
         )
 
 

@@ -11,6 +11,7 @@ from ingestion.curation.carrying import carried_out
 from ingestion.curation.given import UNCHANGED
 from ingestion.curation.merging import MOST
 from ingestion.curation.ruled import Rules
+from ingestion.curation.settling import read_anew
 from ingestion.curation.subjects import (
     EntityGiven,
     all_living,
@@ -22,6 +23,8 @@ from ingestion.curation.subjects import (
 )
 from ingestion.history import Deed
 from ingestion.models import EventKind, HistoryEvent, Verdict
+from ingestion.stages.resolve.pairs import read_otherwise
+from ingestion.standing import load_reading
 from kb_project.errors import InputError
 
 
@@ -46,9 +49,14 @@ def _differ(deed: Deed, given: Sequence[EntityGiven]) -> HistoryEvent:
     entities = list(rows.values())
     details = {"names": names_of(entities), "refs": refs_of(entities)}
     event = history.record(deed, EventKind.NOT_THE_SAME, as_subjects(*entities), details)
+    before = load_reading(deed.workspace.pk, [])
     rules = Rules(deed, event)
     for one, other in combinations(entities, 2):
         rules.pair(ref_of(one), ref_of(other), Verdict.DIFFERENT)
     rules.keep()
     suggested.show(deed.workspace, entities, Verdict.DIFFERENT)
+    # What a model joined a moment ago is parted again.
+    otherwise = read_otherwise(before, load_reading(deed.workspace.pk, []))
+    if otherwise:
+        read_anew(deed.workspace.pk, otherwise)
     return event

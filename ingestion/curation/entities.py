@@ -33,6 +33,7 @@ from ingestion.curation.subjects import (
 from ingestion.history import Deed
 from ingestion.identity import Ref, entity_id
 from ingestion.models import Entity, EntityRuling, EventKind, HistoryEvent
+from ingestion.stages.resolve.pairs import read_otherwise
 from ingestion.standing import load_reading
 from kb_project.errors import InputError
 from workspaces.models import Workspace
@@ -212,8 +213,9 @@ def _rule(rules: Rules, entity: Entity, words: _Words, after: dict[str, Any]) ->
         rules.entity(ref, Field.CONFIRMED)
     keys = _names(rules, entity, words, after)
     if keys:
-        members = {key for key, _ in members_of(reading, ref)}
-        read_anew(rules.workspace.pk, keys | members)
+        keys |= {key for key, _ in members_of(reading, ref)}
+        keys |= read_otherwise(reading, load_reading(rules.workspace.pk, []))
+        read_anew(rules.workspace.pk, keys)
     else:
         settle(rules.workspace.pk)
 

@@ -26,6 +26,7 @@ from ingestion.extractors.found import NAME
 from ingestion.history import Deed
 from ingestion.identity import Ref
 from ingestion.models import Entity, EntityRuling, EventKind, HistoryEvent, Verdict
+from ingestion.stages.resolve.pairs import read_otherwise
 from ingestion.standing import load_reading, told_apart
 from kb_project.errors import InputError
 from workspaces.models import Workspace
@@ -109,7 +110,8 @@ def _merge(deed: Deed, given: Sequence[EntityGiven], name: str | None) -> Histor
     if name is not None:
         renaming.rename(rules, kept, name, reading=reading, own=ids)
     suggested.show(workspace, entities, Verdict.SAME)
-    read_anew(workspace.pk, {key for pair in said for key, _ in pair} | {kept.key})
+    keys = {key for pair in said for key, _ in pair} | {kept.key}
+    read_anew(workspace.pk, keys | read_otherwise(reading, load_reading(workspace.pk, [])))
     effect = effects.between(
         before,
         effects.state_of(workspace, ids),

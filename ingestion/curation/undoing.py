@@ -29,6 +29,7 @@ from ingestion.models import (
 from ingestion.selectors import history as told
 from ingestion.selectors.event_words import active
 from ingestion.selectors.finding import found
+from ingestion.stages.resolve.pairs import read_otherwise
 from ingestion.standing import load_reading
 from kb_project.errors import ConflictError
 from workspaces.models import Workspace
@@ -54,12 +55,14 @@ def _undo(deed: Deed, event_id: uuid.UUID) -> HistoryEvent:
     entities = [one for one, kind in subjects.items() if kind == SubjectKind.ENTITY]
     before = effects.state_of(deed.workspace, entities)
     undoing = history.record(deed, EventKind.UNDO, subjects, _details(events), undoes=events[0])
+    reading = load_reading(deed.workspace.pk, [])
     keys: set[str] = set()
     for event in events:
         keys |= _take_back(deed, event)
     _mark(deed, events)
     if keys:
-        read_anew(deed.workspace.pk, keys)
+        otherwise = read_otherwise(reading, load_reading(deed.workspace.pk, []))
+        read_anew(deed.workspace.pk, keys | otherwise)
     after = effects.state_of(deed.workspace, entities)
     effect = effects.between(
         before, after, verb=effects.Verb.RETURN,

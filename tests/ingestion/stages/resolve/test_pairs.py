@@ -299,23 +299,22 @@ def test_what_was_taken_back_is_not_asked_about_again(workspace: Workspace, alic
         decisions.decision_undo(workspace=workspace, decision=decision, user=alice)
 
 
-def test_a_persons_contradicting_links_are_listed_and_not_followed(
-    workspace: Workspace, alice: User
-):
+def test_a_person_cannot_link_a_name_that_is_one_with_another(workspace: Workspace, alice: User):
     run(three(workspace))
     keys = ["jacob marlea", "jacob marleb", "jacob marlec"]
     a, b, c = [entity(workspace, key) for key in keys]
-    for left, right, verdict in ((a, c, "different"), (a, b, "same"), (b, c, "same")):
+    for left, right, verdict in ((a, c, "different"), (a, b, "same")):
         decisions.decision_record(
             workspace=workspace, user=alice, left=left, right=right, verdict=Verdict(verdict)
         )
 
-    with access.in_workspace(workspace.pk):
-        found = selectors.decisions(workspace=workspace)
-        views = selectors.decision_views(workspace=workspace, rows=found)
-    conflicting = {one.decision.left_key for one in views if one.is_conflicting}
+    with pytest.raises(ConflictError) as refused:
+        decisions.decision_record(
+            workspace=workspace, user=alice, left=b, right=c, verdict=Verdict.SAME
+        )
+
+    assert refused.value.code == "merged_away"
     assert named(workspace) == ["jacob marlea", "jacob marlec"]
-    assert conflicting == {"jacob marleb"}
 
 
 def test_two_directions_stay_two_relationships_with_their_own_evidence(workspace: Workspace):
