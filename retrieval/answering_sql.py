@@ -86,6 +86,22 @@ SELECT sequence, kind, payload::text FROM retrieval_answerevent
  ORDER BY sequence
 """
 
+# The same for many who follow, each the answer that stands in their place. Whoever may not see the
+# answer gets no row, and who knows everything already one without an event.
+EVENTS_FOLLOWED: Final[LiteralString] = """
+SELECT f.place, e.sequence, e.kind, e.payload::text
+  FROM unnest(%(answers)s::uuid[], %(people)s::bigint[], %(afters)s::int[])
+       WITH ORDINALITY AS f (answer, person, after, place)
+  JOIN retrieval_answer AS a ON a.workspace_id = %(workspace)s AND a.id = f.answer
+  JOIN workspaces_membership AS m
+    ON m.workspace_id = %(workspace)s AND m.user_id = f.person
+   AND m.capabilities @> %(may)s::varchar[]
+  JOIN workspaces_user AS u ON u.id = f.person AND u.is_active
+  LEFT JOIN retrieval_answerevent AS e
+    ON e.workspace_id = %(workspace)s AND e.answer_id = f.answer AND e.sequence > f.after
+ ORDER BY f.place, e.sequence
+"""
+
 # What is queued or running, in every workspace: a function, since nobody sees all rows at once.
 UNFINISHED: Final[LiteralString] = """
 SELECT kind, workspace_id, id, state, worker, is_overdue FROM retrieval_unfinished_jobs()

@@ -5,13 +5,11 @@ from __future__ import annotations
 from typing import Any
 from uuid import UUID
 
-from django.db.models import Exists
-
 from ingestion.models import DocumentVersion
 from kb_project.errors import NotFoundError
 from retrieval.models import Answer, Citation
 from workspaces import access
-from workspaces.models import Capability, Membership, Workspace
+from workspaces.models import Workspace
 
 
 def question_of(*, workspace: Workspace, answer_id: UUID) -> UUID:
@@ -25,22 +23,6 @@ def answer_of(*, workspace: Workspace, answer_id: UUID) -> Answer:
     if answer is None:
         raise NotFoundError("There is no such answer in this workspace.")
     return answer
-
-
-def check_followed(*, workspace_id: UUID, answer_id: UUID, user_id: int) -> None:
-    """Raises NotFoundError where the answer is gone, or whoever follows it is no member any more.
-
-    In the workspace's scope.
-    """
-    answers = Answer.objects.in_workspace(workspace_id).filter(pk=answer_id)
-    members = Membership.objects.in_workspace(workspace_id).filter(
-        Exists(answers),
-        user_id=user_id,
-        user__is_active=True,
-        capabilities__contains=[Capability.READ.value],
-    )
-    if not members.exists():
-        raise NotFoundError("There is no such answer, or not for you.")
 
 
 def answer_view(*, workspace: Workspace, answer: Answer) -> dict[str, Any]:

@@ -7,25 +7,25 @@ ends with the membership of whoever follows it, and with its answer.
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import AsyncIterator, Mapping
-from dataclasses import dataclass
+from dataclasses import replace
 from typing import Final
 from uuid import UUID
+from weakref import WeakKeyDictionary
 
-from asgiref.sync import sync_to_async
 from django.contrib.auth.decorators import login_required
-from django.db import connections
 from django.http import HttpResponse, StreamingHttpResponse
 from django.http.response import HttpResponseBase
 from django.views.decorators.http import require_GET
 
-from kb_project.database.outages import DATABASE_AWAY
 from kb_project.errors import NotFoundError
 from kb_project.sql import run_sql
 from retrieval import answering_sql as sql
 from retrieval import selectors
 from retrieval.answering.hub import SECONDS_WITHOUT_LISTENER, hub
+from retrieval.following import Event, Followed, Reading
 from retrieval.search.reporting import EventKind
 from workspaces import access
 from workspaces.models import User, Workspace
@@ -35,31 +35,7 @@ HEARTBEAT_SECONDS: Final = 15.0
 HEARTBEAT: Final = b": still here\n\n"
 LAST: Final = frozenset({EventKind.DONE, EventKind.FAILED, EventKind.STOPPED})
 NEVER: Final = -1
-
-
-@dataclass(frozen=True, slots=True)
-class Event:
-    """``payload`` is JSON on one line."""
-
-    sequence: int
-    kind: str
-    payload: str
-
-    def as_bytes(self) -> bytes:
-        """
-        >>> Event(3, "done", "{}").as_bytes()
-        b'id: 3\\nevent: done\\ndata: {}\\n\\n'
-        """
-        return f"id: {self.sequence}\nevent: {self.kind}\ndata: {self.payload}\n\n".encode()
-
-
-@dataclass(frozen=True, slots=True)
-class Followed:
-    """An answer, and who follows it."""
-
-    workspace_id: UUID
-    answer_id: UUID
-    user_id: int
+_readings: WeakKeyDictionary[asyncio.AbstractEventLoop, Reading] = WeakKeyDictionary()
 
 
 @login_required
@@ -79,7 +55,7 @@ def stream_of(*, workspace: Workspace, user: User, answer_id: UUID, after: int) 
     if answer.is_finished and after != NEVER and not events_after(workspace.pk, answer_id, after):
         return HttpResponse(status=204)
     response = StreamingHttpResponse(
-        followed(Followed(workspace.pk, answer_id, user.pk), after),
+        followed(Followed(workspace.pk, answer_id, user.pk, after)),
         content_type="text/event-stream",
     )
     # A proxy that gathers what it passes on would hold the answer back.
@@ -99,18 +75,18 @@ def after_of(headers: Mapping[str, str], query: Mapping[str, str]) -> int:
     return int(said) if is_number else NEVER
 
 
-async def followed(answer: Followed, after: int) -> AsyncIterator[bytes]:
+async def followed(answer: Followed) -> AsyncIterator[bytes]:
     """The events after one of them until the last; a comment where nothing happens for long."""
     heard = time.monotonic()
     with hub().watching(answer.answer_id) as watcher:
         yield HEARTBEAT
         while True:
             try:
-                events = await _read(answer, after)
+                events = await reading().read(answer)
             except NotFoundError:
                 return
             for event in events or ():
-                after, heard = event.sequence, time.monotonic()
+                answer, heard = replace(answer, after=event.sequence), time.monotonic()
                 yield event.as_bytes()
                 if event.kind in LAST:
                     return
@@ -123,26 +99,9 @@ async def followed(answer: Followed, after: int) -> AsyncIterator[bytes]:
                 yield HEARTBEAT
 
 
-async def _read(answer: Followed, after: int) -> list[Event] | None:
-    """None where the database does not answer: it will again. Raises NotFoundError."""
-    try:
-        return await sync_to_async(_read_now)(answer, after)
-    except DATABASE_AWAY:
-        return None
-
-
-def _read_now(answer: Followed, after: int) -> list[Event]:
-    try:
-        with access.in_workspace(answer.workspace_id):
-            selectors.check_followed(
-                workspace_id=answer.workspace_id,
-                answer_id=answer.answer_id,
-                user_id=answer.user_id,
-            )
-            return events_after(answer.workspace_id, answer.answer_id, after)
-    finally:
-        # Back into the pool: many streams wait, few read.
-        connections.close_all()
+def reading() -> Reading:
+    """Of the event loop that runs."""
+    return _readings.setdefault(asyncio.get_running_loop(), Reading())
 
 
 def events_after(workspace_id: UUID, answer_id: UUID, after: int) -> list[Event]:
