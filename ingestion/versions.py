@@ -279,16 +279,14 @@ def _withdraw(document: Document, job_id: str) -> None:
     """Set aside the work that was asked for, wherever it is; whoever does it loses it."""
     workspace_id = document.workspace_id
     jobs = IngestionJob.objects.in_workspace(workspace_id).filter(pk=job_id)
-    withdrawn = jobs.exclude(state=RunState.DONE).update(
-        state=RunState.CANCELLED, problem=None, finished_at=timezone.now()
-    )
-    if not withdrawn:
-        return
+    jobs = jobs.exclude(state=RunState.DONE)
+    # Workers lock the runs before their job: so does this.
     runs = StageRun.objects.in_workspace(workspace_id).filter(job__in=jobs)
     runs.exclude(state=RunState.DONE).update(
         state=RunState.CANCELLED, leased_by="", leased_until=None, finished_at=timezone.now()
     )
-    _show_as_before(document)
+    if jobs.update(state=RunState.CANCELLED, problem=None, finished_at=timezone.now()):
+        _show_as_before(document)
 
 
 def _show_as_before(document: Document) -> None:

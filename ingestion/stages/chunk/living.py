@@ -19,6 +19,7 @@ from typing import Any, Final
 from ingestion import changes
 from ingestion.models import Chunk, Document, DocumentVersion, IngestionJob
 from ingestion.stages.chunk import statements as sql
+from ingestion.stages.chunk.leaving import leave
 from ingestion.stages.chunk.matching import Matching, counts_of, match
 from ingestion.stages.chunk.shifting import shift
 from kb_project.sql import run_sql
@@ -147,10 +148,7 @@ def _replace(workspace_id: uuid.UUID, steps: Sequence[Step]) -> None:
     run_sql(sql.LOCK_RELATIONSHIPS, values)
     _capture(workspace_id, steps)
     gone = [chunk.pk for step in steps for chunk in step.matching.gone]
-    if gone:
-        run_sql(sql.MARK_ENTITIES, values | {"chunks": gone})
-        run_sql(sql.MARK_RELATIONSHIPS, values | {"chunks": gone})
-        Chunk.objects.in_workspace(workspace_id).filter(pk__in=gone).delete()
+    leave(workspace_id, documents, gone)
     kept = [pair for step in steps for pair in step.matching.kept]
     _move(workspace_id, [(old, new) for old, new in kept if _differs(old, new)])
     shift(workspace_id, documents, {old.pk: new.start - old.start for old, new in kept})

@@ -53,20 +53,6 @@ SELECT id FROM ingestion_relationship
         WHERE workspace_id = %(workspace)s AND document_id = ANY(%(documents)s::uuid[]))
  ORDER BY id FOR NO KEY UPDATE
 """
-MARK_ENTITIES: Final[LiteralString] = """
-UPDATE ingestion_entity SET is_changed = true
- WHERE workspace_id = %(workspace)s AND id IN (
-       SELECT entity_id FROM ingestion_mention
-        WHERE workspace_id = %(workspace)s AND document_id = ANY(%(documents)s::uuid[])
-          AND chunk_id = ANY(%(chunks)s::uuid[]))
-"""
-MARK_RELATIONSHIPS: Final[LiteralString] = """
-UPDATE ingestion_relationship SET is_changed = true
- WHERE workspace_id = %(workspace)s AND id IN (
-       SELECT relationship_id FROM ingestion_evidence
-        WHERE workspace_id = %(workspace)s AND document_id = ANY(%(documents)s::uuid[])
-          AND chunk_id = ANY(%(chunks)s::uuid[]))
-"""
 
 # Ordinals are unique within a version, row by row: what moves within one steps aside first.
 STEP_ASIDE: Final[LiteralString] = """
