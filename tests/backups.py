@@ -14,12 +14,14 @@ from zipfile import ZIP_DEFLATED, ZipFile
 from django.core.management import call_command
 from django.db import connections
 
-from ingestion import drain, projection, restored
-from ingestion.models import HistoryEvent, HistorySubject
+from ingestion import drain, restored
+from ingestion.consistency import checking
+from ingestion.curation import entities
+from ingestion.history import Deed
+from ingestion.models import Entity
 from kb_project.backup import archive, restoring, writing
 from kb_project.backup.restoring import Restored
 from kb_project.database import testing
-from kb_project.graph.stores import graph_store
 from retrieval import asking
 from retrieval.models import Answer, Citation
 from tests import rows
@@ -52,12 +54,9 @@ def make_harbour(name: str = "Harbour") -> rows.Cast:
     drain.drain(cast.workspace.pk)
     asking.ask(workspace=cast.workspace, user=cast.bob, question=QUESTION, mode="walk")
     with access.in_workspace(cast.workspace.pk):
-        event = HistoryEvent.objects.create(
-            workspace=cast.workspace, sequence=1, kind="entity_edited", user=cast.alice
-        )
-        HistorySubject.objects.create(
-            workspace=cast.workspace, event=event, subject_id=event.pk, kind="entity", sequence=1
-        )
+        bo = Entity.objects.in_workspace(cast.workspace).get(key="bo strand")
+        deed = Deed(cast.workspace, cast.alice)
+        entities.entity_edit(deed=deed, entity=bo, is_confirmed=True)
         ModelSettings.objects.create(
             workspace=cast.workspace,
             is_local=True,
@@ -65,6 +64,7 @@ def make_harbour(name: str = "Harbour") -> rows.Cast:
             rerank_sealed_key=seal(KEY, cast.workspace.pk),
             rerank_key_hint="cdef",
         )
+    drain.drain(cast.workspace.pk)
     return cast
 
 
@@ -144,6 +144,6 @@ def _answer(workspace: Workspace, user: User, mode: str) -> Any:
         return answer.is_supported, answer.sentences, list(cited.values_list(*places))
 
 
-def agrees(workspace: Workspace) -> bool:
-    """Whether the projection is as the tables are."""
-    return projection.compare(workspace.pk, graph_store()).is_empty
+def drifts(workspace: Workspace) -> list[str]:
+    """What the workspace is otherwise than it should be, in sentences."""
+    return [drift.sentence for drift in checking.check(workspace.pk, is_deep=True).drifts]

@@ -19,7 +19,10 @@ SECONDS_OF_A_RESTORE: Final = 24 * 3600
 
 
 class Stage:
-    """A folder inside the media folder; ``publish`` moves what is in it to its places."""
+    """A folder inside the media folder; ``publish`` moves what is in it to its places.
+
+    A file never changes once it is written: one that is there already is the same one.
+    """
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -39,7 +42,8 @@ class Stage:
             if place.is_file():
                 target = Path(settings.MEDIA_ROOT) / place.relative_to(self._folder)
                 target.parent.mkdir(parents=True, exist_ok=True)
-                self._published.append(target)
+                if not target.exists():
+                    self._published.append(target)
                 place.replace(target)
 
     def take_back(self) -> None:

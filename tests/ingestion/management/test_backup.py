@@ -11,22 +11,23 @@ from typing import Any
 import pytest
 from django.core.management import CommandError, call_command
 
-from ingestion import drain, history
-from ingestion.curation import settling
+from ingestion import drain
+from ingestion.curation import merging, undoing
+from ingestion.history import Deed
 from ingestion.identity import entity_id, relationship_id
 from ingestion.models import (
     Community,
     Document,
     DocumentState,
     Entity,
+    HistoryEvent,
     Relationship,
-    ResolutionDecision,
     SummaryNode,
     WalkSnapshot,
 )
 from kb_project.backup.tables import LEASES, contents
 from tests import backups, rows
-from tests.backups import agrees, answers, command, fresh_database, make_harbour
+from tests.backups import answers, command, drifts, fresh_database, make_harbour
 from tests.ingestion.jobs import add, document_of
 from workspaces import access
 from workspaces.models import Membership, ModelSettings, User, Workspace
@@ -76,7 +77,7 @@ def test_a_whole_installation_is_there_again_in_a_fresh_database(
         assert (done["rows"], done["files"]) == (made["rows"], made["files"]) == (made["rows"], 3)
         assert alice.check_password(rows.PASSWORD)
         assert answers(workspace, alice) == before
-        assert agrees(workspace)
+        assert drifts(workspace) == []
     assert files(tmp_path / "again.zip") == files(tmp_path / "all.zip")
     there, here = lines(tmp_path / "again.zip"), lines(tmp_path / "all.zip")
     assert there.keys() == here.keys()
@@ -98,7 +99,7 @@ def test_one_workspace_goes_into_another_installation(cast: rows.Cast, tmp_path:
         assert done["people_made"] == ["alice@example.com"]
         assert not alice.has_usable_password()
         assert answers(workspace, alice) == before
-        assert agrees(workspace)
+        assert drifts(workspace) == []
         with access.in_workspace(workspace.pk):
             people = Membership.objects.in_workspace(workspace).order_by("user__name")
             assert [one.user for one in people] == [alice, bob]
@@ -119,8 +120,27 @@ def test_a_second_one_beside_the_first_lives_a_life_of_its_own(cast: rows.Cast, 
     assert document_of(later).state == DocumentState.READY
     assert_ids_follow(second)
     assert_all_is_well(second)
-    assert entities(first) == entities(second) - {"carl moe"}
+    assert keys(first) == keys(second) - {"carl moe"}
     assert_all_is_well(first)
+
+
+def test_what_was_joined_in_one_is_taken_back_in_the_other(cast: rows.Cast, tmp_path: Path):
+    before = keys(cast.workspace)
+    event = join(cast.workspace, "ada lind", "bo strand")
+    drain.drain(cast.workspace.pk)
+    backups.write(tmp_path / "one.zip", "harbour")
+    command("restore", tmp_path / "one.zip", "--as-new", "--into", "second")
+    second = Workspace.objects.get(slug="second")
+    assert keys(second) == keys(cast.workspace) == before - {"bo strand"}
+
+    with access.in_workspace(second.pk):
+        undoing.event_undo(deed=Deed(second, cast.alice), event=event.pk)
+    drain.drain(second.pk)
+
+    assert keys(second) == before
+    assert_ids_follow(second)
+    assert_all_is_well(second)
+    assert "bo strand" not in keys(cast.workspace)
 
 
 def test_names_can_be_joined_in_a_second_one(cast: rows.Cast, tmp_path: Path):
@@ -129,23 +149,23 @@ def test_names_can_be_joined_in_a_second_one(cast: rows.Cast, tmp_path: Path):
     second = Workspace.objects.get(slug="second")
 
     join(second, "ada lind", "bo strand")
+    drain.drain(second.pk)
 
-    assert entities(second) == entities(cast.workspace) - {"bo strand"}
+    assert keys(second) == keys(cast.workspace) - {"bo strand"}
     assert_ids_follow(second)
     assert_all_is_well(second)
 
 
-def join(workspace: Workspace, left: str, right: str) -> None:
+def join(workspace: Workspace, kept: str, other: str) -> HistoryEvent:
     with access.in_workspace(workspace.pk):
-        history.lock(workspace)
-        ResolutionDecision.objects.create(
-            workspace=workspace, left_key=left, right_key=right, verdict="same", by="person"
+        known = Entity.objects.in_workspace(workspace)
+        deed = Deed(workspace, User.objects.get(name="Alice"))
+        return merging.entities_merge(
+            deed=deed, kept=known.get(key=kept), others=[known.get(key=other)]
         )
-        settling.read_anew(workspace.pk, [left, right])
-    drain.drain(workspace.pk)
 
 
-def entities(workspace: Workspace) -> set[str]:
+def keys(workspace: Workspace) -> set[str]:
     with access.in_workspace(workspace.pk):
         return set(Entity.objects.in_workspace(workspace).values_list("key", flat=True))
 
@@ -165,7 +185,7 @@ def assert_ids_follow(workspace: Workspace) -> None:
 
 
 def assert_all_is_well(workspace: Workspace) -> None:
-    assert agrees(workspace)
+    assert drifts(workspace) == []
     with access.in_workspace(workspace.pk):
         assert WalkSnapshot.objects.in_workspace(workspace).count() == 1
         assert Community.objects.in_workspace(workspace).exists()
