@@ -1,0 +1,99 @@
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+import pytest
+
+from ingestion.models import ChunkExtraction
+from kb_project.llm.ports import ChatRequest, Role
+from tests.ingestion.scripted import NOTHING, ScriptedChat
+from tests.ingestion.versioned import (
+    FIRST_TEXT,
+    KEPT,
+    LAST,
+    NEW,
+    SECOND_TEXT,
+    first_version,
+    passages,
+    ports_with,
+    read,
+    replaced,
+    reverted,
+    rows_of,
+)
+from tests.rows import Cast, make_cast
+
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("fake_embedder", "media")]
+
+SAID = "It is from the chronicle of the harbour."
+
+
+@pytest.fixture
+def cast() -> Cast:
+    return make_cast()
+
+
+def script(request: ChatRequest[Any]) -> dict[str, Any] | str:
+    return SAID if request.role == Role.SITUATE else NOTHING
+
+
+def by_model(cast: Cast):
+    """A document that a model has read, and the model that did."""
+    document = first_version(cast.workspace)
+    chat = ScriptedChat(script)
+    replaced(document, FIRST_TEXT + "\nIt is calm.\n")
+    read(cast.workspace, ports_with(chat=chat), refreshes=False)
+    chat.asked.clear()
+    return document, chat
+
+
+def asked_about(chat: ScriptedChat, document) -> Counter[tuple[str, str]]:
+    texts = {one.pk: text for text, one in passages(document).items()}
+    requests = [one for one in chat.asked if one.role in (Role.SITUATE, Role.EXTRACT)]
+    return Counter((one.role.value, texts.get(one.about.chunk_id, "?")) for one in requests)
+
+
+def test_a_model_is_asked_only_about_what_is_new(cast: Cast):
+    document, _ = by_model(cast)
+    # With no cache of replies: whatever is asked is counted.
+    chat = ScriptedChat(script)
+
+    replaced(document, SECOND_TEXT)
+    read(cast.workspace, ports_with(chat=chat), refreshes=False)
+
+    asked = asked_about(chat, document)
+    assert {text for _, text in asked} & {KEPT, LAST} == set()
+    assert {(role.value, NEW) for role in (Role.SITUATE, Role.EXTRACT)} <= set(asked)
+    now = passages(document)
+    assert now[KEPT].context.endswith(SAID)
+    assert now[NEW].context.endswith(SAID)
+
+
+def test_another_heading_is_another_question(cast: Cast):
+    document, _ = by_model(cast)
+    before = passages(document)
+    chat = ScriptedChat(script)
+
+    replaced(document, FIRST_TEXT.replace("# Light", "# Fire"))
+    read(cast.workspace, ports_with(chat=chat), refreshes=False)
+
+    asked = asked_about(chat, document)
+    assert ("extract", KEPT) in asked
+    assert ("extract", LAST) not in asked
+    assert passages(document)[KEPT].pk == before[KEPT].pk
+    methods = {row.method for row in rows_of(document, ChunkExtraction)}
+    assert "" not in methods
+
+
+def test_going_back_asks_about_what_had_gone_only(cast: Cast):
+    document, _ = by_model(cast)
+    chat = ScriptedChat(script)
+    replaced(document, SECOND_TEXT)
+    read(cast.workspace, ports_with(chat=chat), refreshes=False)
+    chat.asked.clear()
+
+    reverted(document, 2)
+    read(cast.workspace, ports_with(chat=chat), refreshes=False)
+
+    assert {text for _, text in asked_about(chat, document)} & {KEPT, LAST} == set()
