@@ -27,6 +27,7 @@ from ingestion.history import Deed
 from ingestion.losses import losses_of
 from ingestion.models import Document, DocumentVersion, EventKind, HistoryEvent, SubjectKind
 from kb_project.errors import ConflictError
+from kb_project.retrying import retried
 from workspaces import access
 from workspaces.models import Workspace
 
@@ -148,6 +149,10 @@ def documents_restore(*, deed: Deed, documents: Sequence[Document]) -> HistoryEv
 
 def documents_delete(*, deed: Deed, documents: Sequence[Document]) -> HistoryEvent:
     """Delete them for good, from the trash or from where they are."""
+    return retried(lambda: _deleted(deed, documents))
+
+
+def _deleted(deed: Deed, documents: Sequence[Document]) -> HistoryEvent:
     with access.in_workspace(deed.workspace.pk):
         rows = _begun(deed, documents)
         if not rows:
@@ -210,6 +215,10 @@ def _refuse_what_is_gone(event: HistoryEvent, there: set[uuid.UUID]) -> None:
 
 
 def _done(deed: Deed, documents: Sequence[Document], move: _Move) -> HistoryEvent:
+    return retried(lambda: _once(deed, documents, move))
+
+
+def _once(deed: Deed, documents: Sequence[Document], move: _Move) -> HistoryEvent:
     with access.in_workspace(deed.workspace.pk):
         rows = _begun(deed, documents)
         due = [row for row in rows if move.is_due(row)]

@@ -4,7 +4,8 @@ In: communities marked as changed, with what their entities, relationships and s
 on.  Out: one report per community: title, summary, rating with its reason, findings, and for every
 sentence the chunks and the spans it rests on.
 Safe to repeat: a batch of communities is written in one transaction, which takes their marks away;
-what was finished before an interruption is not written again. Deeper levels come first, since a
+what was finished before an interruption is not written again, nor is a report that would be made
+from the same as the one that is there (``digests``). Deeper levels come first, since a
 topic also speaks of what its sub-topics found. With a chat model one call is made for each of
 them, all of a level side by side; without one, reports are sentences of the documents.
 """
@@ -19,7 +20,7 @@ from uuid import UUID
 
 from ingestion.models import IngestionJob
 from ingestion.outcome import Progress, StageOutcome
-from ingestion.stages.reports import asking, extractive, rows, saving
+from ingestion.stages.reports import asking, digests, extractive, rows, saving
 from kb_project.ports import Ports
 from kb_project.sql import bulk_plans, run_sql
 from workspaces import access
@@ -52,16 +53,16 @@ def run(job: IngestionJob, ports: Ports, progress: Progress) -> StageOutcome:
     with access.in_workspace(workspace_id):
         run_sql(MARK_ANCESTORS, {"workspace": workspace_id})
         changed = [(level, id_) for level, id_ in run_sql(CHANGED, {"workspace": workspace_id})]
-    done = 0
+    done = written = 0
     for batch in batches(changed, BATCH):
         if ports.chat is None:
-            _quote(workspace_id, batch)
+            written += _quote(workspace_id, batch)
         else:
             asker = asking.Asker(workspace_id, ports.chat, ports.options)
-            asker.write(batch, partial(_tell, progress, done, len(changed)))
+            written += asker.write(batch, partial(_tell, progress, done, len(changed)))
         done += len(batch)
         progress(done, len(changed))
-    return StageOutcome(written=done)
+    return StageOutcome(written=written)
 
 
 def _tell(progress: Progress, before: int, total: int, said: int) -> None:
@@ -75,9 +76,16 @@ def batches(changed: Sequence[tuple[int, UUID]], size: int) -> Iterator[list[UUI
         yield from (ids[start : start + size] for start in range(0, len(ids), size))
 
 
-def _quote(workspace_id: UUID, ids: Sequence[UUID]) -> None:
-    """Write the extractive reports of communities of one level."""
+def _quote(workspace_id: UUID, ids: Sequence[UUID]) -> int:
+    """Write the extractive reports of communities of one level; returns how many."""
     with access.in_workspace(workspace_id), bulk_plans():
+        seen = saving.last_deed(workspace_id)
         topics = rows.topics(workspace_id, ids)
-        reports = {id_: saving.quoted(extractive.write(topic)) for id_, topic in topics.items()}
-        saving.replace_reports(workspace_id, reports)
+        made_from = {id_: digests.of_topic(topic) for id_, topic in topics.items()}
+        kept = saving.keep(workspace_id, made_from, seen)
+        reports = {
+            id_: saving.quoted(extractive.write(topic), made_from[id_])
+            for id_, topic in topics.items()
+            if id_ not in kept
+        }
+        return saving.replace_reports(workspace_id, reports, seen)

@@ -10,7 +10,16 @@ from dataclasses import dataclass
 from typing import Final
 from uuid import UUID
 
-from ingestion.stages.reports import context, evidence, extractive, records, rows, saving, written
+from ingestion.stages.reports import (
+    context,
+    digests,
+    evidence,
+    extractive,
+    records,
+    rows,
+    saving,
+    written,
+)
 from ingestion.stages.reports.context import Context
 from ingestion.stages.reports.extractive import Report
 from ingestion.stages.reports.saving import Finished, Said
@@ -45,15 +54,22 @@ class Asker:
     chat: ChatModel
     options: ModelOptions
 
-    def write(self, ids: Sequence[UUID], on_answer: Callable[[int], None]) -> None:
+    def write(self, ids: Sequence[UUID], on_answer: Callable[[int], None]) -> int:
         """Write the reports of communities of one level; ``on_answer`` is told how many came in.
 
+        Returns how many were written: what would be asked as it was before is not asked again.
         Raises PauseError where the work must wait; what came in before is kept.
         """
         with access.in_workspace(self.workspace_id), bulk_plans():
+            seen = saving.last_deed(self.workspace_id)
             materials = records.materials(self.workspace_id, ids)
         budget = self.budget()
         contexts = {id_: context.build(materials[id_], budget) for id_ in ids}
+        made_from = {id_: self._digest(one) for id_, one in contexts.items()}
+        with access.in_workspace(self.workspace_id):
+            saving.last_deed(self.workspace_id)
+            for id_ in saving.keep(self.workspace_id, made_from, seen):
+                del contexts[id_]
         answers: dict[UUID, Answer] = {
             id_: NO_ROOM if materials[id_].nodes else None
             for id_, made in contexts.items()
@@ -63,9 +79,13 @@ class Asker:
         try:
             self._ask(contexts, answers, on_answer)
         except PauseError:
-            self._save(contexts, answers)
+            self._save(contexts, answers, seen)
             raise
-        self._save(contexts, answers)
+        return self._save(contexts, answers, seen)
+
+    def _digest(self, made: Context) -> str:
+        author = self.chat.model_of(Role.SUMMARISE)
+        return digests.of_prompt(author, written.asked(made, self.options), made)
 
     def budget(self) -> int:
         """Tokens that the records of one report may take."""
@@ -88,10 +108,12 @@ class Asker:
         filled = written.asked(made, self.options)
         return ChatRequest(Role.SUMMARISE, filled, About(STAGE), schema=ReportReply)
 
-    def _save(self, contexts: Mapping[UUID, Context], answers: Mapping[UUID, Answer]) -> None:
-        """Save what came in, in one transaction."""
+    def _save(
+        self, contexts: Mapping[UUID, Context], answers: Mapping[UUID, Answer], seen: int
+    ) -> int:
+        """Save what came in, in one transaction; returns how many reports."""
         if not answers:
-            return
+            return 0
         author = self.chat.model_of(Role.SUMMARISE)[:LONGEST_AUTHOR]
         with access.in_workspace(self.workspace_id), bulk_plans():
             # Also for what a model left out: a title, or a rating that is a number.
@@ -102,8 +124,9 @@ class Asker:
             finished = self._finished(kept, contexts, local, author)
             for id_, one in answers.items():
                 if not isinstance(one, Written):
-                    finished[id_] = saving.quoted(local[id_], _problem(one))
-            saving.replace_reports(self.workspace_id, finished)
+                    digest = self._digest(contexts[id_])
+                    finished[id_] = saving.quoted(local[id_], digest, _problem(one))
+            return saving.replace_reports(self.workspace_id, finished, seen)
 
     def _finished(
         self,
@@ -127,6 +150,7 @@ class Asker:
                 written_by=author,
                 substituted=contexts[id_].substituted,
                 rejected=one.rejected,
+                digest=self._digest(contexts[id_]),
             )
             for id_, one in kept.items()
         }

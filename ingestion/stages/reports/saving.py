@@ -33,9 +33,42 @@ JOIN ingestion_chunk AS chunk
 FOR KEY SHARE OF chunk
 """
 
+# The lock of ``ingestion.stages.resolve.statements``: while it is held with others, nobody changes
+# anything by hand.
+JOIN_NAMES: Final[LiteralString] = """
+SELECT pg_advisory_xact_lock_shared(hashtextextended(%(workspace)s::text || ' names', 0))
+"""
+# The last thing that somebody did; documents that are added change nothing until they are read.
+LAST_DEED: Final[LiteralString] = """
+SELECT coalesce(max(sequence), 0) FROM ingestion_historyevent
+WHERE workspace_id = %(workspace)s AND kind <> 'document_added'
+"""
+
+# What was changed by hand since it was read stays marked: the refresh after this one looks again.
 UNMARK: Final[LiteralString] = """
 UPDATE ingestion_community SET is_changed = false
 WHERE workspace_id = %(workspace)s AND id = ANY (%(ids)s::uuid[])
+  AND NOT EXISTS (SELECT FROM ingestion_historyevent
+                  WHERE workspace_id = %(workspace)s AND kind <> 'document_added'
+                    AND sequence > %(seen)s)
+"""
+
+HOLD_CHUNKS: Final[LiteralString] = """
+SELECT id FROM ingestion_chunk
+WHERE workspace_id = %(workspace)s AND id = ANY (%(chunks)s::uuid[])
+ORDER BY id FOR KEY SHARE
+"""
+
+# What each report was made from, and how many places are left that it rests on.
+DIGESTS: Final[LiteralString] = """
+SELECT report.community_id, report.digest, (
+       SELECT count(*) FROM ingestion_finding AS finding
+       JOIN ingestion_findingevidence AS evidence
+         ON evidence.workspace_id = %(workspace)s AND evidence.finding_id = finding.id
+       WHERE finding.workspace_id = %(workspace)s AND finding.report_id = report.id)
+FROM ingestion_communityreport AS report
+WHERE report.workspace_id = %(workspace)s AND report.community_id = ANY (%(ids)s::uuid[])
+  AND report.problem IS NULL
 """
 
 REPORT_COLUMNS: Final[Columns] = {
@@ -50,6 +83,7 @@ REPORT_COLUMNS: Final[Columns] = {
     "problem": "jsonb",
     "substituted": "int2",
     "rejected": "jsonb",
+    "digest": "text",
     "created_at": "timestamptz",
 }
 
@@ -89,7 +123,7 @@ class Said:
 
 @dataclass(frozen=True, slots=True)
 class Finished:
-    """A report as it is stored."""
+    """A report as it is stored; ``digest`` stands for all that it was made from."""
 
     title: str
     summary: str
@@ -100,9 +134,20 @@ class Finished:
     problem: Mapping[str, str] | None = None
     substituted: int = 0
     rejected: Mapping[str, int] = field(default_factory=dict)
+    digest: str = ""
+
+    @property
+    def chunks(self) -> set[UUID]:
+        return {chunk for one in self.said for chunk, _, _ in one.spans}
+
+    @property
+    def places(self) -> int:
+        return sum(len(one.spans) for one in self.said)
 
 
-def quoted(report: extractive.Report, problem: Mapping[str, str] | None = None) -> Finished:
+def quoted(
+    report: extractive.Report, digest: str, problem: Mapping[str, str] | None = None
+) -> Finished:
     """An extractive report; ``problem`` says why no model wrote it."""
     parts = (
         (Finding.Part.SUMMARY.value, report.summary_sentences),
@@ -114,13 +159,56 @@ def quoted(report: extractive.Report, problem: Mapping[str, str] | None = None) 
         for one in sentences
     ]
     return Finished(
-        report.title, report.summary, report.rating, report.reason, said, problem=problem
+        report.title,
+        report.summary,
+        report.rating,
+        report.reason,
+        said,
+        problem=problem,
+        digest=digest,
     )
 
 
-def replace_reports(workspace_id: UUID, reports: Mapping[UUID, Finished]) -> None:
-    """Write the reports of communities, by their ids, and take the communities' marks away."""
-    values = {"workspace": workspace_id, "ids": sorted(reports)}
+def last_deed(workspace_id: UUID) -> int:
+    """The number of the last thing somebody did; nobody does another until the transaction ends."""
+    run_sql(JOIN_NAMES, {"workspace": workspace_id})
+    [(number,)] = run_sql(LAST_DEED, {"workspace": workspace_id})
+    return int(number)
+
+
+def keep(workspace_id: UUID, digests: Mapping[UUID, str], seen: int) -> set[UUID]:
+    """Those of the communities whose report was made from the same: they need no other.
+
+    Their marks are taken away.
+    """
+    values = {"workspace": workspace_id, "ids": sorted(digests)}
+    same = {
+        id_
+        for id_, digest, places in run_sql(DIGESTS, values)
+        if digest == stored_digest(digests[id_], places)
+    }
+    run_sql(UNMARK, {"workspace": workspace_id, "ids": sorted(same), "seen": seen})
+    return same
+
+
+def stored_digest(digest: str, places: int) -> str:
+    """A report that has lost a place it rested on is not the one that was made.
+
+    >>> stored_digest("a" * 64, 12)[-6:]
+    'aaa 12'
+    """
+    return f"{digest[:48]} {places}"
+
+
+def replace_reports(workspace_id: UUID, wanted: Mapping[UUID, Finished], seen: int) -> int:
+    """Write the reports of communities, by their ids, and take the communities' marks away.
+
+    One that rests on what went away since it was made is not written, and its mark stays; so do all
+    marks where somebody has done anything since the deed ``seen``. Returns how many were written.
+    """
+    last_deed(workspace_id)
+    reports = _resting_on_what_is_there(workspace_id, wanted)
+    values = {"workspace": workspace_id, "ids": sorted(reports), "seen": seen}
     run_sql(FORGET, values)
     now = timezone.now()
     copy_into(
@@ -130,6 +218,16 @@ def replace_reports(workspace_id: UUID, reports: Mapping[UUID, Finished]) -> Non
     )
     _save_findings(workspace_id, [row for pair in reports.items() for row in _findings(*pair)])
     run_sql(UNMARK, values)
+    return len(reports)
+
+
+def _resting_on_what_is_there(
+    workspace_id: UUID, wanted: Mapping[UUID, Finished]
+) -> dict[UUID, Finished]:
+    chunks = set().union(*(report.chunks for report in wanted.values()))
+    held = run_sql(HOLD_CHUNKS, {"workspace": workspace_id, "chunks": sorted(chunks)})
+    gone = chunks.difference(id_ for (id_,) in held)
+    return {id_: report for id_, report in wanted.items() if not gone & report.chunks}
 
 
 def report_id(community_id: UUID) -> UUID:
@@ -142,6 +240,7 @@ def _report(workspace_id: UUID, id_: UUID, report: Finished) -> tuple[Any, ...]:
         *(report_id(id_), workspace_id, id_, report.title, report.summary),
         *(report.rating, report.reason, report.written_by),
         *(report.problem, report.substituted, dict(report.rejected)),
+        stored_digest(report.digest, report.places),
     )
 
 

@@ -102,6 +102,13 @@ def mark(workspace: Workspace, *communities: Community) -> None:
         chosen.update(is_changed=True)
 
 
+def mark_as_new(workspace: Workspace, *communities: Community) -> None:
+    """As if what they are made from had changed."""
+    mark(workspace, *communities)
+    with access.in_workspace(workspace.pk):
+        CommunityReport.objects.in_workspace(workspace).update(digest="")
+
+
 def marked(workspace: Workspace) -> int:
     with access.in_workspace(workspace.pk):
         return Community.objects.in_workspace(workspace).filter(is_changed=True).count()

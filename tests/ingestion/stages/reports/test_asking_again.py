@@ -27,6 +27,7 @@ from tests.ingestion.stages.reports.carol import (
     indexed,
     make_community,
     mark,
+    mark_as_new,
     marked,
     problem_of,
     prompts,
@@ -97,7 +98,7 @@ def test_a_finding_keeps_its_id_wherever_it_stands(carol: Carol):
     run(carol.workspace, FakeChat(lambda request: told(request) | {"findings": [one, two]}))
     before = {f.summary: f.pk for f in findings_of(community, Finding.Part.FINDING)}
 
-    mark(carol.workspace, community)
+    mark_as_new(carol.workspace, community)
     run(carol.workspace, FakeChat(lambda request: told(request) | {"findings": [two, one]}))
 
     again = findings_of(community, Finding.Part.FINDING)

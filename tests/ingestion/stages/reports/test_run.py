@@ -12,6 +12,7 @@ from ingestion.models import (
     FindingEvidence,
     IngestionJob,
     JobKind,
+    Relationship,
 )
 from ingestion.outcome import NO_PROGRESS, Progress, StageOutcome
 from ingestion.stages import reports
@@ -25,6 +26,7 @@ from tests.ingestion.stages.reports.carol import (
     findings_of,
     make_community,
     mark,
+    mark_as_new,
     marked,
     report_of,
 )
@@ -127,6 +129,9 @@ def test_only_marked_communities_and_those_above_them_are_written(carol: Carol):
     before = report_of(other).created_at
     assert run(carol.workspace) == StageOutcome(written=0)
 
+    with access.in_workspace(carol.workspace.pk):
+        link = Relationship.objects.in_workspace(carol.workspace)
+        link.filter(source=carol.tim, target=carol.bob).update(weight=9)
     mark(carol.workspace, child)
 
     assert run(carol.workspace) == StageOutcome(written=2)
@@ -139,7 +144,7 @@ def test_a_rewritten_report_keeps_its_id_and_has_no_old_findings(carol: Carol):
     run(carol.workspace)
     first, said = report_of(community), findings_of(community, Finding.Part.FINDING)
 
-    mark(carol.workspace, community)
+    mark_as_new(carol.workspace, community)
     run(carol.workspace)
 
     assert report_of(community).pk == first.pk

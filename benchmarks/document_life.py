@@ -1,0 +1,342 @@
+"""What it costs when documents come and go, and whether anything of them is left.
+
+    python benchmarks/document_life.py DATASET_DIR [--delete N] [--small N] [--questions N]
+
+Ingests the data set, deletes some of its documents in one batch, and compares what is left with a
+fresh ingest of the others: entities and links with their names, figures and wording, and what the
+questions find in every mode. Times are by the clock, from the service's call until the refresh that
+follows has ended. A report counts as changed where its members, or what is known of them, have: the
+comparison is made here, from rows, and not by what the product keeps of a report's material.
+"""
+
+from __future__ import annotations
+
+import argparse
+import io
+import json
+import os
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from statistics import median
+from typing import Any, Final
+from uuid import UUID
+
+import django
+
+ROOT: Final = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT))
+os.environ.setdefault("DJANGO_SETTINGS_MODULE", "kb_project.settings")
+os.environ.setdefault("LOG_LEVEL", "WARNING")
+django.setup()
+
+from ingestion import life, pipeline, services
+from ingestion.history import Deed
+from ingestion.identity import entity_id
+from ingestion.models import (
+    Community,
+    CommunityMember,
+    CommunityReport,
+    Document,
+    Entity,
+    Evidence,
+    IngestionJob,
+    Relationship,
+)
+from kb_project.ports import build_ports
+from retrieval.evaluation import dataset, throwaway
+from retrieval.evaluation.dataset import Dataset
+from retrieval.services import search
+from workspaces import access
+from workspaces.models import Workspace
+
+RESULTS: Final = ROOT / "benchmarks" / "results"
+MODES: Final = ("dense", "lexical", "hybrid", "walk", "local")
+TOP_K: Final = 10
+ADDED: Final = 5
+"""Documents added one by one to either workspace; the median counts."""
+
+
+@dataclass(frozen=True)
+class Wish:
+    source: Dataset
+    delete: int
+    small: int
+    questions: int
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="What it costs when documents come and go.")
+    parser.add_argument("dataset", type=Path, help="a folder with documents and questions")
+    parser.add_argument("--documents", type=int, default=0, help="only so many; 0: all")
+    parser.add_argument("--delete", type=int, default=100)
+    parser.add_argument("--small", type=int, default=70)
+    parser.add_argument("--questions", type=int, default=50)
+    options = parser.parse_args()
+    source = dataset.load(options.dataset)
+    if options.documents:
+        source = replace(source, documents=source.documents[: options.documents])
+    wish = Wish(source, options.delete, options.small, options.questions)
+    build_ports().embedder.embed_passages(["The light of Skarrow."])
+    report = {"dataset": source.name, "documents": len(source.documents), **measured(wish)}
+    print(json.dumps(report, indent=1))
+    RESULTS.mkdir(parents=True, exist_ok=True)
+    path = RESULTS / f"document_life-{source.name}.json"
+    path.write_text(json.dumps(report, indent=1), encoding="utf-8")
+
+
+def measured(wish: Wish) -> dict[str, Any]:
+    # Every seventh, so that the deleted ones are spread over the whole data set.
+    gone = {n * 7 % len(wish.source.documents) for n in range(wish.delete)}
+    rest = [one for n, one in enumerate(wish.source.documents) if n not in gone]
+    with throwaway.filled_workspace(wish.source) as filled:
+        workspace = filled.workspace
+        adding = {"large": added(workspace), "reports": rewritten(workspace)}
+        names = {f"{n:06d}.txt" for n in gone}
+        deleting = deleted(workspace, names)
+        after, found = graph_of(workspace), answers_of(workspace, wish)
+    with throwaway.filled_workspace(replace(wish.source, documents=tuple(rest))) as filled:
+        fresh = graph_of(filled.workspace), answers_of(filled.workspace, wish)
+    small = replace(wish.source, documents=wish.source.documents[: wish.small])
+    with throwaway.filled_workspace(small) as filled:
+        adding["small"] = added(filled.workspace)
+    adding["ratio"] = round(adding["large"]["median"] / adding["small"]["median"], 2)
+    return {
+        "deleting": deleting,
+        "the same as if never ingested": {
+            **compared(after, fresh[0]),
+            "questions": compared_answers(found, fresh[1]),
+        },
+        "adding one": adding,
+    }
+
+
+# --- coming and going -----------------------------------------------------------------------------
+def deleted(workspace: Workspace, names: set[str]) -> dict[str, Any]:
+    """One document, then many in one batch; each with all that follows."""
+    with access.in_workspace(workspace.pk):
+        documents = Document.objects.in_workspace(workspace)
+        batch = list(documents.filter(name__in=names))
+        one = [documents.exclude(name__in=names).order_by("name")[0]]
+    deed = Deed(workspace, None, via="command")
+    figures: dict[str, Any] = {"batch": len(batch)}
+    for name, chosen in (("one", one), ("many", batch)):
+        with timed(figures, f"{name}, until it is searched no more"):
+            life.documents_trash(deed=deed, documents=chosen)
+        with timed(figures, f"{name}, refresh"):
+            services.process_workspace(workspace=workspace)
+        if name == "one":
+            with timed(figures, "one, back until it is searched"):
+                life.documents_restore(deed=deed, documents=chosen)
+            services.process_workspace(workspace=workspace)
+    totals = {
+        name: sum(value for key, value in figures.items() if key.startswith(f"{name},"))
+        - figures.get(f"{name}, back until it is searched", 0)
+        for name in ("one", "many")
+    }
+    figures["ratio"] = round(totals["many"] / totals["one"], 2)
+    with timed(figures, "for good"):
+        life.documents_delete(deed=deed, documents=batch)
+    services.process_workspace(workspace=workspace)
+    return figures
+
+
+def added(workspace: Workspace) -> dict[str, Any]:
+    """Seconds until a document is found by words, by meaning and by what it speaks of."""
+    seconds = []
+    for number in range(ADDED):
+        started = time.perf_counter()
+        document = add(workspace, number)
+        with access.in_workspace(workspace.pk):
+            job = IngestionJob.objects.in_workspace(workspace).get(document=document)
+        for lane in pipeline.LANES:
+            pipeline.run_group([job], lane)
+        seconds.append(round(time.perf_counter() - started, 3))
+        services.process_workspace(workspace=workspace)
+        drop(workspace, document)
+    return {"seconds": seconds, "median": median(seconds)}
+
+
+def add(workspace: Workspace, number: int) -> Document:
+    text = (
+        f"Ada Lind kept the light of Skarrow in {1900 + number}. Bo Strand of Wick sold oil to Ada"
+        f" Lind, and Cora Vane married Bo Strand in {1910 + number}."
+    )
+    with access.in_workspace(workspace.pk):
+        return services.document_add(
+            workspace=workspace,
+            name=f"added {number}.txt",
+            title=f"Added {number}",
+            content=io.BytesIO(text.encode()),
+        )
+
+
+def drop(workspace: Workspace, document: Document) -> None:
+    life.documents_delete(deed=Deed(workspace, None, via="command"), documents=[document])
+    services.process_workspace(workspace=workspace)
+
+
+@contextmanager
+def timed(figures: dict[str, Any], name: str) -> Iterator[None]:
+    started = time.perf_counter()
+    yield
+    figures[name] = round(time.perf_counter() - started, 2)
+
+
+# --- reports --------------------------------------------------------------------------------------
+def rewritten(workspace: Workspace) -> dict[str, Any]:
+    """One document that speaks of those who are there: whose reports are written again?"""
+    with access.in_workspace(workspace.pk):
+        known = Entity.objects.in_workspace(workspace).order_by("-rank")
+        names = list(known.filter(type="person").values_list("name", flat=True)[5:7])
+    before, reports = materials_of(workspace), reports_of(workspace)
+    with access.in_workspace(workspace.pk):
+        document = services.document_add(
+            workspace=workspace,
+            name="one more.txt",
+            title="One more",
+            content=io.BytesIO(f"{names[0]} wrote to {names[1]} twice.".encode()),
+        )
+    services.process_workspace(workspace=workspace)
+    after, now = materials_of(workspace), reports_of(workspace)
+    changed = {id_ for id_, material in after.items() if before.get(id_) != material}
+    again = {id_ for id_, written in now.items() if reports.get(id_) != written}
+    figures = {
+        "reports": len(now),
+        "rewritten": len(again),
+        "whose members or facts changed": len(changed),
+        "rewritten though neither changed": len(again - changed),
+    }
+    drop(workspace, document)
+    return figures
+
+
+def reports_of(workspace: Workspace) -> dict[UUID, Any]:
+    with access.in_workspace(workspace.pk):
+        rows = CommunityReport.objects.in_workspace(workspace)
+        return dict(rows.values_list("community_id", "created_at"))
+
+
+def materials_of(workspace: Workspace) -> dict[UUID, object]:
+    """Of each topic: its members with what is said of them, the links among them and below them."""
+    with access.in_workspace(workspace.pk):
+        entities = {
+            row[0]: row
+            for row in Entity.objects.in_workspace(workspace).values_list(
+                "pk", "name", "type", "chunk_count", "degree", "description"
+            )
+        }
+        evidence: dict[UUID, set[object]] = {}
+        for link, *place in Evidence.objects.in_workspace(workspace).values_list(
+            "relationship_id", "document_id", "start", "end"
+        ):
+            evidence.setdefault(link, set()).add(tuple(place))
+        links: dict[UUID, list[Any]] = {}
+        for row in Relationship.objects.in_workspace(workspace).values_list(
+            "source_id", "target_id", "weight", "pk"
+        ):
+            links.setdefault(row[0], []).append(row)
+        topics = Community.objects.in_workspace(workspace).values_list("pk", flat=True)
+        members: dict[UUID, set[UUID]] = {pk: set() for pk in topics}
+        for community, entity in CommunityMember.objects.in_workspace(workspace).values_list(
+            "community_id", "entity_id"
+        ):
+            members[community].add(entity)
+    return {
+        community: (
+            sorted(entities[one] for one in inside),
+            sorted(
+                (str(row[0]), str(row[1]), row[2], sorted(map(str, evidence.get(row[3], ()))))
+                for one in inside
+                for row in links.get(one, ())
+                if row[1] in inside
+            ),
+        )
+        for community, inside in members.items()
+    }
+
+
+# --- comparing ------------------------------------------------------------------------------------
+def graph_of(workspace: Workspace) -> dict[str, set[Any]]:
+    with access.in_workspace(workspace.pk):
+        entities = Entity.objects.in_workspace(workspace)
+        links = Relationship.objects.in_workspace(workspace)
+        foreign = {
+            key
+            for pk, key, sense in entities.values_list("pk", "key", "sense")
+            if pk != entity_id(workspace.pk, key, sense)
+        }
+        return {
+            "ids that do not follow from names": foreign,
+            "entities": set(
+                entities.values_list(
+                    "key", "sense", "name", "type", "mention_count", "chunk_count", "degree",
+                    "description",
+                )
+            ),
+            "links": set(
+                links.values_list(
+                    "source__key", "source__sense", "target__key", "target__sense",
+                    "evidence_count", "weight", "description",
+                )
+            ),
+        }  # fmt: skip
+
+
+def compared(one: dict[str, set[Any]], other: dict[str, set[Any]]) -> dict[str, Any]:
+    return {
+        part: {
+            "number": len(other[part]),
+            "missing": len(other[part] - one[part]),
+            "unexpected": len(one[part] - other[part]),
+        }
+        for part in one
+    }
+
+
+Answers = dict[str, list[list[tuple[str, int, float]]]]
+
+
+def answers_of(workspace: Workspace, wish: Wish) -> Answers:
+    """By mode, what each question finds: title, place and score."""
+    asked = [one.question for one in wish.source.questions[: wish.questions]]
+    return {
+        mode: [
+            [
+                (hit.title, hit.start, round(hit.score, 6))
+                for hit in search(
+                    workspace=workspace, question=question, mode=mode, top_k=TOP_K
+                ).hits
+            ]
+            for question in asked
+        ]
+        for mode in MODES
+    }
+
+
+def compared_answers(one: Answers, other: Answers) -> dict[str, dict[str, int]]:
+    return {
+        mode: {
+            "asked": len(other[mode]),
+            "same passages and scores": _equal(one[mode], other[mode], _by_score),
+            "same in the same order": _equal(one[mode], other[mode], list),
+        }
+        for mode in MODES
+    }
+
+
+def _equal(one: Sequence[Any], other: Sequence[Any], form: Callable[[Any], Any]) -> int:
+    return sum(form(a) == form(b) for a, b in zip(one, other, strict=True))
+
+
+def _by_score(hits: Sequence[tuple[str, int, float]]) -> object:
+    """Passages of one score may come in any order, and be cut off in any order at the end."""
+    last = hits[-1][2] if hits else 0.0
+    return sorted(hit for hit in hits if hit[2] > last), len(hits)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,39 @@
+"""What a report is made from, as one short name: the same name, the same report."""
+
+from __future__ import annotations
+
+from hashlib import sha256
+from typing import Final
+from uuid import UUID
+
+from ingestion.stages.reports.context import Context
+from ingestion.stages.reports.extractive import Topic
+from kb_project.prompt import Prompt
+
+FORM: Final = "1"
+"""Raised when the same material would be written of otherwise."""
+
+
+def of_topic(topic: Topic) -> str:
+    """For a report of the documents' own sentences."""
+    members = sorted((str(one.id), one.name, one.type, repr(one.pull)) for one in topic.members)
+    sentences = sorted(
+        (str(one.chunk), one.start, one.end, one.text, one.states, one.leads, _ids(one.entities))
+        for one in topic.sentences
+    )
+    parts = sorted(_ids(part) for part in topic.parts)
+    return _digest(members, sentences, parts, topic.links, topic.documents, topic.title)
+
+
+def of_prompt(author: str, asked: Prompt, made: Context) -> str:
+    """For a report by a model: what it would be asked, and the records it may name."""
+    records = [(label, str(record.id)) for label, record in made.labels.items()]
+    return _digest(author, asked.system, asked.user, records)
+
+
+def _ids(ids: frozenset[UUID]) -> list[str]:
+    return sorted(map(str, ids))
+
+
+def _digest(*parts: object) -> str:
+    return sha256("\n".join([FORM, *map(repr, parts)]).encode("utf-8", "replace")).hexdigest()
