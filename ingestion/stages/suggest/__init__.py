@@ -50,7 +50,8 @@ def run(job: IngestionJob, ports: Ports, progress: Progress) -> StageOutcome:
         called = company.calling(_besides(workspace_id, things))
     progress(1, 3)
     common = blocks.common_in(things.values())
-    possible = weighing.weighed(blocks.candidates(things, common), things, common, called)
+    pairs = blocks.candidates(things.values(), common)
+    possible = weighing.weighed(pairs, things, common, called)
     progress(2, 3)
     with access.in_workspace(workspace_id):
         cosines = _cosines(workspace_id, possible, ports.embedder.fingerprint)

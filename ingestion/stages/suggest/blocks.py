@@ -7,22 +7,19 @@ many have says nothing and is passed over.
 
 from __future__ import annotations
 
-import uuid
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping
-from itertools import combinations, starmap
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain, combinations, pairwise
 from typing import Final
 
 from ingestion.stages.suggest.naming import SHORTEST_SPELLED, Common, acronyms, is_short
-from ingestion.stages.suggest.things import Pair, Thing, pair_of
+from ingestion.stages.suggest.things import Thing
 from ingestion.stages.suggest.words import bare
 
 CROWD: Final = 16
 """A key under which more stand is no reason to compare them."""
 RARE: Final = 40
 """A word in more names than this is found in pairs with another one only."""
-NEAR: Final = 1
-"""So many that follow in the sorted lists of names are compared with each."""
 LONGEST_WORD: Final = 20
 MOST_WORDS: Final = 8
 
@@ -36,18 +33,18 @@ def common_in(things: Iterable[Thing]) -> Common:
     return Common(words, initials)
 
 
-def candidates(things: Mapping[uuid.UUID, Thing], common: Common) -> set[Pair]:
-    """Pairs worth comparing: a number that grows as the entities do."""
-    pairs = set[Pair]()
-    by_key = defaultdict[str, list[uuid.UUID]](list)
-    for thing in things.values():
+def candidates(things: Iterable[Thing], common: Common) -> list[tuple[Thing, Thing]]:
+    """Pairs worth comparing, the lower id first: a number that grows as the entities do."""
+    rows = sorted(things, key=lambda one: one.id)
+    by_key = defaultdict[str, list[int]](list)
+    for place, thing in enumerate(rows):
         for key in set(keys_of(thing, common)):
-            by_key[key].append(thing.id)
-    for members in by_key.values():
-        if 1 < len(members) <= CROWD:
-            pairs.update(starmap(pair_of, combinations(members, 2)))
-    pairs.update(_in_order(things.values()))
-    return pairs
+            by_key[key].append(place)
+    # A word, and the word without each of its letters, mostly stand over the same entities.
+    groups = {tuple(members) for members in by_key.values() if 1 < len(members) <= CROWD}
+    pairs = set(chain.from_iterable(combinations(members, 2) for members in groups))
+    pairs.update(_in_order(rows))
+    return [(rows[one], rows[other]) for one, other in sorted(pairs)]
 
 
 def keys_of(thing: Thing, common: Common) -> Iterator[str]:
@@ -87,11 +84,10 @@ def _deletes(word: str) -> Iterator[str]:
         yield word[:place] + word[place + 1 :]
 
 
-def _in_order(things: Iterable[Thing]) -> Iterator[Pair]:
+def _in_order(rows: Sequence[Thing]) -> Iterator[tuple[int, int]]:
     """Names that are neighbours when sorted, and when sorted from their last letter on."""
-    rows = list(things)
-    for order in (lambda one: one.key, lambda one: one.key[::-1]):
-        rows.sort(key=order)
-        for place, one in enumerate(rows):
-            for other in rows[place + 1 : place + 1 + NEAR]:
-                yield pair_of(one.id, other.id)
+    for step in (1, -1):
+        keys = [thing.key[::step] for thing in rows]
+        places = sorted(range(len(rows)), key=keys.__getitem__)
+        for one, other in pairwise(places):
+            yield (one, other) if one < other else (other, one)

@@ -43,7 +43,7 @@ def spelt_otherwise(one: Thing, other: Thing, _common: Common) -> Reason | None:
     left, right = one.spelt, other.spelt
     if left == right:
         return Reason("name", 5.5, "the same name with a word spelt otherwise", is_of_names=True)
-    if "".join(left) == "".join(right):
+    if one.letters == other.letters:
         return Reason("name", 5.5, "the same name but for spaces", is_of_names=True)
     return None
 
@@ -238,30 +238,12 @@ def _near(one: str, other: str) -> bool:
 
 def alike(one: Thing, other: Thing, _common: Common) -> Reason | None:
     """Letters in much the same order, whatever words they make."""
-    if one.words == other.words or min(len(one.key), len(other.key)) < LONG:
+    if min(len(one.key), len(other.key)) < LONG:
         return None
-    score = max(fuzz.ratio(one.key, other.key), fuzz.token_sort_ratio(one.key, other.key))
-    if score < ALIKE:
+    score = fuzz.ratio(one.key, other.key, score_cutoff=ALIKE)
+    if not score or one.words == other.words:
         return None
     return Reason("name", 1.2, f"the names are {score:.0f} % alike", is_of_names=True)
-
-
-BY_NAME: Final[tuple[Callable[[Thing, Thing, Common], Reason | None], ...]] = (
-    spelt_otherwise,
-    without_forms,
-    otherwise_ordered,
-    fuller,
-    contained,
-    shortened,
-    misspelt,
-    alike,
-)
-
-
-def by_name(one: Thing, other: Thing, common: Common) -> Reason | None:
-    """The weightiest way in which the names are one; they say the same thing, so one counts."""
-    found = [reason for look in BY_NAME if (reason := look(one, other, common))]
-    return max(found, key=lambda reason: reason.weight, default=None)
 
 
 def acronym(one: Thing, other: Thing, common: Common) -> Reason | None:
@@ -314,3 +296,18 @@ def alias(one: Thing, other: Thing, common: Common) -> Reason | None:
 def _by_alias(key: str, common: Common) -> float:
     words = key.split()
     return 4.0 if len(words) > 1 else _single(words[0], common)
+
+
+BY_NAME: Final[tuple[Callable[[Thing, Thing, Common], Reason | None], ...]] = (
+    spelt_otherwise,
+    without_forms,
+    otherwise_ordered,
+    fuller,
+    contained,
+    shortened,
+    misspelt,
+    alike,
+    acronym,
+    alias,
+)
+"""All ways in which two names may be one; they say the same thing, so the weightiest counts."""

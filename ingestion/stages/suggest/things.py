@@ -42,8 +42,13 @@ class Thing:
         return written_out(self.words)
 
     @cached_property
+    def letters(self) -> str:
+        """... without spaces."""
+        return "".join(self.spelt)
+
+    @cached_property
     def core(self) -> tuple[str, ...]:
-        """... without titles and legal forms."""
+        """Its words in one spelling, without titles and legal forms."""
         return bare(self.spelt)
 
     @cached_property

@@ -12,11 +12,12 @@ import math
 import uuid
 from collections import Counter
 from collections.abc import Iterable, Mapping
+from itertools import chain
 from typing import Final
 
 from ingestion.stages.suggest import company, naming, opposing
 from ingestion.stages.suggest.naming import Common
-from ingestion.stages.suggest.things import Found, Pair, Reason, Thing
+from ingestion.stages.suggest.things import Found, Pair, Reason, Thing, pair_of
 
 PRIOR: Final = -2.6
 SUGGESTED: Final = 0.4
@@ -29,19 +30,21 @@ SAME_TYPE: Final = 0.4
 
 
 def weighed(
-    pairs: Iterable[Pair],
+    pairs: Iterable[tuple[Thing, Thing]],
     things: Mapping[uuid.UUID, Thing],
     common: Common,
     called: Mapping[Pair, Reason],
 ) -> list[Found]:
     """The pairs that may be one by their names and neighbours, the most certain first."""
-    found = []
-    for pair in {*pairs, *called}:
-        one, other = (things.get(end) for end in pair)
-        if one and other:
-            reasons = reasons_for(one, other, things, common, called.get(pair))
-            found.append(Found(pair, certainty_of(reasons), reasons))
-    return _in_order(one for one in found if one.certainty >= POSSIBLE)
+    found = {}
+    by_texts = [(things[one], things[other]) for one, other in called]
+    for one, other in chain(pairs, by_texts):
+        pair = pair_of(one.id, other.id)
+        reasons = reasons_for(one, other, things, common, called.get(pair) if called else None)
+        certainty = certainty_of(reasons)
+        if certainty >= POSSIBLE:
+            found[pair] = Found(pair, certainty, reasons)
+    return _in_order(found.values())
 
 
 def with_likeness(found: Iterable[Found], cosines: Mapping[Pair, float]) -> list[Found]:
@@ -85,8 +88,7 @@ def reasons_for(
 
 def _by_names(one: Thing, other: Thing, common: Common) -> Reason | None:
     """The weightiest of what the names say: spelling, initials and aliases overlap."""
-    looks = (naming.by_name, naming.acronym, naming.alias)
-    found = [reason for look in looks if (reason := look(one, other, common))]
+    found = [reason for look in naming.BY_NAME if (reason := look(one, other, common))]
     return max(found, key=lambda reason: reason.weight, default=None)
 
 

@@ -40,7 +40,7 @@ def found_among(*things: Thing, besides: Iterable[Beside] = ()) -> list[Found]:
     """What is suggested of these, without vectors."""
     by_id = {one.id: one for one in things}
     common = blocks.common_in(things)
-    pairs = blocks.candidates(by_id, common)
+    pairs = blocks.candidates(things, common)
     return with_likeness(weighed(pairs, by_id, common, calling(besides)), {})
 
 
