@@ -34,6 +34,8 @@ def find(scope: Scope) -> Found:
 
 
 def differences(stored: WalkIndex, now: WalkIndex) -> Set[Hashable]:
+    if _is_alike(stored, now):
+        return frozenset()
     before, after = _entries(stored), _entries(now)
     moved = {
         pair
@@ -41,6 +43,16 @@ def differences(stored: WalkIndex, now: WalkIndex) -> Set[Hashable]:
         if abs(before.get(pair, 0.0) - after.get(pair, 0.0)) > TOLERANCE
     }
     return moved | (frozenset(_content(stored)) ^ frozenset(_content(now)))
+
+
+def _is_alike(stored: WalkIndex, now: WalkIndex) -> bool:
+    """Whether the two are the same in the same order, as they mostly are: seen at a glance."""
+    ids = (stored.chunk_ids, stored.entity_ids, stored.name_keys)
+    if ids != (now.chunk_ids, now.entity_ids, now.name_keys):
+        return False
+    apart = abs(stored.to_chunks - now.to_chunks).data
+    is_named_alike = stored.name_entities.tolist() == now.name_entities.tolist()
+    return is_named_alike and not (apart > TOLERANCE).any()
 
 
 def _content(index: WalkIndex) -> Iterator[Hashable]:
