@@ -3,6 +3,7 @@ from __future__ import annotations
 from django.urls import include, path
 
 from ingestion import (
+    curation_urls,
     decision_views,
     health_views,
     passage_views,
@@ -41,11 +42,7 @@ urlpatterns = [
         name="decision_undo",
     ),
     path("w/<workspace:workspace_id>/entities/", views.entity_list, name="entity_list"),
-    path(
-        "w/<workspace:workspace_id>/entities/<uuid:entity_id>/",
-        views.entity_detail,
-        name="entity_detail",
-    ),
+    path("w/<workspace:workspace_id>/", include(curation_urls.urlpatterns)),
     path("w/<workspace:workspace_id>/health/", health_views.health_page, name="health"),
     path(
         "w/<workspace:workspace_id>/health/check/",

@@ -173,16 +173,6 @@ def entity_list(request: UserRequest, workspace_id: str) -> HttpResponse:
 
 @login_required
 @require_GET
-def entity_detail(request: UserRequest, workspace_id: str, entity_id: UUID) -> HttpResponse:
-    workspace = access.workspace_for_reading(user=request.user, workspace_id=workspace_id)
-    view = selectors.entity_view(workspace=workspace, entity_id=entity_id)
-    context = {"workspace": workspace, "section": "entities", "view": view}
-    context["neighbours"] = shown.neighbours_of(view)
-    return render(request, "ingestion/entity_detail.html", context)
-
-
-@login_required
-@require_GET
 def community_list(request: UserRequest, workspace_id: str) -> HttpResponse:
     workspace = access.workspace_for_reading(user=request.user, workspace_id=workspace_id)
     context = {"workspace": workspace, "section": "topics"}

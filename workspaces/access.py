@@ -119,7 +119,7 @@ def _workspace_with(
             f"In {workspace.name} you are {membership.get_role_display().lower()} and may not"
             f" {capability.label}.",
             kept="Nothing was changed.",
-            next_step=_who_can_grant(workspace),
+            next_step=who_can_grant(workspace),
         )
     workspace.membership = membership
     return workspace
@@ -141,7 +141,8 @@ def _membership(user: User, workspace: Workspace) -> Membership | None:
     return membership
 
 
-def _who_can_grant(workspace: Workspace) -> str:
+def who_can_grant(workspace: Workspace) -> str:
+    """Whom to ask for a right, as a sentence; '' where nobody can grant it."""
     admins = (
         Membership.objects.in_workspace(workspace)
         .filter(capabilities__contains=[Capability.ADMINISTER.value])

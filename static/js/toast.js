@@ -28,10 +28,13 @@ new MutationObserver(() => {
   for (const toast of region.querySelectorAll("[data-toast]")) start(toast);
 }).observe(region, { childList: true, subtree: true });
 
-// A moment later: a live region tells what is added to it, not what was there at first.
-window.setTimeout(() => {
+const lift = () => {
   for (const toast of document.querySelectorAll("main [data-toast]")) region.append(toast);
-}, 150);
+};
+
+// A moment later: a live region tells what is added to it, not what was there at first.
+window.setTimeout(lift, 150);
+document.addEventListener("htmx:afterSettle", lift);
 
 document.addEventListener("keydown", (event) => {
   if (event.key !== "u" || event.ctrlKey || event.metaKey || event.altKey) return;

@@ -1,0 +1,272 @@
+"""What curators' pages show, put together from selectors and previews."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from django.http import QueryDict
+
+from ingestion import curation_forms, history, selectors, shown
+from ingestion.curation import merging, previewing
+from ingestion.curation.effects import Effect
+from ingestion.models import Entity, Relationship
+from ingestion.selectors import curation, event_words
+from ingestion.selectors import history as past
+from kb_project.errors import ConflictError, InputError, KBError, NotFoundError, PreconditionError
+from kb_project.problems import problem, status_of
+from workspaces import access
+from workspaces.models import Capability, Workspace
+
+FIELDS: Final = ("name", "type", "description", "alias")
+MOST_FOUND: Final = 8
+MOST_LINES: Final = 300
+"""Mentions listed one by one on a page; of the others the whole document can be chosen."""
+MOST_BESIDE: Final = 5
+"""Entities that fit side by side."""
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """Why a form comes back: the error, what was done meanwhile, who holds the name."""
+
+    status: int
+    problem: dict[str, Any]
+    since: tuple[str, ...] = ()
+    holder: dict[str, str] | None = None
+
+
+def refusal_of(workspace: Workspace, error: KBError) -> Refusal:
+    events = error.events if isinstance(error, PreconditionError) else ()
+    rows = past.events(workspace=workspace).filter(pk__in=events).order_by("sequence")
+    return Refusal(
+        status=status_of(error),
+        problem=problem(error),
+        since=tuple(f"{event_words.active(row)}." for row in rows),
+        holder=error.fields.get("entity") if error.code == "name_taken" else None,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Editing:
+    """The field of an entity's page that is open; ``typed`` is what came back with a refusal."""
+
+    field: str = ""
+    typed: str | None = None
+    refusal: Refusal | None = None
+
+
+def may_curate(workspace: Workspace) -> bool:
+    return shown.may(workspace, Capability.CURATE)
+
+
+def rights(workspace: Workspace) -> dict[str, Any]:
+    """Whether the person may curate, and whom to ask where not."""
+    allowed = may_curate(workspace)
+    return {
+        "is_curator": allowed,
+        "whom_to_ask": "" if allowed else access.who_can_grant(workspace),
+    }
+
+
+def seen(workspace: Workspace, ids: Iterable[uuid.UUID]) -> list[str]:
+    """What a form carries so that nobody overwrites what they did not see."""
+    found = history.revisions(workspace, list(ids))
+    return [f"{one}:{revision}" for one, revision in found.items()]
+
+
+# --- the page of an entity ------------------------------------------------------------------------
+def entity_context(
+    *, workspace: Workspace, entity_id: uuid.UUID, editing: Editing
+) -> dict[str, Any]:
+    """Raises NotFoundError."""
+    view = selectors.entity_view(workspace=workspace, entity_id=entity_id)
+    entity = view.entity
+    confirmed = curation.confirmed_in(workspace=workspace, entity=entity)
+    return {
+        "workspace": workspace,
+        "section": "entities",
+        "view": view,
+        "neighbours": shown.neighbours_of(view),
+        "editing": editing if may_curate(workspace) else Editing(),
+        "seen": seen(workspace, [entity.pk]),
+        "confirmed": confirmed,
+        "confirmed_by": event_words.who(confirmed) if confirmed else "",
+        "proposed": [(one, entity.proposed[one]) for one in FIELDS if entity.proposed.get(one)],
+        "types": selectors.entity_types(workspace=workspace)[:30],
+        **rights(workspace),
+    }
+
+
+def gone_context(*, workspace: Workspace, entity_id: uuid.UUID) -> dict[str, Any]:
+    """What the old address of an entity says. Raises NotFoundError where there never was one."""
+    gone = curation.entity_gone(workspace=workspace, entity_id=entity_id)
+    context = {"workspace": workspace, "section": "entities", "gone": gone}
+    rows = [gone.event] if gone.event else []
+    context["events"] = past.event_views(workspace=workspace, rows=rows)
+    return context | rights(workspace)
+
+
+def form_context(
+    workspace: Workspace, given: QueryDict, about: Sequence[Entity] = ()
+) -> dict[str, Any]:
+    """What every form of a curator's page needs; ``given`` is what was typed before."""
+    return {
+        "workspace": workspace,
+        "section": "entities",
+        "given": given,
+        "seen": seen(workspace, [entity.pk for entity in about]),
+        "types": selectors.entity_types(workspace=workspace)[:30],
+        **rights(workspace),
+    }
+
+
+# --- search ---------------------------------------------------------------------------------------
+def choices(*, workspace: Workspace, text: str, without: Iterable[uuid.UUID] = ()) -> list[Entity]:
+    """Entities of that name to choose from, most mentioned first; none where nothing is asked."""
+    if not text:
+        return []
+    rows = selectors.entities(workspace=workspace, text=text).exclude(pk__in=list(without))
+    return list(rows[:MOST_FOUND])
+
+
+# --- previews -------------------------------------------------------------------------------------
+@dataclass(frozen=True, slots=True)
+class Preview:
+    """What would happen, or why it cannot."""
+
+    effect: Effect | None = None
+    refusal: Refusal | None = None
+
+
+def previewed(workspace: Workspace, reckon: Callable[[], Effect]) -> Preview:
+    try:
+        return Preview(effect=reckon())
+    except NotFoundError:
+        raise
+    except (InputError, ConflictError) as error:
+        return Preview(refusal=refusal_of(workspace, error))
+
+
+# --- merging --------------------------------------------------------------------------------------
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Entities that are one, perhaps: the first is the one whose page it began at."""
+
+    ids: tuple[uuid.UUID, ...]
+    kept: uuid.UUID
+
+    @property
+    def others(self) -> list[uuid.UUID]:
+        return [one for one in self.ids if one != self.kept]
+
+
+def merge_context(*, workspace: Workspace, entity: Entity, given: QueryDict) -> dict[str, Any]:
+    group = _group(entity, given)
+    rows = Entity.objects.in_workspace(workspace).in_bulk(group.ids[:MOST_BESIDE])
+    living = [rows[one] for one in group.ids if one in rows]
+    text = curation_forms.search_of(given)
+    preview = _merge_preview(workspace, group) if len(group.ids) > 1 else None
+    kept = rows.get(group.kept, entity)
+    return form_context(workspace, given, living) | {
+        "entity": entity,
+        "group": group,
+        "kept": kept,
+        "cards": curation.entity_cards(workspace=workspace, entities=living),
+        "is_full": len(group.ids) >= MOST_BESIDE,
+        "differences": merging.differences(living) if preview else [],
+        "preview": preview,
+        "text": text,
+        "found": choices(workspace=workspace, text=text, without=group.ids),
+    }
+
+
+def _group(entity: Entity, given: QueryDict) -> Group:
+    wanted = [entity.pk, *curation_forms.ids_of(given, "with")]
+    dropped = {*curation_forms.ids_of(given, "drop")} - {entity.pk}
+    ids = tuple(one for one in dict.fromkeys(wanted) if one not in dropped)
+    kept = curation_forms.id_of(given, "kept")
+    return Group(ids, kept if kept in ids else entity.pk)
+
+
+def _merge_preview(workspace: Workspace, group: Group) -> Preview:
+    if len(group.ids) > MOST_BESIDE:
+        error = InputError(
+            f"These are {len(group.ids)} entities, and {MOST_BESIDE} fit side by side.",
+            kept="Nothing was changed.",
+            next_step="Drop some, merge the others, and go on from there.",
+        )
+        return Preview(refusal=refusal_of(workspace, error))
+    return previewed(
+        workspace,
+        lambda: previewing.merge(workspace=workspace, kept=group.kept, others=group.others),
+    )
+
+
+# --- splitting ------------------------------------------------------------------------------------
+def split_context(*, workspace: Workspace, entity: Entity, given: QueryDict) -> dict[str, Any]:
+    selection = curation_forms.selection_of(given)
+    target = curation_forms.id_of(given, "target")
+    text = curation_forms.search_of(given)
+    found = choices(workspace=workspace, text=text, without=[entity.pk])
+    if target and target not in {one.pk for one in found}:
+        found.insert(0, selectors.entity_get(workspace=workspace, entity_id=target))
+    return form_context(workspace, given, [entity]) | {
+        "entity": entity,
+        "documents": curation.mentions_by_document(
+            workspace=workspace, entity=entity, most=MOST_LINES
+        ),
+        "names": curation.names_used(workspace=workspace, entity=entity),
+        "selection": selection,
+        "target": target,
+        "is_move": given.get("into") == "other",
+        "text": text,
+        "found": found,
+    }
+
+
+def split_preview(*, workspace: Workspace, entity: Entity, given: QueryDict) -> Preview | None:
+    """What the form's selection would move; None while it does not say where to."""
+    selection = curation_forms.selection_of(given)
+    target = curation_forms.id_of(given, "target")
+    if given.get("into") == "other":
+        if target is None:
+            return None
+        return previewed(
+            workspace,
+            lambda: previewing.move(
+                workspace=workspace, entity=entity, selection=selection, target=target
+            ),
+        )
+    name = curation_forms.typed(given, "name").strip() or entity.name
+    return previewed(
+        workspace,
+        lambda: previewing.split(
+            workspace=workspace, entity=entity, selection=selection, name=name
+        ),
+    )
+
+
+# --- facts ----------------------------------------------------------------------------------------
+def fact_context(*, workspace: Workspace, entity: Entity, given: QueryDict) -> dict[str, Any]:
+    """The form of a new fact."""
+    target = curation_forms.id_of(given, "target")
+    text = curation_forms.search_of(given)
+    found = choices(workspace=workspace, text=text, without=[entity.pk])
+    if target and target not in {one.pk for one in found}:
+        found.insert(0, selectors.entity_get(workspace=workspace, entity_id=target))
+    context = form_context(workspace, given, [entity])
+    return context | {"entity": entity, "target": target, "text": text, "found": found}
+
+
+def link_context(*, workspace: Workspace, link: Relationship, given: QueryDict) -> dict[str, Any]:
+    """The form of a fact that is there."""
+    return form_context(workspace, given) | {
+        "link": link,
+        "seen": seen(workspace, [link.pk]),
+        "description": given.get("description", link.description),
+        "keywords": given.get("keywords", ", ".join(link.keywords)),
+        "proposed": link.proposed,
+    }

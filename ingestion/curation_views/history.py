@@ -1,0 +1,83 @@
+"""Who did what, and taking it back."""
+
+from __future__ import annotations
+
+from uuid import UUID
+
+from django.contrib.auth.decorators import login_required
+from django.http import HttpResponse, HttpResponseRedirect
+from django.shortcuts import render
+from django.urls import reverse
+from django.views.decorators.http import require_GET, require_POST
+
+from ingestion import curation_forms as forms
+from ingestion import curation_shown as shown
+from ingestion import history_shown, selectors, toasts
+from ingestion.curation import undoing
+from ingestion.curation_views import answers
+from ingestion.selectors import history as past
+from kb_project.errors import ConflictError, InputError
+from workspaces import access
+from workspaces.requests import UserRequest
+
+
+@login_required
+@require_GET
+def workspace_history(request: UserRequest, workspace_id: str) -> HttpResponse:
+    workspace = access.workspace_for_reading(user=request.user, workspace_id=workspace_id)
+    context = {"workspace": workspace, "section": "history"} | shown.rights(workspace)
+    context |= history_shown.history_context(workspace=workspace, query=request.GET)
+    return render(request, "ingestion/curation/workspace_history.html", context)
+
+
+@login_required
+@require_GET
+def entity_history(request: UserRequest, workspace_id: str, entity_id: UUID) -> HttpResponse:
+    workspace = access.workspace_for_reading(user=request.user, workspace_id=workspace_id)
+    context = history_shown.entity_context(workspace=workspace, entity_id=entity_id)
+    context |= history_shown.history_context(
+        workspace=workspace, query=request.GET, subject_id=entity_id
+    )
+    return render(request, "ingestion/curation/entity_history.html", context)
+
+
+@login_required
+@require_GET
+def document_history(request: UserRequest, workspace_id: str, document_id: UUID) -> HttpResponse:
+    workspace = access.workspace_for_reading(user=request.user, workspace_id=workspace_id)
+    document = selectors.document_get(workspace=workspace, document_id=document_id)
+    context = {"workspace": workspace, "section": "documents", "document": document}
+    context |= shown.rights(workspace)
+    context |= history_shown.history_context(
+        workspace=workspace, query=request.GET, subject_id=document_id
+    )
+    return render(request, "ingestion/curation/document_history.html", context)
+
+
+@login_required
+@require_GET
+def event_detail(request: UserRequest, workspace_id: str, event_id: UUID) -> HttpResponse:
+    workspace = access.workspace_for_reading(user=request.user, workspace_id=workspace_id)
+    context = history_shown.event_context(workspace=workspace, event_id=event_id)
+    return render(request, "ingestion/curation/event_detail.html", context)
+
+
+@login_required
+@require_POST
+def event_undo(request: UserRequest, workspace_id: str, event_id: UUID) -> HttpResponse:
+    workspace = access.workspace_for_reading(user=request.user, workspace_id=workspace_id)
+    event = past.event_get(workspace=workspace, event_id=event_id)
+    if history_shown.is_of_documents(event):
+        workspace = access.workspace_for_writing(user=request.user, workspace_id=workspace_id)
+    else:
+        workspace = access.workspace_for_curating(user=request.user, workspace_id=workspace_id)
+    deed = forms.deed_of(workspace, request.user, request.POST)
+    try:
+        undone = undoing.event_undo(deed=deed, event=event)
+    except (InputError, ConflictError) as error:
+        context = history_shown.event_context(workspace=workspace, event_id=event_id)
+        refusal = shown.refusal_of(workspace, error)
+        return answers.again(request, "ingestion/curation/event_detail.html", context, refusal)
+    toasts.leave(request, workspace, undone)
+    default = reverse("ingestion:event_detail", args=[workspace.slug, undone.pk])
+    return HttpResponseRedirect(forms.back_of(request, default))

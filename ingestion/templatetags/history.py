@@ -1,0 +1,80 @@
+"""Events of the history as pages show them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any, Final
+
+from django import template
+from django.urls import reverse
+from django.utils.html import format_html, format_html_join
+from django.utils.safestring import SafeString
+
+from ingestion.models import EventKind
+from ingestion.selectors.history import EventView
+from workspaces.models import Workspace
+
+register = template.Library()
+
+FIELDS: Final[Mapping[str, str]] = {
+    "names": "Entities",
+    "add_aliases": "Names added",
+    "remove_aliases": "Names removed",
+    "is_protected": "Protected",
+    "is_confirmed": "Confirmed",
+}
+
+
+@register.simple_tag
+def event_sentence(workspace: Workspace, view: EventView) -> SafeString:
+    """The sentence, with a link at each name it quotes."""
+    links = {f"'{name}'": _address(workspace, view, one) for one, name in view.names.items()}
+    known = [name for name, address in links.items() if address]
+    if not known:
+        return format_html("{}", view.sentence)
+    longest_first = sorted(known, key=len, reverse=True)
+    cut = re.compile("(" + "|".join(re.escape(name) for name in longest_first) + ")")
+    return format_html_join(
+        "", "{}", ((_linked(part, links.get(part)),) for part in cut.split(view.sentence))
+    )
+
+
+def _linked(part: str, address: str | None) -> SafeString | str:
+    return format_html('<a href="{}">{}</a>', address, part[1:-1]) if address else part
+
+
+def _address(workspace: Workspace, view: EventView, one: str) -> str:
+    kind = str(view.event.details.get("undoes_kind", view.event.kind))
+    if view.event.kind == EventKind.DOCUMENT_DELETED:
+        return ""
+    name = "document_detail" if kind.startswith("document_") else "entity_detail"
+    return reverse(f"ingestion:{name}", args=[workspace.slug, one])
+
+
+@register.filter
+def changes(view: EventView) -> list[tuple[str, str, str]]:
+    """``[(field, before, after), …]`` in words."""
+    fields = dict.fromkeys([*view.before, *view.after])
+    return [
+        (
+            FIELDS.get(field, field.replace("_", " ").capitalize()),
+            in_words(view.before.get(field)),
+            in_words(view.after.get(field)),
+        )
+        for field in fields
+    ]
+
+
+def in_words(value: Any) -> str:
+    """
+    >>> in_words(["A", "B"]), in_words(True), in_words("")
+    ('A, B', 'yes', '')
+    """
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, list):
+        return ", ".join(in_words(one) for one in value)
+    return str(value)
