@@ -68,14 +68,14 @@ def _citation(citation: Citation) -> dict[str, Any]:
 def _nearest(workspace: Workspace, answer: Answer) -> list[dict[str, Any]]:
     """Passages near an unanswered question, with their text; those of gone documents left out."""
     versions = {
-        str(version.document_id): version
+        (str(version.document_id), version.number): version
         for version in DocumentVersion.objects.in_workspace(workspace)
-        .filter(DocumentVersion.IS_LIVE)
         .filter(document_id__in=[one["document"] for one in answer.nearest])
+        .filter(number__in=[one.get("version", 1) for one in answer.nearest])
         .select_related("document")
     }
     return [
         one | {"title": version.document.title, "text": version.text[one["start"] : one["end"]]}
         for one in answer.nearest
-        if (version := versions.get(one["document"]))
+        if (version := versions.get((one["document"], one.get("version", 1))))
     ]

@@ -23,7 +23,10 @@ class SourceSpan:
 
 
 def spans_of(workspace: Workspace, sources: Sequence[dict[str, Any]]) -> list[SourceSpan]:
-    """The places that ``[{"chunk", "start", "end"}, …]`` names, without those that are gone."""
+    """The places that ``[{"chunk", "start", "end"}, …]`` names, without those that are gone.
+
+    Where a ``version`` is named too, offsets count in its text: those of an earlier one are gone.
+    """
     chunks = {
         str(chunk.pk): chunk
         for chunk in Chunk.objects.in_workspace(workspace)
@@ -33,8 +36,12 @@ def spans_of(workspace: Workspace, sources: Sequence[dict[str, Any]]) -> list[So
     return [
         span_of(chunks[source["chunk"]], source["start"], source["end"])
         for source in sources
-        if source["chunk"] in chunks
+        if source["chunk"] in chunks and _is_of_live(source, chunks[source["chunk"]].document)
     ]
+
+
+def _is_of_live(source: dict[str, Any], document: Document) -> bool:
+    return source.get("version", document.live_number) == document.live_number
 
 
 def span_of(chunk: Chunk, start: int, end: int) -> SourceSpan:

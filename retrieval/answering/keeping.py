@@ -20,7 +20,7 @@ from retrieval import citing_sql
 from retrieval.answering import cache, events
 from retrieval.answering.drafts import CitedPassage, Draft, Suggested, WrittenSentence
 from retrieval.answering.events import StoredReporter, TakenOverError
-from retrieval.answering.versions import version_numbers
+from retrieval.answering.versions import version_numbers, with_versions
 from retrieval.models import Answer, AnswerState, Citation, Question
 from retrieval.search.reporting import EventKind
 from workspaces import access
@@ -68,7 +68,7 @@ def keep(answer: Answer, draft: Draft, reporter: StoredReporter, *, cache_key: s
             mode=draft.mode,
             is_supported=draft.is_supported,
             sentences=[sentence_json(one) for one in draft.sentences],
-            nearest=list(draft.nearest),
+            nearest=with_versions(answer.workspace_id, draft.nearest),
             trace=draft.trace,
             written_by=draft.written_by,
             cache_key=cache_key,

@@ -83,8 +83,9 @@ class Answer(TenantModel):
 
     ``sentences`` is ``[{"text", "citations": [1, …], "spans": [[number, start, end], …], "check":
     {"verdict", "by", "score"}}, …]``; ``nearest`` lists passages near an unanswered question:
-    ``[{"chunk", "document", "start", "end", "score"}, …]``; ``trace`` says how it was found, in
-    figures and ids. ``mode`` is the one that was used where the question left the choice open.
+    ``[{"chunk", "document", "version", "start", "end", "score"}, …]``; ``trace`` says how it was
+    found, in figures and ids. ``mode`` is the one that was used where the question left the choice
+    open.
     ``problem`` is ``{"code", "happened", "kept", "next_step"}``. A worker holds ``lease_until``
     while it works. A running answer with a trace stands, and only what can be asked next is looked
     for. ``cache_key`` names question, scope, models and the state of the documents.

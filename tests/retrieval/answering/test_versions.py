@@ -4,7 +4,7 @@ import pytest
 
 from ingestion.models import Document, DocumentVersion
 from retrieval.answering.drafts import CitedPassage
-from retrieval.answering.versions import version_numbers
+from retrieval.answering.versions import version_numbers, with_versions
 from tests.rows import Cast, chunks_of, make_cast, make_document
 from workspaces import access
 
@@ -58,3 +58,12 @@ def test_a_quotation_that_stands_nowhere_is_of_the_version_that_is_searched(cast
 def test_nothing_cited_asks_nothing(cast: Cast):
     with access.in_workspace(cast.workspace.pk):
         assert version_numbers(cast.workspace.pk, []) == {}
+
+
+def test_passages_near_a_question_name_their_version(cast: Cast):
+    document = replaced(cast)
+    near = {"chunk": "c", "document": str(document.pk), "start": 0, "end": 3, "score": 0.5}
+
+    with access.in_workspace(cast.workspace.pk):
+        assert with_versions(cast.workspace.pk, [near]) == [near | {"version": 2}]
+        assert with_versions(cast.workspace.pk, []) == []
