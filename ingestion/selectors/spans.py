@@ -41,7 +41,7 @@ def spans_of(workspace: Workspace, sources: Sequence[dict[str, Any]]) -> list[So
 
 
 def _is_of_live(source: dict[str, Any], document: Document) -> bool:
-    return source.get("version", document.live_number) == document.live_number
+    return bool(source.get("version", document.live_number) == document.live_number)
 
 
 def span_of(chunk: Chunk, start: int, end: int) -> SourceSpan:
