@@ -2,12 +2,11 @@ from __future__ import annotations
 
 from django.urls import include, path
 
-from ingestion import version_urls
+from ingestion import curation_api_urls, version_urls
 from ingestion.api import (
     communities,
     decisions,
     documents,
-    entities,
     estimates,
     health,
     passages,
@@ -86,8 +85,7 @@ urlpatterns = [
         suggestions.SuggestionAcceptAboveApi.as_view(),
         name="suggestion_accept_above",
     ),
-    path("entities/", entities.EntityListApi.as_view(), name="entity_list"),
-    path("entities/<uuid:entity_id>/", entities.EntityApi.as_view(), name="entity"),
+    *curation_api_urls.urlpatterns,
     path("communities/", communities.CommunityListApi.as_view(), name="community_list"),
     path("communities/retry/", communities.ReportsRetryApi.as_view(), name="reports_retry"),
     path("communities/<uuid:community_id>/", communities.CommunityApi.as_view(), name="community"),

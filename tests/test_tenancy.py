@@ -19,6 +19,8 @@ from ingestion.models import (
     Document,
     DocumentVersion,
     Entity,
+    EventKind,
+    HistoryEvent,
     Mention,
     ResolutionDecision,
     Verdict,
@@ -225,6 +227,8 @@ def house(media: Any, fake_embedder: None) -> tuple[rows.Cast, dict[str, Any]]:
     document = rows.make_document(cast.workspace, "Log", "Ada Lind keeps the light of Skarrow.")
     ada = rows.make_mentions(cast.workspace, rows.chunks_of(document), "Ada Lind")
     report = rows.make_report(cast.workspace, "The light", [ada], rows.chunks_of(document))
+    skarrow = rows.make_mentions(cast.workspace, rows.chunks_of(document), "Skarrow", "PLACE")
+    link = rows.make_relationship(ada, skarrow, rows.chunks_of(document)[0], "keeps")
     with access.in_workspace(cast.workspace.pk):
         question = Question.objects.create(workspace=cast.workspace, text="Who?", mode="walk")
         answer = Answer.objects.create(
@@ -249,12 +253,17 @@ def house(media: Any, fake_embedder: None) -> tuple[rows.Cast, dict[str, Any]]:
         services.document_upload(
             workspace=cast.workspace, file=SimpleUploadedFile("a.txt", b"Oil."), name="a.txt"
         )
+        event = HistoryEvent.objects.create(
+            workspace=cast.workspace, sequence=99, kind=EventKind.ENTITY_EDITED
+        )
     ids = {
         "workspace_id": cast.workspace.slug,
         "document_id": document.pk,
         "entity_id": ada.pk,
         "community_id": report.community_id,
         "decision_id": decision.pk,
+        "event_id": event.pk,
+        "relationship_id": link.pk,
         "question_id": question.pk,
         "answer_id": answer.pk,
         "set_id": questions.pk,

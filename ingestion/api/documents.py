@@ -13,6 +13,7 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from ingestion import selectors, services
+from ingestion.api.preconditions import tags_of
 from ingestion.api.uploads import Intake, take_in
 from ingestion.models import DocumentState
 from ingestion.services import Filing
@@ -195,7 +196,8 @@ class DocumentApi(APIView):
         """Look at a document and at the work on it."""
         workspace = access.workspace_for_reading(user=request.user, workspace_id=workspace_id)
         row = selectors.document_row(workspace=workspace, document_id=document_id)
-        return Response(DocumentSerializer(row).data | _with_counts(workspace, row))
+        body = DocumentSerializer(row).data | _with_counts(workspace, row)
+        return Response(body, headers=tags_of(workspace, document_id))
 
 
 class DocumentTextApi(APIView):

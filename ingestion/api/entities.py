@@ -12,6 +12,7 @@ from rest_framework.views import APIView
 
 from ingestion import selectors
 from ingestion.api.decisions import DecisionSerializer
+from ingestion.api.preconditions import tags_of
 from ingestion.api.spans import SourceSpanSerializer
 from ingestion.models import Claim
 from kb_project.api import ASKING, READING, PageInput, PageOutput, page_of
@@ -26,12 +27,17 @@ class EntitySerializer(serializers.Serializer[Any]):
     description = serializers.CharField(allow_blank=True)
     written_by = serializers.CharField(
         help_text="'extractive' for the documents' own sentences, 'joined' for what a model noted"
-        " of single passages, else the model that summarised them."
+        " of single passages, else the model that summarised them,"
+        " or 'person'."
     )
     mentions = serializers.IntegerField(source="mention_count")
     chunks = serializers.IntegerField(source="chunk_count")
     degree = serializers.IntegerField(help_text="Number of neighbours in the graph.")
     rank = serializers.FloatField()
+    is_made = serializers.BooleanField(help_text="By a person: it stands without a document.")
+    is_protected = serializers.BooleanField(help_text="Keeps its wording, whatever comes.")
+    is_confirmed = serializers.BooleanField()
+    proposed = serializers.DictField(help_text="What documents say where people say otherwise.")
 
 
 class EntityListApi(APIView):
@@ -134,7 +140,8 @@ class EntityApi(APIView):
         """Look at an entity: its names and facts, and the passages they rest on."""
         workspace = access.workspace_for_reading(user=request.user, workspace_id=workspace_id)
         view = selectors.entity_view(workspace=workspace, entity_id=entity_id)
-        return Response(EntitySerializer(view.entity).data | _known(view))
+        body = EntitySerializer(view.entity).data | _known(view)
+        return Response(body, headers=tags_of(workspace, entity_id))
 
 
 def _known(view: selectors.EntityView) -> dict[str, Any]:

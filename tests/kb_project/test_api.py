@@ -123,6 +123,20 @@ def test_every_operation_is_described(schema: dict[str, Any]):
         "usage",
         "entity_list",
         "entity",
+        "entity_create",
+        "entity_edit",
+        "entity_delete",
+        "entity_merge",
+        "entity_differ",
+        "entity_split",
+        "entity_move",
+        "relationship",
+        "relationship_create",
+        "relationship_edit",
+        "relationship_delete",
+        "history_list",
+        "history_event",
+        "history_undo",
         "community_list",
         "community",
         "report_retry",
@@ -188,6 +202,9 @@ def test_what_writes_may_be_forbidden(schema: dict[str, Any]):
     writing |= {f"evaluation_run_{verb}" for verb in ("start", "stop", "continue", "delete")}
     writing |= {f"question_set_{verb}" for verb in ("create", "delete", "import", "rename")}
     writing |= {f"set_question_{verb}" for verb in ("add", "change", "delete", "keep")}
+    writing |= {f"entity_{verb}" for verb in ("create", "edit", "delete", "merge", "differ")}
+    writing |= {"entity_split", "entity_move", "history_undo"}
+    writing |= {f"relationship_{verb}" for verb in ("create", "edit", "delete")}
     writing |= {f"suggestion_{verb}" for verb in ("accept", "reject", "skip", "accept_above")}
     writing |= {"evaluation_run_estimate", "set_questions_decide", "set_questions_make"}
 
@@ -206,6 +223,8 @@ def test_operations_are_grouped_by_what_they_are_about(schema: dict[str, Any]):
         "entities",
         "communities",
         "decisions",
+        "relationships",
+        "history",
         "suggestions",
         "tree",
         "models",

@@ -1,0 +1,130 @@
+"""Links between entities: looked at, made, worded, deleted."""
+
+from __future__ import annotations
+
+from typing import Any
+from uuid import UUID
+
+from drf_spectacular.utils import extend_schema
+from rest_framework import serializers
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from ingestion.api.curation import body_of, curating, deed_of
+from ingestion.api.entities import OtherEntitySerializer
+from ingestion.api.history import (
+    CURATING,
+    PREVIEW,
+    EventSerializer,
+    ReasonSerializer,
+    effect_response,
+    event_response,
+    wants_preview,
+)
+from ingestion.api.preconditions import IF_MATCH, ExpectedField, expected_of, tags_of
+from ingestion.api.spans import SourceSpanSerializer
+from ingestion.curation import previewing, relationships
+from ingestion.selectors import curation as selectors
+from ingestion.selectors.facts import evidence_of
+from kb_project.api import READING
+from workspaces import access
+from workspaces.idempotency import IDEMPOTENCY_KEY, once
+from workspaces.requests import ApiRequest
+
+
+class RelationshipSerializer(serializers.Serializer[Any]):
+    id = serializers.UUIDField(source="pk")
+    source = OtherEntitySerializer()  # type: ignore[assignment]  # the API's word for it
+    target = OtherEntitySerializer()
+    description = serializers.CharField(allow_blank=True)
+    keywords = serializers.ListField(child=serializers.CharField())
+    weight = serializers.FloatField()
+    evidence = serializers.IntegerField(source="evidence_count")
+    written_by = serializers.CharField()
+    is_made = serializers.BooleanField(help_text="By a person: it stands without a document.")
+    proposed = serializers.DictField(help_text="What documents say where people say otherwise.")
+
+
+class RelationshipListApi(APIView):
+    """The links of a workspace."""
+
+    class InputSerializer(ReasonSerializer):
+        source = serializers.UUIDField()  # type: ignore[assignment]  # the API's word for it
+        target = serializers.UUIDField()
+        description = serializers.CharField(allow_blank=True, trim_whitespace=False)
+        keywords = serializers.ListField(
+            child=serializers.CharField(allow_blank=True), required=False, default=list
+        )
+        expected = ExpectedField()
+
+    @extend_schema(
+        operation_id="relationship_create",
+        request=InputSerializer,
+        parameters=[PREVIEW, IDEMPOTENCY_KEY],
+        responses={201: EventSerializer, **CURATING},
+    )
+    @once
+    def post(self, request: ApiRequest, workspace_id: str) -> Response:
+        """Link two entities, whatever documents say."""
+        workspace = curating(request, workspace_id)
+        wanted = body_of(self.InputSerializer, request)
+        deed = deed_of(request, workspace, wanted)
+        if wants_preview(request):
+            return effect_response(previewing.relationship_create(workspace=workspace, **wanted))
+        event = relationships.relationship_create(deed=deed, **wanted)
+        return event_response(workspace, event, 201)
+
+
+class RelationshipApi(APIView):
+    """One link."""
+
+    class OutputSerializer(RelationshipSerializer):
+        sources = SourceSpanSerializer(many=True, help_text="The sentences it rests on.")
+
+    class InputSerializer(ReasonSerializer):
+        description = serializers.CharField(required=False, allow_blank=True, trim_whitespace=False)
+        keywords = serializers.ListField(
+            child=serializers.CharField(allow_blank=True), required=False
+        )
+
+    @extend_schema(operation_id="relationship", responses={200: OutputSerializer, **READING})
+    def get(self, request: ApiRequest, workspace_id: str, relationship_id: UUID) -> Response:
+        """Look at a link, and at the sentences it rests on."""
+        workspace = access.workspace_for_reading(user=request.user, workspace_id=workspace_id)
+        link = selectors.relationship_get(workspace=workspace, relationship_id=relationship_id)
+        spans = evidence_of(workspace=workspace, relationship=link)
+        shown = RelationshipSerializer(link).data
+        sources = SourceSpanSerializer(spans, many=True).data
+        return Response({**shown, "sources": sources}, headers=tags_of(workspace, link.pk))
+
+    @extend_schema(
+        operation_id="relationship_edit",
+        request=InputSerializer,
+        parameters=[PREVIEW, IF_MATCH, IDEMPOTENCY_KEY],
+        responses={200: EventSerializer, **CURATING},
+    )
+    @once
+    def patch(self, request: ApiRequest, workspace_id: str, relationship_id: UUID) -> Response:
+        """Say how two entities are linked."""
+        workspace = curating(request, workspace_id)
+        wanted = body_of(self.InputSerializer, request) | {"relationship": relationship_id}
+        expected = expected_of(request, relationship_id)
+        deed = deed_of(request, workspace, wanted, expected=expected)
+        if wants_preview(request):
+            return effect_response(previewing.relationship_edit(workspace=workspace, **wanted))
+        return event_response(workspace, relationships.relationship_edit(deed=deed, **wanted))
+
+    @extend_schema(
+        operation_id="relationship_delete",
+        parameters=[PREVIEW, IF_MATCH, IDEMPOTENCY_KEY],
+        responses={200: EventSerializer, **CURATING},
+    )
+    @once
+    def delete(self, request: ApiRequest, workspace_id: str, relationship_id: UUID) -> Response:
+        """Keep nothing of a link, whatever documents say of it later. It can be undone."""
+        workspace = curating(request, workspace_id)
+        wanted = {"relationship": relationship_id}
+        if wants_preview(request):
+            return effect_response(previewing.relationship_delete(workspace=workspace, **wanted))
+        deed = deed_of(request, workspace, {}, expected=expected_of(request, relationship_id))
+        return event_response(workspace, relationships.relationship_delete(deed=deed, **wanted))
