@@ -18,6 +18,8 @@ TURN_PAIRS: Final[LiteralString] = """
 UPDATE ingestion_mergesuggestion SET left_id = right_id, right_id = left_id
  WHERE workspace_id = %(workspace)s AND left_id > right_id
 """
+# What this session has written is told to the statistics now, not when it is idle.
+TELL_STATISTICS: Final[LiteralString] = "SELECT pg_stat_force_next_flush()"
 
 
 def settle(workspace_id: UUID, has_new_ids: bool) -> None:  # noqa: FBT001 - a hook's only switch
@@ -32,6 +34,7 @@ def settle(workspace_id: UUID, has_new_ids: bool) -> None:  # noqa: FBT001 - a h
 def wake(workspace_id: UUID) -> int:
     """Let what was under way go on; returns how many jobs. Call after the rows are there to stay:
     the planner is told of them too."""
+    run_sql(TELL_STATISTICS)
     run_sql(pipeline_sql.REFRESH_STATISTICS)
     return recovery.recover(workspace_id, lanes=tuple(pipeline.LANES))
 

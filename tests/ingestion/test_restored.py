@@ -108,7 +108,7 @@ def test_backups_at_any_moment_are_of_one_state(tmp_path: Path):
     for number in range(24):
         add(cast.workspace, f"{number}.txt", TEXT.format(number))
 
-    paths = []
+    paths: list[Path] = []
     with worker(cast.workspace) as thread:
         while thread.is_alive() and len(paths) < 6:
             paths.append(backups.write(tmp_path / f"{len(paths)}.zip"))
