@@ -1,0 +1,135 @@
+from __future__ import annotations
+
+import pytest
+
+from ingestion.stages.suggest import blocks, naming
+from ingestion.stages.suggest.naming import Common, acronyms
+from ingestion.stages.suggest.things import Reason
+from tests.ingestion.stages.suggest.things import thing
+
+NOTHING = Common()
+
+
+def reason(one: str, other: str, kind: str = "person", common: Common = NOTHING) -> Reason | None:
+    """The weightiest that is said of two names; the same whichever comes first."""
+    left, right = thing(one, kind), thing(other, kind)
+    found = [look(left, right, common) for look in naming.BY_NAME]
+    back = [look(right, left, common) for look in naming.BY_NAME]
+    assert [one and one.weight for one in found] == [one and one.weight for one in back]
+    return max((one for one in found if one), key=lambda one: one.weight, default=None)
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "kind", "said"),
+    [
+        ("Acme Inc.", "Acme", "organization", "same name after removing Inc"),
+        ("Dr Anton Hallgrim", "Anton Hallgrim", "person", "same name after removing Dr"),
+        ("RV Agnes Tulloch", "Agnes Tulloch", "product", "same name after removing RV"),
+        ("St. Rumbold", "Saint Rumbold", "place", "a word spelt otherwise"),
+        ("Deep Shelf", "Deepshelf", "work", "but for spaces"),
+        ("Joanne Rowling", "Rowling, Joanne", "person", "another order"),
+        ("University of Voar", "Voar University", "organization", "another order"),
+        ("Academy of Arts", "Academy for the Arts", "organization", "but for small words"),
+        ("Janis Joplin", "Janis Lyn Joplin", "person", "a middle name more"),
+        ("J. R. Tolkien", "John Ronald Tolkien", "person", "initials fit"),
+        ("J. Tolkien", "John Ronald Tolkien", "person", "initials fit"),
+        ("NV Nia Vellacott", "Nia Vellacott", "person", "after its initials"),
+        ("Tidewright Digi", "Tidewright Digital", "organization", "cut short"),
+        ("Jacob Marley", "Jacob Marlez", "person", "differ by a letter"),
+        ("Billy Elliot", "Billy Elliots", "work", "plural"),
+        ("WHO", "World Health Organization", "organization", "are the initials of"),
+        ("OCL", "Office of Coastal Lights", "organization", "are the initials of"),
+        ("Dr Hesketh", "Dr Marian Hesketh", "person", "is a part of"),
+        ("Hallgrim", "Anton Hallgrim", "person", "is a part of"),
+    ],
+)
+def test_names_of_one_thing_say_why(one: str, other: str, kind: str, said: str):
+    found = reason(one, other, kind)
+
+    assert found
+    assert said in found.words
+    assert found.weight > 1
+    assert found.is_of_names
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "kind"),
+    [
+        ("Jane Eyre", "John Eyre", "person"),
+        ("Mary Shelley", "Percy Shelley", "person"),
+        ("Hollin Trust", "Hollin Bank", "organization"),
+        ("Bob", "Rob", "person"),
+        ("who", "World Health Organization", "organization"),
+        ("WHA", "World Health Organization", "organization"),
+        ("Voar", "Voar Harbour", "place"),
+        ("临江光学", "临江电学", "organization"),
+        ("Kelder Point", "Tern Point", "place"),
+    ],
+)
+def test_other_names_say_nothing(one: str, other: str, kind: str):
+    assert reason(one, other, kind) is None
+
+
+def test_a_surname_that_many_have_says_little():
+    many = Common(words={"smith": 30})
+    few = Common(words={"hallgrim": 2})
+
+    common = reason("Smith", "Ada Smith", common=many)
+    rare = reason("Hallgrim", "Ada Hallgrim", common=few)
+
+    assert common
+    assert rare
+    assert rare.weight > 1.5 > 0 > common.weight
+
+
+def test_two_words_that_are_common_are_no_misspelling():
+    both = Common(words={"australian": 20, "austrian": 10})
+    one = Common(words={"norwegian": 20, "norwagian": 1})
+
+    words = reason("Australian Opera", "Austrian Opera", "organization", both)
+    slip = reason("Norwegian Opera", "Norwagian Opera", "organization", one)
+
+    assert (words.weight if words else 0) < 2 < (slip.weight if slip else 0)
+
+
+def test_initials_that_fit_many_names_say_less():
+    one = reason("CA", "Captain Apache", "work", Common(initials={"ca": 1}))
+    many = reason("CA", "Captain Apache", "work", Common(initials={"ca": 8}))
+
+    assert one
+    assert many
+    assert one.weight > many.weight + 2
+
+
+def test_what_documents_call_something_too_is_its_name():
+    full = thing("Ottilie Crane", aliases=["Tilly"])
+
+    found = naming.alias(full, thing("Tilly"), NOTHING)
+
+    assert found
+    assert found.words == "documents call “Ottilie Crane” “Tilly” too"
+    assert naming.alias(full, thing("Nelly"), NOTHING) is None
+
+
+def test_two_that_are_called_the_same_may_be_one():
+    one, other = (
+        thing("Ada Lind", aliases=["The Keeper of Voar"]),
+        thing("Mrs Brekke", aliases=["Keeper of Voar"]),
+    )
+
+    found = naming.alias(one, other, NOTHING)
+
+    assert found
+    assert found.words.startswith("both are called “")
+
+
+def test_a_name_is_shortened_with_and_without_small_words():
+    assert acronyms(("office", "of", "coastal", "lights")) == {"ocl", "oocl"}
+    assert acronyms(("sea",)) == frozenset()
+
+
+def test_common_words_are_counted_once_a_name():
+    common = blocks.common_in([thing("Sea of Seas"), thing("Sea Sea")])
+
+    assert common.words["sea"] == 2
+    assert common.initials["ss"] == 2
