@@ -309,3 +309,15 @@ def test_a_backup_that_cannot_be_made_leaves_nothing(tmp_path: Path, words: Any,
 def test_a_place_that_cannot_be_written_is_named(tmp_path: Path):
     with pytest.raises(CommandError, match=r"nowhere/all.zip' cannot be written: No such file"):
         call_command("backup", str(tmp_path / "nowhere" / "all.zip"))
+
+
+@pytest.mark.parametrize("moment", ["files", "tables"])
+def test_a_backup_that_is_stopped_leaves_nothing(cast: rows.Cast, tmp_path: Path, moment: str):
+    def report(what: str, _done: int, _total: int) -> None:
+        if what == moment:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        backups.writing.write(tmp_path / "all.zip", backups.writing.Wish(), report=report)
+
+    assert [one for one in tmp_path.iterdir() if one.is_file()] == []
