@@ -146,11 +146,12 @@ def _forget_strays(workspace_id: uuid.UUID, documents: Sequence[uuid.UUID]) -> N
     read_again(workspace_id, Found(targets=frozenset(documents)), STAGES[Remedy.RESOLVE])
 
 
-def _mark_and_refresh(statement: LiteralString) -> Callable[[uuid.UUID, Found], None]:
+def _mark_and_refresh(*statements: LiteralString) -> Callable[[uuid.UUID, Found], None]:
     def apply_to(workspace_id: uuid.UUID, found: Found) -> None:
         with access.in_workspace(workspace_id):
             values = {"workspace": workspace_id, "ids": sorted(found.targets)}
-            run_sql_count(statement, values)
+            for statement in statements:
+                run_sql_count(statement, values)
             pipeline.request_refresh(workspace_id)
 
     return apply_to
@@ -192,7 +193,7 @@ OTHERS: Final[dict[Remedy, Callable[[uuid.UUID, Found], None]]] = {
     Remedy.RECOUNT_LINKS: _mark_and_refresh(sql.MARK_RELATIONSHIPS),
     Remedy.REMOVE_ALIASES: _remove_aliases,
     Remedy.REFRESH: _refresh,
-    Remedy.REPORT: _mark_and_refresh(sql.MARK_COMMUNITIES),
+    Remedy.REPORT: _mark_and_refresh(sql.MARK_COMMUNITIES, topics.FORGET_REPORTS),
     Remedy.GROW: _grow,
     Remedy.PROJECT: _project,
     Remedy.WALK: _walk,

@@ -117,6 +117,11 @@ SELECT n.id::text, NULL FROM ingestion_summarynode AS n
    AND NOT EXISTS (SELECT FROM ingestion_summaryedge AS e
                     WHERE e.workspace_id = %(workspace)s AND e.parent_id = n.id)
 """
+# A report that was made from the same is left as it is, unless nobody knows what it was made from.
+FORGET_REPORTS: Final[LiteralString] = """
+UPDATE ingestion_communityreport SET digest = ''
+ WHERE workspace_id = %(workspace)s AND community_id = ANY (%(ids)s::uuid[])
+"""
 FORGET_DIGESTS: Final[LiteralString] = """
 UPDATE ingestion_summarytree SET digest = '' WHERE workspace_id = %(workspace)s
 """

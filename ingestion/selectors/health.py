@@ -93,7 +93,7 @@ class Health:
     @property
     def is_repairable(self) -> bool:
         """Whether the last check found something that a machine can mend."""
-        return bool(self.check) and any(one["is_repairable"] for one in self.check.drifts)
+        return any(one["is_repairable"] for one in (self.check.drifts if self.check else ()))
 
     @property
     def is_sound(self) -> bool | None:
@@ -135,7 +135,7 @@ def _share_of_tables(workspace_id: uuid.UUID) -> int:
     with connection.cursor() as cursor:
         cursor.execute(sql.SQL(" UNION ALL ").join(parts), {"workspace": workspace_id})
         counts = {str(name): int(count) for name, count in cursor.fetchall()}
-    return round(
+    return int(
         sum(
             size * counts[name] / max(total, counts[name], 1)
             for name, (size, total) in tables.items()
