@@ -28,7 +28,7 @@ def demo_pages(page: Page, product: Product) -> dict[str, str]:
     home = follow(page, ".rows--links a", "Sample")
     found = {"workspaces": f"{product.url}/", "new workspace": f"{product.url}/workspaces/new/"}
     found |= {"home": home, "members": f"{home}members/", "ask": f"{home}ask/"}
-    found |= {"models": f"{home}models/", "usage": f"{home}usage/"}
+    found |= {"models": f"{home}models/", "usage": f"{home}usage/", "health": f"{home}health/"}
     found |= {name: f"{home}{name}/" for name in ("documents", "entities", "topics")}
     found["search"] = f"{home}search/?q=Great+Lens"
     for name, question in (
