@@ -15,7 +15,7 @@ from rapidfuzz import fuzz
 from rapidfuzz.distance import DamerauLevenshtein
 
 from ingestion.stages.suggest.things import PERSON, UNTYPED, Reason, Thing
-from ingestion.stages.suggest.words import SMALL, TITLES, bare
+from ingestion.stages.suggest.words import SMALL, TITLES, bare, counting
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,7 +150,7 @@ def contained(one: Thing, other: Thing, common: Common) -> Reason | None:
     """One name is a part of the other."""
     short, long_ = sorted((one, other), key=lambda side: len(side.words))
     few, many = short.telling, long_.telling
-    if few == many or not set(few) < set(many) or len(many) > LONGEST:
+    if not set(few) < set(many) or len(many) > LONGEST or _is_no_name(few, long_):
         return None
     said = f"“{short.name}” is a part of “{long_.name}”"
     if _repeats_initials(few, many):
@@ -164,6 +164,14 @@ def contained(one: Thing, other: Thing, common: Common) -> Reason | None:
     weight = _single(few[0], common) - (0.6 if few[0] == many[-1] else 1.4)
     weight += 0.6 if short.words[0] in TITLES else 0.0
     return Reason("name", weight, said, is_of_names=True)
+
+
+def _is_no_name(few: Sequence[str], long_: Thing) -> bool:
+    """A rank, which many have (2nd Earl), or where somebody is from (Tuscany, Guy of Tuscany)."""
+    if all(word in TITLES or word in counting(tuple(few)) for word in few):
+        return True
+    first = long_.spelt.index(few[0])
+    return first > 0 and long_.spelt[first - 1] in SMALL
 
 
 def _at_end(few: Sequence[str], many: Sequence[str]) -> bool:
@@ -283,7 +291,7 @@ def acronyms(words: tuple[str, ...]) -> frozenset[str]:
 def alias(one: Thing, other: Thing, common: Common) -> Reason | None:
     """What one is called is also said of the other."""
     for called, named in ((one, other), (other, one)):
-        if called.key in named.aliases:
+        if called.key in named.aliases and not _is_where_from(called, named):
             said = f"documents call “{named.name}” “{called.name}” too"
             return Reason("alias", _by_alias(called.key, common), said, is_of_names=True)
     shared = sorted(set(one.aliases) & set(other.aliases))
@@ -291,6 +299,10 @@ def alias(one: Thing, other: Thing, common: Common) -> Reason | None:
         return None
     said = f"both are called “{one.aliases[shared[0]]}”"
     return Reason("alias", _by_alias(shared[0], common) - 1.0, said, is_of_names=True)
+
+
+def _is_where_from(called: Thing, named: Thing) -> bool:
+    return called.spelt[0] in named.spelt and _is_no_name(called.spelt, named)
 
 
 def _by_alias(key: str, common: Common) -> float:

@@ -21,7 +21,9 @@ LEGAL_FORMS: Final = _list(
 TITLES: Final = _list(
     """dr mr mrs ms miss mx sir dame lord lady prof professor captain capt lieutenant lt colonel col
     general gen major sergeant sgt admiral rev reverend father sister president senator minister
-    judge justice hon herr frau monsieur madame don dona"""
+    judge justice hon herr frau monsieur madame don dona king queen prince princess emperor empress
+    duke duchess count countess earl viscount baron baroness baronet landgrave margrave sultan
+    pope"""
 )
 HONOURS: Final = _list("mbe obe cbe kbe dbe phd md dphil dsc msc ma ba bsc esq frs qc kc ra")
 VESSELS: Final = _list("rv mv ms ss hms uss hmcs rms mt")

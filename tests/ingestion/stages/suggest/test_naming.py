@@ -64,6 +64,9 @@ def test_names_of_one_thing_say_why(one: str, other: str, kind: str, said: str):
         ("Voar", "Voar Harbour", "place"),
         ("临江光学", "临江电学", "organization"),
         ("Kelder Point", "Tern Point", "place"),
+        ("Tuscany", "Guy of Tuscany", "person"),
+        ("Holstein-Gottorp", "Duchy of Holstein-Gottorp", "organization"),
+        ("2nd Earl", "John Wallop, 2nd Earl", "person"),
     ],
 )
 def test_other_names_say_nothing(one: str, other: str, kind: str):
@@ -109,6 +112,8 @@ def test_what_documents_call_something_too_is_its_name():
     assert found
     assert found.words == "documents call “Ottilie Crane” “Tilly” too"
     assert naming.alias(full, thing("Nelly"), NOTHING) is None
+    guy = thing("Guy of Tuscany", aliases=["Tuscany"])
+    assert naming.alias(guy, thing("Tuscany"), NOTHING) is None
 
 
 def test_two_that_are_called_the_same_may_be_one():
