@@ -186,8 +186,9 @@ def _newest(document: Document) -> DocumentVersion:
 
 
 def _chunking_after(newest: DocumentVersion) -> dict[str, Any]:
-    """Cut as the version before was; spans that were given are of its text alone."""
-    return {} if newest.chunking.get("strategy") == "given" else newest.chunking
+    """Cut as the version before was; its spans are of its text alone."""
+    chunking = {name: told for name, told in newest.chunking.items() if name != "spans"}
+    return {} if chunking.get("strategy") == "given" else chunking
 
 
 def _label_present(document: Document) -> None:

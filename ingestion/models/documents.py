@@ -112,7 +112,8 @@ class DocumentVersion(TenantModel):
 
     ``pages`` is ``[[number, start, end], …]`` and ``headings`` ``[[level, title, start], …]``,
     offsets in characters of ``text``. ``chunking`` is ``{"strategy", "size", "overlap"}`` or
-    ``{"strategy": "given", "spans": [[start, end], …]}``. ``situated_by`` is the model that said
+    ``{"strategy": "given", "spans": [[start, end], …]}``; a later version has ``spans`` too, those
+    it was cut into along the cuts of the one before. ``situated_by`` is the model that said
     where its chunks stand in it, empty where the document itself says so. ``name``, ``size`` and
     ``sha256`` are of its file; empty for a first version, whose file the document tells of.
     ``title`` is what was read in it, or its file's name. ``changes`` is what it brought against the

@@ -161,3 +161,24 @@ def test_the_document_follows_its_live_version(cast: Cast):
     assert version_of(document, 2).added_by == cast.alice
     [event] = [one for one in rows_of(document, HistoryEvent) if "after" in one.details]
     assert (event.kind, event.details["after"]) == ("document_replaced", {"version": 2})
+
+
+def test_a_sentence_more_in_a_long_text_costs_the_passages_it_stands_in(cast: Cast):
+    story = " ".join(
+        f"On day {number} Ada Lind rowed to the light of Skarrow and back again with oil."
+        for number in range(400)
+    )
+    document = first_version(cast.workspace, story, "story.txt", chunking={"size": 60})
+    before = {one.pk for one in passages(document).values()}
+
+    replaced(document, story.replace("On day 9 ", "It blew all night long. On day 9 "))
+    read(cast.workspace, refreshes=False)
+    after = {one.pk: one for one in passages(document).values()}
+
+    assert len(before) > 80
+    assert len(set(after) - before) <= 3
+    spans = version_of(document, 2).chunking["spans"]
+    assert spans == [[one.start, one.end] for one in after.values()]
+    reverted(document, 1)
+    read(cast.workspace, refreshes=False)
+    assert {one.pk for one in passages(document).values()} == before

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from types import MappingProxyType
 from typing import Any
 
 from ingestion import pipeline, versions
@@ -66,12 +67,17 @@ def pending(workspace: Workspace, kinds: Sequence[str]) -> list[IngestionJob]:
         return list(jobs.filter(state__in=open_states).order_by("kind", "created_at"))
 
 
-def first_version(workspace: Workspace, text: str = FIRST_TEXT, name: str = "log.md") -> Document:
+def first_version(
+    workspace: Workspace,
+    text: str = FIRST_TEXT,
+    name: str = "log.md",
+    chunking: Mapping[str, Any] = MappingProxyType(SENTENCES),
+) -> Document:
     """A document that was read to the end, a sentence a passage."""
     job = add(workspace, name, text)
     with access.in_workspace(workspace.pk):
         DocumentVersion.objects.in_workspace(workspace).filter(pk=job.version_id).update(
-            chunking=SENTENCES
+            chunking=dict(chunking)
         )
     read(workspace)
     return document_of(job)

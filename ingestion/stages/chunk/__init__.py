@@ -14,7 +14,7 @@ from ingestion.models import IngestionJob
 from ingestion.outcome import Progress, StageOutcome
 from ingestion.selectors import versions_of
 from ingestion.stages.chunk.cutting import chunk_id, cut_up, heading_paths, places_of
-from ingestion.stages.chunk.living import Cut, live
+from ingestion.stages.chunk.living import Cut, earlier_of, live
 from kb_project.ports import Ports
 from workspaces import access
 
@@ -23,7 +23,10 @@ __all__ = ["chunk_id", "heading_paths", "places_of", "run"]
 
 def run(jobs: Sequence[IngestionJob], ports: Ports, _progress: Progress) -> list[StageOutcome]:
     versions = versions_of(jobs)
-    cuts = [Cut(job, version, cut_up(version)) for job, version in zip(jobs, versions, strict=True)]
+    cuts = [
+        Cut(job, version, cut_up(version, earlier_of(version)))
+        for job, version in zip(jobs, versions, strict=True)
+    ]
     with access.in_workspace(versions[0].workspace_id):
         live(versions[0].workspace_id, cuts, uses_model=ports.chat is not None)
     return [StageOutcome(written=len(cut.chunks)) for cut in cuts]

@@ -5,14 +5,16 @@ from __future__ import annotations
 import struct
 import uuid
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from hashlib import blake2b
 from typing import Any
 
 from django.conf import settings
 
 from ingestion.models import Chunk, DocumentVersion
+from ingestion.stages.chunk.along import spans_along
 from kb_project.llm.tokens import token_starts
 from kb_project.text.splitting import (
     Offsets,
@@ -33,25 +35,53 @@ class Place:
     heading_path: tuple[str, ...]
 
 
-def cut_up(version: DocumentVersion) -> list[Chunk]:
+@dataclass(frozen=True, slots=True)
+class Earlier:
+    """The text that a version takes the place of, and how it is cut."""
+
+    text: str
+    spans: Sequence[Span]
+
+
+def cut_up(version: DocumentVersion, earlier: Earlier | None = None) -> list[Chunk]:
+    """Chunks along those of the earlier text, where there is one.
+
+    Then the version remembers its spans: it is cut in the same way when it comes back.
+    """
+    if earlier is not None and "spans" not in version.chunking:
+        cut = partial(_between, version)
+        spans = spans_along(earlier.text, earlier.spans, version.text, cut)
+        version.chunking = version.chunking | {"spans": [list(span) for span in spans]}
     starts = token_starts(version.text)
     return build_chunks(version, spans_of(version, starts), starts)
 
 
+def _between(version: DocumentVersion, first: int, last: int) -> list[Span]:
+    """A stretch of the text, cut as if it were all there is."""
+    text = version.text[first:last]
+    headings = [start - first for _, _, start in version.headings if first <= start < last]
+    spans = _cut(text, version.chunking, token_starts(text), headings)
+    return [(first + start, first + end) for start, end in spans]
+
+
 def spans_of(version: DocumentVersion, starts: Offsets) -> list[Span]:
     """The spans that the version's ``chunking`` asks for; what it leaves open, settings decide."""
-    chunking = version.chunking
+    if "spans" in version.chunking:
+        return [(start, end) for start, end in version.chunking["spans"]]
+    headings = [start for _level, _title, start in version.headings]
+    return _cut(version.text, version.chunking, starts, headings)
+
+
+def _cut(
+    text: str, chunking: Mapping[str, Any], starts: Offsets, headings: Sequence[int]
+) -> list[Span]:
     strategy = chunking.get("strategy", settings.CHUNK_STRATEGY)
     size = chunking.get("size", settings.CHUNK_TOKENS)
     overlap = chunking.get("overlap", settings.CHUNK_OVERLAP)
-    text = version.text
-    if strategy == "given":
-        return [(start, end) for start, end in chunking["spans"]]
     if strategy == "sentence":
         return split_sentences(text, starts=starts, size=size)
     if strategy == "fixed":
         return split_fixed(text, starts=starts, size=size, overlap=overlap)
-    headings = [start for _level, _title, start in version.headings]
     return split_tokens(text, starts=starts, size=size, overlap=overlap, headings=headings)
 
 

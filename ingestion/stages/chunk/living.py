@@ -19,10 +19,12 @@ from typing import Any, Final
 from ingestion import changes
 from ingestion.models import Chunk, Document, DocumentVersion, IngestionJob
 from ingestion.stages.chunk import statements as sql
+from ingestion.stages.chunk.cutting import Earlier
 from ingestion.stages.chunk.leaving import leave
 from ingestion.stages.chunk.matching import Matching, counts_of, match
 from ingestion.stages.chunk.shifting import shift
 from kb_project.sql import run_sql
+from workspaces import access
 
 BATCH: Final = 500
 
@@ -52,6 +54,20 @@ class Step:
     @property
     def goes_live(self) -> bool:
         return self.before is not None and self.before.pk != self.version.pk
+
+
+def earlier_of(version: DocumentVersion) -> Earlier | None:
+    """What is searched of the document now, where the version takes its place."""
+    document = version.document
+    if version.number in (1, document.live_number):
+        return None
+    workspace_id = version.workspace_id
+    with access.in_workspace(workspace_id):
+        rows = DocumentVersion.objects.in_workspace(workspace_id).filter(document=document)
+        before = rows.filter(DocumentVersion.IS_LIVE).only("text", "chunking").first()
+        chunks = Chunk.objects.in_workspace(workspace_id).filter(version=before)
+        spans = list(chunks.order_by("ordinal").values_list("start", "end"))
+    return Earlier(before.text, spans) if before and spans else None
 
 
 def live(workspace_id: uuid.UUID, cuts: Sequence[Cut], *, uses_model: bool) -> None:
@@ -264,4 +280,4 @@ def _sign(step: Step) -> None:
     version = step.version
     version.situated_by = step.before.situated_by if step.before else ""
     versions = DocumentVersion.objects.in_workspace(version.workspace_id).filter(pk=version.pk)
-    versions.update(situated_by=version.situated_by)
+    versions.update(situated_by=version.situated_by, chunking=version.chunking)
