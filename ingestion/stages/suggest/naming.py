@@ -55,7 +55,8 @@ def without_forms(one: Thing, other: Thing, common: Common) -> Reason | None:
         return None
     gone = _without(one, left) or _without(other, right)
     both = _without(one, left) and _without(other, right)
-    weight = 4.5 if len(left) > 1 else _single(left[0], common)
+    names = [word for word in left if word not in counting(left)]
+    weight = 4.5 if len(names) != 1 else _single(names[0], common)
     return Reason("name", weight - (2.0 if both else 0), f"same name {gone}", is_of_names=True)
 
 
@@ -73,7 +74,7 @@ def _single(word: str, common: Common) -> float:
 def otherwise_ordered(one: Thing, other: Thing, _common: Common) -> Reason | None:
     """The same words in another order, but for small ones: University of X, X University."""
     left, right = one.telling, other.telling
-    if len(left) < 2 or (left == right and one.words == other.words):
+    if len(left) < 2 or one.core == other.core:
         return None
     if left == right:
         return Reason("name", 3.5, "the same name but for small words", is_of_names=True)

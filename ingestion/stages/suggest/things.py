@@ -54,7 +54,7 @@ class Thing:
     @cached_property
     def telling(self) -> tuple[str, ...]:
         """... and without small words."""
-        return bare(telling(self.spelt))
+        return telling(self.core)
 
     @cached_property
     def counting(self) -> tuple[str, ...]:

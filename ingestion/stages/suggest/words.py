@@ -100,6 +100,8 @@ def bare(words: tuple[str, ...]) -> tuple[str, ...]:
     first, last = 0, len(words)
     while first < last and (words[first] in TITLES or words[first] in VESSELS):
         first += 1
+    if first and first < last and words[first] in SMALL:
+        first = 0  # the Duke of Voar is not Voar
     while first < last and (words[last - 1] in LEGAL_FORMS or words[last - 1] in HONOURS):
         last -= 1
     return words[first:last] or words

@@ -66,6 +66,7 @@ def test_names_of_one_thing_say_why(one: str, other: str, kind: str, said: str):
         ("Kelder Point", "Tern Point", "place"),
         ("Tuscany", "Guy of Tuscany", "person"),
         ("Holstein-Gottorp", "Duchy of Holstein-Gottorp", "organization"),
+        ("Duchess of Voar", "Voar", "place"),
         ("2nd Earl", "John Wallop, 2nd Earl", "person"),
     ],
 )
