@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from django.urls import include, path
 
-from ingestion import curation_api_urls, version_urls
+from ingestion import curation_api_urls, life_urls, version_urls
 from ingestion.api import (
     communities,
     decisions,
@@ -23,7 +23,7 @@ urlpatterns = [
     path("documents/resume/", documents.WorkResumeApi.as_view(), name="work_resume"),
     path("documents/estimate/", estimates.EstimateApi.as_view(), name="document_estimate"),
     path("documents/read-again/", rereading.ReadAgainApi.as_view(), name="read_again"),
-    path("documents/<uuid:document_id>/", documents.DocumentApi.as_view(), name="document"),
+    *life_urls.operations,
     path(
         "documents/<uuid:document_id>/text/",
         documents.DocumentTextApi.as_view(),

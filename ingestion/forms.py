@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
-from typing import Annotated, Final
+from datetime import date
+from typing import Annotated, Any, Final
+from uuid import UUID
 
 from django.http import QueryDict
 from pydantic import Field, TypeAdapter, ValidationError
@@ -77,3 +80,33 @@ def files_of(given: QueryDict) -> list[FileSize]:
 def words_of(query: QueryDict, name: str) -> str:
     """A search word: trimmed, short, and without the one character Postgres refuses."""
     return query.get(name, "").replace("\0", "").strip()[:200]
+
+
+def ids_of(data: QueryDict, name: str) -> list[UUID]:
+    """The ids chosen under a name; what is no id is passed over."""
+    found = []
+    for value in data.getlist(name):
+        with suppress(ValueError):
+            found.append(UUID(value))
+    return list(dict.fromkeys(found))
+
+
+def document_values(data: QueryDict) -> dict[str, Any]:
+    """What somebody says of a document. Raises InputError for a date that is none."""
+    values: dict[str, Any] = {
+        name: data[name] for name in ("title", "collection") if data.get(name) is not None
+    }
+    if "tags" in data:
+        values["tags"] = str(data["tags"]).split(",")
+    if "dated" in data:
+        values["dated"] = _date_of(str(data["dated"]))
+    return values
+
+
+def _date_of(text: str) -> date | None:
+    try:
+        return date.fromisoformat(text.strip()) if text.strip() else None
+    except ValueError as error:
+        raise InputError(
+            "A date is written as 2026-11-21.", code="invalid_date", kept="Nothing was changed."
+        ) from error

@@ -1,11 +1,12 @@
 from __future__ import annotations
 
-from django.urls import include, path
+from django.urls import URLPattern, URLResolver, include, path
 
 from ingestion import (
     curation_urls,
     decision_views,
     health_views,
+    life_urls,
     passage_views,
     rereading_views,
     version_urls,
@@ -14,10 +15,11 @@ from ingestion import (
 
 app_name = "ingestion"
 
-documents = [
+documents: list[URLPattern | URLResolver] = [
     path("", views.document_list, name="document_list"),
     path("upload/", views.document_upload, name="document_upload"),
     path("estimate/", views.document_estimate, name="document_estimate"),
+    *life_urls.document_pages,
     path("resume/", views.work_resume, name="work_resume"),
     path("read-again/", rereading_views.read_again, name="read_again"),
     path("retry/", views.documents_retry, name="documents_retry"),
@@ -31,6 +33,7 @@ documents = [
 
 urlpatterns = [
     path("w/<workspace:workspace_id>/documents/", include(documents)),
+    path("w/<workspace:workspace_id>/trash/", include(life_urls.trash_pages)),
     path(
         "w/<workspace:workspace_id>/decisions/",
         decision_views.decision_record,

@@ -53,6 +53,9 @@ class DocumentSerializer(serializers.Serializer[Any]):
     tags = serializers.ListField(child=serializers.CharField(), source="document.tags")
     dated = serializers.DateField(source="document.dated", allow_null=True)
     state = serializers.ChoiceField(choices=DocumentState.choices, source="document.state")
+    is_searched = serializers.BooleanField(
+        source="document.is_live", help_text="False: disabled, or in the trash."
+    )
     share = serializers.FloatField(help_text="How much of all its stages is done, 0 to 1.")
     has_words = serializers.BooleanField(help_text="Found by words and by the walk already.")
     has_vectors = serializers.BooleanField(help_text="Found by meaning already.")

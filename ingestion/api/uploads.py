@@ -21,11 +21,14 @@ from workspaces.models import User, Workspace
 
 @dataclass(frozen=True, slots=True)
 class Intake:
-    """What became of one file. ``document`` is the twin that was there before a ``duplicate``."""
+    """What became of one file. ``document`` is the twin that was there before, where there was."""
 
     class OutputSerializer(serializers.Serializer[Any]):
         name = serializers.CharField()
-        outcome = serializers.ChoiceField(choices=["added", "duplicate", "refused"])
+        outcome = serializers.ChoiceField(
+            choices=["added", "duplicate", "in_trash", "refused"],
+            help_text="What is `in_trash` has this content and can be restored.",
+        )
         document = serializers.UUIDField(allow_null=True)
         state = serializers.CharField(allow_null=True)
         job = serializers.UUIDField(allow_null=True)
@@ -66,9 +69,15 @@ def _intake(workspace: Workspace, upload: services.Upload) -> Intake:
     row = selectors.document_row(workspace=workspace, document_id=document.pk)
     return Intake(
         name=document.name,
-        outcome="duplicate" if upload.is_duplicate else "added",
+        outcome=_outcome(upload),
         document=document.pk,
         state=document.state,
         job=row.job.pk if row.job else None,
         url=reverse("ingestion_api:document", args=[workspace.pk, document.pk]),
     )
+
+
+def _outcome(upload: services.Upload) -> str:
+    if upload.is_in_trash:
+        return "in_trash"
+    return "duplicate" if upload.is_duplicate else "added"

@@ -23,6 +23,7 @@ from ingestion.selectors.documents import (
     document_rows,
     document_version,
     documents,
+    documents_get,
     entities_in,
     is_refreshing,
     state_counts,
@@ -62,6 +63,7 @@ from ingestion.selectors.topics import (
     topic_view,
     unwritten_reports,
 )
+from ingestion.selectors.trash import TrashRow, trash_rows, trashed
 from ingestion.selectors.trees import (
     Branch,
     TreeChild,
@@ -70,7 +72,12 @@ from ingestion.selectors.trees import (
     tree_shown,
     tree_view,
 )
-from ingestion.selectors.versions import VersionRow, version_asked, version_get, version_rows
+from ingestion.selectors.versions import (
+    VersionRow,
+    version_asked,
+    version_get,
+    version_rows,
+)
 
 __all__ = [
     "Branch",
@@ -88,6 +95,7 @@ __all__ = [
     "StageStep",
     "TopicNode",
     "TopicView",
+    "TrashRow",
     "TreeChild",
     "TreeNode",
     "TreeView",
@@ -106,6 +114,7 @@ __all__ = [
     "document_rows",
     "document_version",
     "documents",
+    "documents_get",
     "entities",
     "entities_in",
     "entity_get",
@@ -123,6 +132,8 @@ __all__ = [
     "state_counts",
     "topic_tree",
     "topic_view",
+    "trash_rows",
+    "trashed",
     "tree_shown",
     "tree_view",
     "unwritten_reports",

@@ -84,7 +84,8 @@ def documents(
 
     ``text`` is looked for in title and name; a collection goes by its name or its id.
     """
-    rows = Document.objects.in_workspace(workspace).select_related("added_by", "collection")
+    rows = Document.objects.in_workspace(workspace).filter(trashed_at=None)
+    rows = rows.select_related("added_by", "collection")
     if text:
         rows = rows.filter(Q(title__icontains=text) | Q(name__icontains=text))
     if collection:
@@ -160,6 +161,12 @@ def contents_here(*, workspace: Workspace, digests: Collection[str]) -> set[str]
         return set(rows.values_list("sha256", flat=True))
 
 
+def documents_get(*, workspace: Workspace, ids: Collection[uuid.UUID]) -> list[Document]:
+    """Wherever they are, in the order of their titles. Raises NotFoundError if one is missing."""
+    rows = list(Document.objects.in_workspace(workspace).filter(pk__in=ids).order_by("title", "pk"))
+    return found(rows if len(rows) == len(set(ids)) else None, "document")
+
+
 def document_get(*, workspace: Workspace, document_id: uuid.UUID) -> Document:
     """Raises NotFoundError."""
     return found(
@@ -217,10 +224,11 @@ def versions_of(jobs: Sequence[IngestionJob]) -> list[DocumentVersion]:
 
 
 def state_counts(*, workspace: Workspace) -> dict[str, int]:
-    """Number of documents by state, every state named."""
+    """Number of documents by state, every state named; what is in the trash does not count."""
     counted = Counter(
         dict(
             Document.objects.in_workspace(workspace)
+            .filter(trashed_at=None)
             .values_list("state")
             .annotate(number=Count("id"))
         )
@@ -248,7 +256,7 @@ class WorkspaceCounts:
 
 def workspace_counts(*, workspace: Workspace) -> WorkspaceCounts:
     return WorkspaceCounts(
-        documents=Document.objects.in_workspace(workspace).count(),
+        documents=Document.objects.in_workspace(workspace).filter(trashed_at=None).count(),
         passages=Chunk.objects.in_workspace(workspace).count(),
         entities=Entity.objects.in_workspace(workspace).count(),
         relationships=Relationship.objects.in_workspace(workspace).count(),

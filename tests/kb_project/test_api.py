@@ -98,6 +98,17 @@ def test_every_operation_is_described(schema: dict[str, Any]):
         "read_again",
         "read_again_estimate",
         "work_resume",
+        "document_edit",
+        "document_delete",
+        "document_disable",
+        "document_enable",
+        "document_trash",
+        "document_restore",
+        "document_losses",
+        "documents_trash",
+        "trash",
+        "trash_restore",
+        "trash_empty",
         "passage_problems",
         "passage_retry",
         "decision_list",
@@ -196,7 +207,9 @@ def test_what_writes_may_be_forbidden(schema: dict[str, Any]):
     writing |= {"passage_retry", "report_retry", "reports_retry", "documents_retry"}
     writing |= {"document_estimate", "work_resume", "decision_record", "decision_undo"}
     writing |= {"read_again", "read_again_estimate", "version_add", "version_restore"}
-    writing |= {"health", "health_check"}
+    writing |= {"health", "health_check", "documents_trash", "trash_restore", "trash_empty"}
+    writing |= {f"document_{verb}" for verb in ("edit", "delete", "disable", "enable")}
+    writing |= {"document_trash", "document_restore"}
     writing |= {"models_set", "models_test", "prices_set", "budget_set"}
     writing |= {"reranker_set", "reranker_test", "answer_stop", "question_ask", "question_again"}
     writing |= {f"evaluation_run_{verb}" for verb in ("start", "stop", "continue", "delete")}
@@ -227,6 +240,7 @@ def test_operations_are_grouped_by_what_they_are_about(schema: dict[str, Any]):
         "history",
         "suggestions",
         "tree",
+        "trash",
         "models",
         "prices",
         "budget",

@@ -1,0 +1,169 @@
+"""Pages about documents that are edited, disabled, in the trash, or to be deleted for good."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Final
+from uuid import UUID
+
+from django.conf import settings
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.core.paginator import Paginator
+from django.http import HttpResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.http import require_GET, require_http_methods, require_POST
+
+from ingestion import forms, life, life_words, losses, selectors, shown, toasts
+from ingestion.history import Deed
+from ingestion.models import Document, HistoryEvent
+from kb_project.errors import ConflictError, InputError
+from workspaces import access
+from workspaces.models import Capability, Workspace
+from workspaces.requests import UserRequest
+
+VIA: Final = "page"
+PAGE_SIZE: Final = 50
+DETAIL: Final = "ingestion:document_detail"
+LIST: Final = "ingestion:document_list"
+TRASH: Final = "ingestion:trash"
+
+Act = Callable[..., HistoryEvent]
+
+
+@login_required
+@require_GET
+def trash(request: UserRequest, workspace_id: str) -> HttpResponse:
+    workspace = access.workspace_for_reading(user=request.user, workspace_id=workspace_id)
+    pages = Paginator(selectors.trashed(workspace=workspace), PAGE_SIZE)
+    page = pages.get_page(request.GET.get("page", ""))
+    context = {"workspace": workspace, "section": "documents", "page": page}
+    context["rows"] = selectors.trash_rows(workspace=workspace, documents=list(page))
+    context |= {"days": settings.TRASH_DAYS, "may_write": shown.may(workspace, Capability.EDIT)}
+    return render(request, "ingestion/life/trash.html", context)
+
+
+@login_required
+@require_POST
+def document_edit(request: UserRequest, workspace_id: str, document_id: UUID) -> HttpResponse:
+    workspace, document = _for_writing(request, workspace_id, document_id)
+    try:
+        values = forms.document_values(request.POST)
+        event = life.document_edit(deed=_deed(request, workspace), document=document, **values)
+        toasts.leave(request, workspace, event)
+    except (ConflictError, InputError) as error:
+        messages.warning(request, error.sentence)
+    return redirect(DETAIL, workspace.slug, document.pk)
+
+
+@login_required
+@require_POST
+def document_disable(request: UserRequest, workspace_id: str, document_id: UUID) -> HttpResponse:
+    workspace, document = _for_writing(request, workspace_id, document_id)
+    _do(request, workspace, life.documents_disable, [document])
+    return redirect(DETAIL, workspace.slug, document.pk)
+
+
+@login_required
+@require_POST
+def document_enable(request: UserRequest, workspace_id: str, document_id: UUID) -> HttpResponse:
+    workspace, document = _for_writing(request, workspace_id, document_id)
+    _do(request, workspace, life.documents_enable, [document])
+    return redirect(DETAIL, workspace.slug, document.pk)
+
+
+@login_required
+@require_POST
+def document_trash(request: UserRequest, workspace_id: str, document_id: UUID) -> HttpResponse:
+    workspace, document = _for_writing(request, workspace_id, document_id)
+    _do(request, workspace, life.documents_trash, [document])
+    return redirect(LIST, workspace.slug)
+
+
+@login_required
+@require_POST
+def documents_trash(request: UserRequest, workspace_id: str) -> HttpResponse:
+    workspace = access.workspace_for_writing(user=request.user, workspace_id=workspace_id)
+    _do(request, workspace, life.documents_trash, _chosen(request, workspace))
+    return redirect(LIST, workspace.slug)
+
+
+@login_required
+@require_POST
+def document_restore(request: UserRequest, workspace_id: str, document_id: UUID) -> HttpResponse:
+    workspace, document = _for_writing(request, workspace_id, document_id)
+    _do(request, workspace, life.documents_restore, [document])
+    return redirect(DETAIL, workspace.slug, document.pk)
+
+
+@login_required
+@require_POST
+def trash_restore(request: UserRequest, workspace_id: str) -> HttpResponse:
+    workspace = access.workspace_for_writing(user=request.user, workspace_id=workspace_id)
+    _do(request, workspace, life.documents_restore, _chosen(request, workspace))
+    return redirect(TRASH, workspace.slug)
+
+
+@login_required
+@require_http_methods(["GET", "POST"])
+def document_delete(request: UserRequest, workspace_id: str, document_id: UUID) -> HttpResponse:
+    workspace, document = _for_writing(request, workspace_id, document_id)
+    return _for_good(request, workspace, [document])
+
+
+@login_required
+@require_http_methods(["GET", "POST"])
+def trash_empty(request: UserRequest, workspace_id: str) -> HttpResponse:
+    workspace = access.workspace_for_writing(user=request.user, workspace_id=workspace_id)
+    return _for_good(request, workspace, list(selectors.trashed(workspace=workspace)))
+
+
+def _for_good(
+    request: UserRequest, workspace: Workspace, documents: Sequence[Document]
+) -> HttpResponse:
+    """First what follows from it, then the deed."""
+    if request.method == "POST":
+        _do(request, workspace, life.documents_delete, documents, is_final=True)
+        return redirect(TRASH, workspace.slug)
+    found = losses.losses_of(workspace=workspace, documents=[one.pk for one in documents])
+    context = {"workspace": workspace, "section": "documents", "documents": documents}
+    context["sentence"] = life_words.for_good(documents, found)
+    return render(request, "ingestion/life/delete.html", context)
+
+
+def _do(
+    request: UserRequest,
+    workspace: Workspace,
+    act: Act,
+    documents: Sequence[Document],
+    *,
+    is_final: bool = False,
+) -> None:
+    """Carry it out and tell it on the next page, with a way back where there is one."""
+    try:
+        event = act(deed=_deed(request, workspace), documents=documents)
+    except ConflictError as error:
+        messages.warning(request, error.sentence)
+        return
+    if is_final:
+        messages.success(request, toasts.said(event))
+    else:
+        toasts.leave(request, workspace, event)
+    if twins := life_words.twins(event):
+        messages.info(request, twins)
+
+
+def _chosen(request: UserRequest, workspace: Workspace) -> list[Document]:
+    ids = forms.ids_of(request.POST, "ids")
+    return selectors.documents_get(workspace=workspace, ids=ids)
+
+
+def _for_writing(
+    request: UserRequest, workspace_id: str, document_id: UUID
+) -> tuple[Workspace, Document]:
+    workspace = access.workspace_for_writing(user=request.user, workspace_id=workspace_id)
+    return workspace, selectors.document_get(workspace=workspace, document_id=document_id)
+
+
+def _deed(request: UserRequest, workspace: Workspace) -> Deed:
+    return Deed(workspace, request.user, via=VIA)

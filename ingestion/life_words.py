@@ -1,0 +1,41 @@
+"""What follows when documents go, in the words of pages."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ingestion.losses import Losses, counted
+from ingestion.models import Document, HistoryEvent
+
+
+def named(documents: Sequence[Document]) -> str:
+    if len(documents) == 1:
+        return f"“{documents[0].title}”"
+    return counted(len(documents), "document")
+
+
+def into_trash(document: Document, losses: Losses, days: int) -> str:
+    """Before it is put into the trash."""
+    follows = losses.sentence if document.is_live else "It is not searched as it is."
+    return f"{follows} It can be restored for {counted(days, 'day')}."
+
+
+def for_good(documents: Sequence[Document], losses: Losses) -> str:
+    """Before it is deleted for good."""
+    parts = [f"Deleting {named(documents)} removes {counted(losses.passages, 'passage')}"]
+    if losses.facts:
+        own = "its" if losses.facts == 1 else "their"
+        verb = "loses" if losses.facts == 1 else "lose"
+        parts.append(f"{counted(losses.facts, 'fact')} {verb} {own} only source")
+    if losses.facts_kept:
+        parts.append(f"{losses.facts_kept:,} keep{'s' * (losses.facts_kept == 1)} other sources")
+    return f"{'; '.join(parts)}. Answers that cite it keep its number, without what they quoted."
+
+
+def twins(event: HistoryEvent) -> str:
+    """'' where what came back has no like."""
+    titles = event.details.get("twins") or []
+    if not titles:
+        return ""
+    others = f" and {len(titles) - 1} more like it" if len(titles) > 1 else ""
+    return f"There is another document called “{titles[0]}”{others}. Both are searched."

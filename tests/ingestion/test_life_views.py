@@ -1,0 +1,130 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from django.test import Client
+
+from ingestion.models import Document
+from tests import rows
+from tests.ingestion import state
+from workspaces import access
+from workspaces.models import User
+
+pytestmark = [
+    pytest.mark.django_db(transaction=True),
+    pytest.mark.usefixtures("fake_embedder", "media"),
+]
+
+
+@pytest.fixture
+def cast(media: Path) -> rows.Cast:
+    return rows.make_cast()
+
+
+@pytest.fixture
+def log(cast: rows.Cast) -> Document:
+    return state.read(cast.workspace)["Log"]
+
+
+def browser(user: User) -> Client:
+    client = Client()
+    client.force_login(user, backend="django.contrib.auth.backends.ModelBackend")
+    return client
+
+
+def seen(cast: rows.Cast, user: User, path: str) -> str:
+    response = browser(user).get(f"/w/{cast.workspace.slug}/{path}")
+    assert response.status_code == 200, path
+    return response.content.decode()
+
+
+def sent(cast: rows.Cast, user: User, path: str, **data: object) -> str:
+    """The page that comes after it."""
+    response = browser(user).post(f"/w/{cast.workspace.slug}/{path}", data, follow=True)
+    assert response.status_code == 200, path
+    return response.content.decode()
+
+
+def test_a_document_goes_through_the_trash(cast: rows.Cast, log: Document):
+    page = seen(cast, cast.alice, f"documents/{log.pk}/")
+    assert "1 passage goes" in page
+
+    after = sent(cast, cast.alice, f"documents/{log.pk}/trash/")
+
+    assert f"document-{log.pk}" not in after
+    trash = seen(cast, cast.alice, "trash/")
+    assert "Log" in trash
+    assert "30 days left" in trash
+    assert "In the trash" in seen(cast, cast.bob, f"documents/{log.pk}/")
+    back = sent(cast, cast.alice, f"documents/{log.pk}/restore/")
+    assert "In the trash" not in back
+    assert "Nothing in the trash" in seen(cast, cast.alice, "trash/")
+
+
+def test_deleting_for_good_says_first_what_follows(cast: rows.Cast, log: Document):
+    question = seen(cast, cast.alice, f"documents/{log.pk}/delete/")
+    assert "Deleting “Log” removes 1 passage" in question
+    assert "This cannot be taken back." in question
+
+    sent(cast, cast.alice, f"documents/{log.pk}/delete/")
+
+    with access.in_workspace(cast.workspace.pk):
+        assert not Document.objects.in_workspace(cast.workspace).filter(pk=log.pk).exists()
+
+
+def test_what_is_disabled_is_listed_as_not_searched(cast: rows.Cast, log: Document):
+    page = sent(cast, cast.alice, f"documents/{log.pk}/disable/")
+    assert "Search it again" in page
+    assert "Not searched" in seen(cast, cast.bob, "documents/")
+
+    assert "Search it again" not in sent(cast, cast.alice, f"documents/{log.pk}/enable/")
+
+
+def test_several_are_moved_at_once(cast: rows.Cast, log: Document):
+    with access.in_workspace(cast.workspace.pk):
+        ids = [str(row.pk) for row in Document.objects.in_workspace(cast.workspace)]
+
+    assert "No documents yet" in sent(cast, cast.alice, "documents/trash/", ids=ids)
+    assert "Nothing in the trash" in sent(cast, cast.alice, "trash/restore/", ids=ids)
+
+
+def test_the_whole_trash_is_emptied(cast: rows.Cast, log: Document):
+    sent(cast, cast.alice, f"documents/{log.pk}/trash/")
+    assert "Deleting “Log”" in seen(cast, cast.alice, "trash/empty/")
+
+    assert "Nothing in the trash" in sent(cast, cast.alice, "trash/empty/")
+
+
+def test_a_new_title_is_read_again(cast: rows.Cast, log: Document):
+    said = {"title": "The keepers", "collection": "Light", "tags": "oil, lamp", "dated": ""}
+
+    page = sent(cast, cast.alice, f"documents/{log.pk}/edit/", **said)
+
+    assert "The keepers" in page
+    state.settled(cast.workspace)
+    assert "The keepers" in seen(cast, cast.alice, "documents/")
+
+
+def test_a_date_that_is_none_is_refused_in_words(cast: rows.Cast, log: Document):
+    assert "2026-11-21" in sent(cast, cast.alice, f"documents/{log.pk}/edit/", dated="soon")
+
+
+def test_what_comes_back_beside_its_like_says_so(cast: rows.Cast, log: Document):
+    sent(cast, cast.alice, f"documents/{log.pk}/trash/")
+    state.read(cast.workspace, {"Log": "Something else."})
+
+    page = sent(cast, cast.alice, f"documents/{log.pk}/restore/")
+
+    assert "There is another document called “Log”" in page
+
+
+@pytest.mark.parametrize("act", ["edit", "disable", "enable", "trash", "restore", "delete"])
+def test_a_reader_changes_nothing_and_a_stranger_finds_nothing(
+    cast: rows.Cast, log: Document, act: str
+):
+    path = f"/w/{cast.workspace.slug}/documents/{log.pk}/{act}/"
+
+    assert browser(cast.bob).post(path).status_code == 403
+    assert browser(cast.charlie).post(path).status_code == 404
+    assert "Move to the trash" not in seen(cast, cast.bob, f"documents/{log.pk}/")
