@@ -84,10 +84,27 @@ def document_edit(
         )
 
 
-def put_back(deed: Deed, document: Document, before: Mapping[str, Any]) -> None:
-    """Have an edited document say again what it said; the rest is ``life.take_back``'s."""
+def put_back(deed: Deed, document: Document, event: HistoryEvent) -> None:
+    """Have a document say what it would without one edit; the rest is ``life.take_back``'s.
+
+    Of each field the latest edit counts that stands; without one, what it said before them all.
+    """
+    edits = HistoryEvent.objects.in_workspace(deed.workspace).filter(
+        kind=EventKind.DOCUMENT_EDITED, subjects__subject_id=document.pk
+    )
+    told = [(one.details, one.undone_at is None and one.pk != event.pk) for one in edits]
+    due = {field: _due(field, told[::-1]) for field in event.details["after"]}
     rows = Document.objects.in_workspace(deed.workspace).select_related("collection")
-    _write(deed, rows.get(pk=document.pk), before)
+    row = rows.get(pk=document.pk)
+    before = said_of(row)
+    _write(deed, row, {field: value for field, value in due.items() if value != before[field]})
+
+
+def _due(field: str, told: Sequence[tuple[Mapping[str, Any], bool]]) -> Any:
+    """What a field says after edits, the first one first, of which some do not stand."""
+    edits = [(details, stands) for details, stands in told if field in details["after"]]
+    standing = [details["after"][field] for details, stands in edits if stands]
+    return standing[-1] if standing else edits[0][0]["before"][field]
 
 
 def said_of(document: Document) -> dict[str, Any]:

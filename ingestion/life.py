@@ -198,7 +198,7 @@ def take_back(*, deed: Deed, event: HistoryEvent) -> None:
     if event.kind == EventKind.DOCUMENT_DELETED or len(rows) < len(ids):
         _refuse_what_is_gone(event, {row.pk for row in rows})
     if event.kind == EventKind.DOCUMENT_EDITED:
-        put_back(deed, rows[0], event.details["before"])
+        put_back(deed, rows[0], event)
     else:
         _move(deed, rows, INVERSE[event.kind])
 
