@@ -10,7 +10,7 @@ from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_GET, require_POST
 
-from ingestion import selectors, shown_versions, versions
+from ingestion import selectors, shown_versions, toasts, versions
 from ingestion.history import Deed
 from kb_project.errors import ConflictError, UploadError
 from workspaces import access
@@ -53,8 +53,8 @@ def version_restore(
     document = selectors.document_get(workspace=workspace, document_id=document_id)
     deed = Deed(workspace=workspace, user=request.user, via=PAGE)
     try:
-        versions.document_revert(deed=deed, document=document, number=number)
-        messages.success(request, f"Version {number} is coming back. It is searched in a moment.")
+        event = versions.document_revert(deed=deed, document=document, number=number)
+        toasts.leave(request, workspace, event)
     except ConflictError as error:
         messages.warning(request, error.sentence)
     return redirect("ingestion:document_detail", workspace.slug, document.pk)

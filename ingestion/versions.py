@@ -92,7 +92,7 @@ def _replace(deed: Deed, version: DocumentVersion) -> None:
     version.chunking = _chunking_after(newest)
     version.save(force_insert=True)
     job = _plan(deed, version)
-    _record(deed, job, before=before)
+    _record(deed, job, before=before, is_restored=False)
     pipeline.wake(document.workspace_id, job.pk, pipeline.MAIN)
 
 
@@ -113,7 +113,7 @@ def document_revert(*, deed: Deed, document: Document, number: int) -> HistoryEv
                 kept="Everything is as it was.",
             )
         job = _restore(deed, version)
-        event = _record(deed, job, before=before)
+        event = _record(deed, job, before=before, is_restored=True)
         pipeline.wake(document.workspace_id, job.pk, pipeline.MAIN)
     logger.info("document version restored document=%s version=%s", document.pk, number)
     return event
@@ -234,7 +234,7 @@ def _restore(deed: Deed, version: DocumentVersion) -> IngestionJob:
     return job
 
 
-def _record(deed: Deed, job: IngestionJob, *, before: int) -> HistoryEvent:
+def _record(deed: Deed, job: IngestionJob, *, before: int, is_restored: bool) -> HistoryEvent:
     document, version = job.document, job.version
     assert document is not None and version is not None  # noqa: S101, PT018 - planned with both
     details = {
@@ -243,6 +243,7 @@ def _record(deed: Deed, job: IngestionJob, *, before: int) -> HistoryEvent:
         "after": {"version": version.number},
         "file": version.name,
         "job": str(job.pk),
+        "is_restored": is_restored,
     }
     subjects = {document.pk: SubjectKind.DOCUMENT}
     return history.record(deed, EventKind.DOCUMENT_REPLACED, subjects, details)

@@ -184,6 +184,12 @@ def _undid(event: HistoryEvent) -> str:
     return f"undid: {event.details.get('undid', 'something')}"
 
 
+def _replaced(event: HistoryEvent) -> str:
+    number = event.details.get("after", {}).get("version")
+    verb = "restored" if event.details.get("is_restored") else "added"
+    return f"{verb} version {number} of {quoted(list(names_in(event).values()))}"
+
+
 _ACTIVE: Final[Mapping[str, Tell]] = {
     EventKind.ENTITY_CREATED: _plain("created"),
     EventKind.ENTITY_EDITED: _edited,
@@ -197,7 +203,7 @@ _ACTIVE: Final[Mapping[str, Tell]] = {
     EventKind.RELATIONSHIP_DELETED: lambda event: f"deleted the link {_link(event)}",
     EventKind.DOCUMENT_ADDED: _plain("added"),
     EventKind.DOCUMENT_EDITED: _plain("edited"),
-    EventKind.DOCUMENT_REPLACED: _plain("added a new version of"),
+    EventKind.DOCUMENT_REPLACED: _replaced,
     EventKind.DOCUMENT_DISABLED: _plain("disabled"),
     EventKind.DOCUMENT_ENABLED: _plain("enabled"),
     EventKind.DOCUMENT_TRASHED: _plain("moved", " to the trash"),

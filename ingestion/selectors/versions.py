@@ -47,6 +47,14 @@ def version_get(*, workspace: Workspace, document: Document, number: int) -> Doc
     )
 
 
+def document_of_file(*, workspace: Workspace, name: str) -> Document | None:
+    """The newest document that is searched under a file's name."""
+    rows = Document.objects.in_workspace(workspace).filter(
+        name=name, disabled_at=None, trashed_at=None
+    )
+    return rows.order_by("-created_at").first()
+
+
 def version_asked(
     *, workspace: Workspace, document: Document, number: int | None
 ) -> DocumentVersion:

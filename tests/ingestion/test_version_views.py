@@ -81,7 +81,7 @@ def test_an_earlier_version_is_restored(cast: Cast):
     there = address("version_restore", cast, document.pk, 1)
     page = client_of(cast.alice).post(there, follow=True).content.decode()
 
-    assert "Version 1 is coming back" in page
+    assert "Restored version 1 of" in page
     read(cast.workspace, refreshes=False)
     assert fresh(document).live_number == 1
     again = client_of(cast.alice).post(there, follow=True).content.decode()

@@ -13,15 +13,16 @@ from dataclasses import dataclass, field, replace
 from datetime import date
 from functools import partial
 from pathlib import Path
-from typing import Any, Final
+from typing import IO, Any, Final
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from ingestion import estimate_words, rereading, selectors, services
+from ingestion import estimate_words, rereading, selectors, services, versions
+from ingestion.history import Deed
 from ingestion.models import DocumentState
 from ingestion.selectors import DocumentOutcome, FileSize
-from ingestion.services import Filing
-from kb_project.errors import InputError, KBError, NotFoundError, UploadError
+from ingestion.services import Filing, Upload
+from kb_project.errors import ConflictError, InputError, KBError, NotFoundError, UploadError
 from kb_project.logs import quieten
 from workspaces import access
 from workspaces import selectors as workspace_selectors
@@ -31,6 +32,7 @@ from workspaces.selectors import UsageLine
 
 SECONDS_BETWEEN_LINES: Final = 10.0
 INTERRUPTED: Final = 130  # what a shell expects after Ctrl-C
+Bring = Callable[[Workspace, IO[bytes], str, Filing], Upload]
 NOTHING_DONE: Final = {"needs_attention": 0, "refused": 0, "paused": 0}
 
 
@@ -61,6 +63,11 @@ class Command(BaseCommand):
             action="store_true",
             help="Take no files in: read the documents again that were read in another way.",
         )
+        parser.add_argument(
+            "--replace",
+            action="store_true",
+            help="A file of a document's name becomes its next version.",
+        )
         parser.add_argument("--json", action="store_true", help="One JSON object a line.")
 
     def handle(self, *_args: Any, **options: Any) -> None:
@@ -83,10 +90,11 @@ class Command(BaseCommand):
             workspace = workspace_selectors.workspace_at(slug=options["workspace"])
             return self._say(costs(workspace, files), options)
         workspace = self._workspace(options["workspace"])
+        bring = replace_or_add if options["replace"] else add
         filing = Filing(options["collection"], tuple(options["tag"]), options["dated"])
         if workspace_uses_model(workspace):
             self.stderr.write(" ".join(costs(workspace, files)))
-        return self._ingest(workspace, partial(take_in, workspace, files, filing), options)
+        return self._ingest(workspace, partial(take_in, workspace, files, filing, bring), options)
 
     def _read_again(self, options: Mapping[str, Any]) -> dict[str, Any]:
         workspace = workspace_selectors.workspace_at(slug=options["workspace"])
@@ -245,16 +253,33 @@ def files_below(paths: Sequence[Path]) -> Iterator[Path]:
             raise InputError(f"There is no file or folder '{path}'.", kept="Nothing was taken in.")
 
 
-def take_in(workspace: Workspace, files: Sequence[Path], filing: Filing) -> Intake:
+def add(workspace: Workspace, file: IO[bytes], name: str, filing: Filing) -> Upload:
+    return services.document_upload(workspace=workspace, file=file, name=name, filing=filing)
+
+
+def replace_or_add(workspace: Workspace, file: IO[bytes], name: str, filing: Filing) -> Upload:
+    """The next version of the document of that file's name, or a new document."""
+    document = selectors.document_of_file(workspace=workspace, name=services.label_of(name))
+    if document is None:
+        return add(workspace, file, name, filing)
+    deed = Deed(workspace, user=None, via="command")
+    try:
+        versions.document_replace(deed=deed, document=document, file=file, name=name)
+    except ConflictError as error:
+        if error.code != "same_content":
+            raise
+        return Upload(document, is_duplicate=True)
+    return Upload(document, is_duplicate=False)
+
+
+def take_in(workspace: Workspace, files: Sequence[Path], filing: Filing, bring: Bring) -> Intake:
     """Store each file in a transaction of its own: one that is refused leaves the others alone."""
     intake = Intake()
     for path in files:
         try:
             with path.open("rb") as file, access.in_workspace(workspace.pk):
-                upload = services.document_upload(
-                    workspace=workspace, file=file, name=path.name, filing=filing
-                )
-        except UploadError as error:
+                upload = bring(workspace, file, path.name, filing)
+        except (UploadError, ConflictError) as error:
             intake.refused.append((path, error.sentence))
         except OSError as error:
             intake.refused.append((path, f"It cannot be read ({error.strerror})."))

@@ -121,6 +121,26 @@ def test_what_was_there_is_not_added_twice(folder: Path):
         assert Document.objects.in_workspace(workspace).count() == 2
 
 
+@pytest.mark.django_db(transaction=True)
+def test_a_file_of_a_documents_name_becomes_its_next_version(folder: Path):
+    call(folder, "--workspace", "papers", "--wait")
+    (folder / "log.txt").write_text(f"{LOG} It blew all day.")
+    (folder / "new.txt").write_text("Cora Vane paints the tower.")
+
+    lines, total = call_json(folder, "--workspace", "papers", "--replace", "--wait")
+
+    assert {line["name"]: line["duplicate"] for line in lines} == {
+        "log.txt": False,
+        "new.txt": False,
+        "bill.md": True,
+    }
+    assert total["ready"] == 3
+    workspace = Workspace.objects.get()
+    with access.in_workspace(workspace.pk):
+        numbers = Document.objects.in_workspace(workspace).values_list("name", "live_number")
+        assert dict(numbers) == {"log.txt": 2, "bill.md": 1, "new.txt": 1}
+
+
 def test_documents_are_filed_as_asked(folder: Path):
     call(
         folder / "log.txt",
