@@ -15,7 +15,7 @@ from rapidfuzz import fuzz
 from rapidfuzz.distance import DamerauLevenshtein
 
 from ingestion.stages.suggest.things import PERSON, UNTYPED, Reason, Thing
-from ingestion.stages.suggest.words import SMALL, TITLES, bare, counting
+from ingestion.stages.suggest.words import SMALL, TITLES, VESSELS, bare, counting
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +57,8 @@ def without_forms(one: Thing, other: Thing, common: Common) -> Reason | None:
     both = _without(one, left) and _without(other, right)
     names = [word for word in left if word not in counting(left)]
     weight = 4.5 if len(names) != 1 else _single(names[0], common)
+    if not VESSELS.isdisjoint({*one.words[:1], *other.words[:1]}):
+        weight -= 2.0  # ships are named after somebody
     return Reason("name", weight - (2.0 if both else 0), f"same name {gone}", is_of_names=True)
 
 
