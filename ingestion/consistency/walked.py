@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Set
-from typing import Final
+from collections.abc import Hashable, Iterator, Sequence, Set
+from typing import Any, Final
+
+from scipy import sparse
 
 from ingestion.consistency.report import NOTHING, Found
 from ingestion.consistency.scope import Scope, found_in
@@ -50,9 +52,10 @@ def _is_alike(stored: WalkIndex, now: WalkIndex) -> bool:
     ids = (stored.chunk_ids, stored.entity_ids, stored.name_keys)
     if ids != (now.chunk_ids, now.entity_ids, now.name_keys):
         return False
-    apart = abs(stored.to_chunks - now.to_chunks).data
-    is_named_alike = stored.name_entities.tolist() == now.name_entities.tolist()
-    return is_named_alike and not (apart > TOLERANCE).any()
+    if stored.name_entities.tolist() != now.name_entities.tolist():
+        return False
+    pairs = ((stored.to_chunks, now.to_chunks), (stored.to_entities, now.to_entities))
+    return not any((abs(one - other).data > TOLERANCE).any() for one, other in pairs)
 
 
 def _content(index: WalkIndex) -> Iterator[Hashable]:
@@ -67,12 +70,18 @@ def _content(index: WalkIndex) -> Iterator[Hashable]:
 
 
 def _entries(index: WalkIndex) -> dict[Hashable, float]:
-    """What each step from an entity to a passage weighs."""
-    entities, matrix = _identities(index), index.to_chunks.tocoo()
-    columns = zip(matrix.row.tolist(), matrix.col.tolist(), matrix.data.tolist(), strict=True)
-    return {
-        (str(index.chunk_ids[row]), entities[column]): weight for row, column, weight in columns
-    }
+    """What each step from a passage to an entity weighs, and each step back."""
+    chunks, entities = [str(one) for one in index.chunk_ids], _identities(index)
+    back = _steps(index.to_chunks, chunks, entities)
+    return {**back, **_steps(index.to_entities, entities, chunks)}
+
+
+def _steps(
+    matrix: sparse.csr_array, rows: Sequence[str], columns: Sequence[str]
+) -> dict[Hashable, float]:
+    found: Any = matrix.tocoo()
+    places = zip(found.row.tolist(), found.col.tolist(), found.data.tolist(), strict=True)
+    return {(columns[column], rows[row]): weight for row, column, weight in places}
 
 
 def _identities(index: WalkIndex) -> list[str]:

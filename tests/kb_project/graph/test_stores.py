@@ -115,6 +115,7 @@ def test_a_workspace_without_a_graph_is_empty_everywhere(bench: Bench):
 
     assert store.counts(workspace) == GraphCounts()
     assert store.ids(workspace) == GraphIds()
+    assert store.everything(workspace).nodes == ()
     assert store.neighbours(workspace, nobody) == []
     assert store.paths(workspace, nobody, uuid4()) == []
     assert store.shared_neighbours(workspace, nobody, uuid4()) == []
@@ -133,6 +134,17 @@ def test_what_was_put_in_is_counted_and_listed(bench: Bench):
     assert bench.store.ids(bench.workspace) == GraphIds(
         nodes=frozenset({a.id, b.id, c.id}), edges=frozenset({ab.id, bc.id})
     )
+
+
+def test_everything_comes_back_as_it_was_put_in(bench: Bench):
+    a, b, c = node("A"), node("B"), node("C")
+    ab, bc = edge(a, b), edge(b, c)
+
+    bench.fill([a, b, c], [ab, bc])
+
+    whole = bench.store.everything(bench.workspace)
+    assert set(whole.nodes) == {a, b, c}
+    assert set(whole.edges) == {ab, bc}
 
 
 def test_neighbours_come_from_both_directions_strongest_first(bench: Bench):
