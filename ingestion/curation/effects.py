@@ -23,6 +23,7 @@ class Verb(StrEnum):
     HIDE = "hide"
     RETURN = "return"
     SHELVE = "shelve"
+    RESTORE = "restore"
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,14 +132,31 @@ def of_documents(workspace: Workspace, documents: Collection[uuid.UUID]) -> Effe
     return Effect(verb=Verb.SHELVE, **dict(zip(names, figures, strict=True)))
 
 
+def between_documents(before: Effect, after: Effect) -> Effect:
+    """The effect of documents going or coming, by what they held before it and hold after it."""
+    if after.passages < before.passages:
+        return before
+    return Effect(
+        verb=Verb.RESTORE,
+        passages=after.passages - before.passages,
+        mentions=after.mentions - before.mentions,
+        facts=after.facts + after.kept_facts - before.facts - before.kept_facts,
+        reports=after.reports,
+    )
+
+
 def of_event(event: HistoryEvent) -> Effect:
     """What an event did, as it was written down with it."""
     counts: Mapping[str, int] = event.details.get("counts", {})
     return Effect(
-        verb=VERBS.get(event.kind, Verb.MOVE),
+        verb=Verb(event.details["verb"]) if "verb" in event.details else _verb(event),
         notes=tuple(event.details.get("notes", ())),
         **{name: int(counts.get(name, 0)) for name in FIGURES},
     )
+
+
+def _verb(event: HistoryEvent) -> Verb:
+    return VERBS.get(event.kind, Verb.MOVE)
 
 
 VERBS: Final[Mapping[str, Verb]] = {
@@ -169,20 +187,24 @@ def counted(number: int, one: str, many: str = "") -> str:
 def _first(effect: Effect) -> str:
     if effect.verb == Verb.SHELVE:
         return _shelved(effect)
+    come_back = ""
+    if effect.verb == Verb.RESTORE and effect.passages:
+        come_back = f"{counted(effect.passages, 'passage')} can be searched again; "
     named = [
         counted(number, one)
         for number, one in ((effect.facts, "fact"), (effect.mentions, "mention"))
         if number
     ]
     if not named:
-        return ""
+        return come_back.removesuffix("; ")
     is_one = len(named) == 1 and named[0].startswith("1 ")
     verbs = {
         Verb.MOVE: ("moves", "move"),
         Verb.HIDE: ("is hidden", "are hidden"),
         Verb.RETURN: ("changes hands", "change hands"),
+        Verb.RESTORE: ("comes back", "come back"),
     }
-    return f"{' and '.join(named)} {verbs[effect.verb][0 if is_one else 1]}"
+    return f"{come_back}{' and '.join(named)} {verbs[effect.verb][0 if is_one else 1]}"
 
 
 def _shelved(effect: Effect) -> str:

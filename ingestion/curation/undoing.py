@@ -12,6 +12,7 @@ from django.utils import timezone
 from ingestion import history, life, versions
 from ingestion.curation import effects, suggested
 from ingestion.curation.carrying import carried_out, tell
+from ingestion.curation.effects import Effect
 from ingestion.curation.given import UNCHANGED
 from ingestion.curation.settling import read_anew
 from ingestion.curation.subjects import id_of
@@ -52,8 +53,7 @@ def _undo(deed: Deed, event_id: uuid.UUID) -> HistoryEvent:
         _refuse_what_cannot_be(event)
     _refuse_what_is_blocked(deed.workspace, events)
     subjects = _subjects(deed.workspace, events)
-    entities = [one for one, kind in subjects.items() if kind == SubjectKind.ENTITY]
-    before = effects.state_of(deed.workspace, entities)
+    measure = _Measure(deed.workspace, subjects)
     undoing = history.record(deed, EventKind.UNDO, subjects, _details(events), undoes=events[0])
     reading = load_reading(deed.workspace.pk, [])
     keys: set[str] = set()
@@ -63,12 +63,31 @@ def _undo(deed: Deed, event_id: uuid.UUID) -> HistoryEvent:
     if keys:
         otherwise = read_otherwise(reading, load_reading(deed.workspace.pk, []))
         read_anew(deed.workspace.pk, keys | otherwise)
-    after = effects.state_of(deed.workspace, entities)
-    effect = effects.between(
-        before, after, verb=effects.Verb.RETURN,
-        reports=effects.reports_about(deed.workspace, entities),
-    )  # fmt: skip
-    return tell(undoing, {"counts": effect.figures})
+    effect = measure.effect()
+    return tell(undoing, {"counts": effect.figures, "verb": effect.verb.value})
+
+
+class _Measure:
+    """What becomes of some entities and documents between two moments."""
+
+    def __init__(self, workspace: Workspace, subjects: history.Subjects) -> None:
+        self.workspace = workspace
+        of_kind = {kind: [one for one in subjects if subjects[one] == kind] for kind in SubjectKind}
+        self.entities = of_kind[SubjectKind.ENTITY]
+        self.documents = of_kind[SubjectKind.DOCUMENT]
+        self.state = effects.state_of(workspace, self.entities)
+        self.held = effects.of_documents(workspace, self.documents)
+
+    def effect(self) -> Effect:
+        if self.documents:
+            held = effects.of_documents(self.workspace, self.documents)
+            return effects.between_documents(self.held, held)
+        return effects.between(
+            self.state,
+            effects.state_of(self.workspace, self.entities),
+            verb=effects.Verb.RETURN,
+            reports=effects.reports_about(self.workspace, self.entities),
+        )
 
 
 def _batch(workspace: Workspace, event_id: uuid.UUID) -> list[HistoryEvent]:

@@ -78,7 +78,7 @@ def _names(event: HistoryEvent, ids: Sequence[str]) -> str:
 
 
 def _all(event: HistoryEvent) -> str:
-    return quoted(list(names_in(event).values()))
+    return quoted(sorted(names_in(event).values()))
 
 
 Tell = Callable[[HistoryEvent], str]

@@ -45,6 +45,11 @@ def state(mentions: str = "", links: str = "") -> State:
         (Effect(verb=Verb.RETURN, mentions=1200), "1,200 mentions change hands."),
         (Effect(reports=1), "1 report will be rewritten."),
         (
+            Effect(verb=Verb.RESTORE, passages=2, facts=3),
+            "2 passages can be searched again; 3 facts come back.",
+        ),
+        (Effect(verb=Verb.RESTORE, passages=1), "1 passage can be searched again."),
+        (
             Effect(verb=Verb.SHELVE, passages=212, facts=31, kept_facts=9, entities=1, reports=4),
             "212 passages leave the search; 31 facts lose their only source and are hidden; 9 keep"
             " other sources; 1 entity is named nowhere else; 4 reports will be rewritten.",

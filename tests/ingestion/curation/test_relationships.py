@@ -60,7 +60,10 @@ def test_a_link_follows_what_it_links(desk: Desk):
 
 
 def test_a_link_that_documents_state_is_worded(desk: Desk):
-    wanted = {"relationship": desk.link(LTD, ADA), "description": "Employs her since 1851."}
+    wanted: dict[str, Any] = {
+        "relationship": desk.link(LTD, ADA),
+        "description": "Employs her since 1851.",
+    }
 
     preview = previewing.relationship_edit(workspace=desk.workspace, **wanted)
     event = relationship_edit(deed=desk.deed(), **wanted)

@@ -12,6 +12,7 @@ from ingestion.curation.merging import entities_merge
 from ingestion.curation.relationships import relationship_create, relationship_delete
 from ingestion.curation.splitting import Selection, entity_split, mentions_move
 from ingestion.curation.undoing import event_undo
+from ingestion.life import documents_delete, documents_trash
 from ingestion.models import EventKind, HistoryEvent
 from ingestion.selectors import history as selectors
 from kb_project.errors import ConflictError, NotFoundError
@@ -223,3 +224,26 @@ def test_views_say_what_was_done_and_whether_it_can_be_taken_back(desk: Desk):
         (True, False),
     ]
     assert views[2].event.pk == first.pk
+
+
+def test_documents_come_back_and_go_again_as_the_preview_says(desk: Desk):
+    before = desk.state()
+    event = documents_trash(deed=desk.deed(), documents=[desk.document("b"), desk.document("d")])
+
+    preview = previewing.undo(workspace=desk.workspace, event=event)
+    undoing = undone(desk, event)
+
+    assert desk.state() == before
+    assert preview.sentence == (
+        "2 passages can be searched again; 3 facts and 5 mentions come back."
+    )
+    assert undoing.details["counts"] == preview.figures
+    assert undoing.details["undid"] == "Alice moved 'b.txt' and 'd.txt' to the trash"
+
+
+def test_what_was_done_for_good_is_not_taken_back(desk: Desk):
+    going = [desk.document("a")]
+    documents_trash(deed=desk.deed(), documents=going)
+    event = documents_delete(deed=desk.deed(), documents=going)
+
+    assert refusal(desk, event).code == "not_undoable"
