@@ -14,5 +14,6 @@ DOCUMENTS_NAMED: Final[LiteralString] = r"""
 SELECT count(*),
        coalesce(bool_or(
            lower(regexp_replace(title, '\s*\([^()]*\)\s*$', '')) = ANY(%(names)s::text[])), false)
-FROM ingestion_document WHERE workspace_id = %(workspace)s
+FROM ingestion_document
+WHERE workspace_id = %(workspace)s AND disabled_at IS NULL AND trashed_at IS NULL
 """

@@ -39,7 +39,7 @@ class ScopeChoices:
 
 def scope_choices(*, workspace: Workspace) -> ScopeChoices:
     """With five queries, however many documents there are."""
-    documents = Document.objects.in_workspace(workspace)
+    documents = Document.objects.in_workspace(workspace).filter(Document.IS_LIVE)
     dates = documents.aggregate(first=Min("dated"), last=Max("dated"))
     types = documents.exclude(media_type="").values_list("media_type")
     tags = documents.annotate(tag=Func(F("tags"), function="unnest")).values_list("tag")
@@ -60,7 +60,8 @@ def scope_choices(*, workspace: Workspace) -> ScopeChoices:
 
 def _collections(workspace: Workspace) -> tuple[Counted, ...]:
     # Counted by themselves: joined, Postgres would want every column of the shelf grouped.
-    documents = Document.objects.in_workspace(workspace).exclude(collection=None)
+    documents = Document.objects.in_workspace(workspace).filter(Document.IS_LIVE)
+    documents = documents.exclude(collection=None)
     numbers = dict(documents.values_list("collection_id").annotate(n=Count("id")))
     rows = Collection.objects.in_workspace(workspace)
     found = [Counted(row.name, numbers.get(row.pk, 0), row.pk) for row in rows]

@@ -236,6 +236,11 @@ def state_counts(*, workspace: Workspace) -> dict[str, int]:
     return {state.value: counted[state.value] for state in DocumentState}
 
 
+def searched_count(*, workspace: Workspace) -> int:
+    """Number of documents that are neither disabled nor in the trash."""
+    return Document.objects.in_workspace(workspace).filter(Document.IS_LIVE).count()
+
+
 def is_refreshing(*, workspace: Workspace) -> bool:
     """Whether graph and topics are being brought up to date."""
     return (

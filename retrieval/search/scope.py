@@ -85,7 +85,7 @@ def document_ids(workspace_id: UUID, scope: Scope) -> tuple[UUID, ...] | None:
     """The documents in the scope; None for all of them, which needs no query."""
     if scope.has_all_documents:
         return None
-    documents = Document.objects.in_workspace(workspace_id)
+    documents = Document.objects.in_workspace(workspace_id).filter(Document.IS_LIVE)
     if scope.documents:
         documents = documents.filter(pk__in=scope.documents)
     if scope.collections:

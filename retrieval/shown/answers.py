@@ -254,7 +254,7 @@ def _url_of(workspace: Workspace, citation: Citation, start: int, end: int) -> s
 
 
 def _searched(workspace: Workspace, question: Question, mode: Mode | None) -> str:
-    total = sum(selectors.state_counts(workspace=workspace).values())
+    total = selectors.searched_count(workspace=workspace)
     where = "the chosen part of" if question.scope else "all of"
     how = f" {mode.explanation}" if mode else ""
     noun = "document" if total == 1 else "documents"

@@ -47,7 +47,7 @@ def ask_box(
         groups=mode_groups(),
         mode=MODES.get(mode) or MODES[standard_mode()],
         scope=scope_panel(workspace=workspace, filters=filters or {}),
-        documents=sum(counts.values()),
+        documents=selectors.searched_count(workspace=workspace),
         reading=counts[DocumentState.QUEUED.value] + counts[DocumentState.WORKING.value],
         question=question,
         conversation=conversation,

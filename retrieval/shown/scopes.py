@@ -112,6 +112,7 @@ def _tags(workspace: Workspace, chosen: Sequence[str]) -> Section:
     """The tags used most, and those chosen."""
     counted = (
         Document.objects.in_workspace(workspace)
+        .filter(Document.IS_LIVE)
         .annotate(tag=Func(F("tags"), function="unnest"))
         .values_list("tag")
         .annotate(number=Count("id"))
