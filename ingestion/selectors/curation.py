@@ -22,6 +22,7 @@ from ingestion.models import (
     Relationship,
     SubjectKind,
 )
+from ingestion.reading.inline import plain
 from ingestion.selectors.finding import found
 from ingestion.selectors.history import events
 from ingestion.selectors.spans import SourceSpan, span_of
@@ -108,7 +109,13 @@ def line_of(mention: Mention) -> Line:
         before = f"…{before.partition(' ')[2] or before}"
     if end + AROUND < len(text):
         after = f"{after.rpartition(' ')[0] or after}…"
-    return Line(mention, " ".join(before.split("\n")), " ".join(after.split("\n")))
+    return Line(mention, _on_one_line(before), _on_one_line(after))
+
+
+def _on_one_line(text: str) -> str:
+    """Without marks of Markdown; a space at either end stays, for it divides words."""
+    inside = " ".join(plain(text).split())
+    return f"{' ' * text[:1].isspace()}{inside}{' ' * text[-1:].isspace()}"
 
 
 def relationship_get(*, workspace: Workspace, relationship_id: uuid.UUID) -> Relationship:

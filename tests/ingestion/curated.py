@@ -10,6 +10,7 @@ from django.test import Client
 
 from ingestion import history
 from ingestion.models import Entity, HistoryEvent, Relationship
+from ingestion.stages.describe.settled import settle_rows
 from tests import rows
 from tests.ingestion.curation.ruled import entity
 from tests.ingestion.pages import address, client_of
@@ -30,6 +31,8 @@ def make_graph(cast: rows.Cast) -> Workspace:
         "census": Said([ADA, MISS_LIND], links=[(0, 1, "Two women.")]),
     }
     run(*(paper(cast.workspace, name, one) for name, one in said.items()))
+    with access.in_workspace(cast.workspace.pk):
+        settle_rows(cast.workspace.pk)
     return cast.workspace
 
 
