@@ -32,7 +32,7 @@ class WaitingSerializer(serializers.Serializer[Any]):
     count = serializers.IntegerField()
 
 
-class CheckSerializer(serializers.Serializer[Any]):
+class ConsistencyCheckSerializer(serializers.Serializer[Any]):
     id = serializers.UUIDField(source="pk")
     state = serializers.ChoiceField(choices=CheckState.choices)
     done = serializers.IntegerField(help_text="Steps that are through.")
@@ -70,8 +70,10 @@ class HealthApi(APIView):
         is_sound = serializers.BooleanField(
             allow_null=True, help_text="What the last check found; null before the first."
         )
-        check = CheckSerializer(allow_null=True, help_text="The last check that ended.")
-        under_way = CheckSerializer(allow_null=True, help_text="A check that waits or runs.")
+        check = ConsistencyCheckSerializer(allow_null=True, help_text="The last check that ended.")
+        under_way = ConsistencyCheckSerializer(
+            allow_null=True, help_text="A check that waits or runs."
+        )
         work = WorkSerializer()
         refresh_state = serializers.CharField(allow_blank=True)
         refreshed_at = serializers.DateTimeField(allow_null=True)
@@ -94,7 +96,7 @@ class HealthApi(APIView):
     @extend_schema(
         operation_id="health_check",
         request=InputSerializer,
-        responses={202: CheckSerializer, 400: ProblemSerializer, **WRITING},
+        responses={202: ConsistencyCheckSerializer, 400: ProblemSerializer, **WRITING},
     )
     def post(self, request: ApiRequest, workspace_id: str) -> Response:
         """Have the workspace checked, and mended on request. One check is under way at a time."""
@@ -107,4 +109,4 @@ class HealthApi(APIView):
             repairs=wanted.validated_data["repair"],
             is_deep=wanted.validated_data["deep"],
         )
-        return Response(CheckSerializer(row).data, status=202)
+        return Response(ConsistencyCheckSerializer(row).data, status=202)

@@ -89,18 +89,22 @@ WHERE NOT EXISTS (SELECT FROM ingestion_entity AS e
                   WHERE r.workspace_id = %(workspace)s AND r.id = taken.id)
 """
 
-# Has a document been resolved since this job described what had changed until then? Its entities
-# may have been marked after the describe stage had looked.
+# Has a document been resolved, or somebody changed anything, since this job described what had
+# changed until then? Entities may have been marked after the describe stage had looked.
 RESOLVED_MEANWHILE: Final[LiteralString] = """
+WITH described AS (
+    SELECT min(started_at) AS begun FROM ingestion_stagerun
+    WHERE workspace_id = %(workspace)s AND job_id = %(job)s AND stage = 'describe'
+)
 SELECT EXISTS (
     SELECT FROM ingestion_stagerun AS run
     WHERE run.workspace_id = %(workspace)s AND run.stage = 'resolve'
-      AND (run.state = 'running'
-           OR run.finished_at >= (SELECT min(described.started_at)
-                                  FROM ingestion_stagerun AS described
-                                  WHERE described.workspace_id = %(workspace)s
-                                    AND described.job_id = %(job)s
-                                    AND described.stage = 'describe')))
+      AND (run.state = 'running' OR run.finished_at >= (SELECT begun FROM described))
+) OR EXISTS (
+    SELECT FROM ingestion_historyevent AS event
+    WHERE event.workspace_id = %(workspace)s AND event.kind <> 'document_added'
+      AND event.created_at >= (SELECT begun FROM described)
+)
 """
 
 MARK_AGAIN: Final[tuple[LiteralString, LiteralString]] = (

@@ -14,6 +14,7 @@ from ingestion.models import (
     CommunityMember,
     Entity,
     GraphTombstone,
+    HistoryEvent,
     IngestionJob,
     JobKind,
     Relationship,
@@ -139,7 +140,7 @@ def test_what_is_gone_leaves_the_projection(workspace: Workspace, store: MemoryG
     run(workspace, store)
 
     assert compare(workspace.pk, store).is_empty
-    assert compare(workspace.pk, store).waiting == 0
+    assert compare(workspace.pk, store).waiting == frozenset()
     assert reread(b).degree == 1
 
 
@@ -242,3 +243,25 @@ def test_touched_entities_are_the_changed_ones_and_the_ends_of_changed_relations
     assert found == sorted(
         {UUID(int=one) for pair in pairs for one in pair} | {n.id for n in nodes}
     )
+
+
+@pytest.mark.parametrize(
+    ("kind", "seconds", "kept"),
+    [("document_trashed", -1, False), ("document_trashed", 1, True), ("document_added", 1, False)],
+)
+def test_marks_stay_where_somebody_changed_something_meanwhile(
+    workspace: Workspace, store: MemoryGraphStore, kind: str, seconds: int, *, kept: bool
+):
+    a, now = make_entity(workspace, "Ada"), timezone.now()
+    with access.in_workspace(workspace.pk):
+        refresh = IngestionJob.objects.create(workspace=workspace, kind=JobKind.WORKSPACE)
+        StageRun.objects.create(
+            workspace=workspace, job=refresh, stage="describe", ordinal=0, started_at=now
+        )
+        HistoryEvent.objects.create(workspace=workspace, sequence=1, kind=kind)
+        done_at = now + timedelta(seconds=seconds)
+        HistoryEvent.objects.in_workspace(workspace).update(created_at=done_at)
+
+    graph.run(refresh, ports_with(store), NO_PROGRESS)
+
+    assert reread(a).is_changed is kept
