@@ -1,6 +1,6 @@
 """What it costs when documents come and go, and whether anything of them is left.
 
-    python benchmarks/document_life.py DATASET_DIR [--delete N] [--small N] [--questions N]
+    python benchmarks/document_life.py DATASET_DIR [--delete N] [--small N] [--keep SLUG]
 
 Ingests the data set, deletes some of its documents in one batch, and compares what is left with a
 fresh ingest of the others: entities and links with their names, figures and wording, and what the
@@ -66,6 +66,7 @@ class Wish:
     delete: int
     small: int
     questions: int
+    keep: str
 
 
 def main() -> None:
@@ -75,11 +76,12 @@ def main() -> None:
     parser.add_argument("--delete", type=int, default=100)
     parser.add_argument("--small", type=int, default=70)
     parser.add_argument("--questions", type=int, default=50)
+    parser.add_argument("--keep", default="", help="keep, or use, a workspace of all documents")
     options = parser.parse_args()
     source = dataset.load(options.dataset)
     if options.documents:
         source = replace(source, documents=source.documents[: options.documents])
-    wish = Wish(source, options.delete, options.small, options.questions)
+    wish = Wish(source, options.delete, options.small, options.questions, options.keep)
     build_ports().embedder.embed_passages(["The light of Skarrow."])
     report = {"dataset": source.name, "documents": len(source.documents), **measured(wish)}
     print(json.dumps(report, indent=1))
@@ -92,7 +94,7 @@ def measured(wish: Wish) -> dict[str, Any]:
     # Every seventh, so that the deleted ones are spread over the whole data set.
     gone = {n * 7 % len(wish.source.documents) for n in range(wish.delete)}
     rest = [one for n, one in enumerate(wish.source.documents) if n not in gone]
-    with throwaway.filled_workspace(wish.source) as filled:
+    with throwaway.filled_workspace(wish.source, keep=wish.keep) as filled:
         workspace = filled.workspace
         adding = {"large": added(workspace), "reports": rewritten(workspace)}
         names = {f"{n:06d}.txt" for n in gone}
@@ -146,17 +148,17 @@ def deleted(workspace: Workspace, names: set[str]) -> dict[str, Any]:
 
 def added(workspace: Workspace) -> dict[str, Any]:
     """Seconds until a document is found by words, by meaning and by what it speaks of."""
-    seconds = []
+    seconds, documents = [], []
     for number in range(ADDED):
         started = time.perf_counter()
         document = add(workspace, number)
+        documents.append(document)
         with access.in_workspace(workspace.pk):
             job = IngestionJob.objects.in_workspace(workspace).get(document=document)
         for lane in pipeline.LANES:
             pipeline.run_group([job], lane)
         seconds.append(round(time.perf_counter() - started, 3))
-        services.process_workspace(workspace=workspace)
-        drop(workspace, document)
+    drop(workspace, *documents)
     return {"seconds": seconds, "median": median(seconds)}
 
 
@@ -174,8 +176,8 @@ def add(workspace: Workspace, number: int) -> Document:
         )
 
 
-def drop(workspace: Workspace, document: Document) -> None:
-    life.documents_delete(deed=Deed(workspace, None, via="command"), documents=[document])
+def drop(workspace: Workspace, *documents: Document) -> None:
+    life.documents_delete(deed=Deed(workspace, None, via="command"), documents=documents)
     services.process_workspace(workspace=workspace)
 
 
