@@ -27,7 +27,7 @@ MOST_SHRUNK: Final = 1_040
 ENCRYPTED: Final = 0x1
 UUID: Final = "[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"
 NAMES: Final = re.compile(
-    r"people\.ndjson|workspaces\.ndjson|installation/[a-z0-9_]{1,63}\.ndjson"
+    r"people\.ndjson|workspace_list\.ndjson|installation/[a-z0-9_]{1,63}\.ndjson"
     rf"|workspaces/{UUID}/[a-z0-9_]{{1,63}}\.ndjson"
     rf"|files/{UUID}/[0-9A-Za-z_-][0-9A-Za-z_.-]{{0,119}}"
 )

@@ -23,7 +23,7 @@ NAME: Final = "manifest.json"
 INSTALLATION: Final = "installation"
 WORKSPACE: Final = "workspace"
 PEOPLE: Final = "people.ndjson"
-WORKSPACES: Final = "workspaces.ndjson"
+WORKSPACES: Final = "workspace_list.ndjson"
 DIGEST: Final = re.compile(r"[0-9a-f]{64}")
 NOTHING_WRITTEN: Final = "Nothing was written."
 

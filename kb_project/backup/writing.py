@@ -12,7 +12,7 @@ from itertools import chain
 from pathlib import Path
 from typing import IO, Final
 from uuid import UUID
-from zipfile import ZIP_DEFLATED, ZIP_STORED, ZipFile, ZipInfo
+from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 
 from django.conf import settings
 from django.db import connection, transaction
@@ -49,7 +49,7 @@ def write(path: Path, wish: Wish, *, report: Report) -> Manifest:
     Raises NotFoundError for an address nobody has, InputError where the file cannot be written.
     """
     try:
-        with _place(path) as file, ZipFile(file, "w", allowZip64=True) as archive:
+        with _place(path) as file, _packing(file) as archive:
             return _Writer(archive, wish, report).write()
     except OSError as error:
         raise InputError(
@@ -108,7 +108,7 @@ class _Writer:
                 members=self.members,
                 missing=tuple(self.missing),
             )
-        self.archive.writestr(_info(manifests.NAME), made.to_json(), compresslevel=LEVEL)
+        self.archive.writestr(manifests.NAME, made.to_json())
         return made
 
     def _workspaces(self) -> dict[UUID, str]:
@@ -129,7 +129,8 @@ class _Writer:
             except FileNotFoundError:
                 self.missing.append(path)
                 continue
-            with source, self._member(manifests.file_member(path), ZIP_STORED) as sink:
+            # As it is: most kinds of files are packed already.
+            with source, self._member(ZipInfo(manifests.file_member(path))) as sink:
                 while block := source.read(BLOCK):
                     sink(block)
         self.report("files", len(paths), len(paths))
@@ -198,16 +199,16 @@ class _Writer:
         if first is None:
             return
         rows = 0
-        with self._member(member, ZIP_DEFLATED) as sink:
+        with self._member(member) as sink:
             for line in chain((first,), lines):
                 sink(line.encode() + b"\n")
                 rows += 1
         self.members[member] = replace(self.members[member], rows=rows)
 
     @contextmanager
-    def _member(self, name: str, method: int) -> Iterator[Callable[[bytes], None]]:
+    def _member(self, place: str | ZipInfo) -> Iterator[Callable[[bytes], None]]:
         digest, size = hashlib.sha256(), 0
-        with self.archive.open(_info(name, method), "w", force_zip64=True) as target:
+        with self.archive.open(place, "w", force_zip64=True) as target:
 
             def sink(block: bytes) -> None:
                 nonlocal size
@@ -216,16 +217,12 @@ class _Writer:
                 size += len(block)
 
             yield sink
+        name = place if isinstance(place, str) else place.filename
         self.members[name] = Member(size, digest.hexdigest())
 
 
-def _info(name: str, method: int = ZIP_DEFLATED) -> ZipInfo:
-    info = ZipInfo(name, datetime.now(UTC).timetuple()[:6])
-    info.compress_type = method
-    info.external_attr = 0o600 << 16
-    if method == ZIP_DEFLATED:
-        info._compresslevel = LEVEL  # type: ignore[attr-defined]  # noqa: SLF001 - public in 3.13
-    return info
+def _packing(file: IO[bytes]) -> ZipFile:
+    return ZipFile(file, "w", ZIP_DEFLATED, compresslevel=LEVEL)
 
 
 def _rows(statement: pgsql.Composed) -> Iterator[str]:

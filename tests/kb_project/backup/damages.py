@@ -39,15 +39,15 @@ def of_strange_kind(_members: Members, manifest: dict[str, Any]) -> None:
 
 
 def with_another_sum(_members: Members, manifest: dict[str, Any]) -> None:
-    manifest["members"]["workspaces.ndjson"]["sha256"] = "0" * 64
+    manifest["members"]["workspace_list.ndjson"]["sha256"] = "0" * 64
 
 
 def with_more_rows(_members: Members, manifest: dict[str, Any]) -> None:
-    manifest["members"]["workspaces.ndjson"]["rows"] = 2
+    manifest["members"]["workspace_list.ndjson"]["rows"] = 2
 
 
 def with_a_huge_size(_members: Members, manifest: dict[str, Any]) -> None:
-    manifest["members"]["workspaces.ndjson"]["bytes"] = 10**15
+    manifest["members"]["workspace_list.ndjson"]["bytes"] = 10**15
 
 
 def with_something_missing(members: Members, _manifest: dict[str, Any]) -> None:
@@ -165,7 +165,7 @@ DAMAGES: dict[str, Change] = {
     "a column more": changed("ingestion_entity", is_admin=True),
     "a stranger": changed("workspaces_membership", user_id=999),
     "nobody's mention": changed("ingestion_mention", entity_id=OTHER),
-    "an address with a slash": changed("workspaces.ndjson", slug="a/b"),
-    "another workspace's id": changed("workspaces.ndjson", id=OTHER),
+    "an address with a slash": changed("workspace_list.ndjson", slug="a/b"),
+    "another workspace's id": changed("workspace_list.ndjson", id=OTHER),
     "an e-mail address that is none": changed("people.ndjson", email="Alice"),
 }
