@@ -75,6 +75,7 @@ from ingestion.selectors.trees import (
 )
 from ingestion.selectors.versions import (
     VersionRow,
+    document_of_file,
     version_asked,
     version_get,
     version_rows,
@@ -110,6 +111,7 @@ __all__ = [
     "decisions",
     "decisions_about",
     "document_get",
+    "document_of_file",
     "document_outcomes",
     "document_row",
     "document_rows",
