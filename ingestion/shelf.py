@@ -61,7 +61,6 @@ def clear(workspace_id: uuid.UUID, documents: Sequence[uuid.UUID]) -> None:
     """Take away all that is searched of the documents, and what was made of it. Settle after it."""
     values = {"workspace": workspace_id, "documents": list(documents)}
     with bulk_plans():
-        run_sql(sql.FORGET_ALIASES, values)
         _forget_findings(values)
         run_sql(sql.FORGET_SUMMARIES, values)
     forget(workspace_id, documents)

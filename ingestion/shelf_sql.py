@@ -114,31 +114,6 @@ DELETE FROM ingestion_shelvedchunk
  WHERE workspace_id = %(workspace)s AND document_id = ANY(%(documents)s::uuid[])
 """
 
-# Names that an entity went by in these documents, and goes by in no other, nor by anybody's word.
-FORGET_ALIASES: Final[LiteralString] = """
-WITH said AS MATERIALIZED (
-    SELECT entity_id, label AS name FROM ingestion_mention
-     WHERE workspace_id = %(workspace)s AND document_id = ANY(%(documents)s::uuid[])
-    UNION
-    SELECT entity_id, surface FROM ingestion_mention
-     WHERE workspace_id = %(workspace)s AND document_id = ANY(%(documents)s::uuid[])
-), elsewhere AS MATERIALIZED (
-    SELECT entity_id, label, surface FROM ingestion_mention
-     WHERE workspace_id = %(workspace)s AND entity_id = ANY (ARRAY(SELECT entity_id FROM said))
-       AND document_id <> ALL(%(documents)s::uuid[])
-), still AS MATERIALIZED (
-    SELECT entity_id, label AS name FROM elsewhere
-    UNION SELECT entity_id, surface FROM elsewhere
-    UNION SELECT e.id, r.value FROM ingestion_entityruling AS r
-            JOIN ingestion_entity AS e
-              ON e.workspace_id = %(workspace)s AND e.key = r.key AND e.sense = r.sense
-           WHERE r.workspace_id = %(workspace)s AND r.field = 'alias' AND r.undone_at IS NULL
-)
-DELETE FROM ingestion_alias AS a USING said
- WHERE a.workspace_id = %(workspace)s AND a.entity_id = said.entity_id AND a.name = said.name
-   AND (a.entity_id, a.name) NOT IN (SELECT entity_id, name FROM still)
-"""
-
 # Statements of reports that rest on nothing else. Their report is told by what remains of its
 # summary until it is written anew; one of which nothing remains goes.
 FORGET_FINDINGS: Final[LiteralString] = """

@@ -29,33 +29,6 @@ UPDATE ingestion_relationship SET is_changed = true
           AND chunk_id = ANY(%(chunks)s::uuid[]))
 """
 
-# Names that an entity went by in these passages, and goes by nowhere else, nor by anybody's word.
-FORGET_ALIASES: Final[LiteralString] = """
-WITH said AS MATERIALIZED (
-    SELECT entity_id, label AS name FROM ingestion_mention
-     WHERE workspace_id = %(workspace)s AND document_id = ANY(%(documents)s::uuid[])
-       AND chunk_id = ANY(%(chunks)s::uuid[])
-    UNION
-    SELECT entity_id, surface FROM ingestion_mention
-     WHERE workspace_id = %(workspace)s AND document_id = ANY(%(documents)s::uuid[])
-       AND chunk_id = ANY(%(chunks)s::uuid[])
-), elsewhere AS MATERIALIZED (
-    SELECT entity_id, label, surface FROM ingestion_mention
-     WHERE workspace_id = %(workspace)s AND entity_id = ANY (ARRAY(SELECT entity_id FROM said))
-       AND chunk_id <> ALL(%(chunks)s::uuid[])
-), still AS MATERIALIZED (
-    SELECT entity_id, label AS name FROM elsewhere
-    UNION SELECT entity_id, surface FROM elsewhere
-    UNION SELECT e.id, r.value FROM ingestion_entityruling AS r
-            JOIN ingestion_entity AS e
-              ON e.workspace_id = %(workspace)s AND e.key = r.key AND e.sense = r.sense
-           WHERE r.workspace_id = %(workspace)s AND r.field = 'alias' AND r.undone_at IS NULL
-)
-DELETE FROM ingestion_alias AS a USING said
- WHERE a.workspace_id = %(workspace)s AND a.entity_id = said.entity_id AND a.name = said.name
-   AND (a.entity_id, a.name) NOT IN (SELECT entity_id, name FROM still)
-"""
-
 # Statements of reports that rest on nothing else.
 FORGET_FINDINGS: Final[LiteralString] = """
 WITH touched AS MATERIALIZED (
@@ -118,7 +91,6 @@ def leave(
     }
     run_sql(MARK_ENTITIES, values)
     run_sql(MARK_RELATIONSHIPS, values)
-    run_sql(FORGET_ALIASES, values)
     _mend_reports(values)
     run_sql(FORGET_SUMMARIES, values)
     Chunk.objects.in_workspace(workspace_id).filter(pk__in=chunks).delete()

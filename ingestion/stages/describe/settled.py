@@ -7,7 +7,7 @@ for what people said something of.
 from __future__ import annotations
 
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Final, LiteralString
 
 from ingestion import rulings_sql
@@ -27,6 +27,7 @@ from kb_project.sql import run_sql
 from kb_project.text.names import normalise_name
 
 UNIT: Final = "\x1f"
+NAME_LENGTH: Final = 300
 SETTLED: Final[tuple[LiteralString, ...]] = (
     sql.BURY_RELATIONSHIPS,
     sql.BURY_ENTITIES,
@@ -95,27 +96,25 @@ def _word_entities(workspace_id: uuid.UUID, entities: Mapping[Ref, Wording]) -> 
         "confirmed": [one.is_confirmed for one in said],
     }
     run_sql(settling_sql.WORD_ENTITIES, {"workspace": workspace_id, **columns})
-    _name(workspace_id, settling_sql.REFUSE_ALIASES, ids, [one.refused for one in said])
-    _name(workspace_id, settling_sql.ADD_ALIASES, ids, [one.aliases for one in said])
+    _name_entities(workspace_id, dict(zip(ids, said, strict=True)))
 
 
-def _name(
-    workspace_id: uuid.UUID,
-    statement: LiteralString,
-    ids: Sequence[uuid.UUID],
-    names: Sequence[Mapping[str, str]],
-) -> None:
-    pairs = [(one, name) for one, said in zip(ids, names, strict=True) for name in said.values()]
-    if not pairs:
-        return
-    values: dict[str, object] = {
+def _name_entities(workspace_id: uuid.UUID, said: Mapping[uuid.UUID, Wording]) -> None:
+    """The names entities go by: their mentions' and those people gave, but for refused ones."""
+    given = [(one, name) for one, wording in said.items() for name in wording.aliases.values()]
+    values = {
         "workspace": workspace_id,
-        "entities": [one for one, _ in pairs],
-        "keys": [normalise_name(name)[:300] for _, name in pairs],
+        "entities": [one for one, _ in given],
+        "keys": [normalise_name(name)[:NAME_LENGTH] for _, name in given],
+        "names": [name for _, name in given],
     }
-    if statement is settling_sql.ADD_ALIASES:
-        values["names"] = [name for _, name in pairs]
-    run_sql(statement, values)
+    run_sql(settling_sql.PRUNE_ALIASES, values)
+    if given:
+        run_sql(settling_sql.ADD_ALIASES, values)
+    refused = [(one, key) for one, wording in said.items() for key in wording.refused]
+    if refused:
+        columns = {"entities": [one for one, _ in refused], "keys": [key for _, key in refused]}
+        run_sql(settling_sql.REFUSE_ALIASES, {"workspace": workspace_id, **columns})
 
 
 def _word_relationships(workspace_id: uuid.UUID, links: Mapping[Link, LinkWording]) -> None:

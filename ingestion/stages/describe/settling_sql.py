@@ -145,6 +145,26 @@ UPDATE ingestion_relationship AS r
        IS DISTINCT FROM (due.description, due.keywords, due.written_by, due.proposed)
 """
 
+# Names that no mention of a changed entity has any more, and that nobody gave it.
+PRUNE_ALIASES: Final[LiteralString] = """
+WITH used AS MATERIALIZED (
+    SELECT m.entity_id, m.surface, m.label
+      FROM ingestion_entity AS e
+      JOIN ingestion_mention AS m ON m.workspace_id = %(workspace)s AND m.entity_id = e.id
+     WHERE e.workspace_id = %(workspace)s AND e.is_changed
+), kept AS (
+    SELECT entity_id, surface AS name FROM used
+    UNION SELECT entity_id, label FROM used
+    UNION SELECT * FROM unnest(%(entities)s::uuid[], %(names)s::text[]) AS t (entity_id, name)
+), gone AS (
+    SELECT a.id FROM ingestion_entity AS e
+      JOIN ingestion_alias AS a ON a.workspace_id = %(workspace)s AND a.entity_id = e.id
+      LEFT JOIN kept AS k ON k.entity_id = a.entity_id AND k.name = a.name
+     WHERE e.workspace_id = %(workspace)s AND e.is_changed AND k.name IS NULL
+)
+DELETE FROM ingestion_alias AS a USING gone
+ WHERE a.workspace_id = %(workspace)s AND a.id = gone.id
+"""
 ADD_ALIASES: Final[LiteralString] = """
 INSERT INTO ingestion_alias (workspace_id, id, entity_id, key, name)
 SELECT %(workspace)s, gen_random_uuid(), e.id, t.key, t.name
