@@ -147,7 +147,10 @@ def _edit(deed: Deed, given: EntityGiven, words: _Words) -> HistoryEvent:
     before, after = _changes(entity, words)
     if not after:
         raise InputError("That is how it is already.", code="nothing_to_change", kept=UNCHANGED)
-    counts = effects.Effect(reports=effects.reports_about(workspace, [entity.pk])).figures
+    # A name that is taken away may be another thing's from then on.
+    ids = [entity.pk, *(entity_id(workspace.pk, key) for key in words.refused or {})]
+    state = effects.state_of(workspace, ids)
+    reports = effects.reports_about(workspace, ids)
     event = history.record(
         deed,
         EventKind.ENTITY_EDITED,
@@ -158,11 +161,11 @@ def _edit(deed: Deed, given: EntityGiven, words: _Words) -> HistoryEvent:
             "entity": str(entity.pk),
             "before": before,
             "after": after,
-            "counts": counts,
         },
     )
     _rule(Rules(deed, event), entity, words, after)
-    return event
+    effect = effects.between(state, effects.state_of(workspace, ids), reports=reports)
+    return tell(event, {"counts": effect.figures})
 
 
 def _changes(entity: Entity, words: _Words) -> tuple[dict[str, Any], dict[str, Any]]:

@@ -139,8 +139,12 @@ def test_names_are_added_and_taken_away(desk: Desk):
     assert aliases(desk, LTD) == {"Acme Ltd", "ACM", "Acme"}
     assert desk.mentions()[LTD] == 4
 
-    edit(desk, LTD, remove_aliases=["ACM"])
+    taken = {"remove_aliases": ["ACM"]}
+    preview = previewing.edit(workspace=desk.workspace, entity=desk.id(LTD), **taken)
+    event = edit(desk, LTD, **taken)
 
+    assert preview.figures == event.details["counts"]
+    assert preview.mentions == 1
     assert aliases(desk, LTD) == {"Acme Ltd", "Acme"}
     assert (desk.mentions()[LTD], desk.mentions()["acm"]) == (3, 1)
 
