@@ -29,6 +29,7 @@ IDENTITY: Final = (
 )
 """What makes and unmakes entities: such events on one entity are taken back in reverse order."""
 LIFE: Final = (
+    Kind.DOCUMENT_ADDED,
     Kind.DOCUMENT_REPLACED,
     Kind.DOCUMENT_DISABLED,
     Kind.DOCUMENT_ENABLED,

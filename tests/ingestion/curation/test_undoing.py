@@ -247,3 +247,16 @@ def test_what_was_done_for_good_is_not_taken_back(desk: Desk):
     event = documents_delete(deed=desk.deed(), documents=going)
 
     assert refusal(desk, event).code == "not_undoable"
+
+
+def test_a_document_is_not_taken_back_before_what_it_went_through(desk: Desk):
+    with access.in_workspace(desk.workspace.pk):
+        added = HistoryEvent.objects.in_workspace(desk.workspace).get(
+            kind=EventKind.DOCUMENT_ADDED, subjects__subject_id=desk.document("a").pk
+        )
+    trashed = documents_trash(deed=desk.deed(), documents=[desk.document("a")])
+
+    error = refusal(desk, added)
+
+    assert (error.code, error.fields) == ("undo_blocked", {"event": str(trashed.pk)})
+    assert error.happened.startswith("'a.txt' was moved to the trash by Alice on ")

@@ -79,7 +79,13 @@ def test_an_edit_says_what_is_otherwise(before: Any, after: Any, said: str):
 
 @pytest.mark.parametrize("kind", EventKind.values)
 def test_every_kind_is_told_both_ways(kind: str):
-    details = {"kept": "1", "others": ["2"], "into": "2", "from": "1", "entity": "1"}
+    details: dict[str, Any] = {
+        "kept": "1",
+        "others": ["2"],
+        "into": "2",
+        "from": "1",
+        "entity": "1",
+    }
 
     happened = event(kind, "12", source="1", target="2", **details)
 
