@@ -97,7 +97,7 @@ def record_added(documents: Sequence[Document]) -> HistoryEvent:
     first = documents[0]
     names = {str(one.pk): one.title for one in documents[:MOST_NAMES]}
     return record(
-        Deed(first.workspace, first.added_by),
+        Deed(first.workspace, first.added_by, via="" if first.added_by_id else "command"),
         EventKind.DOCUMENT_ADDED,
         {one.pk: SubjectKind.DOCUMENT for one in documents},
         {"names": names, "counts": {"documents": len(documents)}},

@@ -12,11 +12,11 @@ from django.http import QueryDict
 from django.utils import timezone
 from django.utils.dateparse import parse_date
 
-from ingestion import forms, shown
+from ingestion import forms, selectors, shown
 from ingestion.curation import previewing
 from ingestion.curation.effects import of_event
 from ingestion.curation_shown import previewed, rights
-from ingestion.models import Entity, EventKind, HistoryEvent
+from ingestion.models import Document, Entity, EventKind, HistoryEvent
 from ingestion.selectors import curation
 from ingestion.selectors import history as past
 from ingestion.selectors.history import EventView
@@ -135,7 +135,7 @@ def history_context(
     return {"history": page}
 
 
-# --- one entity, one event ------------------------------------------------------------------------
+# --- one entity, one document, one event ----------------------------------------------------------
 def entity_context(*, workspace: Workspace, entity_id: uuid.UUID) -> dict[str, Any]:
     """Of an entity that is there, or of one that is gone. Raises NotFoundError."""
     entity = Entity.objects.in_workspace(workspace).filter(pk=entity_id).first()
@@ -144,6 +144,19 @@ def entity_context(*, workspace: Workspace, entity_id: uuid.UUID) -> dict[str, A
         gone = curation.entity_gone(workspace=workspace, entity_id=entity_id)
     context = {"workspace": workspace, "section": "entities", "entity": entity}
     context |= {"entity_id": entity_id, "name": entity.name if entity else gone and gone.name}
+    return context | rights(workspace)
+
+
+def document_context(*, workspace: Workspace, document_id: uuid.UUID) -> dict[str, Any]:
+    """Of a document that is there, or of one that was deleted for good. Raises NotFoundError."""
+    document = Document.objects.in_workspace(workspace).filter(pk=document_id).first()
+    past_rows = past.events(workspace=workspace, subject_id=document_id)
+    event = past_rows.first()
+    if document is None and event is None:
+        selectors.document_get(workspace=workspace, document_id=document_id)
+    told = event.details.get("names", {}) if event else {}
+    name = document.title if document else told.get(str(document_id), "a document")
+    context = {"workspace": workspace, "section": "documents", "document": document, "name": name}
     return context | rights(workspace)
 
 

@@ -12,7 +12,7 @@ from django.views.decorators.http import require_GET, require_POST
 
 from ingestion import curation_forms as forms
 from ingestion import curation_shown as shown
-from ingestion import history_shown, selectors, toasts
+from ingestion import history_shown, toasts
 from ingestion.curation import undoing
 from ingestion.curation_views import answers
 from ingestion.selectors import history as past
@@ -45,9 +45,7 @@ def entity_history(request: UserRequest, workspace_id: str, entity_id: UUID) -> 
 @require_GET
 def document_history(request: UserRequest, workspace_id: str, document_id: UUID) -> HttpResponse:
     workspace = access.workspace_for_reading(user=request.user, workspace_id=workspace_id)
-    document = selectors.document_get(workspace=workspace, document_id=document_id)
-    context = {"workspace": workspace, "section": "documents", "document": document}
-    context |= shown.rights(workspace)
+    context = history_shown.document_context(workspace=workspace, document_id=document_id)
     context |= history_shown.history_context(
         workspace=workspace, query=request.GET, subject_id=document_id
     )

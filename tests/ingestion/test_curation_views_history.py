@@ -5,7 +5,7 @@ from uuid import uuid4
 
 import pytest
 
-from ingestion.models import HistoryEvent
+from ingestion.models import Document, HistoryEvent
 from tests import rows
 from tests.ingestion.curated import followed, last_event, make_graph, named, send, shown, words
 from tests.ingestion.pages import address, client_of, page_of
@@ -172,3 +172,11 @@ def test_an_editor_may_not_take_back_what_curators_did(cast):
     services.member_add(workspace=cast.workspace, user=dora, role=Role.EDITOR)
 
     assert send(dora, cast, "event_undo", event.pk).status_code == 403
+
+
+def test_a_document_that_is_no_more_keeps_its_history(cast):
+    paper = document(cast, "log")
+    with access.in_workspace(cast.workspace.pk):
+        Document.objects.in_workspace(cast.workspace).filter(pk=paper.pk)._raw_delete("default")
+
+    assert "added log" in shown(cast.bob, cast, "document_history", paper.pk)
