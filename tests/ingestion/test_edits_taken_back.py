@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -19,7 +20,7 @@ def document(media: Path) -> Document:
     return rows.make_document(rows.make_workspace(), "Log", "Ada Lind keeps the light.")
 
 
-def edit(document: Document, **said: object) -> HistoryEvent:
+def edit(document: Document, **said: Any) -> HistoryEvent:
     return editing.document_edit(deed=Deed(document.workspace, None), document=document, **said)
 
 

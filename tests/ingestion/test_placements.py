@@ -3,6 +3,7 @@ from __future__ import annotations
 import random
 import uuid
 from datetime import UTC, datetime
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -16,8 +17,13 @@ NOW = datetime(2026, 1, 1, tzinfo=UTC)
 HERE = Place(DOCUMENT, CHUNK, "scrooge", 40)
 
 
-def row(target: str, *, sequence: int = 1, **where: object) -> Placement:
-    values = {"own_key": "", "document_id": None, "chunk_id": None, "offset": None} | where
+def row(target: str, *, sequence: int = 1, **where: Any) -> Placement:
+    values: dict[str, Any] = {
+        "own_key": "",
+        "document_id": None,
+        "chunk_id": None,
+        "offset": None,
+    } | where
     return Placement(key="ebenezer scrooge", target=(target, 0), sequence=sequence, **values)
 
 
@@ -36,7 +42,7 @@ def target_of(place: Place, *rows: Placement) -> str | None:
         {"own_key": "scrooge"},
     ],
 )
-def test_a_mention_is_meant_when_all_that_is_set_agrees(where: dict[str, object]):
+def test_a_mention_is_meant_when_all_that_is_set_agrees(where: dict[str, Any]):
     assert target_of(HERE, row("x", **where)) == "x"
 
 
@@ -50,7 +56,7 @@ def test_a_mention_is_meant_when_all_that_is_set_agrees(where: dict[str, object]
         {"own_key": "scrooge", "document_id": OTHER},
     ],
 )
-def test_and_not_where_anything_differs(where: dict[str, object]):
+def test_and_not_where_anything_differs(where: dict[str, Any]):
     assert target_of(HERE, row("x", **where)) is None
 
 
@@ -84,7 +90,7 @@ WHERE = st.fixed_dictionaries(
 
 
 @given(st.lists(WHERE, max_size=8, unique_by=repr), st.randoms(use_true_random=False))
-def test_the_order_of_rows_does_not_matter(where: list[dict[str, object]], dice: random.Random):
+def test_the_order_of_rows_does_not_matter(where: list[dict[str, Any]], dice: random.Random):
     rows = [row(str(place), sequence=place, **one) for place, one in enumerate(where)]
     shuffled = rows[:]
     dice.shuffle(shuffled)

@@ -4,6 +4,7 @@ import pytest
 from django.utils import timezone
 
 from ingestion import standing
+from ingestion.identity import Ref
 from ingestion.models import EntityRuling, HistoryEvent, MentionPlacement, ResolutionDecision
 from tests import rows
 from workspaces import access
@@ -25,7 +26,7 @@ def say(workspace: Workspace, left: str, right: str, verdict: str, by: str = "pe
         )
 
 
-def apart(workspace: Workspace, *entities: tuple[str, int]) -> list[tuple[object, object]]:
+def apart(workspace: Workspace, *entities: Ref) -> list[tuple[Ref, Ref]]:
     with access.in_workspace(workspace.pk):
         return standing.told_apart(workspace.pk, entities)
 

@@ -141,9 +141,14 @@ def test_what_waits_can_be_stopped(cast, desk, slow):
 def test_what_waits_keeps_its_lease(cast, desk, slow):
     begun_slowly(cast)
     answer = waiting(cast)
-    lease = fresh(answer).lease_until
 
-    wait_until(lambda: fresh(answer).lease_until > lease)
+    def lease() -> float:
+        until = fresh(answer).lease_until
+        return until.timestamp() if until else 0.0
+
+    before = lease()
+    wait_until(lambda: lease() > before)
+    assert before
 
 
 def test_what_waits_in_a_worker_that_died_is_ended_by_the_next(cast, desk, slow):
