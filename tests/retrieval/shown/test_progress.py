@@ -7,6 +7,7 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
+from ingestion.models import Chunk
 from retrieval import asking
 from retrieval.answering import events
 from retrieval.models import Answer, AnswerState
@@ -89,15 +90,27 @@ def test_passages_are_shown_from_their_telling_sentence_under_their_numbers(cast
     assert passage.why == ("Mentions “lamp”",)
 
 
-def test_passages_outlive_their_document(cast, answer):
+def test_passages_outlive_what_was_read_of_their_document(cast, answer):
     document = rows.make_document(cast.workspace, "The log", TEXT)
     happened(cast, answer, EventKind.PASSAGES, passages=[passage_in(document)])
     with access.in_workspace(cast.workspace.pk):
-        type(document).objects.in_workspace(cast.workspace).filter(pk=document.pk).delete()
+        Chunk.objects.in_workspace(cast.workspace).filter(document=document).delete()
 
     (passage,) = seen(cast, answer).passages
 
     assert (passage.title, passage.where) == ("The log", "")
+    assert passage.text == "… Ada Lind lit the lamp."
+
+
+def test_passages_go_with_a_document_that_is_deleted_for_good(cast, answer):
+    document = rows.make_document(cast.workspace, "The log", TEXT)
+    other = rows.make_document(cast.workspace, "The letter", TEXT)
+    reported = [passage_in(document), passage_in(other, number=2)]
+    happened(cast, answer, EventKind.PASSAGES, passages=reported)
+    with access.in_workspace(cast.workspace.pk):
+        type(document).objects.in_workspace(cast.workspace).filter(pk=document.pk).delete()
+
+    assert [one.title for one in seen(cast, answer).passages] == ["The letter"]
 
 
 def test_the_text_so_far_has_chips_where_passages_are_named(cast, answer):
