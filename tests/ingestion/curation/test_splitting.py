@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 from uuid import uuid4
 
 import pytest
@@ -127,14 +128,14 @@ def test_the_preview_says_just_what_then_happens(desk: Desk):
 
 
 def test_moving_is_previewed_too(desk: Desk):
-    wanted = {
+    wanted: dict[str, Any] = {
         "entity": desk.id(LTD),
         "selection": in_documents(desk, "d"),
         "target": desk.id(INC),
     }
-    preview = previewing.move(workspace=desk.workspace, **wanted)  # type: ignore[arg-type]
+    preview = previewing.move(workspace=desk.workspace, **wanted)
 
-    event = mentions_move(deed=desk.deed(), **wanted)  # type: ignore[arg-type]
+    event = mentions_move(deed=desk.deed(), **wanted)
 
     assert event.details["counts"] == preview.figures
     assert preview.mentions == 1

@@ -12,7 +12,7 @@ import pytest
 
 from ingestion.models import Entity, Relationship
 from kb_project.errors import InputError
-from kb_project.graph.age_store import AgeGraphStore, has_age
+from kb_project.graph.age_store import AgeGraphStore
 from kb_project.graph.memory_store import MemoryGraphStore
 from kb_project.graph.ports import (
     GraphCounts,
@@ -22,7 +22,6 @@ from kb_project.graph.ports import (
     GraphPath,
     GraphStore,
 )
-from kb_project.graph.stores import graph_store
 from kb_project.graph.table_store import TableGraphStore
 from workspaces import access
 from workspaces.models import Workspace
@@ -395,8 +394,3 @@ def test_all_stores_agree_on_a_random_graph(seed: int):
             [store.ids(workspace) for store in stores],
         ):
             assert answers[0] == answers[1] == answers[2]
-
-
-def test_the_test_database_has_age_and_so_age_answers():
-    assert has_age()
-    assert isinstance(graph_store(), AgeGraphStore)
