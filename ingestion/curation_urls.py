@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
-from django.urls import include, path
+from django.urls import URLPattern, URLResolver, include, path
 
-from ingestion.curation_views import entities, history, merging, relationships, splitting
+from ingestion.curation_views import (
+    entities,
+    history,
+    merging,
+    queue,
+    relationships,
+    splitting,
+)
 
 entity = [
     path("", entities.entity_detail, name="entity_detail"),
@@ -17,7 +24,16 @@ entity = [
     path("history/", history.entity_history, name="entity_history"),
 ]
 
-urlpatterns = [
+cases = [
+    path("", queue.curation_queue, name="curation_queue"),
+    path("merge/", queue.case_merge, name="case_merge"),
+    path("differ/", queue.case_differ, name="case_differ"),
+    path("skip/", queue.case_skip, name="case_skip"),
+    path("above/", queue.cases_above, name="cases_above"),
+]
+
+urlpatterns: list[URLPattern | URLResolver] = [
+    path("curation/", include(cases)),
     path("entities/new/", entities.entity_create, name="entity_create"),
     path("entities/<uuid:entity_id>/", include(entity)),
     path(

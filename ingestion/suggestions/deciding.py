@@ -30,7 +30,8 @@ class BulkEffect:
     """What accepting every case above a certainty does.
 
     ``left`` are cases beyond what fits at once, and those that share an entity with another one.
-    ``digest`` names what was looked at: with it, nothing else is accepted.
+    ``digest`` names what was looked at: with it, nothing else is accepted. ``merges`` are the names
+    that are kept, each with those that become it.
     """
 
     threshold: float
@@ -39,6 +40,7 @@ class BulkEffect:
     effect: Effect
     left: int
     digest: str
+    merges: tuple[tuple[str, tuple[str, ...]], ...] = ()
 
     @property
     def sentence(self) -> str:
@@ -94,8 +96,10 @@ def accept_above_preview(*, workspace: Workspace, threshold: float) -> BulkEffec
     chosen, left = _above(workspace, threshold)
     sides = sides_of(workspace, {one for group in chosen for one in group.entities})
     total = Effect()
+    merges = []
     for group in chosen:
         kept, others = _kept(group, sides)
+        merges.append((sides[kept].name, tuple(sides[one].name for one in others)))
         total = _sum(total, previewing.merge(workspace=workspace, kept=kept, others=others))
     return BulkEffect(
         threshold=threshold,
@@ -104,6 +108,7 @@ def accept_above_preview(*, workspace: Workspace, threshold: float) -> BulkEffec
         effect=total,
         left=left,
         digest=_digest(chosen),
+        merges=tuple(merges),
     )
 
 

@@ -1,0 +1,236 @@
+"""What the page of cases shows: one case, what deciding it does, how far the queue is."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
+from typing import Any, Final
+
+from django.http import QueryDict
+from django.utils import timezone
+
+from ingestion import curation_forms, curation_shown
+from ingestion.curation import previewing
+from ingestion.curation_shown import Preview
+from ingestion.models import EventKind, HistoryEvent, HistorySubject
+from ingestion.selectors import event_words
+from ingestion.selectors import history as past
+from ingestion.suggestions import deciding, queue
+from ingestion.suggestions.queue import Case, Counts
+from ingestion.suggestions.sides import Quote, Side
+from kb_project.errors import InputError, NotFoundError
+from workspaces.models import User, Workspace
+
+FEWEST: Final = 2
+MOST_NAMES: Final = 6
+THRESHOLDS: Final = (99, 95, 90, 85, 80)
+"""Certainties, in percent, that cases are offered to be merged above."""
+USUAL: Final = 95
+DECISIONS: Final = (EventKind.ENTITIES_MERGED, EventKind.NOT_THE_SAME)
+GONE: Final = "Somebody decided this case meanwhile, or it is found no more."
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A quote as ``source_url`` wants it."""
+
+    quote: Quote
+    start: int
+    end: int
+
+    @property
+    def document(self) -> Place:
+        return self
+
+    @property
+    def pk(self) -> uuid.UUID:
+        return self.quote.document_id
+
+
+@dataclass(frozen=True, slots=True)
+class Card:
+    """One entity of a case; ``number`` is the key that keeps it."""
+
+    number: int
+    side: Side
+    is_kept: bool
+    places: tuple[Place, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """A case with what was chosen in it so far."""
+
+    case: Case
+    cards: tuple[Card, ...]
+    dropped: tuple[Side, ...]
+    kept: Side
+    gained: tuple[str, ...]
+    preview: Preview | None
+
+    @property
+    def seen(self) -> list[str]:
+        return [f"{one}:{revision}" for one, revision in self.case.expected.items()]
+
+    @property
+    def names(self) -> str:
+        return event_words.quoted([card.side.name for card in self.cards])
+
+    @property
+    def may_drop(self) -> bool:
+        return len(self.cards) > FEWEST
+
+    @property
+    def reasons(self) -> list[str]:
+        """Each reason once, the weightiest first."""
+        said = dict.fromkeys(reason for pair in self.case.pairs for reason in pair.reasons)
+        return list(said)[: queue.MOST_REASONS]
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """Of the entities of a case: which one stays, which are left out of the decision."""
+
+    kept: uuid.UUID
+    dropped: tuple[uuid.UUID, ...]
+    entities: tuple[uuid.UUID, ...]
+
+    @property
+    def set(self) -> list[uuid.UUID]:
+        """Those that are decided about."""
+        return [one for one in self.entities if one not in self.dropped]
+
+
+def chosen_of(case: Case, given: QueryDict) -> Chosen:
+    """Raises InputError for what is not of the case, and where fewer than two are left."""
+    entities = tuple(side.id for side in case.entities)
+    dropped = tuple(curation_forms.ids_of(given, "drop"))
+    kept = curation_forms.id_of(given, "kept") or case.kept
+    if not {kept, *dropped} <= set(entities):
+        raise InputError(
+            "This is no entity of the case.",
+            code="not_in_the_case",
+            kept=deciding.UNCHANGED,
+            next_step="Choose among those that are shown.",
+        )
+    left = [one for one in entities if one not in dropped]
+    if len(left) < FEWEST:
+        raise InputError(
+            "A case needs two entities at least.",
+            code="too_few",
+            kept=deciding.UNCHANGED,
+            next_step="Say that they are not the same, or skip the case.",
+        )
+    if kept in dropped:
+        kept = case.kept if case.kept in left else left[0]
+    return Chosen(kept, dropped, entities)
+
+
+# --- the page -------------------------------------------------------------------------------------
+def queue_context(*, workspace: Workspace, user: User, given: QueryDict) -> dict[str, Any]:
+    """Raises InputError for choices that no page gave."""
+    page = queue.case_queue(
+        workspace=workspace, user=user, limit=1, after=given.get("after", "")[:100]
+    )
+    wanted = curation_forms.id_of(given, "case")
+    case, notice = _case(workspace, user, page.cases, wanted)
+    rights = curation_shown.rights(workspace)
+    return {
+        "workspace": workspace,
+        "section": "curation",
+        "shown": _shown(workspace, case, given if case and case.key == wanted else QueryDict()),
+        "notice": notice,
+        "counts": page.counts,
+        "progress": progress(page.counts, case),
+        "next": page.next,
+        "refused": queue.case_refused(workspace=workspace),
+        "last": last_decision(workspace, user) if rights["is_curator"] else None,
+        "usual": USUAL,
+        **rights,
+    }
+
+
+def _case(
+    workspace: Workspace, user: User, first: Collection[Case], wanted: uuid.UUID | None
+) -> tuple[Case | None, str]:
+    if wanted is None or any(case.key == wanted for case in first):
+        return next(iter(first), None), ""
+    try:
+        return queue.case_get(workspace=workspace, key=wanted, user=user), ""
+    except NotFoundError:
+        return next(iter(first), None), GONE
+
+
+def _shown(workspace: Workspace, case: Case | None, given: QueryDict) -> Shown | None:
+    if case is None:
+        return None
+    chosen = chosen_of(case, given)
+    sides = {side.id: side for side in case.entities}
+    kept = sides[chosen.kept]
+    inside = [sides[one] for one in chosen.set]
+    return Shown(
+        case=case,
+        cards=tuple(_card(number, side, kept) for number, side in enumerate(inside, start=1)),
+        dropped=tuple(sides[one] for one in chosen.dropped),
+        kept=kept,
+        gained=_gained(kept, inside),
+        preview=_preview(workspace, chosen) if curation_shown.may_curate(workspace) else None,
+    )
+
+
+def _card(number: int, side: Side, kept: Side) -> Card:
+    places = tuple(Place(quote, quote.start, quote.end) for quote in side.quotes)
+    return Card(number, side, side.id == kept.id, places)
+
+
+def _gained(kept: Side, sides: Iterable[Side]) -> tuple[str, ...]:
+    """Names that what is kept will have besides its own."""
+    own = {kept.name, *kept.aliases}
+    names = dict.fromkeys(name for side in sides for name in (side.name, *side.aliases))
+    return tuple(name for name in names if name not in own)[:MOST_NAMES]
+
+
+def _preview(workspace: Workspace, chosen: Chosen) -> Preview:
+    others = [one for one in chosen.set if one != chosen.kept]
+    return curation_shown.previewed(
+        workspace,
+        lambda: previewing.merge(workspace=workspace, kept=chosen.kept, others=others),
+    )
+
+
+def progress(counts: Counts, case: Case | None) -> str:
+    """
+    >>> progress(Counts(open=21, skipped=3, decided_today=3), None)
+    '21 open, 3 decided today'
+    """
+    done = f"{counts.decided_today} decided today"
+    if case is None:
+        return f"{counts.open} open, {done}"
+    total = counts.open + counts.decided_today
+    if case.is_skipped:
+        return f"{counts.open} of {total} left, all of them put off; {done}"
+    return f"{counts.decided_today + counts.skipped + 1} of {total}, {done}"
+
+
+# --- what was decided -----------------------------------------------------------------------------
+def last_decision(workspace: Workspace, user: User) -> HistoryEvent | None:
+    """The latest decision of today that this person can take back."""
+    midnight = timezone.localtime().replace(hour=0, minute=0, second=0, microsecond=0)
+    rows = past.events(workspace=workspace, user=user)
+    return rows.filter(kind__in=DECISIONS, undone_at=None, created_at__gte=midnight).first()
+
+
+def meanwhile(workspace: Workspace, seen: dict[uuid.UUID, int]) -> str:
+    """What was done to entities since they were seen, in a sentence; '' where nothing was."""
+    rows = (
+        HistorySubject.objects.in_workspace(workspace)
+        .filter(subject_id__in=list(seen))
+        .order_by("-sequence")
+        .values_list("subject_id", "sequence", "event_id")
+    )
+    later = [event for one, sequence, event in rows[:50] if sequence > seen[one]]
+    if not later:
+        return ""
+    event = past.event_get(workspace=workspace, event_id=later[0])
+    return f"{event_words.active(event)}."
