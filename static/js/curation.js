@@ -36,9 +36,11 @@ document.addEventListener("htmx:beforeSwap", (event) => {
   }
 });
 
-// Where a field was closed, its own button has the focus again; the new page begins nowhere.
-document.addEventListener("htmx:afterSettle", () => {
-  if (document.activeElement !== document.body || !field) return;
-  document.getElementById(`edit-${field}`)?.focus({ preventScroll: true });
+// Where a field was closed, its own button has the focus again; where an entity was put beside the
+// others, the search for the next one has it. What was pressed is gone from the page by then.
+document.addEventListener("htmx:afterSettle", (event) => {
+  if (document.activeElement !== document.body) return;
+  const next = field ? `edit-${field}` : event.target.id === "merge" ? "q" : "";
+  document.getElementById(next)?.focus({ preventScroll: true });
   field = "";
 });

@@ -125,6 +125,12 @@ def test_a_name_that_documents_use_is_split_off(page: Page, home: str):
     expect(toast(page)).to_contain_text(f"Split '{names[1]} the Other' off", timeout=PATIENCE)
     press(page, toast(page).get_by_role("button", name="Undo"))
     expect(page.get_by_text("This entity is not there any more.")).to_be_visible(timeout=PATIENCE)
+    page.goto(f"{home}history/?kind=entities_merged")
+    press(
+        page, page.get_by_role("link", name=re.compile(f"^Undo: .*'{re.escape(names[1])}'")).first
+    )
+    press(page, page.get_by_role("button", name="Undo this"))
+    expect(toast(page)).to_contain_text("Undid:", timeout=PATIENCE)
 
 
 @pytest.mark.parametrize(("theme", "width"), LOOKS)
