@@ -101,12 +101,15 @@ class Reading:
 
     def meant(self, key: str, place: Place) -> Meant | None:
         """What a mention means; None for what was deleted."""
+        found = self.named(key, place)
+        return None if found.named in self.deleted or found.read in self.deleted else found
+
+    def named(self, key: str, place: Place) -> Meant:
+        """What a mention means, deleted or not."""
         target = placed(self.placements, key, place) if self.placements else None
         if target:
-            found = Meant(target, self.read(target))
-        else:
-            found = self._unplaced(place.document_id, key)
-        return None if found.named in self.deleted or found.read in self.deleted else found
+            return Meant(target, self.read(target))
+        return self._unplaced(place.document_id, key)
 
     def _unplaced(self, document_id: uuid.UUID, key: str) -> Meant:
         own = (key, self.senses.get((document_id, key), 0))

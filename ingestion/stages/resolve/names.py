@@ -164,7 +164,8 @@ class _Reader:
         named = self._named(key)
         meant = self._reading.meant(named, place)
         if meant is None:
-            self.hidden.update((named, self._reading.entity_of(place.document_id, named)[0]))
+            deleted = self._reading.named(named, place)
+            self.hidden.update((named, deleted.named[0], deleted.read[0]))
         return meant
 
     def _names(
