@@ -103,7 +103,7 @@ def test_a_merge_is_undone_from_the_toast_and_from_the_history(page: Page, home:
     expect(toast(page)).to_contain_text("Undid:", timeout=PATIENCE)
     page.goto(f"{home}history/?kind=entities_merged")
 
-    expect(page.locator(".event--undone")).to_have_count(2)
+    expect(page.locator(".event--undone", has_text=MISS_MOE)).to_have_count(2)
     page.goto(miss)
     expect(page.get_by_role("heading", name=MISS_MOE, level=1)).to_be_visible()
 
