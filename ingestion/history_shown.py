@@ -124,7 +124,8 @@ def _people(rows: QuerySet[HistoryEvent]) -> QuerySet[User]:
 
 
 def shown_event(view: EventView) -> ShownEvent:
-    return ShownEvent(view, of_event(view.event).sentence if any(view.counts.values()) else "")
+    effect = of_event(view.event)
+    return ShownEvent(view, effect.sentence if any(effect.figures.values()) else "")
 
 
 def history_context(

@@ -24,6 +24,7 @@ class Verb(StrEnum):
     RETURN = "return"
     SHELVE = "shelve"
     RESTORE = "restore"
+    DELETE = "delete"
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,7 +148,8 @@ def between_documents(before: Effect, after: Effect) -> Effect:
 
 def of_event(event: HistoryEvent) -> Effect:
     """What an event did, as it was written down with it."""
-    counts: Mapping[str, int] = event.details.get("counts", {})
+    counts: dict[str, int] = dict(event.details.get("counts", {}))
+    counts.setdefault("kept_facts", counts.pop("facts_kept", 0))
     return Effect(
         verb=Verb(event.details["verb"]) if "verb" in event.details else _verb(event),
         notes=tuple(event.details.get("notes", ())),
@@ -162,7 +164,11 @@ def _verb(event: HistoryEvent) -> Verb:
 VERBS: Final[Mapping[str, Verb]] = {
     EventKind.ENTITY_DELETED: Verb.HIDE,
     EventKind.RELATIONSHIP_DELETED: Verb.HIDE,
+    EventKind.DOCUMENT_DISABLED: Verb.SHELVE,
     EventKind.DOCUMENT_TRASHED: Verb.SHELVE,
+    EventKind.DOCUMENT_ENABLED: Verb.RESTORE,
+    EventKind.DOCUMENT_RESTORED: Verb.RESTORE,
+    EventKind.DOCUMENT_DELETED: Verb.DELETE,
     EventKind.UNDO: Verb.RETURN,
 }
 
@@ -185,7 +191,7 @@ def counted(number: int, one: str, many: str = "") -> str:
 
 
 def _first(effect: Effect) -> str:
-    if effect.verb == Verb.SHELVE:
+    if effect.verb in (Verb.SHELVE, Verb.DELETE):
         return _shelved(effect)
     come_back = ""
     if effect.verb == Verb.RESTORE and effect.passages:
@@ -208,7 +214,7 @@ def _first(effect: Effect) -> str:
 
 
 def _shelved(effect: Effect) -> str:
-    parts = [f"{counted(effect.passages, 'passage')} {_leave(effect.passages)} the search"]
+    parts = [f"{counted(effect.passages, 'passage')} {_go(effect)}"]
     if effect.facts:
         lose = "loses its only source and is" if effect.facts == 1 else "lose their only source and"
         parts.append(
@@ -223,8 +229,11 @@ def _shelved(effect: Effect) -> str:
     return "; ".join(parts)
 
 
-def _leave(number: int) -> str:
-    return "leaves" if number == 1 else "leave"
+def _go(effect: Effect) -> str:
+    is_one = effect.passages == 1
+    if effect.verb == Verb.DELETE:
+        return f"{'is' if is_one else 'are'} deleted for good"
+    return f"{'leaves' if is_one else 'leave'} the search"
 
 
 def _others(effect: Effect) -> list[str]:
