@@ -103,10 +103,10 @@ def test_only_the_preparing_service_knows_the_superuser(compose):
     assert knowing == ["prepare"]
 
 
-def test_only_the_web_server_uses_a_pool(compose):
+def test_only_what_serves_many_at_once_uses_a_pool(compose):
     pooled = [name for name, s in apps_of(compose).items() if "DATABASE_POOL" in s["environment"]]
 
-    assert pooled == ["web"]
+    assert pooled == ["web", "answering"]
 
 
 def test_every_command_exists(compose, dockerfile):

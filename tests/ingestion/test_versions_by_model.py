@@ -51,7 +51,8 @@ def by_model(cast: Cast):
 def asked_about(chat: ScriptedChat, document) -> Counter[tuple[str, str]]:
     texts = {one.pk: text for text, one in passages(document).items()}
     requests = [one for one in chat.asked if one.role in (Role.SITUATE, Role.EXTRACT)]
-    return Counter((one.role.value, texts.get(one.about.chunk_id, "?")) for one in requests)
+    asked = [(one.role.value, one.about.chunk_id) for one in requests]
+    return Counter((role, texts.get(chunk, "?") if chunk else "?") for role, chunk in asked)
 
 
 def test_a_model_is_asked_only_about_what_is_new(cast: Cast):
