@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import uuid
 from collections import defaultdict
 from collections.abc import Collection, Mapping
@@ -18,6 +19,9 @@ MOST_QUOTES: Final = 2
 AROUND: Final = 120
 """Characters on either side of the name in a quote."""
 MOST_ALIASES: Final = 8
+BLANK: Final = re.compile(r"\n[ \t\r]*\n")
+MARKS: Final = re.compile(r"^(?:[#>*-]+ )+")
+"""What Markdown begins headings, quotations and items of lists with."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,22 +147,24 @@ def _quotes(
 
 
 def _from_a_word(text: str) -> str:
-    """The end of a text, on one line, from its first whole word on.
+    """The end of a text, on one line, from its first whole word or its paragraph on.
 
-    >>> _from_a_word("kee" + 40 * "pers ")[:12]
-    '… pers pers '
+    >>> _from_a_word("kee" + 40 * "pers ")[:12], _from_a_word("# Oil\\n\\nThe lamp of ")
+    ('… pers pers ', 'The lamp of ')
     """
-    line = " ".join(text.split())
-    ends = " " if text[-1:].isspace() else ""
-    if len(text) < AROUND:
+    *above, paragraph = BLANK.split(text)
+    line = MARKS.sub("", " ".join(paragraph.split()))
+    ends = " " if text[-1:].isspace() and line else ""
+    if above or len(text) < AROUND:
         return line + ends
     return f"… {line.partition(' ')[2]}{ends}"
 
 
 def _to_a_word(text: str) -> str:
-    line = " ".join(text.split())
-    begins = " " if text[:1].isspace() else ""
-    if len(text) < AROUND:
+    paragraph, *below = BLANK.split(text)
+    line = " ".join(paragraph.split())
+    begins = " " if text[:1].isspace() and line else ""
+    if below or len(text) < AROUND:
         return begins + line
     return f"{begins}{line.rpartition(' ')[0]} …"
 

@@ -30,6 +30,7 @@ def demo_pages(page: Page, product: Product) -> dict[str, str]:
     found |= {"home": home, "members": f"{home}members/", "ask": f"{home}ask/"}
     found |= {"models": f"{home}models/", "usage": f"{home}usage/", "health": f"{home}health/"}
     found |= {name: f"{home}{name}/" for name in ("documents", "entities", "topics")}
+    found |= {"curation": f"{home}curation/", "certain": f"{home}curation/above/"}
     found["search"] = f"{home}search/?q=Great+Lens"
     for name, question in (
         ("answer", "Who founded the Orran Lights Society, and when?"),
