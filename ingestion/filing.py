@@ -9,12 +9,13 @@ from ingestion.models import Collection
 
 
 def clean_tags(tags: Sequence[str]) -> list[str]:
-    return list(dict.fromkeys(tag.strip().lower()[:60] for tag in tags if tag.strip()))[:20]
+    cut = (tag.strip().lower()[:60].strip() for tag in tags)
+    return list(dict.fromkeys(tag for tag in cut if tag))[:20]
 
 
 def collection_named(workspace_id: uuid.UUID, name: str) -> Collection | None:
     """The collection of that name, made where there is none; None for no name."""
-    name = " ".join(name.split())[:120]
+    name = " ".join(name.split())[:120].strip()
     if not name:
         return None
     return Collection.objects.get_or_create(workspace_id=workspace_id, name=name)[0]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 import uuid
 from collections.abc import Iterator
+from itertools import chain, count
 from pathlib import Path
 from typing import Final
 
@@ -55,5 +56,11 @@ def set_aside(workspace_id: uuid.UUID) -> Path:
     aside = Path(settings.MEDIA_ROOT) / ASIDE / str(workspace_id)
     for path in list(_unknown(workspace_id, known)):
         aside.mkdir(parents=True, exist_ok=True)
-        path.rename(aside / path.name)
+        path.rename(_free(aside / path.name))
     return aside
+
+
+def _free(place: Path) -> Path:
+    """That place, or one beside it where something was set aside before."""
+    places = (place.with_name(f"{place.name}.{number}") for number in count(1))
+    return next(one for one in chain((place,), places) if not one.exists())
