@@ -31,6 +31,8 @@ WITHOUT_IMPORT = {
     "django-structlog",
     "drf-spectacular",  # an installed app, by its name in the settings
     "pillow",  # pypdfium2 makes its pictures with it
+    "uvloop",  # uvicorn loads both, by their names in `serve`
+    "httptools",
 }
 
 

@@ -30,8 +30,8 @@ class Command(BaseCommand):
             APPLICATION,
             host=host,
             port=port,
-            loop="asyncio",
-            http="h11",
+            loop="uvloop",
+            http="httptools",
             ws="none",
             lifespan="off",
             # Requests are logged by the application, with the person and the request id.
