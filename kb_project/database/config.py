@@ -18,6 +18,10 @@ DATABASE: Final = "concordance"
 OWNER_ALIAS: Final = "owner"
 SECONDS_TO_KEEP_A_CONNECTION: Final = 600
 POOL_SIZE: Final = 10
+USES_BEFORE_PREPARED: Final = 5
+"""Times a connection of the pool runs a statement before it keeps the plan: planning is a third of
+what the database spends on a question. Of the bundled server only: a pooler between us and another
+one may not keep statements."""
 
 
 def data_directory(base_dir: Path) -> Path:
@@ -65,7 +69,10 @@ def _alias(engine: str, options: dict[str, Any]) -> dict[str, Any]:
 
 
 def _use_pool(alias: dict[str, Any]) -> None:
-    """For the web server only: a pool's threads do not survive the fork of a worker."""
+    """Only for what never forks, the web server and the worker that answers: a pool's threads do
+    not survive a fork."""
     size = env_int("DATABASE_POOL_SIZE", POOL_SIZE, minimum=1)
     alias["CONN_MAX_AGE"] = 0
+    if alias["ENGINE"] == EMBEDDED_ENGINE:
+        alias["OPTIONS"]["prepare_threshold"] = USES_BEFORE_PREPARED
     alias["OPTIONS"]["pool"] = {"min_size": min(2, size), "max_size": size, "timeout": 10}

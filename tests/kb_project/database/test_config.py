@@ -81,3 +81,11 @@ def test_the_web_server_may_ask_for_a_pool(monkeypatch):
     assert databases["default"]["CONN_MAX_AGE"] == 0
     assert databases["default"]["OPTIONS"]["pool"]["max_size"] == 4
     assert "pool" not in databases["owner"]["OPTIONS"]
+
+
+def test_only_the_bundled_server_keeps_the_plans_of_a_pool(monkeypatch):
+    assert "prepare_threshold" not in settings()["default"]["OPTIONS"]
+    monkeypatch.setenv("DATABASE_POOL", "true")
+    assert settings()["default"]["OPTIONS"]["prepare_threshold"] > 0
+    monkeypatch.setenv("DATABASE_URL", "postgres://app@db/kb")
+    assert "prepare_threshold" not in settings()["default"]["OPTIONS"]
