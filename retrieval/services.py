@@ -9,6 +9,7 @@ from uuid import UUID
 
 from ingestion.models import Chunk
 from kb_project.llm.rerank import Reranker
+from kb_project.ports import Ports
 from retrieval.search import reranking, scope_entities
 from retrieval.search import scope as scopes
 from retrieval.search.found import Found
@@ -70,15 +71,17 @@ def search(  # noqa: PLR0913  what is asked, where to look, and for whom
     vector: QuestionVector | None = None,
     question_id: UUID | None = None,
     reporter: Reporter = SILENT,
+    ports: Ports | None = None,
 ) -> SearchResult:
-    """The ``top_k`` best passages. Whoever asks several modes passes one ``vector`` to all.
+    """The ``top_k`` best passages. Whoever asks several modes passes one ``vector`` to all, and
+    whoever has the workspace's ``ports`` already, those.
 
     ``question_id`` is whom the ledger counts model calls for. Raises InputError where the question,
     the mode or ``top_k`` cannot be used, StoppedError where the reporter says so.
     """
     chosen = mode_named(mode)
     question, top_k = clean_question(question), checked_top_k(top_k)
-    ports = ports_for(workspace.pk)
+    ports = ports or ports_for(workspace.pk)
     vector = vector or QuestionVector(ports.embedder, question)
     started = time.perf_counter()
     documents, steering = _resolved(workspace, scope or Scope())

@@ -31,6 +31,14 @@ MOST_KEPT: Final = 200
 
 
 @dataclass(frozen=True, slots=True)
+class Chosen:
+    """``digests`` change with what the workspace chose, and tell nothing of it."""
+
+    ports: Ports
+    digests: tuple[Any, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class _Kept:
     """``choice`` tells whether the workspace chose anew since, ``base`` whether settings did."""
 
@@ -55,15 +63,21 @@ def ports_for(workspace_id: uuid.UUID) -> Ports:
     One small SELECT a call while nothing has changed. Raises RefusedError where the stored key of
     the endpoint cannot be read any more.
     """
+    return chosen_for(workspace_id).ports
+
+
+def chosen_for(workspace_id: uuid.UUID) -> Chosen:
+    """The same, and what tells one choice from another. Raises RefusedError as above."""
     base = build_ports()
     with access.in_workspace(workspace_id):
-        choice = _choice(workspace_id)
+        [row] = run_sql(sql.MODEL_CHOICE, {"workspace": workspace_id})
+        choice = (*row, settings.MODEL_ENDPOINT, settings.MODEL_KEY, settings.MODEL_NAME)
         kept = _shelf.kept.get(workspace_id)
         if kept and kept.choice == choice and kept.base is base:
-            return kept.ports
+            return Chosen(kept.ports, row)
         ports = _build(workspace_id, base)
     _keep(workspace_id, _Kept(choice, base, ports))
-    return ports
+    return Chosen(ports, row)
 
 
 def chat_config(workspace_id: uuid.UUID, row: ModelSettings | None) -> ChatConfig | None:
@@ -112,11 +126,6 @@ def no_model() -> ConflictError:
         kept="Nothing was changed.",
         next_step="An admin can set one up on the page Models.",
     )
-
-
-def _choice(workspace_id: uuid.UUID) -> tuple[Any, ...]:
-    [row] = run_sql(sql.MODEL_CHOICE, {"workspace": workspace_id})
-    return (*row, settings.MODEL_ENDPOINT, settings.MODEL_KEY, settings.MODEL_NAME)
 
 
 def _keep(workspace_id: uuid.UUID, built: _Kept) -> None:

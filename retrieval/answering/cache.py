@@ -18,14 +18,14 @@ from typing import Final
 from django.conf import settings
 
 from ingestion.selectors import corpus
+from kb_project.ports import Ports
 from kb_project.sql import run_sql
 from retrieval import answering_sql as sql
 from retrieval import citing_sql
 from retrieval.answering.drafts import Asking
 from retrieval.models import Answer, AnswerState, Citation
 from workspaces import access
-from workspaces import sql as workspaces_sql
-from workspaces.ports import ports_for
+from workspaces.ports import chosen_for
 
 PROMPTS: Final = Path(__file__).resolve().parents[1] / "prompts"
 FORM: Final = 1
@@ -34,9 +34,13 @@ FORM: Final = 1
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where the answer to a question belongs; ``conditions`` is all but the question itself."""
+    """Where the answer to a question belongs; ``conditions`` is all but the question itself.
+
+    ``ports`` are the workspace's, as the conditions have them.
+    """
 
     conditions: str
+    ports: Ports
 
     def key(self, question: str) -> str:
         """SHA-256; '' where nothing may be kept."""
@@ -51,15 +55,16 @@ def place_of(asking: Asking) -> Place:
     workspace_id = asking.workspace.pk
     with access.in_workspace(workspace_id):
         version = corpus.corpus_version(workspace_id=workspace_id)
-        if version is None:
-            return Place("")
-        choice = run_sql(workspaces_sql.MODEL_CHOICE, {"workspace": workspace_id})
+        chosen = chosen_for(workspace_id)
+    if version is None:
+        return Place("", chosen.ports)
+    choice = [chosen.digests]
     installation = (settings.MODEL_ENDPOINT, settings.MODEL_NAME, settings.EMBEDDER)
     said = [FORM, asking.mode, asking.scope.as_json(), version, choice, installation, _prompts()]
-    if asking.earlier and ports_for(workspace_id).chat is not None:
+    if asking.earlier and chosen.ports.chat is not None:
         # What one person asked before is nothing that another's answer may come from.
         said.append([astuple(one) for one in asking.earlier])
-    return Place(json.dumps(said, default=str, sort_keys=True))
+    return Place(json.dumps(said, default=str, sort_keys=True), chosen.ports)
 
 
 def found(asking: Asking, key: str) -> Answer | None:

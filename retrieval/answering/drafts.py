@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 from uuid import UUID
 
+from kb_project.ports import Ports
 from retrieval.search.scope import Scope
 from workspaces.models import Workspace
 
@@ -25,7 +26,8 @@ class Earlier:
 
 @dataclass(frozen=True, slots=True)
 class Asking:
-    """``earlier`` is the conversation so far, oldest first."""
+    """``earlier`` is the conversation so far, oldest first; ``ports`` those that were looked up
+    already, if they were; ``is_told`` where the first step was told already."""
 
     workspace: Workspace
     question_id: UUID
@@ -33,6 +35,8 @@ class Asking:
     mode: str
     scope: Scope = field(default_factory=Scope)
     earlier: tuple[Earlier, ...] = ()
+    ports: Ports | None = None
+    is_told: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -63,7 +63,8 @@ def _suggest(asking: Asking, found: SearchResult, draft: Draft, reporter: Report
 
 
 def _find(asking: Asking, reporter: Reporter) -> SearchResult:
-    reporter.emit(EventKind.STEP, {"name": "search", "sentence": "Looking for passages."})
+    if asking.earlier:
+        reporter.emit(EventKind.STEP, planning.SEARCHING)
     return services.search(
         workspace=asking.workspace,
         question=asking.question,
@@ -72,6 +73,7 @@ def _find(asking: Asking, reporter: Reporter) -> SearchResult:
         scope=asking.scope,
         question_id=asking.question_id,
         reporter=reporter,
+        ports=asking.ports,
     )
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import logging
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
 from typing import Final
 from uuid import UUID
 
@@ -11,7 +13,7 @@ from django.db.models import Q
 from kb_project.errors import KBError
 from kb_project.llm import halting
 from kb_project.llm.halting import Halt
-from retrieval.answering import cache, flow, keeping, partial
+from retrieval.answering import cache, flow, keeping, partial, planning
 from retrieval.answering.drafts import Asking, Draft, Earlier, Suggested
 from retrieval.answering.events import AnsweredBeforeError, StoredReporter, TakenOverError
 from retrieval.models import Answer, AnswerState, Question
@@ -26,21 +28,35 @@ MOST_EARLIER: Final = 8
 """Questions of a conversation that the next one is understood by."""
 
 
+@dataclass(frozen=True, slots=True)
+class Begun:
+    """``earlier`` is the same answer given before, if there is one."""
+
+    asking: Asking
+    place: cache.Place
+    earlier: Answer | None
+
+
 def run_answer(workspace_id: UUID, answer_id: UUID) -> None:
     """Make an answer that this worker has claimed; how it ends is in its row.
 
     Raises nothing but what nobody foresaw, and what comes of a database that is away.
     """
-    answer, asking = load(workspace_id, answer_id)
-    reporter = reporter_of(answer)
-    try:
-        answer_now(answer, asking, reporter)
-    except TakenOverError:
-        logger.warning("answer lost to another worker answer=%s", answer_id)
-    except StoppedError:
-        stop(answer, reporter)
-    except KBError as error:
-        _fail(answer, reporter, error)
+    with ExitStack() as beginning:
+        # One transaction for all that comes before the search: many wait for it.
+        beginning.enter_context(access.in_workspace(workspace_id))
+        answer, asking = load(workspace_id, answer_id)
+        reporter = reporter_of(answer)
+        try:
+            begun = _begin(asking, reporter)
+            beginning.close()
+            _answer_begun(answer, begun, reporter)
+        except TakenOverError:
+            logger.warning("answer lost to another worker answer=%s", answer_id)
+        except StoppedError:
+            stop(answer, reporter)
+        except KBError as error:
+            _fail(answer, reporter, error)
 
 
 def run_here(answer: Answer, asking: Asking) -> None:
@@ -71,13 +87,25 @@ def answer_now(answer: Answer, asking: Asking, reporter: StoredReporter) -> None
 
     It is told as soon as it stands: nobody waits for what can be asked next.
     """
-    reporter.emit(EventKind.STATE, {"state": AnswerState.RUNNING.value})
-    # One transaction for both: many wait for what comes before the passages.
     with access.in_workspace(asking.workspace.pk):
-        place = cache.place_of(asking)
-        earlier = None if asking.earlier else cache.found(asking, place.key(asking.question))
+        begun = _begin(asking, reporter)
+    _answer_begun(answer, begun, reporter)
+
+
+def _begin(asking: Asking, reporter: StoredReporter) -> Begun:
+    """In the workspace's scope."""
+    reporter.emit(EventKind.STATE, {"state": AnswerState.RUNNING.value})
+    place = cache.place_of(asking)
+    earlier = None if asking.earlier else cache.found(asking, place.key(asking.question))
+    if earlier is None:
+        planning.tell_first(asking, reporter)
+    return Begun(replace(asking, ports=place.ports, is_told=True), place, earlier)
+
+
+def _answer_begun(answer: Answer, begun: Begun, reporter: StoredReporter) -> None:
+    asking, place = begun.asking, begun.place
     try:
-        draft = _drafted(asking, reporter, place, earlier)
+        draft = _drafted(begun, reporter)
     except AnsweredBeforeError as known:
         reporter.flush()
         with access.lasting_work():
@@ -100,12 +128,11 @@ def answer_now(answer: Answer, asking: Asking, reporter: StoredReporter) -> None
     )
 
 
-def _drafted(
-    asking: Asking, reporter: StoredReporter, place: cache.Place, earlier: Answer | None
-) -> Draft:
+def _drafted(begun: Begun, reporter: StoredReporter) -> Draft:
     """Raises AnsweredBeforeError. In a conversation the plan says what the question means."""
-    if earlier is not None:
-        raise AnsweredBeforeError(earlier)
+    asking, place = begun.asking, begun.place
+    if begun.earlier is not None:
+        raise AnsweredBeforeError(begun.earlier)
     if asking.earlier:
         reporter.answered_before = lambda question: cache.found(asking, place.key(question))
     return flow.draft_answer(asking, reporter)
@@ -121,8 +148,8 @@ def _suggested(answer: Answer, draft: Draft) -> Suggested:
 
 
 def load(workspace_id: UUID, answer_id: UUID) -> tuple[Answer, Asking]:
-    workspace = Workspace.objects.get(pk=workspace_id)
     with access.in_workspace(workspace_id):
+        workspace = Workspace.objects.get(pk=workspace_id)
         answers = Answer.objects.in_workspace(workspace_id).select_related("question")
         answer = answers.get(pk=answer_id)
         return answer, asking_of(workspace, answer.question, answer)

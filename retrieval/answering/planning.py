@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 from retrieval.answering import explain
 from retrieval.answering.drafts import Asking
@@ -13,17 +13,24 @@ from retrieval.search.rewrite import Rewrite, standalone
 from retrieval.services import SearchResult
 from workspaces.ports import ports_for
 
+READING: Final = {"name": "plan", "sentence": "Reading the question in its conversation."}
+SEARCHING: Final = {"name": "search", "sentence": "Looking for passages."}
+
+
+def tell_first(asking: Asking, reporter: Reporter) -> None:
+    """The first step. May be told within a transaction, before the answer is drafted."""
+    reporter.emit(EventKind.STEP, READING if asking.earlier else SEARCHING)
+
 
 def planned(asking: Asking, reporter: Reporter) -> Rewrite:
     """The question by itself. Call outside transactions. Raises InputError, StoppedError."""
     question, mode = clean_question(asking.question), mode_named(asking.mode)
+    if not asking.is_told:
+        tell_first(asking, reporter)
     if not asking.earlier:
         return Rewrite(question)
-    reporter.emit(
-        EventKind.STEP, {"name": "plan", "sentence": "Reading the question in its conversation."}
-    )
     rewrite = standalone(
-        chat=ports_for(asking.workspace.pk).chat,
+        chat=(asking.ports or ports_for(asking.workspace.pk)).chat,
         workspace_id=asking.workspace.pk,
         question=question,
         earlier=asking.earlier,

@@ -21,7 +21,7 @@ from kb_project.text.names import normalise_name
 from retrieval import auto_sql
 from retrieval.search import auto_signs as signs
 from retrieval.search import snapshots
-from retrieval.search.found import Found
+from retrieval.search.found import Found, reads_rows
 from retrieval.search.query import Query
 from workspaces import access
 
@@ -68,8 +68,13 @@ def delegating(searches: Mapping[str, Callable[[Query], Found]]) -> Callable[[Qu
     """The search of the mode ``auto``, which hands over to one of these."""
 
     def search(query: Query) -> Found:
-        choice = choose(query.question, known_to(query))
-        found = searches[choice.mode](query)
+        # One transaction for both, where the mode only reads rows, too: many wait for it.
+        with access.in_workspace(query.workspace_id):
+            choice = choose(query.question, known_to(query))
+            wanted = searches[choice.mode]
+            found = wanted(query) if reads_rows(wanted) else None
+        if found is None:
+            found = wanted(query)
         return replace(found, mode=found.mode or choice.mode, reason=choice.reason)
 
     return search

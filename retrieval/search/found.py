@@ -99,12 +99,22 @@ class Shares:
 PASSAGES_ONLY: Final = Shares()
 
 
-def by_rows(search: Callable[[Query], list[ScoredChunk] | Found]) -> Callable[[Query], Found]:
-    """A mode that only reads rows, in one transaction of the workspace."""
+@dataclass(frozen=True, slots=True)
+class ByRows:
+    """A mode that only reads rows, in one transaction of the workspace: its own, or a caller's."""
 
-    def searching(query: Query) -> Found:
+    search: Callable[[Query], list[ScoredChunk] | Found]
+
+    def __call__(self, query: Query) -> Found:
         with access.in_workspace(query.workspace_id):
-            found = search(query)
+            found = self.search(query)
         return found if isinstance(found, Found) else Found(found)
 
-    return searching
+
+def by_rows(search: Callable[[Query], list[ScoredChunk] | Found]) -> Callable[[Query], Found]:
+    return ByRows(search)
+
+
+def reads_rows(search: Callable[[Query], Found]) -> bool:
+    """Whether nothing but the database is asked: it may be called within a transaction."""
+    return isinstance(search, ByRows)
