@@ -84,7 +84,7 @@ def document_trash(request: UserRequest, workspace_id: str, document_id: UUID) -
 @require_POST
 def documents_trash(request: UserRequest, workspace_id: str) -> HttpResponse:
     workspace = access.workspace_for_writing(user=request.user, workspace_id=workspace_id)
-    _do(request, workspace, life.documents_trash, _chosen(request, workspace))
+    _do_with_chosen(request, workspace, life.documents_trash)
     return redirect(LIST, workspace.slug)
 
 
@@ -100,7 +100,7 @@ def document_restore(request: UserRequest, workspace_id: str, document_id: UUID)
 @require_POST
 def trash_restore(request: UserRequest, workspace_id: str) -> HttpResponse:
     workspace = access.workspace_for_writing(user=request.user, workspace_id=workspace_id)
-    _do(request, workspace, life.documents_restore, _chosen(request, workspace))
+    _do_with_chosen(request, workspace, life.documents_restore)
     return redirect(TRASH, workspace.slug)
 
 
@@ -115,7 +115,11 @@ def document_delete(request: UserRequest, workspace_id: str, document_id: UUID) 
 @require_http_methods(["GET", "POST"])
 def trash_empty(request: UserRequest, workspace_id: str) -> HttpResponse:
     workspace = access.workspace_for_writing(user=request.user, workspace_id=workspace_id)
-    return _for_good(request, workspace, list(selectors.trashed(workspace=workspace)))
+    documents = list(selectors.trashed(workspace=workspace))
+    if not documents:
+        messages.info(request, "Nothing is left in the trash.")
+        return redirect(TRASH, workspace.slug)
+    return _for_good(request, workspace, documents)
 
 
 def _for_good(
@@ -153,9 +157,17 @@ def _do(
         messages.info(request, twins)
 
 
-def _chosen(request: UserRequest, workspace: Workspace) -> list[Document]:
+def _do_with_chosen(request: UserRequest, workspace: Workspace, act: Act) -> None:
+    """What somebody else deleted for good meanwhile is told of, and in nobody's way."""
     ids = forms.ids_of(request.POST, "ids")
-    return selectors.documents_get(workspace=workspace, ids=ids)
+    if not ids:
+        messages.warning(request, "Choose one document or more first. Nothing was changed.")
+        return
+    documents = selectors.documents_there(workspace=workspace, ids=ids)
+    if gone := len(ids) - len(documents):
+        messages.info(request, life_words.are_gone(gone))
+    if documents:
+        _do(request, workspace, act, documents)
 
 
 def _for_writing(

@@ -29,7 +29,19 @@ def for_good(documents: Sequence[Document], losses: Losses) -> str:
         parts.append(f"{counted(losses.facts, 'fact')} {verb} {own} only source")
     if losses.facts_kept:
         parts.append(f"{losses.facts_kept:,} keep{'s' * (losses.facts_kept == 1)} other sources")
-    return f"{'; '.join(parts)}. Answers that cite it keep its number, without what they quoted."
+    cited = ("it", "its number") if len(documents) == 1 else ("them", "their numbers")
+    kept = f"Answers that cite {cited[0]} keep {cited[1]}, without what they quoted."
+    return f"{'; '.join(parts)}. {kept}"
+
+
+def are_gone(count: int) -> str:
+    """Of documents that were chosen.
+
+    >>> are_gone(1)
+    '1 document of those chosen is not there any more.'
+    """
+    verb = "is" if count == 1 else "are"
+    return f"{counted(count, 'document')} of those chosen {verb} not there any more."
 
 
 def twins(event: HistoryEvent) -> str:

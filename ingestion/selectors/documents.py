@@ -161,9 +161,15 @@ def contents_here(*, workspace: Workspace, digests: Collection[str]) -> set[str]
         return set(rows.values_list("sha256", flat=True))
 
 
+def documents_there(*, workspace: Workspace, ids: Collection[uuid.UUID]) -> list[Document]:
+    """Those of them that there are, wherever they are, in the order of their titles."""
+    rows = Document.objects.in_workspace(workspace).filter(pk__in=ids)
+    return list(rows.order_by("title", "pk"))
+
+
 def documents_get(*, workspace: Workspace, ids: Collection[uuid.UUID]) -> list[Document]:
     """Wherever they are, in the order of their titles. Raises NotFoundError if one is missing."""
-    rows = list(Document.objects.in_workspace(workspace).filter(pk__in=ids).order_by("title", "pk"))
+    rows = documents_there(workspace=workspace, ids=ids)
     return found(rows if len(rows) == len(set(ids)) else None, "document")
 
 

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import uuid
 from pathlib import Path
 
 import pytest
@@ -128,3 +129,27 @@ def test_a_reader_changes_nothing_and_a_stranger_finds_nothing(
     assert browser(cast.bob).post(path).status_code == 403
     assert browser(cast.charlie).post(path).status_code == 404
     assert "Move to the trash" not in seen(cast, cast.bob, f"documents/{log.pk}/")
+
+
+def test_nothing_chosen_is_told_in_words(cast: rows.Cast, log: Document):
+    for path in ("documents/trash/", "trash/restore/"):
+        assert "Choose one document or more first." in sent(cast, cast.alice, path)
+
+
+def test_what_is_gone_meanwhile_is_in_nobodys_way(cast: rows.Cast, log: Document):
+    ids = [str(log.pk), str(uuid.uuid4())]
+
+    page = sent(cast, cast.alice, "documents/trash/", ids=ids)
+
+    assert "1 document of those chosen is not there any more." in page
+    assert f"document-{log.pk}" not in page
+
+
+def test_there_is_nothing_to_confirm_in_an_empty_trash(cast: rows.Cast, log: Document):
+    assert "Nothing is left in the trash." in seen_after(cast, "trash/empty/")
+
+
+def seen_after(cast: rows.Cast, path: str) -> str:
+    """The page that an address leads to."""
+    response = browser(cast.alice).get(f"/w/{cast.workspace.slug}/{path}", follow=True)
+    return response.content.decode()
