@@ -148,13 +148,22 @@ def documents_restore(*, deed: Deed, documents: Sequence[Document]) -> HistoryEv
 
 
 def documents_delete(*, deed: Deed, documents: Sequence[Document]) -> HistoryEvent:
-    """Delete them for good, from the trash or from where they are."""
+    """Delete them for good, from the trash or from where they are.
+
+    Of what was looked at in the trash, what somebody restored meanwhile stays. Raises ConflictError
+    where nothing is left to delete, and PreconditionError.
+    """
     return retried(lambda: _deleted(deed, documents))
 
 
 def _deleted(deed: Deed, documents: Sequence[Document]) -> HistoryEvent:
+    were_in_trash = {row.pk for row in documents if row.trashed_at is not None}
     with access.in_workspace(deed.workspace.pk):
-        rows = _begun(deed, documents)
+        rows = [
+            row
+            for row in _begun(deed, documents)
+            if row.trashed_at is not None or row.pk not in were_in_trash
+        ]
         if not rows:
             raise ConflictError("Nothing is left of this to delete.", code="already_deleted")
         ids = [row.pk for row in rows]
@@ -180,6 +189,10 @@ def _purge(workspace: Workspace) -> int:
     limit = timezone.now() - timedelta(days=settings.TRASH_DAYS)
     with access.in_workspace(workspace.pk):
         rows = Document.objects.in_workspace(workspace).filter(trashed_at__lt=limit)
+        if not rows.exists():
+            return 0
+        # Nobody restores any of them from here on.
+        history.lock(workspace)
         due = list(rows.order_by("trashed_at")[:MOST_PURGED])
         if due:
             documents_delete(deed=Deed(workspace, None, via="schedule"), documents=due)

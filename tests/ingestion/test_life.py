@@ -286,6 +286,21 @@ def test_what_has_been_in_the_trash_for_too_long_is_deleted(deed: Deed, settings
     assert (event.kind, event.user, event.via) == (EventKind.DOCUMENT_DELETED, None, "schedule")
 
 
+def test_what_was_restored_meanwhile_is_not_deleted_with_the_trash(deed: Deed):
+    log, letter = (jobs.document_of(jobs.add(deed.workspace, name, name)) for name in "ab")
+    life.documents_trash(deed=deed, documents=[log, letter])
+    looked_at = [now(log), now(letter)]
+    life.document_restore(deed=deed, document=log)
+
+    life.documents_delete(deed=deed, documents=looked_at)
+
+    with access.in_workspace(deed.workspace.pk):
+        assert list(Document.objects.in_workspace(deed.workspace)) == [log]
+    with pytest.raises(ConflictError):
+        life.documents_delete(deed=deed, documents=looked_at)
+    life.documents_delete(deed=deed, documents=[now(log)])
+
+
 # --- the same again -------------------------------------------------------------------------------
 def upload(workspace: Workspace, text: str = jobs.TEXT) -> services.Upload:
     with access.in_workspace(workspace.pk):
