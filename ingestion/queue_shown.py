@@ -24,6 +24,7 @@ from workspaces.models import User, Workspace
 
 FEWEST: Final = 2
 MOST_NAMES: Final = 6
+IN_WORDS: Final = {1: "one", 2: "two", 3: "three", 4: "four", 5: "five"}
 THRESHOLDS: Final = (99, 95, 90, 85, 80)
 """Certainties, in percent, that cases are offered to be merged above."""
 USUAL: Final = 95
@@ -78,14 +79,13 @@ class Shown:
         return event_words.quoted([card.side.name for card in self.cards])
 
     @property
-    def may_drop(self) -> bool:
-        return len(self.cards) > FEWEST
+    def number(self) -> str:
+        """In words: how many stand side by side."""
+        return IN_WORDS[len(self.cards)]
 
     @property
-    def reasons(self) -> list[str]:
-        """Each reason once, the weightiest first."""
-        said = dict.fromkeys(reason for pair in self.case.pairs for reason in pair.reasons)
-        return list(said)[: queue.MOST_REASONS]
+    def may_drop(self) -> bool:
+        return len(self.cards) > FEWEST
 
 
 @dataclass(frozen=True, slots=True)

@@ -86,12 +86,11 @@ def stays(page: Page) -> str:
 def decide(page: Page, keys: str) -> None:
     """Press the keys of a case; what one changes in the case is awaited before the next."""
     case = page.locator("#curation").get_attribute("data-case") or ""
-    *before, last = keys
-    for number in before:
+    for number in keys[:-1]:
         page.keyboard.press(number)
         chosen = page.locator(f".beside__card--kept [data-key='{number}']")
         expect(chosen).to_be_focused(timeout=PATIENCE)
-    page.keyboard.press(last)
+    page.keyboard.press(keys[-1])
     expect(page.locator("#curation")).not_to_have_attribute("data-case", case, timeout=PATIENCE)
 
 
