@@ -184,7 +184,9 @@ def figures(found: Changes) -> list[str]:
 
 def _with_noun(part: str) -> str:
     count, words = part.split(" ", 1)
-    return f"{count} passage{'' if count == '1' else 's'} {words}"
+    if count == "1":
+        return f"1 passage {words.replace('they were', 'it was')}"
+    return f"{count} passages {words}"
 
 
 def context_of(workspace: Workspace, document: Document) -> dict[str, Any]:

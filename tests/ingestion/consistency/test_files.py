@@ -148,6 +148,7 @@ def test_what_belongs_to_nothing_goes_with_its_pictures_and_all_else_stays(
 
 
 def test_what_was_set_aside_before_is_not_written_over(workspace: Workspace, folder: Path):
+    aside = folder
     for content in ("first", "second", "third"):
         stray = left(folder / str(workspace.pk) / "stray", content=content)
         pictures(stray, content)
