@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
@@ -13,6 +14,11 @@ MOST_COMPARED: Final = 2000
 """Paragraphs that are compared with all others; beyond it frequent ones are no anchors."""
 MOST_WORDS: Final = 1500
 """Words of two paragraphs that are compared word by word."""
+MOST_REPEATED: Final = 100_000
+"""Pairs of equal paragraphs: the time of a comparison grows with them, and with their square."""
+MOST_WORK: Final = 100_000_000
+"""For all paragraphs that are compared word by word, as ``_work_of`` reckons: about a second.
+Whoever may read a document may ask for this. Beyond it paragraphs are told whole."""
 _WORD: Final = re.compile(r"\s+|[^\W_]+|.", re.DOTALL)
 LEAST_ALIKE: Final = 0.4
 """Paragraphs less alike took each other's place; they are not the same one, changed."""
@@ -48,22 +54,44 @@ class Paragraph:
 def text_changes(before: str, after: str, *, around: int = 1) -> list[TextChange]:
     """What changed, with ``around`` unchanged paragraphs on either side of each change."""
     old, new = paragraphs(before), paragraphs(after)
-    matcher = SequenceMatcher(
-        None,
-        [one.text for one in old],
-        [one.text for one in new],
-        autojunk=min(len(old), len(new)) > MOST_COMPARED,
-    )
-    codes = matcher.get_opcodes()
+    codes = _opcodes([one.text for one in old], [one.text for one in new])
+    work = _Work()
     return [
         change
         for place, (tag, a, b, c, d) in enumerate(codes)
         for change in (
             _same(new[c:d], around, is_first=place == 0, is_last=place == len(codes) - 1)
             if tag == "equal"
-            else _other(old[a:b], new[c:d])
+            else _other(old[a:b], new[c:d], work)
         )
     ]
+
+
+@dataclass(slots=True)
+class _Work:
+    """How much may still be compared word by word."""
+
+    left: int = MOST_WORK
+
+    def begin(self, amount: int) -> bool:
+        self.left = max(0, self.left - amount)
+        return self.left > 0
+
+
+def _opcodes(old: Sequence[str], new: Sequence[str]) -> list[tuple[str, int, int, int, int]]:
+    is_large = min(len(old), len(new)) > MOST_COMPARED or _equal_pairs(old, new) > MOST_REPEATED
+    return list(SequenceMatcher(None, old, new, autojunk=is_large).get_opcodes())
+
+
+def _equal_pairs(old: Sequence[str], new: Sequence[str]) -> int:
+    before, after = Counter(old), Counter(new)
+    return sum(number * after[text] for text, number in before.items())
+
+
+def _work_of(before: Sequence[str], after: Sequence[str]) -> int:
+    """Pairs of equal words, which are looked at for every stretch that is found to be the same."""
+    words = [word for word in before if not word.isspace()]
+    return _equal_pairs(words, after) * min(len(before), len(after))
 
 
 def paragraphs(text: str) -> list[Paragraph]:
@@ -88,26 +116,28 @@ def _same(
             skipped = 0
 
 
-def _other(old: Sequence[Paragraph], new: Sequence[Paragraph]) -> Iterator[TextChange]:
+def _other(old: Sequence[Paragraph], new: Sequence[Paragraph], work: _Work) -> Iterator[TextChange]:
     """As many as stand on both sides are compared one with one."""
     pairs = min(len(old), len(new))
     for left, right in zip(old[:pairs], new[:pairs], strict=True):
-        yield from _pair(left, right)
+        yield from _pair(left, right, work)
     for one in old[pairs:]:
         yield TextChange(GONE, one.start, (Piece(GONE, one.text),))
     for one in new[pairs:]:
         yield TextChange(NEW, one.start, (Piece(NEW, one.text),))
 
 
-def _pair(left: Paragraph, right: Paragraph) -> Iterator[TextChange]:
-    before, after = _WORD.findall(left.text), _WORD.findall(right.text)
-    matcher = SequenceMatcher(None, before, after, autojunk=False)
-    is_short = len(before) + len(after) <= MOST_WORDS
-    if not is_short or matcher.ratio() < LEAST_ALIKE:
-        yield TextChange(GONE, left.start, (Piece(GONE, left.text),))
-        yield TextChange(NEW, right.start, (Piece(NEW, right.text),))
-        return
-    yield TextChange(CHANGED, right.start, tuple(_pieces(matcher, before, after)))
+def _pair(left: Paragraph, right: Paragraph, work: _Work) -> Iterator[TextChange]:
+    before = _WORD.findall(left.text) if work.left else []
+    after = _WORD.findall(right.text) if work.left else []
+    is_short = 0 < len(before) + len(after) <= MOST_WORDS
+    if is_short and work.begin(_work_of(before, after)):
+        matcher = SequenceMatcher(str.isspace, before, after, autojunk=False)
+        if matcher.ratio() >= LEAST_ALIKE:
+            yield TextChange(CHANGED, right.start, tuple(_pieces(matcher, before, after)))
+            return
+    yield TextChange(GONE, left.start, (Piece(GONE, left.text),))
+    yield TextChange(NEW, right.start, (Piece(NEW, right.text),))
 
 
 def _pieces(

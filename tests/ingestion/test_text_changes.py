@@ -1,5 +1,9 @@
 from __future__ import annotations
 
+import time
+from random import Random
+
+import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
@@ -71,3 +75,35 @@ def test_both_texts_are_there_to_be_read(first: list[str], second: list[str]):
 
 def test_the_same_text_has_nothing_but_what_is_skipped():
     assert kinds(text_changes("a\nb\nc", "a\nb\nc")) == ["skip 3"]
+
+
+def drawn(words: str, *, lines: int, length: int, seed: int) -> str:
+    random, known = Random(seed), words.split()
+    return "\n".join(" ".join(random.choices(known, k=length)) for _ in range(lines))
+
+
+COSTLY = {
+    "every paragraph is another one": (" ".join(f"w{n}" for n in range(300)), 2000, 100),
+    "two words over and over": ("a b", 40, 370),
+    "two lines over and over": ("a b", 4000, 1),
+}
+
+
+@pytest.mark.parametrize("case", COSTLY)
+def test_no_two_texts_keep_whoever_asks_waiting_for_long(case: str):
+    words, lines, length = COSTLY[case]
+    before, after = (drawn(words, lines=lines, length=length, seed=seed) for seed in (1, 2))
+    began = time.process_time()
+
+    found = text_changes(before, after)
+
+    assert time.process_time() - began < 15
+    assert found
+
+
+def test_long_paragraphs_with_a_word_changed_each_are_told_word_by_word():
+    before = drawn(" ".join(f"w{n}" for n in range(400)), lines=40, length=300, seed=1)
+    after = before.replace("w7 ", "other ")
+
+    found = {one.kind for one in text_changes(before, after, around=0)}
+    assert found == {"same", "changed"}
