@@ -231,8 +231,8 @@ class SuggestionSkipApi(APIView):
         workspace = access.workspace_for_curating(user=request.user, workspace_id=workspace_id)
         wanted = self.InputSerializer(data=request.data)
         wanted.is_valid(raise_exception=True)
-        case = wanted.validated_data["case"]
-        skipping.case_skip(workspace=workspace, user=request.user, case=case)
+        case = queue.case_get(workspace=workspace, key=wanted.validated_data["case"])
+        skipping.case_skip(workspace=workspace, user=request.user, case=case.key)
         return Response(status=204)
 
 
