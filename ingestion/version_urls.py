@@ -11,6 +11,7 @@ pages: list[URLPattern] = [
     path("", version_views.version_add, name="version_add"),
     path("<int:number>/restore/", version_views.version_restore, name="version_restore"),
     path("<int:number>/changes/", version_views.version_changes, name="version_changes"),
+    path("<int:number>/progress/", version_views.version_progress, name="version_progress"),
 ]
 
 operations: list[URLPattern] = [

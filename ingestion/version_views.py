@@ -38,8 +38,7 @@ def version_add(request: UserRequest, workspace_id: str, document_id: UUID) -> H
     else:
         messages.success(
             request,
-            f"Version {version.number} is being read. Until it is, version"
-            f" {document.live_number} is searched.",
+            f"Version {version.number} was added.",
         )
     return redirect("ingestion:document_detail", workspace.slug, document.pk)
 
@@ -72,3 +71,17 @@ def version_changes(
     context |= {"version": version}
     context["shown"] = shown_versions.shown_changes(workspace, version)
     return render(request, "ingestion/version_changes.html", context)
+
+
+@login_required
+@require_GET
+def version_progress(
+    request: UserRequest, workspace_id: str, document_id: UUID, number: int
+) -> HttpResponse:
+    """The notice of a version that is being read, which asks again until it is."""
+    workspace = access.workspace_for_reading(user=request.user, workspace_id=workspace_id)
+    document = selectors.document_get(workspace=workspace, document_id=document_id)
+    version = selectors.version_get(workspace=workspace, document=document, number=number)
+    context = {"workspace": workspace, "document": document, "awaited": version.number}
+    context["reading"] = selectors.versions_unread(workspace=workspace, document_id=document.pk)
+    return render(request, "ingestion/version_progress.html", context)

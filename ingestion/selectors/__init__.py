@@ -80,6 +80,7 @@ from ingestion.selectors.versions import (
     version_asked,
     version_get,
     version_rows,
+    versions_unread,
 )
 
 __all__ = [
@@ -147,6 +148,7 @@ __all__ = [
     "version_get",
     "version_of",
     "version_rows",
+    "versions_unread",
     "versions_of",
     "work_pause",
     "workspace_counts",

@@ -50,7 +50,14 @@ class DocumentRow:
 
     @property
     def problem(self) -> dict[str, str] | None:
-        return self.job.problem if self.job else None
+        """What became of the work on it; where a version is beside the one searched, it says so."""
+        problem = self.job.problem if self.job else None
+        version = self.job.version if self.job else None
+        live = self.document.live_number
+        if problem is None or version is None or version.number <= live or not self.chunks:
+            return problem
+        kept = f"Version {version.number} was not taken in. Version {live} is searched as before."
+        return problem | {"kept": kept}
 
     @property
     def is_moving(self) -> bool:
@@ -138,6 +145,8 @@ def _latest_jobs(workspace: Workspace, ids: Sequence[uuid.UUID]) -> dict[uuid.UU
         .filter(document_id__in=ids)
         .exclude(IngestionJob.SET_ASIDE)
         .order_by("created_at")
+        .select_related("version")
+        .defer("version__text", "version__pages", "version__headings")
         .prefetch_related(Prefetch("stage_runs", queryset=runs))
     )
     return {job.document_id: job for job in jobs if job.document_id}

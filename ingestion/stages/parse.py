@@ -50,7 +50,7 @@ UPDATE ingestion_document AS d
 def run(jobs: Sequence[IngestionJob], _ports: Ports, progress: Progress) -> list[StageOutcome]:
     versions = versions_of(jobs)
     found = parse_many_in_sandbox(
-        [(blob_path(version), version.document.name) for version in versions],
+        [(blob_path(version), version.name or version.document.name) for version in versions],
         limits=limits(),
         on_read=lambda read: progress(read, len(versions)) if len(versions) > 1 else None,
     )

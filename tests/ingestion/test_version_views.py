@@ -46,7 +46,11 @@ def test_a_file_becomes_the_next_version(cast: Cast):
     page = upload(cast, cast.alice, document).content.decode()
 
     assert "Version 2 is being read. Until it is, version 1 is searched." in page
+    assert "is being read" in page_of(cast.bob, "version_progress", cast, document.pk, 2)
     read(cast.workspace, refreshes=False)
+    progress = page_of(cast.bob, "version_progress", cast, document.pk, 2)
+    assert "Version 2 is searched now." in progress
+    assert "hx-get" not in progress
     page = page_of(cast.bob, "document_detail", cast, document.pk)
     assert "Version 2 of 2" in page
     assert "What changed" in page
@@ -178,3 +182,28 @@ def test_a_stranger_sees_no_changes(cast: Cast):
     response = client_of(cast.charlie).get(address("version_changes", cast, document.pk, 1))
 
     assert response.status_code == 404
+
+
+def test_a_version_of_another_kind_of_file_is_read_as_what_it_is(cast: Cast):
+    document = first_version(cast.workspace)
+    there = address("version_add", cast, document.pk)
+    table = SimpleUploadedFile("Keepers.csv", b"name,light\nAda Lind,Skarrow\n")
+
+    client_of(cast.alice).post(there, {"file": table})
+    read(cast.workspace, refreshes=False)
+
+    page = page_of(cast.bob, "document_detail", cast, document.pk)
+    assert "Version 2 of 2" in page
+    assert "Keepers.csv" in page
+
+
+def test_a_version_that_cannot_be_read_leaves_the_one_before_searched(cast: Cast):
+    document = first_version(cast.workspace)
+    there = address("version_add", cast, document.pk)
+
+    client_of(cast.alice).post(there, {"file": SimpleUploadedFile("light.md", b"MZ\0\0" * 60)})
+    read(cast.workspace, refreshes=False)
+
+    page = page_of(cast.alice, "document_detail", cast, document.pk)
+    assert "Version 2 was not taken in. Version 1 is searched as before." in page
+    assert "nothing of it is searchable" not in page
