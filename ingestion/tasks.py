@@ -6,6 +6,7 @@ import uuid
 
 from ingestion import embedding, groups, life, pausing, pipeline, recovery, tuning
 from ingestion.consistency import runs
+from workspaces import idempotency
 
 
 def run_lane(workspace_id: str, job_id: str, lane: str) -> None:
@@ -44,4 +45,5 @@ def check_graph(workspace_id: str, check_id: str) -> None:
 
 def check_all() -> None:
     """Every night, by the schedule that migration 0015 makes."""
+    idempotency.forget_old_answers()
     runs.request_all()

@@ -16,7 +16,8 @@ The operation runs in the request's transaction (never in a view of ``non_atomic
 answer is stored in it: either both are kept or neither. What fails keeps nothing, so its key may be
 used again. Two requests with one key at a time: the second waits for the first, and is told
 ``in_progress`` (409) after some seconds. A key sent with something else is refused (409,
-``idempotency_key_reused``). Answers are kept for 24 hours, for the person who got them.
+``idempotency_key_reused``). Answers are kept for 24 hours, for the person who got them; the next
+request with a key forgets those that are older, and so does every night.
 """
 
 from __future__ import annotations
@@ -75,6 +76,13 @@ def once(operation: OperationT) -> OperationT:
         return _answer(workspace, request, key, carry_out)
 
     return cast(OperationT, carried_out)
+
+
+def forget_old_answers() -> None:
+    """In every workspace; call outside of a transaction."""
+    for workspace in Workspace.objects.order_by("pk"):
+        with access.in_workspace(workspace.pk):
+            run_sql(sql.FORGET_REPLIES, {"workspace": workspace.pk})
 
 
 def _answer(

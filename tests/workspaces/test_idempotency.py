@@ -17,7 +17,7 @@ from rest_framework.views import APIView
 from kb_project.errors import ConflictError
 from tests import rows
 from workspaces import access
-from workspaces.idempotency import LONGEST_KEY, REPLAYED, once
+from workspaces.idempotency import LONGEST_KEY, REPLAYED, forget_old_answers, once
 from workspaces.models import StoredReply, User, Workspace
 from workspaces.requests import ApiRequest
 
@@ -207,6 +207,24 @@ def test_answers_are_forgotten_after_a_day(done: list[Any]):
     send(done, cast.alice, cast.workspace, key="another")
 
     assert [one.key for one in stored(cast.workspace)] == ["another"]
+
+
+@pytest.mark.django_db
+def test_every_night_answers_are_forgotten_where_nobody_asks_any_more(done: list[Any]):
+    cast = rows.make_cast()
+    other = rows.make_workspace("Elsewhere", owner=cast.alice)
+    old = timezone.now() - timedelta(hours=25)
+    for workspace in (cast.workspace, other):
+        send(done, cast.alice, workspace, key="old")
+        send(done, cast.alice, workspace, key="young")
+        with access.in_workspace(workspace.pk):
+            rows_of = StoredReply.objects.in_workspace(workspace)
+            rows_of.filter(key="old").update(created_at=old)
+
+    forget_old_answers()
+
+    for workspace in (cast.workspace, other):
+        assert [one.key for one in stored(workspace)] == ["young"]
 
 
 # --- at the same time -----------------------------------------------------------------------------

@@ -119,3 +119,11 @@ def test_a_form_may_hold_what_no_row_can(desk: Desk, field: str):
     where = page_address("entity_split", desk.cast, desk.id(LTD))
 
     assert client_of(desk.cast.alice).post(where, form).status_code < 500
+
+
+@pytest.mark.parametrize("day", ["0001-01-01", "9999-12-31", "9999-12-30", "2026-13-01", "x"])
+def test_days_that_are_far_away_are_no_fault_of_the_server(desk: Desk, day: str):
+    where = page_address("workspace_history", desk.cast)
+
+    for name in ("since", "until"):
+        assert client_of(desk.cast.bob).get(where, {name: day}).status_code == 200
