@@ -51,7 +51,7 @@ class DocumentRow:
     @property
     def problem(self) -> dict[str, str] | None:
         """What became of the work on it; where a version is beside the one searched, it says so."""
-        problem = self.job.problem if self.job else None
+        problem: dict[str, str] | None = self.job.problem if self.job else None
         version = self.job.version if self.job else None
         live = self.document.live_number
         if problem is None or version is None or version.number <= live or not self.chunks:
