@@ -161,13 +161,15 @@ def _parts(data: Any) -> Iterator[bytes]:
         return
     for name, values in sorted(data.lists()):
         for value in values:
-            yield f"\n{name}\0".encode()
+            # With its length before it, no text can pass for the beginning of another field.
+            yield f"\n{len(name)} {name}\0".encode()
             yield from _value(value)
 
 
 def _value(value: Any) -> Iterator[bytes]:
     if not isinstance(value, UploadedFile):
-        yield str(value).encode()
+        text = str(value).encode()
+        yield f"{len(text)}\0".encode() + text
         return
     yield f"{value.name}\0{value.size}\0".encode()
     yield from value.chunks()
