@@ -1,0 +1,34 @@
+"""Bodies of requests to the API, no longer than any that means something."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from io import BytesIO
+from typing import IO, Any, Final
+
+from rest_framework.parsers import JSONParser
+
+from kb_project.errors import InputError
+
+LARGEST: Final = 32 * 1024 * 1024
+"""Bytes of JSON. Files come in forms, which are kept on disk and measured as they are read."""
+
+
+class BoundedJSONParser(JSONParser):
+    """Raises InputError for a longer body, before it is read to the end."""
+
+    def parse(
+        self,
+        stream: IO[Any],
+        media_type: str | None = None,
+        parser_context: Mapping[str, Any] | None = None,
+    ) -> Any:
+        body = stream.read(LARGEST + 1)
+        if len(body) > LARGEST:
+            raise InputError(
+                f"The body is longer than {LARGEST // 1024**2} MB.",
+                code="body_too_large",
+                kept="Nothing was changed.",
+                next_step="Send less at once.",
+            )
+        return super().parse(BytesIO(body), media_type, parser_context)
