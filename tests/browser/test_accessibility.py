@@ -9,6 +9,7 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page, expect
 
 from kb_project.env import env_str
+from tests.browser.papers import add, row, send_version, wait_for_version
 from tests.browser.product import Product
 
 PATIENCE = 60_000
@@ -52,8 +53,30 @@ def demo_pages(page: Page, product: Product) -> dict[str, str]:
     found["entity"] = follow(page, ".tile__link")
     page.goto(found["topics"])
     found["topic"] = follow(page, ".tree a")
+    found |= life_pages(page, home)
     found["not found"] = f"{home}documents/00000000-0000-0000-0000-000000000000/"
     return found
+
+
+def life_pages(page: Page, home: str) -> dict[str, str]:
+    """Pages of a document that was replaced, and of one that is in the trash."""
+    pier = add(page, home, "The pier of Vannay", "The pier of Vannay was built in 1902.")
+    page.goto(pier)
+    send_version(page, "The pier of Vannay", "The pier of Vannay was built in 1911.")
+    wait_for_version(page, 2)
+    sluice = add(page, home, "The sluice of Vannay", "The sluice of Vannay was built in 1850.")
+    row(page, "The sluice of Vannay").get_by_role("checkbox").check()
+    page.get_by_role("button", name="Move chosen to the trash").click()
+    expect(row(page, "The sluice of Vannay")).to_have_count(0)
+    return {
+        "replaced document": pier,
+        "earlier version": f"{pier}?version=1",
+        "what changed": f"{pier}versions/2/changes/",
+        "history of a document": f"{pier}history/",
+        "trash": f"{home}trash/",
+        "document in the trash": sluice,
+        "delete for good": f"{sluice}delete/",
+    }
 
 
 def follow(page: Page, selector: str, text: str = "") -> str:
