@@ -148,8 +148,8 @@ __all__ = [
     "version_get",
     "version_of",
     "version_rows",
-    "versions_unread",
     "versions_of",
+    "versions_unread",
     "work_pause",
     "workspace_counts",
 ]
