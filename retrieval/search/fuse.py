@@ -6,8 +6,9 @@ of ``1 / (60 + rank)``, so that scores of different kinds need no common scale.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
+from math import inf, isclose
 from typing import Final
 from uuid import UUID
 
@@ -28,7 +29,7 @@ def search(query: Query) -> list[ScoredChunk]:
     by_words = lexical.search(_deeper(query), wordless=True)
     if not by_meaning and by_words:
         query.note("words_only", "Only words were searched: no passage has a vector yet.")
-    return fuse([by_meaning, by_words])[: query.top_k]
+    return fuse([by_meaning, by_words], ranks=shared_ranks)[: query.top_k]
 
 
 def instead(query: Query) -> Found:
@@ -36,14 +37,35 @@ def instead(query: Query) -> Found:
     return Found(search(query), mode=NAME)
 
 
+def own_ranks(found: Iterable[ScoredChunk]) -> Iterator[tuple[int, ScoredChunk]]:
+    """Each its place in the list, from 1."""
+    return enumerate(found, start=1)
+
+
+def shared_ranks(found: Iterable[ScoredChunk]) -> Iterator[tuple[int, ScoredChunk]]:
+    """Those of one score share the first place among them, so that ids decide nothing.
+
+    >>> hits = [ScoredChunk(UUID(int=n), score) for n, score in enumerate([0.9, 0.5, 0.5, 0.1])]
+    >>> [rank for rank, _ in shared_ranks(hits)]
+    [1, 2, 2, 4]
+    """
+    rank, score = 0, inf
+    for place, hit in enumerate(found, start=1):
+        if not isclose(hit.score, score, rel_tol=1e-9):
+            rank, score = place, hit.score
+        yield rank, hit
+
+
 def fuse(
-    lists: Sequence[Iterable[ScoredChunk]], weights: Sequence[float] = ()
+    lists: Sequence[Iterable[ScoredChunk]],
+    weights: Sequence[float] = (),
+    ranks: Callable[[Iterable[ScoredChunk]], Iterator[tuple[int, ScoredChunk]]] = own_ranks,
 ) -> list[ScoredChunk]:
     """One list of what is in any of them, best first; equal scores go by id, for repeatability."""
     scores: dict[UUID, float] = {}
     why: dict[UUID, tuple[str, ...]] = {}
     for found, weight in zip(lists, weights or [1.0] * len(lists), strict=True):
-        for rank, hit in enumerate(found, start=1):
+        for rank, hit in ranks(found):
             scores[hit.chunk_id] = scores.get(hit.chunk_id, 0.0) + weight / (RANK_OFFSET + rank)
             why[hit.chunk_id] = tuple(dict.fromkeys(why.get(hit.chunk_id, ()) + hit.why))
     ranked = sorted(scores, key=lambda chunk_id: (-scores[chunk_id], chunk_id))

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from retrieval.search.fuse import fuse
+from retrieval.search.fuse import fuse, shared_ranks
 from retrieval.search.query import ScoredChunk
 
 A, B, C = (UUID(int=number) for number in (1, 2, 3))
@@ -46,3 +46,20 @@ def test_fusing_keeps_every_passage_once_in_a_repeatable_order(lists):
     assert len(fused) == len({hit.chunk_id for hit in fused})
     assert [h.score for h in fused] == sorted((h.score for h in fused), reverse=True)
     assert fused == fuse([found(*chunks) for chunks in lists])
+
+
+SCORES = st.lists(st.floats(0, 1).map(lambda score: round(score, 1)), max_size=8)
+
+
+@given(SCORES, st.permutations(range(8)))
+def test_ids_do_not_decide_where_scores_are_shared(scores: list[float], ids: list[int]):
+    ranked = sorted(scores, reverse=True)
+    hits = [
+        ScoredChunk(UUID(int=number), score) for number, score in zip(ids, ranked, strict=False)
+    ]
+
+    ranks = [rank for rank, _ in shared_ranks(hits)]
+
+    assert ranks == [1 + ranked.index(score) for score in ranked]
+    fused = fuse([hits], ranks=shared_ranks)
+    assert len({one.score for one in fused}) == len(set(scores))
