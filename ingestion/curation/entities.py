@@ -26,6 +26,7 @@ from ingestion.curation.subjects import (
     living,
     members_of,
     names_of,
+    own_words,
     ref_of,
     refs_of,
     refuse_taken,
@@ -183,6 +184,8 @@ def _changes(entity: Entity, words: _Words) -> tuple[dict[str, Any], dict[str, A
         if value is not None and value != getattr(entity, field)
     }
     before: dict[str, Any] = {field: getattr(entity, field) for field in after}
+    if "description" in before:
+        before["description"] = own_words(entity)
     names = set(entity.aliases.filter(workspace=entity.workspace_id).values_list("name", flat=True))
     added = [name for name in (words.aliases or {}).values() if name not in names]
     removed = [name for name in (words.refused or {}).values() if name in names]
@@ -267,7 +270,7 @@ def _delete(deed: Deed, given: EntityGiven) -> HistoryEvent:
 
 
 def _shown(entity: Entity) -> dict[str, str]:
-    return {"name": entity.name, "type": entity.type, "description": entity.description}
+    return {"name": entity.name, "type": entity.type, "description": own_words(entity)}
 
 
 def delete_effect(workspace: Workspace, given: EntityGiven) -> effects.Effect:

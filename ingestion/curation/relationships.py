@@ -19,6 +19,7 @@ from ingestion.curation.subjects import (
     id_of,
     living_link,
     names_of,
+    own_words,
     ref_of,
     refs_of,
 )
@@ -154,13 +155,14 @@ def _edit(deed: Deed, given: RelationshipGiven, wanted: dict[str, Any]) -> Histo
     }
     if not after:
         raise InputError("That is how it is already.", code="nothing_to_change", kept=UNCHANGED)
+    before = {"description": own_words(link), "keywords": list(link.keywords)}
     event = history.record(
         deed,
         EventKind.RELATIONSHIP_EDITED,
         _subjects(link.pk, link.source, link.target),
         _details(link.pk, link.source, link.target)
         | {
-            "before": {field: getattr(link, field) for field in after},
+            "before": {field: before[field] for field in after},
             "after": after,
             "counts": _counts(workspace, link.source, link.target),
         },
@@ -184,7 +186,7 @@ def _delete(deed: Deed, given: RelationshipGiven) -> HistoryEvent:
         EventKind.RELATIONSHIP_DELETED,
         _subjects(link.pk, link.source, link.target),
         _details(link.pk, link.source, link.target)
-        | {"before": {"description": link.description}, "counts": counts},
+        | {"before": {"description": own_words(link)}, "counts": counts},
     )
     refs = ref_of(link.source), ref_of(link.target)
     Rules(deed, event).link(*refs, Field.DELETED)

@@ -88,6 +88,14 @@ def _named(event: HistoryEvent, one: str) -> str:
     return f"'{event.details['names'].get(one, 'it')}'"
 
 
+def own_words(row: Entity | Relationship) -> str:
+    """The description where a person wrote it.
+
+    History outlives documents: what they say themselves is none of what it keeps.
+    """
+    return row.description if row.written_by == "person" else ""
+
+
 def names_of(entities: Iterable[Entity]) -> dict[str, str]:
     return {str(entity.pk): entity.name for entity in entities}
 

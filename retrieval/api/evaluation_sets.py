@@ -9,7 +9,7 @@ from django.http import HttpResponse
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiResponse, extend_schema
 from rest_framework import serializers
-from rest_framework.parsers import JSONParser, MultiPartParser
+from rest_framework.parsers import MultiPartParser
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
@@ -23,6 +23,7 @@ from kb_project.api import (
     page_of,
 )
 from kb_project.errors import InputError
+from kb_project.parsers import BoundedJSONParser
 from retrieval.evaluation import evidence, selectors, sets
 from retrieval.evaluation.exchange import LARGEST_FILE, LONGEST_ANSWER, MOST_QUESTIONS
 from retrieval.evaluation.selectors import SetRow
@@ -138,7 +139,7 @@ class QuestionSetApi(APIView):
 class QuestionSetFileApi(APIView):
     """A set as a file: a JSON object on each line."""
 
-    parser_classes = [MultiPartParser, JSONParser]
+    parser_classes = [MultiPartParser, BoundedJSONParser]
 
     class InputSerializer(serializers.Serializer[Any]):
         file = serializers.FileField(required=False, allow_empty_file=True)

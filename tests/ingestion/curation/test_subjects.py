@@ -303,3 +303,17 @@ def test_the_last_word_that_stands_counts(desk: Desk):
     event_undo(deed=desk.deed(), event=differ)
 
     assert standing(desk, INC, LTD) == Verdict.UNSURE
+
+
+def test_the_history_keeps_what_people_wrote_and_not_what_documents_say(desk: Desk):
+    entity = desk.entity(LTD)
+    with access.in_workspace(desk.workspace.pk):
+        Entity.objects.in_workspace(desk.workspace).filter(pk=entity.pk).update(
+            description="Acme Ltd makes lenses in Orran."
+        )
+
+    first = entity_edit(deed=desk.deed(), entity=entity, description="Makes lenses.")
+    second = entity_edit(deed=desk.deed(), entity=entity, description="Grinds lenses.")
+
+    assert first.details["before"] == {"description": ""}
+    assert second.details["before"] == {"description": "Makes lenses."}
