@@ -66,7 +66,7 @@ def test_a_sentence_is_shown_plain_with_the_citation_it_rests_on(cast):
     assert [chip.url for chip in sentence.chips] == [answer.citations[0].url]
     assert [card.key for card in answer.cards] == [chip.card for chip in sentence.chips]
     assert answer.citations[0].passage.quote == "Ada Lind keeps the Skarrow light."
-    assert answer.citations[0].url.endswith("?start=0&end=37")
+    assert answer.citations[0].url.endswith("?start=0&end=37&version=1")
 
 
 def test_a_citation_is_shown_by_its_quote_once_its_chunk_is_gone(cast):
