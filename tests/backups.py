@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from io import StringIO
 from pathlib import Path
+from secrets import token_hex
 from typing import Any
 from zipfile import ZIP_DEFLATED, ZipFile
 
@@ -92,7 +93,8 @@ def fresh_database() -> Iterator[None]:
     """A second, empty, migrated database; Django leads to it for the length of the block."""
     server = testing.server_for_tests()
     before = connections["default"].settings_dict["NAME"]
-    made = testing.create_test_database(server, f"fresh{before[-8:]}".replace("_", ""))
+    # A name of its own: another one may still be on its way out.
+    made = testing.create_test_database(server, f"fresh{token_hex(4)}")
     try:
         yield
     finally:
