@@ -15,7 +15,7 @@ from kb_project.llm.fake import FakeEmbedder
 from kb_project.llm.ports import Vectors
 from kb_project.ports import Ports, build_ports
 from tests import rows
-from tests.ingestion.jobs import add
+from tests.ingestion.jobs import add, fresh
 from workspaces import access
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("fake_embedder")]
@@ -53,6 +53,7 @@ def job(media: Path) -> IngestionJob:
     with access.in_workspace(job.workspace_id):
         job.version.text, job.version.chunking = SENTENCES, {"strategy": "sentence"}
         job.version.save()
+    job = fresh(job)
     chunk.run([job], build_ports(), NO_PROGRESS)
     with access.in_workspace(job.workspace_id):
         Chunk.objects.in_workspace(job.workspace_id).update(context="Keepers")
