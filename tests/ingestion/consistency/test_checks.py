@@ -35,6 +35,30 @@ def test_what_was_read_is_sound(workspace: Workspace):
     assert report.is_settled, str(report) + str(report.waiting)
 
 
+def test_a_ruling_that_no_document_obeys_is_found_by_a_deep_look(workspace: Workspace):
+    with access.in_workspace(workspace.pk):
+        event = HistoryEvent.objects.create(
+            workspace=workspace, sequence=900, kind="entity_deleted", details={}
+        )
+        EntityRuling.objects.create(
+            workspace=workspace, event=event, sequence=900, key="ingrid holm", field="deleted"
+        )
+    letters = str(document_id(workspace, "letters.txt"))
+    assert consistency.check(workspace.pk).is_sound
+
+    drift = drift_of(consistency.check(workspace.pk, is_deep=True), "rulings")
+
+    assert drift.found.samples == (letters,)
+    assert mended(workspace, is_deep=True).is_settled
+    run(
+        workspace,
+        "UPDATE ingestion_entityruling SET undone_at = now() WHERE workspace_id = %(workspace)s",
+    )
+    again = drift_of(consistency.check(workspace.pk, is_deep=True), "rulings")
+    assert again.found.samples == (letters,)
+    assert mended(workspace, is_deep=True).is_settled
+
+
 @pytest.mark.parametrize("name", BREAKS)
 def test_damage_is_seen_and_mended(name: str, workspace: Workspace):
     run(workspace, BREAKS[name])
@@ -137,30 +161,6 @@ def test_what_is_marked_is_not_compared_with_the_projection(workspace: Workspace
 
 
 # --- what people said -----------------------------------------------------------------------------
-def test_a_ruling_that_no_document_obeys_is_found_by_a_deep_look(workspace: Workspace):
-    with access.in_workspace(workspace.pk):
-        event = HistoryEvent.objects.create(
-            workspace=workspace, sequence=900, kind="entity_deleted", details={}
-        )
-        EntityRuling.objects.create(
-            workspace=workspace, event=event, sequence=900, key="ingrid holm", field="deleted"
-        )
-    letters = str(document_id(workspace, "letters.txt"))
-    assert consistency.check(workspace.pk).is_sound
-
-    drift = drift_of(consistency.check(workspace.pk, is_deep=True), "rulings")
-
-    assert drift.found.samples == (letters,)
-    assert mended(workspace, is_deep=True).is_settled
-    run(
-        workspace,
-        "UPDATE ingestion_entityruling SET undone_at = now() WHERE workspace_id = %(workspace)s",
-    )
-    again = drift_of(consistency.check(workspace.pk, is_deep=True), "rulings")
-    assert again.found.samples == (letters,)
-    assert mended(workspace, is_deep=True).is_settled
-
-
 def test_a_ruling_of_an_event_that_was_undone_is_left_to_people(workspace: Workspace):
     with forgotten():
         with access.in_workspace(workspace.pk):
