@@ -276,7 +276,7 @@ SELECT (EXISTS (SELECT FROM ingestion_entity
 ADD_REFRESH: Final[LiteralString] = """
 INSERT INTO ingestion_ingestionjob
        (id, workspace_id, kind, state, cancel_requested, created_at)
-VALUES (gen_random_uuid(), %(workspace)s, 'workspace', 'pending', false, now())
+VALUES (gen_random_uuid(), %(workspace)s, 'workspace', 'pending', false, clock_timestamp())
 ON CONFLICT (workspace_id) WHERE kind = 'workspace' AND state = 'pending' DO NOTHING
 RETURNING id
 """
