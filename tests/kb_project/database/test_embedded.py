@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
 import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import psutil
 import psycopg
 import pytest
 from psycopg.conninfo import make_conninfo
@@ -44,6 +47,13 @@ def with_a_row(data: Path) -> embedded.Server:
     query(server, "create table kept (id int)")
     query(server, "insert into kept values (7)")
     return server
+
+
+def wait_until(gone: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + 30
+    while not gone():
+        assert time.monotonic() < deadline
+        time.sleep(0.005)
 
 
 def rows(server: embedded.Server) -> list[Row]:
@@ -98,7 +108,10 @@ def test_rows_survive_when_the_postmaster_alone_is_killed(folder):
 def test_a_killed_backend_does_not_keep_anyone_out(folder):
     server = with_a_row(folder / "data")
     with psycopg.connect(make_conninfo(**server.conninfo())) as victim:
-        os.kill(victim.info.backend_pid, signal.SIGKILL)
+        pid = victim.info.backend_pid
+        os.kill(pid, signal.SIGKILL)
+        # Until the postmaster has reaped it, it lets connections in and then throws them out.
+        wait_until(lambda: not psutil.pid_exists(pid))
 
     assert rows(ensure(folder / "data")) == [(7,)]
 
@@ -131,8 +144,14 @@ def test_killed_while_being_made_it_is_made_again(folder):
     deadline = time.monotonic() + 30
     while not list(folder.glob("data.init-*/PG_VERSION")) and time.monotonic() < deadline:
         time.sleep(0.005)
+    # Its initdb goes with it: left alone, that one would write into its folder for a while yet.
+    making = psutil.Process(starter.pid).children(recursive=True)
     starter.kill()
+    for process in making:
+        with contextlib.suppress(psutil.NoSuchProcess):
+            process.kill()
     starter.communicate()
+    wait_until(lambda: not any(is_alive(process.pid) for process in making))
     assert not (folder / "data").exists()
 
     server = ensure(folder / "data")
