@@ -9,7 +9,7 @@ import pytest
 from pytest_django import DjangoDbBlocker
 
 from ingestion import consistency, pipeline
-from tests.ingestion.consistency.harbour import harbour, mended, work
+from tests.ingestion.consistency.harbour import bring_back, harbour, mended, work
 from workspaces.models import Workspace
 
 
@@ -28,8 +28,9 @@ def once(
 
 @pytest.fixture
 def workspace(once: Workspace, django_db_blocker: DjangoDbBlocker) -> Workspace:
-    """A real workspace, which a test that breaks it mends."""
+    """A real workspace, which a test that breaks it mends, with all of its documents."""
     with django_db_blocker.unblock():
+        bring_back(once)
         if not consistency.check(once.pk, is_deep=True).is_settled:
             pipeline.request_refresh(once.pk)
             work(once)

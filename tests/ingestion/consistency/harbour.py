@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Final, LiteralString
@@ -12,8 +12,10 @@ from django.core.management import call_command
 from django.db import transaction
 from django.test import override_settings
 
-from ingestion import consistency, groups, pipeline
+from ingestion import consistency, groups, life, pipeline
 from ingestion.consistency import Drift, Report
+from ingestion.consistency.scope import looking_at
+from ingestion.history import Deed
 from ingestion.models import Document, DocumentVersion
 from kb_project.ports import build_ports
 from kb_project.sql import run_sql
@@ -93,6 +95,21 @@ def file_of(workspace: Workspace, folder: Path, name: str = "light.md") -> Path:
     with access.in_workspace(workspace.pk):
         versions = DocumentVersion.objects.in_workspace(workspace)
         return folder / versions.get(document_id=document_id(workspace, name)).blob
+
+
+def bring_back(workspace: Workspace) -> None:
+    """Restore what is in the trash: what says nothing there is compared with nothing."""
+    with access.in_workspace(workspace.pk):
+        away = list(Document.objects.in_workspace(workspace).exclude(trashed_at=None))
+    if away:
+        life.documents_restore(deed=Deed(workspace, None), documents=away)
+        work(workspace)
+
+
+def compared(workspace: Workspace) -> Mapping[str, frozenset[uuid.UUID]]:
+    """The versions that are looked at, by the stage they are through with."""
+    with looking_at(workspace.pk) as scope:
+        return {stage: frozenset(versions) for stage, versions in scope.done.items()}
 
 
 def drift_of(report: Report, check: str) -> Drift:

@@ -17,6 +17,9 @@ from kb_project.graph.age_store import AgeGraphStore
 from kb_project.graph.ports import GraphNode
 from tests.ingestion.consistency.breaks import BREAKS
 from tests.ingestion.consistency.harbour import (
+    DOCUMENTS,
+    bring_back,
+    compared,
     document_id,
     drift_of,
     file_of,
@@ -35,32 +38,9 @@ def test_what_was_read_is_sound(workspace: Workspace):
     assert report.is_settled, str(report) + str(report.waiting)
 
 
-def test_a_ruling_that_no_document_obeys_is_found_by_a_deep_look(workspace: Workspace):
-    with access.in_workspace(workspace.pk):
-        event = HistoryEvent.objects.create(
-            workspace=workspace, sequence=900, kind="entity_deleted", details={}
-        )
-        EntityRuling.objects.create(
-            workspace=workspace, event=event, sequence=900, key="ingrid holm", field="deleted"
-        )
-    letters = str(document_id(workspace, "letters.txt"))
-    assert consistency.check(workspace.pk).is_sound
-
-    drift = drift_of(consistency.check(workspace.pk, is_deep=True), "rulings")
-
-    assert drift.found.samples == (letters,)
-    assert mended(workspace, is_deep=True).is_settled
-    run(
-        workspace,
-        "UPDATE ingestion_entityruling SET undone_at = now() WHERE workspace_id = %(workspace)s",
-    )
-    again = drift_of(consistency.check(workspace.pk, is_deep=True), "rulings")
-    assert again.found.samples == (letters,)
-    assert mended(workspace, is_deep=True).is_settled
-
-
 @pytest.mark.parametrize("name", BREAKS)
 def test_damage_is_seen_and_mended(name: str, workspace: Workspace):
+    before = compared(workspace)
     run(workspace, BREAKS[name])
     is_deep = name in {"rulings", "words_of_all"}
 
@@ -72,6 +52,21 @@ def test_damage_is_seen_and_mended(name: str, workspace: Workspace):
     assert drift.sentence.endswith(".")
     after = mended(workspace, is_deep=is_deep)
     assert after.is_settled, str(after) + str(after.waiting)
+    bring_back(workspace)
+    assert compared(workspace) == before, "a repair hides nothing from the next look"
+
+
+@pytest.mark.parametrize("name", ["stray_passages", "uncut", "extractions"])
+def test_a_look_after_a_repair_misses_nothing(name: str, workspace: Workspace):
+    run(workspace, BREAKS[name])
+    assert mended(workspace).is_settled
+    bring_back(workspace)
+    run(workspace, "DELETE FROM ingestion_mention WHERE workspace_id = %(workspace)s")
+
+    drift = drift_of(consistency.check(workspace.pk, is_deep=True), "rulings")
+
+    assert drift.found.targets == {document_id(workspace, one) for one in DOCUMENTS}
+    assert mended(workspace, is_deep=True).is_settled
 
 
 def test_a_link_from_a_thing_to_itself_is_refused_by_the_table(workspace: Workspace):
@@ -161,6 +156,30 @@ def test_what_is_marked_is_not_compared_with_the_projection(workspace: Workspace
 
 
 # --- what people said -----------------------------------------------------------------------------
+def test_a_ruling_that_no_document_obeys_is_found_by_a_deep_look(workspace: Workspace):
+    with access.in_workspace(workspace.pk):
+        event = HistoryEvent.objects.create(
+            workspace=workspace, sequence=900, kind="entity_deleted", details={}
+        )
+        EntityRuling.objects.create(
+            workspace=workspace, event=event, sequence=900, key="ingrid holm", field="deleted"
+        )
+    letters = str(document_id(workspace, "letters.txt"))
+    assert consistency.check(workspace.pk).is_sound
+
+    drift = drift_of(consistency.check(workspace.pk, is_deep=True), "rulings")
+
+    assert drift.found.samples == (letters,)
+    assert mended(workspace, is_deep=True).is_settled
+    run(
+        workspace,
+        "UPDATE ingestion_entityruling SET undone_at = now() WHERE workspace_id = %(workspace)s",
+    )
+    again = drift_of(consistency.check(workspace.pk, is_deep=True), "rulings")
+    assert again.found.samples == (letters,)
+    assert mended(workspace, is_deep=True).is_settled
+
+
 def test_a_ruling_of_an_event_that_was_undone_is_left_to_people(workspace: Workspace):
     with forgotten():
         with access.in_workspace(workspace.pk):
