@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import logging
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import date
 from pathlib import Path, PurePath
@@ -289,22 +289,29 @@ def _store(entries: Sequence[Entry]) -> None:
         )
         for document, _, filing in entries
     ]
+    files = [(version, file) for version, (_, file, _) in zip(versions, entries, strict=True)]
+    with files_stored(files), transaction.atomic():
+        _record(entries, versions)
+
+
+@contextmanager
+def files_stored(files: Sequence[tuple[DocumentVersion, IO[bytes]]]) -> Iterator[None]:
+    """The versions' files are on disk; gone again where the block, which adds the rows, fails."""
     paths: list[Path] = []
     try:
-        for version, (_, file, _) in zip(versions, entries, strict=True):
+        for version, file in files:
             # The path is made of our own ids; the name a person gave never touches the disk.
             version.blob = f"{version.workspace_id}/{version.pk}"
             paths.append(Path(default_storage.path(version.blob)))
-            write_file(paths[-1], file)
-        with transaction.atomic():
-            _record(entries, versions)
+            _write(paths[-1], file)
+        yield
     except BaseException:
         for path in paths:
             path.unlink(missing_ok=True)
         raise
 
 
-def write_file(path: Path, file: IO[bytes]) -> None:
+def _write(path: Path, file: IO[bytes]) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("wb") as target:
         target.writelines(_blocks(file))

@@ -8,10 +8,8 @@ takes nobody's place. Versions of a document are read one after another, in thei
 from __future__ import annotations
 
 import logging
-from pathlib import Path
 from typing import IO, Any, Final
 
-from django.core.files.storage import default_storage
 from django.db import transaction
 from django.db.models import Q
 from django.utils import timezone
@@ -58,19 +56,15 @@ def document_replace(
             next_step="Choose the file that holds the new version.",
         )
     version = DocumentVersion(
-        workspace=deed.workspace, document=document, name=label, size=size, sha256=digest
+        workspace=deed.workspace,
+        document=document,
+        name=label,
+        size=size,
+        sha256=digest,
+        added_by=deed.user,
     )
-    version.added_by = deed.user
-    # The path is made of our own ids; the name a person gave never touches the disk.
-    version.blob = f"{version.workspace_id}/{version.pk}"
-    path = Path(default_storage.path(version.blob))
-    try:
-        services.write_file(path, file)
-        with transaction.atomic():
-            _replace(deed, version)
-    except BaseException:
-        path.unlink(missing_ok=True)
-        raise
+    with services.files_stored([(version, file)]), transaction.atomic():
+        _replace(deed, version)
     logger.info("document replaced document=%s version=%s", document.pk, version.number)
     return version
 
