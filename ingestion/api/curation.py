@@ -10,13 +10,11 @@ from rest_framework import serializers
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
+from ingestion.api.deeds import CHANGING, ReasonSerializer, body_of, deed_of
 from ingestion.api.entities import EntityApi, EntityListApi
 from ingestion.api.history import (
-    CURATING,
     PREVIEW,
-    VIA,
     EventSerializer,
-    ReasonSerializer,
     effect_response,
     event_response,
     wants_preview,
@@ -25,7 +23,6 @@ from ingestion.api.preconditions import IF_MATCH, ExpectedField, expected_of
 from ingestion.curation import differing, entities, merging, previewing, splitting
 from ingestion.curation.given import DESCRIPTION_LENGTH, TYPE_LENGTH
 from ingestion.curation.splitting import Selection
-from ingestion.history import Deed
 from workspaces import access
 from workspaces.idempotency import IDEMPOTENCY_KEY, once
 from workspaces.models import Workspace
@@ -50,20 +47,6 @@ def curating(request: ApiRequest, workspace_id: str) -> Workspace:
     return access.workspace_for_curating(user=request.user, workspace_id=workspace_id)
 
 
-def body_of(serializer: type[serializers.Serializer[Any]], request: ApiRequest) -> dict[str, Any]:
-    given = serializer(data=request.data)
-    given.is_valid(raise_exception=True)
-    return dict(given.validated_data)
-
-
-def deed_of(
-    request: ApiRequest, workspace: Workspace, wanted: dict[str, Any], **expected: Any
-) -> Deed:
-    """Takes what says why, and what was seen, out of ``wanted``."""
-    seen = {**wanted.pop("expected", {}), **expected.get("expected", {})}
-    return Deed(workspace, request.user, wanted.pop("reason", ""), VIA, seen)
-
-
 class CuratedEntityListApi(EntityListApi):
     """The entities of a workspace."""
 
@@ -79,7 +62,7 @@ class CuratedEntityListApi(EntityListApi):
         operation_id="entity_create",
         request=InputSerializer,
         parameters=[PREVIEW, IDEMPOTENCY_KEY],
-        responses={201: EventSerializer, **CURATING},
+        responses={201: EventSerializer, **CHANGING},
     )
     @once
     def post(self, request: ApiRequest, workspace_id: str) -> Response:
@@ -110,14 +93,14 @@ class CuratedEntityApi(EntityApi):
         operation_id="entity_edit",
         request=InputSerializer,
         parameters=[PREVIEW, IF_MATCH, IDEMPOTENCY_KEY],
-        responses={200: EventSerializer, **CURATING},
+        responses={200: EventSerializer, **CHANGING},
     )
     @once
     def patch(self, request: ApiRequest, workspace_id: str, entity_id: UUID) -> Response:
         """Say what an entity is called and what it is, whatever documents say."""
         workspace = curating(request, workspace_id)
         wanted = body_of(self.InputSerializer, request)
-        deed = deed_of(request, workspace, wanted, expected=expected_of(request, entity_id))
+        deed = deed_of(request, workspace, wanted, seen=expected_of(request, entity_id))
         if wants_preview(request):
             return effect_response(previewing.edit(workspace=workspace, entity=entity_id, **wanted))
         event = entities.entity_edit(deed=deed, entity=entity_id, **wanted)
@@ -126,7 +109,7 @@ class CuratedEntityApi(EntityApi):
     @extend_schema(
         operation_id="entity_delete",
         parameters=[PREVIEW, IF_MATCH, IDEMPOTENCY_KEY],
-        responses={200: EventSerializer, **CURATING},
+        responses={200: EventSerializer, **CHANGING},
     )
     @once
     def delete(self, request: ApiRequest, workspace_id: str, entity_id: UUID) -> Response:
@@ -134,7 +117,7 @@ class CuratedEntityApi(EntityApi):
         workspace = curating(request, workspace_id)
         if wants_preview(request):
             return effect_response(previewing.delete(workspace=workspace, entity=entity_id))
-        deed = deed_of(request, workspace, {}, expected=expected_of(request, entity_id))
+        deed = deed_of(request, workspace, {}, seen=expected_of(request, entity_id))
         return event_response(workspace, entities.entity_delete(deed=deed, entity=entity_id))
 
 
@@ -151,7 +134,7 @@ class EntityMergeApi(APIView):
         operation_id="entity_merge",
         request=InputSerializer,
         parameters=[PREVIEW, IDEMPOTENCY_KEY],
-        responses={200: EventSerializer, **CURATING},
+        responses={200: EventSerializer, **CHANGING},
     )
     @once
     def post(self, request: ApiRequest, workspace_id: str) -> Response:
@@ -177,7 +160,7 @@ class EntityDifferApi(APIView):
         operation_id="entity_differ",
         request=InputSerializer,
         parameters=[IDEMPOTENCY_KEY],
-        responses={200: EventSerializer, **CURATING},
+        responses={200: EventSerializer, **CHANGING},
     )
     @once
     def post(self, request: ApiRequest, workspace_id: str) -> Response:
@@ -213,14 +196,14 @@ class EntitySplitApi(APIView):
         operation_id="entity_split",
         request=InputSerializer,
         parameters=[PREVIEW, IF_MATCH, IDEMPOTENCY_KEY],
-        responses={200: EventSerializer, **CURATING},
+        responses={200: EventSerializer, **CHANGING},
     )
     @once
     def post(self, request: ApiRequest, workspace_id: str, entity_id: UUID) -> Response:
         """Have some mentions mean a new entity; its id is the event's 'entity'."""
         workspace = curating(request, workspace_id)
         wanted = body_of(self.InputSerializer, request) | {"entity": entity_id}
-        deed = deed_of(request, workspace, wanted, expected=expected_of(request, entity_id))
+        deed = deed_of(request, workspace, wanted, seen=expected_of(request, entity_id))
         if wants_preview(request):
             return effect_response(previewing.split(workspace=workspace, **wanted))
         return event_response(workspace, splitting.entity_split(deed=deed, **wanted))
@@ -237,14 +220,14 @@ class EntityMoveApi(APIView):
         operation_id="entity_move",
         request=InputSerializer,
         parameters=[PREVIEW, IF_MATCH, IDEMPOTENCY_KEY],
-        responses={200: EventSerializer, **CURATING},
+        responses={200: EventSerializer, **CHANGING},
     )
     @once
     def post(self, request: ApiRequest, workspace_id: str, entity_id: UUID) -> Response:
         """Have some mentions of an entity mean another one that is there."""
         workspace = curating(request, workspace_id)
         wanted = body_of(self.InputSerializer, request) | {"entity": entity_id}
-        deed = deed_of(request, workspace, wanted, expected=expected_of(request, entity_id))
+        deed = deed_of(request, workspace, wanted, seen=expected_of(request, entity_id))
         if wants_preview(request):
             return effect_response(previewing.move(workspace=workspace, **wanted))
         return event_response(workspace, splitting.mentions_move(deed=deed, **wanted))

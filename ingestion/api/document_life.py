@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any, Final
 from uuid import UUID
 
@@ -13,33 +13,18 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from ingestion import life, losses, selectors
+from ingestion.api.deeds import CHANGING, ReasonSerializer, body_of, deed_of
 from ingestion.api.documents import DocumentApi, DocumentSerializer
 from ingestion.api.preconditions import IF_MATCH, expected_of, tags_of
 from ingestion.editing import TITLE_LENGTH
-from ingestion.history import REASON_LENGTH, Deed
-from ingestion.models import Document, HistoryEvent
-from kb_project.api import (
-    ASKING,
-    WRITING,
-    PageInput,
-    PageOutput,
-    ProblemSerializer,
-    page_of,
-)
+from ingestion.models import HistoryEvent
+from kb_project.api import ASKING, PageInput, PageOutput, page_of
 from workspaces import access
 from workspaces.idempotency import IDEMPOTENCY_KEY, once
-from workspaces.models import Workspace
 from workspaces.requests import ApiRequest
 
-VIA: Final = "api"
 MOST_AT_ONCE: Final = 1000
 HEADERS: Final = [IDEMPOTENCY_KEY, IF_MATCH]
-CHANGING: Final = {
-    **WRITING,
-    400: ProblemSerializer,
-    409: ProblemSerializer,
-    412: ProblemSerializer,
-}
 FOR_GOOD: Final = OpenApiParameter(
     "for_good", bool, description="Delete it for good instead of putting it into the trash."
 )
@@ -50,8 +35,8 @@ Act = Callable[..., HistoryEvent]
 class MovedSerializer(serializers.Serializer[Any]):
     """What was done, and what followed from it."""
 
-    event = serializers.UUIDField(source="pk", help_text="It can be undone by this id.")
-    documents = serializers.ListField(child=serializers.UUIDField(), source="moved")
+    event = serializers.UUIDField(help_text="It can be undone by this id.")
+    documents = serializers.ListField(child=serializers.UUIDField())
     names = serializers.DictField(child=serializers.CharField(), source="details.names")
     counts = serializers.DictField(child=serializers.IntegerField(), source="details.counts")
     twins = serializers.ListField(
@@ -62,13 +47,7 @@ class MovedSerializer(serializers.Serializer[Any]):
     )
 
 
-class DeedSerializer(serializers.Serializer[Any]):
-    reason = serializers.CharField(
-        required=False, default="", allow_blank=True, max_length=REASON_LENGTH
-    )
-
-
-class IdsSerializer(DeedSerializer):
+class IdsSerializer(ReasonSerializer):
     ids = serializers.ListField(
         child=serializers.UUIDField(), min_length=1, max_length=MOST_AT_ONCE
     )
@@ -77,7 +56,7 @@ class IdsSerializer(DeedSerializer):
 class LivingDocumentApi(DocumentApi):
     """One document: look at it, edit it, put it into the trash."""
 
-    class InputSerializer(DeedSerializer):
+    class InputSerializer(ReasonSerializer):
         title = serializers.CharField(required=False, max_length=TITLE_LENGTH)
         collection = serializers.CharField(required=False, allow_blank=True, max_length=120)
         tags = serializers.ListField(child=serializers.CharField(max_length=60), required=False)
@@ -94,10 +73,8 @@ class LivingDocumentApi(DocumentApi):
         """Change what is said of a document. With a new title it is read again."""
         workspace = access.workspace_for_writing(user=request.user, workspace_id=workspace_id)
         document = selectors.document_get(workspace=workspace, document_id=document_id)
-        given = self.InputSerializer(data=request.data)
-        given.is_valid(raise_exception=True)
-        values = dict(given.validated_data)
-        deed = _deed(request, workspace, values.pop("reason"), document)
+        values = body_of(self.InputSerializer, request)
+        deed = deed_of(request, workspace, values, seen=expected_of(request, document.pk))
         life.document_edit(deed=deed, document=document, **values)
         row = selectors.document_row(workspace=workspace, document_id=document_id)
         return Response(DocumentSerializer(row).data, headers=tags_of(workspace, document_id))
@@ -122,7 +99,7 @@ class DocumentDisableApi(APIView):
     @extend_schema(
         operation_id="document_disable",
         parameters=HEADERS,
-        request=DeedSerializer,
+        request=ReasonSerializer,
         responses={200: MovedSerializer, **CHANGING},
     )
     @once
@@ -137,7 +114,7 @@ class DocumentEnableApi(APIView):
     @extend_schema(
         operation_id="document_enable",
         parameters=HEADERS,
-        request=DeedSerializer,
+        request=ReasonSerializer,
         responses={200: MovedSerializer, **CHANGING},
     )
     @once
@@ -152,7 +129,7 @@ class DocumentTrashApi(APIView):
     @extend_schema(
         operation_id="document_trash",
         parameters=HEADERS,
-        request=DeedSerializer,
+        request=ReasonSerializer,
         responses={200: MovedSerializer, **CHANGING},
     )
     @once
@@ -167,7 +144,7 @@ class DocumentRestoreApi(APIView):
     @extend_schema(
         operation_id="document_restore",
         parameters=HEADERS,
-        request=DeedSerializer,
+        request=ReasonSerializer,
         responses={200: MovedSerializer, **CHANGING},
     )
     @once
@@ -230,7 +207,7 @@ class TrashApi(APIView):
         """Delete everything in it for good."""
         workspace = access.workspace_for_writing(user=request.user, workspace_id=workspace_id)
         rows = list(selectors.trashed(workspace=workspace))
-        event = life.documents_delete(deed=_deed(request, workspace), documents=rows)
+        event = life.documents_delete(deed=deed_of(request, workspace, {}), documents=rows)
         return _told(event)
 
 
@@ -275,32 +252,21 @@ class DocumentLossesApi(APIView):
 def _moved(request: ApiRequest, workspace_id: str, document_id: UUID, act: Act) -> Response:
     workspace = access.workspace_for_writing(user=request.user, workspace_id=workspace_id)
     document = selectors.document_get(workspace=workspace, document_id=document_id)
-    given = DeedSerializer(data=request.data)
-    given.is_valid(raise_exception=True)
-    deed = _deed(request, workspace, given.validated_data["reason"], document)
+    given = body_of(ReasonSerializer, request)
+    deed = deed_of(request, workspace, given, seen=expected_of(request, document.pk))
     event = act(deed=deed, document=document)
     return _told(event, tags_of(workspace, document_id))
 
 
 def _all_moved(request: ApiRequest, workspace_id: str, act: Act) -> Response:
     workspace = access.workspace_for_writing(user=request.user, workspace_id=workspace_id)
-    given = IdsSerializer(data=request.data)
-    given.is_valid(raise_exception=True)
-    documents = selectors.documents_get(workspace=workspace, ids=given.validated_data["ids"])
-    deed = _deed(request, workspace, given.validated_data["reason"])
-    return _told(act(deed=deed, documents=documents))
-
-
-def _deed(
-    request: ApiRequest, workspace: Workspace, reason: str = "", document: Document | None = None
-) -> Deed:
-    expected = expected_of(request, document.pk) if document else {}
-    return Deed(workspace, request.user, reason=reason, via=VIA, expected=expected)
+    given = body_of(IdsSerializer, request)
+    documents = selectors.documents_get(workspace=workspace, ids=given["ids"])
+    return _told(act(deed=deed_of(request, workspace, given), documents=documents))
 
 
 def _told(event: HistoryEvent, headers: dict[str, str] | None = None) -> Response:
-    subjects: Sequence[UUID] = list(
-        event.subjects.filter(workspace=event.workspace_id).values_list("subject_id", flat=True)
-    )
-    event.moved = subjects  # type: ignore[attr-defined]  # for the serializer
-    return Response(MovedSerializer(event).data, headers=headers or {})
+    subjects = event.subjects.filter(workspace=event.workspace_id)
+    moved = list(subjects.values_list("subject_id", flat=True))
+    told = {"event": event.pk, "documents": moved, "details": event.details}
+    return Response(MovedSerializer(told).data, headers=headers or {})

@@ -10,26 +10,19 @@ from rest_framework import serializers
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
+from ingestion.api.deeds import CHANGING, ReasonSerializer, body_of, deed_of
 from ingestion.curation import effects, previewing
 from ingestion.curation.effects import Effect
 from ingestion.curation.undoing import event_undo
-from ingestion.history import REASON_LENGTH, Deed
 from ingestion.models import EventKind, HistoryEvent
 from ingestion.selectors import history as selectors
-from kb_project.api import ASKING, READING, WRITING, PageInput, PageOutput, ProblemSerializer
+from kb_project.api import ASKING, READING, PageInput, PageOutput
 from kb_project.api import page_of as page_of_rows
 from workspaces import access
 from workspaces.idempotency import IDEMPOTENCY_KEY, once
 from workspaces.models import Workspace
 from workspaces.requests import ApiRequest
 
-VIA: Final = "api"
-CURATING: Final[dict[int, Any]] = {
-    **WRITING,
-    400: ProblemSerializer,
-    409: ProblemSerializer,
-    412: ProblemSerializer,
-}
 PREVIEW: Final = OpenApiParameter(
     "preview",
     bool,
@@ -91,14 +84,6 @@ class EventSerializer(serializers.Serializer[Any]):
     is_undone = serializers.BooleanField()
     can_undo = serializers.BooleanField()
     blocked_by = BlockerSerializer(allow_null=True, help_text="To be taken back first.")
-
-
-class ReasonSerializer(serializers.Serializer[Any]):
-    """The part of a body that says why."""
-
-    reason = serializers.CharField(
-        required=False, allow_blank=True, default="", max_length=REASON_LENGTH
-    )
 
 
 def shown(view: selectors.EventView) -> dict[str, Any]:
@@ -189,7 +174,7 @@ class HistoryUndoApi(APIView):
         operation_id="history_undo",
         request=ReasonSerializer,
         parameters=[PREVIEW, IDEMPOTENCY_KEY],
-        responses={200: EventSerializer, **CURATING},
+        responses={200: EventSerializer, **CHANGING},
     )
     @once
     def post(self, request: ApiRequest, workspace_id: str, event_id: UUID) -> Response:
@@ -197,9 +182,7 @@ class HistoryUndoApi(APIView):
         workspace, event = _may_undo(request, workspace_id, event_id)
         if wants_preview(request):
             return effect_response(previewing.undo(workspace=workspace, event=event))
-        body = ReasonSerializer(data=request.data)
-        body.is_valid(raise_exception=True)
-        deed = Deed(workspace, request.user, body.validated_data["reason"], VIA)
+        deed = deed_of(request, workspace, body_of(ReasonSerializer, request))
         return event_response(workspace, event_undo(deed=deed, event=event))
 
 

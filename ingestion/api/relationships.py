@@ -10,13 +10,12 @@ from rest_framework import serializers
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from ingestion.api.curation import body_of, curating, deed_of
+from ingestion.api.curation import curating
+from ingestion.api.deeds import CHANGING, ReasonSerializer, body_of, deed_of
 from ingestion.api.entities import OtherEntitySerializer
 from ingestion.api.history import (
-    CURATING,
     PREVIEW,
     EventSerializer,
-    ReasonSerializer,
     effect_response,
     event_response,
     wants_preview,
@@ -61,7 +60,7 @@ class RelationshipListApi(APIView):
         operation_id="relationship_create",
         request=InputSerializer,
         parameters=[PREVIEW, IDEMPOTENCY_KEY],
-        responses={201: EventSerializer, **CURATING},
+        responses={201: EventSerializer, **CHANGING},
     )
     @once
     def post(self, request: ApiRequest, workspace_id: str) -> Response:
@@ -101,15 +100,14 @@ class RelationshipApi(APIView):
         operation_id="relationship_edit",
         request=InputSerializer,
         parameters=[PREVIEW, IF_MATCH, IDEMPOTENCY_KEY],
-        responses={200: EventSerializer, **CURATING},
+        responses={200: EventSerializer, **CHANGING},
     )
     @once
     def patch(self, request: ApiRequest, workspace_id: str, relationship_id: UUID) -> Response:
         """Say how two entities are linked."""
         workspace = curating(request, workspace_id)
         wanted = body_of(self.InputSerializer, request) | {"relationship": relationship_id}
-        expected = expected_of(request, relationship_id)
-        deed = deed_of(request, workspace, wanted, expected=expected)
+        deed = deed_of(request, workspace, wanted, seen=expected_of(request, relationship_id))
         if wants_preview(request):
             return effect_response(previewing.relationship_edit(workspace=workspace, **wanted))
         return event_response(workspace, relationships.relationship_edit(deed=deed, **wanted))
@@ -117,7 +115,7 @@ class RelationshipApi(APIView):
     @extend_schema(
         operation_id="relationship_delete",
         parameters=[PREVIEW, IF_MATCH, IDEMPOTENCY_KEY],
-        responses={200: EventSerializer, **CURATING},
+        responses={200: EventSerializer, **CHANGING},
     )
     @once
     def delete(self, request: ApiRequest, workspace_id: str, relationship_id: UUID) -> Response:
@@ -126,5 +124,5 @@ class RelationshipApi(APIView):
         wanted = {"relationship": relationship_id}
         if wants_preview(request):
             return effect_response(previewing.relationship_delete(workspace=workspace, **wanted))
-        deed = deed_of(request, workspace, {}, expected=expected_of(request, relationship_id))
+        deed = deed_of(request, workspace, {}, seen=expected_of(request, relationship_id))
         return event_response(workspace, relationships.relationship_delete(deed=deed, **wanted))

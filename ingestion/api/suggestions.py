@@ -9,17 +9,16 @@ from rest_framework import serializers
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from ingestion.history import REASON_LENGTH, Deed
+from ingestion.api.curation import curating
+from ingestion.api.deeds import CHANGING, ReasonSerializer, body_of, deed_of
+from ingestion.api.preconditions import ExpectedField
 from ingestion.suggestions import deciding, queue, skipping
 from kb_project.api import ASKING, WRITING, ProblemSerializer
 from workspaces import access
 from workspaces.idempotency import IDEMPOTENCY_KEY, once
-from workspaces.models import Workspace
 from workspaces.requests import ApiRequest
 
-VIA = "api"
 MOST_ENTITIES = 50
-DECIDING = {400: ProblemSerializer, 409: ProblemSerializer, 412: ProblemSerializer, **WRITING}
 
 
 class QuoteSerializer(serializers.Serializer[Any]):
@@ -140,25 +139,13 @@ class SuggestionRefusedApi(APIView):
         return Response(self.OutputSerializer({"results": found}).data)
 
 
-class DecidingInput(serializers.Serializer[Any]):
+class DecidingInput(ReasonSerializer):
     """What every decision on a case takes."""
 
     entities = serializers.ListField(
         child=serializers.UUIDField(), min_length=2, max_length=MOST_ENTITIES
     )
-    expected = serializers.DictField(
-        child=serializers.IntegerField(min_value=0),
-        required=False,
-        default=dict,
-        help_text="Revisions by entity as they were shown: nothing is done where one has changed.",
-    )
-    reason = serializers.CharField(
-        required=False, allow_blank=True, default="", max_length=REASON_LENGTH
-    )
-
-    def validate_expected(self, value: dict[str, int]) -> dict[Any, int]:
-        field = serializers.UUIDField()
-        return {field.run_validation(one): revision for one, revision in value.items()}
+    expected = ExpectedField()
 
 
 class SuggestionAcceptApi(APIView):
@@ -176,22 +163,15 @@ class SuggestionAcceptApi(APIView):
         operation_id="suggestion_accept",
         request=InputSerializer,
         parameters=[IDEMPOTENCY_KEY],
-        responses={200: SuggestionDecisionSerializer, **DECIDING},
+        responses={200: SuggestionDecisionSerializer, **CHANGING},
     )
     @once
     def post(self, request: ApiRequest, workspace_id: str) -> Response:
         """Merge the entities of a case into one of them."""
-        workspace = access.workspace_for_curating(user=request.user, workspace_id=workspace_id)
-        wanted = self.InputSerializer(data=request.data)
-        wanted.is_valid(raise_exception=True)
-        given = wanted.validated_data
-        event = deciding.case_accept(
-            deed=_deed(request, workspace, given),
-            entities=given["entities"],
-            kept=given["kept"],
-            dropped=given["dropped"],
-        )
-        return _done(event.pk)
+        workspace = curating(request, workspace_id)
+        wanted = body_of(self.InputSerializer, request)
+        deed = deed_of(request, workspace, wanted)
+        return _done(deciding.case_accept(deed=deed, **wanted).pk)
 
 
 class SuggestionRejectApi(APIView):
@@ -202,19 +182,15 @@ class SuggestionRejectApi(APIView):
         operation_id="suggestion_reject",
         request=InputSerializer,
         parameters=[IDEMPOTENCY_KEY],
-        responses={200: SuggestionDecisionSerializer, **DECIDING},
+        responses={200: SuggestionDecisionSerializer, **CHANGING},
     )
     @once
     def post(self, request: ApiRequest, workspace_id: str) -> Response:
         """Say that no two of the entities are the same; it is remembered."""
-        workspace = access.workspace_for_curating(user=request.user, workspace_id=workspace_id)
-        wanted = self.InputSerializer(data=request.data)
-        wanted.is_valid(raise_exception=True)
-        given = wanted.validated_data
-        event = deciding.case_reject(
-            deed=_deed(request, workspace, given), entities=given["entities"]
-        )
-        return _done(event.pk)
+        workspace = curating(request, workspace_id)
+        wanted = body_of(self.InputSerializer, request)
+        deed = deed_of(request, workspace, wanted)
+        return _done(deciding.case_reject(deed=deed, **wanted).pk)
 
 
 class SuggestionSkipApi(APIView):
@@ -228,10 +204,9 @@ class SuggestionSkipApi(APIView):
     )
     def post(self, request: ApiRequest, workspace_id: str) -> Response:
         """Put a case off: it comes back to the same person after the others."""
-        workspace = access.workspace_for_curating(user=request.user, workspace_id=workspace_id)
-        wanted = self.InputSerializer(data=request.data)
-        wanted.is_valid(raise_exception=True)
-        case = queue.case_get(workspace=workspace, key=wanted.validated_data["case"])
+        workspace = curating(request, workspace_id)
+        wanted = body_of(self.InputSerializer, request)
+        case = queue.case_get(workspace=workspace, key=wanted["case"])
         skipping.case_skip(workspace=workspace, user=request.user, case=case.key)
         return Response(status=204)
 
@@ -251,16 +226,13 @@ class ThresholdInput(serializers.Serializer[Any]):
 
 
 class SuggestionAcceptAboveApi(APIView):
-    class InputSerializer(ThresholdInput):
+    class InputSerializer(ThresholdInput, ReasonSerializer):
         digest = serializers.CharField(
             required=False,
             allow_blank=True,
             default="",
             max_length=16,
             help_text="Of the preview: nothing is done where other cases would be merged.",
-        )
-        reason = serializers.CharField(
-            required=False, allow_blank=True, default="", max_length=REASON_LENGTH
         )
 
     class PreviewSerializer(serializers.Serializer[Any]):
@@ -288,31 +260,16 @@ class SuggestionAcceptAboveApi(APIView):
         operation_id="suggestion_accept_above",
         request=InputSerializer,
         parameters=[IDEMPOTENCY_KEY],
-        responses={200: SuggestionDecisionSerializer, **DECIDING},
+        responses={200: SuggestionDecisionSerializer, **CHANGING},
     )
     @once
     def post(self, request: ApiRequest, workspace_id: str) -> Response:
         """Accept every case of at least this certainty; one undo takes all of it back."""
-        workspace = access.workspace_for_curating(user=request.user, workspace_id=workspace_id)
-        wanted = self.InputSerializer(data=request.data)
-        wanted.is_valid(raise_exception=True)
-        given = wanted.validated_data
-        done = deciding.cases_accept_above(
-            deed=_deed(request, workspace, given),
-            threshold=given["threshold"],
-            digest=given["digest"],
-        )
+        workspace = curating(request, workspace_id)
+        wanted = body_of(self.InputSerializer, request)
+        deed = deed_of(request, workspace, wanted)
+        done = deciding.cases_accept_above(deed=deed, **wanted)
         return _done(*(event.pk for event in done.events), batch=done.batch)
-
-
-def _deed(request: ApiRequest, workspace: Workspace, given: dict[str, Any]) -> Deed:
-    return Deed(
-        workspace,
-        request.user,
-        reason=given["reason"],
-        via=VIA,
-        expected=given.get("expected", {}),
-    )
 
 
 def _done(*events: Any, batch: Any = None) -> Response:

@@ -2,40 +2,27 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Any
 from uuid import UUID
 
 from django.core.files.uploadedfile import UploadedFile
-from drf_spectacular.utils import OpenApiParameter, extend_schema
+from drf_spectacular.utils import extend_schema
 from rest_framework import serializers
 from rest_framework.parsers import FormParser, MultiPartParser
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from ingestion import changes, history, selectors, versions
+from ingestion import changes, selectors, versions
+from ingestion.api.deeds import CHANGING, deed_of
+from ingestion.api.preconditions import IF_MATCH, tags_of
 from ingestion.comparing import MOST_TOLD
-from ingestion.history import Deed
 from ingestion.models import Document
-from kb_project.api import READING, WRITING, ProblemSerializer
+from kb_project.api import READING
 from kb_project.errors import InputError
 from workspaces import access
 from workspaces.idempotency import IDEMPOTENCY_KEY, once
 from workspaces.models import Workspace
 from workspaces.requests import ApiRequest
-
-IF_MATCH: Final = OpenApiParameter(
-    "If-Match",
-    str,
-    OpenApiParameter.HEADER,
-    description="The document's revision as it was shown (`ETag`). Where it was changed since,"
-    " nothing is done (412).",
-)
-CHANGING: Final = {
-    **WRITING,
-    400: ProblemSerializer,
-    409: ProblemSerializer,
-    412: ProblemSerializer,
-}
 
 
 class VersionSerializer(serializers.Serializer[Any]):
@@ -92,7 +79,7 @@ class VersionListApi(APIView):
                 code="no_file",
                 next_step="Send the new version in the form field 'file'.",
             )
-        deed = _deed(request, workspace, document)
+        deed = deed_of(request, workspace, {}, seen=_expected(request, document.pk))
         versions.document_replace(deed=deed, document=document, file=given, name=given.name or "")
         return _listed(workspace, document, status=202)
 
@@ -200,18 +187,9 @@ class VersionRestoreApi(APIView):
         """Bring a version back. What both versions have stays as it is; nothing is read again."""
         workspace = access.workspace_for_writing(user=request.user, workspace_id=workspace_id)
         document = selectors.document_get(workspace=workspace, document_id=document_id)
-        deed = _deed(request, workspace, document)
+        deed = deed_of(request, workspace, {}, seen=_expected(request, document.pk))
         versions.document_revert(deed=deed, document=document, number=number)
         return _listed(workspace, document, status=202)
-
-
-def _deed(request: ApiRequest, workspace: Workspace, document: Document) -> Deed:
-    return Deed(
-        workspace=workspace,
-        user=request.user,
-        via="api",
-        expected=_expected(request, document.pk),
-    )
 
 
 def _expected(request: ApiRequest, document_id: UUID) -> dict[UUID, int]:
@@ -232,9 +210,5 @@ def _expected(request: ApiRequest, document_id: UUID) -> dict[UUID, int]:
 def _listed(workspace: Workspace, document: Document, *, status: int) -> Response:
     rows = selectors.version_rows(workspace=workspace, document=document)
     answer = {"document": document.pk, "live": document.live_number, "results": rows}
-    revision = history.revisions(workspace, [document.pk])[document.pk]
-    return Response(
-        VersionListApi.OutputSerializer(answer).data,
-        status=status,
-        headers={"ETag": f'"{revision}"'},
-    )
+    shown = VersionListApi.OutputSerializer(answer).data
+    return Response(shown, status=status, headers=tags_of(workspace, document.pk))
