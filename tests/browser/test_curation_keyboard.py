@@ -167,12 +167,17 @@ def test_a_queue_of_ten_is_worked_through_and_taken_back_without_a_mouse(page: P
 
 
 def work_through(page: Page) -> str:
-    """Decide all cases; the name of the first one that was merged and stays so."""
+    """Decide all cases; the name of the first one that was merged and stays so.
+
+    What was left out comes up as a case of its own, at a place that ids decide, and may there be
+    the one whose name stays: the case of three names no firm that keeps its name.
+    """
     merged = ""
     for number, keys in enumerate(KEYS):
         if page.locator("[data-side]").count() > 2:
             leave_one_out(page)
-        merged = merged or stays(page)
+        elif keys == "m":
+            merged = merged or stays(page)
         decide(page, keys)
         done = sum(key[-1] != "s" for key in KEYS[: number + 1])
         expect(page.get_by_text(re.compile(rf"\b{done} decided today"))).to_be_visible()
@@ -202,7 +207,7 @@ def undo_from_the_history(page: Page) -> None:
 
 
 def split(page: Page, home: str, name: str) -> None:
-    """What was merged first is told apart again, by its second name."""
+    """What was merged is told apart again, by its second name."""
     page.goto(f"{home}entities/?q={name.replace(' ', '+')}")
     press(page, page.get_by_role("link", name=name, exact=True))
     press(page, page.get_by_role("link", name="Split…"))
