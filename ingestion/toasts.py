@@ -25,18 +25,15 @@ MARK: Final = "undo:"
 class Toast:
     """``templates/components/toast.html`` shows it.
 
-    ``undo_url`` takes the deed back by POST and then goes to ``back``; '' is the page itself.
+    ``undo_url`` takes the deed back by POST and then goes back to the page.
     """
 
     text: str
     undo_url: str = ""
-    back: str = ""
 
 
-def toast_of(workspace: Workspace, event: HistoryEvent, *, back: str = "") -> Toast:
-    """For answers without a redirect: swap it into ``#toasts``."""
-    undo_url = reverse("ingestion:event_undo", args=[workspace.slug, event.pk])
-    return Toast(said(event), undo_url, back)
+def toast_of(workspace: Workspace, event: HistoryEvent) -> Toast:
+    return Toast(said(event), reverse("ingestion:event_undo", args=[workspace.slug, event.pk]))
 
 
 def said(event: HistoryEvent) -> str:
@@ -44,7 +41,7 @@ def said(event: HistoryEvent) -> str:
     return f"{deed[0].upper()}{deed[1:]}."
 
 
-def leave(request: HttpRequest, workspace: Workspace, event: HistoryEvent) -> None:
-    """Show the toast on the page that comes next."""
+def leave(request: HttpRequest, workspace: Workspace, event: HistoryEvent, text: str = "") -> None:
+    """Show the toast on the page that comes next; ``text`` says what one event does not."""
     toast = toast_of(workspace, event)
-    messages.success(request, toast.text, extra_tags=f"{MARK}{toast.undo_url}")
+    messages.success(request, text or toast.text, extra_tags=f"{MARK}{toast.undo_url}")

@@ -164,8 +164,5 @@ def _all_done(
 ) -> HttpResponseRedirect:
     number = len(done.events)
     noun = "case" if number == 1 else "cases"
-    toast = toasts.toast_of(workspace, done.events[0])
-    messages.success(
-        request, f"Merged {number} {noun}.", extra_tags=f"{toasts.MARK}{toast.undo_url}"
-    )
+    toasts.leave(request, workspace, done.events[0], f"Merged {number} {noun}.")
     return redirect(QUEUE, workspace.slug)
