@@ -5,6 +5,7 @@ from __future__ import annotations
 import uuid
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Final
 
 from django.http import QueryDict
@@ -22,6 +23,7 @@ from workspaces.models import Capability, Workspace
 
 FIELDS: Final = ("name", "type", "description", "alias")
 MOST_FOUND: Final = 8
+MOST_TYPES: Final = 30
 MOST_LINES: Final = 300
 """Mentions listed one by one on a page; of the others the whole document can be chosen."""
 MOST_BESIDE: Final = 5
@@ -39,12 +41,12 @@ class Refusal:
 
 
 def refusal_of(workspace: Workspace, error: KBError) -> Refusal:
-    events = error.events if isinstance(error, PreconditionError) else ()
-    rows = past.events(workspace=workspace).filter(pk__in=events).order_by("sequence")
+    ids = error.events if isinstance(error, PreconditionError) else ()
+    since = past.event_sentences(workspace=workspace, event_ids=ids)
     return Refusal(
         status=status_of(error),
         problem=problem(error),
-        since=tuple(f"{event_words.active(row)}." for row in rows),
+        since=tuple(one["sentence"] for one in since),
         holder=error.fields.get("entity") if error.code == "name_taken" else None,
     )
 
@@ -77,6 +79,11 @@ def seen(workspace: Workspace, ids: Iterable[uuid.UUID]) -> list[str]:
     return [f"{one}:{revision}" for one, revision in found.items()]
 
 
+def _types(workspace: Workspace) -> list[tuple[str, int]]:
+    """For the form that asks for a type, and read where it stands: few pages have it."""
+    return selectors.entity_types(workspace=workspace)[:MOST_TYPES]
+
+
 # --- the page of an entity ------------------------------------------------------------------------
 def entity_context(
     *, workspace: Workspace, entity_id: uuid.UUID, editing: Editing
@@ -84,7 +91,9 @@ def entity_context(
     """Raises NotFoundError."""
     view = selectors.entity_view(workspace=workspace, entity_id=entity_id)
     entity = view.entity
-    confirmed = curation.confirmed_in(workspace=workspace, entity=entity)
+    confirmed = None
+    if entity.is_confirmed:
+        confirmed = curation.confirmed_in(workspace=workspace, entity=entity)
     return {
         "workspace": workspace,
         "section": "entities",
@@ -95,7 +104,7 @@ def entity_context(
         "confirmed": confirmed,
         "confirmed_by": event_words.who(confirmed) if confirmed else "",
         "proposed": [(one, entity.proposed[one]) for one in FIELDS if entity.proposed.get(one)],
-        "types": selectors.entity_types(workspace=workspace)[:30],
+        "types": partial(_types, workspace),
         **rights(workspace),
     }
 
@@ -118,7 +127,7 @@ def form_context(
         "section": "entities",
         "given": given,
         "seen": seen(workspace, [entity.pk for entity in about]),
-        "types": selectors.entity_types(workspace=workspace)[:30],
+        "types": partial(_types, workspace),
         **rights(workspace),
     }
 
@@ -130,6 +139,17 @@ def choices(*, workspace: Workspace, text: str, without: Iterable[uuid.UUID] = (
         return []
     rows = selectors.entities(workspace=workspace, text=text).exclude(pk__in=list(without))
     return list(rows[:MOST_FOUND])
+
+
+def target_context(*, workspace: Workspace, entity: Entity, given: QueryDict) -> dict[str, Any]:
+    """A form about an entity in which another one is searched for and chosen."""
+    target = curation_forms.id_of(given, "target")
+    text = curation_forms.search_of(given)
+    found = choices(workspace=workspace, text=text, without=[entity.pk])
+    if target and target not in {one.pk for one in found}:
+        found.insert(0, selectors.entity_get(workspace=workspace, entity_id=target))
+    context = form_context(workspace, given, [entity])
+    return context | {"entity": entity, "target": target, "text": text, "found": found}
 
 
 # --- previews -------------------------------------------------------------------------------------
@@ -207,23 +227,13 @@ def _merge_preview(workspace: Workspace, group: Group) -> Preview:
 
 # --- splitting ------------------------------------------------------------------------------------
 def split_context(*, workspace: Workspace, entity: Entity, given: QueryDict) -> dict[str, Any]:
-    selection = curation_forms.selection_of(given)
-    target = curation_forms.id_of(given, "target")
-    text = curation_forms.search_of(given)
-    found = choices(workspace=workspace, text=text, without=[entity.pk])
-    if target and target not in {one.pk for one in found}:
-        found.insert(0, selectors.entity_get(workspace=workspace, entity_id=target))
-    return form_context(workspace, given, [entity]) | {
-        "entity": entity,
+    return target_context(workspace=workspace, entity=entity, given=given) | {
         "documents": curation.mentions_by_document(
             workspace=workspace, entity=entity, most=MOST_LINES
         ),
         "names": curation.names_used(workspace=workspace, entity=entity),
-        "selection": selection,
-        "target": target,
+        "selection": curation_forms.selection_of(given),
         "is_move": given.get("into") == "other",
-        "text": text,
-        "found": found,
     }
 
 
@@ -250,17 +260,6 @@ def split_preview(*, workspace: Workspace, entity: Entity, given: QueryDict) -> 
 
 
 # --- facts ----------------------------------------------------------------------------------------
-def fact_context(*, workspace: Workspace, entity: Entity, given: QueryDict) -> dict[str, Any]:
-    """The form of a new fact."""
-    target = curation_forms.id_of(given, "target")
-    text = curation_forms.search_of(given)
-    found = choices(workspace=workspace, text=text, without=[entity.pk])
-    if target and target not in {one.pk for one in found}:
-        found.insert(0, selectors.entity_get(workspace=workspace, entity_id=target))
-    context = form_context(workspace, given, [entity])
-    return context | {"entity": entity, "target": target, "text": text, "found": found}
-
-
 def link_context(*, workspace: Workspace, link: Relationship, given: QueryDict) -> dict[str, Any]:
     """The form of a fact that is there."""
     return form_context(workspace, given) | {

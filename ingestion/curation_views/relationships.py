@@ -27,7 +27,7 @@ def relationship_create(request: UserRequest, workspace_id: str, entity_id: UUID
     workspace = access.workspace_for_curating(user=request.user, workspace_id=workspace_id)
     entity = selectors.entity_get(workspace=workspace, entity_id=entity_id)
     given = request.POST or request.GET
-    context = shown.fact_context(workspace=workspace, entity=entity, given=given)
+    context = shown.target_context(workspace=workspace, entity=entity, given=given)
     template = "ingestion/curation/relationship_create.html"
     if request.method != "POST" or "search" in given:
         return render(request, template, context)
