@@ -14,9 +14,9 @@ from typing import Any, Final, LiteralString
 from django.db.models import Max
 from structlog.contextvars import get_contextvars
 
+from ingestion import name_lock
 from ingestion.models import Document, EventKind, HistoryEvent, HistorySubject, SubjectKind
 from ingestion.selectors.history import event_sentences
-from ingestion.stages.resolve import pairs
 from kb_project.errors import PreconditionError
 from kb_project.sql import run_sql
 from workspaces.models import User, Workspace
@@ -109,7 +109,7 @@ def lock(workspace: Workspace) -> None:
 
     Whoever takes it takes it before any row: so nobody waits for each other.
     """
-    pairs.hold(workspace.pk)
+    name_lock.hold(workspace.pk)
 
 
 def next_sequence(workspace: Workspace) -> int:

@@ -11,14 +11,14 @@ from collections.abc import Callable, Sequence
 from enum import StrEnum
 from typing import Final, LiteralString
 
-from ingestion import groups, pipeline, projection, record, shelf
+from ingestion import groups, name_lock, pipeline, projection, record, shelf
 from ingestion.consistency import files, references
 from ingestion.consistency import statements as sql
 from ingestion.consistency import topic_statements as topics
 from ingestion.consistency.report import Found
 from ingestion.models import Chunk, Document, IngestionJob, ShelvedChunk
 from ingestion.stages import snapshot
-from ingestion.stages.resolve import pairs, saving
+from ingestion.stages.resolve import saving
 from kb_project.graph.stores import graph_store
 from kb_project.sql import run_sql, run_sql_count
 from workspaces import access
@@ -123,7 +123,7 @@ def _remove(workspace_id: uuid.UUID, _found: Found) -> None:
 def _put_away(workspace_id: uuid.UUID, found: Found) -> None:
     """What belongs on the shelf goes there; what another version of a live document said goes."""
     with access.in_workspace(workspace_id):
-        pairs.hold(workspace_id)
+        name_lock.hold(workspace_id)
         documents = Document.objects.in_workspace(workspace_id).filter(pk__in=found.targets)
         live = documents.filter(disabled_at=None, trashed_at=None)
         away = [one.pk for one in documents if not one.is_live]

@@ -16,7 +16,7 @@ from dataclasses import asdict, dataclass
 from pathlib import PurePath
 from typing import Any, Final
 
-from ingestion import changes
+from ingestion import changes, name_lock
 from ingestion.models import Chunk, Document, DocumentVersion, IngestionJob
 from ingestion.stages.chunk import statements as sql
 from ingestion.stages.chunk.cutting import Earlier
@@ -74,7 +74,8 @@ def live(workspace_id: uuid.UUID, cuts: Sequence[Cut], *, uses_model: bool) -> N
     """Call inside a transaction of the workspace; nothing happens to what was set aside."""
     documents = [cut.version.document_id for cut in cuts]
     values = {"workspace": workspace_id, "documents": documents}
-    run_sql(sql.JOIN_NAMES, values)
+    # Nobody puts a document away between two looks at the same passages.
+    name_lock.join(workspace_id)
     run_sql(sql.LOCK_DOCUMENTS, values)
     jobs = [cut.job.pk for cut in cuts]
     standing = {pk for (pk,) in run_sql(sql.STANDING_JOBS, values | {"jobs": jobs})}

@@ -19,11 +19,6 @@ SELECT %(workspace)s, t.id, t.document, t.version, t.ordinal, t.first, t.last, t
        AS t (id, document, version, ordinal, first, last, text, tokens, page_first, page_last, path)
 """
 
-# The lock of ``ingestion.stages.resolve.statements``: nothing is decided about names, and nobody
-# puts a document away, between two looks at the same passages.
-JOIN_NAMES: Final[LiteralString] = """
-SELECT pg_advisory_xact_lock_shared(hashtextextended(%(workspace)s::text || ' names', 0))
-"""
 LOCK_DOCUMENTS: Final[LiteralString] = """
 SELECT id FROM ingestion_document
  WHERE workspace_id = %(workspace)s AND id = ANY(%(documents)s::uuid[])

@@ -10,7 +10,7 @@ import uuid
 from collections.abc import Mapping
 from typing import Final, LiteralString
 
-from ingestion import rulings_sql
+from ingestion import name_lock, rulings_sql
 from ingestion.identity import Ref, entity_id, link_id
 from ingestion.stages.describe import settling_sql
 from ingestion.stages.describe import statements as sql
@@ -41,7 +41,7 @@ SETTLED: Final[tuple[LiteralString, ...]] = (
 def settle_rows(workspace_id: uuid.UUID) -> None:
     """Bring the rows in line. Call inside a transaction of the workspace."""
     scope = {"workspace": workspace_id}
-    run_sql(settling_sql.JOIN_RULINGS, scope)
+    name_lock.join(workspace_id)
     said = run_sql(rulings_sql.ENTITY_RULINGS, scope)
     said_of_links = run_sql(rulings_sql.RELATIONSHIP_RULINGS, scope)
     reading = load_reading(workspace_id, [])

@@ -4,11 +4,6 @@ from __future__ import annotations
 
 from typing import Final, LiteralString
 
-# Whoever reads rulings and writes by them lets no ruling come in between; any number may do so.
-JOIN_RULINGS: Final[LiteralString] = """
-SELECT pg_advisory_xact_lock_shared(hashtextextended(%(workspace)s::text || ' names', 0))
-"""
-
 # What stands without a document is there, and what stands only so no more is looked at again.
 MAKE_ENTITIES: Final[LiteralString] = """
 INSERT INTO ingestion_entity (workspace_id, id, key, sense, name, type, description,

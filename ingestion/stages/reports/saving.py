@@ -11,6 +11,7 @@ from uuid import UUID, uuid5
 
 from django.utils import timezone
 
+from ingestion import name_lock
 from ingestion.models import Finding
 from ingestion.stages.reports import extractive
 from kb_project.sql import Columns, copy_into, run_sql, temporary_rows
@@ -33,11 +34,6 @@ JOIN ingestion_chunk AS chunk
 FOR KEY SHARE OF chunk
 """
 
-# The lock of ``ingestion.stages.resolve.statements``: while it is held with others, nobody changes
-# anything by hand.
-JOIN_NAMES: Final[LiteralString] = """
-SELECT pg_advisory_xact_lock_shared(hashtextextended(%(workspace)s::text || ' names', 0))
-"""
 # The last thing that somebody did; documents that are added change nothing until they are read.
 LAST_DEED: Final[LiteralString] = """
 SELECT coalesce(max(sequence), 0) FROM ingestion_historyevent
@@ -171,7 +167,7 @@ def quoted(
 
 def last_deed(workspace_id: UUID) -> int:
     """The number of the last thing somebody did; nobody does another until the transaction ends."""
-    run_sql(JOIN_NAMES, {"workspace": workspace_id})
+    name_lock.join(workspace_id)
     [(number,)] = run_sql(LAST_DEED, {"workspace": workspace_id})
     return int(number)
 

@@ -8,6 +8,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
+from ingestion import name_lock
 from ingestion.extractors import Extraction
 from ingestion.stages.resolve import statements as sql
 from ingestion.stages.resolve.names import Resolution, resolve
@@ -38,7 +39,7 @@ def _resolve_group(
 ) -> list[Resolution]:
     documents = list(versions)
     values = {"workspace": workspace_id, "documents": documents}
-    run_sql(sql.JOIN_RESOLUTION, values)
+    name_lock.join(workspace_id)
     run_sql(sql.LOCK_DOCUMENTS, values)
     resolutions = read_documents(workspace_id, versions)
     save(workspace_id, resolutions)

@@ -18,6 +18,7 @@ from datetime import datetime
 from functools import lru_cache
 from typing import Final
 
+from ingestion import name_lock
 from ingestion.extractors.found import CONCEPT, GENERIC_TYPES, NAME, SYMBOL
 from ingestion.models import ResolutionDecision, Verdict
 from ingestion.outcome import Progress
@@ -34,7 +35,7 @@ from ingestion.stages.resolve.asking import (
     decision,
 )
 from ingestion.stages.resolve.names import Resolution
-from ingestion.stages.resolve.pairs import hold, reread
+from ingestion.stages.resolve.pairs import reread
 from ingestion.standing import next_sense
 from kb_project.llm.ports import ChatModel
 from kb_project.prompt import fenced, load
@@ -294,7 +295,7 @@ def _sense(doubt: Doubt, answer: Answer) -> int | None:
 
 def _record(workspace_id: uuid.UUID, made: Sequence[ResolutionDecision]) -> None:
     """Keep the decisions and read the documents anew whose names now mean something else."""
-    hold(workspace_id)
+    name_lock.hold(workspace_id)
     for one in made:
         if one.sense == NEW:
             one.sense = next_sense(workspace_id, one.left_key)

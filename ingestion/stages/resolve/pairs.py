@@ -12,6 +12,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from ingestion import name_lock
 from ingestion.models import MergeSuggestion, ResolutionDecision, Verdict
 from ingestion.outcome import Progress
 from ingestion.rulings import Pair, Reading, pair_of
@@ -146,7 +147,7 @@ def record(workspace_id: uuid.UUID, decisions: Sequence[ResolutionDecision]) -> 
 
     Returns the pairs that are to be judged before links they stand on may be followed.
     """
-    hold(workspace_id)
+    name_lock.hold(workspace_id)
     pairs = [(one.left_key, one.right_key) for one in decisions]
     before = load_reading(workspace_id, [])
     ResolutionDecision.objects.bulk_create(decisions)
@@ -156,11 +157,6 @@ def record(workspace_id: uuid.UUID, decisions: Sequence[ResolutionDecision]) -> 
         workspace_id, [(pair, one.verdict) for pair, one in zip(pairs, decisions, strict=True)]
     )
     return after.unchecked
-
-
-def hold(workspace_id: uuid.UUID) -> None:
-    """Let no document be written until this transaction ends."""
-    run_sql(sql.HOLD_RESOLUTION, {"workspace": workspace_id})
 
 
 def read_otherwise(before: Reading, after: Reading) -> set[str]:

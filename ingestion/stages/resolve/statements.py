@@ -9,14 +9,6 @@ from __future__ import annotations
 
 from typing import Final, LiteralString
 
-# Documents are written side by side; a decision waits for those that have not seen it, and they
-# for the decision: no document is ever left behind under names that were decided otherwise.
-JOIN_RESOLUTION: Final[LiteralString] = """
-SELECT pg_advisory_xact_lock_shared(hashtextextended(%(workspace)s::text || ' names', 0))
-"""
-HOLD_RESOLUTION: Final[LiteralString] = """
-SELECT pg_advisory_xact_lock(hashtextextended(%(workspace)s::text || ' names', 0))
-"""
 # A document is written by one at a time.
 LOCK_DOCUMENTS: Final[LiteralString] = """
 SELECT id FROM ingestion_document
