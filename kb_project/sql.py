@@ -1,7 +1,8 @@
 """The door for hand-written SQL: literal statements, bound values, bulk rows by binary COPY.
 
 Queries are ``LiteralString`` so that a type checker refuses text put together at run time; names
-of tables and columns go through ``psycopg.sql.Identifier``, values are always bound.
+of tables and columns go through ``psycopg.sql.Identifier``, which gives a ``Composed``. Values are
+always bound.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from django.db import DEFAULT_DB_ALIAS, connections, transaction
 from pgvector.psycopg import register_vector
 from psycopg import sql
 
+Query = LiteralString | sql.Composed
 Row = tuple[Any, ...]
 # Any, since psycopg adapts more types than a stub can list.
 Params = Sequence[Any] | Mapping[str, Any]
@@ -24,19 +26,15 @@ Columns = Mapping[LiteralString, LiteralString]
 VECTOR_TYPES: Final = frozenset({"vector", "halfvec"})
 
 
-def run_sql(
-    query: LiteralString, params: Params = (), *, using: str = DEFAULT_DB_ALIAS
-) -> list[Row]:
-    """The rows of one literal statement; an empty list for a statement that returns none."""
+def run_sql(query: Query, params: Params = (), *, using: str = DEFAULT_DB_ALIAS) -> list[Row]:
+    """The rows of one statement; an empty list for a statement that returns none."""
     with connections[using].cursor() as cursor:
         cursor.execute(query, params)
         return list(cursor.fetchall()) if cursor.description else []
 
 
-def run_sql_count(
-    query: LiteralString, params: Params = (), *, using: str = DEFAULT_DB_ALIAS
-) -> int:
-    """How many rows one literal INSERT, UPDATE or DELETE touched."""
+def run_sql_count(query: Query, params: Params = (), *, using: str = DEFAULT_DB_ALIAS) -> int:
+    """How many rows one INSERT, UPDATE or DELETE touched."""
     with connections[using].cursor() as cursor:
         cursor.execute(query, params)
         return int(cursor.rowcount)

@@ -7,16 +7,14 @@ switch off. Which columns name what is read from its catalogue, so that no table
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, Final, LiteralString
+from typing import Final, LiteralString
 
-from django.db import connection
 from psycopg import sql
 
 from ingestion.consistency.report import Found
 from ingestion.consistency.scope import Scope, found_in
-from kb_project.sql import run_sql
+from kb_project.sql import run_sql, run_sql_count
 
 # Foreign keys between tables of workspaces; those of partitions follow from their parent's.
 FOREIGN_KEYS: Final[LiteralString] = """
@@ -92,7 +90,8 @@ def all_references() -> list[Reference]:
 
 def find(scope: Scope) -> Found:
     parts = [reference.fill(MISSING) for reference in all_references()]
-    return found_in(list(_run(sql.SQL(" UNION ALL ").join(parts), scope.workspace_id)))
+    statement = sql.SQL(" UNION ALL ").join(parts)
+    return found_in(run_sql(statement, {"workspace": scope.workspace_id}))
 
 
 def remove(workspace_id: uuid.UUID) -> int:
@@ -101,17 +100,5 @@ def remove(workspace_id: uuid.UUID) -> int:
     for reference in all_references():
         if reference.is_made_by_machine:
             statement = LOSE if reference.on_delete == SETS_NULL else REMOVE
-            removed += _count(reference.fill(statement), workspace_id)
+            removed += run_sql_count(reference.fill(statement), {"workspace": workspace_id})
     return removed
-
-
-def _run(statement: sql.Composed, workspace_id: uuid.UUID) -> Iterator[tuple[Any, ...]]:
-    with connection.cursor() as cursor:
-        cursor.execute(statement, {"workspace": workspace_id})
-        yield from cursor.fetchall()
-
-
-def _count(statement: sql.Composed, workspace_id: uuid.UUID) -> int:
-    with connection.cursor() as cursor:
-        cursor.execute(statement, {"workspace": workspace_id})
-        return int(cursor.rowcount)

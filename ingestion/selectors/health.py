@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Final, LiteralString
 
 from django.conf import settings
-from django.db import connection
 from django.utils import timezone
 from psycopg import sql
 
@@ -132,9 +131,8 @@ def _share_of_tables(workspace_id: uuid.UUID) -> int:
     parts = [
         sql.SQL(COUNT).format(name=sql.Literal(name), table=sql.Identifier(name)) for name in tables
     ]
-    with connection.cursor() as cursor:
-        cursor.execute(sql.SQL(" UNION ALL ").join(parts), {"workspace": workspace_id})
-        counts = {str(name): int(count) for name, count in cursor.fetchall()}
+    rows = run_sql(sql.SQL(" UNION ALL ").join(parts), {"workspace": workspace_id})
+    counts = {str(name): int(count) for name, count in rows}
     return int(
         sum(
             size * counts[name] / max(total, counts[name], 1)

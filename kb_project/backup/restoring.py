@@ -12,7 +12,7 @@ from typing import Any, Final
 from django.contrib.auth import get_user_model
 from django.core.exceptions import ValidationError
 from django.core.validators import validate_slug
-from django.db import DataError, IntegrityError, OperationalError, connection, transaction
+from django.db import DataError, IntegrityError, OperationalError, transaction
 from psycopg import sql as pgsql
 
 from kb_project.backup import manifest as manifests
@@ -23,7 +23,7 @@ from kb_project.backup.manifest import Manifest, damaged
 from kb_project.backup.rows import Row
 from kb_project.backup.tables import FILES, TENANT, Column, Contents, Table, contents
 from kb_project.errors import ConflictError, InputError, UnavailableError
-from kb_project.sql import run_sql, temporary_rows
+from kb_project.sql import run_sql, run_sql_count, temporary_rows
 
 IDENTIFIERS: Final = frozenset({"uuid", "jsonb", "json"})
 LONGEST_SLUG: Final = 60
@@ -250,9 +250,8 @@ class _Restorer:
         )
         texts = ((line.decode(),) for line in lines)
         waiting = temporary_rows("backup_lines", {"line": "text"}, texts)
-        with waiting, connection.cursor() as cursor:
-            cursor.execute(statement)
-            self.done.rows += cursor.rowcount
+        with waiting:
+            self.done.rows += run_sql_count(statement)
 
 
 def _value(column: Column) -> pgsql.Composable:

@@ -158,9 +158,7 @@ class _Writer:
                     table=pgsql.Identifier(table.name),
                     which=which,
                 )
-                with connection.cursor() as cursor:
-                    cursor.execute(statement)
-                    found.update(number for (number,) in cursor.fetchall())
+                found.update(number for (number,) in run_sql(statement))
         return found
 
     def _tables(self, known: Contents, workspaces: list[UUID]) -> None:
@@ -240,9 +238,7 @@ def _file_names(workspace_id: UUID) -> list[str]:
     _enter(workspace_id)
     table, column = FILES
     names = {"table": pgsql.Identifier(table), "column": pgsql.Identifier(column)}
-    with connection.cursor() as cursor:
-        cursor.execute(pgsql.SQL(sql.FILE_NAMES).format(**names))
-        found = [path for (path,) in cursor.fetchall()]
+    found = [path for (path,) in run_sql(pgsql.SQL(sql.FILE_NAMES).format(**names))]
     return [path for path in found if "/" in path and is_file_of(path, str(workspace_id))]
 
 

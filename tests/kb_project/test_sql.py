@@ -5,6 +5,7 @@ from uuid import uuid4
 import pytest
 from django.db import ProgrammingError, transaction
 from pgvector import HalfVector
+from psycopg import sql
 
 from ingestion.models import Collection, GraphTombstone
 from kb_project.sql import bulk_plans, copy_into, run_sql, run_sql_count, temporary_rows
@@ -27,6 +28,20 @@ def test_a_query_answers_with_its_rows():
 
 def test_values_can_be_named():
     assert run_sql("SELECT %(a)s::int[]", {"a": [1, 2]}) == [([1, 2],)]
+
+
+def test_names_of_tables_are_put_in_quoted():
+    named = sql.SQL("SELECT id FROM {} WHERE name = %(name)s").format(
+        sql.Identifier("workspaces_workspace")
+    )
+    gone = sql.SQL("DELETE FROM {}").format(sql.Identifier('no "such" table'))
+
+    assert run_sql(named, {"name": "nobody's"}) == []
+    with (
+        pytest.raises(ProgrammingError, match='"no "such" table" does not exist'),
+        transaction.atomic(),
+    ):
+        run_sql_count(gone)
 
 
 def test_a_statement_without_rows_answers_with_none():
