@@ -15,7 +15,6 @@ from typing import Any, Final
 from django.utils import timezone
 
 from ingestion import history, pipeline, record, shelf
-from ingestion import shelf_sql as sql
 from ingestion.filing import clean_tags, collection_named
 from ingestion.history import Deed
 from ingestion.models import (
@@ -31,6 +30,7 @@ from ingestion.models import (
     StageRun,
     SubjectKind,
 )
+from ingestion.sql import CORPUS_CHANGED
 from kb_project.errors import ConflictError, InputError
 from kb_project.sql import run_sql
 from workspaces import access
@@ -172,7 +172,7 @@ def _write(deed: Deed, row: Document, after: Mapping[str, Any]) -> None:
     if not row.is_live or "title" not in values:
         return
     # What is shown and cited under the old title is another thing now.
-    run_sql(sql.CORPUS_CHANGED, {"workspace": deed.workspace.pk})
+    run_sql(CORPUS_CHANGED, {"workspace": deed.workspace.pk})
 
 
 def _read_again(workspace_id: uuid.UUID, row: Document) -> None:

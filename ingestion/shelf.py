@@ -19,11 +19,12 @@ from typing import Final
 
 from psycopg.types.json import Json
 
-from ingestion import groups, pipeline, record, vectors
+from ingestion import derived, groups, pipeline, record, vectors
 from ingestion import shelf_sql as sql
 from ingestion.curation import settling
-from ingestion.models import IngestionJob
+from ingestion.models import Chunk, IngestionJob
 from ingestion.record import Problem
+from ingestion.sql import CORPUS_CHANGED
 from ingestion.stages.resolve.applying import resolve_documents
 from ingestion.stages.resolve.saving import forget
 from kb_project.ports import build_ports
@@ -60,12 +61,12 @@ def remove(workspace_id: uuid.UUID, documents: Sequence[uuid.UUID]) -> None:
 def clear(workspace_id: uuid.UUID, documents: Sequence[uuid.UUID]) -> None:
     """Take away all that is searched of the documents, and what was made of it. Settle after it."""
     values = {"workspace": workspace_id, "documents": list(documents)}
+    passages = Chunk.objects.in_workspace(workspace_id).filter(document_id__in=documents)
     with bulk_plans():
-        _forget_findings(values)
-        run_sql(sql.FORGET_SUMMARIES, values)
+        derived.forget(workspace_id, list(passages.values_list("pk", flat=True)), documents)
     forget(workspace_id, documents)
     run_sql(sql.DELETE_CHUNKS, values)
-    run_sql(sql.CORPUS_CHANGED, values)
+    run_sql(CORPUS_CHANGED, values)
 
 
 def take(workspace_id: uuid.UUID, documents: Sequence[uuid.UUID]) -> None:
@@ -83,7 +84,7 @@ def take(workspace_id: uuid.UUID, documents: Sequence[uuid.UUID]) -> None:
         ):
             run_sql(statement, values)
     resolve_documents(workspace_id, dict(run_sql(sql.VERSIONS, values)))
-    run_sql(sql.CORPUS_CHANGED, values)
+    run_sql(CORPUS_CHANGED, values)
     _go_on(workspace_id, documents)
     _embed_again(workspace_id, values)
     settling.settle(workspace_id)
@@ -98,13 +99,6 @@ def stop_work(workspace_id: uuid.UUID, documents: Sequence[uuid.UUID]) -> None:
     }
     run_sql(sql.STOP_STAGES, values)
     run_sql(sql.STOP_JOBS, values)
-
-
-def _forget_findings(values: dict[str, object]) -> None:
-    reports = [report_id for (report_id,) in run_sql(sql.FORGET_FINDINGS, values)]
-    if reports:
-        for statement in (sql.MEND_REPORTS, sql.MARK_TOPICS, sql.FORGET_EMPTY_REPORTS):
-            run_sql(statement, {**values, "reports": reports})
 
 
 def _go_on(workspace_id: uuid.UUID, documents: Sequence[uuid.UUID]) -> None:

@@ -114,63 +114,6 @@ DELETE FROM ingestion_shelvedchunk
  WHERE workspace_id = %(workspace)s AND document_id = ANY(%(documents)s::uuid[])
 """
 
-# Statements of reports that rest on nothing else. Their report is told by what remains of its
-# summary until it is written anew; one of which nothing remains goes.
-FORGET_FINDINGS: Final[LiteralString] = """
-WITH put AS MATERIALIZED (
-    SELECT id FROM ingestion_chunk
-     WHERE workspace_id = %(workspace)s AND document_id = ANY(%(documents)s::uuid[])
-), touched AS MATERIALIZED (
-    SELECT DISTINCT finding_id AS id FROM ingestion_findingevidence
-     WHERE workspace_id = %(workspace)s AND chunk_id = ANY (ARRAY(SELECT id FROM put))
-), gone AS (
-    DELETE FROM ingestion_finding AS f USING touched
-     WHERE f.workspace_id = %(workspace)s AND f.id = touched.id
-       AND NOT EXISTS (SELECT FROM ingestion_findingevidence AS e
-                        WHERE e.workspace_id = %(workspace)s AND e.finding_id = f.id
-                          AND e.chunk_id <> ALL (ARRAY(SELECT id FROM put)))
-    RETURNING f.report_id
-)
-SELECT DISTINCT report_id FROM gone
-"""
-MEND_REPORTS: Final[LiteralString] = """
-UPDATE ingestion_communityreport AS r
-   SET digest = '', summary = coalesce((
-       SELECT string_agg(f.summary, ' ' ORDER BY f.ordinal) FROM ingestion_finding AS f
-        WHERE f.workspace_id = %(workspace)s AND f.report_id = r.id AND f.part = 'summary'), '')
- WHERE r.workspace_id = %(workspace)s AND r.id = ANY(%(reports)s::uuid[])
-"""
-MARK_TOPICS: Final[LiteralString] = """
-UPDATE ingestion_community SET is_changed = true
- WHERE workspace_id = %(workspace)s AND id = ANY (ARRAY(
-       SELECT community_id FROM ingestion_communityreport
-        WHERE workspace_id = %(workspace)s AND id = ANY(%(reports)s::uuid[])))
-"""
-FORGET_EMPTY_REPORTS: Final[LiteralString] = """
-DELETE FROM ingestion_communityreport AS r
- WHERE r.workspace_id = %(workspace)s AND r.id = ANY(%(reports)s::uuid[])
-   AND NOT EXISTS (SELECT FROM ingestion_finding AS f
-                    WHERE f.workspace_id = %(workspace)s AND f.report_id = r.id)
-"""
-
-# The documents' own summaries, and all that were made of them.
-FORGET_SUMMARIES: Final[LiteralString] = """
-WITH RECURSIVE above AS (
-    SELECT e.parent_id AS id FROM ingestion_summaryedge AS e
-     WHERE e.workspace_id = %(workspace)s AND e.chunk_id = ANY (ARRAY(
-           SELECT id FROM ingestion_chunk
-            WHERE workspace_id = %(workspace)s AND document_id = ANY(%(documents)s::uuid[])))
-    UNION
-    SELECT id FROM ingestion_summarynode
-     WHERE workspace_id = %(workspace)s AND document_id = ANY(%(documents)s::uuid[])
-    UNION
-    SELECT e.parent_id FROM above
-      JOIN ingestion_summaryedge AS e ON e.workspace_id = %(workspace)s AND e.node_id = above.id
-)
-DELETE FROM ingestion_summarynode
- WHERE workspace_id = %(workspace)s AND id = ANY (ARRAY(SELECT id FROM above))
-"""
-
 # What belongs to the chunks goes with them.
 DELETE_CHUNKS: Final[LiteralString] = """
 DELETE FROM ingestion_chunk
@@ -199,10 +142,4 @@ SELECT DISTINCT j.id
    AND NOT EXISTS (SELECT FROM ingestion_chunkembedding AS v
                     WHERE v.workspace_id = %(workspace)s AND v.chunk_id = c.id
                       AND v.fingerprint = k.fingerprint)
-"""
-
-# What is found is another thing from now on.
-CORPUS_CHANGED: Final[LiteralString] = """
-INSERT INTO ingestion_corpusversion AS v (workspace_id, number) VALUES (%(workspace)s, 1)
-    ON CONFLICT (workspace_id) DO UPDATE SET number = v.number + 1
 """

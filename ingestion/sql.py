@@ -66,3 +66,9 @@ SELECT v.number FROM ingestion_corpusversion AS v
    AND NOT EXISTS (SELECT FROM ingestion_ingestionjob
                     WHERE workspace_id = %(workspace)s AND state = 'paused')
 """
+
+# What is found is another thing from now on.
+CORPUS_CHANGED: Final[LiteralString] = """
+INSERT INTO ingestion_corpusversion AS v (workspace_id, number) VALUES (%(workspace)s, 1)
+    ON CONFLICT (workspace_id) DO UPDATE SET number = v.number + 1
+"""

@@ -1,7 +1,6 @@
-"""Taking away passages that a version says no more, and what was made of them.
+"""Taking away passages that a version says no more, and what was made of them (``derived``).
 
-What belongs to a chunk goes with it. What was made of several, a report or a summary, must not say
-any longer what nothing bears out: it goes too, or is told by what remains, until it is made anew.
+What belongs to a chunk goes with it.
 """
 
 from __future__ import annotations
@@ -10,6 +9,7 @@ import uuid
 from collections.abc import Sequence
 from typing import Any, Final, LiteralString
 
+from ingestion import derived
 from ingestion.models import Chunk
 from kb_project.sql import run_sql
 
@@ -29,54 +29,6 @@ UPDATE ingestion_relationship SET is_changed = true
           AND chunk_id = ANY(%(chunks)s::uuid[]))
 """
 
-# Statements of reports that rest on nothing else.
-FORGET_FINDINGS: Final[LiteralString] = """
-WITH touched AS MATERIALIZED (
-    SELECT DISTINCT finding_id AS id FROM ingestion_findingevidence
-     WHERE workspace_id = %(workspace)s AND chunk_id = ANY(%(chunks)s::uuid[])
-), gone AS (
-    DELETE FROM ingestion_finding AS f USING touched
-     WHERE f.workspace_id = %(workspace)s AND f.id = touched.id
-       AND NOT EXISTS (SELECT FROM ingestion_findingevidence AS e
-                        WHERE e.workspace_id = %(workspace)s AND e.finding_id = f.id
-                          AND e.chunk_id <> ALL(%(chunks)s::uuid[]))
-    RETURNING f.report_id
-)
-SELECT DISTINCT report_id FROM gone
-"""
-MEND_REPORTS: Final[LiteralString] = """
-UPDATE ingestion_communityreport AS r
-   SET digest = '', summary = coalesce((
-       SELECT string_agg(f.summary, ' ' ORDER BY f.ordinal) FROM ingestion_finding AS f
-        WHERE f.workspace_id = %(workspace)s AND f.report_id = r.id AND f.part = 'summary'), '')
- WHERE r.workspace_id = %(workspace)s AND r.id = ANY(%(reports)s::uuid[])
-"""
-MARK_TOPICS: Final[LiteralString] = """
-UPDATE ingestion_community SET is_changed = true
- WHERE workspace_id = %(workspace)s AND id = ANY (ARRAY(
-       SELECT community_id FROM ingestion_communityreport
-        WHERE workspace_id = %(workspace)s AND id = ANY(%(reports)s::uuid[])))
-"""
-FORGET_EMPTY_REPORTS: Final[LiteralString] = """
-DELETE FROM ingestion_communityreport AS r
- WHERE r.workspace_id = %(workspace)s AND r.id = ANY(%(reports)s::uuid[])
-   AND NOT EXISTS (SELECT FROM ingestion_finding AS f
-                    WHERE f.workspace_id = %(workspace)s AND f.report_id = r.id)
-"""
-
-# Summaries of them, and all that were made of those.
-FORGET_SUMMARIES: Final[LiteralString] = """
-WITH RECURSIVE above AS (
-    SELECT parent_id AS id FROM ingestion_summaryedge
-     WHERE workspace_id = %(workspace)s AND chunk_id = ANY(%(chunks)s::uuid[])
-    UNION
-    SELECT e.parent_id FROM above
-      JOIN ingestion_summaryedge AS e ON e.workspace_id = %(workspace)s AND e.node_id = above.id
-)
-DELETE FROM ingestion_summarynode
- WHERE workspace_id = %(workspace)s AND id = ANY (ARRAY(SELECT id FROM above))
-"""
-
 
 def leave(
     workspace_id: uuid.UUID, documents: Sequence[uuid.UUID], chunks: Sequence[uuid.UUID]
@@ -91,13 +43,5 @@ def leave(
     }
     run_sql(MARK_ENTITIES, values)
     run_sql(MARK_RELATIONSHIPS, values)
-    _mend_reports(values)
-    run_sql(FORGET_SUMMARIES, values)
+    derived.forget(workspace_id, chunks)
     Chunk.objects.in_workspace(workspace_id).filter(pk__in=chunks).delete()
-
-
-def _mend_reports(values: dict[str, Any]) -> None:
-    reports = [report_id for (report_id,) in run_sql(FORGET_FINDINGS, values)]
-    if reports:
-        for statement in (MEND_REPORTS, MARK_TOPICS, FORGET_EMPTY_REPORTS):
-            run_sql(statement, values | {"reports": reports})
