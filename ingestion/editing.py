@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from django.utils import timezone
 
-from ingestion import history, pipeline, record, shelf
+from ingestion import groups, history, pipeline, record, shelf
 from ingestion.filing import clean_tags, collection_named
 from ingestion.history import Deed
 from ingestion.models import (
@@ -23,8 +23,6 @@ from ingestion.models import (
     DocumentState,
     EventKind,
     HistoryEvent,
-    IngestionJob,
-    JobKind,
     RunState,
     ShelvedExtraction,
     StageRun,
@@ -180,11 +178,7 @@ def _read_again(workspace_id: uuid.UUID, row: Document) -> None:
 
     Raises ConflictError while the document is read: its stages know the old title.
     """
-    jobs = IngestionJob.objects.in_workspace(workspace_id).filter(
-        document=row, kind=JobKind.DOCUMENT
-    )
-    jobs = jobs.exclude(IngestionJob.SET_ASIDE)
-    job = jobs.select_for_update().order_by("-created_at").first()
+    job = record.last_job(workspace_id, row)
     if job is None:
         return
     if job.state == RunState.RUNNING:
@@ -200,8 +194,7 @@ def _read_again(workspace_id: uuid.UUID, row: Document) -> None:
         rows.filter(chunk__workspace=workspace_id, chunk__document=row).update(method="")
     if job.state == RunState.DONE and row.is_live:
         record.repeat(job, AGAIN)
-        for lane in pipeline.LANES:
-            pipeline.wake(workspace_id, job.pk, lane)
+        groups.call_for(workspace_id, [job.pk], *pipeline.LANES)
         return
     # What has stopped stays so, and does all of it when it goes on.
     runs = StageRun.objects.in_workspace(workspace_id).filter(job=job, stage__in=AGAIN)

@@ -7,7 +7,7 @@ number and in bytes, so that progress is shown now and then and a stop is heard 
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Final
 
 from ingestion import leases, pipeline
@@ -53,6 +53,13 @@ def next_group(
     documents = {pk for pk, job in jobs.items() if job.kind == JobKind.DOCUMENT}
     known.sort(key=lambda row: row[0] != first)
     return [jobs[pk] for pk in together(known, documents)]
+
+
+def call_for(workspace_id: uuid.UUID, jobs: Sequence[uuid.UUID], *lanes: str) -> None:
+    """Wake the lanes for some jobs: a worker takes up a group, and calls for the rest."""
+    for job_id in jobs[::MOST_JOBS]:
+        for lane in lanes:
+            pipeline.wake(workspace_id, job_id, lane)
 
 
 def call_for_the_rest(workspace_id: uuid.UUID, lane: str) -> None:

@@ -32,10 +32,7 @@ def work_resume(workspace_id: uuid.UUID, codes: Sequence[str] = ()) -> int:
         # The documents' end asks for a refresh anyway; and only one may wait.
         run_sql(sql.FORGET_PAUSED_REFRESHES, scope)
         resumed = [job_id for (job_id,) in run_sql(sql.RESUME_JOBS, scope)]
-        # Every call takes up a group, and calls for the rest.
-        for job_id in resumed[:: groups.MOST_JOBS]:
-            for lane in pipeline.LANES:
-                pipeline.wake(workspace_id, job_id, lane)
+        groups.call_for(workspace_id, resumed, *pipeline.LANES)
     if resumed:
         logger.info("paused work resumed workspace=%s jobs=%s", workspace_id, len(resumed))
     return len(resumed)

@@ -168,6 +168,13 @@ def _values(first: IngestionJob, jobs: Sequence[IngestionJob]) -> dict[str, Any]
     return {"workspace": first.workspace_id, "jobs": [job.pk for job in jobs]}
 
 
+def last_job(workspace_id: uuid.UUID, document: Document) -> IngestionJob | None:
+    """The document's last job that was not set aside, locked until the transaction ends."""
+    jobs = IngestionJob.objects.in_workspace(workspace_id).select_for_update()
+    jobs = jobs.filter(document=document, kind=JobKind.DOCUMENT).exclude(IngestionJob.SET_ASIDE)
+    return jobs.order_by("-created_at").first()
+
+
 def reopen(job: IngestionJob) -> None:
     """Make what failed or was cancelled pending again; what is done stays done."""
     StageRun.objects.in_workspace(job.workspace_id).filter(job=job).exclude(

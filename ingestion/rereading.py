@@ -141,9 +141,7 @@ def _reopen(workspace: Workspace, found: Sequence[ReadOtherwise]) -> None:
         "stages_of_situated": list(SITUATED_AGAIN),
     }
     run_sql(sql.REPEAT_STAGES, values)
-    # A worker takes up a group, and calls for the rest.
-    for job_id in jobs[:: groups.MOST_JOBS]:
-        pipeline.wake(workspace.pk, job_id, pipeline.MAIN)
+    groups.call_for(workspace.pk, jobs, pipeline.MAIN)
 
 
 def _forget(workspace: Workspace, jobs: Sequence[uuid.UUID], patterns: Sequence[str]) -> None:

@@ -135,14 +135,7 @@ def document_retry(*, workspace: Workspace, document: Document) -> IngestionJob:
     nothing about the document has stopped.
     """
     with transaction.atomic():
-        job = (
-            IngestionJob.objects.in_workspace(workspace)
-            .select_for_update()
-            .filter(document=document, kind=JobKind.DOCUMENT)
-            .exclude(IngestionJob.SET_ASIDE)
-            .order_by("-created_at")
-            .first()
-        )
+        job = record.last_job(workspace.pk, document)
         if job is None or job.state not in STOPPED or not document.is_live:
             raise ConflictError(
                 f"'{document.title}' has nothing to retry.",
@@ -151,8 +144,7 @@ def document_retry(*, workspace: Workspace, document: Document) -> IngestionJob:
             )
         is_paused = job.state == RunState.PAUSED
         record.reopen(job)
-        for lane in pipeline.LANES:
-            pipeline.wake(workspace.pk, job.pk, lane)
+        groups.call_for(workspace.pk, [job.pk], *pipeline.LANES)
         if is_paused:
             pausing.work_resume(workspace.pk)
     return job
@@ -335,7 +327,5 @@ def _record(entries: Sequence[Entry], versions: Sequence[DocumentVersion]) -> No
         for version in versions
     )
     pipeline.plan_stages(*jobs)
-    # A worker takes up a group, and calls for the rest.
-    for job in jobs[:: groups.MOST_JOBS]:
-        pipeline.wake(job.workspace_id, job.pk, pipeline.MAIN)
+    groups.call_for(jobs[0].workspace_id, [job.pk for job in jobs], pipeline.MAIN)
     history.record_added([document for document, _, _ in entries])

@@ -107,10 +107,7 @@ def _go_on(workspace_id: uuid.UUID, documents: Sequence[uuid.UUID]) -> None:
     jobs = IngestionJob.objects.in_workspace(workspace_id).in_bulk(stopped)
     for job_id in stopped:
         record.reopen(jobs[job_id])
-    # A worker takes up a group, and calls for the rest.
-    for job_id in stopped[:: groups.MOST_JOBS]:
-        for lane in pipeline.LANES:
-            pipeline.wake(workspace_id, job_id, lane)
+    groups.call_for(workspace_id, stopped, *pipeline.LANES)
 
 
 def _embed_again(workspace_id: uuid.UUID, values: dict[str, object]) -> None:
