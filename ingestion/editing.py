@@ -15,7 +15,7 @@ from typing import Any, Final
 from django.utils import timezone
 
 from ingestion import groups, history, pipeline, record, shelf
-from ingestion.filing import clean_tags, collection_named
+from ingestion.filing import clean_name, clean_tags, collection_named
 from ingestion.history import Deed
 from ingestion.models import (
     ChunkExtraction,
@@ -126,7 +126,7 @@ def _wanted(
     if title is not None:
         wanted["title"] = _clean_title(title)
     if collection is not None:
-        wanted["collection"] = " ".join(collection.replace("\0", "").split())[:120]
+        wanted["collection"] = clean_name(collection.replace("\0", ""))
     if tags is not None:
         wanted["tags"] = clean_tags(tags)
     if not isinstance(dated, Unsaid):

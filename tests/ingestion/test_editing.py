@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from ingestion import history, life, pipeline
+from ingestion.editing import said_of
 from ingestion.history import Deed
 from ingestion.models import (
     Chunk,
@@ -154,3 +155,13 @@ def test_what_is_said_already_and_what_is_in_the_trash_is_not_edited(deed: Deed,
         life.document_edit(deed=deed, document=log, title="The keepers")
 
     assert (same.value.code, away.value.code) == ("nothing_changed", "in_trash")
+
+
+def test_a_collection_of_a_long_name_is_told_as_it_is_called(deed: Deed, log: Document):
+    name = f"{'x' * 119} and more"
+
+    event = life.document_edit(deed=deed, document=log, collection=name)
+
+    assert event.details["after"]["collection"] == said_of(now(log))["collection"] == "x" * 119
+    with pytest.raises(ConflictError, match="says all of this already"):
+        life.document_edit(deed=deed, document=log, collection=name)
