@@ -6,10 +6,11 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
+from ingestion.text_changes import paragraphs
+
 LEAST_SHARED: Final = 0.5
 """Of the words of two paragraphs; below it the passage is gone rather than changed."""
 LONGEST_QUOTE: Final = 20_000
-_PARAGRAPH: Final = re.compile(r"\S[^\n]*")
 _WORD: Final = re.compile(r"\w+")
 
 Span = tuple[int, int]
@@ -55,10 +56,10 @@ def _most_alike(paragraph: str, text: str, expected: int) -> Span | None:
     if not words:
         return None
     best: tuple[float, int, Span] | None = None
-    for match in _PARAGRAPH.finditer(text):
-        others = _words(match.group())
+    for one in paragraphs(text):
+        others = _words(one.text)
         shared = len(words & others) / len(words | others) if others else 0.0
-        span = (match.start(), match.start() + len(match.group().rstrip()))
+        span = (one.start, one.start + len(one.text))
         rated = (shared, -abs(span[0] - expected), span)
         if shared >= LEAST_SHARED and (best is None or rated > best):
             best = rated
