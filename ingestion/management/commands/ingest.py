@@ -19,6 +19,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from ingestion import estimate_words, rereading, selectors, services, versions
 from ingestion.history import Deed
+from ingestion.management.progress import INTERRUPTED
 from ingestion.models import DocumentState
 from ingestion.selectors import DocumentOutcome, FileSize
 from ingestion.services import Filing, Upload
@@ -31,7 +32,6 @@ from workspaces.models import Workspace
 from workspaces.selectors import UsageLine
 
 SECONDS_BETWEEN_LINES: Final = 10.0
-INTERRUPTED: Final = 130  # what a shell expects after Ctrl-C
 Bring = Callable[[Workspace, IO[bytes], str, Filing], Upload]
 NOTHING_DONE: Final = {"needs_attention": 0, "refused": 0, "paused": 0}
 
