@@ -205,16 +205,14 @@ def _differs(old: Chunk, new: Chunk) -> bool:
 
 def _move(workspace_id: uuid.UUID, pairs: Sequence[tuple[Chunk, Chunk]]) -> None:
     """The rows of the old chunks take the places of the new ones."""
-    for step_aside in (True, False):
-        for first in range(0, len(pairs), BATCH):
-            batch = pairs[first : first + BATCH]
-            if step_aside:
-                chunks = [old.pk for old, _ in batch]
-                run_sql(sql.STEP_ASIDE, {"workspace": workspace_id, "chunks": chunks})
-            else:
-                columns = _columns([new for _, new in batch])
-                ids = {"ids": [old.pk for old, _ in batch]}
-                run_sql(sql.MOVE_CHUNKS, columns | ids | {"workspace": workspace_id})
+    if pairs:
+        chunks = [old.pk for old, _ in pairs]
+        run_sql(sql.STEP_ASIDE, {"workspace": workspace_id, "chunks": chunks})
+    for first in range(0, len(pairs), BATCH):
+        batch = pairs[first : first + BATCH]
+        columns = _columns([new for _, new in batch])
+        ids = {"ids": [old.pk for old, _ in batch]}
+        run_sql(sql.MOVE_CHUNKS, columns | ids | {"workspace": workspace_id})
 
 
 def _add(chunks: Sequence[Chunk]) -> None:
