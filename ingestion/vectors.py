@@ -81,6 +81,11 @@ def kept(workspace_id: uuid.UUID, embedder: Embedder) -> list[str]:
     return sorted({IndexState.ACTIVE: embedder.fingerprint, **_chosen(workspace_id)}.values())
 
 
+def searched(workspace_id: uuid.UUID) -> str:
+    """The fingerprint of the model whose vectors are searched."""
+    return _chosen(workspace_id).get(IndexState.ACTIVE) or build_ports().embedder.fingerprint
+
+
 def _chosen(workspace_id: uuid.UUID) -> dict[str, str]:
     """Fingerprint by state. A local index means the model inside, whichever settings name now."""
     with access.in_workspace(workspace_id):

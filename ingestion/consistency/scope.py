@@ -11,15 +11,13 @@ from typing import Any, Final, LiteralString
 
 from django.db import connection, transaction
 
+from ingestion import vectors
 from ingestion.consistency import statements as sql
 from ingestion.consistency.report import MOST_SAMPLES, NOTHING, Found
 from ingestion.models import JobKind, RunState
 from ingestion.pipeline import DOCUMENT_STAGES, EMBEDDING, LANES, WORKSPACE_STAGES
-from kb_project.ports import build_ports
 from kb_project.sql import bulk_plans, run_sql
 from workspaces import access
-from workspaces.models import EmbeddingIndex, IndexState
-from workspaces.ports import LOCAL
 
 # All statements of a look see one state of the workspace, whatever is written meanwhile.
 ONE_STATE: Final[LiteralString] = "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ"
@@ -115,15 +113,5 @@ def _read(workspace_id: uuid.UUID) -> Scope:
         ahead=frozenset(row[0] for row in run_sql(sql.STAGES_AHEAD, values)),
         last_refresh=next((row[0] for row in run_sql(sql.LAST_REFRESH, values)), ""),
         marks=found_in(run_sql(sql.MARKS, values)),
-        fingerprint=active_fingerprint(workspace_id),
+        fingerprint=vectors.searched(workspace_id),
     )
-
-
-def active_fingerprint(workspace_id: uuid.UUID) -> str:
-    """Of the model whose vectors are searched."""
-    rows = EmbeddingIndex.objects.in_workspace(workspace_id).filter(state=IndexState.ACTIVE)
-    chosen = rows.exclude(provider=LOCAL).values_list("fingerprint", flat=True).first()
-    return chosen or build_ports().embedder.fingerprint
-
-
-__all__ = ["Scope", "active_fingerprint", "found_in", "looking_at"]
