@@ -124,15 +124,14 @@ def _put_away(workspace_id: uuid.UUID, found: Found) -> None:
     """What belongs on the shelf goes there; what another version of a live document said goes."""
     with access.in_workspace(workspace_id):
         name_lock.hold(workspace_id)
-        documents = Document.objects.in_workspace(workspace_id).filter(pk__in=found.targets)
-        live = documents.filter(disabled_at=None, trashed_at=None)
+        documents = list(Document.objects.in_workspace(workspace_id).filter(pk__in=found.targets))
         away = [one.pk for one in documents if not one.is_live]
         shelved = ShelvedChunk.objects.in_workspace(workspace_id).filter(document_id__in=away)
         twice = set(shelved.values_list("document_id", flat=True))
         if once := [one for one in away if one not in twice]:
             shelf.put(workspace_id, once)
         shelf.clear(workspace_id, sorted(twice))
-        _forget_strays(workspace_id, [one.pk for one in live])
+        _forget_strays(workspace_id, [one.pk for one in documents if one.is_live])
         pipeline.request_refresh(workspace_id)
 
 

@@ -165,8 +165,9 @@ def _take_up(workspace_id: uuid.UUID) -> int:
         for row in rows.filter(state=CheckState.RUNNING).select_for_update(no_key=True):
             if leases.is_dead(row.worker) or (row.started_at and row.started_at < now - PATIENCE):
                 rows.filter(pk=row.pk).update(state=CheckState.WAITING, worker="")
-        due = rows.filter(state=CheckState.WAITING, created_at__lt=now - FORGOTTEN)
-        waiting = list(due) if recovery.is_idle(pipeline.MAIN) else []
-        for row in waiting:
+        due = list(rows.filter(state=CheckState.WAITING, created_at__lt=now - FORGOTTEN))
+        if not due or not recovery.is_idle(pipeline.MAIN):
+            return 0
+        for row in due:
             wake(row)
-    return len(waiting)
+    return len(due)
