@@ -16,6 +16,7 @@ from django.conf import settings
 
 from kb_project.backup import manifest as manifests
 from kb_project.backup.manifest import Manifest, damaged
+from kb_project.backup.rows import FILE_NAME
 from kb_project.errors import InputError
 
 BLOCK: Final = 1024 * 1024
@@ -29,7 +30,7 @@ UUID: Final = "[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"
 NAMES: Final = re.compile(
     r"people\.ndjson|workspace_list\.ndjson|installation/[a-z0-9_]{1,63}\.ndjson"
     rf"|workspaces/{UUID}/[a-z0-9_]{{1,63}}\.ndjson"
-    rf"|files/{UUID}/[0-9A-Za-z_-][0-9A-Za-z_.-]{{0,119}}"
+    rf"|files/{UUID}/{FILE_NAME.pattern}"
 )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -127,7 +127,7 @@ class _Examiner:
             self._count()
             self.archive.copy(member, lambda _block: None)
 
-    def _lines(self, member: str) -> Any:
+    def _lines(self, member: str) -> Iterator[bytes]:
         self.seen.add(member)
         self._count()
         return self.archive.lines(member)

@@ -146,7 +146,7 @@ def _built(said: dict[str, Any]) -> Manifest:
         kind=str(said["kind"]),
         version=str(said["version"])[:40],
         created=str(said["created"])[:40],
-        migrations={str(app): [str(one) for one in names] for app, names in _items(said)},
+        migrations={str(app): list(map(str, names)) for app, names in said["migrations"].items()},
         workspaces=workspaces,
         has_secrets=bool(said["has_secrets"]),
         members={str(name): _member(one) for name, one in said["members"].items()},
@@ -156,10 +156,6 @@ def _built(said: dict[str, Any]) -> Manifest:
     if not is_one and manifest.kind != INSTALLATION:
         raise ValueError(manifest.kind)
     return manifest
-
-
-def _items(said: dict[str, Any]) -> list[tuple[Any, Any]]:
-    return list(said["migrations"].items())
 
 
 def _member(said: Mapping[str, Any]) -> Member:
