@@ -161,14 +161,8 @@ def document_context(*, workspace: Workspace, document_id: uuid.UUID) -> dict[st
     return context | rights(workspace)
 
 
-def is_of_documents(event: HistoryEvent) -> bool:
-    """Whether taking it back is a matter of documents, not of the graph."""
-    kind = str(event.details.get("undoes_kind", event.kind))
-    return kind.startswith("document_")
-
-
 def may_undo(workspace: Workspace, event: HistoryEvent) -> bool:
-    needed = Capability.EDIT if is_of_documents(event) else Capability.CURATE
+    needed = Capability.EDIT if past.is_of_documents(event) else Capability.CURATE
     return shown.may(workspace, needed)
 
 

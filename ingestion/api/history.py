@@ -194,7 +194,7 @@ def _may_undo(
     event = selectors.event_get(workspace=workspace, event_id=event_id)
     gate = (
         access.workspace_for_writing
-        if event.kind.startswith("document_")
+        if selectors.is_of_documents(event)
         else access.workspace_for_curating
     )
     return gate(user=request.user, workspace_id=workspace_id), event

@@ -65,7 +65,7 @@ def event_detail(request: UserRequest, workspace_id: str, event_id: UUID) -> Htt
 def event_undo(request: UserRequest, workspace_id: str, event_id: UUID) -> HttpResponse:
     workspace = access.workspace_for_reading(user=request.user, workspace_id=workspace_id)
     event = past.event_get(workspace=workspace, event_id=event_id)
-    if history_shown.is_of_documents(event):
+    if past.is_of_documents(event):
         workspace = access.workspace_for_writing(user=request.user, workspace_id=workspace_id)
     else:
         workspace = access.workspace_for_curating(user=request.user, workspace_id=workspace_id)

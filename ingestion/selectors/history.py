@@ -128,12 +128,21 @@ def blockers(*, workspace: Workspace, events: Collection[uuid.UUID]) -> dict[uui
     }
 
 
+def kind_of(event: HistoryEvent) -> str:
+    """What was done; of an undoing, what it takes back."""
+    return str(event.details.get("undoes_kind", event.kind))
+
+
+def is_of_documents(event: HistoryEvent) -> bool:
+    """Whether taking it back is a matter of documents, not of the graph."""
+    return kind_of(event).startswith("document_")
+
+
 def is_open(event: HistoryEvent) -> bool:
     """Whether it is of a kind that can be taken back, and was not."""
-    kind = event.details.get("undoes_kind") if event.kind == Kind.UNDO else event.kind
-    if event.kind == Kind.UNDO and str(kind).startswith("document_"):
+    if event.kind == Kind.UNDO and is_of_documents(event):
         return False
-    return event.undone_at is None and kind not in FOR_GOOD
+    return event.undone_at is None and kind_of(event) not in FOR_GOOD
 
 
 def _view(event: HistoryEvent, blocker: Blocker | None) -> EventView:

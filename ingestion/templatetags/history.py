@@ -12,7 +12,7 @@ from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
 from ingestion.models import EventKind
-from ingestion.selectors.history import EventView
+from ingestion.selectors.history import EventView, is_of_documents
 from workspaces.models import Workspace
 
 register = template.Library()
@@ -45,10 +45,9 @@ def _linked(part: str, address: str | None) -> SafeString | str:
 
 
 def _address(workspace: Workspace, view: EventView, one: str) -> str:
-    kind = str(view.event.details.get("undoes_kind", view.event.kind))
     if view.event.kind == EventKind.DOCUMENT_DELETED:
         return ""
-    name = "document_detail" if kind.startswith("document_") else "entity_detail"
+    name = "document_detail" if is_of_documents(view.event) else "entity_detail"
     return reverse(f"ingestion:{name}", args=[workspace.slug, one])
 
 
