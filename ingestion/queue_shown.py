@@ -19,6 +19,7 @@ from ingestion.selectors import history as past
 from ingestion.suggestions import deciding, queue
 from ingestion.suggestions.queue import Case, Counts
 from ingestion.suggestions.sides import Quote, Side
+from ingestion.templatetags.knowledge import reader_url
 from kb_project.errors import InputError, NotFoundError
 from workspaces.models import User, Workspace
 
@@ -34,19 +35,10 @@ GONE: Final = "Somebody decided this case meanwhile, or it is found no more."
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A quote as ``source_url`` wants it."""
+    """A quote, and where it is read."""
 
     quote: Quote
-    start: int
-    end: int
-
-    @property
-    def document(self) -> Place:
-        return self
-
-    @property
-    def pk(self) -> uuid.UUID:
-        return self.quote.document_id
+    url: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,7 +163,10 @@ def _shown(workspace: Workspace, case: Case | None, given: QueryDict) -> Shown |
     inside = [sides[one] for one in chosen.set]
     return Shown(
         case=case,
-        cards=tuple(_card(number, side, kept) for number, side in enumerate(inside, start=1)),
+        cards=tuple(
+            Card(number, side, side.id == kept.id, _places(workspace, side))
+            for number, side in enumerate(inside, start=1)
+        ),
         dropped=tuple(sides[one] for one in chosen.dropped),
         kept=kept,
         gained=_gained(kept, inside),
@@ -179,9 +174,11 @@ def _shown(workspace: Workspace, case: Case | None, given: QueryDict) -> Shown |
     )
 
 
-def _card(number: int, side: Side, kept: Side) -> Card:
-    places = tuple(Place(quote, quote.start, quote.end) for quote in side.quotes)
-    return Card(number, side, side.id == kept.id, places)
+def _places(workspace: Workspace, side: Side) -> tuple[Place, ...]:
+    return tuple(
+        Place(quote, reader_url(workspace, quote.document_id, start=quote.start, end=quote.end))
+        for quote in side.quotes
+    )
 
 
 def _gained(kept: Side, sides: Iterable[Side]) -> tuple[str, ...]:
