@@ -10,8 +10,9 @@ from collections.abc import Callable
 from typing import Any
 
 from django.core.exceptions import PermissionDenied, SuspiciousOperation
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseNotAllowed
 from django.shortcuts import render
+from django.template.loader import render_to_string
 from rest_framework import exceptions as drf
 from rest_framework.response import Response
 from rest_framework.views import set_rollback
@@ -53,13 +54,20 @@ def problem(error: errors.KBError, *, fields: dict[str, Any] | None = None) -> d
 
 
 class ProblemMiddleware:
-    """Turns a ``KBError`` that leaves a page's view into a page that explains it."""
+    """Turns a ``KBError`` that leaves a page's view into a page that explains it.
+
+    So is what a form's address answers to who opens it: signing in leads there whoever was signed
+    out when they sent the form.
+    """
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
-        return self.get_response(request)
+        response = self.get_response(request)
+        if isinstance(response, HttpResponseNotAllowed) and request.method == "GET":
+            response.content = render_to_string("405.html", request=request)
+        return response
 
     def process_exception(self, request: HttpRequest, error: Exception) -> HttpResponse | None:
         if not isinstance(error, errors.KBError):

@@ -9,7 +9,7 @@ from django.contrib.auth.models import AnonymousUser
 from django.core.exceptions import PermissionDenied, SuspiciousOperation
 from django.db import transaction
 from django.http import Http404, HttpRequest, HttpResponse
-from django.test import RequestFactory
+from django.test import Client, RequestFactory
 from django.urls import path
 from rest_framework import exceptions as drf
 from rest_framework.request import Request
@@ -134,6 +134,20 @@ def test_a_failure_of_ours_is_logged_a_persons_mistake_is_not(caplog: pytest.Log
 
 def test_a_request_without_an_error_passes_through():
     assert MIDDLEWARE(HttpRequest()).status_code == 200
+
+
+@pytest.mark.django_db
+def test_who_lands_on_the_address_of_a_form_is_told_where_to_go():
+    client = Client()
+    client.force_login(User.objects.create_user("ada@example.org", "x"))
+
+    landed = client.get("/w/any/documents/upload/")
+    pressed = client.put("/w/any/documents/upload/")
+
+    assert landed.status_code == pressed.status_code == 405
+    assert "Nothing was changed" in landed.content.decode()
+    assert landed["Allow"] == "POST"
+    assert pressed.content == b""
 
 
 # --- the API --------------------------------------------------------------------------------------
