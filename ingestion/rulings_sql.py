@@ -73,18 +73,20 @@ SELECT left_key, left_sense, right_key, right_sense FROM (
  WHERE verdict = 'different'
 """
 
-# Also of what was taken back, and of what has no mention now.
+# The greatest sense that anybody ever gave a name, also by what was taken back, and of what has no
+# mention now; no row's worth is null.
 LAST_SENSE: Final[LiteralString] = """
-SELECT coalesce(max(sense), 0) FROM (
-    SELECT greatest(sense, left_sense) AS sense FROM ingestion_resolutiondecision
-     WHERE workspace_id = %(workspace)s AND left_key = %(key)s
-    UNION ALL
-    SELECT right_sense FROM ingestion_resolutiondecision
-     WHERE workspace_id = %(workspace)s AND right_key = %(key)s
-    UNION ALL
+SELECT max(sense) FROM (
+    SELECT sense FROM ingestion_entity WHERE workspace_id = %(workspace)s AND key = %(key)s
+     UNION ALL
+    SELECT sense FROM ingestion_entityruling WHERE workspace_id = %(workspace)s AND key = %(key)s
+     UNION ALL
     SELECT target_sense FROM ingestion_mentionplacement
      WHERE workspace_id = %(workspace)s AND target_key = %(key)s
-    UNION ALL
-    SELECT sense FROM ingestion_entityruling
-     WHERE workspace_id = %(workspace)s AND key = %(key)s) AS used
+     UNION ALL
+    SELECT greatest(sense, left_sense) FROM ingestion_resolutiondecision
+     WHERE workspace_id = %(workspace)s AND left_key = %(key)s
+     UNION ALL
+    SELECT right_sense FROM ingestion_resolutiondecision
+     WHERE workspace_id = %(workspace)s AND right_key = %(key)s) AS used
 """

@@ -27,12 +27,13 @@ def load_reading(workspace_id: uuid.UUID, documents: Sequence[uuid.UUID]) -> Rea
     return reading_of(rulings, Curated(placements, deleted, dropped))
 
 
-def told_apart(workspace_id: uuid.UUID, entities: Sequence[Ref]) -> list[tuple[Ref, Ref]]:
+def told_apart(
+    workspace_id: uuid.UUID, entities: Sequence[Ref], reading: Reading
+) -> list[tuple[Ref, Ref]]:
     """Pairs said to differ, of which the two are read as different ones of these entities.
 
     Who merges the entities all the same has to say of each pair that it is the same.
     """
-    reading = load_reading(workspace_id, [])
     wanted = {reading.read(one) for one in entities}
     found = []
     for left, left_sense, right, right_sense in run_sql(
@@ -45,7 +46,13 @@ def told_apart(workspace_id: uuid.UUID, entities: Sequence[Ref]) -> list[tuple[R
     return found
 
 
+def last_sense(workspace_id: uuid.UUID, key: str) -> int | None:
+    """The greatest number that a thing of this name ever had; None where there never was one."""
+    last: int | None
+    [(last,)] = run_sql(sql.LAST_SENSE, {"workspace": workspace_id, "key": key})
+    return last
+
+
 def next_sense(workspace_id: uuid.UUID, key: str) -> int:
     """A number for another thing of this name, which none ever had; after the names are held."""
-    [(last,)] = run_sql(sql.LAST_SENSE, {"workspace": workspace_id, "key": key})
-    return 1 + int(last)
+    return 1 + (last_sense(workspace_id, key) or 0)

@@ -34,6 +34,7 @@ from ingestion.curation.subjects import (
 from ingestion.history import Deed
 from ingestion.identity import Ref, entity_id
 from ingestion.models import Entity, EntityRuling, EventKind, HistoryEvent
+from ingestion.rulings import Reading
 from ingestion.stages.resolve.pairs import read_otherwise
 from ingestion.standing import load_reading
 from kb_project.errors import InputError
@@ -217,7 +218,7 @@ def _rule(rules: Rules, entity: Entity, words: _Words, after: dict[str, Any]) ->
         rules.entity(ref, Field.PROTECTED if after["is_protected"] else Field.UNPROTECTED)
     if "is_confirmed" in after:
         rules.entity(ref, Field.CONFIRMED)
-    keys = _names(rules, entity, words, after)
+    keys = _names(rules, entity, words, after, reading)
     if keys:
         keys |= {key for key, _ in members_of(reading, ref)}
         keys |= read_otherwise(reading, load_reading(rules.workspace.pk, []))
@@ -226,10 +227,11 @@ def _rule(rules: Rules, entity: Entity, words: _Words, after: dict[str, Any]) ->
         settle(rules.workspace.pk)
 
 
-def _names(rules: Rules, entity: Entity, words: _Words, after: dict[str, Any]) -> set[str]:
+def _names(
+    rules: Rules, entity: Entity, words: _Words, after: dict[str, Any], reading: Reading
+) -> set[str]:
     """Rule on names; returns the keys that are read anew for it."""
     keys: set[str] = set()
-    reading = load_reading(rules.workspace.pk, [])
     if "name" in after:
         renaming.rename(rules, entity, after["name"], reading=reading, own=[entity.pk])
         keys.add(name_given(after["name"])[1])

@@ -53,13 +53,15 @@ def merge_effect(workspace: Workspace, kept: EntityGiven, others: Sequence[Entit
     given = [kept, *others]
     _refuse_what_is_no_merge(given)
     first, *rest = all_living(workspace, given)
+    refs = [ref_of(entity) for entity in (first, *rest)]
+    apart = told_apart(workspace.pk, refs, load_reading(workspace.pk, []))
     return effects.of_merge(
         workspace,
         first.pk,
         [entity.pk for entity in rest],
         reports=effects.reports_about(workspace, [first.pk, *(one.pk for one in rest)]),
         conflicts=len(differences([first, *rest])),
-        notes=tuple(_notes(workspace, [first, *rest])),
+        notes=tuple(_notes(workspace, [first, *rest], apart)),
     )
 
 
@@ -96,15 +98,16 @@ def _merge(deed: Deed, given: Sequence[EntityGiven], name: str | None) -> Histor
     before = effects.state_of(workspace, ids)
     reports = effects.reports_about(workspace, ids)
     conflicts = differences(entities)
-    notes = _notes(workspace, entities)
+    refs = [ref_of(entity) for entity in entities]
+    reading = load_reading(workspace.pk, [])
+    apart = told_apart(workspace.pk, refs, reading)
+    notes = _notes(workspace, entities, apart)
     event = history.record(
         deed, EventKind.ENTITIES_MERGED, as_subjects(*entities), _details(entities)
     )
-    reading = load_reading(workspace.pk, [])
-    refs = [ref_of(entity) for entity in entities]
     members = {member for ref in refs for member in members_of(reading, ref)}
     rules = Rules(deed, event)
-    said = _same(rules, ref_of(kept), members, told_apart(workspace.pk, refs))
+    said = _same(rules, ref_of(kept), members, apart)
     rules.keep()
     _keep_type(rules, entities)
     if name is not None:
@@ -191,13 +194,12 @@ def _value(entity: Entity, value: str, by: str) -> dict[str, str]:
     return {"entity": str(entity.pk), "name": entity.name, "value": value, "by": by}
 
 
-def _notes(workspace: Workspace, entities: Sequence[Entity]) -> list[str]:
+def _notes(workspace: Workspace, entities: Sequence[Entity], apart: Sequence[Pair]) -> list[str]:
     notes = []
     types = list(dict.fromkeys(entity.type for entity in entities))
     if len(types) > 1:
         listed = ", ".join(one or "none" for one in types)
         notes.append(f"They are of different types ({listed}); '{clear_type(entities)}' is kept.")
-    apart = told_apart(workspace.pk, [ref_of(entity) for entity in entities])
     notes += [
         f"{person} said before that two of them are not the same."
         for person in who_told_apart(workspace, apart)

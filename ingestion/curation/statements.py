@@ -75,20 +75,3 @@ SELECT (SELECT count(*) FROM ingestion_chunk
             ON r.workspace_id = %(workspace)s AND r.community_id = m.community_id
          WHERE m.workspace_id = %(workspace)s AND m.entity_id IN (SELECT id FROM named))
 """
-
-# The greatest sense that anybody ever gave a name, by whatever ruling; no row's worth is null.
-LAST_SENSE: Final[LiteralString] = """
-SELECT max(sense) FROM (
-    SELECT sense FROM ingestion_entity WHERE workspace_id = %(workspace)s AND key = %(key)s
-     UNION ALL
-    SELECT sense FROM ingestion_entityruling WHERE workspace_id = %(workspace)s AND key = %(key)s
-     UNION ALL
-    SELECT target_sense FROM ingestion_mentionplacement
-     WHERE workspace_id = %(workspace)s AND target_key = %(key)s
-     UNION ALL
-    SELECT greatest(sense, left_sense) FROM ingestion_resolutiondecision
-     WHERE workspace_id = %(workspace)s AND left_key = %(key)s
-     UNION ALL
-    SELECT right_sense FROM ingestion_resolutiondecision
-     WHERE workspace_id = %(workspace)s AND right_key = %(key)s) AS used
-"""

@@ -8,7 +8,6 @@ from typing import Any
 
 from django.db.models import F, Q
 
-from ingestion.curation import statements as sql
 from ingestion.curation.given import UNCHANGED
 from ingestion.history import Subjects
 from ingestion.identity import Ref, entity_id
@@ -21,8 +20,8 @@ from ingestion.models import (
 )
 from ingestion.rulings import Reading
 from ingestion.selectors.event_words import passive
+from ingestion.standing import last_sense
 from kb_project.errors import ConflictError, NotFoundError
-from kb_project.sql import run_sql
 from workspaces.models import Workspace
 
 EntityGiven = Entity | uuid.UUID
@@ -115,7 +114,7 @@ def members_of(reading: Reading, entity: Ref) -> list[Ref]:
 
 def free_ref(workspace: Workspace, key: str) -> Ref:
     """An entity of that name that never was: a sense is never given twice."""
-    [(last,)] = run_sql(sql.LAST_SENSE, {"workspace": workspace.pk, "key": key})
+    last = last_sense(workspace.pk, key)
     return key, 0 if last is None else last + 1
 
 

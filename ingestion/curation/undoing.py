@@ -27,6 +27,7 @@ from ingestion.models import (
     ResolutionDecision,
     SubjectKind,
 )
+from ingestion.rulings import Reading
 from ingestion.selectors import history as told
 from ingestion.selectors.event_words import active
 from ingestion.selectors.finding import found
@@ -61,8 +62,10 @@ def _undo(deed: Deed, event_id: uuid.UUID) -> HistoryEvent:
         keys |= _take_back(deed, event)
     _mark(deed, events)
     if keys:
-        otherwise = read_otherwise(reading, load_reading(deed.workspace.pk, []))
-        read_anew(deed.workspace.pk, keys | otherwise)
+        after = load_reading(deed.workspace.pk, [])
+        keys |= _as_read(reading, keys)
+        keys |= _as_read(after, keys)
+        read_anew(deed.workspace.pk, keys | read_otherwise(reading, after))
     effect = measure.effect()
     return tell(undoing, {"counts": effect.figures, "verb": effect.verb.value})
 
@@ -172,7 +175,7 @@ def _undone_by(event: HistoryEvent) -> list[HistoryEvent]:
 
 # --- the inverse of each kind ---------------------------------------------------------------------
 def _take_back(deed: Deed, event: HistoryEvent) -> set[str]:
-    """Returns the keys that are read anew for it."""
+    """Returns the names that it speaks of, to be read anew."""
     if event.kind == EventKind.DOCUMENT_REPLACED:
         versions.take_back(deed=deed, event=event)
         return set()
@@ -183,9 +186,8 @@ def _take_back(deed: Deed, event: HistoryEvent) -> set[str]:
 
 
 def _turn(workspace: Workspace, event: HistoryEvent, *, stands: bool) -> set[str]:
-    """Have an event's rulings count, or count no more."""
+    """Have an event's rulings count, or count no more; returns the names they speak of."""
     keys = _keys(workspace, event)
-    keys |= _as_read(workspace, keys)
     for one in _undone_by(event):
         keys |= _turn(workspace, one, stands=not stands)
     undone_at = None if stands else timezone.now()
@@ -198,7 +200,7 @@ def _turn(workspace: Workspace, event: HistoryEvent, *, stands: bool) -> set[str
             undone_at=timezone.now() if stands else None
         )
     suggested.show_standing(workspace, _pairs(workspace, event))
-    return keys | _as_read(workspace, keys)
+    return keys
 
 
 def _decisions(workspace: Workspace, event: HistoryEvent) -> Iterable[ResolutionDecision]:
@@ -226,7 +228,6 @@ def _keys(workspace: Workspace, event: HistoryEvent) -> set[str]:
     return keys - {""}
 
 
-def _as_read(workspace: Workspace, keys: set[str]) -> set[str]:
-    """What entities of these names are read as now."""
-    reading = load_reading(workspace.pk, [])
+def _as_read(reading: Reading, keys: set[str]) -> set[str]:
+    """What entities of these names are read as."""
     return {read[0] for ref, read in reading.refs.items() if ref[0] in keys}

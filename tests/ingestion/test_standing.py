@@ -28,7 +28,8 @@ def say(workspace: Workspace, left: str, right: str, verdict: str, by: str = "pe
 
 def apart(workspace: Workspace, *entities: Ref) -> list[tuple[Ref, Ref]]:
     with access.in_workspace(workspace.pk):
-        return standing.told_apart(workspace.pk, entities)
+        reading = standing.load_reading(workspace.pk, [])
+        return standing.told_apart(workspace.pk, entities, reading)
 
 
 def test_two_that_were_said_to_differ_are_told_apart(workspace: Workspace):
