@@ -67,7 +67,6 @@ class Asker:
         contexts = {id_: context.build(materials[id_], budget) for id_ in ids}
         made_from = {id_: self._digest(one) for id_, one in contexts.items()}
         with access.in_workspace(self.workspace_id):
-            saving.last_deed(self.workspace_id)
             for id_ in saving.keep(self.workspace_id, made_from, seen):
                 del contexts[id_]
         answers: dict[UUID, Answer] = {
@@ -79,9 +78,9 @@ class Asker:
         try:
             self._ask(contexts, answers, on_answer)
         except PauseError:
-            self._save(contexts, answers, seen)
+            self._save(contexts, made_from, answers, seen)
             raise
-        return self._save(contexts, answers, seen)
+        return self._save(contexts, made_from, answers, seen)
 
     def _digest(self, made: Context) -> str:
         author = self.chat.model_of(Role.SUMMARISE)
@@ -109,37 +108,40 @@ class Asker:
         return ChatRequest(Role.SUMMARISE, filled, About(STAGE), schema=ReportReply)
 
     def _save(
-        self, contexts: Mapping[UUID, Context], answers: Mapping[UUID, Answer], seen: int
+        self,
+        contexts: Mapping[UUID, Context],
+        made_from: Mapping[UUID, str],
+        answers: Mapping[UUID, Answer],
+        seen: int,
     ) -> int:
         """Save what came in, in one transaction; returns how many reports."""
         if not answers:
             return 0
-        author = self.chat.model_of(Role.SUMMARISE)[:LONGEST_AUTHOR]
         with access.in_workspace(self.workspace_id), bulk_plans():
             # Also for what a model left out: a title, or a rating that is a number.
             wanting = [id_ for id_, one in answers.items() if _is_wanting(one)]
             topics = rows.topics(self.workspace_id, wanting)
             local = {id_: extractive.write(topic) for id_, topic in topics.items()}
             kept = {id_: one for id_, one in answers.items() if isinstance(one, Written)}
-            finished = self._finished(kept, contexts, local, author)
+            finished = self._finished(kept, contexts, made_from, local)
             for id_, one in answers.items():
                 if not isinstance(one, Written):
-                    digest = self._digest(contexts[id_])
-                    finished[id_] = saving.quoted(local[id_], digest, _problem(one))
+                    finished[id_] = saving.quoted(local[id_], made_from[id_], _problem(one))
             return saving.replace_reports(self.workspace_id, finished, seen)
 
     def _finished(
         self,
         kept: Mapping[UUID, Written],
         contexts: Mapping[UUID, Context],
+        made_from: Mapping[UUID, str],
         local: Mapping[UUID, Report],
-        author: str,
     ) -> dict[UUID, Finished]:
         passages = [passage for one in kept.values() for passage in one.passages]
         found = evidence.places(
             self.workspace_id, {record for one in passages for record in one.references}
         )
         rest = other_topics_id(self.workspace_id)
+        author = self.chat.model_of(Role.SUMMARISE)[:LONGEST_AUTHOR]
         return {
             id_: Finished(
                 title=OTHER_TOPICS if id_ == rest else one.title or local[id_].title,
@@ -150,7 +152,7 @@ class Asker:
                 written_by=author,
                 substituted=contexts[id_].substituted,
                 rejected=one.rejected,
-                digest=self._digest(contexts[id_]),
+                digest=made_from[id_],
             )
             for id_, one in kept.items()
         }

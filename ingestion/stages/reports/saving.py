@@ -177,6 +177,7 @@ def keep(workspace_id: UUID, digests: Mapping[UUID, str], seen: int) -> set[UUID
 
     Their marks are taken away.
     """
+    name_lock.join(workspace_id)
     values = {"workspace": workspace_id, "ids": sorted(digests)}
     same = {
         id_
@@ -202,7 +203,7 @@ def replace_reports(workspace_id: UUID, wanted: Mapping[UUID, Finished], seen: i
     One that rests on what went away since it was made is not written, and its mark stays; so do all
     marks where somebody has done anything since the deed ``seen``. Returns how many were written.
     """
-    last_deed(workspace_id)
+    name_lock.join(workspace_id)
     reports = _resting_on_what_is_there(workspace_id, wanted)
     values = {"workspace": workspace_id, "ids": sorted(reports), "seen": seen}
     run_sql(FORGET, values)
