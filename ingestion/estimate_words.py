@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from ingestion.estimates import Estimate, Range
+from kb_project.text import counting
 from workspaces.money import money
 from workspaces.selectors import UsageLine
 
@@ -37,7 +38,7 @@ def spent(usage: UsageLine, *, what: str) -> list[str]:
         return ["Nothing was asked anew: every answer was in the cache."]
     cost = f", at a cost of {money(float(usage.cost))}" if usage.cost else ""
     tokens = f"{usage.tokens:,} tokens"
-    sentences = [f"{what} took {_exactly(asked, 'call')} and {tokens}{cost}."]
+    sentences = [f"{what} took {counting.counted(asked, 'call')} and {tokens}{cost}."]
     if usage.cached:
         sentences.append(
             f"Read again for nothing: {usage.cached:,} of {usage.calls:,} answers, from the cache."
@@ -69,10 +70,6 @@ def _millions(number: float) -> str:
     found = number / MILLION
     digits = 2 if found < 1 else 1 if found < 10 else 0
     return f"{found:,.{digits}f}"
-
-
-def _exactly(number: int, noun: str) -> str:
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 def duration(range_: Range) -> str:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ingestion.losses import Losses, counted
+from ingestion.losses import Losses
 from ingestion.models import Document, HistoryEvent
+from kb_project.text.counting import counted
 
 
 def named(documents: Sequence[Document]) -> str:

@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass
 from typing import Final, LiteralString
 
 from kb_project.sql import bulk_plans, run_sql
+from kb_project.text.counting import counted
 from workspaces import access
 from workspaces.models import Workspace
 
@@ -97,14 +98,6 @@ def losses_of(*, workspace: Workspace, documents: Sequence[uuid.UUID]) -> Losses
         entities=entities - known,
         entities_kept=known,
     )
-
-
-def counted(number: int, noun: str) -> str:
-    """
-    >>> counted(1, "fact"), counted(1200, "fact")
-    ('1 fact', '1,200 facts')
-    """
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 def _does(number: int, verb: str) -> str:

@@ -11,6 +11,7 @@ from ingestion.consistency import remedies
 from ingestion.consistency.checks import CHECKS, Check
 from ingestion.consistency.report import Drift, Report, Waiting
 from ingestion.consistency.scope import Scope, looking_at
+from kb_project.text.counting import counted
 
 logger = logging.getLogger(__name__)
 
@@ -52,16 +53,12 @@ def _look(one: Check, scope: Scope, drifts: list[Drift], waiting: list[Waiting])
 def _under_way(scope: Scope) -> list[Waiting]:
     said = []
     if scope.unfinished:
-        sentence = _counted(scope.unfinished, "piece of work is", "pieces of work are")
+        sentence = counted(scope.unfinished, "piece of work is", "pieces of work are")
         said.append(Waiting("work", f"{sentence} under way.", scope.unfinished))
     if scope.marks and scope.is_ahead("describe"):
-        sentence = _counted(scope.marks.count, "change waits", "changes wait")
+        sentence = counted(scope.marks.count, "change waits", "changes wait")
         said.append(Waiting("marks", f"{sentence} for the next refresh.", scope.marks.count))
     return said
-
-
-def _counted(number: int, one: str, several: str) -> str:
-    return f"{number:,} {one if number == 1 else several}"
 
 
 def repair(report: Report) -> list[str]:

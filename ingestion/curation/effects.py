@@ -13,6 +13,7 @@ from django.db.models import Q
 from ingestion.curation import statements as sql
 from ingestion.models import EventKind, HistoryEvent, Mention, Relationship
 from kb_project.sql import run_sql
+from kb_project.text.counting import counted
 from workspaces.models import Workspace
 
 
@@ -180,14 +181,6 @@ def in_words(effect: Effect) -> str:
     if not told:
         told = ["Nothing moves"]
     return "; ".join(told)[0].upper() + "; ".join(told)[1:] + "."
-
-
-def counted(number: int, one: str, many: str = "") -> str:
-    """
-    >>> counted(1, "fact"), counted(3, "fact"), counted(2, "entity", "entities")
-    ('1 fact', '3 facts', '2 entities')
-    """
-    return f"{number:,} {one if number == 1 else many or one + 's'}"
 
 
 def _first(effect: Effect) -> str:
