@@ -66,8 +66,8 @@ def compare(workspace_id: UUID, store: GraphStore) -> Difference:
         found = store.everything(workspace_id)
         waiting = run_sql(WAITING, {"workspace": workspace_id})
     return Difference(
-        missing=minus(_ids(expected), _ids(found)),
-        unexpected=minus(_ids(found), _ids(expected)),
+        missing=minus(expected.ids, found.ids),
+        unexpected=minus(found.ids, expected.ids),
         altered=_altered(expected, found),
         waiting=frozenset(row[0] for row in waiting),
     )
@@ -77,17 +77,10 @@ def minus(some: GraphIds, others: GraphIds) -> GraphIds:
     return GraphIds(nodes=some.nodes - others.nodes, edges=some.edges - others.edges)
 
 
-def _ids(graph: Subgraph) -> GraphIds:
-    return GraphIds(
-        nodes=frozenset(node.id for node in graph.nodes),
-        edges=frozenset(edge.id for edge in graph.edges),
-    )
-
-
 def _altered(expected: Subgraph, found: Subgraph) -> GraphIds:
     """Ids of what both have and tell in two ways."""
     nodes, edges = frozenset(found.nodes), frozenset(found.edges)
-    there = _ids(found)
+    there = found.ids
     return GraphIds(
         nodes=frozenset(one.id for one in expected.nodes if one not in nodes) & there.nodes,
         edges=frozenset(one.id for one in expected.edges if one not in edges) & there.edges,

@@ -22,7 +22,6 @@ from kb_project.graph.ports import (
     MAX_HOPS,
     GraphCounts,
     GraphEdge,
-    GraphIds,
     GraphNode,
     GraphPath,
     Neighbour,
@@ -102,13 +101,6 @@ class AgeGraphStore:
             for query in (queries.COUNT_NODES, queries.COUNT_EDGES)
         )
         return GraphCounts(nodes=sum(nodes), edges=sum(edges))
-
-    def ids(self, workspace_id: UUID) -> GraphIds:
-        nodes, edges = (
-            frozenset(map(UUID, self._cypher(workspace_id, query)))
-            for query in (queries.NODE_IDS, queries.EDGE_IDS)
-        )
-        return GraphIds(nodes=nodes, edges=edges)
 
     def everything(self, workspace_id: UUID) -> Subgraph:
         return Subgraph(

@@ -11,7 +11,6 @@ from kb_project.graph.ports import (
     MAX_HOPS,
     GraphCounts,
     GraphEdge,
-    GraphIds,
     GraphNode,
     GraphPath,
     Neighbour,
@@ -80,10 +79,6 @@ class MemoryGraphStore:
     def counts(self, workspace_id: UUID) -> GraphCounts:
         graph = self._graph(workspace_id)
         return GraphCounts(nodes=len(graph.nodes), edges=len(graph.edges))
-
-    def ids(self, workspace_id: UUID) -> GraphIds:
-        graph = self._graph(workspace_id)
-        return GraphIds(nodes=frozenset(graph.nodes), edges=frozenset(graph.edges))
 
     def everything(self, workspace_id: UUID) -> Subgraph:
         graph = self._graph(workspace_id)

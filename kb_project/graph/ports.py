@@ -64,6 +64,13 @@ class Subgraph:
     nodes: tuple[GraphNode, ...] = ()
     edges: tuple[GraphEdge, ...] = ()
 
+    @property
+    def ids(self) -> GraphIds:
+        return GraphIds(
+            nodes=frozenset(node.id for node in self.nodes),
+            edges=frozenset(edge.id for edge in self.edges),
+        )
+
 
 @dataclass(frozen=True, slots=True)
 class GraphCounts:
@@ -104,9 +111,6 @@ class GraphStore(Protocol):
 
     def counts(self, workspace_id: UUID) -> GraphCounts:
         """How many nodes and edges there are."""
-
-    def ids(self, workspace_id: UUID) -> GraphIds:
-        """Every id there is."""
 
     def everything(self, workspace_id: UUID) -> Subgraph:
         """The whole graph, in no order."""

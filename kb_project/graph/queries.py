@@ -17,10 +17,6 @@ COUNT_NODES: Final[LiteralString] = "MATCH (n:Entity) RETURN count(n)"
 
 COUNT_EDGES: Final[LiteralString] = "MATCH (:Entity)-[r:RELATES]->(:Entity) RETURN count(r)"
 
-NODE_IDS: Final[LiteralString] = "MATCH (n:Entity) RETURN n.id"
-
-EDGE_IDS: Final[LiteralString] = "MATCH (:Entity)-[r:RELATES]->(:Entity) RETURN r.id"
-
 ALL_NODES: Final[LiteralString] = """
 MATCH (n:Entity) RETURN {id: n.id, name: n.name, type: n.type, degree: n.degree}
 """
@@ -87,8 +83,6 @@ RETURN {id: n.id, name: n.name, type: n.type, degree: n.degree}
 ALL: Final[tuple[LiteralString, ...]] = (
     COUNT_NODES,
     COUNT_EDGES,
-    NODE_IDS,
-    EDGE_IDS,
     ALL_NODES,
     ALL_EDGES,
     NODES,

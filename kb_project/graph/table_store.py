@@ -17,7 +17,6 @@ from kb_project.graph.ports import (
     MAX_HOPS,
     GraphCounts,
     GraphEdge,
-    GraphIds,
     GraphNode,
     GraphPath,
     Neighbour,
@@ -28,14 +27,6 @@ from kb_project.sql import run_sql
 COUNTS: Final[LiteralString] = """
 SELECT (SELECT count(*) FROM ingestion_entity WHERE workspace_id = %(workspace)s),
        (SELECT count(*) FROM ingestion_relationship WHERE workspace_id = %(workspace)s)
-"""
-
-NODE_IDS: Final[LiteralString] = """
-SELECT id FROM ingestion_entity WHERE workspace_id = %(workspace)s
-"""
-
-EDGE_IDS: Final[LiteralString] = """
-SELECT id FROM ingestion_relationship WHERE workspace_id = %(workspace)s
 """
 
 NODES: Final[LiteralString] = """
@@ -119,13 +110,6 @@ class TableGraphStore:
     def counts(self, workspace_id: UUID) -> GraphCounts:
         ((nodes, edges),) = self._run(COUNTS, workspace_id)
         return GraphCounts(nodes=nodes, edges=edges)
-
-    def ids(self, workspace_id: UUID) -> GraphIds:
-        nodes, edges = (
-            frozenset(row[0] for row in self._run(query, workspace_id))
-            for query in (NODE_IDS, EDGE_IDS)
-        )
-        return GraphIds(nodes=nodes, edges=edges)
 
     def neighbours(self, workspace_id: UUID, node_id: UUID, limit: int = 50) -> list[Neighbour]:
         rows = self._run(STRONGEST_EDGES, workspace_id, id=node_id, limit=limit)

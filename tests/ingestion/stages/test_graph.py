@@ -154,7 +154,7 @@ def test_a_tombstone_of_something_that_came_back_removes_nothing(
 
     run(workspace, store)
 
-    assert store.ids(workspace.pk).nodes == {a.pk}
+    assert store.everything(workspace.pk).ids.nodes == {a.pk}
 
 
 def test_communities_of_changed_entities_are_marked(workspace: Workspace, store: MemoryGraphStore):

@@ -89,7 +89,7 @@ def test_no_edge_outlives_its_ends(triples: Triples, removed: set[int]):
     store.remove(HERE, gone, [])
 
     left = [e for e in edges_of(triples) if not gone & {e.source, e.target}]
-    assert store.ids(HERE) == GraphIds(
+    assert store.everything(HERE).ids == GraphIds(
         nodes=frozenset(one.id for one in NODES) - gone,
         edges=frozenset(edge.id for edge in left),
     )
@@ -148,7 +148,7 @@ def test_what_is_removed_by_two_reasons_at_once_is_gone_once():
 
     store.remove(HERE, [node(0).id], [first.id, UUID(int=9)])
 
-    assert store.ids(HERE).edges == {second.id}
+    assert store.everything(HERE).ids.edges == {second.id}
 
 
 def test_a_store_does_not_keep_what_it_is_only_asked_about():

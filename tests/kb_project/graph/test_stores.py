@@ -113,7 +113,7 @@ def test_a_workspace_without_a_graph_is_empty_everywhere(bench: Bench):
     store, workspace, nobody = bench.store, bench.workspace, uuid4()
 
     assert store.counts(workspace) == GraphCounts()
-    assert store.ids(workspace) == GraphIds()
+    assert store.everything(workspace).ids == GraphIds()
     assert store.everything(workspace).nodes == ()
     assert store.neighbours(workspace, nobody) == []
     assert store.paths(workspace, nobody, uuid4()) == []
@@ -130,7 +130,7 @@ def test_what_was_put_in_is_counted_and_listed(bench: Bench):
     bench.fill([a, b, c], [ab, bc])
 
     assert bench.store.counts(bench.workspace) == GraphCounts(nodes=3, edges=2)
-    assert bench.store.ids(bench.workspace) == GraphIds(
+    assert bench.store.everything(bench.workspace).ids == GraphIds(
         nodes=frozenset({a.id, b.id, c.id}), edges=frozenset({ab.id, bc.id})
     )
 
@@ -333,7 +333,7 @@ def test_removing_a_node_takes_its_edges_along(copy: Bench):
 
     copy.store.remove(copy.workspace, [a.id], [])
 
-    left = copy.store.ids(copy.workspace)
+    left = copy.store.everything(copy.workspace).ids
     assert left == GraphIds(nodes=frozenset({b.id, c.id}), edges=frozenset({bc.id}))
 
 
@@ -344,7 +344,7 @@ def test_removing_an_edge_leaves_its_ends(copy: Bench):
 
     copy.store.remove(copy.workspace, [], [ab.id])
 
-    assert copy.store.ids(copy.workspace).edges == {ba.id}
+    assert copy.store.everything(copy.workspace).ids.edges == {ba.id}
     assert copy.store.counts(copy.workspace).nodes == 2
 
 
@@ -355,7 +355,7 @@ def test_replacing_all_leaves_nothing_of_the_old_graph(copy: Bench):
 
     copy.store.replace_all(copy.workspace, [a, b], [ab])
 
-    assert copy.store.ids(copy.workspace) == GraphIds(
+    assert copy.store.everything(copy.workspace).ids == GraphIds(
         nodes=frozenset({a.id, b.id}), edges=frozenset({ab.id})
     )
 
@@ -391,6 +391,6 @@ def test_all_stores_agree_on_a_random_graph(seed: int):
             [store.shared_neighbours(workspace, a, b) for store in stores],
             [store.neighbours(workspace, a, limit=3) for store in stores],
             [store.subgraph(workspace, [a, b], limit=8) for store in stores],
-            [store.ids(workspace) for store in stores],
+            [store.everything(workspace).ids for store in stores],
         ):
             assert answers[0] == answers[1] == answers[2]
