@@ -4,9 +4,19 @@ from __future__ import annotations
 
 import uuid
 from hashlib import blake2b
+from typing import Final
 
+from kb_project.text.names import normalise_name
+
+NAME_LENGTH: Final = 300
+"""Characters kept of a name, and of its key."""
 Ref = tuple[str, int]
 """An entity: its key, and which of the things of that name it is (0 unless told apart)."""
+
+
+def key_of_name(name: str) -> str:
+    """What all spellings of a name have in common; empty when it holds no letter and no digit."""
+    return normalise_name(name)[:NAME_LENGTH]
 
 
 def entity_id(workspace_id: uuid.UUID, key: str, sense: int = 0) -> uuid.UUID:

@@ -6,9 +6,8 @@ import unicodedata
 from collections.abc import Iterable
 from typing import Final
 
-from ingestion.stages.resolve.names import NAME_LENGTH
+from ingestion.identity import NAME_LENGTH, key_of_name
 from kb_project.errors import InputError
-from kb_project.text.names import normalise_name
 
 TYPE_LENGTH: Final = 40
 DESCRIPTION_LENGTH: Final = 10_000
@@ -29,7 +28,7 @@ def name_given(text: str, what: str = "name") -> tuple[str, str]:
     if not name:
         raise _refused(f"The {what} is empty.", f"Give a {what} of at least one letter.", "empty")
     _no_longer(name, what, NAME_LENGTH)
-    key = normalise_name(name)[:NAME_LENGTH]
+    key = key_of_name(name)
     if not key:
         raise _refused(
             f"The {what} '{name}' has no letter and no digit.",

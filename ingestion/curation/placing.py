@@ -15,11 +15,10 @@ from dataclasses import dataclass
 from django.db.models import F, Q
 
 from ingestion.curation.given import UNCHANGED
+from ingestion.identity import key_of_name
 from ingestion.models import Entity, Mention, MentionPlacement
 from ingestion.placements import Place, Placement
-from ingestion.stages.resolve.names import NAME_LENGTH
 from kb_project.errors import ConflictError
-from kb_project.text.names import normalise_name
 from workspaces.models import Workspace
 
 
@@ -94,7 +93,7 @@ def _spot(  # noqa: PLR0913  # the columns of a row
     pk: uuid.UUID, entity_id: uuid.UUID, key: str, own: str, label: str, surface: str,
     entity_key: str, document: uuid.UUID, chunk: uuid.UUID, offset: int,
 ) -> Spot:  # fmt: skip
-    own = own or normalise_name(surface)[:NAME_LENGTH]
+    own = own or key_of_name(surface)
     return Spot(pk, entity_id, key or entity_key, label or surface,
                 Place(document, chunk, own, offset))  # fmt: skip
 

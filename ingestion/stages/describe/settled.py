@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from typing import Final, LiteralString
 
 from ingestion import name_lock, rulings_sql
-from ingestion.identity import Ref, entity_id, link_id
+from ingestion.identity import Ref, entity_id, key_of_name, link_id
 from ingestion.stages.describe import settling_sql
 from ingestion.stages.describe import statements as sql
 from ingestion.stages.describe.wording import (
@@ -24,10 +24,8 @@ from ingestion.stages.describe.wording import (
 )
 from ingestion.standing import load_reading
 from kb_project.sql import run_sql
-from kb_project.text.names import normalise_name
 
 UNIT: Final = "\x1f"
-NAME_LENGTH: Final = 300
 SETTLED: Final[tuple[LiteralString, ...]] = (
     sql.BURY_RELATIONSHIPS,
     sql.BURY_ENTITIES,
@@ -105,7 +103,7 @@ def _name_entities(workspace_id: uuid.UUID, said: Mapping[uuid.UUID, Wording]) -
     values = {
         "workspace": workspace_id,
         "entities": [one for one, _ in given],
-        "keys": [normalise_name(name)[:NAME_LENGTH] for _, name in given],
+        "keys": [key_of_name(name) for _, name in given],
         "names": [name for _, name in given],
     }
     run_sql(settling_sql.PRUNE_ALIASES, values)

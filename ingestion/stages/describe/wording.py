@@ -11,10 +11,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from ingestion.identity import Ref
+from ingestion.identity import Ref, key_of_name
 from ingestion.models import EntityRuling, RelationshipRuling
 from ingestion.rulings import Reading
-from kb_project.text.names import normalise_name
 
 Field = EntityRuling.Field
 LinkField = RelationshipRuling.Field
@@ -55,11 +54,11 @@ class Wording:
         if said in WORDS:
             setattr(self, said, value)
         if said in (Field.NAME, Field.ALIAS):
-            self.aliases[normalise_name(value)] = value
-            self.refused.pop(normalise_name(value), None)
+            self.aliases[key_of_name(value)] = value
+            self.refused.pop(key_of_name(value), None)
         elif said == Field.NO_ALIAS:
-            self.refused[normalise_name(value)] = value
-            self.aliases.pop(normalise_name(value), None)
+            self.refused[key_of_name(value)] = value
+            self.aliases.pop(key_of_name(value), None)
 
     def join(self, other: Wording) -> None:
         """Take over from an entity that is read as this one, which keeps its own name and type."""

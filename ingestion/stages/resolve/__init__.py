@@ -16,13 +16,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from ingestion.identity import NAME_LENGTH, entity_id, relationship_id
 from ingestion.models import IngestionJob
 from ingestion.outcome import Progress, StageOutcome
 from ingestion.stages.resolve import homonyms, pairs
 from ingestion.stages.resolve.alike import likeness, suggestions
 from ingestion.stages.resolve.applying import resolve_documents
 from ingestion.stages.resolve.asking import Unanswered
-from ingestion.stages.resolve.names import NAME_LENGTH, entity_id, relationship_id, stand_ins
+from ingestion.stages.resolve.names import stand_ins
 from kb_project.ports import Ports
 
 __all__ = [

@@ -10,8 +10,8 @@ from typing import Final
 
 from rapidfuzz import fuzz
 
+from ingestion.identity import entity_id
 from ingestion.rulings import pair_of
-from ingestion.stages.resolve.names import entity_id
 
 # Two names of one type this alike (0 to 100, by edit distance) are worth a person's look.
 ALIKE: Final = 88.0

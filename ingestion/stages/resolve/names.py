@@ -14,16 +14,10 @@ from dataclasses import dataclass
 from typing import Final
 
 from ingestion.extractors import Extraction, FoundRelation
-from ingestion.extractors.found import FoundClaim, FoundFragment
-from ingestion.identity import Ref, entity_id, relationship_id
+from ingestion.extractors.found import PERSON, FoundClaim, FoundFragment
+from ingestion.identity import NAME_LENGTH, Ref, key_of_name
 from ingestion.placements import Place
 from ingestion.rulings import PLAIN, Meant, Reading
-from kb_project.text.names import normalise_name
-
-__all__ = ["NAME_LENGTH", "Ref", "entity_id", "relationship_id", "resolve", "stand_ins", "types_of"]
-
-NAME_LENGTH: Final = 300
-PERSON: Final = "person"
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,10 +204,7 @@ def _statements(
 
 
 def _keys(extraction: Extraction) -> list[str]:
-    return [
-        normalise_name(mention.name or mention.surface)[:NAME_LENGTH]
-        for mention in extraction.mentions
-    ]
+    return [key_of_name(mention.name or mention.surface) for mention in extraction.mentions]
 
 
 def stand_ins(keys: Iterable[tuple[str, str]]) -> dict[str, str]:

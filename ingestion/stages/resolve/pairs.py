@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from ingestion import name_lock
+from ingestion.identity import entity_id
 from ingestion.models import MergeSuggestion, ResolutionDecision, Verdict
 from ingestion.outcome import Progress
 from ingestion.rulings import Pair, Reading, pair_of
@@ -28,7 +29,7 @@ from ingestion.stages.resolve.asking import (
     ask,
     decision,
 )
-from ingestion.stages.resolve.names import Resolution, entity_id
+from ingestion.stages.resolve.names import Resolution
 from ingestion.standing import load_reading
 from kb_project.llm.ports import ChatModel
 from kb_project.prompt import fenced, load

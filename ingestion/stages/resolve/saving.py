@@ -8,21 +8,11 @@ from functools import cache
 from typing import Final
 
 from ingestion.extractors.found import MEANT
-from ingestion.identity import entity_id, link_id
+from ingestion.identity import Ref, entity_id, key_of_name, link_id
 from ingestion.stages.resolve import statements as sql
 from ingestion.stages.resolve.alike import SHORTEST_ALIKE, suggestions
-from ingestion.stages.resolve.names import (
-    NAME_LENGTH,
-    Fact,
-    Name,
-    Note,
-    Ref,
-    Resolution,
-    Statement,
-    types_of,
-)
+from ingestion.stages.resolve.names import Fact, Name, Note, Resolution, Statement, types_of
 from kb_project.sql import Row, run_sql
-from kb_project.text.names import normalise_name
 
 PREFIX: Final = 4
 MOST_NEAR: Final = 8
@@ -217,7 +207,7 @@ def _aliases(name: Name) -> list[tuple[Ref, str, str]]:
     label = (name.entity, name.key, name.label)
     if name.surface == name.label or name.source == MEANT:
         return [label]
-    return [label, (name.entity, normalise_name(name.surface)[:NAME_LENGTH], name.surface)]
+    return [label, (name.entity, key_of_name(name.surface), name.surface)]
 
 
 def _one_text(keywords: Sequence[str]) -> str:
