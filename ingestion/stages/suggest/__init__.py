@@ -26,8 +26,8 @@ from ingestion.models import IngestionJob, MergeSuggestion, Verdict
 from ingestion.outcome import Progress, StageOutcome
 from ingestion.stages.suggest import blocks, company, weighing
 from ingestion.stages.suggest import statements as sql
-from ingestion.stages.suggest.things import Found, Pair, Reason, Thing
-from ingestion.suggestions.decided import decided_pairs
+from ingestion.stages.suggest.things import Found, Reason, Thing
+from ingestion.suggestions.decided import Pair, decided_pairs
 from kb_project.ports import Ports
 from kb_project.sql import bulk_plans, run_sql, run_sql_count
 from workspaces import access

@@ -11,7 +11,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from ingestion.stages.suggest.things import Pair, Reason, Thing, pair_of
+from ingestion.stages.suggest.things import Reason, Thing
+from ingestion.suggestions.decided import Pair, pair_of
 
 MOST_BY_NEIGHBOURS: Final = 2.0
 MOST_BY_LIKENESS: Final = 1.5

@@ -14,7 +14,8 @@ from typing import Final
 from rapidfuzz import fuzz
 from rapidfuzz.distance import DamerauLevenshtein
 
-from ingestion.stages.suggest.things import PERSON, UNTYPED, Reason, Thing
+from ingestion.extractors.found import PERSON
+from ingestion.stages.suggest.things import UNTYPED, Reason, Thing
 from ingestion.stages.suggest.words import SMALL, TITLES, VESSELS, bare, counting
 
 

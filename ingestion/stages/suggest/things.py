@@ -9,13 +9,10 @@ from functools import cached_property
 from typing import Final
 
 from ingestion.stages.suggest.words import bare, counting, telling, written_out
+from ingestion.suggestions.decided import Pair
 
-PERSON: Final = "person"
 # An untyped name may be of any type.
 UNTYPED: Final = frozenset({"name", "concept", "other", ""})
-
-Pair = tuple[uuid.UUID, uuid.UUID]
-"""Two entities, the lower id first."""
 
 
 @dataclass(frozen=True)
@@ -88,7 +85,3 @@ class Found:
     pair: Pair
     certainty: float
     reasons: tuple[Reason, ...]
-
-
-def pair_of(one: uuid.UUID, other: uuid.UUID) -> Pair:
-    return (one, other) if one < other else (other, one)

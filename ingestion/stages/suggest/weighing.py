@@ -17,7 +17,8 @@ from typing import Final
 
 from ingestion.stages.suggest import company, naming, opposing
 from ingestion.stages.suggest.naming import Common
-from ingestion.stages.suggest.things import Found, Pair, Reason, Thing, pair_of
+from ingestion.stages.suggest.things import Found, Reason, Thing
+from ingestion.suggestions.decided import Pair, pair_of
 
 PRIOR: Final = -2.6
 SUGGESTED: Final = 0.4
