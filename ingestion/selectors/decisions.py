@@ -10,8 +10,9 @@ from django.db.models import Q, QuerySet
 from django.db.models.functions import Length
 
 from ingestion.models import Alias, Entity, MergeSuggestion, ResolutionDecision, Verdict
-from ingestion.rulings import PLAIN, Reading, Ruling, reading_of
+from ingestion.rulings import PLAIN, Reading
 from ingestion.selectors.finding import found
+from ingestion.standing import load_reading
 from workspaces.models import Workspace
 
 
@@ -63,7 +64,7 @@ def decision_views(
 ) -> list[DecisionView]:
     shown = list(rows)
     is_needed = any(row.verdict == Verdict.SAME and row.right_key for row in shown)
-    reading = _reading(workspace) if is_needed else PLAIN
+    reading = load_reading(workspace.pk, []) if is_needed else PLAIN
     names = _names(workspace, shown)
     return [_view(row, reading, names) for row in shown]
 
@@ -86,15 +87,6 @@ def _view(row: ResolutionDecision, reading: Reading, names: Mapping[str, str]) -
     ends = ((row.left_key, row.left_sense), (row.right_key, row.right_sense))
     first, second = (reading.read(end) for end in ends)
     return DecisionView(row, left, right, is_waiting=first != second)
-
-
-def _reading(workspace: Workspace) -> Reading:
-    standing = ResolutionDecision.objects.in_workspace(workspace).filter(undone_at=None)
-    rows = standing.exclude(right_key="").values_list(
-        "left_key", "right_key", "document_id", "sense", "verdict", "by", "created_at", "id",
-        "left_sense", "right_sense", "keeps_right",
-    )  # fmt: skip
-    return reading_of(Ruling(*row) for row in rows)
 
 
 def decisions_about(*, workspace: Workspace, entity: Entity) -> list[DecisionView]:
