@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -127,12 +127,12 @@ def _chosen(entity: Entity, selection: Selection, instead: str) -> Sequence[Spot
     return chosen
 
 
-def _carry(  # what the two operations differ in
+def _carry(
     deed: Deed,
     kind: EventKind,
     move: _Move,
     selection: Selection,
-    rule: Any,
+    rule: Callable[[Rules], None],
     created: Sequence[str],
 ) -> HistoryEvent:
     workspace = deed.workspace
