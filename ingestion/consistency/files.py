@@ -30,16 +30,15 @@ def missing(scope: Scope) -> Found:
 
 
 def orphans(scope: Scope) -> Found:
-    rows = DocumentVersion.objects.in_workspace(scope.workspace_id)
-    known = set(rows.values_list("blob", flat=True))
-    found = list(_unknown(scope.workspace_id, known))
+    found = _unknown(scope.workspace_id)
     return found_in([(f"{scope.workspace_id}/{path.name}", None) for path in found])
 
 
-def _unknown(workspace_id: uuid.UUID, known: set[str]) -> Iterator[Path]:
+def _unknown(workspace_id: uuid.UUID) -> Iterator[Path]:
     folder = Path(settings.MEDIA_ROOT) / str(workspace_id)
     if not folder.is_dir():
         return
+    known = set(DocumentVersion.objects.in_workspace(workspace_id).values_list("blob", flat=True))
     latest = time.time() - YOUNG_SECONDS
     for path in folder.iterdir():
         blob = f"{workspace_id}/{path.name.removesuffix(PICTURES)}"
@@ -52,9 +51,8 @@ def set_aside(workspace_id: uuid.UUID) -> Path:
 
     Somebody may have sent them: they are not deleted.
     """
-    known = set(DocumentVersion.objects.in_workspace(workspace_id).values_list("blob", flat=True))
     aside = Path(settings.MEDIA_ROOT) / ASIDE / str(workspace_id)
-    for path in list(_unknown(workspace_id, known)):
+    for path in list(_unknown(workspace_id)):
         aside.mkdir(parents=True, exist_ok=True)
         path.rename(_free(aside / path.name))
     return aside
