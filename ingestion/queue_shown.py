@@ -20,6 +20,7 @@ from ingestion.suggestions import deciding, queue
 from ingestion.suggestions.queue import Case, Counts
 from ingestion.suggestions.sides import Quote, Side
 from ingestion.templatetags.knowledge import reader_url
+from ingestion.templatetags.queue import MOST_SHOWN
 from kb_project.errors import InputError, NotFoundError
 from workspaces.models import User, Workspace
 
@@ -134,6 +135,7 @@ def queue_context(*, workspace: Workspace, user: User, given: QueryDict) -> dict
         "shown": _shown(workspace, case, given if case and case.key == wanted else QueryDict()),
         "notice": notice,
         "counts": page.counts,
+        "open_number": min(page.counts.open, MOST_SHOWN),
         "progress": progress(page.counts, case),
         "next": page.next,
         "refused": queue.case_refused(workspace=workspace),

@@ -14,7 +14,7 @@ counts as it stands now, whenever suggestions were last searched for.
 from __future__ import annotations
 
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
@@ -24,7 +24,7 @@ from django.utils import timezone
 
 from ingestion.models import EventKind, HistoryEvent, MergeSuggestion, SuggestionSkip, Verdict
 from ingestion.suggestions.cases import Group, Suggested, grouped
-from ingestion.suggestions.decided import Decided, decided_pairs
+from ingestion.suggestions.decided import Decided, Pair, decided_pairs
 from ingestion.suggestions.sides import Side, sides_of, sizes_of
 from kb_project.errors import InputError, NotFoundError
 from workspaces.models import User, Workspace
@@ -150,11 +150,9 @@ def case_counts(*, workspace: Workspace, user: User | None = None) -> Counts:
 def case_refused(*, workspace: Workspace, limit: int = 20) -> tuple[Refused, ...]:
     """The most certain first."""
     decided = decided_pairs(workspace.pk)
-    rows = [
-        (one, decided[one.pair])
-        for one in _suggested(workspace)
-        if one.pair in decided and decided[one.pair].verdict == Verdict.DIFFERENT
-    ]
+    apart = {pair: said for pair, said in decided.items() if said.verdict == Verdict.DIFFERENT}
+    suggested = _suggested(workspace, among=apart)
+    rows = [(one, apart[one.pair]) for one in suggested if one.pair in apart]
     rows = sorted(rows, key=lambda row: (-row[0].certainty, row[0].pair))[:limit]
     sides = sides_of(workspace, {end for one, _ in rows for end in one.pair})
     people = User.objects.in_bulk({said.user_id for _, said in rows if said.user_id})
@@ -170,10 +168,13 @@ def open_groups(workspace: Workspace) -> list[Group]:
     return grouped(there, sizes, decided.keys())
 
 
-def _suggested(workspace: Workspace) -> list[Suggested]:
+def _suggested(workspace: Workspace, among: Collection[Pair] | None = None) -> list[Suggested]:
+    """All of them, or those that begin as one of the pairs does."""
+    found = MergeSuggestion.objects.in_workspace(workspace)
+    if among is not None:
+        found = found.filter(left__in={left for left, _ in among})
     rows = (
-        MergeSuggestion.objects.in_workspace(workspace)
-        .annotate(weight=F("score") * F("effect"))
+        found.annotate(weight=F("score") * F("effect"))
         .order_by("-weight", "left_id", "right_id")
         .values_list("left_id", "right_id", "score", "reasons", "reason")[:MOST_LOADED]
     )
