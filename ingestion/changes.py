@@ -60,8 +60,9 @@ def changes_of(*, workspace: Workspace, version: DocumentVersion) -> Changes:
     kept = version.changes
     if kept is None:
         before = version_before(workspace=workspace, version=version)
-        state = READING if before and not _was_live(version) else FIRST if not before else UNKNOWN
-        return Changes(version.number, before.number if before else None, state)
+        if before is None:
+            return Changes(version.number, None, FIRST)
+        return Changes(version.number, before.number, UNKNOWN if _was_live(version) else READING)
     passages = {name: kept["passages"].get(name, 0) for name in PASSAGES}
     if "facts" in kept:
         facts = Difference.from_json(kept["facts"])

@@ -104,8 +104,7 @@ def read_again(workspace_id: uuid.UUID, found: Found, stages: Sequence[str]) -> 
         for job in jobs.values():
             record.repeat(job, stages)
         lane = pipeline.EMBEDDING if stages == ("embed",) else pipeline.MAIN
-        for job_id in list(jobs)[:: groups.MOST_JOBS]:
-            pipeline.wake(workspace_id, job_id, lane)
+        groups.call_for(workspace_id, list(jobs), lane)
     return len(jobs)
 
 
