@@ -49,7 +49,10 @@ def check_request(
     repairs: bool = False,
     is_deep: bool = False,
 ) -> ConsistencyCheck:
-    """Have the workspace checked; who asks while a check waits or runs is given that one."""
+    """Have the workspace checked; who asks while a check waits or runs is given that one.
+
+    A check that waits takes on what is asked of it besides: to repair, to look deeply.
+    """
     with access.in_workspace(workspace.pk):
         # The workspace's row serialises two people who both ask.
         Workspace.objects.select_for_update(no_key=True).get(pk=workspace.pk)
@@ -64,9 +67,11 @@ def check_request(
                 total=MEND if repairs else LOOK,
             )
             wake(found)
-        elif found.state == CheckState.WAITING and repairs and not found.repairs:
-            rows.filter(pk=found.pk).update(repairs=True, total=MEND)
-            found.refresh_from_db()
+        elif found.state == CheckState.WAITING:
+            found.is_deep |= is_deep
+            found.repairs |= repairs
+            found.total = MEND if found.repairs else LOOK
+            found.save(update_fields=["is_deep", "repairs", "total"])
     return found
 
 

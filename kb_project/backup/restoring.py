@@ -312,7 +312,14 @@ def _check_free(id_: uuid.UUID, slug: str) -> None:
             kept="Nothing was changed.",
             next_step="Add --as-new and --into with another address to have it a second time.",
         )
-    if has_slug or len(slug) > LONGEST_SLUG:
+    if len(slug) > LONGEST_SLUG:
+        raise InputError(
+            f"The address '{slug}' has more than {LONGEST_SLUG} letters.",
+            code="slug_too_long",
+            kept="Nothing was changed.",
+            next_step="Name a shorter one with --into.",
+        )
+    if has_slug:
         raise ConflictError(
             f"The address '{slug}' is taken by another workspace.",
             code="slug_taken",

@@ -89,6 +89,26 @@ def test_one_check_runs_at_a_time(workspace: Workspace):
     assert calls() == before + 1
 
 
+def test_a_check_that_waits_takes_on_what_is_asked_of_it_besides(workspace: Workspace):
+    first = runs.check_request(workspace=workspace)
+    runs.check_request(workspace=workspace, is_deep=True)
+
+    again = runs.check_request(workspace=workspace, repairs=True)
+
+    assert again.pk == first.pk
+    row = fresh(first)
+    assert (row.is_deep, row.repairs, row.total) == (True, True, runs.MEND)
+
+
+def test_a_check_that_runs_is_left_as_it_began(workspace: Workspace):
+    row = runs.check_request(workspace=workspace)
+    set_row(row, state=CheckState.RUNNING, worker=leases.worker_name())
+
+    runs.check_request(workspace=workspace, repairs=True, is_deep=True)
+
+    assert (fresh(row).is_deep, fresh(row).repairs) == (False, False)
+
+
 def test_a_check_that_somebody_has_is_not_run_twice(workspace: Workspace):
     row = runs.check_request(workspace=workspace)
     set_row(row, state=CheckState.RUNNING, worker=leases.worker_name())

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from ingestion.models import Document
-from kb_project.errors import ConflictError
+from kb_project.errors import ConflictError, InputError
 from tests import backups, rows
 from tests.backups import forged, fresh_database
 from tests.kb_project.backup.archives import make_archive
@@ -69,6 +69,13 @@ def test_its_address_is_taken(path: Path, elsewhere: Path):
     backups.restore(path, into="another")
 
     assert set(Workspace.objects.values_list("slug", flat=True)) == {"harbour", "another"}
+
+
+def test_an_address_that_is_too_long(path: Path, elsewhere: Path):
+    error = refused(path, into="a" * 61)
+
+    assert (type(error), error.code) == (InputError, "slug_too_long")
+    assert Workspace.objects.count() == 0
 
 
 def test_restoring_twice(path: Path, elsewhere: Path):
