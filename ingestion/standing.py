@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from ingestion import rulings_sql as sql
 from ingestion.identity import Ref
@@ -15,7 +15,7 @@ from kb_project.sql import run_sql
 def load_reading(workspace_id: uuid.UUID, documents: Sequence[uuid.UUID]) -> Reading:
     """How names are read now, and what they mean in these documents."""
     values = {"workspace": workspace_id, "documents": list(documents)}
-    rulings = [Ruling(*row) for row in run_sql(sql.RULINGS, values)]
+    rulings = _rulings(values)
     placements = tuple(
         Placement(key, own, document, chunk, offset, (target, sense), sequence)
         for key, own, document, chunk, offset, target, sense, sequence in run_sql(
@@ -25,6 +25,15 @@ def load_reading(workspace_id: uuid.UUID, documents: Sequence[uuid.UUID]) -> Rea
     deleted = frozenset((key, sense) for key, sense in run_sql(sql.DELETED, values))
     dropped = frozenset((row[:2], row[2:]) for row in map(tuple, run_sql(sql.DROPPED, values)))
     return reading_of(rulings, Curated(placements, deleted, dropped))
+
+
+def load_joined(workspace_id: uuid.UUID) -> Reading:
+    """Which names are read as which others; nothing of what was placed, deleted or dropped."""
+    return reading_of(_rulings({"workspace": workspace_id, "documents": []}))
+
+
+def _rulings(values: Mapping[str, object]) -> list[Ruling]:
+    return [Ruling(*row) for row in run_sql(sql.RULINGS, values)]
 
 
 def told_apart(

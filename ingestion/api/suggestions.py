@@ -78,7 +78,11 @@ class RefusedSerializer(serializers.Serializer[Any]):
     certainty = serializers.FloatField()
     reasons = serializers.ListField(child=serializers.CharField())
     sentence = serializers.CharField(help_text="Who said so, and when.")
-    decision = serializers.UUIDField(source="decision_id")
+    decision = serializers.UUIDField(
+        source="decision_id",
+        allow_null=True,
+        help_text="Null where a split or a move told them apart.",
+    )
     event = serializers.UUIDField(source="event_id", allow_null=True)
 
 

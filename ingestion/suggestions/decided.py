@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 from datetime import datetime
 
 from ingestion.identity import Ref
-from ingestion.models import Entity, ResolutionDecision, Verdict
-from ingestion.standing import load_reading
+from ingestion.models import Entity, EventKind, HistoryEvent, ResolutionDecision, Verdict
+from ingestion.standing import load_joined
 
 Pair = tuple[uuid.UUID, uuid.UUID]
 """Two entities, the lower id first."""
@@ -17,39 +17,77 @@ Pair = tuple[uuid.UUID, uuid.UUID]
 
 @dataclass(frozen=True, slots=True)
 class Decided:
-    """What stands about a pair. ``model`` is '' and ``user_id`` None for somebody who has left."""
+    """What stands about a pair. ``model`` is '' and ``user_id`` None for somebody who has left.
+
+    ``decision_id`` is None where a split or a move tells them apart.
+    """
 
     verdict: str
     user_id: int | None
     model: str
     created_at: datetime
     reason: str
-    decision_id: uuid.UUID
+    decision_id: uuid.UUID | None
     event_id: uuid.UUID | None
+
+
+@dataclass(frozen=True, slots=True)
+class _Said:
+    """Two things, as they were called when it was said, and what was said of them."""
+
+    ends: tuple[Ref, Ref]
+    decided: Decided
+    is_by_person: bool
+
+    @property
+    def rank(self) -> tuple[bool, datetime, str]:
+        """The word that counts comes last: a person's, then the latest."""
+        row = self.decided.decision_id or self.decided.event_id
+        return self.is_by_person, self.decided.created_at, str(row)
 
 
 def decided_pairs(workspace_id: uuid.UUID) -> dict[Pair, Decided]:
     """What stands between entities as they are read now; a person's word before a model's.
 
     What was said of a name holds for the entity that it was merged into. What a model was not sure
-    of is open. Call in the workspace's scope.
+    of is open. Whoever splits an entity, or moves mentions of it to another one, says that the two
+    differ, and so does a document in which a name means another thing. Call in the workspace's
+    scope.
     """
-    rows = list(
-        ResolutionDecision.objects.in_workspace(workspace_id)
-        .filter(undone_at=None)
-        .exclude(right_key="")
-        .exclude(verdict=Verdict.UNSURE)
-    )
-    # By name, PERSON sorts behind MODEL: the word that counts comes last.
-    rows.sort(key=lambda row: (row.by, row.created_at, row.pk))
-    read = load_reading(workspace_id, []).read if rows else _itself
-    ends = [_ends(row, read) for row in rows]
-    ids = _ids(workspace_id, {ref for pair in ends for ref in pair})
+    said = [*_of_decisions(workspace_id), *_of_parted(workspace_id)]
+    read = load_joined(workspace_id).read if said else _itself
+    ends = [(_ends(one, read), one.decided) for one in sorted(said, key=lambda one: one.rank)]
+    ids = _ids(workspace_id, {ref for pair, _ in ends for ref in pair})
     return {
-        pair_of(ids[left], ids[right]): _decided(row)
-        for row, (left, right) in zip(rows, ends, strict=True)
+        pair_of(ids[left], ids[right]): decided
+        for (left, right), decided in ends
         if left in ids and right in ids
     }
+
+
+def _of_decisions(workspace_id: uuid.UUID) -> Iterator[_Said]:
+    rows = ResolutionDecision.objects.in_workspace(workspace_id).filter(undone_at=None)
+    for row in rows.exclude(verdict=Verdict.UNSURE):
+        if row.right_key:
+            yield _said((row.left_key, row.left_sense), (row.right_key, row.right_sense), row)
+        elif row.verdict == Verdict.DIFFERENT:
+            # A new sense of a name was told apart from all that there were.
+            for earlier in range(row.sense):
+                yield _said((row.left_key, earlier), (row.left_key, row.sense), row)
+
+
+def _of_parted(workspace_id: uuid.UUID) -> Iterator[_Said]:
+    """Splits and moves that stand."""
+    events = HistoryEvent.objects.in_workspace(workspace_id).filter(
+        kind__in=(EventKind.ENTITY_SPLIT, EventKind.MENTIONS_MOVED), undone_at=None
+    )
+    for event in events:
+        refs = event.details["refs"]
+        (key, sense), (other, its) = (refs[event.details[end]] for end in ("from", "into"))
+        decided = Decided(
+            Verdict.DIFFERENT, event.user_id, "", event.created_at, event.reason, None, event.pk
+        )
+        yield _Said(((key, sense), (other, its)), decided, is_by_person=True)
 
 
 def pair_of(one: uuid.UUID, other: uuid.UUID) -> Pair:
@@ -62,18 +100,18 @@ def _ids(workspace_id: uuid.UUID, refs: Collection[Ref]) -> dict[Ref, uuid.UUID]
     return {(key, sense): pk for key, sense, pk in rows.values_list("key", "sense", "pk")}
 
 
-def _ends(row: ResolutionDecision, read: Callable[[Ref], Ref]) -> tuple[Ref, Ref]:
-    """What a decision is about now; of two that are read as one, the two that were meant."""
-    meant = (row.left_key, row.left_sense), (row.right_key, row.right_sense)
-    left, right = (read(ref) for ref in meant)
-    return meant if left == right else (left, right)
+def _ends(said: _Said, read: Callable[[Ref], Ref]) -> tuple[Ref, Ref]:
+    """What it is about now; of two that are read as one, the two that were meant."""
+    left, right = (read(ref) for ref in said.ends)
+    return said.ends if left == right else (left, right)
 
 
 def _itself(ref: Ref) -> Ref:
     return ref
 
 
-def _decided(row: ResolutionDecision) -> Decided:
-    return Decided(
+def _said(left: Ref, right: Ref, row: ResolutionDecision) -> _Said:
+    decided = Decided(
         row.verdict, row.user_id, row.model, row.created_at, row.reason, row.pk, row.event_id
     )
+    return _Said((left, right), decided, row.by == ResolutionDecision.By.PERSON)

@@ -107,7 +107,7 @@ class Refused:
     reasons: tuple[str, ...]
     said_by: str
     said_at: datetime
-    decision_id: uuid.UUID
+    decision_id: uuid.UUID | None
     event_id: uuid.UUID | None
 
     @property

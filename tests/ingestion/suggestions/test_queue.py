@@ -195,5 +195,5 @@ def test_an_empty_workspace_has_an_empty_queue():
 def test_a_queue_costs_the_same_statements_however_long_it_is(
     cast: rows.Cast, django_assert_max_num_queries
 ):
-    with django_assert_max_num_queries(16):
+    with django_assert_max_num_queries(17):
         look(cast)
