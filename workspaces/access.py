@@ -12,14 +12,18 @@ import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import Any
+from typing import Any, Final
 
-from django.db import transaction
+from django.db import DEFAULT_DB_ALIAS, transaction
 
 from kb_project.errors import ForbiddenError, NotFoundError
 from kb_project.sql import run_sql
 from workspaces import sql
 from workspaces.models import Capability, Membership, User, Workspace
+
+# The columns of ``sql.MEMBERSHIP`` as the models name them, in the models' own order.
+MEMBERSHIP: Final = ("id", "workspace_id", "user_id", "role", "capabilities", "created_at")
+WORKSPACE: Final = ("id", "name", "slug", "is_demo", "created_by_id", "created_at")
 
 _is_repeatable: ContextVar[bool] = ContextVar("_is_repeatable", default=False)
 
@@ -82,6 +86,24 @@ def in_workspace(workspace_id: uuid.UUID, *, user_id: int | None = None) -> Iter
 
 
 @contextmanager
+def within(workspace_id: uuid.UUID) -> Iterator[None]:
+    """The transaction that is open, where the gate has set it to the workspace; else a new one.
+
+    Unlike ``in_workspace`` it undoes nothing by itself: for what writes all it writes at the end,
+    in one statement.
+    """
+    if transaction.get_connection().in_atomic_block and _read_scope()[0] == str(workspace_id):
+        token = _inside.set(workspace_id)
+        try:
+            yield
+        finally:
+            _inside.reset(token)
+    else:
+        with in_workspace(workspace_id):
+            yield
+
+
+@contextmanager
 def as_person(user: User) -> Iterator[None]:
     """A transaction that sees the person's own memberships, whatever the workspace."""
     with transaction.atomic():
@@ -110,10 +132,10 @@ def workspace_for_administering(*, user: Any, workspace_id: str | uuid.UUID) -> 
 def _workspace_with(
     capability: Capability, *, user: Any, workspace_id: str | uuid.UUID
 ) -> Workspace:
-    workspace = _find(workspace_id)
-    membership = _membership(user, workspace) if workspace and user.is_authenticated else None
-    if workspace is None or membership is None:
+    membership = _membership(user, workspace_id) if user.is_authenticated else None
+    if membership is None:
         raise NotFoundError("There is no such workspace, or you are not a member of it.")
+    workspace = membership.workspace
     if not membership.may(capability):
         raise ForbiddenError(
             f"In {workspace.name} you are {membership.get_role_display().lower()} and may not"
@@ -125,20 +147,30 @@ def _workspace_with(
     return workspace
 
 
-def _find(workspace_id: str | uuid.UUID) -> Workspace | None:
-    try:
-        wanted = {"pk": uuid.UUID(str(workspace_id))}
-    except ValueError:
-        return Workspace.objects.filter(slug=str(workspace_id)).first()
-    return Workspace.objects.filter(**wanted).first()
-
-
-def _membership(user: User, workspace: Workspace) -> Membership | None:
-    set_scope(workspace_id=workspace.pk, user_id=user.pk)
-    membership = Membership.objects.in_workspace(workspace).filter(user=user).first()
-    if membership is None:
+def _membership(user: User, workspace_id: str | uuid.UUID) -> Membership | None:
+    """With its workspace. The scope is set before it is known whether the person may see it: one
+    row is read in it then, and without that row the scope ends."""
+    wanted = _id_of(workspace_id)
+    if wanted is None:
+        return None
+    set_scope(workspace_id=wanted, user_id=user.pk)
+    rows = run_sql(sql.MEMBERSHIP, {"workspace": wanted, "user": user.pk})
+    if not rows:
         set_scope(workspace_id=None)
+        return None
+    row = rows[0]
+    membership = Membership.from_db(DEFAULT_DB_ALIAS, MEMBERSHIP, row[: len(MEMBERSHIP)])
+    membership.workspace = Workspace.from_db(DEFAULT_DB_ALIAS, WORKSPACE, row[len(MEMBERSHIP) :])
     return membership
+
+
+def _id_of(workspace_id: str | uuid.UUID) -> uuid.UUID | None:
+    """Of a workspace named by its id or its slug; None where there is none of that slug."""
+    try:
+        return uuid.UUID(str(workspace_id))
+    except ValueError:
+        named = Workspace.objects.filter(slug=str(workspace_id))
+        return named.values_list("pk", flat=True).first()
 
 
 def who_can_grant(workspace: Workspace) -> str:

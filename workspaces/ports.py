@@ -55,6 +55,8 @@ class _Shelf(threading.local):
 
 
 _shelf = _Shelf()
+_local: dict[uuid.UUID, _Kept] = {}
+"""Ports with nothing of a workspace's own, by which no thread can hinder another."""
 
 
 def ports_for(workspace_id: uuid.UUID) -> Ports:
@@ -72,7 +74,7 @@ def chosen_for(workspace_id: uuid.UUID) -> Chosen:
     with access.in_workspace(workspace_id):
         [row] = run_sql(sql.MODEL_CHOICE, {"workspace": workspace_id})
         choice = (*row, settings.MODEL_ENDPOINT, settings.MODEL_KEY, settings.MODEL_NAME)
-        kept = _shelf.kept.get(workspace_id)
+        kept = _shelf.kept.get(workspace_id) or _local.get(workspace_id)
         if kept and kept.choice == choice and kept.base is base:
             return Chosen(kept.ports, row)
         ports = _build(workspace_id, base)
@@ -130,6 +132,12 @@ def no_model() -> ConflictError:
 
 def _keep(workspace_id: uuid.UUID, built: _Kept) -> None:
     kept = _shelf.kept
+    if replace(built.ports, options=built.base.options) == built.base:
+        kept.pop(workspace_id, None)
+        if len(_local) >= MOST_KEPT:
+            _local.clear()
+        _local[workspace_id] = built
+        return
     kept[workspace_id] = built
     kept.move_to_end(workspace_id)
     if len(kept) > MOST_KEPT:

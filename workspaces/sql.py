@@ -21,6 +21,14 @@ READ_SCOPE: Final[LiteralString] = (
     "SELECT coalesce(current_setting('app.workspace_id', true), ''),"
     " coalesce(current_setting('app.user_id', true), '')"
 )
+# Of a person in the workspace that is set. By hand, since every request asks it.
+MEMBERSHIP: Final[LiteralString] = """
+SELECT m.id, m.workspace_id, m.user_id, m.role, m.capabilities, m.created_at,
+       w.id, w.name, w.slug, w.is_demo, w.created_by_id, w.created_at
+  FROM workspaces_membership AS m
+  JOIN workspaces_workspace AS w ON w.id = m.workspace_id
+ WHERE m.workspace_id = %(workspace)s AND m.user_id = %(user)s
+"""
 
 # --- the ledger, the cache, the budget ------------------------------------------------------------
 KEPT_REPLIES: Final[LiteralString] = """

@@ -5,14 +5,15 @@ from typing import Any
 
 import pytest
 from django.contrib.auth.models import AnonymousUser
-from django.db import transaction
+from django.db import connection, transaction
+from django.test.utils import CaptureQueriesContext
 
 from ingestion.models import Document
 from kb_project.errors import ForbiddenError, NotFoundError
 from kb_project.sql import run_sql
 from tests import rows
 from workspaces import access, services, sql
-from workspaces.models import Capability, Role, Workspace
+from workspaces.models import Capability, Membership, Role, Workspace
 
 pytestmark = pytest.mark.django_db
 
@@ -227,3 +228,47 @@ def test_a_connection_carries_no_scope_to_its_next_user():
         inside = Document.objects.in_workspace(cast.workspace).count()
 
     assert (inside, Document.objects.in_workspace(cast.workspace).count()) == (1, 0)
+
+
+# --- the transaction that is open -----------------------------------------------------------------
+def test_within_is_the_transaction_of_the_gate_as_it_is():
+    cast = rows.make_cast()
+    access.workspace_for_reading(user=cast.alice, workspace_id=cast.workspace.pk)
+    before = scope()
+
+    with CaptureQueriesContext(connection) as asked, access.within(cast.workspace.pk):
+        pass
+
+    assert len(asked) == 1
+    assert scope() == before
+
+
+def test_within_another_workspace_sets_it_and_puts_the_one_before_back():
+    cast, other = rows.make_cast(), rows.make_cast("Elsewhere")
+    access.workspace_for_reading(user=cast.alice, workspace_id=cast.workspace.pk)
+    before = scope()
+
+    with access.within(other.workspace.pk):
+        assert scope()[0] == str(other.workspace.pk)
+
+    assert scope() == before
+
+
+def test_the_gate_looks_with_two_statements_and_gives_workspace_and_membership():
+    cast = rows.make_cast()
+
+    with CaptureQueriesContext(connection) as asked:
+        found = access.workspace_for_reading(user=cast.bob, workspace_id=cast.workspace.pk)
+
+    assert len(asked) == 2
+    real = Workspace.objects.get(pk=cast.workspace.pk)
+    assert {one: getattr(found, one) for one in access.WORKSPACE} == {
+        one: getattr(real, one) for one in access.WORKSPACE
+    }
+    assert not found.get_deferred_fields()
+    assert found.membership is not None
+    assert not found.membership.get_deferred_fields()
+    rows_of = Membership.objects.in_workspace(cast.workspace)
+    kept = rows_of.get(user=cast.bob)
+    for one in access.MEMBERSHIP:
+        assert getattr(found.membership, one) == getattr(kept, one)

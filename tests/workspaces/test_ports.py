@@ -13,7 +13,7 @@ from kb_project.llm.support import Feature, Support
 from kb_project.ports import build_ports
 from tests import rows
 from tests.workspaces.models_rows import ENDPOINT, KEY
-from workspaces import access, secrets, services
+from workspaces import access, ports, secrets, services
 from workspaces.calls import TableCallStore
 from workspaces.choice import ModelChoice
 from workspaces.models import EmbeddingIndex, IndexState, ModelSettings, Workspace
@@ -240,3 +240,23 @@ def test_no_workspace_sees_the_settings_of_another():
         sealed = ModelSettings.objects.in_workspace(theirs).get().sealed_key
     with pytest.raises(RefusedError):
         secrets.unseal(sealed, mine.pk)
+
+
+def test_threads_share_what_is_nobodys_own(django_assert_num_queries):
+    workspace = rows.make_workspace()
+    made = ports_for(workspace.pk)
+    ports._shelf.kept.clear()  # as in a thread that has asked for nothing yet
+
+    with django_assert_num_queries(6):
+        assert ports_for(workspace.pk) is made
+
+
+def test_a_workspace_that_gets_a_model_of_its_own_is_not_taken_for_local():
+    workspace = rows.make_workspace()
+    ports_for(workspace.pk)
+
+    with access.in_workspace(workspace.pk):
+        save(workspace)
+
+    assert ports_for(workspace.pk).chat is not None
+    assert ports_for(workspace.pk).chat is ports_for(workspace.pk).chat
