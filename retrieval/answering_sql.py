@@ -80,6 +80,10 @@ DELETE FROM retrieval_answerevent
  WHERE workspace_id = %(workspace)s AND answer_id = %(answer)s AND kind = 'text'
 """
 
+ANSWER_STATE: Final[LiteralString] = """
+SELECT state FROM retrieval_answer WHERE workspace_id = %(workspace)s AND id = %(answer)s
+"""
+
 EVENTS_AFTER: Final[LiteralString] = """
 SELECT sequence, kind, payload::text FROM retrieval_answerevent
  WHERE workspace_id = %(workspace)s AND answer_id = %(answer)s AND sequence > %(after)s::int
@@ -105,6 +109,23 @@ SELECT f.place, e.sequence, e.kind, e.payload::text
 # What is queued or running, in every workspace: a function, since nobody sees all rows at once.
 UNFINISHED: Final[LiteralString] = """
 SELECT kind, workspace_id, id, state, worker, is_overdue FROM retrieval_unfinished_jobs()
+"""
+
+# Was anything asked before in the conversation?
+HAS_EARLIER: Final[LiteralString] = """
+SELECT EXISTS (
+    SELECT FROM retrieval_question
+     WHERE workspace_id = %(workspace)s AND conversation_id = %(conversation)s
+       AND created_at < %(before)s)
+"""
+
+# The newest answer of the key. That there is a key is said twice: a plan that is kept knows no
+# value of it, and the index holds none without.
+ANSWERED_BEFORE: Final[LiteralString] = """
+SELECT id FROM retrieval_answer
+ WHERE workspace_id = %(workspace)s AND cache_key = %(key)s AND cache_key <> '' AND state = 'done'
+ ORDER BY created_at DESC
+ LIMIT 1
 """
 
 # What an earlier answer is shown by, after the new one's own events.

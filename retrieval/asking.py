@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import json
 import logging
 from datetime import timedelta
 from typing import Final
@@ -14,6 +15,8 @@ from django.utils import timezone
 
 from ingestion import leases
 from kb_project.errors import ForbiddenError, NotFoundError
+from kb_project.sql import run_sql
+from retrieval import asking_sql as sql
 from retrieval.answering import events, jobs, wake
 from retrieval.models import Answer, AnswerState, Conversation, Question
 from retrieval.search import scope_entities
@@ -47,9 +50,9 @@ def question_ask(
     """
     question = clean_question(question)
     mode_named(mode)
-    with access.in_workspace(workspace.pk):
+    with access.within(workspace.pk):
         asked = _question(workspace, user, question, mode, scope or Scope(), conversation_id)
-        return _queued(asked)
+        return _queued(asked, is_new=True)
 
 
 def ask(
@@ -121,8 +124,9 @@ def _question(
     scope: Scope,
     conversation_id: UUID | None,
 ) -> Question:
+    """Not kept yet. Raises what is wrong with it."""
     scope_entities.resolved(workspace.pk, scope)  # refused now, and not when somebody works on it
-    return Question.objects.create(
+    return Question(
         workspace=workspace,
         conversation=_conversation(workspace, user, text, conversation_id),
         text=text,
@@ -135,8 +139,9 @@ def _question(
 def _conversation(
     workspace: Workspace, user: User | None, text: str, conversation_id: UUID | None
 ) -> Conversation:
+    """A new one is kept with its first question."""
     if conversation_id is None:
-        return Conversation.objects.create(workspace=workspace, title=title_of(text), asked_by=user)
+        return Conversation(workspace=workspace, title=title_of(text), asked_by=user)
     found = Conversation.objects.in_workspace(workspace).filter(pk=conversation_id).first()
     if found is None:
         raise NotFoundError("There is no such conversation in this workspace.")
@@ -160,22 +165,21 @@ def title_of(question: str) -> str:
     return question[:LONGEST_TITLE].rpartition(" ")[0] + "…"
 
 
-def _queued(question: Question, *, mode: str = "") -> Answer:
-    answer = Answer.objects.create(
+def _queued(question: Question, *, mode: str = "", is_new: bool = False) -> Answer:
+    answer = Answer(
         workspace_id=question.workspace_id,
         question=question,
         state=AnswerState.QUEUED,
         mode=mode,
         written_by="",
     )
-    _first_event(answer)
-    wake.wake(wake.ANSWER, question.workspace_id, answer.pk)
+    _keep(answer, is_new=is_new, call=wake.call_to(wake.ANSWER, answer.workspace_id, answer.pk))
     return answer
 
 
 def _begun(question: Question) -> Answer:
     """Running already: no worker takes it up."""
-    answer = Answer.objects.create(
+    answer = Answer(
         workspace_id=question.workspace_id,
         question=question,
         state=AnswerState.RUNNING,
@@ -183,13 +187,42 @@ def _begun(question: Question) -> Answer:
         worker=f"{leases.worker_name()}~here",
         lease_until=timezone.now() + timedelta(seconds=SECONDS_HERE),
     )
-    _first_event(answer)
+    _keep(answer, is_new=True, call="")
     return answer
 
 
-def _first_event(answer: Answer) -> None:
-    state = {"state": AnswerState.QUEUED.value}
-    events.add_last(answer.workspace_id, answer.pk, EventKind.STATE, state)
+def _keep(answer: Answer, *, is_new: bool, call: str) -> None:
+    """With its first event; and with its question and the conversation, where they are new."""
+    question, now = answer.question, timezone.now()
+    conversation = question.conversation if is_new else None
+    values = {
+        "workspace": answer.workspace_id,
+        "conversation": question.conversation_id,
+        "begins_conversation": conversation is not None and _is_new(conversation),
+        "title": conversation.title if conversation else "",
+        "person": question.asked_by_id,
+        "question": question.pk,
+        "is_new": is_new,
+        "text": question.text,
+        "mode": question.mode,
+        "scope": json.dumps(question.scope),
+        "answer": answer.pk,
+        "answer_mode": answer.mode,
+        "state": answer.state,
+        "worker": answer.worker,
+        "lease_until": answer.lease_until,
+        "now": now,
+        "channel": wake.WORK,
+        "call": call,
+    }
+    run_sql(sql.KEEP_ASKED, values)
+    for row in (answer, question) if is_new else (answer,):
+        row.created_at = now
+        row._state.adding = False  # noqa: SLF001  Django's documented word for a row that is there
+
+
+def _is_new(conversation: Conversation) -> bool:
+    return conversation._state.adding  # noqa: SLF001  as above
 
 
 def _answer(workspace: Workspace, answer_id: UUID) -> Answer:

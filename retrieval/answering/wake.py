@@ -32,7 +32,12 @@ class Call:
 
 def wake(kind: str, workspace_id: UUID, id_: UUID) -> None:
     """Call a worker to something new, or to stop something."""
-    _notify(WORK, f"{kind} {workspace_id} {id_}")
+    _notify(WORK, call_to(kind, workspace_id, id_))
+
+
+def call_to(kind: str, workspace_id: UUID, id_: UUID) -> str:
+    """The message to a worker, for a statement that sends it along."""
+    return f"{kind} {workspace_id} {id_}"
 
 
 def tell(answer_id: UUID, sequence: int) -> None:

@@ -1,12 +1,14 @@
 from __future__ import annotations
 
 import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 
 from ingestion.models import Chunk, DocumentVersion
 from kb_project.errors import InputError
 from kb_project.ports import build_ports
 from retrieval import asking, selectors
-from retrieval.models import Answer, Citation, Question
+from retrieval.models import Answer, AnswerEvent, Citation, Conversation, Question
 from retrieval.search.scope import Scope
 from tests import rows
 from workspaces import access
@@ -144,3 +146,50 @@ def test_another_workspace_knows_nothing_of_it(cast):
 
     assert not answer.is_supported
     assert answer.nearest == []
+
+
+def test_a_question_is_kept_with_its_conversation_and_a_first_event_by_one_statement(cast):
+    with access.in_workspace(cast.workspace.pk), CaptureQueriesContext(connection) as asked:
+        answer = asking.question_ask(
+            workspace=cast.workspace, user=cast.bob, question="Who keeps it?", mode="hybrid"
+        )
+
+    assert sum("INSERT" in one["sql"] for one in asked) == 1
+    [question], [conversation] = rows_of(Question, cast), rows_of(Conversation, cast)
+    [event] = rows_of(AnswerEvent, cast)
+    assert (question.text, question.mode, question.scope) == ("Who keeps it?", "hybrid", {})
+    assert question.conversation_id == conversation.pk
+    assert conversation.title == "Who keeps it?"
+    assert {question.asked_by_id, conversation.asked_by_id} == {cast.bob.pk}
+    assert (event.sequence, event.kind, event.payload) == (0, "state", {"state": "queued"})
+    [kept] = rows_of(Answer, cast)
+    same = [one.attname for one in Answer._meta.concrete_fields]
+    assert [getattr(kept, one) for one in same] == [getattr(answer, one) for one in same]
+
+
+def test_asking_on_in_a_conversation_begins_no_other(cast):
+    first = asking.question_ask(
+        workspace=cast.workspace, user=cast.bob, question="Who keeps it?", mode="hybrid"
+    )
+    asking.question_ask(
+        workspace=cast.workspace,
+        user=cast.bob,
+        question="Since when?",
+        mode="hybrid",
+        conversation_id=first.question.conversation_id,
+    )
+
+    assert len(rows_of(Conversation, cast)) == 1
+    assert len(rows_of(Question, cast)) == 2
+
+
+def test_asking_again_keeps_an_answer_and_no_second_question(cast):
+    first = ask(cast)
+
+    again = asking.answer_again(
+        workspace=cast.workspace, user=cast.bob, question_id=first.question_id, mode="lexical"
+    )
+
+    assert (again.question_id, again.mode) == (first.question_id, "lexical")
+    assert len(rows_of(Question, cast)) == 1
+    assert len(rows_of(Answer, cast)) == 2
