@@ -23,7 +23,7 @@ from kb_project.sql import run_sql
 from retrieval import answering_sql as sql
 from retrieval import citing_sql
 from retrieval.answering.drafts import Asking
-from retrieval.models import Answer, AnswerState, Citation
+from retrieval.models import Answer, Citation
 from workspaces import access
 from workspaces.ports import chosen_for
 
@@ -72,12 +72,9 @@ def found(asking: Asking, key: str) -> Answer | None:
     if not key:
         return None
     with access.in_workspace(asking.workspace.pk):
-        return (
-            Answer.objects.in_workspace(asking.workspace)
-            .filter(cache_key=key, state=AnswerState.DONE)
-            .order_by("-created_at")
-            .first()
-        )
+        rows = run_sql(sql.ANSWERED_BEFORE, {"workspace": asking.workspace.pk, "key": key})
+        answers = Answer.objects.in_workspace(asking.workspace)
+        return answers.filter(pk=rows[0][0]).first() if rows else None
 
 
 def copied(earlier: Answer) -> dict[str, object]:

@@ -74,6 +74,10 @@ class StoredReporter:
                 self._write()
         self.check()
 
+    def hold(self, kind: EventKind, payload: Mapping[str, Any]) -> None:
+        """Tell it with whatever is told next."""
+        self._held.append((kind, payload))
+
     def _look_up(self, kind: EventKind, payload: Mapping[str, Any]) -> None:
         """A plan says what the question means in its conversation."""
         if kind is EventKind.PLAN:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from typing import Final
@@ -13,7 +14,9 @@ from django.db.models import Q
 from kb_project.errors import KBError
 from kb_project.llm import halting
 from kb_project.llm.halting import Halt
-from retrieval.answering import cache, flow, keeping, partial, planning
+from kb_project.sql import run_sql
+from retrieval import answering_sql as sql
+from retrieval.answering import cache, flow, keeping, partial, planning, turns
 from retrieval.answering.drafts import Asking, Draft, Earlier, Suggested
 from retrieval.answering.events import AnsweredBeforeError, StoredReporter, TakenOverError
 from retrieval.models import Answer, AnswerState, Question
@@ -37,10 +40,15 @@ class Begun:
     earlier: Answer | None
 
 
-def run_answer(workspace_id: UUID, answer_id: UUID) -> None:
+def _nothing() -> None: ...
+
+
+def run_answer(workspace_id: UUID, answer_id: UUID, begun: Callable[[], None] = _nothing) -> None:
     """Make an answer that this worker has claimed; how it ends is in its row.
 
-    Raises nothing but what nobody foresaw, and what comes of a database that is away.
+    ``begun`` is called when all is read that it begins with: whoever holds a transaction open for
+    that commits it then. Raises nothing but what nobody foresaw, and what comes of a database that
+    is away.
     """
     with ExitStack() as beginning:
         # One transaction for all that comes before the search: many wait for it.
@@ -48,9 +56,10 @@ def run_answer(workspace_id: UUID, answer_id: UUID) -> None:
         answer, asking = load(workspace_id, answer_id)
         reporter = reporter_of(answer)
         try:
-            begun = _begin(asking, reporter)
+            ready = _begin(asking, reporter)
             beginning.close()
-            _answer_begun(answer, begun, reporter)
+            begun()
+            _answer_begun(answer, ready, reporter)
         except TakenOverError:
             logger.warning("answer lost to another worker answer=%s", answer_id)
         except StoppedError:
@@ -93,12 +102,13 @@ def answer_now(answer: Answer, asking: Asking, reporter: StoredReporter) -> None
 
 
 def _begin(asking: Asking, reporter: StoredReporter) -> Begun:
-    """In the workspace's scope."""
+    """In the workspace's scope. Where many wait, the first step is told with what comes of it."""
     reporter.emit(EventKind.STATE, {"state": AnswerState.RUNNING.value})
     place = cache.place_of(asking)
     earlier = None if asking.earlier else cache.found(asking, place.key(asking.question))
     if earlier is None:
-        planning.tell_first(asking, reporter)
+        tell = reporter.hold if turns.is_crowded() else reporter.emit
+        tell(EventKind.STEP, planning.first_step(asking))
     return Begun(replace(asking, ports=place.ports, is_told=True), place, earlier)
 
 
@@ -149,10 +159,9 @@ def _suggested(answer: Answer, draft: Draft) -> Suggested:
 
 def load(workspace_id: UUID, answer_id: UUID) -> tuple[Answer, Asking]:
     with access.in_workspace(workspace_id):
-        workspace = Workspace.objects.get(pk=workspace_id)
-        answers = Answer.objects.in_workspace(workspace_id).select_related("question")
-        answer = answers.get(pk=answer_id)
-        return answer, asking_of(workspace, answer.question, answer)
+        answers = Answer.objects.in_workspace(workspace_id)
+        answer = answers.select_related("question", "workspace").get(pk=answer_id)
+        return answer, asking_of(answer.workspace, answer.question, answer)
 
 
 def asking_of(workspace: Workspace, question: Question, answer: Answer) -> Asking:
@@ -169,7 +178,7 @@ def asking_of(workspace: Workspace, question: Question, answer: Answer) -> Askin
 
 def earlier_than(question: Question) -> tuple[Earlier, ...]:
     """The questions before it in its conversation that were answered, oldest first."""
-    if question.conversation_id is None:
+    if question.conversation_id is None or not _follows_others(question):
         return ()
     before = (
         Answer.objects.in_workspace(question.workspace_id)
@@ -188,6 +197,16 @@ def earlier_than(question: Question) -> tuple[Earlier, ...]:
         is_same = answer.question.scope == question.scope
         newest.setdefault(answer.question_id, Earlier(asked, said, is_same))
     return tuple(reversed(list(newest.values())[:MOST_EARLIER]))
+
+
+def _follows_others(question: Question) -> bool:
+    """Most do not, and this is a fraction of reading what was answered."""
+    values = {
+        "workspace": question.workspace_id,
+        "conversation": question.conversation_id,
+        "before": question.created_at,
+    }
+    return bool(run_sql(sql.HAS_EARLIER, values)[0][0])
 
 
 def stop(answer: Answer, reporter: StoredReporter) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, Final
 
 from retrieval.answering import explain
@@ -17,16 +18,16 @@ READING: Final = {"name": "plan", "sentence": "Reading the question in its conve
 SEARCHING: Final = {"name": "search", "sentence": "Looking for passages."}
 
 
-def tell_first(asking: Asking, reporter: Reporter) -> None:
-    """The first step. May be told within a transaction, before the answer is drafted."""
-    reporter.emit(EventKind.STEP, READING if asking.earlier else SEARCHING)
+def first_step(asking: Asking) -> Mapping[str, str]:
+    """May be told within a transaction, before the answer is drafted."""
+    return READING if asking.earlier else SEARCHING
 
 
 def planned(asking: Asking, reporter: Reporter) -> Rewrite:
     """The question by itself. Call outside transactions. Raises InputError, StoppedError."""
     question, mode = clean_question(asking.question), mode_named(asking.mode)
     if not asking.is_told:
-        tell_first(asking, reporter)
+        reporter.emit(EventKind.STEP, first_step(asking))
     if not asking.earlier:
         return Rewrite(question)
     rewrite = standalone(

@@ -96,6 +96,10 @@ class Turns:
                 self._leave(turn)
                 self._seat()
 
+    def is_crowded(self) -> bool:
+        """There is more to begin with than places."""
+        return self._is_called()
+
     def begin(self, turn: Turn) -> None:
         with self._lock:
             self._idle -= 1
@@ -162,6 +166,12 @@ def begin() -> None:
     turn = _turn.get()
     if turn is not None:
         turn.turns.begin(turn)
+
+
+def is_crowded() -> bool:
+    """Others wait to be begun with: whatever can be done later is time of theirs."""
+    turn = _turn.get()
+    return turn is not None and turn.turns.is_crowded()
 
 
 def let_others_first(*, is_busy: bool) -> None:

@@ -26,9 +26,10 @@ from ingestion import leases
 from kb_project.database.listening import Listener
 from kb_project.database.outages import DATABASE_AWAY, through_outages
 from kb_project.errors import KBError
-from kb_project.llm.halting import Halt, halted_by
+from kb_project.llm.halting import halted_by
 from kb_project.ports import build_ports
 from retrieval.answering import claims, keeping, turns, wake
+from retrieval.answering.taking import Running, Taking
 from retrieval.answering.turns import Turns
 from retrieval.answering.wake import Call
 from workspaces import access
@@ -58,8 +59,7 @@ class Desk:
     todo: dict[str, queue.SimpleQueue[Call | None]] = field(
         default_factory=lambda: {kind: queue.SimpleQueue() for kind in RUN}
     )
-    running: dict[Call, Halt] = field(default_factory=dict)
-    lock: threading.Lock = field(default_factory=threading.Lock)
+    running: Running = field(default_factory=Running)
     stopping: threading.Event = field(default_factory=threading.Event)
     turns: Turns = field(init=False)
 
@@ -73,27 +73,17 @@ class Desk:
         if call is None:
             return
         if call.kind == wake.STOP:
-            self.halt(call)
+            self.running.halt(call)
         elif call.kind in RUN:
             self.todo[call.kind].put(call)
-
-    def halt(self, call: Call) -> None:
-        with self.lock:
-            halts = [halt for one, halt in self.running.items() if one.id == call.id]
-        for halt in halts:
-            halt.set()
 
     def add_missed(self, calls: Sequence[Call]) -> None:
         """What nobody was called to; not beside calls that wait, since it may be the same."""
         idle = {kind for kind, waiting in self.todo.items() if waiting.empty()}
-        known = {call.id for call in self.busy()}
+        known = {call.id for call in self.running.calls()}
         for call in calls:
             if call.kind in idle and call.id not in known:
                 self.todo[call.kind].put(call)
-
-    def busy(self) -> list[Call]:
-        with self.lock:
-            return list(self.running)
 
 
 def work(*, say: Callable[[str], None]) -> None:
@@ -139,9 +129,9 @@ def _tend(desk: Desk) -> None:
 
 
 def _renew(desk: Desk) -> None:
-    busy = desk.busy()
+    busy = desk.running.calls()
     for call in claims.renew(busy, desk.name) if busy else ():
-        desk.halt(call)
+        desk.running.halt(call)
 
 
 def _look(desk: Desk) -> None:
@@ -177,27 +167,36 @@ def _do_through_outages(desk: Desk, call: Call) -> None:
 
 def _do(desk: Desk, call: Call) -> None:
     """Nothing where another worker was quicker."""
-    if not claims.claim(call, desk.name):
-        return
-    halt = Halt()
-    with desk.lock:
-        desk.running[call] = halt
+    taking = Taking(call, desk.name, desk.running)
     try:
-        with halted_by(halt), access.repeatable_work():
-            import_string(RUN[call.kind])(call.workspace_id, call.id)
+        with halted_by(taking.halt), access.repeatable_work(), taking:
+            if taking.claim():
+                _run(taking)
     except DATABASE_AWAY:
+        if not taking.is_settled:
+            raise
         # Not begun anew when the database is back: half an answer has been shown.
         connections.close_all()
         through_outages(partial(claims.interrupt, call, desk.name))
     except KBError as error:
-        claims.fail(call, desk.name, keeping.problem_of(error))
+        taking.fail(keeping.problem_of(error))
     # The edge of every job: whatever it was, whoever waits must be told, and the others go on.
     except Exception as error:
         logger.exception("job failed unexpectedly id=%s", call.id, exc_info=_unspoken(error))
-        claims.fail(call, desk.name, keeping.UNEXPECTED)
+        taking.fail(keeping.UNEXPECTED)
     finally:
-        with desk.lock:
-            del desk.running[call]
+        taking.leave()
+
+
+def _run(taking: Taking) -> None:
+    """An answer says itself when it has begun; what takes minutes has no beginning to wait for."""
+    call = taking.call
+    work = partial(import_string(RUN[call.kind]), call.workspace_id, call.id)
+    if call.kind == wake.ANSWER:
+        work(begun=taking.settle)
+    else:
+        taking.settle()
+        work()
 
 
 def _unspoken(error: Exception) -> Exception:
@@ -210,8 +209,8 @@ def _wind_up(desk: Desk, threads: list[threading.Thread]) -> None:
     for waiting in desk.todo.values():
         for _ in threads:
             waiting.put(None)
-    for call in desk.busy():
+    for call in desk.running.calls():
         claims.interrupt(call, desk.name)
-        desk.halt(call)
+        desk.running.halt(call)
     for thread in threads:
         thread.join(SECONDS_TO_FINISH / len(threads))

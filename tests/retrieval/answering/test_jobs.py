@@ -7,7 +7,7 @@ from kb_project.errors import EndpointError, InputError
 from kb_project.llm.halting import Halt, halted_by
 from retrieval import asking
 from retrieval.answering import claims, jobs, keeping
-from retrieval.models import AnswerState, Citation
+from retrieval.models import Answer, AnswerState, Citation
 from retrieval.search.reporting import EventKind
 from retrieval.search.scope import Scope
 from tests.retrieval.answering.asked import (
@@ -292,3 +292,35 @@ def test_a_failure_here_and_now_is_raised_and_kept(cast, monkeypatch):
         [question] = asking.Question.objects.in_workspace(cast.workspace)
         [answer] = asking.Answer.objects.in_workspace(cast.workspace).filter(question=question)
     assert (answer.state, (answer.problem or {})["code"]) == (AnswerState.FAILED, "endpoint_down")
+
+
+def test_the_first_step_is_told_at_once(cast, monkeypatch):
+    told = told_before_drafting(monkeypatch)
+
+    run(queue(cast))
+
+    assert told == ["state", "state", "step"]
+
+
+def test_where_others_wait_the_first_step_is_told_with_what_comes_of_it(cast, monkeypatch):
+    told = told_before_drafting(monkeypatch)
+    monkeypatch.setattr(jobs.turns, "is_crowded", lambda: True)
+
+    answer = run(queue(cast))
+
+    assert told == ["state"]
+    assert kinds_of(answer)[:5] == ["state", "state", "step", "plan", "passages"]
+
+
+def told_before_drafting(monkeypatch):
+    """The kinds of events that are there when the search begins, filled when it does."""
+    told, real = [], jobs.flow.draft_answer
+
+    def draft(asking_, reporter):
+        rows = Answer.objects.in_workspace(asking_.workspace)
+        with access.in_workspace(asking_.workspace.pk):
+            told.extend(kinds_of(rows.get(question_id=asking_.question_id)))
+        return real(asking_, reporter)
+
+    flow_that(monkeypatch, draft)
+    return told

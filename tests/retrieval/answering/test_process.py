@@ -224,7 +224,7 @@ def test_a_worker_cut_off_in_the_middle_ends_what_it_was_at(cast, provider, work
 
 def test_a_call_that_was_lost_is_made_up_for(cast, worker, monkeypatch):
     with monkeypatch.context() as patched:
-        patched.setattr(wake, "wake", lambda *_: None)
+        patched.setattr(wake, "call_to", lambda *_: "")
         answer = queue(cast, mode="lexical")
 
     wait_for(answer, AnswerState.DONE)

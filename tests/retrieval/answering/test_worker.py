@@ -103,7 +103,7 @@ def test_several_are_answered_side_by_side(cast, desk, monkeypatch):
 
 
 def test_what_nobody_was_called_to_is_found_by_looking(cast, desk, monkeypatch):
-    monkeypatch.setattr(wake, "wake", lambda *_: None)
+    monkeypatch.setattr(wake, "call_to", lambda *_: "")
     answer = queue(cast)
 
     worker._look(desk)
@@ -277,7 +277,7 @@ def test_whatever_is_dispatched_is_there():
 
 
 def test_stopping_what_is_not_there_does_nothing(cast):
-    Desk().halt(Call(wake.STOP, cast.workspace.pk, cast.workspace.pk))
+    Desk().running.halt(Call(wake.STOP, cast.workspace.pk, cast.workspace.pk))
 
 
 def test_what_is_missed_is_added_once_while_it_waits(cast):

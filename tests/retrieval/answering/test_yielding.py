@@ -175,9 +175,9 @@ def test_a_worker_that_is_told_to_stop_ends_what_waits(cast, desk, slow):
     begun_slowly(cast)
     answer = waiting(cast)
 
-    for call in desk.busy():
+    for call in desk.running.calls():
         claims.interrupt(call, desk.name)
-        desk.halt(call)
+        desk.running.halt(call)
 
     assert (wait_for(answer, AnswerState.FAILED).problem or {})["code"] == "interrupted"
 
