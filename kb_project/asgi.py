@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import os
-from typing import Any
+from collections.abc import AsyncIterator, Iterator
+from functools import partial
+from typing import Any, Final, cast
 
 import django
 from asgiref.sync import sync_to_async
 from django.core.handlers.asgi import ASGIHandler
 from django.db import connections
-from django.http import HttpRequest
+from django.http import FileResponse, HttpRequest
 from django.http.response import HttpResponseBase
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "kb_project.settings")
+
+FILE_PART: Final = 2**18
+"""Bytes of a file that are read and sent at a time."""
 
 
 class InOneThread(ASGIHandler):
@@ -33,9 +38,24 @@ class InOneThread(ASGIHandler):
             if response.streaming:
                 # Many streams wait for long: none of them keeps a connection meanwhile.
                 connections.close_all()
+                _have_awaited(response)
             return response
 
         self._middleware_chain = sync_to_async(respond, thread_sensitive=True)
+
+
+def _have_awaited(response: HttpResponseBase) -> None:
+    """Have a file sent part by part; Django would warn of it, and read the whole of it at once."""
+    if isinstance(response, FileResponse) and not response.is_async:
+        response.block_size = FILE_PART
+        parts = cast("Iterator[bytes]", response.streaming_content)
+        response.streaming_content = _awaited(parts)
+
+
+async def _awaited(parts: Iterator[bytes]) -> AsyncIterator[bytes]:
+    read = sync_to_async(partial(next, parts, b""), thread_sensitive=True)
+    while part := await read():
+        yield part
 
 
 django.setup(set_prefix=False)

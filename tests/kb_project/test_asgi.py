@@ -5,15 +5,16 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import AsyncIterator
+from io import BytesIO
 from typing import Any
 
 import pytest
 from django.db import connections, transaction
-from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
+from django.http import FileResponse, HttpRequest, HttpResponse, StreamingHttpResponse
 from django.http.response import HttpResponseBase
 from django.urls import path
 
-from kb_project.asgi import InOneThread
+from kb_project.asgi import FILE_PART, InOneThread
 
 pytestmark = [
     pytest.mark.django_db(transaction=True),
@@ -49,6 +50,11 @@ def stream(_request: HttpRequest) -> StreamingHttpResponse:
     return StreamingHttpResponse(pieces())
 
 
+def file(_request: HttpRequest) -> FileResponse:
+    seen["file"] = BytesIO(bytes(2 * FILE_PART + 1))
+    return FileResponse(seen["file"])
+
+
 @transaction.non_atomic_requests
 def broken(_request: HttpRequest) -> HttpResponse:
     raise ZeroDivisionError
@@ -63,6 +69,7 @@ async def waiting(_request: HttpRequest) -> HttpResponse:
 urlpatterns = [
     path("plain/", plain),
     path("stream/", stream),
+    path("file/", file),
     path("broken/", broken),
     path("waiting/", waiting),
 ]
@@ -113,6 +120,12 @@ def test_middleware_and_view_share_a_thread_that_is_not_the_event_loops():
 
 def test_a_stream_has_given_its_connection_back_before_its_first_piece():
     assert get("/stream/") == (200, b"given back")
+
+
+def test_a_file_is_sent_in_parts_without_complaint_and_closed():
+    assert get("/file/") == (200, bytes(2 * FILE_PART + 1))
+
+    assert seen["file"].closed
 
 
 def test_what_fails_is_an_answer_too(settings):
