@@ -17,11 +17,13 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
+from dataclasses import dataclass
 from typing import Final
 from uuid import UUID
 
 from kb_project.graph import walk as walking
+from kb_project.graph.walk import Seeds
 from kb_project.graph.walk_index import Floats, WalkIndex
 from retrieval.search import entities_likeness as likeness
 from retrieval.search import fuse, snapshots, walk
@@ -34,7 +36,7 @@ from retrieval.search.local_links import claim_records, claims_of, tokens, withi
 from retrieval.search.local_reports import report_records
 from retrieval.search.query import Query, ScoredChunk
 from retrieval.search.reasons import reasons
-from retrieval.search.relations_links import Link, link_records, links_of
+from retrieval.search.relations_links import Link, chunks_stating, link_records, links_of
 
 SHARES: Final = Shares(passages=0.5, records=0.35, reports=0.15)
 CONTEXT: Final = 12_000
@@ -45,41 +47,64 @@ LINKS_READ: Final = 600
 """Relationships that are put in order; a hub has thousands."""
 
 
+@dataclass(frozen=True, slots=True)
+class _Walked:
+    """What a question is about: entities with their weights, and what every passage scores."""
+
+    start: Seeds
+    around: Look
+    chosen: Mapping[UUID, float]
+    scores: Floats
+
+
 def search(query: Query) -> Found:
     index = snapshots.newest(query)
     if index is None:
         return fuse.instead(query)
+    walked = _walked(query, index)
+    around, chosen = walked.around, walked.chosen
+    links = links_of(query, list(chosen), LINKS_READ)
+    known = entities_of(query, [*chosen, *(end for link in links for end in link.ends)])
+    passages = _best(query, walked, {one.chunk_id for link in links for one in link.evidence})
+    return Found(
+        topped_up(query, passages),
+        _records(query, around, chosen, links, known),
+        seeds=seeds_of((), chosen, known),
+        reading=arranged([one.chunk_id for one in passages], by_entity(around, chosen, links)),
+    )
+
+
+def passages(query: Query) -> list[ScoredChunk]:
+    """Those that ``search`` finds, for who needs nothing else of it: a fraction of its work."""
+    index = snapshots.newest(query)
+    if index is None:
+        return fuse.instead(query).chunks
+    walked = _walked(query, index)
+    stating = chunks_stating(query, list(walked.chosen), LINKS_READ)
+    return topped_up(query, _best(query, walked, stating))
+
+
+def _walked(query: Query, index: WalkIndex) -> _Walked:
     near = walk.nearest(query)
     start = likeness.begun(query, index, walking.seeds(index, query.question, near))
     around = Look(index, walk.within(query, index), likeness.scaled(near), names=start.names)
     weights, scores = walking.local(index, start, within=around.within)
     weights = likeness.steered(query, around, weights)
-    chosen = dict(likeness.strongest(index, weights, ENTITIES))
-    links = links_of(query, list(chosen), LINKS_READ)
-    known = entities_of(query, [*chosen, *(end for link in links for end in link.ends)])
-    passages = _best(query, index, scores, links)
-    found = [one for one, _ in passages]
-    why = reasons(query.workspace_id, index, start, scores, found)
-    return Found(
-        topped_up(query, [ScoredChunk(one, score, why[one]) for one, score in passages]),
-        _records(query, around, chosen, links, known),
-        seeds=seeds_of((), chosen, known),
-        reading=arranged(found, by_entity(around, chosen, links)),
-    )
+    return _Walked(start, around, dict(likeness.strongest(index, weights, ENTITIES)), scores)
 
 
-def _best(
-    query: Query, index: WalkIndex, scores: Floats, links: Sequence[Link]
-) -> list[tuple[UUID, float]]:
+def _best(query: Query, walked: _Walked, stating: Set[UUID]) -> list[ScoredChunk]:
     """The best ``top_k`` passages around the entities, raised by their likeness to the question
     and where they state a fact on what it names."""
+    index, scores = walked.around.index, walked.scores
     candidates = walking.ranked(index, scores, max(walk.CANDIDATES, query.top_k))
-    stating = {one.chunk_id for link in links for one in link.evidence}
     raised = [
         (one, score * (math.exp(SHARES.records) if one in stating else 1.0))
         for one, score in walk.nearer_first(query, candidates)
     ]
-    return sorted(raised, key=lambda one: (-one[1], one[0]))[: query.top_k]
+    best = sorted(raised, key=lambda one: (-one[1], one[0]))[: query.top_k]
+    why = reasons(query.workspace_id, index, walked.start, scores, [one for one, _ in best])
+    return [ScoredChunk(one, score, why[one]) for one, score in best]
 
 
 def arranged(found: Sequence[UUID], order: Sequence[UUID]) -> tuple[UUID, ...]:

@@ -69,6 +69,13 @@ def links_of(query: Query, entity_ids: Sequence[UUID], count: int) -> list[Link]
     return _with_evidence(query, run_sql(graph_sql.LINKS_OF, parameters) if entity_ids else [])
 
 
+def chunks_stating(query: Query, entity_ids: Sequence[UUID], count: int) -> set[UUID]:
+    """The passages that are evidence of what ``links_of`` gives."""
+    parameters = _parameters(query) | {"entities": list(entity_ids), "count": count}
+    rows = run_sql(graph_sql.CHUNKS_STATING, parameters) if entity_ids else []
+    return {chunk_id for (chunk_id,) in rows}
+
+
 def links_in(query: Query, closeness: Mapping[UUID, float], count: int) -> list[Link]:
     """The links that close passages are evidence of, those in the closest first."""
     near: defaultdict[UUID, float] = defaultdict(float)

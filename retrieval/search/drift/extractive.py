@@ -40,7 +40,7 @@ def found(query: Query, ranked: Sequence[Ranked]) -> Found:
     for name in names:
         query.reporter.check()
         followed = local_search.toward(deeper, name)
-        lists.append(_told(followed.chunks, name))
+        lists.append(_told(followed, name))
     fused = fuse.fuse(lists, [FIRST, *(1.0 for _ in names)])
     return Found(
         chunks=fused[: query.top_k],

@@ -8,9 +8,10 @@ from typing import Final
 
 from retrieval.search import local
 from retrieval.search.found import Found, by_rows
-from retrieval.search.query import Query, QuestionVector
+from retrieval.search.query import Query, QuestionVector, ScoredChunk
 
 _SEARCH: Final[Callable[[Query], Found]] = by_rows(local.search)
+_PASSAGES: Final[Callable[[Query], Found]] = by_rows(local.passages)
 
 
 def search(query: Query) -> Found:
@@ -28,7 +29,8 @@ def follow(query: Query, question: str) -> Found:
     return search(replace(query, question=question, vector=vector, notes=[]))
 
 
-def toward(query: Query, name: str) -> Found:
-    """A local search that starts at one more name. Its vector is the question's: making another
-    would take longer than all the rest."""
-    return search(replace(query, question=f"{query.question} {name}", notes=[]))
+def toward(query: Query, name: str) -> list[ScoredChunk]:
+    """The passages of a local search that starts at one more name. Its vector is the question's:
+    making another would take longer than all the rest."""
+    further = replace(query, chat=None, question=f"{query.question} {name}", notes=[])
+    return _PASSAGES(further).chunks

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from typing import Any
 from uuid import UUID, uuid4
 
 import pytest
@@ -13,6 +14,7 @@ from tests.retrieval.search.films import all_text, describe, make_films, titles
 from workspaces import access
 
 search = by_rows(local.search)
+passages = by_rows(local.passages)
 
 pytestmark = pytest.mark.django_db
 
@@ -179,6 +181,24 @@ def test_an_entity_to_start_from_comes_first(films):
     found = search(films.query(include=(films.strand.pk,)))
 
     assert titles(found, RecordKind.ENTITY)[0] == "Strand"
+
+
+@pytest.mark.parametrize("only", [None, ("Tide Song", "Ada Lind")])
+@pytest.mark.parametrize("asked", ["", "Did Ada Lind or Per Holm mend the road?", "Who sang?"])
+def test_passages_alone_are_those_of_the_whole_search(films, asked: str, only):
+    more: dict[str, Any] = {"only": only} if only else {"exclude": (films.strand.pk,)}
+
+    whole = search(films.query(*filter(None, [asked]), **more))
+
+    assert passages(films.query(*filter(None, [asked]), **more)).chunks == whole.chunks
+    assert whole.chunks
+
+
+def test_passages_alone_are_there_without_a_graph_too(films):
+    with access.in_workspace(films.workspace.pk):
+        WalkSnapshot.objects.in_workspace(films.workspace).delete()
+
+    assert passages(films.query()).chunks == search(films.query()).chunks
 
 
 def test_without_a_graph_meaning_and_words_are_searched_and_said_so(films):
