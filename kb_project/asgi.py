@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import AsyncIterator, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from functools import partial
 from typing import Any, Final, cast
 
 import django
-from asgiref.sync import sync_to_async
+from asgiref.sync import ThreadSensitiveContext, sync_to_async
 from django.core.handlers.asgi import ASGIHandler
 from django.db import connections
 from django.http import FileResponse, HttpRequest
@@ -16,6 +18,8 @@ from django.http.response import HttpResponseBase
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "kb_project.settings")
 
+THREADS_KEPT: Final = 64
+"""Threads without a request that wait for one; they hold no connection."""
 FILE_PART: Final = 2**18
 """Bytes of a file that are read and sent at a time."""
 
@@ -28,6 +32,32 @@ class InOneThread(ASGIHandler):
     """
 
     _middleware_chain: Any
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._threads: list[ThreadPoolExecutor] = []
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        if scope["type"] != "http":
+            raise ValueError(f"Requests are answered over HTTP only, not over {scope['type']}.")
+        with self._thread() as thread:
+            async with ThreadSensitiveContext(executor=thread):
+                await self.handle(scope, receive, send)
+
+    @contextmanager
+    def _thread(self) -> Iterator[ThreadPoolExecutor]:
+        """A thread of one's own, used again by a later request. Called in the event loop only.
+
+        Django would begin a new one for each request, with new wrappers for its connections.
+        """
+        thread = self._threads.pop() if self._threads else ThreadPoolExecutor(max_workers=1)
+        try:
+            yield thread
+        finally:
+            if len(self._threads) < THREADS_KEPT:
+                self._threads.append(thread)
+            else:
+                thread.shutdown(wait=False)
 
     def load_middleware(self, is_async: bool = False) -> None:  # noqa: FBT001, FBT002  Django's
         super().load_middleware(is_async=False)

@@ -14,6 +14,7 @@ from django.http import FileResponse, HttpRequest, HttpResponse, StreamingHttpRe
 from django.http.response import HttpResponseBase
 from django.urls import path
 
+from kb_project import asgi
 from kb_project.asgi import FILE_PART, InOneThread
 
 pytestmark = [
@@ -37,6 +38,15 @@ def note_thread(get_response: Any) -> Any:
 def plain(_request: HttpRequest) -> HttpResponse:
     seen["view"] = threading.get_ident()
     return HttpResponse("plain")
+
+
+def connected(_request: HttpRequest) -> HttpResponse:
+    connection = connections["default"]
+    connection.ensure_connection()
+    assert connection.connection is not None
+    # As the pool has it: to be given back with the end of the request.
+    connection.close_at = 0.0
+    return HttpResponse()
 
 
 def stream(_request: HttpRequest) -> StreamingHttpResponse:
@@ -68,6 +78,7 @@ async def waiting(_request: HttpRequest) -> HttpResponse:
 
 urlpatterns = [
     path("plain/", plain),
+    path("connected/", connected),
     path("stream/", stream),
     path("file/", file),
     path("broken/", broken),
@@ -82,7 +93,7 @@ def few_parts(settings):
     seen.clear()
 
 
-def get(address: str) -> tuple[int, bytes]:
+def get(address: str, application: InOneThread | None = None) -> tuple[int, bytes]:
     """Status and body, as the server gets them."""
     scope = {
         "type": "http",
@@ -106,7 +117,7 @@ def get(address: str) -> tuple[int, bytes]:
             await asyncio.sleep(0)
             sent.append(message)
 
-        await InOneThread()(scope, receive, send)
+        await (application or InOneThread())(scope, receive, send)
 
     asyncio.run(ask())
     return sent[0]["status"], b"".join(one.get("body", b"") for one in sent[1:])
@@ -116,6 +127,41 @@ def test_middleware_and_view_share_a_thread_that_is_not_the_event_loops():
     assert get("/plain/") == (200, b"plain")
 
     assert seen["middleware"] == seen["view"] != threading.get_ident()
+
+
+def test_a_thread_serves_one_request_after_the_other_and_keeps_no_connection():
+    application = InOneThread()
+    get("/plain/", application)
+    first = seen["view"]
+
+    get("/plain/", application)
+    assert seen["view"] == first
+
+    assert get("/connected/", application) == (200, b"")
+    [thread] = application._threads
+    assert thread.submit(lambda: connections["default"].connection).result() is None
+    thread.shutdown()
+
+
+def test_requests_at_the_same_time_have_a_thread_each_and_few_are_kept(monkeypatch):
+    monkeypatch.setattr(asgi, "THREADS_KEPT", 1)
+    application = InOneThread()
+
+    with application._thread() as one, application._thread() as other:
+        assert one is not other
+        assert (
+            one.submit(threading.get_ident).result() != other.submit(threading.get_ident).result()
+        )
+
+    assert application._threads == [other]
+    with pytest.raises(RuntimeError, match="shutdown"):
+        one.submit(threading.get_ident)
+    other.shutdown()
+
+
+def test_nothing_but_http_is_served():
+    with pytest.raises(ValueError, match="not over websocket"):
+        asyncio.run(InOneThread()({"type": "websocket"}, None, None))
 
 
 def test_a_stream_has_given_its_connection_back_before_its_first_piece():
