@@ -7,13 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import cached_property
 from graphlib import TopologicalSorter
 from typing import Any, Final
 
 from django.apps import apps
 from django.contrib.auth import get_user_model
 from django.db import models
+from django.utils.functional import cached_property
 
 from kb_project.backup import sql
 from kb_project.errors import UnavailableError

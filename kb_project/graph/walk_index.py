@@ -11,12 +11,12 @@ from __future__ import annotations
 import io
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Final, NamedTuple
 from uuid import UUID
 from zipfile import BadZipFile
 
 import numpy as np
+from django.utils.functional import cached_property
 from numpy.typing import NDArray
 from scipy import sparse
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from functools import cached_property
 from hashlib import sha256
 from typing import Any, Final
 from urllib.parse import urlsplit
 
 import numpy as np
+from django.utils.functional import cached_property
 
 from kb_project.errors import ModelError, RefusedError
 from kb_project.llm import openai_errors as errors

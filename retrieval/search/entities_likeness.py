@@ -11,11 +11,12 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from typing import Final
 from uuid import UUID
 
 import numpy as np
+from django.utils.functional import cached_property
 
 from kb_project.graph import walk as walking
 from kb_project.graph.walk import Seeds, Within

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Final
 from uuid import UUID
 
 import regex
+from django.utils.functional import cached_property
 
 from kb_project.errors import InputError
 from kb_project.llm.ports import ChatModel, Embedder, Vectors

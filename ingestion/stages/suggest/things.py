@@ -5,8 +5,9 @@ from __future__ import annotations
 import uuid
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Final
+
+from django.utils.functional import cached_property
 
 from ingestion.stages.suggest.words import bare, counting, telling, written_out
 from ingestion.suggestions.decided import Pair

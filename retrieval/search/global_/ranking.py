@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from typing import Final
 from uuid import UUID
+
+from django.utils.functional import cached_property
 
 from kb_project.text.terms import terms
 from retrieval.search import dense, lexical

@@ -1,5 +1,8 @@
 from __future__ import annotations
 
+import threading
+from concurrent.futures import ThreadPoolExecutor
+
 import pytest
 
 from kb_project.errors import InputError
@@ -63,3 +66,26 @@ def test_the_vector_is_made_once_and_only_when_asked_for():
     assert vector.make() == 0.0
     assert literal.startswith("[")
     assert literal.count(",") == embedder.dimension - 1
+
+
+class MeetingEmbedder(FakeEmbedder):
+    """Embeds nothing before two questions are here."""
+
+    def __init__(self):
+        super().__init__()
+        self.meeting = threading.Barrier(2)
+
+    def embed_question(self, text):
+        self.meeting.wait(timeout=10)
+        return super().embed_question(text)
+
+
+def test_two_questions_are_embedded_side_by_side():
+    embedder = MeetingEmbedder()
+    vectors = [QuestionVector(embedder, question) for question in ("Who?", "Where?")]
+
+    with ThreadPoolExecutor(2) as pool:
+        made = list(pool.map(QuestionVector.make, vectors))
+
+    assert all(made)
+    assert vectors[0].literal != vectors[1].literal
