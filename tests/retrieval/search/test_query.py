@@ -82,7 +82,10 @@ class MeetingEmbedder(FakeEmbedder):
 
 def test_two_questions_are_embedded_side_by_side():
     embedder = MeetingEmbedder()
-    vectors = [QuestionVector(embedder, question) for question in ("Who was Marley?", "What burns at Skarrow?")]
+    vectors = [
+        QuestionVector(embedder, question)
+        for question in ("Who was Marley?", "What burns at Skarrow?")
+    ]
 
     with ThreadPoolExecutor(2) as pool:
         made = list(pool.map(QuestionVector.make, vectors))
