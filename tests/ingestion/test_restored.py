@@ -121,11 +121,31 @@ def test_backups_at_any_moment_are_of_one_state(tmp_path: Path):
             backups.restore(path)
             assert drifts(cast.workspace) == []
             assert_whole(path)
+            restored.wake(cast.workspace.pk)
             drain.drain(cast.workspace.pk)
             assert (states(cast.workspace), keys(cast.workspace)) == (
                 {DocumentState.READY},
                 expected,
             )
+
+
+def test_a_refresh_that_nobody_had_asked_for_yet_is_made_up_for(tmp_path: Path, monkeypatch: Any):
+    cast = rows.make_cast()
+    add(cast.workspace, "0.txt", TEXT.format(0))
+    with monkeypatch.context() as patched:
+        # The moment after the last document, as a backup may meet it.
+        patched.setattr(pipeline, "request_refresh", lambda workspace_id: None)
+        drain.drain(cast.workspace.pk)
+        path = backups.write(tmp_path / "all.zip")
+
+    with fresh_database():
+        backups.restore(path)
+        assert ("ada lind", 0) in keys(cast.workspace)
+        restored.wake(cast.workspace.pk)
+        drain.drain(cast.workspace.pk)
+
+        assert keys(cast.workspace) == {("ada lind", 2), ("bo strand", 1), ("skarrow", 1)}
+        assert drifts(cast.workspace) == []
 
 
 def assert_whole(path: Path) -> None:
