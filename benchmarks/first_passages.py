@@ -140,6 +140,8 @@ def questions_for(rounds: int) -> list[list[str]]:
         "in the records",
         "by the sea",
         "in winter",
+        "on the island",
+        "for visitors",
     ]
     varied = [f"{one.rstrip('?')} {place}?" for place in places for one in own]
     size = PEOPLE * EACH
@@ -220,7 +222,7 @@ def run(product: Product, rounds: int) -> list[dict[str, Any]]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--rounds", type=int, choices=range(1, 6), default=3)
     parser.add_argument("--write", action="store_true", help="keep the result in results/")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder, running_product(Path(folder)) as product:
