@@ -230,7 +230,8 @@ def reports_of(workspace: Workspace) -> dict[UUID, Any]:
 
 
 def materials_of(workspace: Workspace) -> dict[UUID, object]:
-    """Of each topic: its members with what is said of them, the links among them and below them."""
+    """Of each topic: its members with what is said of them, the links among them and below them,
+    and who is in the topics that it is divided into."""
     with access.in_workspace(workspace.pk):
         entities = {
             row[0]: row
@@ -248,12 +249,16 @@ def materials_of(workspace: Workspace) -> dict[UUID, object]:
             "source_id", "target_id", "weight", "pk"
         ):
             links.setdefault(row[0], []).append(row)
-        topics = Community.objects.in_workspace(workspace).values_list("pk", flat=True)
+        topics = dict(Community.objects.in_workspace(workspace).values_list("pk", "parent_id"))
         members: dict[UUID, set[UUID]] = {pk: set() for pk in topics}
         for community, entity in CommunityMember.objects.in_workspace(workspace).values_list(
             "community_id", "entity_id"
         ):
             members[community].add(entity)
+    parts: dict[UUID, list[Any]] = {pk: [] for pk in topics}
+    for community, parent in topics.items():
+        if parent is not None:
+            parts[parent].append(sorted(map(str, members[community])))
     return {
         community: (
             sorted(entities[one] for one in inside),
@@ -263,6 +268,7 @@ def materials_of(workspace: Workspace) -> dict[UUID, object]:
                 for row in links.get(one, ())
                 if row[1] in inside
             ),
+            sorted(parts[community]),
         )
         for community, inside in members.items()
     }
