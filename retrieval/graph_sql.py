@@ -70,24 +70,11 @@ WHERE workspace_id = %(workspace)s AND relationship_id = ANY(%(relationships)s::
 ORDER BY relationship_id, strength DESC, chunk_id, start
 """
 
-# The passages that state what LINKS_OF gives.
+# Where relationships are stated in the scope, each passage once.
 CHUNKS_STATING: Final[LiteralString] = """
-WITH links AS (
-    SELECT id FROM ingestion_relationship r
-    WHERE workspace_id = %(workspace)s
-      AND (source_id = ANY(%(entities)s::uuid[]) OR target_id = ANY(%(entities)s::uuid[]))
-      AND source_id <> ALL(%(exclude)s::uuid[]) AND target_id <> ALL(%(exclude)s::uuid[])
-      AND (%(documents)s::uuid[] IS NULL OR EXISTS (
-          SELECT FROM ingestion_evidence e
-          WHERE e.workspace_id = %(workspace)s AND e.relationship_id = r.id
-            AND e.document_id = ANY(%(documents)s::uuid[])))
-    ORDER BY source_id = ANY(%(entities)s::uuid[]) AND target_id = ANY(%(entities)s::uuid[]) DESC,
-             weight DESC, id
-    LIMIT %(count)s
-)
-SELECT DISTINCT e.chunk_id FROM links
-  JOIN ingestion_evidence e ON e.workspace_id = %(workspace)s AND e.relationship_id = links.id
-WHERE %(documents)s::uuid[] IS NULL OR e.document_id = ANY(%(documents)s::uuid[])
+SELECT DISTINCT chunk_id FROM ingestion_evidence
+WHERE workspace_id = %(workspace)s AND relationship_id = ANY(%(relationships)s::uuid[])
+  AND (%(documents)s::uuid[] IS NULL OR document_id = ANY(%(documents)s::uuid[]))
 """
 
 CLAIMS_OF: Final[LiteralString] = """

@@ -65,15 +65,19 @@ class Link:
 def links_of(query: Query, entity_ids: Sequence[UUID], count: int) -> list[Link]:
     """The links of some entities that are stated in the scope: those between two of them, then
     the weightiest."""
-    parameters = _parameters(query) | {"entities": list(entity_ids), "count": count}
-    return _with_evidence(query, run_sql(graph_sql.LINKS_OF, parameters) if entity_ids else [])
+    return _with_evidence(query, _rows_of(query, entity_ids, count))
 
 
 def chunks_stating(query: Query, entity_ids: Sequence[UUID], count: int) -> set[UUID]:
     """The passages that are evidence of what ``links_of`` gives."""
+    links = [row[0] for row in _rows_of(query, entity_ids, count)]
+    parameters = _parameters(query) | {"relationships": links}
+    return {chunk_id for (chunk_id,) in run_sql(graph_sql.CHUNKS_STATING, parameters)}
+
+
+def _rows_of(query: Query, entity_ids: Sequence[UUID], count: int) -> Sequence[Row]:
     parameters = _parameters(query) | {"entities": list(entity_ids), "count": count}
-    rows = run_sql(graph_sql.CHUNKS_STATING, parameters) if entity_ids else []
-    return {chunk_id for (chunk_id,) in rows}
+    return run_sql(graph_sql.LINKS_OF, parameters) if entity_ids else []
 
 
 def links_in(query: Query, closeness: Mapping[UUID, float], count: int) -> list[Link]:
