@@ -7,7 +7,7 @@ from django.test import Client
 from django.urls import reverse
 
 from ingestion import selectors
-from ingestion.models import Chunk, Document, SummaryEdge
+from ingestion.models import Chunk, Document, SummaryEdge, SummaryNode
 from ingestion.selectors import Branch
 from tests import rows
 from tests.ingestion.stages.tree.texts import make_document, run
@@ -92,3 +92,18 @@ def test_the_document_s_page_opens_with_its_summary(cast: rows.Cast, log: Docume
     assert "In short" in page
     assert "Part by part" in page
     assert "Sentences of the document that say most of what it says." in page
+
+
+def test_a_summary_is_read_without_the_marks_of_its_document(cast: rows.Cast, log: Document):
+    written = "- The **Great Lens** of [Skarrow](skarrow.md) <b>is</b> lit."
+    with access.in_workspace(cast.workspace.pk):
+        nodes = SummaryNode.objects.in_workspace(cast.workspace).filter(document=log)
+        number = nodes.update(text=written)
+    browser = Client()
+    browser.force_login(cast.bob, backend="django.contrib.auth.backends.ModelBackend")
+
+    page = browser.get(
+        reverse("ingestion:document_detail", args=[cast.workspace.slug, log.pk])
+    ).content.decode()
+
+    assert page.count("The Great Lens of Skarrow &lt;b&gt;is&lt;/b&gt; lit.") == number > 2
