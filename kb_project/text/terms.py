@@ -21,10 +21,11 @@ from kb_project.text.words import fold, is_unspaced
 LONGEST_TERM: Final = 64
 """Characters; a longer word is data (base64, a hash), not language, and is left out."""
 
+# Scripts whose runs are cut into pairs; Hangul too, where words are long.
+_PAIRED: Final = r"\p{Han}\p{Hiragana}\p{Katakana}ー々\p{Hangul}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}"
 _PIECE: Final = regex.compile(
-    r"(?V1)[\p{Han}\p{Hiragana}\p{Katakana}ー々\p{Hangul}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}]+"
-    r"|[[\p{L}\p{M}\p{N}_]--[\p{Han}\p{Hiragana}\p{Katakana}\p{Hangul}\p{Thai}\p{Lao}\p{Khmer}"
-    r"\p{Myanmar}]]+(?:['’][\p{L}]+)*"
+    rf"(?V1)[{_PAIRED}]+"
+    rf"|[[\p{{L}}\p{{M}}\p{{N}}_]--[{_PAIRED}]]+(?:['’][[\p{{L}}\p{{M}}]--[{_PAIRED}]]+)*"
 )
 # Most texts have only characters of which the standard library's quicker patterns know as much.
 _PLAIN: Final = re.compile(r"[\x00-\u02ff\u2000-\u206f]*")

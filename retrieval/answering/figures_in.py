@@ -87,8 +87,10 @@ def missing_names(sentence: str, source: str) -> frozenset[str]:
     if _NOUNS_ARE_CAPITALISED.search(sentence) or not _same_script(source):
         return frozenset()
     held, numbers = frozenset(terms(source)), numbers_told(source)
+    # As it is written there: a name may be part of a word that makes other terms.
+    written = frozenset(_CAPITALISED.findall(source))
     found: set[str] = set()
-    for name in _names(sentence):
+    for name in (name for name in _names(sentence) if name not in written):
         month = _MONTHS.get(name.lower())
         if month is None or month not in numbers:
             own = terms(name)

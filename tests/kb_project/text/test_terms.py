@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import threading
+from unicodedata import normalize
 
 import pytest
 from hypothesis import given
@@ -34,6 +35,7 @@ def test_a_single_letter_of_an_identifier_is_not_a_term():
 
 def test_accents_and_case_do_not_matter():
     assert terms("Café Müller") == terms("CAFE MULLER")
+    assert terms("Peut-être l'été") == terms(normalize("NFD", "Peut-être l'été"))
 
 
 def test_possessives_and_contractions_are_dropped_but_irish_names_kept():
@@ -47,6 +49,7 @@ def test_possessives_and_contractions_are_dropped_but_irish_names_kept():
         ("明", ["明"]),
         ("한국어", ["한국", "국어"]),
         ("用iPhone", ["用", "iphon"]),
+        ("the keeper's机器", ["keeper", "机器"]),
     ],
 )
 def test_unspaced_scripts_become_pairs_of_characters(text, expected):

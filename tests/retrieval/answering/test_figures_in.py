@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from retrieval.answering.figures_in import (
@@ -48,6 +48,9 @@ def test_numbers_told_in_words_count():
 
 
 @given(text=st.text(max_size=120))
+@example(text=":Ð_0")
+@example(text="held by _Ada_Lind and ZONE_9")
+@example(text="0'İ中 and 0'S")
 def test_a_text_holds_its_own_numbers_and_names(text):
     assert missing_numbers(text, text) == frozenset()
     assert missing_names(text, text) == frozenset()
