@@ -74,8 +74,8 @@ def _items(content: str) -> Iterator[str]:
         if item["general"]:
             yield GENERAL
             continue
-        letter, first = (item["letter"] or "").upper(), int(item["first"])
-        last = int(item["last"] or first)
+        letter, first = (item["letter"] or "").upper(), _whole(item["first"])
+        last = _whole(item["last"]) if item["last"] else first
         numbers = range(first, last + 1) if first <= last < first + MOST_IN_RANGE else (first, last)
         yield from (f"{letter}{number}" for number in numbers)
 
@@ -85,4 +85,9 @@ def _of_sets(content: str) -> Iterator[str]:
         wanted = name.strip().lower()
         letter = next((found for begins, found in _SETS.items() if wanted.startswith(begins)), None)
         for number in _NUMBER.findall(numbers):
-            yield FOREIGN if letter is None else f"{letter}{int(number)}"
+            yield FOREIGN if letter is None else f"{letter}{_whole(number)}"
+
+
+def _whole(digits: str) -> int:
+    """0, which nothing has, for digits of a newer Unicode than Python's: the pattern knows them."""
+    return int(digits) if digits.isdecimal() else 0

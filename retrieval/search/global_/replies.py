@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from math import isfinite
 from typing import Annotated, Any, Final
@@ -15,7 +16,8 @@ HIGHEST_SCORE: Final = 100.0
 HIGHEST_RATING: Final = 5.0
 
 _LARGEST: Final = 1_000_000
-_NUMBER: Final = regex.compile(r"-?\d{1,9}(?:[.,]\d{1,9})?")
+# Of the standard library: digits that ``float`` reads, and no newer ones.
+_NUMBER: Final = re.compile(r"-?\d{1,9}(?:[.,]\d{1,9})?")
 _LABEL: Final = regex.compile(r"(?<![\p{L}\p{N}])([TP])\s?(\d{1,6})(?![\p{L}\p{N}])")
 # "[T1, T2]", "(P1)", "[Data: T1; T2]": brackets with nothing but labels in them.
 _MARK: Final = regex.compile(

@@ -66,6 +66,8 @@ def test_every_usual_form_becomes_plain_numbers(written, shown):
         ("It burns oil [12345678].", "It burns oil.", "invented"),
         ("It burns oil [E9].", "It burns oil.", "invented"),
         ("It burns oil[9].", "It burns oil.", "invented"),
+        ("It burns oil [\U000116d0].", "It burns oil.", "invented"),
+        ("It burns oil [Sources (1, \U000116d0)].", "It burns oil [1].", "invented"),
         ("It burns oil [S1].", "It burns oil.", "foreign"),
         ("It burns oil [G].", "It burns oil.", "foreign"),
         ("It burns oil [citation needed].", "It burns oil.", "foreign"),

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from kb_project.llm.structured import parse
@@ -24,6 +24,7 @@ ANYTHING = st.recursive(
 
 
 @given(ANYTHING)
+@example("\U000116d0 of 10")  # a digit of Unicode 16
 def test_whatever_is_said_a_score_is_from_0_to_100_and_a_rating_from_0_to_5(value):
     assert 0 <= score_of(value) <= 100
     rating = rating_of(value)
