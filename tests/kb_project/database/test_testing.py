@@ -64,7 +64,9 @@ def _migrations_applied(server: embedded.Server, name: str) -> int:
 
 def test_databases_of_killed_test_runs_are_dropped_and_of_living_ones_kept(server):
     dead, living = "kb_test_4194304_gw0", "kb_test_1_gw0"
-    prepare(server.conninfo(), Plan(dead))
+    # Another process of this run that makes its database now would drop the dead one half made.
+    with testing._alone(server):
+        prepare(server.conninfo(), Plan(dead))
     prepare(server.conninfo(), Plan(living))
 
     destroy_test_database(server, create_test_database(server, "orphantry"))
