@@ -71,6 +71,8 @@ def links_of(query: Query, entity_ids: Sequence[UUID], count: int) -> list[Link]
 def chunks_stating(query: Query, entity_ids: Sequence[UUID], count: int) -> set[UUID]:
     """The passages that are evidence of what ``links_of`` gives."""
     links = [row[0] for row in _rows_of(query, entity_ids, count)]
+    if not links:
+        return set()
     parameters = _parameters(query) | {"relationships": links}
     return {chunk_id for (chunk_id,) in run_sql(graph_sql.CHUNKS_STATING, parameters)}
 
