@@ -44,7 +44,12 @@ def put(workspace_id: uuid.UUID, documents: Sequence[uuid.UUID]) -> int:
     stop_work(workspace_id, documents)
     with bulk_plans():
         passages = run_sql_count(sql.PUT_CHUNKS, values)
-        for statement in (sql.PUT_EXTRACTIONS, sql.PUT_VECTORS, sql.PUT_POSTINGS):
+        for statement in (
+            sql.PUT_EXTRACTIONS,
+            sql.PUT_VECTORS,
+            sql.PUT_SENTENCES,
+            sql.PUT_POSTINGS,
+        ):
             run_sql(statement, values)
     clear(workspace_id, documents)
     settling.settle(workspace_id)
@@ -79,6 +84,7 @@ def take(workspace_id: uuid.UUID, documents: Sequence[uuid.UUID]) -> None:
             sql.TAKE_CHUNKS,
             sql.TAKE_EXTRACTIONS,
             sql.TAKE_VECTORS,
+            sql.TAKE_SENTENCES,
             sql.TAKE_POSTINGS,
             sql.CLEAR_SHELF,
         ):

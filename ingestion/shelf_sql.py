@@ -46,9 +46,9 @@ SELECT id FROM ingestion_ingestionjob
 
 PUT_CHUNKS: Final[LiteralString] = """
 INSERT INTO ingestion_shelvedchunk (workspace_id, id, document_id, version_id, ordinal, start,
-       "end", text, context, tokens, terms, page_first, page_last, heading_path)
+       "end", text, context, tokens, terms, page_first, page_last, heading_path, regions)
 SELECT workspace_id, id, document_id, version_id, ordinal, start, "end", text, context, tokens,
-       terms, page_first, page_last, heading_path
+       terms, page_first, page_last, heading_path, regions
   FROM ingestion_chunk
  WHERE workspace_id = %(workspace)s AND document_id = ANY(%(documents)s::uuid[])
 """
@@ -68,6 +68,14 @@ SELECT workspace_id, chunk_id, fingerprint, vector FROM ingestion_chunkembedding
        SELECT id FROM ingestion_chunk
         WHERE workspace_id = %(workspace)s AND document_id = ANY(%(documents)s::uuid[])))
 """
+PUT_SENTENCES: Final[LiteralString] = """
+INSERT INTO ingestion_shelvedsentencevector
+       (workspace_id, chunk_id, start, "end", fingerprint, vector)
+SELECT workspace_id, chunk_id, start, "end", fingerprint, vector FROM ingestion_sentencevector
+ WHERE workspace_id = %(workspace)s AND chunk_id = ANY (ARRAY(
+       SELECT id FROM ingestion_chunk
+        WHERE workspace_id = %(workspace)s AND document_id = ANY(%(documents)s::uuid[])))
+"""
 PUT_POSTINGS: Final[LiteralString] = """
 INSERT INTO ingestion_shelvedposting (workspace_id, chunk_id, term, frequency)
 SELECT workspace_id, chunk_id, term, frequency FROM ingestion_posting
@@ -78,9 +86,9 @@ SELECT workspace_id, chunk_id, term, frequency FROM ingestion_posting
 
 TAKE_CHUNKS: Final[LiteralString] = """
 INSERT INTO ingestion_chunk (workspace_id, id, document_id, version_id, ordinal, start, "end",
-       text, context, tokens, terms, page_first, page_last, heading_path)
+       text, context, tokens, terms, page_first, page_last, heading_path, regions)
 SELECT workspace_id, id, document_id, version_id, ordinal, start, "end", text, context, tokens,
-       terms, page_first, page_last, heading_path
+       terms, page_first, page_last, heading_path, regions
   FROM ingestion_shelvedchunk
  WHERE workspace_id = %(workspace)s AND document_id = ANY(%(documents)s::uuid[])
 """
@@ -99,6 +107,14 @@ INSERT INTO ingestion_chunkembedding (workspace_id, chunk_id, fingerprint, vecto
 SELECT workspace_id, chunk_id, fingerprint, vector FROM ingestion_shelvedvector
  WHERE workspace_id = %(workspace)s AND fingerprint = ANY(%(kept)s::text[])
    AND chunk_id = ANY (ARRAY(
+       SELECT id FROM ingestion_shelvedchunk
+        WHERE workspace_id = %(workspace)s AND document_id = ANY(%(documents)s::uuid[])))
+"""
+TAKE_SENTENCES: Final[LiteralString] = """
+INSERT INTO ingestion_sentencevector (workspace_id, chunk_id, start, "end", fingerprint, vector)
+SELECT workspace_id, chunk_id, start, "end", fingerprint, vector
+  FROM ingestion_shelvedsentencevector
+ WHERE workspace_id = %(workspace)s AND chunk_id = ANY (ARRAY(
        SELECT id FROM ingestion_shelvedchunk
         WHERE workspace_id = %(workspace)s AND document_id = ANY(%(documents)s::uuid[])))
 """

@@ -91,7 +91,8 @@ LIMIT %(count)s
 
 # What a hit shows. ``end`` is a word of SQL, hence the quotes.
 PASSAGES: Final[LiteralString] = """
-SELECT c.id, c.document_id, d.title, c.heading_path, c.page_first, c.start, c."end", c.text
+SELECT c.id, c.document_id, d.title, c.heading_path, c.page_first, c.start, c."end", c.text,
+       c.regions
 FROM ingestion_chunk c
 JOIN ingestion_document d ON d.workspace_id = c.workspace_id AND d.id = c.document_id
 WHERE c.workspace_id = %(workspace)s AND c.id = ANY(%(chunks)s::uuid[])

@@ -11,6 +11,7 @@ from typing import Final
 
 from ingestion.extractors import capitals, chinese, code, linguistic
 from ingestion.extractors.found import (
+    CONCEPT,
     GENERIC_TYPES,
     STATED,
     TOGETHER,
@@ -18,9 +19,11 @@ from ingestion.extractors.found import (
     FoundMention,
     FoundRelation,
 )
-from ingestion.extractors.titles import with_title
+from ingestion.extractors.titles import added, repeated_names, with_title
 from ingestion.extractors.windows import joined, windows
+from kb_project.text.code import is_code
 from kb_project.text.languages import detect_language
+from kb_project.text.regions import Region, RegionKind, prose
 
 __all__ = [
     "GENERIC_TYPES",
@@ -34,8 +37,10 @@ __all__ = [
     "extract_many",
 ]
 
-METHOD: Final = "linguistic-1"
+METHOD: Final = "linguistic-2"
 """Name and version of what this package does: change it when the same text yields other facts."""
+_NAMING: Final = (RegionKind.TABLE,)
+"""What names besides prose."""
 
 
 def extract(text: str, *, language: str = "", title: str = "") -> Extraction:
@@ -43,27 +48,53 @@ def extract(text: str, *, language: str = "", title: str = "") -> Extraction:
     return extract_many([text], language=language, title=title)[0]
 
 
-def extract_many(texts: Sequence[str], *, language: str = "", title: str = "") -> list[Extraction]:
+def extract_many(
+    texts: Sequence[str],
+    *,
+    regions: Sequence[Sequence[Region]] = (),
+    language: str = "",
+    title: str = "",
+) -> list[Extraction]:
     """One extraction for each of some texts of one document.
 
-    ``language`` is the document's (ISO 639-1); a text in another script is read as what it is.
-    ``title`` is the document's: where a text spells it out, that is a mention.
+    ``regions`` are what in each text is no prose: names are found in prose and in tables; headings
+    only repeat them. ``language`` is the document's (ISO 639-1); a text in another script is read
+    as what it is. ``title`` is the document's: where a text spells it out, that is a mention.
     """
-    found: list[Extraction | None] = [_without_model(text, language) for text in texts]
+    regions = regions or [()] * len(texts)
+    read = [
+        text if is_code(text) else prose(text, inside, _NAMING)
+        for text, inside in zip(texts, regions, strict=True)
+    ]
+    found: list[Extraction | None] = [_without_model(text, language) for text in read]
     english = [index for index, extraction in enumerate(found) if extraction is None]
     for index, extraction in zip(
-        english, linguistic.extract_many([texts[index] for index in english]), strict=True
+        english, linguistic.extract_many([read[index] for index in english]), strict=True
     ):
         found[index] = extraction
     return [
-        with_title(text, extraction or Extraction(), title)
-        for text, extraction in zip(texts, found, strict=True)
+        _with_headings(text, inside, extraction or Extraction(), title)
+        for text, inside, extraction in zip(texts, regions, found, strict=True)
     ]
+
+
+def _with_headings(
+    text: str, regions: Sequence[Region], extraction: Extraction, title: str
+) -> Extraction:
+    """With the places where headings, too, spell out the title or a name of the prose."""
+    if is_code(text):
+        return with_title(text, extraction, title)
+    titled = with_title(prose(text, regions, (*_NAMING, RegionKind.HEADING)), extraction, title)
+    if not any(region.kind == RegionKind.HEADING for region in regions):
+        return titled
+    names = [mention for mention in extraction.mentions if mention.type != CONCEPT]
+    outside = [one for one in regions if one.kind != RegionKind.HEADING]
+    return added(titled, repeated_names(prose(text, outside), names))
 
 
 def _without_model(text: str, language: str) -> Extraction | None:
     """The extraction of a text that is not English prose; None for one that is."""
-    if code.is_code(text):
+    if is_code(text):
         return joined((offset, code.extract(piece)) for offset, piece in windows(text))
     spoken = _language_of(text, language)
     if spoken == "zh":

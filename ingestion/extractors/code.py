@@ -19,23 +19,6 @@ _DEFINITION: Final = regex.compile(
     r"(?P<name>[A-Za-z_]\w{2,60})",
     regex.MULTILINE,
 )
-_CODE_LINE: Final = regex.compile(
-    r"[;{}]\s*$|^\s*(?:\#include|import\s|from\s\S+\simport|use\s|def\s|class\s|fn\s|return\b|"
-    r"@\w|//|/?\*|\}|\)|if\s*\(|for\s*\(|let\s|const\s|var\s|pub\s|public\s|private\s|[\w.]+\(.*\)$)"
-)
-_CODE_SHARE: Final = 0.4
-_LINES: Final = 80
-
-
-def is_code(text: str) -> bool:
-    """Whether most lines look like a program's.
-
-    >>> is_code("int main() {\\n  return 0;\\n}"), is_code("It was; he said.\\nThen it ended.")
-    (True, False)
-    """
-    lines = [line[:300] for line in text.split("\n", _LINES)[:_LINES] if line.strip()]
-    hits = sum(1 for line in lines if _CODE_LINE.search(line))
-    return len(lines) > 1 and hits > _CODE_SHARE * len(lines)
 
 
 def extract(text: str) -> Extraction:

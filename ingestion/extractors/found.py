@@ -25,6 +25,8 @@ CONCEPT: Final = "concept"
 SYMBOL: Final = "symbol"
 NAME: Final = "name"
 """A proper name of unknown kind."""
+SURE: Final = "around"
+"""The source of a mention whose kind is told by what stands around it."""
 MEANT: Final = "meant"
 """The source of a mention whose words mean somebody without being a name of theirs."""
 GENERIC_TYPES: Final = frozenset({GROUP, LANGUAGE})
@@ -37,7 +39,7 @@ LONGEST_SURFACE: Final = 120
 class FoundMention:
     """``text[start:end]`` names somebody or something; ``surface`` is that text on one line.
 
-    ``source`` says what found it: ner, propn, quote, title, noun, code, jieba, capitals, model,
+    ``source`` says what found it: ner, propn, around, quote, title, noun, code, jieba, capitals, model,
     or ``MEANT``, which is a model's too.
     ``name`` is the full name where a model gave another than the text's own.
     """

@@ -17,6 +17,7 @@ from ingestion.extractors.found import (
     PLACE,
     PRODUCT,
     SYMBOL,
+    WORK,
 )
 
 # The last word of a name (before "of"): a lens works, a harbour board, a University of …
@@ -33,6 +34,11 @@ _HEADS: Final = {
         harbour harbor island islands isle isles river lake mountain mountains street road avenue
         square bridge beach sound quay jetty pier lighthouse county province district valley
         peninsula cape strait bay village airport ocean sea desert forest
+    """,
+    WORK: """
+        manual guide handbook reference standard specification howto faq tutorial primer dictionary
+        encyclopedia guidelines constitution contract license licence act bill policy report journal
+        magazine gazette gospel bible symphony sonata opera concerto
     """,
     EVENT: """
         war battle festival championship championships tournament election olympics conference

@@ -9,10 +9,11 @@ Single proper nouns outside a recognised name made it worse in a prototype.
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import TYPE_CHECKING, Final
 
 from ingestion.extractors.concepts import concepts
+from ingestion.extractors.edges import is_no_name, trimmed
 from ingestion.extractors.facts import Named, stated
 from ingestion.extractors.found import (
     CONCEPT,
@@ -24,12 +25,14 @@ from ingestion.extractors.found import (
     PERSON,
     PLACE,
     PRODUCT,
+    SURE,
     WORK,
     Extraction,
     FoundMention,
 )
 from ingestion.extractors.mentions import longest, mention
 from ingestion.extractors.quotes import quoted_titles
+from ingestion.extractors.surroundings import HONORIFICS, kind_around
 from ingestion.extractors.titles import repeated_names
 from ingestion.extractors.together import together
 from ingestion.extractors.windows import joined, windows
@@ -52,8 +55,6 @@ _TYPES: Final = {
     "LANGUAGE": LANGUAGE,
 }
 """Dates, amounts and ordinals are no entities: they link texts that have nothing in common."""
-_HONORIFICS: Final = frozenset(["mr", "mr.", "dr", "dr.", "prof", "prof.", "professor"])
-_FORMS_OF_ADDRESS: Final = frozenset(["mrs", "mrs.", "ms", "ms.", "miss", "sir", "lady", "madame"])
 _BATCH: Final = 32
 
 
@@ -101,28 +102,40 @@ def _extraction(text: str, doc: Doc) -> Extraction:
 
 
 def _candidates(text: str, doc: Doc) -> list[FoundMention]:
-    recognised = (
-        mention(text, _without_honorific(entity), _TYPES[entity.label_], "ner")
-        for entity in doc.ents
-        if entity.label_ in _TYPES
-    )
-    runs = (
-        mention(text, _without_honorific(run), _type_of_run(run), "propn")
-        for run in _proper_runs(doc)
-        if len(run) > 1
-    )
-    names = [name for name in (*quoted_titles(text), *recognised, *runs) if name]
+    spans = [(entity, _TYPES[entity.label_], "ner") for entity in doc.ents if _is_kind(entity)]
+    spans += [(run, NAME, "propn") for run in _proper_runs(doc) if len(run) > 1]
+    common = {token.lower_ for token in doc if token.text.islower()}
+    found = (_mention(text, span, guess, source, common) for span, guess, source in spans)
+    names = [name for name in (*quoted_titles(text), *found) if name]
     return names + concepts(text, doc, names)
+
+
+def _is_kind(entity: Span) -> bool:
+    return entity.label_ in _TYPES
+
+
+def _mention(
+    text: str, span: Span, guess: str, source: str, common: Collection[str]
+) -> FoundMention | None:
+    """The name in a span, cut to its own words, with the kind that what is around it tells."""
+    offsets = trimmed(span)
+    name = span.doc.char_span(*offsets) if offsets else None
+    if name is None or is_no_name(name.text) or _opens_sentence(name, common):
+        return None
+    kind, is_sure = kind_around(name, guess, common)
+    return mention(text, _without_honorific(name), kind, SURE if is_sure else source)
+
+
+def _opens_sentence(name: Span, common: Collection[str]) -> bool:
+    """Whether it has its capital from the sentence's beginning, since the text has it small too."""
+    first = name[0]
+    return len(name) == 1 and bool(first.is_sent_start) and first.lower_ in common
 
 
 def _without_honorific(name: Span) -> tuple[int, int]:
     """ "Mr. Scrooge" is Scrooge; "Mrs. Cratchit" is not Cratchit, whom the text is about."""
-    first = name[1] if len(name) > 1 and name[0].lower_ in _HONORIFICS else name[0]
+    first = name[1] if len(name) > 1 and name[0].lower_ in HONORIFICS else name[0]
     return first.idx, name.end_char
-
-
-def _type_of_run(run: Span) -> str:
-    return PERSON if run[0].lower_ in _HONORIFICS | _FORMS_OF_ADDRESS else NAME
 
 
 def _proper_runs(doc: Doc) -> Iterator[Span]:

@@ -31,13 +31,18 @@ _NO_NAMES: Final = frozenset(
 )
 
 
-def mention(text: str, span: Span, type_name: str, source: str) -> FoundMention | None:
-    """The candidate without articles, possessives and stray punctuation; None if it is no name."""
+def mention(
+    text: str, span: Span, type_name: str, source: str, *, is_title: bool = False
+) -> FoundMention | None:
+    """The candidate without articles, possessives and stray punctuation; None if it is no name.
+
+    The article of a title is part of it: *A Day* is not called *Day*.
+    """
     start, end = span
     surface = text[start:end]
     if len(surface) > 2 * LONGEST_SURFACE or "\n\n" in surface:
         return None
-    leading = _LEADING.match(surface)
+    leading = None if is_title else _LEADING.match(surface)
     start += leading.end() if leading else 0
     trailing = _TRAILING.search(text[start:end])
     end = start + trailing.start() if trailing else end

@@ -13,6 +13,9 @@ from ingestion.extractors.mentions import mention
 from kb_project.text.names import LONGEST_NAME, name_runs, normalise_name
 from kb_project.text.words import fold, words
 
+TITLE: Final = "title"
+"""The source of mentions that spell out the document's title."""
+
 _PARENTHESIS: Final = regex.compile(r"\s*[(（][^()（）]*[)）]\s*$")
 
 
@@ -33,16 +36,21 @@ def with_title(text: str, extraction: Extraction, title: str) -> Extraction:
     if key.split(" ", 1)[0] not in fold(text):
         return extraction
     longest = _words_in(key)
-    found = known_name_mentions(text, {key}.intersection, source="title", longest=longest)
+    found = known_name_mentions(text, {key}.intersection, source=TITLE, longest=longest)
     return added(extraction, found)
 
 
 def repeated_names(text: str, names: Collection[FoundMention]) -> list[FoundMention]:
     """Names found once and missed elsewhere in the same text, with the type found first."""
-    types = {normalise_name(name.surface): name.type for name in names}
+    types = {normalise_name(name.surface): name.type for name in reversed(list(names))}
     longest = max(map(_words_in, types), default=0)
     found = known_name_mentions(text, types.keys().__and__, source="again", longest=longest)
-    return [replace(name, type=types[normalise_name(name.surface)]) for name in found]
+    # A place may begin with an article, which a mention leaves out: then its key is another.
+    return [
+        replace(name, type=types[key])
+        for name in found
+        if (key := normalise_name(name.surface)) in types
+    ]
 
 
 def known_name_mentions(
@@ -66,7 +74,7 @@ def known_name_mentions(
     for first, stop, key in runs:
         if first >= position and key in known:
             span = (text_words[first].start, text_words[stop - 1].end)
-            named = mention(text, span, NAME, source)
+            named = mention(text, span, NAME, source, is_title=source == TITLE)
             if named:
                 found.append(named)
                 position = stop

@@ -32,6 +32,7 @@ from ingestion.models.documents import (
     DocumentState,
     DocumentVersion,
     Posting,
+    SentenceVector,
 )
 from ingestion.models.history import EventKind, HistoryEvent, HistorySubject, SubjectKind
 from ingestion.models.jobs import (
@@ -55,6 +56,7 @@ from ingestion.models.shelf import (
     ShelvedChunk,
     ShelvedExtraction,
     ShelvedPosting,
+    ShelvedSentenceVector,
     ShelvedVector,
 )
 from ingestion.models.trees import SummaryTree
@@ -96,9 +98,11 @@ __all__ = [
     "RelationshipRuling",
     "ResolutionDecision",
     "RunState",
+    "SentenceVector",
     "ShelvedChunk",
     "ShelvedExtraction",
     "ShelvedPosting",
+    "ShelvedSentenceVector",
     "ShelvedVector",
     "StageRun",
     "SubjectKind",

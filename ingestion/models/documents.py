@@ -111,7 +111,8 @@ class DocumentVersion(TenantModel):
     """One state of a document's file, and what parsing found in it.
 
     ``pages`` is ``[[number, start, end], …]`` and ``headings`` ``[[level, title, start], …]``,
-    offsets in characters of ``text``. ``chunking`` is ``{"strategy", "size", "overlap"}`` or
+    offsets in characters of ``text``. ``regions`` are all stretches that are no prose, as
+    ``kb_project.text.regions`` writes them. ``chunking`` is ``{"strategy", "size", "overlap"}`` or
     ``{"strategy": "given", "spans": [[start, end], …]}``; a later version has ``spans`` too, those
     it was cut into along the cuts of the one before. ``situated_by`` is the model that said
     where its chunks stand in it, empty where the document itself says so. ``name``, ``size`` and
@@ -138,6 +139,7 @@ class DocumentVersion(TenantModel):
     encoding = models.CharField(max_length=40, blank=True)
     pages = models.JSONField(default=list, blank=True)
     headings = models.JSONField(default=list, blank=True)
+    regions = models.JSONField(default=list, db_default=[], blank=True)
     metadata = models.JSONField(default=dict, blank=True)
     warnings = ArrayField(models.TextField(), default=list, blank=True)
     chunking = models.JSONField(default=dict, blank=True)
@@ -170,7 +172,8 @@ class Chunk(TenantModel):
 
     ``text == version.text[start:end]``. ``context`` situates the chunk in its document and is
     kept apart from the text; vectors and words are made from both. ``terms`` is the number of
-    index terms, null until the words are indexed.
+    index terms, null until the words are indexed. ``regions`` are those of the version, with
+    offsets from the chunk's start.
     """
 
     document = models.ForeignKey(
@@ -197,6 +200,7 @@ class Chunk(TenantModel):
     page_first = models.PositiveIntegerField(null=True)
     page_last = models.PositiveIntegerField(null=True)
     heading_path = ArrayField(models.TextField(), default=list)
+    regions = models.JSONField(default=list, db_default=[])
 
     class Meta:
         constraints = [
@@ -270,6 +274,31 @@ class ChunkEmbedding(models.Model):
 
     def __str__(self) -> str:
         return str(self.chunk_id)
+
+
+class SentenceVector(models.Model):
+    """Where a sentence of a chunk stands (or a list entry, or a row of a table), and its vector.
+
+    ``start`` and ``end`` are offsets from the chunk's start. Sentences are always embedded by the
+    installation's own embedder, whatever model the workspace's passages are embedded by.
+    """
+
+    pk = models.CompositePrimaryKey("workspace_id", "chunk_id", "start", "fingerprint")
+    workspace = models.ForeignKey(
+        Workspace, on_delete=models.DO_NOTHING, related_name="+", db_index=False
+    )
+    chunk = models.ForeignKey(
+        Chunk, on_delete=models.DO_NOTHING, db_constraint=False, related_name="+", db_index=False
+    )
+    start = models.PositiveIntegerField()
+    end = models.PositiveIntegerField()
+    fingerprint = models.CharField(max_length=80)
+    vector = HalfVectorField()
+
+    objects = TenantQuerySet.as_manager()
+
+    def __str__(self) -> str:
+        return f"{self.chunk_id}[{self.start}:{self.end}]"
 
 
 class Posting(models.Model):

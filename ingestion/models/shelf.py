@@ -38,6 +38,7 @@ class ShelvedChunk(TenantModel):
     page_first = models.PositiveIntegerField(null=True)
     page_last = models.PositiveIntegerField(null=True)
     heading_path = ArrayField(models.TextField(), default=list)
+    regions = models.JSONField(default=list, db_default=[])
 
     class Meta:
         indexes = [models.Index(fields=["workspace", "document"], name="shelved_chunk_of")]
@@ -83,6 +84,16 @@ class ShelvedVector(ShelvedRow):
     """A row of ``ChunkEmbedding``, put away."""
 
     pk = models.CompositePrimaryKey("workspace_id", "chunk_id", "fingerprint")
+    fingerprint = models.CharField(max_length=80)
+    vector = HalfVectorField()
+
+
+class ShelvedSentenceVector(ShelvedRow):
+    """A row of ``SentenceVector``, put away."""
+
+    pk = models.CompositePrimaryKey("workspace_id", "chunk_id", "start", "fingerprint")
+    start = models.PositiveIntegerField()
+    end = models.PositiveIntegerField()
     fingerprint = models.CharField(max_length=80)
     vector = HalfVectorField()
 

@@ -14,6 +14,7 @@ from selectolax.lexbor import LexborNode
 
 from ingestion.parsers.builder import TextBuilder
 from ingestion.parsers.tables import write_table
+from kb_project.text.regions import RegionKind
 
 
 def _tags(names: str) -> frozenset[str]:
@@ -39,6 +40,9 @@ _AROUND_BREAK: Final = re.compile(f" ?{_BREAK} ?")
 _PERMALINKS: Final = frozenset("¶#§🔗")
 _LONGEST_CELL: Final = 400
 _DEEPEST_INDENT: Final = 8
+# Of a line's letters: an arrow or a number may stand before the link.
+_LINK_SHARE: Final = 0.8
+_LONGEST_LINK: Final = 120
 
 Skip = Callable[[LexborNode], bool]
 
@@ -101,6 +105,8 @@ class _BlockWriter:
         self._is_row = False
         self._preformatted = 0
         self._heading = ""
+        self._in_link = 0
+        self._linked = 0
 
     def skips(self, node: LexborNode) -> bool:
         """Silent nodes, permalinks, and tables, which are written here as rows."""
@@ -115,7 +121,11 @@ class _BlockWriter:
     def visit(self, node: LexborNode, *, entering: bool) -> None:
         tag = node.tag or ""
         if tag == _TEXT:
-            self._inline.append(self._text(node))
+            text = self._text(node)
+            self._inline.append(text)
+            self._linked += len("".join(text.split())) if self._in_link else 0
+        elif tag == "a":
+            self._in_link = max(0, self._in_link + (1 if entering else -1))
         elif tag == "br":
             if entering:
                 self._inline.append("\n" if self._preformatted else _BREAK)
@@ -126,10 +136,13 @@ class _BlockWriter:
             self._visit_block(node, tag, entering=entering)
 
     def flush(self) -> None:
-        text = "".join(self._inline)
+        text, linked = "".join(self._inline), self._linked
         self._inline.clear()
+        self._linked = 0
         if self._preformatted:
-            self._builder.verbatim(text.strip("\n"))
+            if text.strip():
+                start = self._builder.verbatim(text.strip("\n"))
+                self._builder.note(RegionKind.CODE, start)
             return
         text = _AROUND_BREAK.sub("\n", _SPACES.sub(" ", text)).strip()
         if not text:
@@ -139,6 +152,8 @@ class _BlockWriter:
             self._mark = ""
         else:
             self._builder.paragraph(text)
+        if linked >= _LINK_SHARE * len("".join(text.split())) and len(text) <= _LONGEST_LINK:
+            self._builder.note_link()
 
     def _text(self, node: LexborNode) -> str:
         text = node.text_content or ""

@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from pathlib import PurePosixPath
 
-from ingestion.parsers import refusals
+from ingestion.parsers import furniture, refusals
 from ingestion.parsers.characters import clean, one_line
 from ingestion.parsers.document import Heading, PageSpan, ParsedDocument, Source
+from kb_project.text.regions import Region, RegionKind
 
 _LONGEST_HEADING = 300
 # Programs write these into the title field when nobody gave the document a title.
@@ -34,6 +35,8 @@ class TextBuilder:
         self._parts: list[str] = []
         self._headings: list[Heading] = []
         self._pages: list[PageSpan] = []
+        self._regions: list[Region] = []
+        self._links: list[int] = []
         self._gap_after = 0
         self._page_number = 0
         self._page_start: int | None = None
@@ -66,6 +69,17 @@ class TextBuilder:
         title = title if len(title) <= _LONGEST_HEADING else title[:_LONGEST_HEADING].rstrip()
         self._headings.append(Heading(level, title, start))
 
+    def note(self, kind: RegionKind, start: int, end: int | None = None) -> None:
+        """What is between ``start`` and ``end`` (else here) is of this kind, and no prose."""
+        end = self.length if end is None else end
+        if start < end:
+            self._regions.append(Region(kind, start, end))
+
+    def note_link(self) -> None:
+        """The line that was put last is a link and nothing else."""
+        last = self._parts[-1] if self._parts else ""
+        self._links.append(self.length - len(last.lstrip()))
+
     def verbatim(self, text: str) -> int:
         """Append text as it stands, layout included; returns where it starts."""
         self._put(text, gap=2, keep_indent=True)
@@ -97,7 +111,15 @@ class TextBuilder:
         if line:
             self.metadata[key] = line
 
-    def build(self, *, parser: str, title: str = "", encoding: str | None = None) -> ParsedDocument:
+    def build(
+        self,
+        *,
+        parser: str,
+        title: str = "",
+        encoding: str | None = None,
+        is_laid_out: bool = False,
+    ) -> ParsedDocument:
+        """``is_laid_out``: pages have edges, at which heads and page numbers may stand."""
         self.close_page()
         text = self.text
         if not text.strip():
@@ -110,6 +132,16 @@ class TextBuilder:
             media_type=self.source.media_type,
             pages=tuple(self._pages),
             headings=tuple(self._headings),
+            regions=tuple(
+                furniture.regions_of(
+                    text,
+                    headings=self._headings,
+                    pages=self._pages,
+                    noted=self._regions,
+                    links=self._links,
+                    is_laid_out=is_laid_out,
+                )
+            ),
             metadata=dict(self.metadata),
             warnings=tuple(self.warnings),
             parser=parser,

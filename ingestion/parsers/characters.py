@@ -11,6 +11,8 @@ _SURROGATES = re.compile("[\ud800-\udfff]")
 _NOT_FINAL = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u00ad\u2028\u2029\ud800-\udfff\ufeff\ufffe\uffff]"
 )
+_QUOTES = re.compile("\\\\?[\"'“”„‘’‚`´]")
+_ANY_QUOTE = "[\"'“”„‘’‚`´]"
 _SPACES = re.compile(r"\s+")
 
 
@@ -29,6 +31,16 @@ def clean(text: str) -> tuple[str, int]:
 
 def is_clean(text: str) -> bool:
     return _NOT_FINAL.search(text) is None
+
+
+def title_pattern(title: str) -> str:
+    """A pattern of a title's words, whatever white space is between them and whichever quotes.
+
+    >>> re.search(title_pattern('About "sid"'), "6.3 About\\n”sid”").start()
+    4
+    """
+    words = (_QUOTES.sub(_ANY_QUOTE, re.escape(word)) for word in title.split())
+    return r"\s{1,4}".join(words)
 
 
 def one_line(text: str, *, limit: int = 300) -> str:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+from kb_project.text.regions import Region
+
 MIB = 1024 * 1024
 
 
@@ -33,6 +35,8 @@ class ParsedDocument:
     The text has ``\\n`` line ends and no control characters, lone surrogates or invisible
     marks (soft hyphen, byte-order mark), so Postgres can store it as it is. Unicode is not
     normalised: a citation must show the characters of the file. Folding is the search's work.
+
+    ``regions`` are all stretches that are no prose, in order, none overlapping.
     """
 
     text: str
@@ -40,6 +44,7 @@ class ParsedDocument:
     media_type: str
     pages: tuple[PageSpan, ...]
     headings: tuple[Heading, ...]
+    regions: tuple[Region, ...]
     metadata: dict[str, str]
     warnings: tuple[str, ...]
     parser: str

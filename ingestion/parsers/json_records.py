@@ -15,6 +15,7 @@ from ingestion.parsers.characters import clean, one_line
 from ingestion.parsers.detection import JSON_LINES
 from ingestion.parsers.document import ParsedDocument, Source
 from ingestion.parsers.encoding import decode
+from ingestion.parsers.tables import write_row
 
 _NAMING_KEYS: Final = ("title", "name", "heading", "headline")
 _LONGEST_NAME: Final = 200
@@ -134,7 +135,7 @@ def _write_leaves(builder: TextBuilder, path: str, value: _Json) -> None:
     for leaf, shown in _leaves(path, value):
         text = clean(shown)[0].strip()
         if text:
-            builder.line(f"{leaf}: {text}" if leaf else text)
+            write_row(builder, f"{leaf}: {text}" if leaf else text, longest=len(text))
 
 
 def _leaves(path: str, root: _Json) -> Iterator[tuple[str, str]]:

@@ -16,15 +16,21 @@ from selectolax.lexbor import LexborHTMLParser, LexborNode
 
 from ingestion.parsers.blocks import is_silent, walk
 
-_CHROME_TAGS: Final = frozenset(("nav", "footer", "aside"))
+_CHROME_TAGS: Final = frozenset(("nav", "footer"))
 _CHROME_ROLES: Final = frozenset(
-    ("navigation", "banner", "contentinfo", "complementary", "search", "dialog", "alertdialog")
+    ("navigation", "banner", "contentinfo", "search", "dialog", "alertdialog")
 )
 _CHROME_NAMES: Final = re.compile(
-    r"(?:^|[\s_-])(?:nav|navbar|navigation|menu|sidebar|breadcrumbs?|cookies?|consent|footer"
+    r"(?:^|[\s_-])(?:nav|navbar|navigation|menu|breadcrumbs?|cookies?|consent|footer"
     r"|toolbar|share|social|newsletter|advert|ads|skip|toc)(?:$|[\s_-])",
     re.IGNORECASE,
 )
+# What stands beside the text: a menu on one page, an explanation in a box on another.
+_BESIDE_NAMES: Final = re.compile(
+    r"(?:^|[\s_-])(?:sidebar|aside|related|widget)(?:$|[\s_-])", re.IGNORECASE
+)
+_BESIDE_LINKED: Final = 0.4
+"""Share of links above which what stands beside the text is a menu."""
 _NAMED_TAGS: Final = frozenset(("div", "section", "ul", "ol", "p", "header"))
 _LIST_TAGS: Final = frozenset(("div", "section", "ul", "ol", "table", "p"))
 _MARKED: Final = ("main, [role=main]", "article")
@@ -113,6 +119,13 @@ def _is_chrome(block: _Block, total: int) -> bool:
     if tag == "header":
         return block.linked * 2 > block.text
     named = f"{attributes.get('class') or ''} {attributes.get('id') or ''}"
+    is_beside = (
+        tag == "aside"
+        or attributes.get("role") == "complementary"
+        or (tag in _NAMED_TAGS and _BESIDE_NAMES.search(named) is not None)
+    )
+    if is_beside:
+        return block.linked > _BESIDE_LINKED * block.text
     if tag in _NAMED_TAGS and block.text < _CHROME_SHARE * total and _CHROME_NAMES.search(named):
         return True
     return (

@@ -12,12 +12,19 @@ from ingestion.parsers.builder import TextBuilder
 from ingestion.parsers.characters import clean, one_line
 from ingestion.parsers.document import ParsedDocument, Source
 from ingestion.parsers.encoding import decode
+from kb_project.text.regions import RegionKind
 
 # Blocks only: where headings are needs no inline rules, and those are what grows with
 # the square of a long line.
-_BLOCKS: Final = MarkdownIt("commonmark")
+_BLOCKS: Final = MarkdownIt("commonmark").enable("table")
 _BLOCKS.core.ruler.enableOnly(["normalize", "block"])
 
+_REGIONS: Final = {
+    "fence": RegionKind.CODE,
+    "code_block": RegionKind.CODE,
+    "html_block": RegionKind.CODE,
+    "table_open": RegionKind.TABLE,
+}
 _FRONT_MATTER: Final = re.compile(
     r"\A---[ \t]*\n((?:(?!---|\.\.\.).*\n){1,200})(?:---|\.\.\.)[ \t]*(?:\n|\Z)"
 )
@@ -41,13 +48,14 @@ def read(source: Source) -> ParsedDocument:
     builder.verbatim(body if body.strip() else text)
     for level, heading, start in find_headings(builder.text):
         builder.mark_heading(level, heading, start)
+    for kind, start, end in find_regions(builder.text):
+        builder.note(kind, start, end)
     return builder.build(parser="markdown", title=title, encoding=decoded.encoding)
 
 
 def find_headings(text: str) -> list[tuple[int, str, int]]:
     """(level, title without marks, start of its line) for every ATX and Setext heading."""
-    lines = text.split("\n")
-    starts = list(accumulate((len(line) + 1 for line in lines), initial=0))
+    starts = _line_starts(text)
     tokens = _BLOCKS.parse(text)
     found: list[tuple[int, str, int]] = []
     for token, inline in pairwise(tokens):
@@ -56,6 +64,20 @@ def find_headings(text: str) -> list[tuple[int, str, int]]:
         if title := plain_title(inline.content):
             found.append((int(token.tag[1:]), title, starts[token.map[0]]))
     return found
+
+
+def find_regions(text: str) -> list[tuple[RegionKind, int, int]]:
+    """Code, tables, and HTML that stands between paragraphs."""
+    starts = _line_starts(text)
+    return [
+        (kind, starts[token.map[0]], min(starts[token.map[1]] - 1, len(text)))
+        for token in _BLOCKS.parse(text)
+        if token.map and (kind := _REGIONS.get(token.type))
+    ]
+
+
+def _line_starts(text: str) -> list[int]:
+    return list(accumulate((len(line) + 1 for line in text.split("\n")), initial=0))
 
 
 def plain_title(source: str) -> str:

@@ -21,9 +21,10 @@ from pypdfium2 import PdfDocument, PdfiumError, PdfPage
 
 from ingestion.parsers import refusals
 from ingestion.parsers.builder import TextBuilder
-from ingestion.parsers.characters import one_line
+from ingestion.parsers.characters import one_line, title_pattern
 from ingestion.parsers.document import ParsedDocument, Source
 from ingestion.parsers.pdf_layout import PageText, read_page
+from kb_project.text.regions import RegionKind
 
 Box = tuple[float, float, float, float]
 
@@ -71,7 +72,7 @@ def read(source: Source) -> ParsedDocument:
     for field, key in _FACTS.items():
         builder.describe(key, _date(facts.get(field, "")))
     builder.describe("pages", pages)
-    return builder.build(parser="pdf", title=facts.get("Title", ""))
+    return builder.build(parser="pdf", title=facts.get("Title", ""), is_laid_out=True)
 
 
 def page_boxes(path: Path, page_number: int, start_in_page: int, end_in_page: int) -> list[Box]:
@@ -171,6 +172,10 @@ def _write_pages(builder: TextBuilder, document: PdfDocument) -> tuple[list[int]
             silent.append(number)
         start = builder.verbatim(content.text) if content and content.text else builder.length
         starts.append(start)
+        for paragraph in content.paragraphs if content else ():
+            if paragraph.is_code or paragraph.is_table:
+                kind = RegionKind.CODE if paragraph.is_code else RegionKind.TABLE
+                builder.note(kind, start + paragraph.start, start + paragraph.end)
         paragraphs.extend(_sized(content, start) if content else ())
     if len(damaged) == len(document):
         raise refusals.corrupt(builder.source.name, kind="a PDF", code="pdf_corrupt")
@@ -232,11 +237,14 @@ def _mark_bookmarks(builder: TextBuilder, document: PdfDocument, starts: list[in
 
 
 def _find_title(text: str, title: str, start: int, end: int) -> int:
-    words = r"\s+".join(re.escape(word) for word in title.split())
-    match = re.compile(rf"(?:^|(?<=\n)).{{0,12}}?({words})", re.IGNORECASE).search(text, start, end)
-    if match is None:
-        match = re.compile(f"({words})", re.IGNORECASE).search(text, start, end)
-    return match.start(1) if match else start
+    """A line that begins with the words as they are, rather than a running head in capitals."""
+    words = title_pattern(title)
+    at_line = rf"(?:^|(?<=\n)).{{0,12}}?({words})"
+    ways = ((at_line, re.NOFLAG), (at_line, re.IGNORECASE), (f"({words})", re.IGNORECASE))
+    for pattern, flags in ways:
+        if match := re.compile(pattern, flags).search(text, start, end):
+            return match.start(1)
+    return start
 
 
 def _mark_large_paragraphs(builder: TextBuilder, paragraphs: list[_Sized]) -> None:

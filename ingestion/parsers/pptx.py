@@ -43,7 +43,7 @@ def read(source: Source) -> ParsedDocument:
     ) as error:
         raise refusals.corrupt(source.name, kind=_KIND, code=_CODE) from error
     title = describe_office(builder, source.path)
-    return builder.build(parser="pptx", title=title)
+    return builder.build(parser="pptx", title=title, is_laid_out=True)
 
 
 def _write_slide(builder: TextBuilder, slide: Any) -> None:

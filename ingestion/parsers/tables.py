@@ -11,10 +11,13 @@ from typing import Final
 
 from ingestion.parsers.builder import TextBuilder
 from ingestion.parsers.characters import one_line
+from kb_project.text.regions import RegionKind
 
 _NUMBER: Final = re.compile(r"[\s+\-–(]*[$€£¥]?\s*\d[\d\s.,:/\-TZ]*\s*[%€£$)]?")
 _YEAR: Final = re.compile(r"(?:19|20)\d\d")
 _LONGEST_LABEL: Final = 80
+_LONGEST_VALUE: Final = 160
+"""Characters; a longer one is a text that somebody put into a cell."""
 _NO_LIMIT: Final = 2**31
 
 
@@ -55,7 +58,7 @@ class _Table:
 
     def _open(self, first: list[str], second: list[str]) -> None:
         if is_caption(first, second):
-            self._builder.line(" ".join(filter(None, first)))
+            write_row(self._builder, " ".join(filter(None, first)), longest=0)
             self._waiting = second
             return
         self._waiting = None
@@ -75,7 +78,15 @@ class _Table:
             for label, cell in zip(padded, cells, strict=False)
             if cell
         ]
-        self._builder.line("; ".join(parts))
+        write_row(self._builder, "; ".join(parts), longest=max(map(len, cells), default=0))
+
+
+def write_row(builder: TextBuilder, row: str, *, longest: int) -> None:
+    """A row, or a field, is no prose unless a value (the longest has so many characters) is."""
+    start = builder.length
+    builder.line(row)
+    if longest <= _LONGEST_VALUE:
+        builder.note(RegionKind.TABLE, start)
 
 
 def is_caption(first: Sequence[str], second: Sequence[str]) -> bool:

@@ -13,6 +13,7 @@ from typing import Any, Final, Literal
 from ingestion.parsers.characters import is_clean, one_line
 from ingestion.parsers.document import Heading, Limits, PageSpan, ParsedDocument
 from kb_project.errors import ParseError
+from kb_project.text.regions import Region, as_json, from_json
 
 Operation = Literal["parse", "page_boxes", "render_page"]
 
@@ -70,6 +71,7 @@ def document_to_bytes(document: ParsedDocument) -> bytes:
     fields = asdict(document)
     fields["pages"] = [[page.number, page.start, page.end] for page in document.pages]
     fields["headings"] = [[one.level, one.title, one.start] for one in document.headings]
+    fields["regions"] = as_json(document.regions)
     return json.dumps(fields, ensure_ascii=False).encode()
 
 
@@ -84,6 +86,7 @@ def document_from_bytes(data: bytes) -> ParsedDocument:
         media_type=_string(fields["media_type"]),
         pages=tuple(_page(entry, len(text)) for entry in fields["pages"]),
         headings=tuple(_heading(entry, len(text)) for entry in fields["headings"][:_MOST_HEADINGS]),
+        regions=tuple(_regions(fields["regions"], len(text))),
         metadata={_string(key): _string(value) for key, value in fields["metadata"].items()},
         warnings=tuple(one_line(_string(warning), limit=1000) for warning in fields["warnings"]),
         parser=_string(fields["parser"]),
@@ -136,6 +139,15 @@ def _page(entry: list[object], length: int) -> PageSpan:
     if span.end < span.start:
         raise ValueError("a page ends before it starts")
     return span
+
+
+def _regions(entries: list[list[object]], length: int) -> Iterator[Region]:
+    done = 0
+    for region in from_json(entries):
+        if not done <= region.start < region.end <= length:
+            raise ValueError("not a region of the text")
+        done = region.end
+        yield region
 
 
 def _heading(entry: list[object], length: int) -> Heading:

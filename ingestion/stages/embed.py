@@ -1,9 +1,10 @@
-"""Embed: make the vectors of situated chunks.
+"""Embed: make the vectors of situated chunks, then those of their sentences.
 
 In: the chunks of a group of versions.  Out: one ChunkEmbedding a chunk, under the embedder's
-fingerprint; while another model takes over, one under the next embedder's beside it.
-Safe to repeat: only chunks without a vector of the fingerprint are embedded; each batch is
-committed, so that a stopped run goes on where it was.
+fingerprint; while another model takes over, one under the next embedder's beside it; and a
+SentenceVector for each sentence.
+Safe to repeat: only what has no vector of the fingerprint is embedded; each batch is committed, so
+that a stopped run goes on where it was.
 """
 
 from __future__ import annotations
@@ -12,11 +13,11 @@ import uuid
 from collections import Counter
 from collections.abc import Sequence
 
-from ingestion import vectors
+from ingestion import sentences, vectors
 from ingestion.models import Chunk, IngestionJob
 from ingestion.outcome import Progress, StageOutcome
 from kb_project.llm.ports import Embedder
-from kb_project.ports import Ports
+from kb_project.ports import Ports, build_ports
 from workspaces import access
 from workspaces.ports import ports_for
 
@@ -37,6 +38,7 @@ def run(jobs: Sequence[IngestionJob], ports: Ports, progress: Progress) -> list[
         if vectors.wanted(workspace_id) <= {each.fingerprint for each in embedders}:
             break
         ports = ports_for(workspace_id)
+    embed_sentences(workspace_id, versions, build_ports().embedder, progress)
     return [StageOutcome(written=made[version]) for version in versions]
 
 
@@ -63,3 +65,25 @@ def embed(
         if len(waiting) > BATCH:
             progress(done, total)
     return Counter(chunk.version_id for chunk in waiting)
+
+
+def embed_sentences(
+    workspace_id: uuid.UUID,
+    versions: Sequence[uuid.UUID | None],
+    embedder: Embedder,
+    progress: Progress,
+) -> None:
+    """Make the vectors of sentences that are missing."""
+    with access.in_workspace(workspace_id):
+        chunks = Chunk.objects.in_workspace(workspace_id).filter(version__in=versions)
+        waiting = list(
+            sentences.without(chunks, workspace_id, embedder.fingerprint)
+            .order_by("version_id", "ordinal")
+            .select_related("document")
+            .only("pk", "text", "regions", "heading_path", "document__title")
+        )
+    for first in range(0, len(waiting), sentences.BATCH):
+        batch = waiting[first : first + sentences.BATCH]
+        sentences.make(workspace_id, batch, embedder)
+        if len(waiting) > sentences.BATCH:
+            progress(first + len(batch), len(waiting))

@@ -26,6 +26,7 @@ from kb_project.errors import PauseError, ReplyError
 from kb_project.llm.ports import ChatModel
 from kb_project.ports import Ports
 from kb_project.sql import run_sql
+from kb_project.text.regions import from_json
 from workspaces import access
 
 BATCH = 32
@@ -143,6 +144,7 @@ def _passage(chunk: Chunk, version: DocumentVersion) -> Passage:
         start=chunk.start,
         title=version.document.title,
         headings=tuple(chunk.heading_path),
+        regions=tuple(from_json(chunk.regions)),
     )
 
 
@@ -152,6 +154,7 @@ def _linguistic(readers: Sequence[Reader]) -> Iterator[tuple[Passage, Outcome | 
             batch = reader.waiting[first : first + BATCH]
             extractions = extract_many(
                 [passage.text for passage in batch],
+                regions=[passage.regions for passage in batch],
                 language=reader.version.language,
                 title=reader.version.document.title,
             )

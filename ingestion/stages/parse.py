@@ -24,6 +24,7 @@ from kb_project.errors import ParseError
 from kb_project.ports import Ports
 from kb_project.sql import run_sql
 from kb_project.text.languages import detect_language
+from kb_project.text.regions import as_json
 from workspaces import access
 
 TITLE_LENGTH = 500
@@ -31,11 +32,12 @@ TITLE_LENGTH = 500
 SAVE_VERSIONS: Final[LiteralString] = """
 UPDATE ingestion_documentversion AS v
    SET text = t.text, language = t.language, parser = t.parser, encoding = t.encoding,
-       pages = t.pages, headings = t.headings, metadata = t.metadata, parsed_at = %(now)s
+       pages = t.pages, headings = t.headings, regions = t.regions, metadata = t.metadata,
+       parsed_at = %(now)s
   FROM unnest(%(versions)s::uuid[], %(texts)s::text[], %(languages)s::text[], %(parsers)s::text[],
               %(encodings)s::text[], %(pages)s::jsonb[], %(headings)s::jsonb[],
-              %(metadata)s::jsonb[])
-       AS t (id, text, language, parser, encoding, pages, headings, metadata)
+              %(regions)s::jsonb[], %(metadata)s::jsonb[])
+       AS t (id, text, language, parser, encoding, pages, headings, regions, metadata)
  WHERE v.workspace_id = %(workspace)s AND v.id = t.id
 """
 SAVE_DOCUMENTS: Final[LiteralString] = """
@@ -102,6 +104,7 @@ def fill(version: DocumentVersion, parsed: ParsedDocument) -> None:
     version.encoding = parsed.encoding or ""
     version.pages = [[page.number, page.start, page.end] for page in parsed.pages]
     version.headings = [[head.level, head.title, head.start] for head in parsed.headings]
+    version.regions = as_json(parsed.regions)
     version.metadata = parsed.metadata
     version.parsed_at = timezone.now()
     document = version.document
@@ -120,6 +123,7 @@ def _columns(versions: Sequence[DocumentVersion]) -> dict[str, list[Any]]:
         "encodings": [version.encoding for version in versions],
         "pages": [json.dumps(version.pages) for version in versions],
         "headings": [json.dumps(version.headings) for version in versions],
+        "regions": [json.dumps(version.regions) for version in versions],
         "metadata": [json.dumps(version.metadata) for version in versions],
     }
 

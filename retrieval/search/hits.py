@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
 from kb_project.sql import Row, run_sql
+from kb_project.text.regions import Region, from_json
 from retrieval import sql
 from retrieval.search.query import ScoredChunk
 
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """A passage found. ``start`` and ``end`` are offsets in the document's text."""
+    """A passage found. ``start`` and ``end`` are offsets in the document's text; ``regions`` are
+    what in it is no prose."""
 
     chunk_id: UUID
     document_id: UUID
@@ -25,6 +28,7 @@ class Hit:
     score: float
     text: str
     why: tuple[str, ...]
+    regions: tuple[Region, ...] = ()
 
 
 def hydrate(workspace_id: UUID, found: Sequence[ScoredChunk]) -> list[Hit]:
@@ -39,7 +43,7 @@ def hydrate(workspace_id: UUID, found: Sequence[ScoredChunk]) -> list[Hit]:
 
 
 def _hit(found: ScoredChunk, row: Row) -> Hit:
-    _, document_id, title, heading_path, page, start, end, text = row
+    _, document_id, title, heading_path, page, start, end, text, regions = row
     return Hit(
         chunk_id=found.chunk_id,
         document_id=document_id,
@@ -51,4 +55,5 @@ def _hit(found: ScoredChunk, row: Row) -> Hit:
         score=found.score,
         text=text,
         why=found.why,
+        regions=tuple(from_json(json.loads(regions))),
     )

@@ -61,11 +61,38 @@ _ASKING: Final = regex.compile(
     # The forms in which questions are suggested.
     r"\bwhat do the documents say about\b|\blinked to\b|文件里说了什么|有什么关系"
     r"|\b(?:how (?:much|many|often|far|long|old|tall|large|big|high|deep|heavy|fast)|by how much"
-    r"|during|after|before|about|according to|tell me|please|(?:the )?names? of)\b"
+    r"|during|after|before|about|according to|please|(?:the )?names? of"
+    # Words that ask, or only carry another: what "come out" means the rest of the question says.
+    r"|(?:tell|give|show|list|name|remind) (?:me|us)|(?:is|are|was|were) there|there (?:is|are|was"
+    r"|were)|c[oa]mes? (?:out|up with|about|in|with)|(?:get|gets|got) (?:going|started|to)|(?:kinds?"
+    r"|sorts?|types?) of|(?:do|does|did|can|could|should|shall|may|must|would) (?:i|we|you|one)"
+    r"|(?:ha(?:ve|s|d)|need(?:s|ed)?|want(?:s|ed)?) to|used? to|at all|at least|as well|people)\b"
     r"|什么时候|的时候|什么|多少|为什么|名字",
     regex.IGNORECASE,
 )
 _CAPITALISED: Final = regex.compile(r"[\p{Lu}\p{Lt}]")
+_DATE: Final = regex.compile(
+    r"\b(?:1\d|20)\d\d\b|\b\d{1,2}(?:st|nd|rd|th)?\s+(?:of\s+)?(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct"
+    r"|nov|dec)[a-z]*\b|\b(?:january|february|march|april|june|july|august|september|october|november"
+    r"|december|monday|tuesday|wednesday|thursday|friday|saturday|sunday|o'clock|century|centuries"
+    r"|\d0s)\b|[\d一二三四五六七八九十〇零]+(?:世纪|[年月日])",
+    regex.IGNORECASE,
+)
+_NUMBER: Final = regex.compile(
+    r"\p{N}[\p{N}.,]*|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|thirteen|fourteen"
+    r"|fifteen|sixteen|seventeen|eighteen|nineteen|twenty|thirty|forty|fifty|sixty|seventy|eighty"
+    r"|ninety|hundreds?|thousands?|millions?|billions?|dozens?|half|third|quarters?|twice|once|none"
+    r"|several|many|few|no)\b"
+    r"|[一二两三四五六七八九十百千万亿半]+\s?[\p{Han}]",
+    regex.IGNORECASE,
+)
+_NAME: Final = regex.compile(r"(?<![\p{L}\p{N}])\p{Lu}[\p{L}\p{M}\p{N}'’.-]*|\p{Han}{2,}")
+_NAMED: Final = {
+    Kind.DATE: _DATE,
+    Kind.NUMBER: _NUMBER,
+    Kind.PERSON: _NAME,
+    Kind.PLACE: _NAME,
+}
 _DIGIT: Final = regex.compile(r"\p{N}")
 _HAN: Final = regex.compile(r"\p{Han}")
 # Characters of Chinese that ask and join but rarely name: a pair of characters with one of them
@@ -103,6 +130,23 @@ def read(question: str) -> Sought:
         kind=kind_of(question),
         alone=signs.named_alone(question),
     )
+
+
+def named_kinds(text: str, kind: Kind) -> frozenset[str]:
+    """The index terms of what a text names of a kind: dates, numbers, or capitalised names.
+
+    >>> sorted(named_kinds("Ada came to Orran in 1866.", Kind.DATE))
+    ['1866']
+    >>> sorted(named_kinds("Ada came to Orran in 1866.", Kind.PLACE))
+    ['ada', 'orran']
+    """
+    pattern = _NAMED.get(kind)
+    if pattern is None:
+        return frozenset()
+    found: set[str] = set()
+    for match in pattern.finditer(text):
+        found.update(terms(match.group()) or [match.group().lower()])
+    return frozenset(found)
 
 
 def kind_of(question: str) -> Kind:

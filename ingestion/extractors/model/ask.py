@@ -21,6 +21,7 @@ from kb_project.errors import ReplyError
 from kb_project.llm.ports import About, ChatModel, ChatReply, ChatRequest, ModelOptions, Role, Turn
 from kb_project.llm.tokens import count_tokens
 from kb_project.prompt import Prompt, Template, fenced, load
+from kb_project.text.regions import Region
 
 STAGE: Final = "extract"
 GLEANING_FAILED: Final = "gleaning_failed"
@@ -36,7 +37,8 @@ _PROMPTS: Final = Path(__file__).parents[2] / "prompts"
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """A chunk to be read. ``start`` is its offset in the document's text."""
+    """A chunk to be read. ``start`` is its offset in the document's text, ``regions`` what in it is
+    no prose."""
 
     chunk_id: uuid.UUID
     document_id: uuid.UUID
@@ -45,6 +47,7 @@ class Passage:
     title: str = ""
     headings: tuple[str, ...] = ()
     language: str = ""
+    regions: tuple[Region, ...] = ()
 
 
 @dataclass(slots=True)

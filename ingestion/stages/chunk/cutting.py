@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import struct
 import uuid
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -16,6 +16,7 @@ from django.conf import settings
 from ingestion.models import Chunk, DocumentVersion
 from ingestion.stages.chunk.along import spans_along
 from kb_project.llm.tokens import token_starts
+from kb_project.text.regions import Region, as_json, from_json, within
 from kb_project.text.splitting import (
     Offsets,
     Span,
@@ -87,6 +88,7 @@ def _cut(
 
 def build_chunks(version: DocumentVersion, spans: Sequence[Span], starts: Offsets) -> list[Chunk]:
     places = places_of(spans, pages=version.pages, headings=version.headings)
+    regions = regions_of(spans, regions=from_json(version.regions))
     ranges = [token_range(starts, start, end) for start, end in spans]
     return [
         Chunk(
@@ -102,9 +104,10 @@ def build_chunks(version: DocumentVersion, spans: Sequence[Span], starts: Offset
             page_first=place.page_first,
             page_last=place.page_last,
             heading_path=list(place.heading_path),
+            regions=as_json(inside),
         )
-        for ordinal, ((start, end), place, (first, last)) in enumerate(
-            zip(spans, places, ranges, strict=True)
+        for ordinal, ((start, end), place, (first, last), inside) in enumerate(
+            zip(spans, places, ranges, regions, strict=True)
         )
     ]
 
@@ -132,6 +135,16 @@ def places_of(
             page_last=_page_at(pages, page_starts, max(start, end - 1)),
             heading_path=paths[bisect_right(heading_starts, start)],
         )
+        for start, end in spans
+    ]
+
+
+def regions_of(spans: Sequence[Span], *, regions: Sequence[Region]) -> list[list[Region]]:
+    """The regions of each span, with offsets from its start."""
+    starts = [region.start for region in regions]
+    ends = [region.end for region in regions]
+    return [
+        list(within(regions[bisect_right(ends, start) : bisect_left(starts, end)], start, end))
         for start, end in spans
     ]
 

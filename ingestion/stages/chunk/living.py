@@ -196,6 +196,7 @@ _PLACED: Final = (
     "page_first",
     "page_last",
     "heading_path",
+    "regions",
 )
 
 
@@ -234,6 +235,7 @@ def _columns(chunks: Sequence[Chunk]) -> dict[str, Any]:
         "firsts": [chunk.page_first for chunk in chunks],
         "lasts": [chunk.page_last for chunk in chunks],
         "paths": [json.dumps(chunk.heading_path) for chunk in chunks],
+        "regions": [json.dumps(chunk.regions) for chunk in chunks],
     }
 
 

@@ -10,13 +10,14 @@ from typing import Final, LiteralString
 
 ADD_CHUNKS: Final[LiteralString] = """
 INSERT INTO ingestion_chunk (workspace_id, id, document_id, version_id, ordinal, start, "end",
-       text, context, tokens, page_first, page_last, heading_path)
+       text, context, tokens, page_first, page_last, heading_path, regions)
 SELECT %(workspace)s, t.id, t.document, t.version, t.ordinal, t.first, t.last, t.text, '', t.tokens,
-       t.page_first, t.page_last, ARRAY(SELECT jsonb_array_elements_text(t.path))
+       t.page_first, t.page_last, ARRAY(SELECT jsonb_array_elements_text(t.path)), t.regions
   FROM unnest(%(ids)s::uuid[], %(documents)s::uuid[], %(versions)s::uuid[], %(ordinals)s::int4[],
               %(starts)s::int4[], %(ends)s::int4[], %(texts)s::text[], %(tokens)s::int4[],
-              %(firsts)s::int4[], %(lasts)s::int4[], %(paths)s::jsonb[])
-       AS t (id, document, version, ordinal, first, last, text, tokens, page_first, page_last, path)
+              %(firsts)s::int4[], %(lasts)s::int4[], %(paths)s::jsonb[], %(regions)s::jsonb[])
+       AS t (id, document, version, ordinal, first, last, text, tokens, page_first, page_last, path,
+             regions)
 """
 
 LOCK_DOCUMENTS: Final[LiteralString] = """
@@ -58,11 +59,11 @@ MOVE_CHUNKS: Final[LiteralString] = """
 UPDATE ingestion_chunk AS c
    SET version_id = t.version, ordinal = t.ordinal, start = t.first, "end" = t.last,
        tokens = t.tokens, page_first = t.page_first, page_last = t.page_last,
-       heading_path = ARRAY(SELECT jsonb_array_elements_text(t.path))
+       heading_path = ARRAY(SELECT jsonb_array_elements_text(t.path)), regions = t.regions
   FROM unnest(%(ids)s::uuid[], %(versions)s::uuid[], %(ordinals)s::int4[], %(starts)s::int4[],
               %(ends)s::int4[], %(tokens)s::int4[], %(firsts)s::int4[], %(lasts)s::int4[],
-              %(paths)s::jsonb[])
-       AS t (id, version, ordinal, first, last, tokens, page_first, page_last, path)
+              %(paths)s::jsonb[], %(regions)s::jsonb[])
+       AS t (id, version, ordinal, first, last, tokens, page_first, page_last, path, regions)
  WHERE c.workspace_id = %(workspace)s AND c.id = t.id
 """
 

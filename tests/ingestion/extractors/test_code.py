@@ -4,7 +4,8 @@ from itertools import pairwise
 
 import pytest
 
-from ingestion.extractors.code import extract, is_code
+from ingestion.extractors.code import extract
+from kb_project.text.code import is_code
 
 JAVA = """\
 public class VectorSlicer extends AbstractSlicer {

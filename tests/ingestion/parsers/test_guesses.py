@@ -133,6 +133,9 @@ def test_an_answer_nested_without_end_is_nonsense_and_no_crash(read):
         b'"headings": [[1, "a", 99]]',
         b'"headings": [[101, "a", 0]]',
         b'"headings": [[1, null, 0]]',
+        b'"regions": [["heading", 0, 99, 1]]',
+        b'"regions": [["code", 2, 4], ["table", 3, 5]]',
+        b'"regions": [["nonsense", 0, 5]]',
         b'"metadata": {"a": 1}',
         b'"warnings": [1]',
         b'"encoding": 1',
@@ -141,7 +144,8 @@ def test_an_answer_nested_without_end_is_nonsense_and_no_crash(read):
 def test_one_untrue_field_makes_an_answer_worthless(change):
     good = (
         b'"text": "words", "title": "t", "media_type": "text/plain", "pages": [[1, 0, 5]],'
-        b' "headings": [[1, "words", 0]], "metadata": {}, "warnings": [], "parser": "plain",'
+        b' "headings": [[1, "words", 0]], "regions": [["heading", 0, 5, 1]],'
+        b' "metadata": {}, "warnings": [], "parser": "plain",'
         b' "encoding": null'
     )
     assert wire.document_from_bytes(b"{" + good + b"}").text == "words"

@@ -30,9 +30,9 @@ def kept(body: str) -> str:
     [
         "<nav>LEAVE</nav>",
         "<footer><p>LEAVE</p></footer>",
-        "<aside>LEAVE</aside>",
+        "<aside><a href='/a'>LEAVE</a></aside>",
         '<div role="navigation">LEAVE</div>',
-        '<div class="site-sidebar">LEAVE</div>',
+        '<div class="site-sidebar"><a href="/a">LEAVE</a> now</div>',
         '<div id="cookie-consent"><p>LEAVE</p></div>',
         '<ul class="breadcrumb"><li>LEAVE</li></ul>',
         f"<ul>{LINKS}<li><a href='/x'>LEAVE</a></li></ul>",
@@ -54,6 +54,8 @@ def test_what_says_it_is_no_content_is_left_out(chrome):
         '<div class="thumbnails">KEEP</div>',
         "<ul><li>KEEP <a href='/a'>one</a></li><li>and a longer line about it</li></ul>",
         "<form><p>KEEP</p></form>",
+        "<aside><p>KEEP</p></aside>",
+        '<div class="sidebar">KEEP what explains <a href="/a">this</a></div>',
         "<main><nav>KEEP</nav>" + PROSE + "</main>",
     ],
 )

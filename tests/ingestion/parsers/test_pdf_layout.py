@@ -15,7 +15,7 @@ WIDE = {round(72 / 12) + near: 500.0 for near in (-1, 0, 1)}
 
 
 def line(text: str, *, y: float, size: float = 12, left: float = 72, right: float = 500) -> _Line:
-    return _Line(0, text, left, right, y, size)
+    return _Line(0, text, left, right, y, y, size)
 
 
 def joint(upper: _Line, lower: _Line, usual: float = 14.4) -> str:

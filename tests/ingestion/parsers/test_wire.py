@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from itertools import pairwise
 
 import pytest
 from hypothesis import given
@@ -12,9 +13,17 @@ from ingestion.parsers import refusals, wire
 from ingestion.parsers.characters import clean
 from ingestion.parsers.document import Heading, Limits, PageSpan, ParsedDocument
 from ingestion.parsers.wire import Request
+from kb_project.text.regions import Region, RegionKind
 
 CLEAN = st.text(st.characters(exclude_categories=["Cs"])).map(lambda text: clean(text)[0])
 LINE = CLEAN.map(lambda text: " ".join(text.split())[:100])
+
+
+@st.composite
+def regions(draw, length):
+    cuts = sorted(draw(st.sets(st.integers(0, length), max_size=6)))
+    kinds = st.sampled_from(sorted(RegionKind))
+    return [Region(draw(kinds), start, end) for start, end in pairwise(cuts)]
 
 
 @st.composite
@@ -34,6 +43,7 @@ def documents(draw):
         media_type="text/plain",
         pages=pages,
         headings=tuple(headings),
+        regions=tuple(draw(regions(len(text)))),
         metadata=draw(st.dictionaries(LINE, LINE, max_size=3)),
         warnings=tuple(draw(st.lists(LINE, max_size=3))),
         parser="plain",

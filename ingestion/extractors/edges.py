@@ -1,0 +1,113 @@
+"""Where a name begins and ends: without the words around it that a tagger took along.
+
+A small model takes what stands before a name at the beginning of a sentence, or an old-fashioned
+verb, for part of it: *Whereat Scrooge*, *bade Scrooge*, *will Scrooge*. A name is cut to its own
+words here, and what is no name at all (*Section 4.7*, a path, a line of code) is left out.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+import regex
+
+if TYPE_CHECKING:
+    from spacy.tokens import Span, Token
+
+LONGEST: Final = 7
+"""Words; what is longer is a clause."""
+
+# Small words that names do begin with: van Gogh, de Gaulle, al-Masri.
+_BEGINNINGS: Final = frozenset(
+    "de del della der di da do dos du van von zu ter ten la le el al bin ibn abu d' o' mac".split()
+)
+# What opens sentences and clauses, and is taken for a name for its capital.
+_OPENERS: Final = frozenset(
+    """
+    a about above according across actually additionally after afterwards again against ago ah alas
+    all almost along already also although always am among an and another any anyway apart are
+    around as aside at away aye back bah be because been before behind being below beneath beside
+    besides between beyond both briefly but by can cannot clearly come consequently could currently
+    dear despite did do does done down due during each either else enough especially even eventually
+    ever every except few finally first firstly following for formerly fortunately from further
+    furthermore generally given go god good great had hallo halloa happily hardly has have having
+    he hello hence her here hereby herein him his how however i if in indeed initially inside
+    instead into is it its itself just last lastly lately later least less let lets like likewise
+    little lo long many may maybe me meanwhile might mine more moreover most mostly much must my
+    namely nay near nearly neither never nevertheless next no none nonetheless nor normally not note
+    nothing now o of off often oh old on once one only onto oops or other others otherwise our out
+    outside over overall own per perhaps please poor possibly presently previously probably pray
+    quite quoth rather really recently regarding respectively round save second secondly see seeing
+    several shall she should similarly simply since so some somehow sometimes somewhere soon still
+    such suddenly sure surely than thank thanks that the thee their them then thence there thereafter
+    thereby therefore therein thereupon these they this those thou though three through throughout
+    thus thy till to today together tomorrow too toward towards truly twice two typically
+    under unfortunately unless unlike until up upon us usually various very via was we well were
+    what whatever when whence whenever where whereas whereat whereby wherefore wherein whereof
+    whereupon wherever whether which whichever while whilst whither who whoever whom whose why will
+    with within without would yea yes yesterday yet you young your
+    """.split()
+)
+_REFERENCE: Final = regex.compile(
+    r"(?:chapters?|sections?|sect|sec|figures?|fig|tables?|appendix|appendices|annex|parts?|pages?|pp?"
+    r"|volumes?|vol|steps?|items?|notes?|footnotes?|examples?|exercises?|acts?|scenes?|staves?|stave"
+    r"|verses?|lines?|equations?|eq|listings?|slides?|lessons?|rules?|articles?|clauses?|paragraphs?)"
+    r"\.?\s+(?:[\dA-Z]{1,3}(?:[.\-–]\d+)*|[ivxlcdm]+|one|two|three|four|five|six|seven|eight|nine|ten"
+    r"|first|last)\b.*",
+    regex.IGNORECASE,
+)
+_NO_NAME: Final = regex.compile(
+    r"[=<>{}|\\^~`$%@*_]|://|\(\)|^[-–—./+]|^\W*\d[\d\W]*$|(?:^|\s)-{1,2}\w|/\S*/|^\S*/\S*$|\.\.\.|…"
+    r"|\b[\w-]+\.(?:c|h|py|js|sh|txt|conf|cfg|html?|xml|json|ya?ml|gz|bz2|xz|tar|deb|rpm|dsc|md|org|com|net)\b",
+    regex.IGNORECASE,
+)
+_SHOUTED: Final = regex.compile(r"\p{Lu}{4,}(?:[\s'’.-]+\p{Lu}{2,})+")
+_OPEN: Final = regex.compile(r"[(\[“‘\"][^)\]”’\"]*$|^[^(\[“‘\"]*[)\]”]")
+
+
+def trimmed(name: Span) -> tuple[int, int] | None:
+    """Offsets of the name's own words; None where nothing of it is left."""
+    tokens = list(name)
+    while tokens and _is_before(tokens[0], alone=len(tokens) == 1):
+        tokens.pop(0)
+    while tokens and _is_behind(tokens[-1]):
+        tokens.pop()
+    while len(tokens) > 1 and tokens[0].lower_ == tokens[1].lower_:
+        tokens.pop(0)
+    if not tokens or len(tokens) > LONGEST:
+        return None
+    return tokens[0].idx, tokens[-1].idx + len(tokens[-1])
+
+
+def is_no_name(surface: str) -> bool:
+    """Whether a surface is a reference, a path, code, a shouted heading or half of a bracket.
+
+    >>> [is_no_name(one) for one in ("Section 4.7", "is_DFSG(x", "STAVE ONE", "Debian", "C. S. Lewis")]
+    [True, True, True, False, False]
+    """
+    return (
+        _REFERENCE.fullmatch(surface) is not None
+        or _NO_NAME.search(surface) is not None
+        or _SHOUTED.fullmatch(surface) is not None
+        or _OPEN.search(surface) is not None
+    )
+
+
+def _is_before(token: Token, *, alone: bool) -> bool:
+    """Whether a word stands before a name, and is no part of it."""
+    text, lowered = token.text, token.lower_
+    if not text[:1].isalnum():
+        return True
+    if text.islower():
+        return lowered not in _BEGINNINGS or alone
+    # "US" is no "us"; "I" and "A" open sentences.
+    return lowered in _OPENERS and (not text.isupper() or len(text) == 1)
+
+
+def _is_behind(token: Token) -> bool:
+    text = token.text
+    if text in (")", "+", "#", "."):
+        return text == "."
+    if not text[:1].isalnum():
+        return True
+    return text.islower()

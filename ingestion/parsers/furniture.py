@@ -1,0 +1,362 @@
+"""What of a document's text is furniture: contents lists, running heads, licences, shell lines.
+
+Readers note what their format tells (a ``pre`` element, letters of one width, a table, links). What
+only the text as a whole tells is found here: a list of the document's own headings is its table of
+contents, a line that stands on many pages is a running head, and a permission notice is not what a
+document is about, unless most of the document is of that kind.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from os.path import commonprefix
+from typing import Final
+
+import regex
+
+from ingestion.parsers.characters import title_pattern
+from ingestion.parsers.document import Heading, PageSpan
+from kb_project.text.code import is_code, is_shell
+from kb_project.text.regions import Region, RegionKind
+
+FEWEST_ENTRIES: Final = 4
+"""Lines of a table of contents; fewer may be a list of things that have sections."""
+CONTENTS_SHARE: Final = 0.7
+MOST_MISSED: Final = 3
+"""What of the lines of a run must be entries, and how many others may follow each other."""
+MOST_LEGAL: Final = 0.3
+"""Share of a text above which licences are its subject."""
+LONGEST_ENTRY: Final = 300
+LONGEST_NOTICE: Final = 20_000
+"""Characters of a line of a table of contents, and of a paragraph that may be a notice."""
+FEWEST_LINKS: Final = 6
+"""Lines of links in a row that are a menu; fewer may be what a sentence speaks of."""
+ON_PAGES: Final = 3
+PAGE_SHARE: Final = 0.2
+"""A running head stands on at least so many pages, and on this share of a chapter's worth."""
+LONGEST_RUNNING: Final = 120
+LEAST_TITLE: Final = 6
+LEAST_CUT: Final = 12
+"""Characters: of a heading at least so many run along pages, if it has more than a few."""
+EDGE_LINES: Final = 2
+"""Lines at the top and the bottom of a page that may be running heads."""
+
+_LONGEST_NUMBER: Final = 12
+"""Characters before a heading's words, such as its number, and behind them."""
+
+_BLANK_LINES: Final = regex.compile(r"\n\s*\n")
+_LEADER: Final = regex.compile(r"(?:\.{4,}|(?:\s\.){3,}|…)\s*(?:\d{1,4}|[ivxlc]{1,6})\b")
+_NUMBERED_END: Final = regex.compile(
+    r"^\s*(?:[\dA-Z]{1,3}(?:\.\d+)*\.?\s+)?\p{Lu}.{2,80}\s\d{1,4}\s*$"
+)
+_AROUND_TITLE: Final = regex.compile(
+    r"^\s*(?:[-*•‣]\s+)?(?:(?:chapter|section|part|appendix)\s+)?(?:[\dA-Z]{1,3}(?:\.\d+)*[.:)]?\s+)?"
+    r"|[\s.…]*(?:\d{1,4}|[ivxlc]{1,6})?\s*$",
+    regex.IGNORECASE,
+)
+_CONTENTS: Final = regex.compile(
+    r"\s*(?:table of )?contents\s*|\s*list of (?:figures|tables|examples)\s*|\s*(?:目\s*[录錄])\s*",
+    regex.IGNORECASE,
+)
+_LINK: Final = regex.compile(r"\[([^\[\]]*)\]\([^()]*\)")
+_ADDRESS: Final = regex.compile(r"[-*•→›»\s]*(?:https?://|www\.)\S+")
+_DIGITS: Final = regex.compile(r"\d+|\b[ivxlc]{1,6}\b")
+_PAGE_NUMBER: Final = regex.compile(
+    r"[\s–—-]*(?:page\s+)?(?:\d{1,4}|[ivxlc]{1,6})(?:\s*(?:/|of)\s*\d{1,4})?[\s–—-]*",
+    regex.IGNORECASE,
+)
+_GUTENBERG: Final = regex.compile(
+    r"^[^\S\n]*\*{2,3}\s*(?P<which>start|end) of (?:the|this) project gutenberg[^\n]*",
+    regex.I | regex.M,
+)
+_LEGAL: Final = regex.compile(
+    r"""
+      \bpermission\ (?:is|to\ \w+|has\ been)\ (?:hereby\ )?granted\b
+    | \bpermission\ to\ use,\ copy,\ modify\b
+    | \bredistributions?\ and\ use\ in\ source\b | \bredistributions\ (?:of|in)\ (?:source|binary)\b
+    | \bwithout\ (?:even\ the\ implied\ )?warrant(?:y|ies)\b | \bimplied\ warrant(?:y|ies)\b
+    | \bprovided\ (?:["“]as\ is["”]|["“]AS-IS["”])
+    | \bthis\ (?:\w+\ ){0,3}(?:e-?book|document|book|work|program|software|file|package|text|article|page|manual|guide)
+      \s(?:may\ be|is|are|can\ be)\ (?:\w+\ ){0,2}
+      (?:redistributed|distributed\ under|licen[sc]ed|free\ software|for\ the\ use\ of\ anyone|copyrighted)
+    | ^\W*(?:portions\ )?(?:copyright\b|©|\(c\)\ ?\d{4})
+    | \ball\ rights\ reserved\b | \bno\ part\ of\ this\ (?:publication|book)\ may\ be\b
+    | \ball\ trademarks\ and\ copyrights\b
+    | \byou\ may\ (?:copy\ it,\ give\ it\ away|redistribute\ (?:it|this|and/or))
+    | \bthis\ permission\ notice\b | \bgnu\ (?:general|free|lesser)\ (?:\w+\ )?(?:public|documentation)\ license,?\ (?:as\ published|version\ \d)
+    | \bproject\ gutenberg(?:-tm|™|\(tm\))?\ (?:licen[sc]e|literary\ archive|electronic\ works?|ebooks?\b)
+    | \blimited\ right\ of\ replacement\ or\ refund\b
+    | 版权所有|版權所有|未经许可|未經許可|保留所有权利
+    """,
+    regex.VERBOSE | regex.IGNORECASE | regex.MULTILINE,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A line that is not blank, without white space around it."""
+
+    start: int
+    end: int
+    text: str
+
+
+def regions_of(
+    text: str,
+    *,
+    headings: Sequence[Heading],
+    pages: Sequence[PageSpan],
+    noted: Iterable[Region] = (),
+    links: Collection[int] = (),
+    is_laid_out: bool = False,
+) -> list[Region]:
+    """All of a text that is no prose, in order, none overlapping.
+
+    ``noted`` is what the format told. ``links`` are where lines begin that are links and nothing
+    else. ``is_laid_out`` says that pages have edges, as those of print have and of presentations.
+    """
+    lines = list(_lines(text, 0, len(text)))
+    found = [_trimmed(text, one) for one in noted]
+    found += _headings(text, headings)
+    found += _contents(lines, headings)
+    found += _navigation(lines, frozenset(links))
+    if is_laid_out:
+        found += _running(lines, pages, headings)
+    found += _legal(text)
+    found += _commands(text, found)
+    return _joined(text, _apart(found))
+
+
+def _lines(text: str, start: int, end: int) -> Iterator[Line]:
+    """The lines that are not blank."""
+    while start < end:
+        stop = text.find("\n", start, end)
+        stop = end if stop == -1 else stop
+        if line := text[start:stop].strip():
+            first = text.index(line[0], start)
+            yield Line(first, first + len(line), line)
+        start = stop + 1
+
+
+def _paragraphs(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
+    """Stretches between blank lines."""
+    for match in _BLANK_LINES.finditer(text, start, end):
+        if start < match.start():
+            yield start, match.start()
+        start = match.end()
+    if start < end:
+        yield start, end
+
+
+def _headings(text: str, headings: Sequence[Heading]) -> Iterator[Region]:
+    """Each heading where its words stand; a bookmark whose words are not there marks nothing."""
+    for one in headings:
+        words = title_pattern(one.title)
+        stop = text.find("\n", one.start + len(one.title))
+        line_end = len(text) if stop == -1 else stop
+        match = regex.compile(rf"[^\n]{{0,12}}?{words}", regex.IGNORECASE).match(text, one.start)
+        first = max(text.rfind("\n", 0, one.start) + 1, one.start - _LONGEST_NUMBER)
+        if match is None and text[one.start : line_end].strip().startswith("#"):
+            yield Region(RegionKind.HEADING, first, line_end, one.level)
+        elif match is not None:
+            end = line_end if line_end - match.end() < _LONGEST_NUMBER else match.end()
+            yield Region(RegionKind.HEADING, first, max(end, match.end()), one.level)
+
+
+def _contents(lines: Sequence[Line], headings: Sequence[Heading]) -> Iterator[Region]:
+    """Runs of lines that name the document's own parts, or lead to page numbers."""
+    titles = {_bare(one.title) for one in headings} - {""}
+    starts = sorted(one.start for one in headings)
+    is_entry = [
+        _leads(line)
+        or (
+            len(line.text) <= LONGEST_ENTRY
+            and _bare(line.text) in titles
+            and not _begins_at(starts, line)
+        )
+        for line in lines
+    ]
+    at = 0
+    while at < len(lines):
+        stop = _run_end(is_entry, lines, at)
+        if is_entry[at] and sum(is_entry[at:stop]) >= FEWEST_ENTRIES:
+            first = at - 1 if at and _CONTENTS.fullmatch(lines[at - 1].text) else at
+            yield Region(RegionKind.CONTENTS, lines[first].start, lines[stop - 1].end)
+            at = stop
+        else:
+            if _CONTENTS.fullmatch(lines[at].text):
+                yield Region(RegionKind.CONTENTS, lines[at].start, lines[at].end)
+            at += 1
+
+
+def _leads(line: Line) -> bool:
+    """Whether it is an entry with its page, or many of them that were joined to a paragraph."""
+    leaders = len(_LEADER.findall(line.text))
+    return leaders > 0 and len(line.text) <= LONGEST_ENTRY * leaders
+
+
+def _begins_at(starts: Sequence[int], line: Line) -> bool:
+    at = bisect_left(starts, line.start)
+    return at < len(starts) and starts[at] < line.end
+
+
+def _run_end(is_entry: Sequence[bool], lines: Sequence[Line], at: int) -> int:
+    """Behind the last entry of the run that begins here; one or two short lines may interrupt it."""
+    stop, entries, missed = at + 1, 1, 0
+    for index in range(at + 1, len(lines)):
+        if is_entry[index]:
+            stop, entries, missed = index + 1, entries + 1, 0
+            continue
+        missed += 1
+        is_short = len(lines[index].text) < LONGEST_RUNNING
+        if not is_short or missed > MOST_MISSED or entries < CONTENTS_SHARE * (index + 1 - at):
+            break
+    return stop
+
+
+def _bare(title: str) -> str:
+    """A heading without number, list mark and page, for comparison.
+
+    >>> _bare("2.1. People around Debian … 12"), _bare("- People around Debian")
+    ('people around debian', 'people around debian')
+    """
+    bare = _LINK.sub(r"\1", title)
+    return " ".join(_AROUND_TITLE.sub("", bare).casefold().split())
+
+
+def _navigation(lines: Sequence[Line], links: Collection[int]) -> Iterator[Region]:
+    """Links before and after everything else, long runs of links, and addresses on their own.
+
+    Content extractors go further (jusText and trafilatura were tried on five sections of a handbook)
+    and lose sidebars, lists, and sentences full of links, where answers stand.
+    """
+    is_link = [line.start in links or _ADDRESS.fullmatch(line.text) is not None for line in lines]
+    rest = [place for place, linked in enumerate(is_link) if not linked]
+    first, last = (rest[0], rest[-1]) if rest else (len(lines), -1)
+    for place, run in _runs(is_link):
+        is_edge = place < first or place > last
+        for line in lines[place : place + run]:
+            if is_edge or run >= FEWEST_LINKS or _ADDRESS.fullmatch(line.text):
+                yield Region(RegionKind.NAVIGATION, line.start, line.end)
+
+
+def _runs(flags: Sequence[bool]) -> Iterator[tuple[int, int]]:
+    """Where each run of true values begins, and how long it is."""
+    place = 0
+    for value, group in groupby(flags):
+        length = sum(1 for _ in group)
+        if value:
+            yield place, length
+        place += length
+
+
+def _running(
+    lines: Sequence[Line], pages: Sequence[PageSpan], headings: Sequence[Heading]
+) -> Iterator[Region]:
+    """Lines at the edges of pages that come again and again but for their figures, or that name
+    the part the page is of."""
+    titles = {title for one in headings if len(title := _bare(one.title)) > LEAST_TITLE}
+    places = sorted(one.start for one in headings)
+    edges: list[tuple[int, Line]] = []
+    starts = [line.start for line in lines]
+    for place, page in enumerate(pages):
+        on_page = lines[bisect_left(starts, page.start) : bisect_left(starts, page.end)]
+        at_edge = dict.fromkeys([*on_page[:EDGE_LINES], *on_page[-EDGE_LINES:]])
+        edges += [(place, line) for line in at_edge if len(line.text) <= LONGEST_RUNNING]
+    shapes = Counter(shape for _, shape in {(place, _shape(line)) for place, line in edges})
+    least = max(ON_PAGES, PAGE_SHARE * min(len(pages), 15))
+    for _, line in edges:
+        is_number = len(pages) >= ON_PAGES and _PAGE_NUMBER.fullmatch(line.text)
+        is_named = not _begins_at(places, line) and _names_part(line, titles)
+        if is_number or is_named or shapes[_shape(line)] >= least:
+            yield Region(RegionKind.RUNNING, line.start, line.end)
+
+
+def _names_part(line: Line, titles: Collection[str]) -> bool:
+    """Whether a line is mostly the beginnings of headings."""
+    text = line.text.casefold()
+    shared: dict[int, int] = {}
+    for title in titles:
+        at = text.find(title[:LEAST_CUT])
+        if at != -1:
+            length = len(commonprefix((title, text[at:])))
+            shared[at] = max(shared.get(at, 0), length)
+    return 2 * sum(shared.values()) >= len(text)
+
+
+def _shape(line: Line) -> str:
+    return _DIGITS.sub("#", line.text.casefold())
+
+
+def _legal(text: str) -> list[Region]:
+    """Permission notices, disclaimers, copyright lines, and what Project Gutenberg puts around."""
+    found: list[Region] = []
+    first, last = 0, len(text)
+    for mark in _GUTENBERG.finditer(text):
+        if mark["which"].lower() == "start" and not found:
+            first = mark.end()
+            found.append(Region(RegionKind.LEGAL, 0, first))
+        elif mark["which"].lower() == "end":
+            last = mark.start()
+            found.append(Region(RegionKind.LEGAL, last, len(text)))
+            break
+    notices = [
+        Region(RegionKind.LEGAL, start, end)
+        for start, end in _paragraphs(text, first, last)
+        if end - start <= LONGEST_NOTICE and _LEGAL.search(text, start, end)
+    ]
+    if sum(one.end - one.start for one in notices) <= MOST_LEGAL * (last - first):
+        found += notices
+    return found
+
+
+def _commands(text: str, found: Sequence[Region]) -> Iterator[Region]:
+    """Paragraphs of code, and lines typed at a prompt, that the format does not tell apart."""
+    taken = _apart(one for one in found if one.kind != RegionKind.HEADING)
+    starts = [one.start for one in taken]
+    for start, end in _paragraphs(text, 0, len(text)):
+        before = bisect_right(starts, start) - 1
+        if before >= 0 and start < taken[before].end:
+            continue
+        if is_code(text[start:end]):
+            yield Region(RegionKind.CODE, start, end)
+            continue
+        for line in _lines(text, start, end):
+            if is_shell(line.text):
+                yield Region(RegionKind.CODE, line.start, line.end)
+
+
+def _trimmed(text: str, region: Region) -> Region:
+    inside = text[region.start : region.end]
+    start = region.start + len(inside) - len(inside.lstrip())
+    return Region(region.kind, start, region.start + len(inside.rstrip()), region.level)
+
+
+def _apart(found: Iterable[Region]) -> list[Region]:
+    """In order, the wider first where two overlap."""
+    kept: list[Region] = []
+    for one in sorted(found, key=lambda region: (region.start, -region.end)):
+        start = max(one.start, kept[-1].end) if kept else one.start
+        if start < one.end:
+            kept.append(Region(one.kind, start, one.end, one.level))
+    return kept
+
+
+def _joined(text: str, found: Iterable[Region]) -> list[Region]:
+    """Neighbours of one kind with nothing but space between them become one; headings do not."""
+    kept: list[Region] = []
+    for one in found:
+        before = kept[-1] if kept else None
+        if (
+            before is not None
+            and before.kind == one.kind != RegionKind.HEADING
+            and not text[before.end : one.start].strip()
+        ):
+            kept[-1] = Region(one.kind, before.start, one.end)
+        else:
+            kept.append(one)
+    return kept

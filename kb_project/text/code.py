@@ -1,0 +1,42 @@
+"""Telling source code and shell commands from language, line by line. No grammar is needed."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import regex
+
+_CODE_LINE: Final = regex.compile(
+    # A list of things may end its lines with semicolons, too.
+    r"[{}]\s*$|[(){}=\[\]<>\"'].*;\s*$|^\s*\S+(?:\s\S+){0,2};\s*$|^\s*(?:\#include|import\s|from\s\S+\simport|use\s|def\s|class\s|fn\s|return\b|"
+    r"@\w|//|/?\*|\}|\)|if\s*\(|for\s*\(|let\s|const\s|var\s|pub\s|public\s|private\s|[\w.]+\(.*\)$)"
+)
+_SHELL_LINE: Final = regex.compile(
+    r"^\s*(?:\$|%|[\w.-]+@[\w.-]+[:~\w/ -]*[#$])\s+\S"  # a prompt
+    r"|^\s*\#\s+(?:[\w./-]+/)?[a-z][\w.-]*\s+[-/<]"  # root's prompt
+    r"|^\s*(?:sudo|apt(?:-get)?|cd|git|make|pip3?|npm|curl|wget|mkdir|export|chmod|chown|tar)\s"
+    r"[^.!?]*[^.!?:,;\s]\s*$"
+    r"|^\s*(?:\.{0,2}/|~/)?[\w./+-]+(?:\s+-{1,2}[\w-]+(?:[= ]\S+)?){2,}\s*$"  # cmd -a --long x
+)
+_CODE_SHARE: Final = 0.4
+_LINES: Final = 80
+
+
+def is_code(text: str) -> bool:
+    """Whether most lines look like a program's.
+
+    >>> is_code("int main() {\\n  return 0;\\n}"), is_code("It was; he said.\\nThen it ended.")
+    (True, False)
+    """
+    lines = [line[:300] for line in text.split("\n", _LINES)[:_LINES] if line.strip()]
+    hits = sum(1 for line in lines if _CODE_LINE.search(line))
+    return len(lines) > 1 and hits > _CODE_SHARE * len(lines)
+
+
+def is_shell(line: str) -> bool:
+    """Whether a line is something to type at a prompt, or a program's with a prompt before it.
+
+    >>> is_shell("$ dpkg -i foo.deb"), is_shell("cd debhello-0.0"), is_shell("Make a copy first.")
+    (True, True, False)
+    """
+    return _SHELL_LINE.search(line[:300]) is not None

@@ -1,0 +1,113 @@
+"""Which stretches of a text are prose, and which are headings, code, tables or furniture.
+
+A document's text is kept whole: readers see menus, running heads and licences where they stand.
+What is *said* by the product (answers, summaries, topics, names) is taken from prose alone, and
+prose is read through :func:`prose`, which blanks everything else out and keeps every offset.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any, Final
+
+import regex
+
+
+class RegionKind(StrEnum):
+    """What a stretch of a text is, where it is not prose."""
+
+    HEADING = "heading"
+    CODE = "code"
+    TABLE = "table"
+    NAVIGATION = "navigation"
+    """Menus, breadcrumbs, *previous* and *next*."""
+    CONTENTS = "contents"
+    """A table of contents, a list of figures, an index."""
+    RUNNING = "running"
+    """Running heads and feet, page numbers."""
+    LEGAL = "legal"
+    """Licences and notices that come with a document and are not what it is about."""
+
+
+FURNITURE: Final = frozenset(
+    {RegionKind.NAVIGATION, RegionKind.CONTENTS, RegionKind.RUNNING, RegionKind.LEGAL}
+)
+"""What no reader comes for."""
+
+_BLANK: Final = regex.compile(r"[^\n]")
+# A sentence that is cut by a page's end: what stands between its halves is blank by now.
+_INTERRUPTED: Final = regex.compile(r"(?<=[^\s.!?…:;。！？：；\"”’»)][^\S\n]*)\n\s*(?=\p{Ll})")
+
+
+@dataclass(frozen=True, slots=True)
+class Region:
+    """``text[start:end]`` is of this kind; ``level`` is a heading's, from 1."""
+
+    kind: RegionKind
+    start: int
+    end: int
+    level: int = 0
+
+    def moved(self, by: int) -> Region:
+        return Region(self.kind, self.start + by, self.end + by, self.level)
+
+
+def prose(text: str, regions: Iterable[Region], keep: Collection[RegionKind] = ()) -> str:
+    """The text with spaces in place of all that is no prose and not of a kind to ``keep``.
+
+    It is as long as ``text``, so offsets mean the same in both. Line breaks stay, except where
+    furniture stands in the middle of a sentence: the halves are joined by spaces.
+
+    >>> prose("It burned\\n4\\nall night.", [Region(RegionKind.RUNNING, 10, 11)])
+    'It burned   all night.'
+    """
+    parts: list[str] = []
+    done = 0
+    interrupted = False
+    for region in sorted(regions, key=lambda one: (one.start, one.end)):
+        if region.kind in keep or region.end <= done:
+            continue
+        start = max(region.start, done)
+        parts += (text[done:start], _BLANK.sub(" ", text[start : region.end]))
+        done = region.end
+        interrupted = interrupted or region.kind in FURNITURE
+    if not parts:
+        return text
+    blanked = "".join((*parts, text[done:]))
+    return _joined(text, blanked) if interrupted else blanked
+
+
+def _joined(text: str, blanked: str) -> str:
+    """Line breaks between two halves of a sentence become spaces, where something was blanked."""
+
+    def joint(match: regex.Match[str]) -> str:
+        start, end = match.span()
+        is_interrupted = text[start:end] != match.group()
+        return " " * (end - start) if is_interrupted else match.group()
+
+    return _INTERRUPTED.sub(joint, blanked)
+
+
+def within(regions: Iterable[Region], start: int, end: int) -> Iterator[Region]:
+    """The regions of ``text[start:end]``, with offsets from its beginning."""
+    for region in regions:
+        first, last = max(region.start, start), min(region.end, end)
+        if first < last:
+            yield Region(region.kind, first - start, last - start, region.level)
+
+
+def as_json(regions: Iterable[Region]) -> list[list[Any]]:
+    """``[[kind, start, end], …]``; a heading's level comes fourth."""
+    return [
+        [str(one.kind), one.start, one.end, one.level]
+        if one.level
+        else [str(one.kind), one.start, one.end]
+        for one in regions
+    ]
+
+
+def from_json(rows: Sequence[Sequence[Any]]) -> list[Region]:
+    """Raises ValueError for a kind there is not."""
+    return [Region(RegionKind(kind), *map(int, span)) for kind, *span in rows]

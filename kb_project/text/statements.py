@@ -1,0 +1,227 @@
+"""What a text states: its sentences, entries of its lists and rows of its tables, one by one.
+
+Answers are made of these, and so are summaries. Each knows the headings it stands under, the line
+that leads its list in, and the list or table it is part of. Headings and lines that lead in state
+nothing themselves: they say what is stated below them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final
+
+import regex
+
+from kb_project.text.regions import Region, RegionKind, prose
+from kb_project.text.sentences import Span, sentence_spans
+from kb_project.text.terms import terms
+
+FEWEST_TERMS: Final = 3
+"""A line with fewer index terms, no figure and no full stop is a label."""
+BETWEEN_ENTRIES: Final = 3
+"""Sentences of further paragraphs that an entry may have before the next."""
+FEW_WORDS: Final = 3
+LONGEST_LEAD: Final = 240
+"""Characters of a line that leads a list in."""
+
+_MARK: Final = regex.compile(r"(?:[-*+•●◦▪‣·–—]|\(?\d{1,3}[.)]|\(?[a-z][.)])[^\S\n]+")
+_STOP: Final = regex.compile(r"[.!?…。！？；][\"'”’»)\]」』）】*_]*$")
+_LEADS: Final = (":", "：")
+_DIGIT: Final = regex.compile(r"\p{N}")
+_WORD: Final = regex.compile(r"\p{L}{2,}|[\p{Han}\p{Hiragana}\p{Katakana}\p{Hangul}\p{Thai}]")
+_WORDS: Final = regex.compile(r"\p{Latin}[\p{L}\p{M}\p{N}'’-]*|[\p{L}\p{N}]")
+_CAPTION: Final = regex.compile(
+    r"(?:figure|fig|table|listing|example|exhibit|图|表)\.?\s*[\dA-Z]+(?:[.\-–]\d+)*[.:]?",
+    regex.IGNORECASE,
+)
+_LINE: Final = regex.compile(r"[^\n]*\S[^\n]*")
+_MARKS: Final = regex.compile(r"^[#\s]+|[#:：\s]+$")
+
+
+class StatementKind(StrEnum):
+    SENTENCE = "sentence"
+    ENTRY = "entry"
+    """The first sentence of an entry of a list."""
+    ROW = "row"
+    LEAD = "lead"
+    """A line before a list or a table: *The keepers were:*"""
+    HEADING = "heading"
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """``text[start:end]`` says something by itself.
+
+    ``said`` is that on one line, without furniture in between. ``path`` are the headings above it
+    in the text, outermost first, with their levels. ``lead`` is the line before its list or table,
+    ``group`` the number of that list or table, -1 where it is in none.
+    """
+
+    start: int
+    end: int
+    kind: StatementKind
+    said: str
+    path: tuple[tuple[int, str], ...] = ()
+    lead: str = ""
+    group: int = -1
+
+    @property
+    def states(self) -> bool:
+        """Whether it says something by itself, and not what is said below it."""
+        return self.kind not in (StatementKind.LEAD, StatementKind.HEADING)
+
+
+def statements(text: str, regions: Sequence[Region] = ()) -> list[Statement]:
+    """All of a text's statements in order, none overlapping.
+
+    >>> text = "The keepers were:\\n- Ada Lind, from 1866\\n- Bram, until 1890."
+    >>> lead, one, other = statements(text)
+    >>> one.said, one.lead == lead.said, one.group == other.group
+    ('Ada Lind, from 1866', True, True)
+    """
+    return list(_Reader(text, regions).read())
+
+
+class _Reader:
+    """Goes through the units of a text and remembers what stands above each."""
+
+    def __init__(self, text: str, regions: Sequence[Region]) -> None:
+        self._text = text
+        self._prose = prose(text, regions)
+        self._headings = [one for one in regions if one.kind == RegionKind.HEADING]
+        self._tables = [one for one in regions if one.kind == RegionKind.TABLE]
+        self._path: tuple[tuple[int, str], ...] = ()
+        self._lead = ""
+        self._group = -1
+        self._groups = 0
+        self._mark = ""
+        self._left: tuple[int, str, str] | None = None
+        self._since = 0
+        self._table: Region | None = None
+
+    def read(self) -> Iterator[Statement]:
+        waiting = list(reversed(self._headings))
+        for start, end, table in self._units():
+            while waiting and waiting[-1].start < end:
+                yield self._open(waiting.pop())
+            found = self._row(start, end, table) if table else self._sentence(start, end)
+            if found is not None:
+                yield found
+        yield from map(self._open, reversed(waiting))
+
+    def _units(self) -> list[tuple[int, int, Region | None]]:
+        """Sentences of the prose and lines of the tables, in order."""
+        units: list[tuple[int, int, Region | None]] = [
+            (start, end, None) for start, end in self._whole_sentences()
+        ]
+        for table in self._tables:
+            for line in _LINE.finditer(self._text, table.start, table.end):
+                first = line.start() + len(line.group()) - len(line.group().lstrip())
+                units.append((first, line.start() + len(line.group().rstrip()), table))
+        return sorted(units, key=lambda unit: unit[0])
+
+    def _whole_sentences(self) -> Iterator[Span]:
+        """Sentences; one of a few words goes with the next: *No. It was never lit.*"""
+        held: Span | None = None
+        for start, end in sentence_spans(self._prose):
+            if held is not None and "\n" in self._prose[held[1] : start].strip(" \t"):
+                yield held
+                held = None
+            begin = held[0] if held else start
+            if len(_WORDS.findall(self._prose, begin, end)) <= FEW_WORDS and not _MARK.match(
+                self._prose, start, end
+            ):
+                held = (begin, end)
+                continue
+            yield begin, end
+            held = None
+        if held:
+            yield held
+
+    def _open(self, heading: Region) -> Statement:
+        title = _MARKS.sub("", _on_one_line(self._text[heading.start : heading.end]))
+        above = tuple(one for one in self._path if one[0] < heading.level)
+        self._path = (*above, (heading.level, title))
+        self._lead, self._group, self._table, self._left = "", -1, None, None
+        return Statement(heading.start, heading.end, StatementKind.HEADING, title, self._path)
+
+    def _row(self, start: int, end: int, table: Region) -> Statement | None:
+        if table is not self._table:
+            self._table = table
+            self._group, self._groups = self._groups, self._groups + 1
+        said = _on_one_line(self._text[start:end])
+        if not _WORD.search(said):
+            return None
+        return Statement(start, end, StatementKind.ROW, said, self._path, self._lead, self._group)
+
+    def _sentence(self, start: int, end: int) -> Statement | None:
+        self._table = None
+        mark = _MARK.match(self._prose, start, end)
+        begins_line = not self._prose[self._prose.rfind("\n", 0, start) + 1 : start].strip()
+        is_entry = mark is not None and begins_line
+        if is_entry and mark is not None:
+            start = mark.end()
+        said = _on_one_line(self._prose[start:end])
+        if is_entry and mark is not None:
+            self._enter(_DIGIT.sub("0", mark.group().strip()))
+        elif self._group >= 0 and not self._goes_on(start):
+            self._leave()
+        if said.endswith(_LEADS) and not is_entry:
+            self._lead, self._group, self._left = said[-LONGEST_LEAD:], -1, None
+            return Statement(start, end, StatementKind.LEAD, self._lead, self._path)
+        if not says_something(said) or (not is_entry and _is_too_short(said)):
+            return None
+        kind = StatementKind.ENTRY if is_entry else StatementKind.SENTENCE
+        lead = self._lead if self._group >= 0 else ""
+        found = Statement(start, end, kind, said, self._path, lead, self._group)
+        if self._group < 0:
+            self._lead, self._since = "", self._since + 1
+        return found
+
+    def _enter(self, mark: str) -> None:
+        """An entry begins: of the list it stands in, of the one just left, or of a new one."""
+        if self._group >= 0:
+            return
+        if self._left and self._left[2] == mark and self._since <= BETWEEN_ENTRIES:
+            self._group, self._lead, _ = self._left
+        else:
+            self._group, self._groups = self._groups, self._groups + 1
+        self._mark = mark
+
+    def _leave(self) -> None:
+        self._left, self._since = (self._group, self._lead, self._mark), 0
+        self._group, self._lead = -1, ""
+
+    def _goes_on(self, start: int) -> bool:
+        """Whether a sentence belongs to the entry before it: no blank line is between them."""
+        gap = self._prose[max(0, start - 80) : start]
+        return "\n" not in gap[len(gap.rstrip()) :].replace("\n", "", 1) and bool(gap.rstrip())
+
+
+def says_something(said: str) -> bool:
+    """Whether it is more than a label, a number or a heading.
+
+    >>> says_something("Lens repair"), says_something("It burned."), says_something("— 4 —")
+    (False, True, False)
+    """
+    if not _WORD.search(said) or _CAPTION.fullmatch(said):
+        return False
+    if _STOP.search(said) or _DIGIT.search(said):
+        return True
+    return len(terms(said)) >= FEWEST_TERMS and not _is_shouted(said)
+
+
+def _is_too_short(said: str) -> bool:
+    """Whether it is a sentence that says nothing without the one it answers: *No.*"""
+    return len(_WORDS.findall(said)) <= FEW_WORDS and not _DIGIT.search(said)
+
+
+def _on_one_line(text: str) -> str:
+    return " ".join(text.split())
+
+
+def _is_shouted(said: str) -> bool:
+    letters = [one for one in said if one.isalpha()]
+    return sum(map(str.isupper, letters)) * 2 > len(letters)
