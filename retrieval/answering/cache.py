@@ -28,7 +28,7 @@ from workspaces import access
 from workspaces.ports import chosen_for
 
 PROMPTS: Final = Path(__file__).resolve().parents[1] / "prompts"
-FORM: Final = 1
+FORM: Final = 2
 """Of what is stored; raised when an older answer would not do any more."""
 
 
@@ -81,6 +81,7 @@ def copied(earlier: Answer) -> dict[str, object]:
     """What a new answer takes from one given before; in its workspace's scope."""
     return {
         "mode": earlier.mode,
+        "outcome": earlier.outcome,
         "is_supported": earlier.is_supported,
         "sentences": earlier.sentences,
         "nearest": earlier.nearest,

@@ -8,6 +8,7 @@ from typing import Any
 from uuid import UUID
 
 from kb_project.ports import Ports
+from retrieval.models import Outcome
 from retrieval.search.scope import Scope
 from workspaces.models import Workspace
 
@@ -64,9 +65,12 @@ class SpanOf:
 
 @dataclass(frozen=True, slots=True)
 class WrittenSentence:
+    """``marked`` are offsets in ``text`` of the words that answer."""
+
     text: str
     spans: tuple[SpanOf, ...] = ()
     check: Check | None = None
+    marked: tuple[tuple[int, int], ...] = ()
 
     @property
     def numbers(self) -> tuple[int, ...]:
@@ -97,6 +101,7 @@ class Suggested:
 @dataclass(frozen=True, slots=True)
 class Draft:
     """``nearest`` is as ``Answer.nearest``; ``standalone`` is '' where the question was enough.
+    ``is_supported`` is true only where ``outcome`` is ANSWERED.
 
     ``suggest`` makes the questions to go on with, which nobody waits for: call it outside
     transactions, once the answer is told.
@@ -110,4 +115,5 @@ class Draft:
     mode: str
     written_by: str = "extractive"
     standalone: str = ""
+    outcome: str = Outcome.ANSWERED
     suggest: Callable[[], Suggested] = Suggested

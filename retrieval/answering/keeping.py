@@ -66,6 +66,7 @@ def keep(answer: Answer, draft: Draft, reporter: StoredReporter, *, cache_key: s
         _change(
             answer,
             mode=draft.mode,
+            outcome=draft.outcome,
             is_supported=draft.is_supported,
             sentences=[sentence_json(one) for one in draft.sentences],
             nearest=with_versions(answer.workspace_id, draft.nearest),
@@ -237,6 +238,7 @@ def sentence_json(sentence: WrittenSentence) -> dict[str, Any]:
         "text": sentence.text,
         "citations": list(sentence.numbers),
         "spans": [[span.number, span.start, span.end] for span in sentence.spans],
+        "marked": [list(words) for words in sentence.marked],
         "check": check
         and {"verdict": check.verdict, "by": check.by, "score": round(check.score, 3)},
     }

@@ -16,6 +16,7 @@ from retrieval.models.questions import (
     AnswerState,
     Citation,
     Conversation,
+    Outcome,
     Question,
 )
 
@@ -27,6 +28,7 @@ __all__ = [
     "Conversation",
     "EvaluationResult",
     "EvaluationRun",
+    "Outcome",
     "Question",
     "QuestionSet",
     "RunKind",

@@ -78,11 +78,24 @@ class AnswerState(models.TextChoices):
     STOPPED = "stopped", "Stopped"
 
 
+class Outcome(models.TextChoices):
+    """What an answer came to, with the sentence that says so on pages, in the API and commands.
+
+    UNSURE comes with the nearest passages; NOTHING comes with none.
+    """
+
+    ANSWERED = "answered", ""
+    UNSURE = "unsure", "Your documents may not answer this. These passages come closest."
+    NOTHING = "nothing", "Your documents say nothing about this."
+
+
 class Answer(TenantModel):
     """One try at answering a question: a job, its events, and what came of it.
 
-    ``sentences`` is ``[{"text", "citations": [1, …], "spans": [[number, start, end], …], "check":
-    {"verdict", "by", "score"}}, …]``; ``nearest`` lists passages near an unanswered question:
+    ``outcome`` is an ``Outcome`` once the answer is written; ``is_supported`` is true only for
+    ANSWERED. ``sentences`` is ``[{"text", "citations": [1, …], "spans": [[number, start, end], …],
+    "marked": [[start, end], …], "check": {"verdict", "by", "score"}}, …]``, where ``marked`` are
+    the words of ``text`` that answer; ``nearest`` lists passages near an unanswered question:
     ``[{"chunk", "document", "version", "start", "end", "score"}, …]``; ``trace`` says how it was
     found, in figures and ids. ``mode`` is the one that was used where the question left the choice
     open.
@@ -105,6 +118,7 @@ class Answer(TenantModel):
         db_default=AnswerState.DONE,
     )
     mode = models.CharField(max_length=20, blank=True, default="", db_default="")
+    outcome = models.CharField(max_length=16, default=Outcome.ANSWERED, db_default=Outcome.ANSWERED)
     is_supported = models.BooleanField(default=False)
     sentences = models.JSONField(default=list)
     nearest = models.JSONField(default=list)
