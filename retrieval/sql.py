@@ -117,21 +117,6 @@ SELECT id, name FROM ingestion_entity
 WHERE workspace_id = %(workspace)s AND id = ANY(%(entities)s::uuid[])
 """
 
-# The cosine of the nearest passage to each of several questions, in their order.
-NEAREST_COSINES: Final[LiteralString] = """
-WITH questions AS MATERIALIZED (
-    SELECT place, vector::halfvec AS vector
-    FROM unnest(%(vectors)s::text[]) WITH ORDINALITY AS t(vector, place)
-)
-SELECT max(-(e.vector <#> q.vector))
-FROM ingestion_chunkembedding e, questions q
-WHERE e.workspace_id = %(workspace)s AND e.fingerprint = %(fingerprint)s
-  AND (%(documents)s::uuid[] IS NULL OR e.chunk_id IN (
-      SELECT id FROM ingestion_chunk
-      WHERE workspace_id = %(workspace)s AND document_id = ANY(%(documents)s::uuid[])))
-GROUP BY q.place ORDER BY q.place
-"""
-
 TERM_FREQUENCIES: Final[LiteralString] = """
 SELECT term, count(*) FROM ingestion_posting
 WHERE workspace_id = %(workspace)s AND term = ANY(%(terms)s::text[])
@@ -141,8 +126,8 @@ WHERE workspace_id = %(workspace)s AND term = ANY(%(terms)s::text[])
 GROUP BY term
 """
 
-MENTIONS_IN_CHUNKS: Final[LiteralString] = """
-SELECT chunk_id, start, "end", type, entity_id FROM ingestion_mention
-WHERE workspace_id = %(workspace)s AND chunk_id = ANY(%(chunks)s::uuid[])
-ORDER BY chunk_id, start
+COUNT_PASSAGES: Final[LiteralString] = """
+SELECT count(*) FROM ingestion_chunk
+WHERE workspace_id = %(workspace)s
+  AND (%(documents)s::uuid[] IS NULL OR document_id = ANY(%(documents)s::uuid[]))
 """

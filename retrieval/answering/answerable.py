@@ -1,7 +1,5 @@
-"""Whether the documents can answer a question that nobody has asked yet, found out cheaply.
-
-By words alone, with the signals of ``retrieval.search.support``: no vector is made, no model asked.
-"""
+"""Whether the documents answer a question that nobody has asked yet: the passages are found by words
+alone, and then read as they would be for the answer."""
 
 from __future__ import annotations
 
@@ -33,6 +31,7 @@ def is_answerable(query: Query, question: str) -> bool:
         query.documents,
         exclude=query.exclude,
     )
+    parts = extractive.prepared(candidate)
     with access.in_workspace(query.workspace_id):
         names = {one.entity_id for one in named_in(query.workspace_id, question)}
         if not names or names & set(query.exclude):
@@ -40,4 +39,4 @@ def is_answerable(query: Query, question: str) -> bool:
         if rewrite_rules.leans_on(question, has_name=True):
             return False
         hits = hydrate(query.workspace_id, lexical.search(candidate))
-        return extractive.choose(candidate, hits, ()).support.is_enough
+        return extractive.is_answered(extractive.extract(candidate, hits, parts))

@@ -1,4 +1,4 @@
-"""Answers on the local tier: sentences of the documents, chosen and cited."""
+"""Answers on the local tier: statements of the documents, chosen and cited."""
 
 from __future__ import annotations
 
@@ -6,99 +6,105 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from retrieval.answering import topical
+from retrieval.answering import choosing, gathering, ranking
+from retrieval.answering.candidates import Candidate
+from retrieval.answering.choosing import Choice
 from retrieval.answering.drafts import Check, SpanOf, WrittenSentence
 from retrieval.answering.numbering import Numbering
-from retrieval.search import answer as answering
-from retrieval.search import assemble, cite, sought, support
-from retrieval.search.answer import Scored
-from retrieval.search.found import Record
+from retrieval.models import Outcome
+from retrieval.search import sentences
 from retrieval.search.hits import Hit
-from retrieval.search.query import Query
-from retrieval.search.sought import Sought
-from retrieval.search.support import Support
-from retrieval.search.weights import weigh
+from retrieval.search.query import Query, QuestionVector
 
 AS_WRITTEN: Final = Check("supported", "quote")
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
-    """The sentences chosen, or the nearest ones where none is enough; ``read`` were looked at."""
+class Extract:
+    """``choice`` was made among ``read`` statements of ``hits``: the passages found, and those that
+    joined them."""
 
-    sought: Sought
+    query: Query
+    choice: Choice
     hits: Sequence[Hit]
-    chosen: Sequence[Scored]
-    nearest: Sequence[Scored]
-    support: Support
     read: int
 
 
-def choose(
-    query: Query, hits: Sequence[Hit], everyday: Sequence[str], records: Sequence[Record] = ()
-) -> Choice:
-    """Choose from the passages found. Reads what the words and names are worth, writes nothing.
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One of the questions in a question. ``vector`` is by the model of the sentences, None where
+    that is not the one whose cosines were learnt to be read."""
 
-    A question about the documents as a whole is answered by ``records``, if there are reports.
-    """
-    wanted = sought.read(query.question)
-    sentences = assemble.sentences(hits, assemble.mentions_in(query.workspace_id, hits))
-    weights = weigh(wanted, sentences, support.frequencies(query, wanted.terms))
-    chosen = answering.choose(sentences, wanted, weights)
-    nearness = support.nearness(query, everyday) if everyday else None
-    verdict = support.judge(chosen, weights, nearness)
-    if topical.is_asked(wanted) and (told := topical.choose(sentences, records)):
-        chosen, verdict = told, replace(verdict, is_enough=True, coverage=1.0)
-    return Choice(
-        sought=wanted,
-        hits=hits,
-        chosen=chosen if verdict.is_enough else (),
-        nearest=()
-        if verdict.is_enough
-        else cite.nearest(answering.rank(sentences, wanted, weights)),
-        support=verdict,
-        read=len(sentences),
-    )
+    question: str
+    vector: QuestionVector | None
 
 
-def written(choice: Choice, numbering: Numbering) -> list[WrittenSentence]:
-    """The sentences in reading order, each with the span it was taken from.
-
-    A citation has the number that its passage is shown with.
-    """
-    sentences, spans = cite.cite(choice.chosen, choice.hits)
-    places = {
-        one.number: SpanOf(numbering.number_of(one.chunk_id), one.start, one.end) for one in spans
-    }
-    return [
-        WrittenSentence(one.text, tuple(places[n] for n in one.citations), AS_WRITTEN)
-        for one in sentences
-    ]
+def extract(query: Query, found: Sequence[Hit], parts: Sequence[Part]) -> Extract:
+    """Call in a transaction; ``parts`` were ``prepared`` before."""
+    made = [_extracted(query, found, part) for part in parts]
+    hits = {hit.chunk_id: hit for one in made for hit in one.hits}
+    choice = choosing.together([one.choice for one in made])
+    return Extract(query, choice, list(hits.values()), sum(one.read for one in made))
 
 
-def nearest(choice: Choice) -> list[dict[str, Any]]:
+def prepared(query: Query) -> list[Part]:
+    """Call outside transactions: a model makes the vectors."""
+    return [Part(one, _made(query, one)) for one in choosing.parts_of(query.question)]
+
+
+def _made(query: Query, question: str) -> QuestionVector | None:
+    vector = sentences.vector_of(query, question)
+    if not ranking.can_read(vector.fingerprint):
+        return None
+    vector.make()
+    return vector
+
+
+def _extracted(query: Query, found: Sequence[Hit], part: Part) -> Extract:
+    query = replace(query, question=part.question)
+    gathered = gathering.gather(query, found, part.vector)
+    choice = choosing.choose(gathered, ranking.rank(gathered))
+    return Extract(query, choice, gathered.hits, len(gathered.statements))
+
+
+def numbered(made: Extract, found: Sequence[Hit]) -> Numbering:
+    """A passage that only joined those found gets a number when it is cited."""
+    return Numbering(found, sources={hit.chunk_id: hit for hit in made.hits})
+
+
+def written(made: Extract, numbering: Numbering) -> list[WrittenSentence]:
+    return [_written(one, numbering) for one in made.choice.chosen]
+
+
+def _written(one: Candidate, numbering: Numbering) -> WrittenSentence:
+    span = SpanOf(numbering.number_of(one.hit.chunk_id), one.start, one.end)
+    return WrittenSentence(one.said, (span,), AS_WRITTEN)
+
+
+def nearest(made: Extract) -> list[dict[str, Any]]:
     """As ``Answer.nearest`` keeps them."""
     return [
         {
-            "chunk": str(one.sentence.chunk_id),
-            "document": str(one.sentence.document_id),
-            "start": one.sentence.start,
-            "end": one.sentence.end,
-            "score": round(one.score, 4),
+            "chunk": str(one.candidate.hit.chunk_id),
+            "document": str(one.candidate.hit.document_id),
+            "start": one.candidate.start,
+            "end": one.candidate.end,
+            "score": round(one.share, 4),
         }
-        for one in choice.nearest
+        for one in made.choice.nearest
     ]
 
 
-def figures(choice: Choice) -> dict[str, Any]:
+def figures(made: Extract) -> dict[str, Any]:
     """How the answer came about, in figures; no text of any document."""
-    nearness = choice.support.nearness
     return {
-        "asks_for": choice.sought.kind.value,
-        "passages": len(choice.hits),
-        "sentences_read": choice.read,
-        "sentences_chosen": len(choice.chosen),
-        "known": round(choice.support.known, 3),
-        "coverage": round(choice.support.coverage, 3),
-        "nearness": None if nearness is None else round(nearness, 4),
+        "outcome": made.choice.outcome.value,
+        "probability": round(made.choice.probability, 4),
+        "passages": len(made.hits),
+        "sentences_read": made.read,
+        "sentences_chosen": len(made.choice.chosen),
     }
+
+
+def is_answered(made: Extract) -> bool:
+    return made.choice.outcome is Outcome.ANSWERED

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from kb_project.text.statements import StatementKind
 from kb_project.text.terms import terms
 from retrieval.answering.candidates import Candidate
-from retrieval.search.sentences import Cosines
+from retrieval.search.sentences import Cosines, Place
 from retrieval.search.sought import Kind, Sought, named_kinds
 
 NAMES: Final = (
@@ -120,7 +120,7 @@ def matrix(
     cosines: Cosines,
     word_scores: Sequence[float],
 ) -> Matrix:
-    """Shape ``(len(found), len(NAMES))``; a sentence without a vector is as far as the usual one."""
+    """Shape ``(len(found), len(NAMES))``. A sentence without a vector is as far as the usual one."""
     most = max(word_scores, default=0.0) or 1.0
     near = nearness_of(cosines)
     rows = [
@@ -130,11 +130,11 @@ def matrix(
     return np.array(rows, np.float64).reshape(len(rows), len(NAMES))
 
 
-def nearness_of(cosines: Cosines) -> Callable[[tuple[object, int, int]], float | None]:
+def nearness_of(cosines: Cosines) -> Callable[[Place], float | None]:
     highest = cosines.highest
 
-    def near(place: tuple[object, int, int]) -> float | None:
-        cosine = cosines.of.get(place)  # type: ignore[call-overload]
+    def near(place: Place) -> float | None:
+        cosine = cosines.of.get(place)
         return None if cosine is None or highest is None else SCALE * (cosine - highest)
 
     return near
@@ -144,7 +144,7 @@ def _row(
     one: Read,
     sought: Sought,
     rarity: Rarity,
-    near: Callable[[tuple[object, int, int]], float | None],
+    near: Callable[[Place], float | None],
     words: float,
 ) -> list[float]:
     candidate = one.candidate

@@ -24,8 +24,6 @@ from retrieval.answering import (
 )
 from retrieval.answering.citing import cited_passages
 from retrieval.answering.drafts import Asking, Draft, Suggested
-from retrieval.answering.numbering import Numbering
-from retrieval.search import support
 from retrieval.search.hits import Hit
 from retrieval.search.reporting import EventKind, Reporter
 from retrieval.services import SearchResult
@@ -86,17 +84,12 @@ def _draft(asking: Asking, found: SearchResult, reporter: Reporter) -> Draft:
 
 
 def _extract(asking: Asking, found: SearchResult) -> Draft:
-    can_compare = found.mode.uses_vectors and bool(found.hits)
-    everyday: Sequence[str] = ()
-    if can_compare:
-        # With names to include, what was looked for has another vector than the question.
-        found.query.vector.make()
-        everyday = support.everyday_vectors(found.query)
+    parts = extractive.prepared(found.query)
     with access.in_workspace(found.query.workspace_id):
-        choice = extractive.choose(found.query, found.hits, everyday, found.found.records)
+        made = extractive.extract(found.query, found.hits, parts)
     turns.give_way()
-    numbering = Numbering(found.hits)
-    chosen = extractive.written(choice, numbering)
+    numbering = extractive.numbered(made, found.hits)
+    chosen = extractive.written(made, numbering)
     marked = conflicts.mark(chosen, found.query, numbering)
     sentences = conflicts.with_other_sides(marked, numbering)
     turns.give_way()
@@ -105,11 +98,12 @@ def _extract(asking: Asking, found: SearchResult) -> Draft:
     cited = [one.chunk_id for one in citations]
     trace = explain.trace(asking, found, None, {"kept": len(sentences)}, check, cited)
     return Draft(
-        is_supported=choice.support.is_enough,
+        is_supported=extractive.is_answered(made),
+        outcome=made.choice.outcome,
         sentences=sentences,
         citations=citations,
-        nearest=extractive.nearest(choice),
-        trace=found.trace | extractive.figures(choice) | trace,
+        nearest=extractive.nearest(made),
+        trace=found.trace | extractive.figures(made) | trace,
         mode=found.mode.name,
     )
 

@@ -13,6 +13,7 @@ from uuid import UUID
 
 from kb_project.ports import build_ports
 from kb_project.sql import run_sql
+from retrieval import sql
 from retrieval.search import dense, lexical
 from retrieval.search.query import Query, QuestionVector
 
@@ -39,9 +40,6 @@ SELECT chunk_id, start, "end", cosine FROM best
 UNION
 SELECT chunk_id, start, "end", cosine FROM scored WHERE chunk_id = ANY(%(chunks)s::uuid[])
 """
-COUNT_CHUNKS: Final[LiteralString] = """
-SELECT count(*) FROM ingestion_chunk WHERE workspace_id = %(workspace)s
-"""
 
 Place = tuple[UUID, int, int]
 """A chunk, and offsets from its start."""
@@ -62,12 +60,15 @@ class Cosines:
         return self.of[self.best[0]] if self.best else None
 
 
-def vector_of(query: Query) -> QuestionVector:
-    """The question by the embedder that sentences are embedded with. Make it outside transactions."""
+def vector_of(query: Query, question: str) -> QuestionVector:
+    """A question's by the model of the sentences: the query's own where that is the one.
+
+    Make it outside transactions.
+    """
     embedder = build_ports().embedder
-    if query.vector.fingerprint == embedder.fingerprint:
+    if query.vector.fingerprint == embedder.fingerprint and question == query.question:
         return query.vector
-    return QuestionVector(embedder, query.question)
+    return QuestionVector(embedder, question)
 
 
 def cosines(query: Query, vector: QuestionVector, chunks: Sequence[UUID]) -> Cosines:
@@ -90,7 +91,8 @@ def cosines(query: Query, vector: QuestionVector, chunks: Sequence[UUID]) -> Cos
 
 def _within(query: Query) -> list[UUID] | None:
     """In a large workspace only sentences of the passages that meaning or words find."""
-    [(chunks,)] = run_sql(COUNT_CHUNKS, {"workspace": query.workspace_id})
+    values = {"workspace": query.workspace_id, "documents": query.document_list}
+    [(chunks,)] = run_sql(sql.COUNT_PASSAGES, values)
     if chunks <= MOST_SCANNED:
         return None
     by_meaning = [chunk for chunk, _ in dense.nearest(query, WITHIN)]

@@ -71,11 +71,14 @@ _ASKING: Final = regex.compile(
     regex.IGNORECASE,
 )
 _CAPITALISED: Final = regex.compile(r"[\p{Lu}\p{Lt}]")
+_MONTHS: Final = "jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec"
 _DATE: Final = regex.compile(
-    r"\b(?:1\d|20)\d\d\b|\b\d{1,2}(?:st|nd|rd|th)?\s+(?:of\s+)?(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct"
-    r"|nov|dec)[a-z]*\b|\b(?:january|february|march|april|june|july|august|september|october|november"
-    r"|december|monday|tuesday|wednesday|thursday|friday|saturday|sunday|o'clock|century|centuries"
-    r"|\d0s)\b|[\d一二三四五六七八九十〇零]+(?:世纪|[年月日])",
+    r"\b(?:1\d|20)\d\d\b"
+    rf"|\b\d{{1,2}}(?:st|nd|rd|th)?\s+(?:of\s+)?(?:{_MONTHS})[a-z]*\b"
+    rf"|\b(?:{_MONTHS})[a-z]*\.?\s+\d{{1,2}}(?:st|nd|rd|th)?\b"
+    r"|\b(?:january|february|march|april|june|july|august|september|october|november|december"
+    r"|monday|tuesday|wednesday|thursday|friday|saturday|sunday|o'clock|century|centuries|\d0s)\b"
+    r"|[\d一二三四五六七八九十〇零]+(?:世纪|[年月日])",
     regex.IGNORECASE,
 )
 _NUMBER: Final = regex.compile(
@@ -86,7 +89,9 @@ _NUMBER: Final = regex.compile(
     r"|[一二两三四五六七八九十百千万亿半]+\s?[\p{Han}]",
     regex.IGNORECASE,
 )
-_NAME: Final = regex.compile(r"(?<![\p{L}\p{N}])\p{Lu}[\p{L}\p{M}\p{N}'’.-]*|\p{Han}{2,}")
+_NAME: Final = regex.compile(
+    r"(?<![\p{L}\p{N}])\p{Lu}(?:[\p{L}\p{M}\p{N}'’.-]*[\p{L}\p{M}\p{N}])?|\p{Han}{2,}"
+)
 _NAMED: Final = {
     Kind.DATE: _DATE,
     Kind.NUMBER: _NUMBER,
@@ -140,13 +145,16 @@ def named_kinds(text: str, kind: Kind) -> frozenset[str]:
     >>> sorted(named_kinds("Ada came to Orran in 1866.", Kind.PLACE))
     ['ada', 'orran']
     """
-    pattern = _NAMED.get(kind)
-    if pattern is None:
-        return frozenset()
     found: set[str] = set()
-    for match in pattern.finditer(text):
-        found.update(terms(match.group()) or [match.group().lower()])
+    for start, end in spans_of_kind(text, kind):
+        found.update(terms(text[start:end]) or [text[start:end].lower()])
     return frozenset(found)
+
+
+def spans_of_kind(text: str, kind: Kind) -> list[tuple[int, int]]:
+    """Where a text names something of a kind, in order."""
+    pattern = _NAMED.get(kind)
+    return [] if pattern is None else [match.span() for match in pattern.finditer(text)]
 
 
 def kind_of(question: str) -> Kind:

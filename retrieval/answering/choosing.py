@@ -1,0 +1,160 @@
+"""Choose: from ranked statements to an answer, or to one of the two ways of having none.
+
+The best statement comes first, alone where it is clearly the best. A question in two parts gets the
+best for each; one for a list, the entries of the list or table that fits. Where the documents
+probably do not tell, nothing is said as an answer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+from uuid import UUID
+
+import regex
+
+from kb_project.text.terms import terms
+from retrieval.answering.candidates import Candidate, candidates, groups_of
+from retrieval.answering.gathering import Gathered
+from retrieval.answering.ranking import Ranked, Ranking
+from retrieval.models import Outcome
+
+ANSWERED: Final = 0.5
+"""The probability from which an answer is given: see ``weights.json`` for what it was fitted on …"""
+UNSURE: Final = 0.15
+"""… and from which the closest passages are shown instead."""
+SURE: Final = 0.6
+"""A statement with this share of the probability needs no second beside it."""
+SECOND: Final = 0.1
+"""The share from which a second one may be it."""
+LIKE: Final = 0.7
+"""Share of the shorter statement's terms; two that share more say the same."""
+MOST_ENTRIES: Final = 20
+MOST_NEAREST: Final = 3
+FITS: Final = 0.25
+"""Share of a question's terms, by rarity, that a list says it is about, or it is another list."""
+
+_ASKS_FOR_LIST: Final = regex.compile(
+    r"^\W*(?:please )?(?:list|enumerate|name (?:the|all|every|some))\b"
+    r"|\b(?:what|which) (?:are|were) (?:the|all|some)\b"
+    r"|\b(?:what|which) (?:[\w'’-]+ ){0,3}?[\w'’-]{2,}(?<![sui])s (?:do|does|did|are|were|have|had|can"
+    r"|could|should|must|may|might|will|would|come|make|exist|belong|to|of)\b"
+    r"|哪些|哪几|列出|列举",
+    regex.IGNORECASE,
+)
+_NEXT_PART: Final = regex.compile(
+    r",? (?:and|but) (?=(?:who|what|when|where|which|whose|why|how)\b)|[，,；;](?=.{0,8}"
+    r"(?:谁|什么|哪|多少|几|怎|何))",
+    regex.IGNORECASE,
+)
+_ASKS: Final = regex.compile(r"\b(?:who|what|when|where|which|whose|why|how)\b", regex.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """``chosen`` in the order in which they are read, ``nearest`` best first; ``is_list`` where
+    the chosen are the entries of a list or the rows of a table."""
+
+    outcome: Outcome
+    chosen: Sequence[Candidate]
+    nearest: Sequence[Ranked]
+    probability: float
+    is_list: bool = False
+
+
+def parts_of(question: str) -> tuple[str, ...]:
+    """The questions that one asks, each with its own question word.
+
+    >>> parts_of("When did Hamm come out and how many packages did it have?")
+    ('When did Hamm come out', 'how many packages did it have?')
+    >>> parts_of("What is bread and butter?")
+    ('What is bread and butter?',)
+    """
+    pieces = [one.strip() for one in _NEXT_PART.split(question, maxsplit=1)]
+    whole = len(pieces) == 2 and all(pieces) and (_ASKS.search(pieces[0]) or "，" in question)
+    return tuple(pieces) if whole else (question,)
+
+
+def asks_for_list(question: str) -> bool:
+    """
+    >>> asks_for_list("Which keepers were there?"), asks_for_list("Which keeper was first?")
+    (True, False)
+    """
+    return _ASKS_FOR_LIST.search(question) is not None
+
+
+def choose(gathered: Gathered, ranking: Ranking) -> Choice:
+    ranked = ranking.ranked
+    outcome = outcome_of(ranking.probability) if ranked else Outcome.NOTHING
+    if outcome is not Outcome.ANSWERED:
+        nearest = nearest_of(ranked) if outcome is Outcome.UNSURE else ()
+        return Choice(outcome, (), nearest, ranking.probability)
+    entries = _entries(gathered, ranking)
+    return Choice(outcome, entries or _best(ranked), (), ranking.probability, bool(entries))
+
+
+def together(choices: Sequence[Choice]) -> Choice:
+    """Of the parts of a question: what is told of those that are answered, one statement for each;
+    where none is, the nearest of the likeliest."""
+    likeliest = max(choices, key=lambda one: one.probability)
+    if len(choices) == 1 or likeliest.outcome is not Outcome.ANSWERED:
+        return likeliest
+    chosen = {
+        one.key: one
+        for choice in choices
+        if choice.outcome is Outcome.ANSWERED
+        for one in (choice.chosen if choice.is_list else choice.chosen[:1])
+    }
+    return replace(likeliest, chosen=list(chosen.values()))
+
+
+def outcome_of(probability: float) -> Outcome:
+    if probability >= ANSWERED:
+        return Outcome.ANSWERED
+    return Outcome.UNSURE if probability >= UNSURE else Outcome.NOTHING
+
+
+def nearest_of(ranked: Sequence[Ranked]) -> Sequence[Ranked]:
+    """The best statement of each of the first few passages."""
+    best: dict[UUID, Ranked] = {}
+    for one in ranked:
+        best.setdefault(one.candidate.hit.chunk_id, one)
+    return list(best.values())[:MOST_NEAREST]
+
+
+def _entries(gathered: Gathered, ranking: Ranking) -> list[Candidate]:
+    """Of the list or table that fits a question for a list; none where none does."""
+    if not asks_for_list(gathered.sought.text):
+        return []
+    lists = groups_of(candidates(gathered.hits))
+    fits = {group: _fit(gathered, entries) for group, entries in lists.items() if len(entries) > 1}
+    best = max(fits, key=lambda group: fits[group], default=None)
+    return lists[best][:MOST_ENTRIES] if best is not None and fits[best] >= FITS else []
+
+
+def _fit(gathered: Gathered, entries: Sequence[Candidate]) -> float:
+    """How much of the question the list is about: by its lead, its heading and its entries, and by
+    how near in meaning what leads it in is."""
+    rarity, wanted = gathered.rarity, gathered.sought.terms
+    first = entries[0]
+    lead = set(terms(" ".join((first.before, *first.path[-1:]))))
+    total = rarity.total(wanted) or 1.0
+    covered = rarity.total([term for term in wanted if term in lead]) / total
+    return covered
+
+
+def _best(ranked: Sequence[Ranked]) -> list[Candidate]:
+    """The best, and a second where the first is not clearly it and the second may be."""
+    first = ranked[0]
+    if first.share >= SURE:
+        return [first.candidate]
+    for one in ranked[1:3]:
+        if one.share >= SECOND and not alike(first.candidate, one.candidate):
+            return [first.candidate, one.candidate]
+    return [first.candidate]
+
+
+def alike(one: Candidate, other: Candidate) -> bool:
+    own, others = set(terms(one.said)), set(terms(other.said))
+    return len(own & others) > LIKE * min(len(own), len(others))

@@ -1,0 +1,108 @@
+"""Gather: every statement that may answer a question, with what speaks for it in numbers.
+
+A passage is found by what it is about; so the statements of the passages found are joined by the
+single sentences nearest to the question, wherever in the scope they stand, and by what stands beside
+them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+from uuid import UUID
+
+from kb_project.sql import run_sql
+from retrieval import sql
+from retrieval.answering import features
+from retrieval.answering.candidates import Candidate, candidates
+from retrieval.answering.features import Matrix, Rarity, Read
+from retrieval.search import scope_entities, sentences, sought
+from retrieval.search.hits import Hit, hydrate
+from retrieval.search.query import Query, QuestionVector, ScoredChunk
+from retrieval.search.sentences import Cosines
+from retrieval.search.sought import Sought
+
+NEAREST_SENTENCES: Final = 40
+"""Their passages join those found."""
+BY_WORDS: Final = 40
+"""Statements with the best words that are looked at beside the nearest ones."""
+WHY: Final = ("A sentence in it is close to the question",)
+
+
+@dataclass(frozen=True, slots=True)
+class Gathered:
+    """``hits`` are the passages found, then those that joined them. ``statements`` has a candidate
+    for each row of ``matrix``, of shape ``(len(statements), len(features.NAMES))``."""
+
+    sought: Sought
+    hits: Sequence[Hit]
+    statements: Sequence[Candidate]
+    read: Sequence[Read]
+    matrix: Matrix
+    word_scores: Sequence[float]
+    cosines: Cosines
+    rarity: Rarity
+
+
+def gather(query: Query, found: Sequence[Hit], vector: QuestionVector | None) -> Gathered:
+    """``vector`` is the question's by the model of the sentences; None looks at words alone.
+
+    Call in a transaction, with the vector made before.
+    """
+    wanted = sought.read(query.question)
+    rarity = rarity_of(query, wanted.terms)
+    cosines = Cosines()
+    if vector is not None:
+        cosines = sentences.cosines(query, vector, [hit.chunk_id for hit in found])
+    hits = [*found, *_joining(query, found, cosines)]
+    return of_candidates(wanted, hits, candidates(hits), cosines, rarity)
+
+
+def of_candidates(
+    wanted: Sought,
+    hits: Sequence[Hit],
+    found: Sequence[Candidate],
+    cosines: Cosines,
+    rarity: Rarity,
+) -> Gathered:
+    """Of the candidates, those nearest in meaning and those with the best words."""
+    read = [features.read(one) for one in found]
+    words = features.by_words(read, wanted.terms, rarity)
+    kept = sorted(_kept(read, words, cosines))
+    read, words = [read[index] for index in kept], [words[index] for index in kept]
+    return Gathered(
+        sought=wanted,
+        hits=hits,
+        statements=[one.candidate for one in read],
+        read=read,
+        matrix=features.matrix(read, wanted, rarity, cosines, words),
+        word_scores=words,
+        cosines=cosines,
+        rarity=rarity,
+    )
+
+
+def rarity_of(query: Query, terms: Sequence[str]) -> Rarity:
+    """What the terms of a question are worth in its scope."""
+    values = {"workspace": query.workspace_id, "documents": query.document_list}
+    rows = run_sql(sql.TERM_FREQUENCIES, values | {"terms": list(terms)})
+    [(chunks,)] = run_sql(sql.COUNT_PASSAGES, values)
+    return Rarity(dict(rows), chunks)
+
+
+def _joining(query: Query, found: Sequence[Hit], cosines: Cosines) -> list[Hit]:
+    known = {hit.chunk_id for hit in found}
+    joining: dict[UUID, ScoredChunk] = {}
+    for place in cosines.best[:NEAREST_SENTENCES]:
+        if place[0] not in known:
+            joining.setdefault(place[0], ScoredChunk(place[0], cosines.of[place], WHY))
+    out = scope_entities.left_out(query, list(joining))
+    return hydrate(query.workspace_id, [one for id_, one in joining.items() if id_ not in out])
+
+
+def _kept(read: Sequence[Read], words: Sequence[float], cosines: Cosines) -> set[int]:
+    nearest = set(cosines.best)
+    near = {i for i, one in enumerate(read) if one.candidate.vector_key in nearest}
+    ranked = sorted(range(len(read)), key=lambda index: -words[index])
+    return near | {index for index in ranked[:BY_WORDS] if words[index] > 0}

@@ -1,0 +1,67 @@
+"""Mark: the words of a sentence that answer a question for a name, a date, a number or a place."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+import regex
+
+from kb_project.text.terms import terms
+from retrieval.search.sought import Kind, Sought, spans_of_kind
+
+MOST: Final = 2
+"""Things marked in one sentence: where more are of the kind, nothing tells which is meant."""
+_JOINS: Final = regex.compile(r"\W{1,2}(?:of |the |to |and |de |von |van )?")
+_WORD: Final = regex.compile(r"[\p{L}\p{N}]+")
+
+Span = tuple[int, int]
+
+
+def marked(said: str, sought: Sought) -> tuple[Span, ...]:
+    """Offsets in ``said``; nothing where the question is open or the sentence names no such thing.
+
+    >>> from retrieval.search.sought import read
+    >>> said = "The light was lit on 5 May 1866."
+    >>> [said[start:end] for start, end in marked(said, read("When was the light lit?"))]
+    ['5 May 1866']
+    """
+    if sought.kind is Kind.OPEN:
+        return ()
+    asked = set(sought.terms)
+    new = [
+        (start, end)
+        for start, end in _joined(said, spans_of_kind(said, sought.kind))
+        if not asked.issuperset(terms(said[start:end]) or [said[start:end].lower()])
+    ]
+    if sought.kind in (Kind.PERSON, Kind.PLACE):
+        new = [span for span in new if not _begins(said, span)] or new
+    return tuple(_nearest(new, said, asked))
+
+
+def _joined(said: str, spans: Iterable[Span]) -> list[Span]:
+    """Neighbours as one: *July* and *24th* and *1998*."""
+    joined: list[Span] = []
+    for start, end in spans:
+        if joined and _JOINS.fullmatch(said, joined[-1][1], start):
+            joined[-1] = (joined[-1][0], end)
+        else:
+            joined.append((start, end))
+    return joined
+
+
+def _begins(said: str, span: Span) -> bool:
+    """Whether it is a single word at the beginning, which has its capital from there."""
+    return not said[: span[0]].strip("\"'“‘(") and " " not in said[slice(*span)]
+
+
+def _nearest(spans: Sequence[Span], said: str, asked: set[str]) -> list[Span]:
+    """All, if they are few; else the one nearest to words of the question."""
+    if len(spans) <= MOST:
+        return list(spans)
+    places = [
+        match.start() for match in _WORD.finditer(said) if asked.intersection(terms(match.group()))
+    ]
+    if not places:
+        return []
+    return [min(spans, key=lambda span: sum(abs(span[0] - place) for place in places))]

@@ -1,0 +1,49 @@
+"""Passages found, without a database."""
+
+from __future__ import annotations
+
+from uuid import UUID, uuid4
+
+from kb_project.text.regions import Region
+from retrieval.answering import gathering
+from retrieval.answering.candidates import candidates
+from retrieval.answering.features import Rarity
+from retrieval.answering.gathering import Gathered
+from retrieval.search import sought
+from retrieval.search.hits import Hit
+from retrieval.search.sentences import Cosines
+
+
+def hit(
+    text: str,
+    *,
+    title: str = "Keepers",
+    start: int = 0,
+    headings: tuple[str, ...] = (),
+    document: UUID | None = None,
+    regions: tuple[Region, ...] = (),
+) -> Hit:
+    return Hit(
+        chunk_id=uuid4(),
+        document_id=document or uuid4(),
+        title=title,
+        heading_path=headings,
+        page=None,
+        start=start,
+        end=start + len(text),
+        score=1.0,
+        text=text,
+        why=(),
+        regions=regions,
+    )
+
+
+def gathered(question: str, *hits: Hit) -> Gathered:
+    """All statements are equally near, and every word that is held as rare as the others."""
+    found = candidates(hits)
+    wanted = sought.read(question)
+    held = " ".join(hit.text for hit in hits).lower()
+    frequencies = {term: 1 for term in wanted.terms if term in held}
+    rarity = Rarity(frequencies, max(4, len(hits)))
+    near = {one.vector_key: 0.8 for one in found}
+    return gathering.of_candidates(wanted, hits, found, Cosines(near, tuple(near)), rarity)
