@@ -4,8 +4,8 @@
 
 The folder holds ``questions.jsonl`` and either ``documents.jsonl`` (``{"id", "title", "text"}``) or
 ``documents/`` with files of any format; a file that questions name and the folder lacks is looked
-for in ``../corpora``. Everything is put into a workspace, every question asked, and what was said
-written to ``benchmarks/results/answers-NAME.jsonl`` in the form that ``score.py`` reads. Its figures
+for in ``../corpora``. Everything is put into a workspace and every question asked. What was said
+goes to ``benchmarks/results/answers-NAME.jsonl`` in the form that ``score.py`` reads. Its figures
 are printed if the folder or ``../answers`` has it.
 """
 

@@ -1,17 +1,17 @@
 """Vectors of the single sentences that answers are made of.
 
-A passage of 800 tokens is found by what it is about; the one sentence in it that answers a question
-is found by its own vector. Each is embedded under its document's title and the heading it stands
-under. The model inside embeds them, whatever model the workspace's passages are embedded by: tens of
-thousands of short texts should cost nothing. Measured on eleven manuals and books (7,700 sentences):
-the answer stood among the ten nearest sentences of all for 85 % of the questions, and in the twelve
-nearest passages for 74 %.
+A passage of 800 tokens is found by what it is about; the one sentence in it that answers a
+question is found by its own vector. Each is embedded under its document's title and the heading it
+stands under. The model inside embeds them, whatever model the workspace's passages are embedded by:
+tens of thousands of short texts should cost nothing. Measured on eleven manuals and books (7,700
+sentences): the answer stood among the ten nearest sentences of all for 85 % of the questions, and
+in the twelve nearest passages for 74 %.
 """
 
 from __future__ import annotations
 
 import uuid
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Final, LiteralString
 
 from django.db.models import Exists, OuterRef, QuerySet
@@ -46,8 +46,6 @@ DELETE FROM ingestion_sentencevector
    AND fingerprint <> %(fingerprint)s
 """
 
-Tell = Callable[[int], None]
-
 
 def without(chunks: QuerySet[Chunk], workspace_id: uuid.UUID, fingerprint: str) -> QuerySet[Chunk]:
     """Those of the chunks whose sentences have no vectors of this model."""
@@ -80,6 +78,11 @@ def make(workspace_id: uuid.UUID, chunks: Sequence[Chunk], embedder: Embedder) -
     with access.in_workspace(workspace_id):
         run_sql(ADD_VECTORS, values)
         run_sql(DELETE_OTHERS, values)
+
+
+def forget(workspace_id: uuid.UUID, chunks: Sequence[uuid.UUID]) -> None:
+    """Drop the vectors of chunks whose sentences are others by now, or stand under others."""
+    SentenceVector.objects.in_workspace(workspace_id).filter(chunk_id__in=chunks).delete()
 
 
 def situated(title: str, path: Sequence[str], statement: Statement) -> str:

@@ -39,8 +39,8 @@ LONGEST_SURFACE: Final = 120
 class FoundMention:
     """``text[start:end]`` names somebody or something; ``surface`` is that text on one line.
 
-    ``source`` says what found it: ner, propn, around, quote, title, noun, code, jieba, capitals, model,
-    or ``MEANT``, which is a model's too.
+    ``source`` says what found it: ner, propn, around, quote, title, noun, code, jieba, capitals,
+    model, or ``MEANT``, which is a model's too.
     ``name`` is the full name where a model gave another than the text's own.
     """
 

@@ -1,8 +1,8 @@
 """What stands around a name says of its kind: titles, who speaks, whose brother somebody is.
 
 A small model's guess is right for most persons and places and often wrong for the rest: what it
-calls an organization is as often a program, a heading or a spirit. So a guess counts where something
-bears it out, and what bears it out best is written around the name.
+calls an organization is as often a program, a heading or a spirit. So a guess counts where
+something bears it out, and what bears it out best is written around the name.
 """
 
 from __future__ import annotations
@@ -101,7 +101,7 @@ def kind_around(name: Span, guess: str, common: Collection[str]) -> tuple[str, b
         return ORGANIZATION, False
     if guess not in (ORGANIZATION, PRODUCT, WORK, NAME):
         return guess, False
-    is_term = set(words) <= common or _ACRONYM.fullmatch(name.text) is not None
+    is_term = all(word in common for word in words) or _ACRONYM.fullmatch(name.text) is not None
     return (CONCEPT if is_term else NAME), False
 
 

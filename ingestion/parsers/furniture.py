@@ -12,8 +12,7 @@ from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import groupby
-from os.path import commonprefix
+from itertools import groupby, takewhile
 from typing import Final
 
 import regex
@@ -80,15 +79,20 @@ _LEGAL: Final = regex.compile(
     | \bredistributions?\ and\ use\ in\ source\b | \bredistributions\ (?:of|in)\ (?:source|binary)\b
     | \bwithout\ (?:even\ the\ implied\ )?warrant(?:y|ies)\b | \bimplied\ warrant(?:y|ies)\b
     | \bprovided\ (?:["“]as\ is["”]|["“]AS-IS["”])
-    | \bthis\ (?:\w+\ ){0,3}(?:e-?book|document|book|work|program|software|file|package|text|article|page|manual|guide)
+    | \bthis\ (?:\w+\ ){0,3}
+      (?:e-?book|document|book|work|program|software|file|package|text|article|page|manual|guide)
       \s(?:may\ be|is|are|can\ be)\ (?:\w+\ ){0,2}
-      (?:redistributed|distributed\ under|licen[sc]ed|free\ software|for\ the\ use\ of\ anyone|copyrighted)
+      (?:redistributed|distributed\ under|licen[sc]ed|free\ software|for\ the\ use\ of\ anyone
+        |copyrighted)
     | ^\W*(?:portions\ )?(?:copyright\b|©|\(c\)\ ?\d{4})
     | \ball\ rights\ reserved\b | \bno\ part\ of\ this\ (?:publication|book)\ may\ be\b
     | \ball\ trademarks\ and\ copyrights\b
     | \byou\ may\ (?:copy\ it,\ give\ it\ away|redistribute\ (?:it|this|and/or))
-    | \bthis\ permission\ notice\b | \bgnu\ (?:general|free|lesser)\ (?:\w+\ )?(?:public|documentation)\ license,?\ (?:as\ published|version\ \d)
-    | \bproject\ gutenberg(?:-tm|™|\(tm\))?\ (?:licen[sc]e|literary\ archive|electronic\ works?|ebooks?\b)
+    | \bthis\ permission\ notice\b
+    | \bgnu\ (?:general|free|lesser)\ (?:\w+\ )?(?:public|documentation)\ license,?
+      \ (?:as\ published|version\ \d)
+    | \bproject\ gutenberg(?:-tm|™|\(tm\))?
+      \ (?:licen[sc]e|literary\ archive|electronic\ works?|ebooks?\b)
     | \blimited\ right\ of\ replacement\ or\ refund\b
     | 版权所有|版權所有|未经许可|未經許可|保留所有权利
     """,
@@ -205,7 +209,7 @@ def _begins_at(starts: Sequence[int], line: Line) -> bool:
 
 
 def _run_end(is_entry: Sequence[bool], lines: Sequence[Line], at: int) -> int:
-    """Behind the last entry of the run that begins here; one or two short lines may interrupt it."""
+    """Behind the last entry of the run that begins here; a few short lines may interrupt it."""
     stop, entries, missed = at + 1, 1, 0
     for index in range(at + 1, len(lines)):
         if is_entry[index]:
@@ -231,8 +235,8 @@ def _bare(title: str) -> str:
 def _navigation(lines: Sequence[Line], links: Collection[int]) -> Iterator[Region]:
     """Links before and after everything else, long runs of links, and addresses on their own.
 
-    Content extractors go further (jusText and trafilatura were tried on five sections of a handbook)
-    and lose sidebars, lists, and sentences full of links, where answers stand.
+    Content extractors go further (jusText and trafilatura were tried on five sections of a
+    handbook) and lose sidebars, lists, and sentences full of links, where answers stand.
     """
     is_link = [line.start in links or _ADDRESS.fullmatch(line.text) is not None for line in lines]
     rest = [place for place, linked in enumerate(is_link) if not linked]
@@ -283,13 +287,19 @@ def _names_part(line: Line, titles: Collection[str]) -> bool:
     for title in titles:
         at = text.find(title[:LEAST_CUT])
         if at != -1:
-            length = len(commonprefix((title, text[at:])))
-            shared[at] = max(shared.get(at, 0), length)
+            shared[at] = max(shared.get(at, 0), _alike(title, text[at:]))
     return 2 * sum(shared.values()) >= len(text)
 
 
+def _alike(one: str, other: str) -> int:
+    """How many characters two texts have in common from their beginning."""
+    pairs = zip(one, other, strict=False)
+    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
+
+
 def _shape(line: Line) -> str:
-    return _DIGITS.sub("#", line.text.casefold())
+    shape: str = _DIGITS.sub("#", line.text.casefold())
+    return shape
 
 
 def _legal(text: str) -> list[Region]:

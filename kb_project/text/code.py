@@ -14,8 +14,10 @@ _CODE_LINE: Final = regex.compile(
 _SHELL_LINE: Final = regex.compile(
     r"^\s*(?:\$|%|[\w.-]+@[\w.-]+[:~\w/ -]*[#$])\s+\S"  # a prompt
     r"|^\s*\#\s+(?:[\w./-]+/)?[a-z][\w.-]*\s+[-/<]"  # root's prompt
-    r"|^\s*(?:sudo|apt(?:-get)?|cd|git|make|pip3?|npm|curl|wget|mkdir|export|chmod|chown|tar)\s"
-    r"[^.!?]*[^.!?:,;\s]\s*$"
+    r"|^\s*(?:sudo|apt(?:-get)?|cd|git|pip3?|npm|curl|wget|mkdir|chmod|chown)\s"
+    r"(?:[^.!?]|\.(?=\S))*[^.!?:,;\s]\s*$"
+    # Words of prose, too, which begins many a line of wrapped text.
+    r"|^\s*(?:make\s+[\w./-]+\s*$|tar\s+-?[cxtzjvf]+\s|export\s+\w+=)"
     r"|^\s*(?:\.{0,2}/|~/)?[\w./+-]+(?:\s+-{1,2}[\w-]+(?:[= ]\S+)?){2,}\s*$"  # cmd -a --long x
 )
 _CODE_SHARE: Final = 0.4

@@ -84,10 +84,11 @@ def _joined(text: str, blanked: str) -> str:
 
     def joint(match: regex.Match[str]) -> str:
         start, end = match.span()
-        is_interrupted = text[start:end] != match.group()
-        return " " * (end - start) if is_interrupted else match.group()
+        between = blanked[start:end]
+        return " " * (end - start) if text[start:end] != between else between
 
-    return _INTERRUPTED.sub(joint, blanked)
+    joined: str = _INTERRUPTED.sub(joint, blanked)
+    return joined
 
 
 def within(regions: Iterable[Region], start: int, end: int) -> Iterator[Region]:

@@ -63,9 +63,10 @@ _ASKING: Final = regex.compile(
     r"|\b(?:how (?:much|many|often|far|long|old|tall|large|big|high|deep|heavy|fast)|by how much"
     r"|during|after|before|about|according to|please|(?:the )?names? of"
     # Words that ask, or only carry another: what "come out" means the rest of the question says.
-    r"|(?:tell|give|show|list|name|remind) (?:me|us)|(?:is|are|was|were) there|there (?:is|are|was"
-    r"|were)|c[oa]mes? (?:out|up with|about|in|with)|(?:get|gets|got) (?:going|started|to)|(?:kinds?"
-    r"|sorts?|types?) of|(?:do|does|did|can|could|should|shall|may|must|would) (?:i|we|you|one)"
+    r"|(?:tell|give|show|list|name|remind) (?:me|us)|(?:is|are|was|were) there"
+    r"|there (?:is|are|was|were)|c[oa]mes? (?:out|up with|about|in|with)"
+    r"|(?:get|gets|got) (?:going|started|to)|(?:kinds?|sorts?|types?) of"
+    r"|(?:do|does|did|can|could|should|shall|may|must|would) (?:i|we|you|one)"
     r"|(?:ha(?:ve|s|d)|need(?:s|ed)?|want(?:s|ed)?) to|used? to|at all|at least|as well|people)\b"
     r"|什么时候|的时候|什么|多少|为什么|名字",
     regex.IGNORECASE,

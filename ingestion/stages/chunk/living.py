@@ -16,7 +16,7 @@ from dataclasses import asdict, dataclass
 from pathlib import PurePath
 from typing import Any, Final
 
-from ingestion import changes, name_lock
+from ingestion import changes, name_lock, sentences
 from ingestion.models import Chunk, Document, DocumentVersion, IngestionJob
 from ingestion.stages.chunk import statements as sql
 from ingestion.stages.chunk.cutting import Earlier
@@ -40,12 +40,16 @@ class Cut:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """From what is searched of a document to what was cut; ``before`` is its live version."""
+    """From what is searched of a document to what was cut; ``before`` is its live version.
+
+    ``read_again`` and ``embed_again`` are chunks that are kept and mean something else by now.
+    """
 
     cut: Cut
     matching: Matching
     before: DocumentVersion | None
     read_again: tuple[uuid.UUID, ...]
+    embed_again: tuple[uuid.UUID, ...]
 
     @property
     def version(self) -> DocumentVersion:
@@ -120,15 +124,16 @@ def _step(
     cut: Cut, there: Sequence[Chunk], before: DocumentVersion | None, *, uses_model: bool
 ) -> Step:
     matching = match(there, cut.chunks)
-    otherwise = [old.pk for old, new in matching.kept if _reads_otherwise(old, new)]
-    read_again = otherwise if uses_model else []
     if before and before.pk != cut.version.pk and _is_told_otherwise(before, cut.version):
-        read_again = [old.pk for old, _ in matching.kept]
-    return Step(cut, matching, before, tuple(read_again))
+        kept = tuple(old.pk for old, _ in matching.kept)
+        return Step(cut, matching, before, kept, kept)
+    prose = tuple(old.pk for old, new in matching.kept if old.regions != new.regions)
+    # A model is told the headings with the passage, and sentences are embedded under theirs.
+    moved = tuple(old.pk for old, new in matching.kept if _moved_under_headings(old, new))
+    return Step(cut, matching, before, prose + (moved if uses_model else ()), prose + moved)
 
 
-def _reads_otherwise(old: Chunk, new: Chunk) -> bool:
-    """A model is told the headings with the passage."""
+def _moved_under_headings(old: Chunk, new: Chunk) -> bool:
     return list(old.heading_path) != list(new.heading_path)
 
 
@@ -171,6 +176,8 @@ def _replace(workspace_id: uuid.UUID, steps: Sequence[Step]) -> None:
     shift(workspace_id, documents, {old.pk: new.start - old.start for old, new in kept})
     if read_again := [pk for step in steps for pk in step.read_again]:
         run_sql(sql.READ_AGAIN, {"workspace": workspace_id, "chunks": read_again})
+    if embed_again := [pk for step in steps for pk in step.embed_again]:
+        sentences.forget(workspace_id, embed_again)
     _go_live(workspace_id, [step for step in steps if step.goes_live])
 
 

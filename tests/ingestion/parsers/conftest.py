@@ -10,6 +10,7 @@ import pytest
 from ingestion.parsers import Limits, ParsedDocument, parse
 from ingestion.parsers.sandbox import ParserSandbox
 from kb_project.errors import ParseError
+from kb_project.text.regions import RegionKind
 
 Write = Callable[..., Path]
 Read = Callable[..., ParsedDocument]
@@ -79,6 +80,15 @@ def require_sound(document: ParsedDocument) -> None:
         assert 1 <= heading.level <= 6
         assert 0 <= heading.start < len(text)
         assert heading.start == 0 or text[heading.start - 1] in "\n "
+    end = 0
+    for region in document.regions:
+        assert end <= region.start < region.end <= len(text)
+        end = region.end
+
+
+def of_kind(document: ParsedDocument, kind: RegionKind) -> list[str]:
+    """What a document has of one kind of region, in order."""
+    return [document.text[one.start : one.end] for one in document.regions if one.kind == kind]
 
 
 def headed(document: ParsedDocument) -> list[str]:

@@ -8,18 +8,20 @@ import pypdfium2
 import pytest
 
 from ingestion.parsers.pdf import page_boxes
-from ingestion.parsers.pdf_layout import _joint, _Line, read_page
+from ingestion.parsers.pdf_joints import joint as joint_of
+from ingestion.parsers.pdf_layout import read_page
+from ingestion.parsers.pdf_lines import Line
 from tests.ingestion.parsers.samples import make_pdf, paragraph, text_page
 
 WIDE = {round(72 / 12) + near: 500.0 for near in (-1, 0, 1)}
 
 
-def line(text: str, *, y: float, size: float = 12, left: float = 72, right: float = 500) -> _Line:
-    return _Line(0, text, left, right, y, y, size)
+def line(text: str, *, y: float, size: float = 12, left: float = 72, right: float = 500) -> Line:
+    return Line(0, text, left, right, y, y, size)
 
 
-def joint(upper: _Line, lower: _Line, usual: float = 14.4) -> str:
-    return _joint(upper, lower, usual, WIDE)
+def joint(upper: Line, lower: Line, usual: float = 14.4) -> str:
+    return joint_of(upper, lower, usual, WIDE)
 
 
 def test_running_text_is_joined_by_a_space():

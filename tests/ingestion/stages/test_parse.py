@@ -161,6 +161,7 @@ def test_warnings_of_a_parser_are_handed_on(monkeypatch):
         title="Oil",
         pages=(),
         headings=(),
+        regions=(),
         metadata={},
         encoding=None,
         warnings=("It is faint.",),

@@ -1,0 +1,145 @@
+"""The lines of one PDF page as pdfium gives them: where they stand, how large, in what letters."""
+
+from __future__ import annotations
+
+import ctypes
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from statistics import median
+from typing import Final
+
+import pypdfium2.raw as pdfium
+from pypdfium2 import PdfTextPage
+
+HYPHENS: Final = "\ufffe\x02"
+"""pdfium's marks for a word that is cut at a line's end."""
+ENTRY: Final = re.compile(r"(?:[•●◦▪‣·–—*\-]|\(?\d{1,3}[.)]|\(?[a-z][.)]|\d{1,2}(?:\.\d{1,2})+)\s")
+"""What an entry of a list begins with."""
+
+_LINE: Final = re.compile(r"[^\r\n]+")
+# Cells stand at least so many letter heights apart.
+_CELL_GAP: Final = 0.55
+_MONOSPACED: Final = re.compile(
+    rb"mono|courier|consol|menlo|typewriter|cmtt|lmtt|nimbusmon|fixed|terminal|source ?code", re.I
+)
+_FIXED_PITCH: Final = 1
+_SAMPLES: Final = 4
+"""Letters of a line whose font is asked for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """A stretch of a line with a wide gap before it; offsets into the line's text."""
+
+    start: int
+    end: int
+    left: float
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A line as pdfium gives it: where a word is cut at its end, it goes on to the end of the next,
+    so that its first letter may stand higher (``first_bottom``) than its last (``bottom``).
+
+    ``cells`` has more than one entry where wide gaps divide the line.
+
+    A row of a table has ``labels``, which name its columns, as far as it is known what they are;
+    one that ``continues`` holds more of the last cell of the row before.
+    """
+
+    start: int
+    text: str
+    left: float
+    right: float
+    first_bottom: float
+    bottom: float
+    size: float
+    is_code: bool = False
+    cells: tuple[Cell, ...] = ()
+    labels: tuple[str, ...] | None = None
+    continues: bool = False
+
+
+def raw_text(page: PdfTextPage) -> str:
+    """pdfium's text as UTF-16 units, one per character, so that positions are unit indexes."""
+    count = page.count_chars()
+    if count == 0:
+        return ""
+    # One unit per character and the end mark; doubled, as pdfium may insert characters.
+    buffer = (pdfium.c_ushort * (2 * count + 2))()
+    written = pdfium.FPDFText_GetText(page, 0, count, buffer)
+    return "".join(map(chr, buffer[: max(0, written - 1)]))
+
+
+def lines_of(page: PdfTextPage, raw: str) -> list[Line]:
+    lines = []
+    for match in _LINE.finditer(raw):
+        text = match.group().strip(" \t\xa0\x00")
+        if not text.strip(HYPHENS):
+            continue
+        start = match.start() + match.group().index(text[0])
+        first = box_of(page, start)
+        last = box_of(page, start + len(text) - 1)
+        samples = _samples(text)
+        size = median(_height(box_of(page, start + place)) for place in samples or [0])
+        lines.append(
+            Line(
+                start,
+                text,
+                first.left,
+                last.right,
+                first.bottom,
+                last.bottom,
+                size,
+                is_code=bool(samples)
+                and all(_has_one_width(page, start + place) for place in samples),
+                cells=tuple(_cells(page, start, text, size)),
+            )
+        )
+    return lines
+
+
+def _samples(text: str) -> list[int]:
+    """Where a few letters of a line stand, from its beginning to its end."""
+    letters = [place for place, character in enumerate(text) if character.isalnum()]
+    return letters[:: max(1, len(letters) // _SAMPLES)]
+
+
+def _height(box: pdfium.FS_RECTF) -> float:
+    return float(box.top - box.bottom)
+
+
+def _has_one_width(page: PdfTextPage, unit: int) -> bool:
+    name, flags = font_of(page, unit)
+    return bool(flags & _FIXED_PITCH) or _MONOSPACED.search(name) is not None
+
+
+def font_of(page: PdfTextPage, unit: int) -> tuple[bytes, int]:
+    """Name and flags of a character's font."""
+    index = pdfium.FPDFText_GetCharIndexFromTextIndex(page, unit)
+    name, flags = ctypes.create_string_buffer(80), ctypes.c_int()
+    if index >= 0:
+        pdfium.FPDFText_GetFontInfo(page, index, name, len(name), flags)
+    return name.value, flags.value
+
+
+def _cells(page: PdfTextPage, start: int, text: str, size: float) -> Iterator[Cell]:
+    """The stretches between wide gaps; the whole line where it has none."""
+    begin, left = 0, box_of(page, start).left
+    for place, character in enumerate(text[1:-1], start=1):
+        if character in " \xa0":
+            after = box_of(page, start + place + 1).left
+            if after - box_of(page, start + place - 1).right > _CELL_GAP * size:
+                yield Cell(begin, place, left)
+                begin, left = place + 1, after
+    yield Cell(begin, len(text), left)
+
+
+def box_of(page: PdfTextPage, unit: int) -> pdfium.FS_RECTF:
+    """The box of a character with its font's full height; all zero where there is none."""
+    box = pdfium.FS_RECTF()
+    index = pdfium.FPDFText_GetCharIndexFromTextIndex(page, unit)
+    if index >= 0:
+        pdfium.FPDFText_GetLooseCharBox(page, index, box)
+    return box

@@ -1,0 +1,97 @@
+"""Prose is a text with everything else blanked out, at the offsets it had."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kb_project.text.regions import Region, RegionKind, as_json, from_json, prose, within
+
+KINDS = st.sampled_from(sorted(RegionKind))
+TEXTS = st.text(st.sampled_from("ab. \n灯é“"), max_size=60)
+
+
+@st.composite
+def texts_with_regions(draw):
+    text = draw(TEXTS)
+    places = st.integers(0, len(text))
+    spans = draw(st.lists(st.tuples(KINDS, places, places), max_size=5))
+    return text, [Region(kind, *sorted(span)) for kind, *span in spans]
+
+
+@given(texts_with_regions())
+def test_prose_has_every_offset_where_it_was_and_nothing_of_a_region(given):
+    text, regions = given
+    inside = {place for one in regions for place in range(one.start, one.end)}
+
+    read = prose(text, regions)
+
+    assert len(read) == len(text)
+    for place, (character, left) in enumerate(zip(text, read, strict=True)):
+        if place in inside:
+            assert left.isspace()
+        else:
+            assert left == character or (character == "\n" and left == " ")
+
+
+@given(texts_with_regions(), st.integers(0, 60), st.integers(0, 60))
+def test_a_part_of_a_text_has_the_regions_of_that_part(given, one, other):
+    text, regions = given
+    start, end = sorted((min(one, len(text)), min(other, len(text))))
+    inside = {place for region in regions for place in range(region.start, region.end)}
+
+    found = list(within(regions, start, end))
+
+    places = {place for region in found for place in range(region.start, region.end)}
+    assert places == {place - start for place in inside if start <= place < end}
+
+
+@given(texts_with_regions())
+def test_regions_are_the_same_after_they_were_written(given):
+    _, regions = given
+
+    assert from_json(as_json(regions)) == regions
+
+
+def test_the_level_of_a_heading_is_written_with_it():
+    regions = [Region(RegionKind.HEADING, 0, 4, 2), Region(RegionKind.CODE, 5, 9)]
+
+    assert as_json(regions) == [["heading", 0, 4, 2], ["code", 5, 9]]
+    assert from_json(as_json(regions)) == regions
+
+
+@pytest.mark.parametrize("rows", [[["nonsense", 0, 4]], [["code"]], [["code", 0, 4, 1, 1]]])
+def test_what_is_no_region_is_refused(rows):
+    with pytest.raises((ValueError, TypeError)):
+        from_json(rows)
+
+
+def test_kinds_to_keep_are_kept():
+    text = "Tides\nVoar: 3 m\nIt rose."
+    regions = [Region(RegionKind.HEADING, 0, 5, 1), Region(RegionKind.TABLE, 6, 15)]
+
+    assert prose(text, regions, [RegionKind.TABLE]) == "     \nVoar: 3 m\nIt rose."
+
+
+def test_a_sentence_is_whole_again_where_furniture_stood_in_it():
+    text = "The lamp had\n\nKeeper's Manual\n12\n\nburned all night."
+    regions = [Region(RegionKind.RUNNING, 14, 32)]
+
+    assert (
+        " ".join(prose(text, regions).split(" ")).split()
+        == "The lamp had burned all night.".split()
+    )
+    assert "\n" not in prose(text, regions)
+
+
+def test_a_new_sentence_behind_furniture_begins_on_a_line_of_its_own():
+    text = "The lamp burned.\n\n12\n\nIt went out."
+
+    assert "\n" in prose(text, [Region(RegionKind.RUNNING, 18, 20)])
+
+
+def test_code_between_two_halves_of_a_sentence_joins_nothing():
+    text = "You can type\n\nlamp on\n\nor wait."
+
+    assert prose(text, [Region(RegionKind.CODE, 14, 21)]).count("\n") == 4
