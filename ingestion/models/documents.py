@@ -277,7 +277,7 @@ class ChunkEmbedding(models.Model):
 
 
 class SentenceVector(models.Model):
-    """Where a sentence of a chunk stands (or a list entry, or a row of a table), and its vector.
+    """Where a sentence of a chunk stands (or a list entry, a row, a heading), and its vector.
 
     ``start`` and ``end`` are offsets from the chunk's start. Sentences are always embedded by the
     installation's own embedder, whatever model the workspace's passages are embedded by.

@@ -72,6 +72,7 @@ _GUTENBERG: Final = regex.compile(
     r"^[^\S\n]*\*{2,3}\s*(?P<which>start|end) of (?:the|this) project gutenberg[^\n]*",
     regex.I | regex.M,
 )
+# Notices are wrapped by hand as often as not: any white space stands for a space.
 _LEGAL: Final = regex.compile(
     r"""
       \bpermission\ (?:is|to\ \w+|has\ been)\ (?:hereby\ )?granted\b
@@ -95,7 +96,7 @@ _LEGAL: Final = regex.compile(
       \ (?:licen[sc]e|literary\ archive|electronic\ works?|ebooks?\b)
     | \blimited\ right\ of\ replacement\ or\ refund\b
     | 版权所有|版權所有|未经许可|未經許可|保留所有权利
-    """,
+    """.replace("\\ ", r"\s+"),
     regex.VERBOSE | regex.IGNORECASE | regex.MULTILINE,
 )
 

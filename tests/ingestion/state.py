@@ -21,6 +21,7 @@ from ingestion.models import (
     Mention,
     Posting,
     Relationship,
+    SentenceVector,
     SummaryNode,
 )
 from workspaces import access
@@ -31,7 +32,16 @@ TEXTS: Mapping[str, str] = {
     "Ledger": "Bo Strand sells oil in Wick.\n\nCora Vane buys oil from Bo Strand in Wick.",
     "Lease": "Cora Vane rents the house of Skarrow from Ada Lind.",
 }
-SEARCHED = (Chunk, ChunkEmbedding, ChunkExtraction, Posting, Mention, Evidence, SummaryNode)
+SEARCHED = (
+    Chunk,
+    ChunkEmbedding,
+    SentenceVector,
+    ChunkExtraction,
+    Posting,
+    Mention,
+    Evidence,
+    SummaryNode,
+)
 
 
 def read(workspace: Workspace, texts: Mapping[str, str] = TEXTS) -> dict[str, Document]:
@@ -96,5 +106,13 @@ def ids(workspace: Workspace) -> dict[str, list[Any]]:
             kind.__name__: sorted(
                 kind._default_manager.filter(workspace=workspace).values_list("pk")
             )
-            for kind in (Chunk, ChunkEmbedding, ChunkExtraction, Posting, Entity, Relationship)
+            for kind in (
+                Chunk,
+                ChunkEmbedding,
+                SentenceVector,
+                ChunkExtraction,
+                Posting,
+                Entity,
+                Relationship,
+            )
         }

@@ -20,9 +20,11 @@ from ingestion.models import (
     GraphTombstone,
     IngestionJob,
     Posting,
+    SentenceVector,
     ShelvedChunk,
     ShelvedExtraction,
     ShelvedPosting,
+    ShelvedSentenceVector,
     ShelvedVector,
     SummaryTree,
 )
@@ -40,6 +42,7 @@ PAIRS = [
     (Chunk, ShelvedChunk),
     (ChunkExtraction, ShelvedExtraction),
     (ChunkEmbedding, ShelvedVector),
+    (SentenceVector, ShelvedSentenceVector),
     (Posting, ShelvedPosting),
 ]
 

@@ -1,7 +1,10 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
+from ingestion.extractors import extract_many
 from ingestion.extractors.found import (
     STATED,
     Extraction,
@@ -15,6 +18,7 @@ from ingestion.extractors.titles import (
     repeated_names,
     with_title,
 )
+from kb_project.text.regions import Region, RegionKind
 
 
 @pytest.mark.parametrize(
@@ -104,3 +108,49 @@ def test_a_name_missed_elsewhere_in_the_text_is_found_again_with_its_type():
     found = repeated_names(text, [make_mention(text, "Fred", "person")])
 
     assert [(m.start, m.type) for m in found] == [(0, "person"), (16, "person")]
+
+
+WORDS = """
+    A a An THE The Day day DAY Moment Jean-Luc well-known of O'Neill É 朱元璋 的 Дом ΑΘΗΝΑ ﬁ
+    İstanbul ß ’s (film) 1984 - C++ … A. J. R. 😀
+""".split()
+TITLES = st.lists(st.sampled_from(WORDS) | st.text(max_size=5), max_size=5).flatmap(
+    lambda words: st.sampled_from([" ".join(words), "-".join(words), "".join(words)])
+)
+PHRASES = ["%s is a film.", "It was %s.", "%s", "%s's keeper saw “%s”.", "They met in"]
+SAYINGS = st.lists(st.sampled_from(PHRASES) | st.just("朱元璋说%s。"), min_size=1, max_size=5)
+
+
+@settings(max_examples=50)
+@given(TITLES, SAYINGS, st.sampled_from(["", "en", "zh", "de", "ru"]))
+def test_no_title_and_no_name_is_one_that_cannot_be_read(
+    title: str, sayings: list[str], language: str
+):
+    texts = [saying.replace("%s", title) for saying in sayings]
+    whole = "\n\n".join([title, *texts])
+    heading = [Region(RegionKind.HEADING, 0, len(title), 1)] if title else []
+
+    found = extract_many(
+        [whole, *texts], regions=[heading, *[[]] * len(texts)], language=language, title=title
+    )
+
+    for text, extraction in zip([whole, *texts], found, strict=True):
+        for one in extraction.mentions:
+            assert text[one.start : one.end].split() == one.surface.split()
+
+
+@pytest.mark.parametrize("title", ["A Day", "A Moment of Romance", "The Straw Hat", "An Oslo"])
+def test_a_title_that_begins_with_an_article_is_read(title: str):
+    text = f"{title} is a film. {title} was shown in Oslo. Then {title} won a prize."
+
+    [found] = extract_many([text], title=title)
+
+    assert title in {one.surface for one in found.mentions}
+
+
+def test_a_name_found_with_its_article_is_found_again_without_an_error():
+    text = "A Day was a film. The Day was another. Day by day they were shown."
+
+    names = [make_mention(text, "A Day"), make_mention(text, "The Day")]
+
+    assert {one.surface for one in repeated_names(text, names)} <= {"Day", "A Day", "The Day"}

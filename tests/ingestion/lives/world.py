@@ -36,6 +36,7 @@ from ingestion.models import (
     Posting,
     Relationship,
     RunState,
+    SentenceVector,
 )
 from kb_project.errors import ConflictError, InputError
 from tests import rows
@@ -207,6 +208,7 @@ class World:
                 "chunks": _sorted(chunks.values_list("pk", "ordinal", "start", "end", "context")),
                 "postings": _sorted(self._rows(Posting, "term", "chunk_id", "frequency")),
                 "vectors": _sorted(self._rows(ChunkEmbedding, "chunk_id", "fingerprint")),
+                "sentences": _sorted(self._rows(SentenceVector, "chunk_id", "start", "end")),
                 "topics": self._topics(),
                 "dirty": list(self._rows(Community, "pk").filter(is_changed=True)),
                 "documents": _sorted(

@@ -244,6 +244,12 @@ def test_a_notice_that_comes_with_a_document_is_legal(notice):
     assert found(text, RegionKind.LEGAL) == [notice]
 
 
+def test_a_notice_may_be_wrapped_by_hand():
+    notice = MIT.replace("Permission is hereby", "Permission is\n   hereby")
+
+    assert found("\n\n".join([*[BODY] * 10, notice]), RegionKind.LEGAL) == [notice]
+
+
 def test_licences_are_the_subject_of_a_text_that_is_mostly_of_them():
     text = "\n\n".join(["The licences in use are these.", GNU, MIT])
 

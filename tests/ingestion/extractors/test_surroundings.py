@@ -1,0 +1,61 @@
+"""What stands around a name says of its kind."""
+
+from __future__ import annotations
+
+import pytest
+
+from ingestion.extractors.found import CONCEPT, ORGANIZATION, PERSON, PLACE, PRODUCT, SURE
+from ingestion.extractors.linguistic import extract_many
+
+
+def kinds(text: str) -> dict[str, tuple[str, bool]]:
+    """The kind of each name, and whether it is more than a guess."""
+    [found] = extract_many([text])
+    return {one.surface: (one.type, one.source == SURE) for one in found.mentions}
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ("Her husband Olaf Brekke kept the light.", "Olaf Brekke"),
+        ("His brother Halvard came by boat.", "Halvard"),
+        ("“It is lit,” said Marley.\nMarley said nothing more.", "Marley"),
+        ("Murdock's wife wrote to the harbour board.", "Murdock"),
+        ("Bruce Perens, who kept the list, left in 1996.", "Bruce Perens"),
+    ],
+)
+def test_titles_kin_and_speech_tell_a_person(text: str, name: str):
+    assert kinds(text)[name] == (PERSON, True)
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ("They ship the Tidewatch program with the station.", "Tidewatch"),
+        ("We installed the Skylark package on every machine.", "Skylark"),
+    ],
+)
+def test_what_is_called_a_program_or_a_package_is_a_product(text: str, name: str):
+    assert kinds(text).get(name) == (PRODUCT, True)
+
+
+@pytest.mark.parametrize(
+    "text", ["He flew to Geneva.", "It rained in Geneva.", "She is from Geneva."]
+)
+def test_words_of_place_before_a_place_bear_the_guess_out(text: str):
+    assert kinds(text)["Geneva"] == (PLACE, True)
+
+
+def test_several_words_are_an_organization_where_the_recogniser_says_so():
+    assert kinds("She works at Hewlett Packard.")["Hewlett Packard"] == (ORGANIZATION, False)
+
+
+def test_an_abbreviation_that_nothing_bears_out_is_a_term():
+    assert kinds("We like NASA.")["NASA"] == (CONCEPT, False)
+
+
+def test_what_follows_a_title_with_a_point_is_the_person():
+    found = kinds("Mr. Scrooge met Mrs. Cratchit in Camden Town on the way to the office.")
+
+    assert found["Scrooge"][0] == PERSON
+    assert found["Mrs. Cratchit"][0] == PERSON
