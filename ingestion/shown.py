@@ -24,6 +24,7 @@ from ingestion.selectors import (
     TopicView,
 )
 from ingestion.templatetags.knowledge import page_noun, reader_url
+from kb_project.text.regions import RegionKind, from_json
 from workspaces.models import Capability, Workspace
 from workspaces.selectors import usage_of_document
 
@@ -165,6 +166,11 @@ def shown_reading(
         version.pages,
         is_markdown=version.parser == "markdown",
         is_records=version.parser in RECORD_PARSERS,
+        code=[
+            (one.start, one.end)
+            for one in from_json(version.regions)
+            if one.kind == RegionKind.CODE
+        ],
     )
     length = PANEL_LENGTH if is_panel else 60_000
     laid_out = reading.read(source, span=place.span, begin=place.begin, length=length)

@@ -6,19 +6,20 @@ version's text throughout, so that a citation's span marks exactly the character
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from ingestion.reading.blocks import (
     Block,
     Grouping,
+    Span,
     blocks_of,
     markdown_groups,
     plain_groups,
     record_groups,
 )
 from ingestion.reading.window import Window, window_of
-
-Span = tuple[int, int]
 
 MOST_HEADINGS = 200
 
@@ -47,6 +48,8 @@ class Source:
     is_markdown: bool = False
     is_records: bool = False
     """Every line is a record of its own, as in a table that was read row by row."""
+    code: Sequence[Span] = ()
+    """Where code stands, in order; Markdown marks its own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +89,7 @@ def read(
 def groups_for(source: Source) -> Grouping:
     if source.is_records:
         return record_groups
-    return markdown_groups if source.is_markdown else plain_groups
+    return markdown_groups if source.is_markdown else partial(plain_groups, code=source.code)
 
 
 def is_within(span: Span, text: str) -> bool:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from operator import itemgetter
 from typing import Final
 
 from ingestion.reading.inline import Piece, mark_pieces, pieces_of
@@ -48,6 +50,7 @@ class Block:
         return f"h-{self.start}"
 
 
+Span = tuple[int, int]
 Group = tuple[str, int, list[Line]]
 Grouping = Callable[[Sequence[Line], Mapping[int, int]], Iterator[Group]]
 
@@ -58,7 +61,7 @@ def blocks_of(
     offset: int,
     headings: Mapping[int, int],
     pages: Sequence[Sequence[int]],
-    span: tuple[int, int] | None,
+    span: Span | None,
     groups: Grouping,
 ) -> Iterator[Block]:
     """The blocks of ``text``, which begins at ``offset`` of the document."""
@@ -74,20 +77,37 @@ def blocks_of(
         yield _marked(_block(kind, depth, group, is_markdown=groups is markdown_groups), span, page)
 
 
-def plain_groups(lines: Sequence[Line], headings: Mapping[int, int]) -> Iterator[Group]:
-    """Blank lines divide paragraphs; a heading's line stands alone."""
+def plain_groups(
+    lines: Sequence[Line], headings: Mapping[int, int], code: Sequence[Span] = ()
+) -> Iterator[Group]:
+    """Blank lines divide paragraphs; a heading's line stands alone; code is kept as it stands.
+
+    ``code`` are the stretches of code, in order.
+    """
     held: list[Line] = []
+    held_kind = ""
     for line in lines:
-        ends = not line.text.strip() or line.start in headings
-        if ends and held:
-            yield "paragraph", 0, held
+        kind = _plain_kind(line, headings, code)
+        if held and kind != held_kind:
+            yield held_kind, 0, held
             held = []
-        if line.start in headings:
+        if kind == "heading":
             yield "heading", headings[line.start], [line]
-        elif not ends:
+        elif kind:
             held.append(line)
+        held_kind = kind
     if held:
-        yield "paragraph", 0, held
+        yield held_kind, 0, held
+
+
+def _plain_kind(line: Line, headings: Mapping[int, int], code: Sequence[Span]) -> str:
+    """What a line belongs to, '' for a blank one; a blank line within code is code."""
+    if line.start in headings:
+        return "heading"
+    place = bisect_right(code, line.start, key=itemgetter(1))
+    if place < len(code) and code[place][0] < line.start + max(len(line.text), 1):
+        return "code"
+    return "paragraph" if line.text.strip() else ""
 
 
 def record_groups(lines: Sequence[Line], headings: Mapping[int, int]) -> Iterator[Group]:
@@ -198,7 +218,7 @@ def _cells(row: str) -> Iterator[tuple[int, str]]:
         yield match.start() + len(cell) - len(cell.lstrip()), cell.strip()
 
 
-def _marked(block: Block, span: tuple[int, int] | None, page: int | None) -> Block:
+def _marked(block: Block, span: Span | None, page: int | None) -> Block:
     if span is None:
         return replace(block, page=page)
     return replace(

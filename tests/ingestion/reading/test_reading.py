@@ -218,3 +218,44 @@ def test_plain_text_shows_every_character_but_white_space(text):
 
     shown_text = "".join(shown(block) for block in found.blocks)
     assert shown_text.split() == text.split()
+
+
+CODE = "int main() {\n\n    return 0;\n}"
+
+
+def test_code_is_kept_as_it_stands_and_the_prose_around_it_is_not_touched():
+    text = f"So it begins:\n{CODE}\nThat is all.\n\nReally."
+    start = text.index(CODE)
+    span = (start, start + len(CODE))
+
+    found = reading.read(reading.Source(text, [], [], code=[span]), span=span)
+
+    assert [(block.kind, shown(block).strip("\n")) for block in found.blocks] == [
+        ("paragraph", "So it begins:"),
+        ("code", CODE),
+        ("paragraph", "That is all."),
+        ("paragraph", "Really."),
+    ]
+    assert marked(found) == CODE
+
+
+def test_the_indent_of_the_first_line_of_code_is_kept():
+    text = "Type:\n\n    lamp on\n    lamp off\n\nThen wait."
+    span = (text.index("lamp on"), text.index("off") + 3)
+
+    found = reading.read(reading.Source(text, [], [], code=[span]))
+
+    assert [shown(b) for b in found.blocks if b.kind == "code"] == ["    lamp on\n    lamp off\n"]
+
+
+@given(st.lists(st.sampled_from(["a", "", "  b", "c d"]), max_size=12), st.data())
+def test_every_line_is_shown_once_wherever_code_stands(lines, data):
+    text = "\n".join(lines)
+    cuts = sorted(data.draw(st.sets(st.integers(0, len(text)), max_size=6)))
+    code = list(zip(cuts[::2], cuts[1::2], strict=False))
+
+    found = reading.read(reading.Source(text, [], [], code=code))
+
+    assert "\n".join(shown(b) for b in found.blocks).split() == text.split()
+    for block in found.blocks:
+        assert shown(block).rstrip("\n") in text
