@@ -72,7 +72,7 @@ def main() -> None:
     texts = [text for paper in given if (text := tally.read(paper))]
     print(f"documents of the sets: {tally.told()}", flush=True)
     made = Tally()
-    for paper in papers_made(texts, options.more, random.Random(options.seed)):
+    for paper in papers_made(texts, options.more, random.Random(options.seed)):  # noqa: S311  titles
         made.read(paper)
     print(f"made of their sentences: {made.told()}")
     for fault in (*tally.faults, *made.faults):
@@ -98,7 +98,7 @@ class Tally:
         except KBError as error:
             self.refused[error.code] += 1
             return ""
-        except Exception:
+        except Exception:  # noqa: BLE001  what this looks for
             self.faults.append(f"{paper.name}: {paper.title!r}\n{traceback.format_exc()}")
             return ""
         self.count["read"] += 1
@@ -108,10 +108,8 @@ class Tally:
         refused = "".join(f", {n} refused ({code})" for code, n in sorted(self.refused.items()))
         found = ", ".join(f"{self.count[one]:,} {one}" for one in ("chunks", "statements", "names"))
         seconds = time.monotonic() - self._started
-        return (
-            f"{self.count['read']:,} read ({found}){refused}, {len(self.faults)} unexpected failures,"
-            f" {seconds:.0f} s"
-        )
+        faults = f"{len(self.faults)} unexpected failures"
+        return f"{self.count['read']:,} read ({found}){refused}, {faults}, {seconds:.0f} s"
 
 
 def parsed(paper: Paper) -> DocumentVersion:

@@ -72,6 +72,22 @@ def test_the_reader_opens_beside_an_answer_without_the_frame(cast):
     assert "<html" not in page
 
 
+def test_code_is_shown_as_it_stands(cast):
+    text = "Type this:\n\nlamp --on\n    --oil=3\n\nThen wait."
+    start = text.index("lamp")
+    document = make_document(cast.workspace, "Typing", text)
+    with access.in_workspace(cast.workspace.pk):
+        DocumentVersion.objects.in_workspace(cast.workspace).filter(document=document).update(
+            regions=[["code", start, text.index("\n\nThen")]]
+        )
+
+    page = page_of(cast.alice, "document_detail", cast, document.pk, start=start, end=start + 9)
+
+    code = page[page.index('class="code"') :]
+    assert "<mark>lamp --on</mark>\n    --oil=3\n" in code[: code.index("</div>")]
+    assert page.count('class="code"') == 1
+
+
 def test_a_span_that_is_not_there_marks_nothing_and_says_so(cast):
     page = page_of(cast.alice, "document_detail", cast, light(cast).pk, start=5, end=99_999)
 
