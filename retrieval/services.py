@@ -156,7 +156,7 @@ def _found(mode: Mode, query: Query) -> Found:
         return Found([])
     found = mode.search(query)
     if not found.chunks and not _has_passages(query.workspace_id):
-        query.note("nothing_to_search", "No document here can be searched yet.")
+        query.note("nothing_to_search", "No document here was ready to be searched.")
     return found
 
 

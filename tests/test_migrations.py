@@ -97,3 +97,38 @@ def test_forwards_backwards_and_forwards_again(empty_database: embedded.Server):
     with connection.cursor() as cursor:
         cursor.execute("SELECT func, cluster FROM django_q_schedule WHERE name = 'sweep'")
         assert cursor.fetchall() == [("ingestion.tasks.sweep", "main")]
+
+
+# Of every workspace, whoever may see its rows: an answer, one without passages, one on its way.
+GIVEN_BEFORE = """
+SET session_replication_role = replica;
+INSERT INTO retrieval_answer (workspace_id, id, question_id, is_supported, sentences, nearest,
+                              trace, written_by, created_at)
+SELECT gen_random_uuid(), gen_random_uuid(), gen_random_uuid(), supported, '[]', nearest, trace,
+       name, now()
+  FROM (VALUES ('supported', true, '[]'::jsonb, '{"hits": 1}'::jsonb),
+               ('near', false, '[{"chunk": "x"}]', '{"hits": 1}'),
+               ('far', false, '[]', '{"hits": 1}'),
+               ('queued', false, '[]', '{}')) AS given (name, supported, nearest, trace)
+"""
+
+
+@pytest.mark.slow
+def test_answers_given_before_say_what_they_came_to(empty_database: embedded.Server):
+    migrate("retrieval", "0008_sources_gone")
+    conninfo = make_conninfo(**empty_database.conninfo(dbname=DATABASE))
+    with psycopg.connect(conninfo, autocommit=True) as connection:
+        connection.execute(GIVEN_BEFORE)
+        migrate("retrieval", "0009_outcome")
+        rows = connection.execute("SELECT written_by, outcome FROM retrieval_answer").fetchall()
+        forced = connection.execute(
+            "SELECT relforcerowsecurity FROM pg_class WHERE relname = 'retrieval_answer'"
+        ).fetchone()
+
+    assert dict(rows) == {
+        "supported": "answered",
+        "near": "unsure",
+        "far": "nothing",
+        "queued": "answered",
+    }
+    assert forced == (True,)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import uuid
 from dataclasses import dataclass
 
-from django.db.models import QuerySet
+from django.db.models import F, QuerySet
 
 from ingestion.models import Document, DocumentVersion, IngestionJob, JobKind, RunState
 from ingestion.selectors.finding import found
@@ -99,8 +99,9 @@ def _state(job: IngestionJob | None) -> str:
 
 
 def versions_unread(*, workspace: Workspace, document_id: uuid.UUID) -> list[int]:
-    """Numbers of the versions that are on their way in."""
+    """Numbers of the versions on their way in. A version is searched before its last stage ends."""
     jobs = IngestionJob.objects.in_workspace(workspace).filter(
         document_id=document_id, kind=JobKind.DOCUMENT, state__in=UNDER_WAY
     )
+    jobs = jobs.exclude(version__number=F("document__live_number"))
     return sorted(jobs.values_list("version__number", flat=True))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from retrieval.answering.drafts import CitedPassage, SpanOf, WrittenSentence
 from retrieval.answering.numbering import Numbering
@@ -63,6 +63,23 @@ def cited_passages(
     return [
         _passage(number, numbering.passage(number), list(spans[number])) for number in sorted(spans)
     ]
+
+
+def renumbered(
+    sentences: Iterable[WrittenSentence], citations: Iterable[CitedPassage]
+) -> tuple[list[WrittenSentence], list[CitedPassage]]:
+    """Number citations 1, 2, 3 in the order in which the sentences cite them."""
+    sentences = list(sentences)
+    cited = dict.fromkeys(number for one in sentences for number in one.numbers)
+    numbers = {before: number for number, before in enumerate(cited, start=1)}
+    spans = [
+        tuple(replace(span, number=numbers[span.number]) for span in one.spans) for one in sentences
+    ]
+    passages = [replace(one, number=numbers[one.number]) for one in citations]
+    return (
+        [replace(one, spans=its) for one, its in zip(sentences, spans, strict=True)],
+        sorted(passages, key=lambda one: one.number),
+    )
 
 
 def nearest(question: str, hits: Sequence[Hit], most: int = 3) -> list[dict[str, object]]:

@@ -17,7 +17,7 @@ from kb_project.errors import KBError
 from kb_project.sql import run_sql
 from retrieval import answering_sql as sql
 from retrieval import citing_sql
-from retrieval.answering import cache, events
+from retrieval.answering import cache, citing, events
 from retrieval.answering.drafts import CitedPassage, Draft, Suggested, WrittenSentence
 from retrieval.answering.events import StoredReporter, TakenOverError
 from retrieval.answering.versions import version_numbers, with_versions
@@ -62,19 +62,20 @@ def problem_of(error: KBError) -> Problem:
 def keep(answer: Answer, draft: Draft, reporter: StoredReporter, *, cache_key: str) -> None:
     """The draft becomes the answer, and is told. Raises TakenOverError where somebody ended it."""
     reporter.flush()
+    sentences, passages = citing.renumbered(draft.sentences, draft.citations)
     with access.in_workspace(answer.workspace_id):
         _change(
             answer,
             mode=draft.mode,
             outcome=draft.outcome,
             is_supported=draft.is_supported,
-            sentences=[sentence_json(one) for one in draft.sentences],
+            sentences=[sentence_json(one) for one in sentences],
             nearest=with_versions(answer.workspace_id, draft.nearest),
             trace=draft.trace,
             written_by=draft.written_by,
             cache_key=cache_key,
         )
-        citations = _with_titles(answer, draft.citations)
+        citations = _with_titles(answer, passages)
         keep_citations(answer, citations)
         _note_standalone(answer, draft.standalone)
         reporter.sequence = 1 + _add_last(answer, EventKind.ANSWER, answer_event(answer, citations))
@@ -115,6 +116,7 @@ def stop(
     answer: Answer, sentences: Sequence[WrittenSentence], citations: Sequence[CitedPassage]
 ) -> None:
     """Keep what was there when somebody stopped it. Raises TakenOverError as above."""
+    sentences, citations = citing.renumbered(sentences, citations)
     with access.in_workspace(answer.workspace_id):
         if _finished_as_written(answer):
             return
@@ -212,6 +214,8 @@ def answer_event(answer: Answer, citations: Titled) -> dict[str, Any]:
     return {
         "sentences": answer.sentences,
         "citations": [citation_json(one, title, versions) for one, title in citations],
+        "outcome": answer.written_outcome,
+        "message": answer.message,
         "supported": answer.is_supported,
     }
 

@@ -20,6 +20,7 @@ from retrieval.answering.likeness import Likeness
 from retrieval.answering.markers import Counts
 from retrieval.answering.numbering import Numbering, number
 from retrieval.answering.sentences import Said, sentences_in
+from retrieval.models import Outcome
 from retrieval.search.reporting import EventKind, Reporter
 from retrieval.services import SearchResult
 from workspaces.ports import ports_for
@@ -93,11 +94,14 @@ def write(asking: Asking, found: SearchResult, chat: ChatModel, reporter: Report
         for one in sentences
     )
     query = found.query
+    near = [] if is_supported else citing.nearest(query.question, found.hits)
+    without = Outcome.UNSURE if near else Outcome.NOTHING
     return Draft(
+        outcome=Outcome.ANSWERED if is_supported else without,
         is_supported=is_supported,
         sentences=sentences,
         citations=citing.cited_passages(sentences, written.numbering),
-        nearest=[] if is_supported else citing.nearest(query.question, found.hits),
+        nearest=near,
         trace=found.trace | _trace(asking, found, written, _tally(checked, sentences)),
         mode=found.mode.name,
         written_by=chat.model_of(Role.ANSWER)[:LONGEST_NAME],

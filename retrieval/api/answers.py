@@ -16,7 +16,7 @@ from rest_framework.views import APIView
 from kb_project.api import ASKING, READING, WRITING, ProblemSerializer
 from retrieval import asking, questions, selectors
 from retrieval.api.search import DEFAULT_MODE, ScopeSerializer
-from retrieval.models import Answer, AnswerState
+from retrieval.models import Answer, AnswerState, Outcome
 from retrieval.questions import Asked
 from retrieval.search.modes import MODES
 from retrieval.search.query import LONGEST_QUESTION
@@ -35,11 +35,17 @@ class CheckSerializer(serializers.Serializer[Any]):
 
 
 class SentenceSerializer(serializers.Serializer[Any]):
-    """``spans`` are ``[number, start, end]``: where in the cited passage's document."""
+    """``spans`` are ``[number, start, end]``: where in the cited passage's document.
+
+    ``marked`` are ``[start, end]``: the words of ``text`` that answer.
+    """
 
     text = serializers.CharField()
     citations = serializers.ListField(child=serializers.IntegerField())
     spans = serializers.ListField(
+        child=serializers.ListField(child=serializers.IntegerField()), default=list
+    )
+    marked = serializers.ListField(
         child=serializers.ListField(child=serializers.IntegerField()), default=list
     )
     check = CheckSerializer(allow_null=True, default=None)
@@ -65,7 +71,7 @@ class CitationSerializer(serializers.Serializer[Any]):
 
 
 class NearestSerializer(serializers.Serializer[Any]):
-    """A passage near a question that the documents do not answer."""
+    """A passage near a question that the documents may not answer."""
 
     document = serializers.UUIDField(source="document.pk")
     title = serializers.CharField(source="document.title")
@@ -101,12 +107,27 @@ class AnswerSerializer(serializers.Serializer[Any]):
     state = serializers.ChoiceField(source="answer.state", choices=AnswerState.choices)
     problem = TroubleSerializer(source="answer.problem", allow_null=True)
     answer = serializers.SerializerMethodField()
+    outcome = serializers.ChoiceField(
+        source="answer.written_outcome",
+        choices=Outcome.values,
+        allow_null=True,
+        help_text="`unsure` comes with the nearest passages; null until the answer is written.",
+    )
+    message = serializers.CharField(
+        source="answer.message", help_text="What to say where there is no answer; else empty."
+    )
+    probability = serializers.FloatField(
+        source="answer.trace.probability",
+        default=None,
+        allow_null=True,
+        help_text="That the documents answer this, from 0 to 1, where no model wrote the answer.",
+    )
     supported = serializers.BooleanField(
-        source="answer.is_supported", help_text="False: the documents do not answer this."
+        source="answer.is_supported", help_text="True only where the outcome is `answered`."
     )
     sentences = SentenceSerializer(many=True, source="answer.sentences")
     citations = CitationSerializer(many=True)
-    nearest = NearestSerializer(many=True, help_text="Given when nothing answers the question.")
+    nearest = NearestSerializer(many=True, help_text="Given where the outcome is `unsure`.")
     follow_ups = serializers.ListField(
         child=serializers.CharField(), source="answer.follow_ups", help_text="To ask next."
     )

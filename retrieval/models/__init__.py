@@ -11,6 +11,8 @@ from retrieval.models.evaluation import (
     SetQuestion,
 )
 from retrieval.models.questions import (
+    NEXT_STEP,
+    NOT_SEARCHED,
     Answer,
     AnswerEvent,
     AnswerState,
@@ -21,6 +23,8 @@ from retrieval.models.questions import (
 )
 
 __all__ = [
+    "NEXT_STEP",
+    "NOT_SEARCHED",
     "Answer",
     "AnswerEvent",
     "AnswerState",

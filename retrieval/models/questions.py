@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import ClassVar, Final
 
 from django.conf import settings
 from django.db import models
@@ -76,6 +76,12 @@ class AnswerState(models.TextChoices):
     DONE = "done", "Answered"
     FAILED = "failed", "Could not be answered"
     STOPPED = "stopped", "Stopped"
+
+
+NEXT_STEP: Final = "Try other words, or add a document that covers it."
+"""What to do where the documents say nothing."""
+NOT_SEARCHED: Final = frozenset({"scope_empty", "nothing_to_search"})
+"""Codes of the notes that say why nothing was searched."""
 
 
 class Outcome(models.TextChoices):
@@ -160,6 +166,20 @@ class Answer(TenantModel):
     @property
     def is_written(self) -> bool:
         return bool(self.trace)
+
+    @property
+    def written_outcome(self) -> str | None:
+        """None until the answer is written, and for one that failed or was stopped before."""
+        return self.outcome if self.is_written else None
+
+    @property
+    def message(self) -> str:
+        """What to say where there is no answer, or why nothing was searched; else ''."""
+        if not self.is_written or self.outcome == Outcome.ANSWERED:
+            return ""
+        notes = self.trace.get("notes", [])
+        why = (str(one["sentence"]) for one in notes if one["code"] in NOT_SEARCHED)
+        return next(why, str(Outcome(self.outcome).label))
 
 
 class AnswerEvent(models.Model):

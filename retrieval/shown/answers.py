@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -12,7 +13,14 @@ from ingestion.reading.inline import plain
 from ingestion.shown import where_of
 from ingestion.templatetags.knowledge import reader_url
 from retrieval import questions
-from retrieval.models import AnswerState, Citation, Question
+from retrieval.models import (
+    NEXT_STEP,
+    NOT_SEARCHED,
+    AnswerState,
+    Citation,
+    Outcome,
+    Question,
+)
 from retrieval.questions import Asked
 from retrieval.search.modes import MODES, Mode
 from retrieval.shown.passages import Passage, ShownHit, passage_of, quoted, shortfall
@@ -22,6 +30,23 @@ EXTRACTIVE: Final = "Sentences chosen from your documents: no chat model is set 
 MOST_NEAREST: Final = 3
 LIST_MARKS: Final = frozenset("-*+•")
 EMPTY_SCOPE: Final = "scope_empty"
+PASSING: Final = frozenset(
+    {
+        "graph_pending",
+        "reports_pending",
+        "snapshot_outdated",
+        "snapshot_renewed",
+        "tree_pending",
+        "vectors_pending",
+        "words_only",
+    }
+)
+"""Codes of notes on work that was still under way: soon they are no longer true."""
+OPENS: Final = "\ue000"
+CLOSES: Final = "\ue001"
+"""Private characters that hold the place of marked words while Markdown is taken out."""
+STRAY: Final = re.compile(f"[{OPENS}{CLOSES}]")
+MARKED: Final = re.compile(f"{OPENS}([^{OPENS}{CLOSES}]*){CLOSES}")
 UNDER_WAY: Final = frozenset({AnswerState.QUEUED, AnswerState.RUNNING})
 
 
@@ -58,15 +83,27 @@ class Card:
 
 
 @dataclass(frozen=True, slots=True)
+class Words:
+    """Some words of a sentence; ``is_marked`` where they answer the question."""
+
+    text: str
+    is_marked: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class ShownSentence:
     """``verdict`` is that of ``Check``; '' where there is nothing to check, as in a heading.
 
     ``uncited`` is what nothing supports because it names no source.
     """
 
-    text: str
+    words: tuple[Words, ...]
     chips: tuple[Chip, ...]
     verdict: str
+
+    @property
+    def text(self) -> str:
+        return "".join(one.text for one in self.words)
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,12 +119,17 @@ class ShownAnswer:
     """``problem`` says why it failed; ``reason`` why its mode was taken.
 
     ``is_told`` is one that stands, though what can be asked next may still be looked for.
+    ``message`` says that there is no answer, ``next_step`` what to do then; ``note`` is the one
+    line below an answer, and ``remarks`` are all other notes made when it was asked.
     """
 
     id: str
     state: str
     is_under_way: bool
     is_told: bool
+    outcome: str
+    message: str
+    next_step: str
     is_supported: bool
     paragraphs: tuple[Paragraph, ...]
     cards: tuple[Card, ...]
@@ -98,7 +140,8 @@ class ShownAnswer:
     is_scope_empty: bool
     mode: Mode | None
     reason: str
-    notes: tuple[str, ...]
+    note: str
+    remarks: tuple[str, ...]
     follow_ups: tuple[str, ...]
     problem: dict[str, Any] | None
     kind_label: str
@@ -107,6 +150,11 @@ class ShownAnswer:
     @property
     def sentences(self) -> tuple[ShownSentence, ...]:
         return tuple(sentence for part in self.paragraphs for sentence in part.sentences)
+
+    @property
+    def has_general(self) -> bool:
+        """Whether a model was allowed to say what it knows itself, and did."""
+        return any(one.verdict == "general" for one in self.sentences)
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,27 +215,40 @@ def shown_answer(*, workspace: Workspace, asked: Asked) -> ShownAnswer:
     mode = MODES.get(answer.mode or asked.question.mode)
     is_extractive = answer.written_by == "extractive"
     notes = answer.trace.get("notes", [])
+    lasting, remarks = _sorted_notes(notes)
     return ShownAnswer(
         id=str(answer.pk),
         state=answer.state,
         is_under_way=answer.state in UNDER_WAY,
         is_told=answer.is_finished or answer.is_written,
+        outcome=answer.outcome,
+        message=answer.message,
+        next_step=NEXT_STEP if answer.message == Outcome.NOTHING.label else "",
         is_supported=answer.is_supported,
         paragraphs=paragraphs(answer.sentences, cited, each_alone=is_extractive),
         cards=cited.cards(answer.sentences),
         citations=tuple(shown_citation(workspace, row, cited.chunks) for row in asked.citations),
         nearest=_nearest(workspace, asked),
-        searched=_searched(workspace, asked.question, mode),
+        searched=_searched(workspace, asked.question),
         is_narrowed=bool(asked.question.scope),
         is_scope_empty=any(note["code"] == EMPTY_SCOPE for note in notes),
         mode=mode,
         reason=str((answer.trace.get("plan") or {}).get("reason", "")),
-        notes=tuple(str(one["sentence"]) for one in notes if one["code"] != EMPTY_SCOPE),
+        note=lasting,
+        remarks=remarks,
         follow_ups=tuple(map(str, answer.follow_ups)),
         problem=answer.problem,
         kind_label="Extractive answer" if is_extractive else "Written answer",
         kind_explanation=EXTRACTIVE if is_extractive else f"Written by {answer.written_by}.",
     )
+
+
+def _sorted_notes(notes: Sequence[Mapping[str, Any]]) -> tuple[str, tuple[str, ...]]:
+    """The note to show with the answer, and those that only tell how it was found."""
+    told = [one for one in notes if one["code"] not in NOT_SEARCHED]
+    shown = next((one for one in told if one["code"] not in PASSING), None)
+    remarks = tuple(str(one["sentence"]) for one in told if one is not shown)
+    return str(shown["sentence"]) if shown else "", remarks
 
 
 def paragraphs(
@@ -221,7 +282,18 @@ def _sentence(row: Mapping[str, Any], cited: Cited) -> ShownSentence:
     verdict = str((row.get("check") or unchecked).get("verdict", ""))
     if verdict == "unsupported" and not chips:
         verdict = "uncited"
-    return ShownSentence(plain(str(row["text"]).strip().lstrip("•")).strip(), chips, verdict)
+    return ShownSentence(tuple(_words(str(row["text"]), row.get("marked", ()))), chips, verdict)
+
+
+def _words(text: str, marked: Sequence[Sequence[int]]) -> Iterator[Words]:
+    """The text without Markdown, cut where the words that answer begin and end."""
+    text = STRAY.sub("\ufffd", text)
+    for start, end in sorted(((one[0], one[1]) for one in marked), reverse=True):
+        text = f"{text[:start]}{OPENS}{text[start:end]}{CLOSES}{text[end:]}"
+    parts = MARKED.split(plain(text.strip().lstrip("•")).strip())
+    for place, part in enumerate(parts):
+        if shown := STRAY.sub("", part):
+            yield Words(shown, is_marked=place % 2 == 1)
 
 
 def shown_citation(
@@ -253,12 +325,11 @@ def _url_of(workspace: Workspace, citation: Citation, start: int, end: int) -> s
     )
 
 
-def _searched(workspace: Workspace, question: Question, mode: Mode | None) -> str:
+def _searched(workspace: Workspace, question: Question) -> str:
     total = selectors.searched_count(workspace=workspace)
-    where = "the chosen part of" if question.scope else "all of"
-    how = f" {mode.explanation}" if mode else ""
     noun = "document" if total == 1 else "documents"
-    return f"No passage states it. Searched {where} {total} {noun} in {workspace.name}.{how}"
+    narrowed = ", narrowed by filters" if question.scope else ""
+    return f"{total} {noun} in {workspace.name}{narrowed}."
 
 
 def _nearest(workspace: Workspace, asked: Asked) -> tuple[ShownHit, ...]:

@@ -10,7 +10,7 @@ from uuid import UUID
 from django.db.models import Count, OuterRef, QuerySet, Subquery
 
 from ingestion.reading.inline import plain
-from retrieval.models import Answer, AnswerState, Conversation, Question
+from retrieval.models import Answer, AnswerState, Conversation, Outcome, Question
 from retrieval.shown.modes import label_of
 from workspaces.models import User, Workspace
 
@@ -31,7 +31,7 @@ class Turn:
 
     question: Question
     state: str
-    is_supported: bool
+    is_unsure: bool
     sentences: tuple[TurnSentence, ...]
 
 
@@ -88,7 +88,7 @@ def _turn(question: Question, answer: Answer | None) -> Turn:
     return Turn(
         question=question,
         state=answer.state if answer else "",
-        is_supported=bool(answer and answer.is_supported),
+        is_unsure=bool(answer and answer.written_outcome == Outcome.UNSURE),
         sentences=tuple(_short(one) for one in answer.sentences) if answer else (),
     )
 

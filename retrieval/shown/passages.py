@@ -43,7 +43,8 @@ class Passage:
 
 @dataclass(frozen=True, slots=True)
 class ShownHit:
-    """``number`` is that of the citation, 0 where there is none."""
+    """``number`` is that of the citation, 0 where there is none; ``place`` its number among those
+    found."""
 
     title: str
     where: str
@@ -51,6 +52,7 @@ class ShownHit:
     text: str
     why: tuple[str, ...] = ()
     number: int = 0
+    place: int = 0
 
 
 def passage_of(chunk: Chunk, start: int, end: int) -> Passage:
@@ -77,7 +79,7 @@ def quoted(text: str) -> Passage:
 
 
 def shortfall(question: str, passage: str) -> tuple[str, ...]:
-    """Which words of the question a passage lacks, as a sentence; nothing when it has them all.
+    """Name the words of the question that a passage lacks, in a sentence; () where it has all.
 
     >>> shortfall("Who painted the lighthouse?", "The lighthouse was lit in 1869.")
     ('It does not mention “painted”.',)
@@ -88,7 +90,7 @@ def shortfall(question: str, passage: str) -> tuple[str, ...]:
     ]
     missing = [word for word in asked if (wanted := set(terms(word))) and not wanted & there]
     if not missing:
-        return ("It has the question's words, but does not state an answer.",)
+        return ()
     named = [f"“{word}”" for word in dict.fromkeys(missing)][:MOST_MISSING]
     return (f"It does not mention {' or '.join(named)}.",)
 
@@ -117,7 +119,7 @@ def _hit(workspace: Workspace, hit: Hit, chunk: Chunk, span: tuple[int, int]) ->
 def reported_passages(
     *, workspace: Workspace, question: str, passages: Sequence[Mapping[str, Any]]
 ) -> tuple[ShownHit, ...]:
-    """The passages of an answer's ``passages`` event, under the numbers of its citations."""
+    """The passages of an answer's ``passages`` event."""
     ids = [UUID(str(one["chunk"])) for one in passages]
     chunks = questions.chunks_by_id(workspace=workspace, ids=ids)
     return tuple(
@@ -137,7 +139,7 @@ def _reported(
         url=reader_url(workspace, one["document"], start=start + first, end=start + last),
         text=told_from(text, first),
         why=tuple(map(str, one.get("why", ()))),
-        number=int(one["number"]),
+        place=int(one["number"]),
     )
 
 

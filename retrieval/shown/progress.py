@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Any, Final
 
@@ -51,13 +51,15 @@ def progress_of(*, workspace: Workspace, question: Question, answer: Answer) -> 
     passages = reported_passages(
         workspace=workspace, question=question.text, passages=reported.get("passages", [])
     )
+    pieces = tuple(pieces_of(text_of(events), passages))
+    cited = {one.passage.place: one.passage for one in pieces if one.passage}
     has_waited = timezone.now() - answer.created_at > LONG_WAIT
     return Progress(
         sequence=max((one.sequence for one in events), default=-1),
         understood=str(plan["question"]) if plan.get("is_rewritten") else "",
         steps=tuple(dict.fromkeys(steps_of(events))),
-        passages=passages,
-        pieces=tuple(pieces_of(text_of(events), passages)),
+        passages=tuple(cited.get(one.place, one) for one in passages),
+        pieces=pieces,
         is_waiting=answer.state == AnswerState.QUEUED and has_waited,
         is_stopping=answer.wants_stop,
     )
@@ -86,10 +88,16 @@ def text_of(events: Sequence[AnswerEvent]) -> str:
 
 
 def pieces_of(text: str, passages: Sequence[ShownHit]) -> Iterator[Piece]:
-    """The text cut at its markers; a number that no passage has is left out."""
-    numbered: dict[str, Any] = {str(one.number): one for one in passages}
+    """The text cut at its markers, the passages numbered in the order in which it names them.
+
+    A marker that no passage has is left out.
+    """
+    known = {str(one.place): one for one in passages}
+    cited: dict[str, ShownHit] = {}
     parts = MARKER.split(text)
     for at in range(0, len(parts), 2):
-        number = parts[at + 1] if at + 1 < len(parts) else ""
-        if parts[at] or number in numbered:
-            yield Piece(parts[at], numbered.get(number))
+        marker = parts[at + 1] if at + 1 < len(parts) else ""
+        if marker in known and marker not in cited:
+            cited[marker] = replace(known[marker], number=len(cited) + 1)
+        if parts[at] or marker in cited:
+            yield Piece(parts[at], cited.get(marker))

@@ -61,7 +61,7 @@ function follow() {
       tail.dataset.tail = "";
       place.append(tail);
     }
-    tail.replaceChildren(...withChips(later));
+    tail.replaceChildren(...withChips(later, place));
   };
 
   const addSoon = () => {
@@ -142,14 +142,25 @@ function show(name, isShown) {
   if (line) line.hidden = !isShown;
 }
 
-// A number becomes the chip that the server drew for its passage; one without a passage is left out.
-function withChips(text) {
-  const parts = text.split(MARKER);
-  return parts.flatMap((words, at) => {
+// A marker becomes the chip that the server drew for its passage, numbered in the order in which the
+// text names them; one without a passage is left out.
+function withChips(text, place) {
+  const drawn = [...place.querySelectorAll(".cite[data-passage]")];
+  const numbers = new Map(drawn.map((chip) => [chip.dataset.passage, chip.dataset.cite]));
+  return text.split(MARKER).flatMap((words, at) => {
     if (at % 2 === 0) return [document.createTextNode(words)];
-    const chip = answer().querySelector(`template[data-chip="${words}"]`);
-    return chip ? [chip.content.firstElementChild.cloneNode(true)] : [];
+    const template = answer().querySelector(`template[data-chip="${words}"]`);
+    if (!template) return [];
+    if (!numbers.has(words)) numbers.set(words, String(numbers.size + 1));
+    return [numbered(template.content.firstElementChild.cloneNode(true), numbers.get(words))];
   });
+}
+
+function numbered(chip, number) {
+  chip.dataset.cite = number;
+  chip.textContent = number;
+  chip.setAttribute("aria-label", `Source ${number}: ${chip.dataset.title}`);
+  return chip;
 }
 
 function announce(text) {

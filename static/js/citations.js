@@ -13,32 +13,34 @@ function start(root) {
   const fullPage = panel.querySelector("[data-panel-full]");
   const skeleton = document.getElementById("reader-skeleton");
   const card = startCards(root);
-  let openNumber = null;
+  let openKey = null;
   let origin = null;
   let ticket = 0;
 
   // Chips come and go while an answer is written: they are looked for when they are needed.
   const chips = () => [...root.querySelectorAll(".cite[data-cite]")];
-  const linksTo = (number) => root.querySelectorAll(`[data-cite="${number}"]`);
-  const chipFor = (number) =>
-    chips().find((chip) => Number(chip.dataset.cite) === number) ?? linksTo(number)[0];
-  const numbers = () =>
-    [...new Set(chips().map((chip) => Number(chip.dataset.cite)))].sort((a, b) => a - b);
+  const linksTo = (key) => root.querySelectorAll(`[data-cite="${CSS.escape(key)}"]`);
+  const linkFor = (key) => chips().find((chip) => chip.dataset.cite === key) ?? linksTo(key)[0];
+  // Citations are numbered as they appear. A passage that is not cited has a key instead.
+  const keys = () => {
+    const cited = [...new Set(chips().map((chip) => chip.dataset.cite))];
+    return cited.length ? cited : [...root.querySelectorAll(".source [data-cite]")].map((link) => link.dataset.cite);
+  };
 
   // --- the reader beside the answer ------------------------------------------------------------
 
-  const remember = (number) => {
+  const remember = (key) => {
     const address = new URL(window.location.href);
-    if (number === null) address.searchParams.delete("cite");
-    else address.searchParams.set("cite", number);
+    if (key === null) address.searchParams.delete("cite");
+    else address.searchParams.set("cite", key);
     window.history.replaceState(window.history.state, "", address);
   };
 
-  const markOpen = (number) => {
+  const markOpen = (key) => {
     for (const link of root.querySelectorAll("[data-cite]")) link.removeAttribute("aria-current");
     for (const source of root.querySelectorAll(".source--open")) source.classList.remove("source--open");
-    if (number === null) return;
-    for (const link of linksTo(number)) {
+    if (key === null) return;
+    for (const link of linksTo(key)) {
       link.setAttribute("aria-current", "true");
       link.closest(".source")?.classList.add("source--open");
     }
@@ -77,26 +79,27 @@ function start(root) {
     panelBody.scrollTop += top - panelBody.clientHeight / 3;
   };
 
-  const open = (number, from) => {
-    const link = from ?? chipFor(number);
+  const open = (key, from) => {
+    const link = from ?? linkFor(key);
     if (!link) return;
     card.hide();
     origin = link;
-    openNumber = number;
+    openKey = key;
     root.classList.add("split--open");
     panel.hidden = false;
-    const all = numbers();
-    const place = all.indexOf(number) + 1;
-    panelTitle.textContent = `Source ${number}${place ? ` · ${place} of ${all.length}` : ""}`;
-    markOpen(number);
-    remember(number);
+    const all = keys();
+    const place = all.indexOf(key) + 1;
+    const name = /^\d+$/.test(key) ? `Source ${key}` : "Passage";
+    panelTitle.textContent = `${name}${place ? ` · ${place} of ${all.length}` : ""}`;
+    markOpen(key);
+    remember(key);
     panelTitle.focus({ preventScroll: true });
     load(link.href);
   };
 
   const close = () => {
-    if (openNumber === null) return;
-    openNumber = null;
+    if (openKey === null) return;
+    openKey = null;
     ticket += 1;
     panel.hidden = true;
     root.classList.remove("split--open");
@@ -106,18 +109,18 @@ function start(root) {
   };
 
   const step = (by) => {
-    const all = numbers();
+    const all = keys();
     if (all.length === 0) return;
-    const at = openNumber === null ? (by > 0 ? -1 : 0) : all.indexOf(openNumber);
+    const at = openKey === null ? (by > 0 ? -1 : 0) : all.indexOf(openKey);
     const next = all[(at + by + all.length) % all.length];
-    open(next, chipFor(next));
+    open(next, linkFor(next));
   };
 
   root.addEventListener("click", (event) => {
     const link = event.target.closest("a[data-cite], a[data-panel-link]");
     if (!link || event.ctrlKey || event.metaKey || event.shiftKey || event.button !== 0) return;
     event.preventDefault();
-    if (link.dataset.cite) open(Number(link.dataset.cite), link);
+    if (link.dataset.cite) open(link.dataset.cite, link);
     else load(link.href);
   });
 
@@ -139,12 +142,12 @@ function start(root) {
 
   // A link to a source waits for an answer that is still being made.
   const openAsked = () => {
-    const asked = Number(new URL(window.location.href).searchParams.get("cite"));
-    if (asked && openNumber === null) open(asked);
+    const asked = new URL(window.location.href).searchParams.get("cite");
+    if (asked && openKey === null) open(asked);
   };
   document.addEventListener("answer:drawn", () => {
-    if (openNumber === null) openAsked();
-    else markOpen(openNumber);
+    if (openKey === null) openAsked();
+    else markOpen(openKey);
   });
   openAsked();
 }

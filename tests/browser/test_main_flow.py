@@ -131,7 +131,7 @@ def test_what_the_documents_do_not_say_is_admitted(page: Page, product: Product)
 
     ask(page, "What is the boiling point of tungsten hexafluoride?")
 
-    expect(page.get_by_text("Your documents don't answer this.")).to_be_visible()
+    expect(page.get_by_text("Your documents say nothing about this.")).to_be_visible()
     expect(page.get_by_role("link", name="Ask differently")).to_be_visible()
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from ingestion import changes, shown_versions
 from ingestion.changes import COMPARED, FIRST, READING, UNKNOWN, Changes, Passing
-from ingestion.models import Document
+from ingestion.models import Document, IngestionJob, RunState
 from ingestion.selectors import versions as selectors
 from ingestion.selectors.versions import VersionRow
 from ingestion.shown_versions import ShownChanges
@@ -221,6 +221,15 @@ def test_what_is_on_its_way_in_is_numbered(workspace: Workspace):
 
     with access.in_workspace(workspace.pk):
         assert selectors.versions_unread(workspace=workspace, document_id=document.pk) == [3]
+
+
+def test_a_version_that_is_searched_already_is_not_on_its_way_in(workspace: Workspace):
+    document = twice(workspace)
+    with access.in_workspace(workspace.pk):
+        jobs = IngestionJob.objects.in_workspace(workspace).filter(version__number=2)
+        assert jobs.update(state=RunState.RUNNING) == 1
+
+        assert selectors.versions_unread(workspace=workspace, document_id=document.pk) == []
 
 
 def test_a_version_is_asked_for_by_number_or_is_the_live_one(workspace: Workspace):

@@ -73,13 +73,13 @@ def test_a_filter_that_nothing_passes_has_its_own_sentence_and_a_way_on(cast):
     with access.in_workspace(cast.workspace.pk):
         Question.objects.in_workspace(cast.workspace).update(scope={"tags": ["none"]})
     note = {"code": "scope_empty", "sentence": "No document passes the filters."}
-    change(cast, answer, is_supported=False, sentences=[], trace={"notes": [note]})
+    change(cast, answer, outcome="nothing", sentences=[], trace={"notes": [note]})
 
     page = page_of(cast.alice, "answer_detail", cast, answer.question_id)
 
     assert "no document passes the filters" in page
     assert "Search all documents" in page
-    assert "don't answer this" not in page
+    assert "say nothing about this" not in page
 
 
 @pytest.mark.parametrize(

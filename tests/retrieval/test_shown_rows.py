@@ -96,7 +96,7 @@ def test_an_answer_without_a_trace_has_no_reason_and_no_notes(cast):
 
     found = shown_again(cast, answer)
 
-    assert (found.reason, found.notes) == ("", ())
+    assert (found.reason, found.note, found.remarks) == ("", "", ())
 
 
 def test_an_answer_written_by_a_model_says_by_which(cast):
@@ -127,16 +127,16 @@ def test_an_unanswered_question_says_where_was_looked(cast):
     everywhere = answered(cast, UNSUPPORTED)
     a_part = answered(cast, UNSUPPORTED, Scope(media_types=("text/plain",)))
 
-    assert everywhere.searched.startswith("No passage states it. Searched all of 1 document in")
+    assert everywhere.searched == "1 document in Harbour."
     assert not everywhere.is_narrowed
-    assert "the chosen part of 1 document" in a_part.searched
+    assert a_part.searched == "1 document in Harbour, narrowed by filters."
     assert a_part.is_narrowed
 
 
 def test_a_scope_that_holds_nothing_is_told_apart_from_no_answer(cast):
     answer = answered(cast, scope=Scope(tags=("none such",)))
 
-    assert (answer.is_scope_empty, answer.notes, answer.nearest) == (True, (), ())
+    assert (answer.is_scope_empty, answer.note, answer.nearest) == (True, "", ())
     assert not answered(cast, UNSUPPORTED).is_scope_empty
 
 

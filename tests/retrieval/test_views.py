@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -8,7 +9,7 @@ from django.urls import reverse
 
 from ingestion.models import Document
 from retrieval.answering import claims, jobs, wake
-from retrieval.models import Answer, Citation, Conversation, Question
+from retrieval.models import Answer, Citation, Conversation, Outcome, Question
 from retrieval.search.modes import MODES
 from tests.retrieval.pages import address, client_of, page_of
 from tests.rows import (
@@ -29,6 +30,9 @@ TEXT = (
     "The keepers called the lens the Old Lady."
 )
 CITED = "It was first lit on 3 October 1869."
+VECTORS = {"code": "vectors_pending", "sentence": "Vectors are being made."}
+UNSURE = "Your documents may not answer this. These passages come closest."
+NOTHING = "Your documents say nothing about this."
 
 
 @pytest.fixture
@@ -43,13 +47,22 @@ def light(cast: Cast) -> Document:
 
 
 def asked(
-    cast: Cast, *, is_supported: bool = True, scope: dict[str, Any] | None = None
+    cast: Cast,
+    *,
+    outcome: Outcome = Outcome.ANSWERED,
+    scope: dict[str, Any] | None = None,
+    notes: Sequence[dict[str, str]] = (VECTORS,),
 ) -> Question:
     """A question with an answer of one cited sentence and one that nothing supports."""
+    is_supported = outcome == Outcome.ANSWERED
+    near = [] if outcome == Outcome.NOTHING else [{"start": 0, "end": 40}]
     document = light(cast)
     chunk = chunks_of(document)[0]
     start = TEXT.index(CITED)
-    sentences = [{"text": CITED, "citations": [1]}, {"text": "It is tall.", "citations": [7]}]
+    sentences = [
+        {"text": CITED, "citations": [1], "marked": [[20, 34]]},
+        {"text": "It is tall.", "citations": [7]},
+    ]
     with access.in_workspace(cast.workspace.pk):
         question = Question.objects.create(
             workspace=cast.workspace,
@@ -66,10 +79,11 @@ def asked(
         answer = Answer.objects.create(
             workspace=cast.workspace,
             question=question,
+            outcome=outcome,
             is_supported=is_supported,
             sentences=sentences if is_supported else [],
-            nearest=[{"chunk": str(chunk.pk), "start": 0, "end": 40}],
-            trace={"notes": [{"code": "vectors_pending", "sentence": "Vectors are being made."}]},
+            nearest=[{"chunk": str(chunk.pk), **one} for one in near],
+            trace={"notes": list(notes), "probability": 0.4},
         )
         if is_supported:
             Citation.objects.create(
@@ -132,7 +146,7 @@ def test_an_answer_cites_the_span_it_rests_on(cast):
 
     page = page_of(cast.bob, "answer_detail", cast, question.pk)
 
-    assert CITED in page
+    assert "It was first lit on <strong>3 October 1869</strong>." in page
     assert f"?start={start}&amp;end={start + len(CITED)}" in page
     assert 'data-cite="1"' in page
     assert f'data-card="1-{start}-{start + len(CITED)}"' in page
@@ -150,23 +164,106 @@ def test_an_answer_says_that_its_sentences_were_chosen(cast):
 
     assert "Extractive answer" in page
     assert "no chat model is set up" in page
-    assert "Vectors are being made." in page
 
 
-def test_what_the_documents_do_not_answer_is_said_with_the_nearest_passages(cast):
-    question = asked(cast, is_supported=False)
+def test_what_was_true_when_it_was_asked_is_told_only_with_how_it_was_found(cast):
+    left_out = {"code": "reports_left_out", "sentence": "Two topics were not read."}
+    lost = {"code": "reports_lost", "sentence": "One call got no answer."}
+    question = asked(cast, notes=[VECTORS, left_out, lost])
 
     page = page_of(cast.alice, "answer_detail", cast, question.pk)
 
-    assert "Your documents don&#x27;t answer this." in page or "don't answer this" in page
-    assert "Searched all of 1 document in Harbour" in page
-    assert "Skarrow Light was built by Josiah Gault." in page
-    assert "Add a document" in page
+    answer, _, how = page.partition("How this was found")
+    assert "Two topics were not read." in answer
+    for sentence in (VECTORS["sentence"], lost["sentence"]):
+        assert sentence not in answer
+        assert sentence in how
+
+
+@pytest.mark.parametrize("who", ["alice", "bob"])
+def test_an_unsure_answer_shows_the_nearest_passages_and_no_prose(cast, who):
+    question = asked(cast, outcome=Outcome.UNSURE)
+
+    page = page_of(getattr(cast, who), "answer_detail", cast, question.pk)
+
+    quote = re.search(r'<blockquote class="passage">(.*?)</blockquote>', page, re.DOTALL)
+    assert UNSURE in page
+    assert NOTHING not in page
+    assert quote is not None
+    assert quote[1].strip() == "Skarrow Light was built by Josiah Gault."
+    assert 'data-cite="nearest-1"' in page
+    assert "?start=0&amp;end=40" in page
+    assert 'class="answer__text"' not in page
+    assert "1 document in Harbour." in page
     assert "Search all documents" not in page
 
 
+def test_where_the_documents_say_nothing_no_passage_is_shown(cast):
+    question = asked(cast, outcome=Outcome.NOTHING)
+
+    page = page_of(cast.alice, "answer_detail", cast, question.pk)
+
+    assert NOTHING in page
+    assert "Try other words, or add a document that covers it." in page
+    assert "Add a document" in page
+    assert "Skarrow Light was built" not in page
+    assert UNSURE not in page
+
+
+@pytest.mark.parametrize("outcome", [Outcome.UNSURE, Outcome.NOTHING])
+def test_an_outsider_does_not_learn_what_came_of_a_question(cast, outcome):
+    question = asked(cast, outcome=outcome)
+
+    for name in ("answer_detail", "answer_fragment"):
+        response = client_of(cast.charlie).get(address(name, cast, question.pk))
+
+        assert response.status_code == 404
+        assert outcome.label not in response.content.decode()
+
+
+def test_words_of_a_document_are_never_taken_for_mark_up(cast):
+    question = asked(cast)
+    sentence = {"text": "<b>Lit</b> & <script>x</script>", "citations": [1], "marked": [[0, 10]]}
+    with access.in_workspace(cast.workspace.pk):
+        Answer.objects.in_workspace(cast.workspace).update(sentences=[sentence])
+
+    page = page_of(cast.bob, "answer_detail", cast, question.pk)
+
+    assert "<strong>&lt;b&gt;Lit&lt;/b&gt;</strong> &amp; &lt;script&gt;" in page
+    assert "<script>x" not in page
+
+
+def test_a_long_question_is_folded_and_a_short_one_is_not(cast):
+    question = asked(cast)
+    assert "long-question" not in page_of(cast.bob, "answer_detail", cast, question.pk)
+    with access.in_workspace(cast.workspace.pk):
+        Question.objects.in_workspace(cast.workspace).update(text="light " * 660)
+
+    page = page_of(cast.bob, "answer_detail", cast, question.pk)
+
+    assert '<details class="long-question">' in page
+    assert "The whole question" in page
+
+
+def test_a_question_before_says_in_the_conversation_what_came_of_it(cast):
+    question = asked(cast, outcome=Outcome.UNSURE)
+    with access.in_workspace(cast.workspace.pk):
+        later = Question.objects.create(
+            workspace=cast.workspace,
+            conversation_id=question.conversation_id,
+            text="And then?",
+            mode="lexical",
+            asked_by=cast.alice,
+        )
+        Answer.objects.create(workspace=cast.workspace, question=later, trace={"notes": []})
+
+    page = page_of(cast.alice, "answer_detail", cast, later.pk)
+
+    assert "Your documents may not answer this." in page
+
+
 def test_a_reader_who_may_not_add_is_not_asked_to(cast):
-    question = asked(cast, is_supported=False, scope={"collections": []})
+    question = asked(cast, outcome=Outcome.NOTHING, scope={"collections": []})
 
     page = page_of(cast.bob, "answer_detail", cast, question.pk)
 
@@ -175,12 +272,12 @@ def test_a_reader_who_may_not_add_is_not_asked_to(cast):
 
 def test_a_question_asked_of_a_part_can_be_asked_of_all(cast):
     shelf = make_collection(cast.workspace, "Logs")
-    question = asked(cast, is_supported=False, scope={"collections": [str(shelf.pk)]})
+    question = asked(cast, outcome=Outcome.NOTHING, scope={"collections": [str(shelf.pk)]})
 
     page = page_of(cast.alice, "answer_detail", cast, question.pk)
 
     assert "Search all documents" in page
-    assert "the chosen part of" in page
+    assert "narrowed by filters" in page
 
 
 def test_an_outsider_cannot_read_an_answer(cast):

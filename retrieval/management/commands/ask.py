@@ -11,6 +11,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from kb_project.errors import KBError
 from kb_project.logs import quieten
 from retrieval import asking, selectors
+from retrieval.models import NEXT_STEP, Outcome
 from retrieval.scope_options import add_scope_options, scope_of
 from retrieval.search.modes import DEFAULT_MODE, MODES
 from workspaces import selectors as workspace_selectors
@@ -47,8 +48,8 @@ class Command(BaseCommand):
 
 
 def as_text(view: dict[str, Any]) -> Iterator[str]:
-    """The answer with its numbers, and below it what each number opens."""
-    if view["supported"]:
+    """The answer with its numbers and what each of them opens, or that there is none."""
+    if view["outcome"] == Outcome.ANSWERED:
         yield " ".join(
             one["text"] + "".join(f" [{number}]" for number in one["citations"])
             for one in view["sentences"]
@@ -57,6 +58,9 @@ def as_text(view: dict[str, Any]) -> Iterator[str]:
         for one in view["citations"]:
             yield f"[{one['number']}] {one['title']} [{one['start']}:{one['end']}]"
     else:
-        yield "Your documents don't answer this. Nearest to it:"
+        yield view["message"]
+        if view["message"] == Outcome.NOTHING.label:
+            yield NEXT_STEP
         yield from (f"- {one['title']}: {' '.join(one['text'].split())}" for one in view["nearest"])
-    yield from (note["sentence"] for note in view["trace"]["notes"])
+    notes = view["trace"]["notes"]
+    yield from (one["sentence"] for one in notes if one["sentence"] != view["message"])

@@ -50,7 +50,8 @@ def test_the_same_question_again_gets_the_answer_it_got(cast):
 
     assert not is_cached(first)
     assert second.trace["cached_from"] == str(first.pk)
-    for name in ("sentences", "mode", "outcome", "is_supported", "nearest", "follow_ups", "written_by"):
+    names = ("sentences", "mode", "outcome", "is_supported", "nearest", "follow_ups", "written_by")
+    for name in names:
         assert getattr(second, name) == getattr(first, name), name
     assert second.state == AnswerState.DONE
 

@@ -10,7 +10,7 @@ from kb_project.llm.halting import Halt, halted_by
 from retrieval import asking
 from retrieval.answering import claims, flow, jobs, keeping
 from retrieval.answering.drafts import Earlier, Suggested
-from retrieval.models import AnswerState
+from retrieval.models import AnswerState, Citation, Outcome
 from retrieval.search.reporting import EventKind
 from tests.retrieval.answering.asked import (
     QUESTION,
@@ -24,6 +24,7 @@ from tests.retrieval.answering.asked import (
     queue,
     run,
 )
+from workspaces import access
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("fake_embedder")]
 SAID = "Ada Lind keeps the Skarrow light."
@@ -63,6 +64,47 @@ def test_the_answer_is_told_and_kept_before_anything_is_suggested(cast, monkeypa
     assert (ended.state, ended.follow_ups) == (AnswerState.DONE, ["What does the lamp burn?"])
     assert ended.trace["calls"] == {"count": 2}
     assert kinds_of(ended)[-3:] == ["answer", "follow_ups", "done"]
+
+
+def drafting(monkeypatch, change):
+    """What is drafted is what ``change`` makes of it."""
+    real = flow.draft_answer
+    monkeypatch.setattr(jobs.flow, "draft_answer", lambda *given: change(real(*given)))
+
+
+def test_citations_are_kept_and_told_in_the_order_in_which_they_appear(cast, monkeypatch):
+    def seventh(draft):
+        [sentence] = draft.sentences
+        [span], [passage] = sentence.spans, draft.citations
+        return replace(
+            draft,
+            sentences=[replace(sentence, spans=(replace(span, number=7),), marked=((0, 8),))],
+            citations=[replace(passage, number=7)],
+        )
+
+    drafting(monkeypatch, seventh)
+    answer = run(queue(cast))
+
+    [told] = [one.payload for one in events_of(answer) if one.kind == "answer"]
+    with access.in_workspace(cast.workspace.pk):
+        [citation] = Citation.objects.in_workspace(cast.workspace).filter(answer=answer)
+    [sentence] = answer.sentences
+    assert (sentence["citations"], sentence["spans"][0][0], citation.number) == ([1], 1, 1)
+    assert sentence["marked"] == [[0, 8]]
+    assert told["sentences"] == answer.sentences
+    assert [one["number"] for one in told["citations"]] == [1]
+
+
+@pytest.mark.parametrize("outcome", [Outcome.UNSURE, Outcome.NOTHING])
+def test_what_an_answer_came_to_is_kept_and_told(cast, monkeypatch, outcome):
+    without = {"outcome": outcome, "is_supported": False, "sentences": (), "citations": ()}
+    drafting(monkeypatch, lambda draft: replace(draft, **without))
+
+    answer = run(queue(cast))
+
+    [told] = [one.payload for one in events_of(answer) if one.kind == "answer"]
+    assert (answer.outcome, answer.message) == (outcome, outcome.label)
+    assert (told["outcome"], told["message"]) == (outcome, outcome.label)
 
 
 def test_the_page_shows_the_answer_while_suggestions_are_made(cast, monkeypatch):

@@ -13,6 +13,7 @@ from kb_project.llm.ports import Role
 from retrieval import services
 from retrieval.answering import writing
 from retrieval.answering.drafts import Earlier
+from retrieval.models import Outcome
 from retrieval.search.reporting import EventKind, StoppedError
 from tests.retrieval.answering.scripted import (
     Told,
@@ -57,7 +58,7 @@ def test_a_written_answer_is_cited_and_checked_sentence_by_sentence(cast, monkey
     assert sentence.text == "Ada Lind keeps the light."
     assert sentence.numbers == (number,)
     assert sentence.check.verdict == "supported"
-    assert draft.is_supported
+    assert (draft.outcome, draft.is_supported) == (Outcome.ANSWERED, True)
     assert draft.written_by == "fake-model"
     [citation] = draft.citations
     assert citation.quote == "Ada Lind keeps the Skarrow light."
@@ -131,7 +132,7 @@ def test_a_wrong_number_is_marked_and_not_hidden(cast, monkeypatch):
     assert sentence.text == "She came in 1999."
     assert sentence.check.verdict == "unsupported"
     assert draft.trace["check"]["unsupported"] == 1
-    assert not draft.is_supported
+    assert (draft.outcome, draft.is_supported) == (Outcome.UNSURE, False)
 
 
 def test_a_sentence_without_marker_gets_the_passage_that_says_it(cast, monkeypatch):
@@ -156,7 +157,7 @@ def test_a_model_that_finds_no_answer_says_so_with_the_nearest_passages(cast, mo
 
     draft = asked(cast, told=told)
 
-    assert not draft.is_supported
+    assert (draft.outcome, draft.is_supported) == (Outcome.UNSURE, False)
     assert draft.sentences == []
     assert draft.citations == []
     assert draft.nearest

@@ -6,7 +6,7 @@ from uuid import uuid4
 import pytest
 
 from kb_project.ports import build_ports
-from retrieval.models import Question
+from retrieval.models import Answer, Outcome, Question
 from tests import rows
 from tests.api import address, assert_nothing_there, assert_problem, client
 from workspaces import access
@@ -75,6 +75,44 @@ def test_what_the_documents_do_not_answer_is_no_error(cast: rows.Cast):
 
     assert not answer["supported"]
     assert (answer["answer"], answer["citations"]) == ("", [])
+
+
+@pytest.mark.parametrize("who", ["alice", "bob"])
+@pytest.mark.parametrize("outcome", [Outcome.UNSURE, Outcome.NOTHING])
+def test_an_answer_says_what_it_came_to_in_a_word_and_a_sentence(cast: rows.Cast, who, outcome):
+    given = ask(cast, cast.alice, question=QUESTION).json()
+    assert (given["outcome"], given["message"]) == ("answered", "")
+    values = {"outcome": outcome, "is_supported": False, "trace": {"probability": 0.3}}
+    with access.in_workspace(cast.workspace.pk):
+        Answer.objects.in_workspace(cast.workspace).update(**values)
+
+    where = address(cast.workspace, f"answers/{given['id']}/")
+    answer = client(getattr(cast, who)).get(where).json()
+
+    told = (answer["outcome"], answer["message"], answer["probability"])
+    assert told == (outcome.value, outcome.label, 0.3)
+    assert_nothing_there(client(cast.charlie).get(where))
+
+
+def test_an_answer_on_its_way_has_come_to_nothing_yet(cast: rows.Cast):
+    queued = client(cast.bob).post(
+        address(cast.workspace, "questions/"), {"question": QUESTION, "mode": "lexical"}
+    )
+
+    answer = client(cast.bob).get(address(cast.workspace, f"answers/{queued.json()['id']}/")).json()
+
+    assert (answer["outcome"], answer["message"], answer["probability"]) == (None, "", None)
+
+
+def test_the_words_that_answer_are_told_by_their_places(cast: rows.Cast):
+    given = ask(cast, cast.bob, question=QUESTION).json()
+    sentence = given["sentences"][0] | {"marked": [[0, 8]]}
+    with access.in_workspace(cast.workspace.pk):
+        Answer.objects.in_workspace(cast.workspace).update(sentences=[sentence])
+
+    answer = client(cast.bob).get(address(cast.workspace, f"answers/{given['id']}/")).json()
+
+    assert answer["sentences"][0]["marked"] == [[0, 8]]
 
 
 def test_what_cannot_be_asked_is_named(cast: rows.Cast):

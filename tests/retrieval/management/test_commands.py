@@ -8,6 +8,7 @@ from django.core.management import CommandError, call_command
 
 from ingestion.models import DocumentVersion
 from kb_project.ports import build_ports
+from retrieval.models import Outcome
 from tests import rows
 from workspaces import access
 
@@ -74,7 +75,9 @@ def test_ask_prints_numbers_that_people_can_follow(workspace):
 
 
 def test_ask_says_that_the_documents_do_not_answer(workspace):
-    assert "Your documents don't answer this." in run("ask", "What does a zeppelin weigh?")
+    said = run("ask", "What does a zeppelin weigh?")
+
+    assert any(one in said for one in (Outcome.UNSURE.label, Outcome.NOTHING.label))
 
 
 @pytest.mark.parametrize("command", ["search", "ask"])

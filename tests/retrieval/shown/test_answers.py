@@ -6,7 +6,7 @@ import pytest
 
 from ingestion.models import Document
 from retrieval.models import Citation
-from retrieval.shown.answers import Cited, paragraphs
+from retrieval.shown.answers import Cited, Words, paragraphs
 from workspaces.models import Workspace
 
 WORKSPACE = Workspace(name="Harbour", slug="harbour")
@@ -106,3 +106,42 @@ def test_sentences_of_the_documents_stand_each_alone():
 
     assert [part.kind for part in found] == ["", ""]
     assert len(found) == 2
+
+
+def words_of(text: str, *marked: str, **more):
+    """Words of a sentence shown with the given words marked."""
+    spans = [[text.index(one), text.index(one) + len(one)] for one in marked]
+    (part,) = shown({**said(text), "marked": spans, **more})
+    return part.sentences[0].words
+
+
+def test_the_words_that_answer_are_told_apart():
+    assert words_of("It was lit in 1869 by Ada.", "1869", "Ada") == (
+        Words("It was lit in "),
+        Words("1869", is_marked=True),
+        Words(" by "),
+        Words("Ada", is_marked=True),
+        Words("."),
+    )
+    assert words_of("It was lit.") == (Words("It was lit."),)
+
+
+def test_words_that_answer_are_marked_through_markdown():
+    assert words_of("• Lit by **Ada Lind** in 1869.", "Ada Lind", "1869") == (
+        Words("Lit by "),
+        Words("Ada Lind", is_marked=True),
+        Words(" in "),
+        Words("1869", is_marked=True),
+        Words("."),
+    )
+
+
+def test_marks_that_fall_into_a_links_address_mark_nothing():
+    assert words_of("See [the log](log-1869.md) of it.", "1869") == (Words("See the log of it."),)
+
+
+def test_private_characters_of_a_document_mark_nothing():
+    found = words_of("Lit \ue000in\ue001 1869.", "1869")
+
+    assert [one.text for one in found if one.is_marked] == ["1869"]
+    assert "".join(one.text for one in found) == "Lit \ufffdin\ufffd 1869."

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
@@ -78,13 +79,13 @@ def test_steps_stand_in_their_order_each_once(cast, answer):
     assert seen(cast, answer).steps == ("Looking.", "Writing.")
 
 
-def test_passages_are_shown_from_their_telling_sentence_under_their_numbers(cast, answer):
+def test_passages_are_shown_from_their_telling_sentence_and_have_no_number_yet(cast, answer):
     document = rows.make_document(cast.workspace, "The log", TEXT)
     happened(cast, answer, EventKind.PASSAGES, passages=[passage_in(document, number=4)])
 
     (passage,) = seen(cast, answer).passages
 
-    assert (passage.number, passage.title) == (4, "The log")
+    assert (passage.number, passage.place, passage.title) == (0, 4, "The log")
     assert passage.text == "… Ada Lind lit the lamp."
     assert passage.url.endswith(f"?start=13&end={len(TEXT)}")
     assert passage.why == ("Mentions “lamp”",)
@@ -115,14 +116,15 @@ def test_passages_go_with_a_document_that_is_deleted_for_good(cast, answer):
 
 def test_the_text_so_far_has_chips_where_passages_are_named(cast, answer):
     document = rows.make_document(cast.workspace, "The log", TEXT)
-    happened(cast, answer, EventKind.PASSAGES, passages=[passage_in(document)])
+    happened(cast, answer, EventKind.PASSAGES, passages=[passage_in(document, number=7)])
     happened(cast, answer, EventKind.TEXT, text="Ada Lind ")
-    happened(cast, answer, EventKind.TEXT, text="lit it [1], at")
+    happened(cast, answer, EventKind.TEXT, text="lit it [7], at")
 
     found = seen(cast, answer)
 
     assert [piece.text for piece in found.pieces] == ["Ada Lind lit it ", ", at"]
     assert found.pieces[0].passage == found.passages[0]
+    assert found.passages[0].number == 1
     assert found.sequence == 3
 
 
@@ -161,11 +163,20 @@ def test_an_answer_that_was_told_to_stop_is_stopping(cast, answer):
 
 
 def test_a_number_without_a_passage_is_left_out_of_the_text():
-    one = ShownHit("The log", "", "/", "x", number=1)
+    one = ShownHit("The log", "", "/", "x", place=1)
 
     assert list(pieces_of("A [1] b [7] c [sic].", [one])) == [
-        Piece("A ", one),
+        Piece("A ", replace(one, number=1)),
         Piece(" b ", None),
         Piece(" c [sic].", None),
     ]
     assert list(pieces_of("", [])) == []
+
+
+def test_passages_are_numbered_in_the_order_in_which_the_text_names_them():
+    found = [ShownHit("The log", "", "/", "x", place=place) for place in (1, 2, 7)]
+
+    pieces = list(pieces_of("A [7]. B [2][7]. C [1].", found))
+
+    named = [(one.passage.place, one.passage.number) for one in pieces if one.passage]
+    assert named == [(7, 1), (2, 2), (7, 1), (1, 3)]
