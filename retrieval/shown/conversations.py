@@ -10,7 +10,7 @@ from uuid import UUID
 from django.db.models import Count, OuterRef, QuerySet, Subquery
 
 from ingestion.reading.inline import plain
-from retrieval.models import Answer, AnswerState, Conversation, Outcome, Question
+from retrieval.models import Answer, AnswerState, Conversation, Question
 from retrieval.shown.modes import label_of
 from workspaces.models import User, Workspace
 
@@ -27,11 +27,14 @@ class TurnSentence:
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """A question asked before, with its answer in short; ``state`` is that of its answer."""
+    """A question asked before, with its answer in short.
+
+    ``state`` and ``outcome`` are its answer's, ``outcome`` '' where nothing was written.
+    """
 
     question: Question
     state: str
-    is_unsure: bool
+    outcome: str
     sentences: tuple[TurnSentence, ...]
 
 
@@ -88,7 +91,7 @@ def _turn(question: Question, answer: Answer | None) -> Turn:
     return Turn(
         question=question,
         state=answer.state if answer else "",
-        is_unsure=bool(answer and answer.written_outcome == Outcome.UNSURE),
+        outcome=(answer.written_outcome or "") if answer else "",
         sentences=tuple(_short(one) for one in answer.sentences) if answer else (),
     )
 

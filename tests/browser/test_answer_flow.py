@@ -119,9 +119,10 @@ def test_steps_then_passages_then_words_then_the_checked_answer(page: Page, mill
     wait_for_words(page, "The tide mill")
     expect(page.locator("#answer")).to_have_attribute("data-state", "running")
     expect(page.get_by_role("button", name="Stop")).to_be_visible()
+    expect(page.locator("[data-text] .cite").nth(1)).to_have_text("2", timeout=SOON)
 
     expect_whole_answer(page)
-    expect(page.locator(".answer__text .cite")).to_have_count(3)
+    expect(page.locator(".answer__text .cite")).to_have_text(["1", "2", "3"])
     expect(page.locator(".answer__text p", has_text=ALOUD)).to_contain_text("no source found")
     expect(page.locator("[data-announce]")).to_contain_text("The answer is complete.")
     expect(page.get_by_role("button", name="Ask again")).to_be_visible()
