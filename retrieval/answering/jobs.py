@@ -192,7 +192,7 @@ def earlier_than(question: Question) -> tuple[Earlier, ...]:
     )
     newest: dict[UUID, Earlier] = {}
     for answer in before[: MOST_EARLIER * 3]:
-        said = " ".join(sentence["text"] for sentence in answer.sentences)
+        said = "\n".join(sentence["text"].strip() for sentence in answer.sentences)
         asked = answer.question.standalone or answer.question.text
         is_same = answer.question.scope == question.scope
         newest.setdefault(answer.question_id, Earlier(asked, said, is_same))

@@ -18,9 +18,10 @@ from kb_project.errors import InputError, ModelError, ReplyError
 from kb_project.llm.ports import About, ChatModel, ChatRequest, Role
 from kb_project.prompt import fenced, load
 from kb_project.text.words import words
+from retrieval.search import rewrite_elliptic, rewrite_lists
 from retrieval.search import rewrite_rules as rules
 from retrieval.search.query import LONGEST_QUESTION, Note, clean_question
-from retrieval.search.scope_names import named_in
+from retrieval.search.scope_names import Named, named_in
 from workspaces import access
 
 STAGE: Final = "plan"
@@ -142,22 +143,40 @@ def _by_rule(
     workspace_id: UUID, question: str, turns: Sequence[Said], notes: tuple[Note, ...] = ()
 ) -> Rewrite:
     with access.in_workspace(workspace_id):
-        own = named_in(workspace_id, question)
-        what = rules.leans_on(question, has_name=bool(own))
-        if what is None:
-            return Rewrite(question, notes=notes)
-        told = [
-            rules.Turn(
-                turn.question,
-                named_in(workspace_id, turn.question),
-                named_in(workspace_id, _cut(turn.answer)),
-            )
-            for turn in turns
-        ]
-    names = [one.name for one in rules.names_for(what, told, own)]
-    if not names:
+        last = turns[-1].question
+        asked = named_in(workspace_id, last)
+        found = rewrite_lists.picked(question, turns) or question
+        found = rewrite_elliptic.completed(found, last, [one.surface for one in asked]) or found
+        own = named_in(workspace_id, found)
+        what = rules.leans_on(found, has_name=bool(own) or found != question)
+        if what is not None:
+            found = _with_names(workspace_id, found, what, turns, own)
+    if found == question:
         return Rewrite(question, notes=notes)
-    return Rewrite(rules.with_names(question, names), is_rewritten=True, by=BY_RULE, notes=notes)
+    return Rewrite(found, is_rewritten=True, by=BY_RULE, notes=notes)
+
+
+def _with_names(
+    workspace_id: UUID,
+    question: str,
+    what: rules.StandsFor,
+    turns: Sequence[Said],
+    own: Sequence[Named],
+) -> str:
+    """In the workspace's scope. The question itself where nobody was named."""
+    told = [
+        rules.Turn(
+            turn.question,
+            named_in(workspace_id, turn.question),
+            named_in(workspace_id, _cut(turn.answer)),
+        )
+        for turn in turns
+    ]
+    names = [one.name for one in rules.names_for(what, told, own)]
+    if not names and (subject := rules.subject_of(turns[-1].question, what)):
+        names = [subject]
+    said = [text for turn in turns for text in (turn.question, turn.answer)]
+    return rules.with_names(question, names, *said) if names else question
 
 
 def _cut(text: str) -> str:

@@ -14,6 +14,7 @@ from typing import Final
 
 import regex
 
+from retrieval.search.rewrite_lists import as_said
 from retrieval.search.scope_names import Named
 from retrieval.search.sought import Kind, is_filler, kind_of, read
 
@@ -82,6 +83,13 @@ _OWNERS: Final = regex.compile(r"\b(?:his|their|hers|theirs)\b", regex.IGNORECAS
 # "her" owns what follows, unless nothing does or what follows is no thing.
 _HER: Final = regex.compile(
     r"\bher\b(?P<object>(?=\W*$|\s+(?:to|in|on|at|by|for|from|with|of|and|or|when|after|before|as)\b))?",
+    regex.IGNORECASE,
+)
+_IT: Final = regex.compile(r"\bit\b|它", regex.IGNORECASE)
+_ITS: Final = regex.compile(r"\bits\b", regex.IGNORECASE)
+_SUBJECT: Final = regex.compile(
+    r"^(?P<asks>who|what) (?:is|are|was|were) (?:the |an? )?(?P<what>[^\s?]+(?: [^\s?]+){0,4})\W*$"
+    r"|^(?P<what>[^，？?]{2,20})(?:是(?P<asks>什么|谁))[？?]?$",
     regex.IGNORECASE,
 )
 _HAN: Final = regex.compile(r"\p{Han}")
@@ -191,19 +199,40 @@ def _asks_who_that_is(turn: Turn) -> bool:
     return not regex.search(r"[\p{L}\p{N}]", rest)
 
 
-def with_names(question: str, names: Sequence[str]) -> str:
+def subject_of(question: str, what: StandsFor) -> str:
+    """What a question asks after that asks nothing else, known by name or not.
+
+    >>> subject_of("What is dquilt?", StandsFor.THING)
+    'dquilt'
+    >>> subject_of("What is dquilt?", StandsFor.PERSON)
+    ''
+    """
+    match = _SUBJECT.match(question)
+    if match is None or leans_on(question, has_name=True):
+        return ""
+    kind = StandsFor.PERSON if match["asks"].lower() in ("who", "谁") else StandsFor.THING
+    return str(match["what"]) if what in (kind, StandsFor.ANYTHING) else ""
+
+
+def with_names(question: str, names: Sequence[str], *said: str) -> str:
     """The question with the names in it: in place of the pronoun where that reads well, else in
     brackets behind it.
+
+    What was ``said`` before tells whether a thing goes by an article.
 
     >>> with_names("And when did he leave his wife?", ["Ada Lind"])
     "And when did Ada Lind leave Ada Lind's wife?"
     >>> with_names("那他的妻子呢？", ["朱元璋"])
     '那朱元璋的妻子呢？'
-    >>> with_names("Why did it close?", ["Skarrow Light"])
-    'Why did it close? (Skarrow Light)'
+    >>> with_names("When was it adopted?", ["Social Contract"], "What is the Social Contract?")
+    'When was the Social Contract adopted?'
+    >>> with_names("Why?", ["Skarrow Light"])
+    'Why? (Skarrow Light)'
     """
     if len(names) == 1:
         placed = _placed(question, names[0])
+        if placed == question and not _DUMMY.search(question):
+            placed = _placed_thing(question, as_said(names[0], *said))
         if placed != question:
             return placed
     if _HAN.search(question):
@@ -212,10 +241,19 @@ def with_names(question: str, names: Sequence[str]) -> str:
 
 
 def _placed(question: str, name: str) -> str:
-    owner = f"{name}'" if name.endswith("s") else f"{name}'s"
+    owner = _owner(name)
 
     def her(match: regex.Match[str]) -> str:
         return name if match.group("object") is not None else owner
 
     placed = _SUBJECTS.sub(lambda _: name, question)
     return str(_HER.sub(her, _OWNERS.sub(lambda _: owner, placed)))
+
+
+def _placed_thing(question: str, name: str) -> str:
+    placed = _IT.sub(lambda _: name, question, count=1)
+    return str(_ITS.sub(lambda _: _owner(name), placed, count=1))
+
+
+def _owner(name: str) -> str:
+    return f"{name}'" if name.endswith("s") else f"{name}'s"

@@ -94,6 +94,74 @@ def test_a_long_conversation_costs_no_more_than_a_short_one(
         assert rewritten(workspace, "When was she born?", *turns).is_rewritten
 
 
+@pytest.mark.parametrize(
+    ("question", "earlier", "said"),
+    [
+        (
+            "When was it adopted?",
+            Earlier("What is the Social Contract?", "A promise of the project."),
+            "When was the Social Contract adopted?",
+        ),
+        (
+            "Who drafted it?",
+            Earlier("When was the Social Contract adopted?", "It was adopted in July 1997."),
+            "Who drafted the Social Contract?",
+        ),
+        (
+            "And which of them should a server use?",
+            Earlier(
+                "What is the difference between Stable and Testing?",
+                "Stable, Experimental and Unstable are suites.",
+            ),
+            "And which of Stable and Testing should a server use?",
+        ),
+        (
+            "And what did the second one do?",
+            Earlier("Who kept the light?", "Ada Lind, from 1866\nBram Oost, until 1890"),
+            "And what did Bram Oost do?",
+        ),
+        (
+            "What about Bram Oost?",
+            Earlier("Where was Ada Lind born?", "On Voar."),
+            "Where was Bram Oost born?",
+        ),
+        (
+            "How many are there?",
+            Earlier("Which lights does the Trust own?", "Skarrow Light\nTern Rock"),
+            "How many lights does the Trust own?",
+        ),
+        (
+            "Why?",
+            Earlier("When was the light at Skarrow put out?", "In 1988."),
+            "Why was the light at Skarrow put out?",
+        ),
+        (
+            "Does she like it?",
+            Earlier("Where does Ada Lind live?", "At Skarrow."),
+            "Does Ada Lind like it?",
+        ),
+        ("Who wrote it?", Earlier("What is dquilt?", "A wrapper."), "Who wrote dquilt?"),
+    ],
+)
+def test_follow_ups_that_people_ask_are_understood(question, earlier, said):
+    workspace = rows.make_workspace()
+    names = NAMES | {"Social Contract": "work"}
+    rows.make_document(workspace, "Keepers", f"{TEXT} The Social Contract binds.", names=names)
+
+    found = rewritten(workspace, question, earlier)
+
+    assert found == Rewrite(said, is_rewritten=True, by=BY_RULE)
+
+
+def test_a_list_is_meant_for_as_long_as_the_conversation_goes_on(workspace):
+    lists = Earlier("Who kept the light?", "Ada Lind, from 1866\nBram Oost, until 1890")
+    about = Earlier("Where was Ada Lind born?", "She was born on Voar.")
+
+    assert rewritten(workspace, "And the second?", lists, about).question == (
+        "Where was Bram Oost born?"
+    )
+
+
 # --- by a model -----------------------------------------------------------------------------------
 def test_a_model_is_asked_once_with_the_last_turns_and_its_question_taken(workspace):
     chat = saying({"question": "When was Ada Lind\n born?"})

@@ -180,7 +180,8 @@ def test_names_are_few_said_before_and_not_the_questions_own(what, turns, own):
         ("Who was her father?", "Who was Ada Lind's father?"),
         ("Who spoke to her in Thirle?", "Who spoke to Ada Lind in Thirle?"),
         ("那他的妻子呢？", "那Ada Lind的妻子呢？"),
-        ("Why did it close?", "Why did it close? (Ada Lind)"),
+        ("Why did it close?", "Why did Ada Lind close?"),
+        ("Is it true that it closed?", "Is it true that it closed? (Ada Lind)"),
         ("为什么？", "为什么？（Ada Lind）"),
     ],
 )
