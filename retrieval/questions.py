@@ -12,7 +12,7 @@ from uuid import UUID
 from django.conf import settings
 
 from ingestion import selectors
-from ingestion.models import Chunk, Collection, Entity
+from ingestion.models import Chunk, Collection
 from kb_project.errors import NotFoundError
 from retrieval import starting
 from retrieval.models import Answer, Citation, Question
@@ -76,30 +76,19 @@ def chunks_by_id(*, workspace: Workspace, ids: list[UUID]) -> dict[UUID, Chunk]:
     return {row.pk: row for row in rows}
 
 
-def starters(*, workspace: Workspace) -> list[str]:
-    """Questions to begin with: written ones for the demo, elsewhere about the topics that matter
-    most, or what is named most while no topic is known."""
+def starters(*, workspace: Workspace) -> list[str] | None:
+    """Questions to begin with: written ones for the demo, elsewhere made of what the documents
+    state. None where that is still to be found out, which ``found_starters`` does."""
     if workspace.is_demo:
         return demo_starters()[:MOST_STARTERS]
-    if found := starting.starters(workspace=workspace, most=MOST_STARTERS):
-        return found
-    named = (
-        Entity.objects.in_workspace(workspace)
-        .filter(degree__gt=0)
-        .order_by("-rank", "-mention_count")
-        .values_list("name", flat=True)
-    )
-    return [starter(name) for name in named[:MOST_STARTERS]]
+    return starting.remembered(workspace=workspace)
 
 
-def starter(name: str) -> str:
-    """
-    >>> starter("Skarrow Light"), starter("杭州")
-    ('What do the documents say about Skarrow Light?', '关于杭州，文件里说了什么？')
-    """
-    if any("\u4e00" <= character <= "\u9fff" for character in name):
-        return f"关于{name}，文件里说了什么？"
-    return f"What do the documents say about {name}?"
+def found_starters(*, workspace: Workspace) -> list[str]:
+    """The same, found out. Call outside transactions."""
+    if workspace.is_demo:
+        return demo_starters()[:MOST_STARTERS]
+    return starting.starters(workspace=workspace, most=MOST_STARTERS)
 
 
 @cache

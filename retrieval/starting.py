@@ -1,85 +1,95 @@
-"""Questions for an empty conversation, from the topics that matter most."""
+"""Questions for an empty conversation, each of which the documents answer.
+
+Made of what the documents say first and of what they say of their most prominent names; tried
+before anybody sees them. That takes a moment, so a process remembers them until what can be
+searched changes.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Sequence
+from itertools import islice
 from typing import Final
+from uuid import UUID
 
-import regex
+from django.core.cache import cache
 
+from ingestion.selectors import corpus
 from kb_project.sql import run_sql
-from kb_project.text.names import normalise_name
 from retrieval import suggesting_sql
-from retrieval.answering.suggesting import LONGEST_NAME, how_linked, what_is_said
+from retrieval.answering import answerable
+from retrieval.answering.stated import Stated, ask_the_same, names_of, stated_in
+from retrieval.answering.wording import Form
+from retrieval.search.hits import Hit, hydrate
+from retrieval.search.query import Query, QuestionVector, ScoredChunk
+from workspaces import access
 from workspaces.models import Workspace
+from workspaces.ports import ports_for
 
-MOST_TOPICS: Final = 12
-EXTRACTIVE: Final = "extractive"
-_HAN: Final = regex.compile(r"\p{Han}")
+MOST_DOCUMENTS: Final = 12
+EACH: Final = 3
+"""Passages of a document that are read."""
+MOST_NAMES: Final = 20
+MOST_TELLING: Final = 12
+MOST_TRIED: Final = 12
+LONGEST: Final = 90
+"""Characters of a question: it stands on a button."""
+SECONDS_KEPT: Final = 24 * 3600
+SECONDS_KEPT_WHILE_READING: Final = 120
 
 
-@dataclass(frozen=True, slots=True)
-class Topic:
-    """``first`` is the name that matters most in it, ``link`` two that are linked most strongly.
-
-    ``title`` is '' where no model worded it: it then only lists names.
-    """
-
-    title: str
-    first: str
-    link: tuple[str, str] | None
+def remembered(*, workspace: Workspace) -> list[str] | None:
+    """What ``starters`` found for what can be searched now; None where nobody looked yet."""
+    found = cache.get(_key(workspace))
+    return None if found is None else list(found)
 
 
 def starters(*, workspace: Workspace, most: int) -> list[str]:
-    """At most ``most``, from as many topics; none where no topic is known yet."""
-    return by_template(topics_of(workspace), most)
+    """At most ``most``, of different documents where there are some. Call outside transactions."""
+    with access.in_workspace(workspace.pk):
+        key = _key(workspace)
+        hits = _passages(workspace.pk)
+        known = names_of(workspace.pk, hits, None)
+    candidates = ranked(stated_in(hits, known))
+    embedder = ports_for(workspace.pk).embedder
+    query = Query(workspace.pk, "", MOST_TRIED, QuestionVector(embedder, ""))
+    tried = candidates[:MOST_TRIED]
+    answered = (one.question for one in tried if answerable.is_answerable(query, one.question))
+    questions = list(islice(answered, most))
+    is_settled = not key.endswith(":None")
+    cache.set(key, questions, SECONDS_KEPT if is_settled else SECONDS_KEPT_WHILE_READING)
+    return questions
 
 
-def topics_of(workspace: Workspace) -> list[Topic]:
-    """The best rated first; in the workspace's scope."""
-    rows = run_sql(suggesting_sql.TOPICS, {"workspace": workspace.pk, "count": MOST_TOPICS})
-    return [
-        Topic(
-            "" if written_by == EXTRACTIVE else title,
-            first,
-            (source, target) if source and target else None,
-        )
-        for title, written_by, first, source, target in rows
-    ]
+def ranked(made: Sequence[Stated]) -> list[Stated]:
+    """What a document states before what it has a section on; one of each document before any has
+    a second; none that asks the same as another."""
+    kept: list[Stated] = []
+    turns: Counter[UUID] = Counter()
+    turn: dict[str, int] = {}
+    for one in sorted(made, key=lambda one: one.form is Form.SECTION):
+        if len(one.question) > LONGEST or any(ask_the_same(one.asks, it.asks) for it in kept):
+            continue
+        kept.append(one)
+        turn[one.question] = turns[one.hit.document_id]
+        turns[one.hit.document_id] += 1
+    return sorted(kept, key=lambda one: turn[one.question])
 
 
-def by_template(topics: Sequence[Topic], most: int) -> list[str]:
-    """A question for each topic, about other names each, of one kind and of the other in turn.
-
-    >>> by_template([Topic("", "Ada", None), Topic("", "Bram", ("Cora", "Dan"))], 3)
-    ['What do the documents say about Ada?', 'How is Cora linked to Dan?']
-    """
-    found: list[str] = []
-    used: set[str] = set()
-    for topic in topics:
-        for names, question in _questions(topic, link_first=len(found) % 2 == 1):
-            keys = {normalise_name(name) for name in names}
-            if not keys & used and all(0 < len(name) <= LONGEST_NAME for name in names):
-                found.append(question)
-                used |= keys
-                break
-        if len(found) == most:
-            break
-    return found
+def _passages(workspace_id: UUID) -> list[Hit]:
+    values = {
+        "workspace": workspace_id,
+        "documents": MOST_DOCUMENTS,
+        "each": EACH,
+        "names": MOST_NAMES,
+        "count": MOST_TELLING,
+    }
+    rows = run_sql(suggesting_sql.PASSAGES_TO_BEGIN_WITH, values)
+    return hydrate(workspace_id, [ScoredChunk(pk, 0.0) for (pk,) in rows])
 
 
-def _questions(topic: Topic, *, link_first: bool) -> Iterator[tuple[Sequence[str], str]]:
-    """What could be asked about the topic, with the names in it."""
-    name = topic.title or topic.first
-    about = ((name,), what_is_said(name, is_chinese=_is_chinese(name)))
-    if topic.link is None:
-        yield about
-        return
-    one, other = topic.link
-    linked = (topic.link, how_linked(one, other, is_chinese=_is_chinese(one + other)))
-    yield from (linked, about) if link_first else (about, linked)
-
-
-def _is_chinese(text: str) -> bool:
-    return _HAN.search(text) is not None
+def _key(workspace: Workspace) -> str:
+    """In the workspace's scope."""
+    version = corpus.corpus_version(workspace_id=workspace.pk)
+    return f"starters:{workspace.pk}:{version}"

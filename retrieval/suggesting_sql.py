@@ -49,36 +49,28 @@ WHERE EXISTS (
 ORDER BY l.weight DESC, l.id
 """
 
-# The best-rated topics: title, who wrote it, the name that matters most in each, and its strongest
-# link between two others.
-TOPICS: Final[LiteralString] = """
-WITH reports AS MATERIALIZED (
-    SELECT r.title, r.written_by, r.rating, r.community_id, c.size, r.id
-    FROM ingestion_communityreport r
-    JOIN ingestion_community c ON c.workspace_id = r.workspace_id AND c.id = r.community_id
-    WHERE r.workspace_id = %(workspace)s AND c.size > 1
-    ORDER BY r.rating DESC, c.size DESC, r.id
-    LIMIT %(count)s
-)
-SELECT r.title, r.written_by, first.name, link.source, link.target
-FROM reports r
-JOIN LATERAL (
-    SELECT e.id, e.name FROM ingestion_communitymember m
-    JOIN ingestion_entity e ON e.workspace_id = %(workspace)s AND e.id = m.entity_id
-    WHERE m.workspace_id = %(workspace)s AND m.community_id = r.community_id
-    ORDER BY e.rank DESC, e.mention_count DESC, e.id LIMIT 1
-) first ON true
-LEFT JOIN LATERAL (
-    SELECT s.name AS source, t.name AS target
-    FROM ingestion_relationship l
-    JOIN ingestion_communitymember a ON a.workspace_id = %(workspace)s
-      AND a.community_id = r.community_id AND a.entity_id = l.source_id
-    JOIN ingestion_communitymember b ON b.workspace_id = %(workspace)s
-      AND b.community_id = r.community_id AND b.entity_id = l.target_id
-    JOIN ingestion_entity s ON s.workspace_id = %(workspace)s AND s.id = l.source_id
-    JOIN ingestion_entity t ON t.workspace_id = %(workspace)s AND t.id = l.target_id
-    WHERE l.workspace_id = %(workspace)s
-    ORDER BY l.weight DESC, l.id LIMIT 1
-) link ON true
-ORDER BY r.rating DESC, r.size DESC, r.id
+# Passages to begin with: the first of the longest documents, and those that name most of what the
+# graph ranks highest.
+PASSAGES_TO_BEGIN_WITH: Final[LiteralString] = """
+WITH documents AS MATERIALIZED (
+    SELECT document_id, count(*) AS chunks FROM ingestion_chunk
+    WHERE workspace_id = %(workspace)s
+    GROUP BY document_id ORDER BY chunks DESC, document_id LIMIT %(documents)s
+), first AS (
+    SELECT c.id, c.ordinal + 1 AS place, d.chunks AS weight
+    FROM documents d CROSS JOIN LATERAL (
+        SELECT id, ordinal FROM ingestion_chunk
+        WHERE workspace_id = %(workspace)s AND document_id = d.document_id
+        ORDER BY ordinal LIMIT %(each)s
+    ) c
+), best AS MATERIALIZED (
+    SELECT id FROM ingestion_entity
+    WHERE workspace_id = %(workspace)s ORDER BY rank DESC, mention_count DESC, id LIMIT %(names)s
+), telling AS (
+    SELECT m.chunk_id AS id, 0 AS place, count(DISTINCT m.entity_id) AS weight
+    FROM ingestion_mention m JOIN best b ON b.id = m.entity_id
+    WHERE m.workspace_id = %(workspace)s
+    GROUP BY m.chunk_id ORDER BY weight DESC, m.chunk_id LIMIT %(count)s
+), either AS (SELECT * FROM first UNION ALL SELECT * FROM telling)
+SELECT id FROM either GROUP BY id ORDER BY min(place), max(weight) DESC, id
 """

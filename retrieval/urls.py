@@ -10,6 +10,7 @@ urlpatterns = [
     path("", include(evaluation_urls.urlpatterns)),
     path("w/<workspace:workspace_id>/", views.home, name="home"),
     path("w/<workspace:workspace_id>/ask/", views.ask, name="ask"),
+    path("w/<workspace:workspace_id>/ask/starters/", views.starters, name="starters"),
     path(
         "w/<workspace:workspace_id>/ask/choices/<slug:name>/",
         views.scope_choices,

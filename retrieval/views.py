@@ -13,7 +13,7 @@ from django.urls import reverse
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from kb_project.errors import InputError, KBError
-from retrieval import asking, forms, services, shown
+from retrieval import asking, forms, questions, services, shown
 from retrieval.models import Answer
 from workspaces import access
 from workspaces.models import Workspace
@@ -53,6 +53,18 @@ def ask(request: UserRequest, workspace_id: str) -> HttpResponse:
             return redirect("retrieval:answer_detail", workspace.slug, answer.question_id)
     context |= shown.ask_page(workspace=workspace, user=request.user, wanted=wanted)
     return render(request, "retrieval/ask.html", context)
+
+
+@transaction.non_atomic_requests
+@login_required
+@require_GET
+def starters(request: UserRequest, workspace_id: str) -> HttpResponse:
+    """Questions to begin with, for a page that was there before they were found out."""
+    with transaction.atomic():
+        workspace = access.workspace_for_reading(user=request.user, workspace_id=workspace_id)
+    found = questions.found_starters(workspace=workspace)
+    context = {"workspace": workspace, "starters": found}
+    return render(request, "retrieval/starters.html", context)
 
 
 @login_required

@@ -19,6 +19,7 @@ from retrieval import answering_sql as sql
 from retrieval.answering import cache, flow, keeping, partial, planning, turns
 from retrieval.answering.drafts import Asking, Draft, Earlier, Suggested
 from retrieval.answering.events import AnsweredBeforeError, StoredReporter, TakenOverError
+from retrieval.answering.greeting import is_greeting
 from retrieval.models import Answer, AnswerState, Question
 from retrieval.search.reporting import EventKind, StoppedError
 from retrieval.search.scope import Scope
@@ -192,6 +193,8 @@ def earlier_than(question: Question) -> tuple[Earlier, ...]:
     )
     newest: dict[UUID, Earlier] = {}
     for answer in before[: MOST_EARLIER * 3]:
+        if is_greeting(answer.question.text):
+            continue
         said = "\n".join(sentence["text"].strip() for sentence in answer.sentences)
         asked = answer.question.standalone or answer.question.text
         is_same = answer.question.scope == question.scope

@@ -1,13 +1,14 @@
-"""Suggest: questions to go on with, each of which the documents can answer.
+"""Suggest: questions to go on with, each of which the documents answer.
 
-From the names in the passages an answer cites and their strongest links. A chat model words them,
-and what it suggests is looked up before anybody sees it; without one, or where it fails, they are
-made by template. A failure here never fails an answer.
+Made of what the passages found state beside the answer. A chat model words its own from the names
+and links in the cited passages; without one, or where it fails, they are made by form. Either kind
+is tried before anybody sees it. A failure here never fails an answer.
 """
 
 from __future__ import annotations
 
 import logging
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,10 +23,12 @@ from kb_project.llm.ports import About, ChatModel, ChatRequest, Role
 from kb_project.prompt import fenced, load
 from kb_project.sql import run_sql
 from kb_project.text.names import normalise_name
+from kb_project.text.terms import terms
 from retrieval import suggesting_sql
-from retrieval.answering import answerable
-from retrieval.answering.drafts import Asking, Draft
-from retrieval.answering.telling_names import are_alike, telling
+from retrieval.answering import answerable, stated
+from retrieval.answering.drafts import Asking, CitedPassage, Draft
+from retrieval.answering.stated import Stated, ask_the_same, asks
+from retrieval.answering.wording import Form
 from retrieval.search.query import Query
 from retrieval.services import SearchResult
 from workspaces import access
@@ -35,7 +38,8 @@ logger = logging.getLogger(__name__)
 STAGE: Final = "suggest"
 MOST: Final = 5
 ENOUGH: Final = 3
-MOST_TRIED: Final = 5
+MOST_TRIED: Final = 8
+MOST_OF_A_FORM: Final = 2
 LONGEST: Final = 200
 """Characters of a suggestion: it stands on a button."""
 MOST_NAMES: Final = 8
@@ -44,7 +48,6 @@ LINKS_READ: Final = 20
 """Links that a model is given, and characters of each and of the answer."""
 LONGEST_LINK: Final = 200
 LONGEST_ANSWER: Final = 3_000
-LONGEST_NAME: Final = 60
 _PROMPT: Final = Path(__file__).resolve().parent.parent / "prompts" / "follow_ups.md"
 _HAN: Final = regex.compile(r"\p{Han}")
 _SPACES: Final = regex.compile(r"\s+")
@@ -67,7 +70,7 @@ class Link:
 
 @dataclass(frozen=True, slots=True)
 class Material:
-    """What questions can be made of: names in the cited passages, and their links."""
+    """What a model makes questions of: names in the cited passages, and their links."""
 
     names: Sequence[str]
     links: Sequence[Link]
@@ -81,15 +84,16 @@ def follow_ups(asking: Asking, found: SearchResult, draft: Draft) -> tuple[str, 
     if not is_worthwhile(draft):
         return ()
     query = found.query
-    material = _material(query, [one.chunk_id for one in draft.citations])
     answer = " ".join(sentence.text for sentence in draft.sentences)
     asked = [query.question, asking.question, *(one.question for one in asking.earlier)]
-    by_model = _by_model(query, query.chat, material, answer) if query.chat else []
+    by_model = _by_model(query, query.chat, draft.citations, answer) if query.chat else []
     questions = distinct(by_model, asked)
     questions = [one for one in questions if answerable.is_answerable(query, one)][:MOST]
     if len(questions) < ENOUGH:
-        by_rule = from_material(material, query.question, answer)
-        questions = _filled(query, questions, distinct(by_rule, [*asked, *questions]))
+        with access.in_workspace(query.workspace_id):
+            known = stated.names_of(query.workspace_id, found.hits, query.document_list)
+        made = stated.stated_in(found.hits, known)
+        questions = _filled(query, questions, to_go_on(made, asked, draft))
     return tuple(questions)
 
 
@@ -98,12 +102,20 @@ def is_worthwhile(draft: Draft) -> bool:
     return draft.is_supported and bool(draft.citations)
 
 
-def _filled(query: Query, questions: list[str], more: Sequence[str]) -> list[str]:
-    """With those of ``more`` that can be answered, up to ``ENOUGH``."""
-    found = list(questions)
-    for one in more[:MOST_TRIED]:
-        if len(found) < ENOUGH and answerable.is_answerable(query, one):
-            found.append(one)
+def _filled(query: Query, questions: list[str], leading: Iterable[Stated]) -> list[str]:
+    """With those of the others that are answered and ask something else, up to ``ENOUGH``."""
+    found, forms, tried = list(questions), Counter[Form](), 0
+    for one in leading:
+        if len(found) >= ENOUGH or tried == MOST_TRIED:
+            break
+        if forms[one.form] == MOST_OF_A_FORM or any(
+            ask_the_same(one.asks, asks(other)) for other in found
+        ):
+            continue
+        tried += 1
+        if answerable.is_answerable(query, one.question):
+            found.append(one.question)
+            forms[one.form] += 1
     return found
 
 
@@ -124,76 +136,42 @@ def distinct(questions: Iterable[str], asked: Iterable[str]) -> list[str]:
     return found
 
 
-def from_material(material: Material, question: str, answer: str) -> list[str]:
-    """Questions by template: of links that the answer does not tell, and of names it leaves out.
+def to_go_on(made: Sequence[Stated], asked: Sequence[str], draft: Draft) -> list[Stated]:
+    """Those of the questions that lead on from an answer, the nearest to it first.
 
-    A link is told where the answer names both its ends. Links of what was asked about come first.
+    None that the answer tells already or that was ``asked`` (the last question first), and none of
+    something else: each shares a word with what was asked last or answered.
     """
-    is_chinese = _HAN.search(question) is not None
-    asked = question.lower()
-    links = [
-        how_linked(link.source, link.target, is_chinese=is_chinese)
-        for link in sorted(
-            _untold(material, asked + answer.lower()),
-            key=lambda link: not _speaks_of(asked, link.source, link.target),
-        )
+    answer = " ".join(sentence.text for sentence in draft.sentences)
+    before = [asks(question) for question in asked]
+    about, told = set(terms(asked[0])), set(terms(answer))
+    cited = {one.chunk_id for one in draft.citations}
+    is_chinese = bool(_HAN.search(asked[0]))
+
+    def near(one: Stated) -> int:
+        return 2 * len(one.asks & about) + len(one.asks & told)
+
+    leading = [
+        one
+        for one in made
+        if (one.hit.chunk_id in cited if one.form is Form.SECTION else near(one))
+        and bool(_HAN.search(one.question)) is is_chinese
+        and not _is_told(one, answer, draft)
+        and not any(ask_the_same(one.asks, had) for had in before)
     ]
-    known = telling(_names_in(material))
-    names = [
-        what_is_said(name, is_chinese=is_chinese)
-        for name in material.names
-        if name in known and _is_short(name) and not _speaks_of(asked, name)
-    ]
-    return _mixed(links, names)
+    return sorted(leading, key=lambda one: (one.form is Form.SECTION, -near(one)))
 
 
-def _untold(material: Material, told: str) -> list[Link]:
-    known = telling(_names_in(material))
-    return [
-        link
-        for link in material.links
-        if {link.source, link.target} <= known
-        and _is_short(link.source, link.target)
-        and not are_alike(link.source, link.target)
-        and not (_speaks_of(told, link.source) and _speaks_of(told, link.target))
-    ]
-
-
-def _names_in(material: Material) -> list[str]:
-    ends = [name for link in material.links for name in (link.source, link.target)]
-    return [*material.names, *ends]
-
-
-def _speaks_of(text: str, *names: str) -> bool:
-    """Whether any of the names stands in a text in small letters."""
-    return any(name.lower() in text for name in names)
-
-
-def _mixed(links: Sequence[str], names: Sequence[str]) -> list[str]:
-    """Two links for a name: links lead further."""
-    return [*links[:2], *names[:1], *links[2:4], *names[1:3], *links[4:], *names[3:]]
-
-
-def how_linked(one: str, other: str, *, is_chinese: bool) -> str:
-    """
-    >>> how_linked("Ada", "Bram", is_chinese=False)
-    'How is Ada linked to Bram?'
-    """
-    return f"{one}与{other}有什么关系？" if is_chinese else f"How is {one} linked to {other}?"
-
-
-def what_is_said(name: str, *, is_chinese: bool) -> str:
-    """
-    >>> what_is_said("杭州", is_chinese=True)
-    '关于杭州，文件里说了什么？'
-    """
-    if is_chinese:
-        return f"关于{name}，文件里说了什么？"
-    return f"What do the documents say about {name}?"
-
-
-def _is_short(*names: str) -> bool:
-    return all(0 < len(name) <= LONGEST_NAME for name in names)
+def _is_told(one: Stated, answer: str, draft: Draft) -> bool:
+    """Whether the answer has the very sentence, or stands below that heading."""
+    if one.said in answer:
+        return True
+    numbers = {row.number for row in draft.citations if row.document_id == one.hit.document_id}
+    return any(
+        span.number in numbers and span.start < one.end and one.start < span.end
+        for sentence in draft.sentences
+        for span in sentence.spans
+    )
 
 
 def _material(query: Query, chunks: Sequence[UUID]) -> Material:
@@ -218,8 +196,11 @@ def _material(query: Query, chunks: Sequence[UUID]) -> Material:
     )
 
 
-def _by_model(query: Query, chat: ChatModel, material: Material, answer: str) -> list[str]:
+def _by_model(
+    query: Query, chat: ChatModel, citations: Sequence[CitedPassage], answer: str
+) -> list[str]:
     """What the model suggests, unchecked; nothing where it fails."""
+    material = _material(query, [one.chunk_id for one in citations])
     links = "\n".join(
         _SPACES.sub(" ", f"{link.source} – {link.target}: {link.text}")[:LONGEST_LINK]
         for link in material.links[:LINKS_READ]

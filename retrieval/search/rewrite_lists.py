@@ -191,4 +191,4 @@ def _items_of(turn: Said) -> tuple[str, ...]:
 
 def _item(line: str) -> str:
     said = _EMPHASIS.sub("", _MARK.sub("", line)).strip()
-    return _REST.sub("", said).strip() or said
+    return str(_REST.sub("", said)).strip() or said

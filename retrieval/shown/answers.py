@@ -13,6 +13,7 @@ from ingestion.reading.inline import plain
 from ingestion.shown import where_of
 from ingestion.templatetags.knowledge import reader_url
 from retrieval import questions
+from retrieval.answering import greeting
 from retrieval.models import (
     NEXT_STEP,
     NOT_SEARCHED,
@@ -27,6 +28,10 @@ from retrieval.shown.passages import Passage, ShownHit, passage_of, quoted, shor
 from workspaces.models import Workspace
 
 EXTRACTIVE: Final = "Sentences chosen from your documents: no chat model is set up."
+KINDS: Final = {
+    "extractive": ("Extractive answer", EXTRACTIVE),
+    greeting.WRITTEN_BY: ("About this workspace", "Nothing was looked up."),
+}
 MOST_NEAREST: Final = 3
 LIST_MARKS: Final = frozenset("-*+•")
 EMPTY_SCOPE: Final = "scope_empty"
@@ -216,6 +221,9 @@ def shown_answer(*, workspace: Workspace, asked: Asked) -> ShownAnswer:
     is_extractive = answer.written_by == "extractive"
     notes = answer.trace.get("notes", [])
     lasting, remarks = _sorted_notes(notes)
+    label, explanation = KINDS.get(
+        answer.written_by, ("Written answer", f"Written by {answer.written_by}.")
+    )
     return ShownAnswer(
         id=str(answer.pk),
         state=answer.state,
@@ -238,8 +246,8 @@ def shown_answer(*, workspace: Workspace, asked: Asked) -> ShownAnswer:
         remarks=remarks,
         follow_ups=tuple(map(str, answer.follow_ups)),
         problem=answer.problem,
-        kind_label="Extractive answer" if is_extractive else "Written answer",
-        kind_explanation=EXTRACTIVE if is_extractive else f"Written by {answer.written_by}.",
+        kind_label=label,
+        kind_explanation=explanation,
     )
 
 

@@ -24,11 +24,12 @@ QUESTIONS_SHOWN: Final = 5
 
 @dataclass(frozen=True, slots=True)
 class Home:
-    """``attention`` are the rows of documents that somebody should look at."""
+    """``attention`` are the rows of documents that somebody should look at; ``starters`` are None
+    where they are still to be found out."""
 
     counts: selectors.WorkspaceCounts
     box: AskBox
-    starters: list[str]
+    starters: list[str] | None
     topics: list[selectors.TopicNode]
     recent: list[Any]
     questions: list[Question]

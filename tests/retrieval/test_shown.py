@@ -2,7 +2,6 @@ from __future__ import annotations
 
 from ingestion.models import Chunk
 from retrieval import shown
-from retrieval.questions import starter
 
 TEXT = "Before it all. " * 20 + "**The cited one.** " + "After it all. " * 40
 
@@ -62,7 +61,3 @@ def test_a_hit_is_shown_from_its_most_telling_sentence():
 def test_a_hit_without_a_word_of_the_question_is_shown_from_its_beginning():
     assert shown.telling_span("Who?", "One thing. Another.") == (0, 10)
     assert shown.telling_span("Who?", "") == (0, 0)
-
-
-def test_a_question_about_a_chinese_name_is_chinese():
-    assert starter("杭州").startswith("关于杭州")

@@ -1,102 +1,111 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from django.urls import reverse
 
-from ingestion.models import CommunityReport
+from ingestion.models import Posting
+from kb_project.ports import build_ports
+from kb_project.text.regions import Region, RegionKind, as_json
 from retrieval import questions, starting
-from retrieval.starting import Topic, by_template
 from tests import rows
+from tests.retrieval.answering.asked import set_version
+from tests.retrieval.pages import client_of, page_of
+from tests.rows import Cast
 from workspaces import access
 from workspaces.models import Workspace
 
+pytestmark = pytest.mark.django_db
+
 NAMES = {"Ada Lind": "person", "Skarrow Light": "place", "Bram Oost": "person"}
-TEXT = "Ada Lind kept Skarrow Light.\n\nBram Oost bought the oil."
+TEXT = (
+    "Ada Lind kept Skarrow Light.\n\n"
+    "Skarrow Light was built in 1860 by Bram Oost, who had come from Thirle.\n\n"
+    "She was often cold."
+)
+FAQ = "How do I visit Skarrow Light?\n\nA boat to Skarrow Light leaves on Fridays. Visit it in May."
 
 
 @pytest.fixture
-def workspace() -> Workspace:
-    workspace = rows.make_workspace()
-    document = rows.make_document(workspace, "Keepers", TEXT, names=NAMES)
-    keeps, oil = rows.chunks_of(document)
-    ada, light, bram = (rows.make_entity(workspace, name) for name in NAMES)
-    rows.make_relationship(ada, light, keeps, "kept")
-    rows.make_report(workspace, "Ada Lind, Skarrow Light", [ada, light], [keeps])
-    rows.make_report(workspace, "Bram Oost", [bram, rows.make_entity(workspace, "Thirle")], [oil])
-    return workspace
+def cast(fake_embedder) -> Cast:
+    cast = rows.make_cast()
+    embedder = build_ports().embedder
+    rows.make_document(cast.workspace, "Keepers", TEXT, names=NAMES, embedder=embedder)
+    return cast
+
+
+def add_faq(cast: Cast) -> None:
+    document = rows.make_document(
+        cast.workspace,
+        "FAQ",
+        FAQ,
+        spans=[(0, len(FAQ))],
+        names=NAMES,
+        embedder=build_ports().embedder,
+    )
+    heading = Region(RegionKind.HEADING, 0, FAQ.index("\n"), 1)
+    for chunk in rows.chunks_of(document):
+        chunk.regions = as_json([heading])
+        with access.in_workspace(cast.workspace.pk):
+            chunk.save()
 
 
 def starters(workspace: Workspace, most: int = 3) -> list[str]:
+    return starting.starters(workspace=workspace, most=most)
+
+
+def remembered(workspace: Workspace) -> list[str] | None:
     with access.in_workspace(workspace.pk):
-        return starting.starters(workspace=workspace, most=most)
+        return questions.starters(workspace=workspace)
 
 
-@pytest.mark.django_db
-def test_each_topic_gives_a_question(workspace):
-    found = starters(workspace)
+def test_a_conversation_begins_with_what_the_documents_state(cast):
+    found = starters(cast.workspace)
 
-    assert len(found) == 2
-    assert all(any(name in question for name in NAMES) for question in found)
+    assert sorted(found) == ["When was Skarrow Light built?", "Who kept Skarrow Light?"]
 
 
-@pytest.mark.django_db
-def test_the_best_rated_topic_comes_first(workspace):
-    with access.in_workspace(workspace.pk):
-        rows_ = CommunityReport.objects.in_workspace(workspace)
-        rows_.filter(title="Bram Oost").update(rating=9, title="The oil trade", written_by="m-1")
+def test_each_document_has_its_turn(cast):
+    add_faq(cast)
 
-    assert starters(workspace)[0] == "What do the documents say about The oil trade?"
+    assert "How do I visit Skarrow Light?" in starters(cast.workspace)[:2]
 
 
-@pytest.mark.django_db
-def test_topics_of_another_workspace_give_nothing(workspace):
+def test_only_what_is_answered_is_offered(cast):
+    with access.in_workspace(cast.workspace.pk):  # the passages stay, but nothing finds them
+        Posting.objects.in_workspace(cast.workspace).delete()
+
+    assert starters(cast.workspace) == []
+
+
+def test_documents_of_another_workspace_give_nothing(cast):
     assert starters(rows.make_workspace("Elsewhere")) == []
 
 
-@pytest.mark.django_db
-def test_starters_cost_one_query(workspace, django_assert_num_queries):
-    with access.in_workspace(workspace.pk), django_assert_num_queries(1):
-        starting.starters(workspace=workspace, most=3)
+def test_what_was_found_is_remembered_until_the_documents_change(cast):
+    set_version(cast, 1)
+    assert remembered(cast.workspace) is None
+
+    found = starters(cast.workspace)
+
+    assert remembered(cast.workspace) == found
+    set_version(cast, 2)
+    assert remembered(cast.workspace) is None
 
 
-@pytest.mark.django_db
-def test_an_empty_conversation_begins_with_topics(workspace):
-    with access.in_workspace(workspace.pk):
-        found = questions.starters(workspace=workspace)
+# --- the page -------------------------------------------------------------------------------------
+def test_a_page_asks_for_questions_that_are_still_to_be_found_out(cast):
+    fragment = reverse("retrieval:starters", args=[cast.workspace.slug])
+    page = page_of(cast.bob, "ask", cast)
+    assert f'hx-get="{fragment}"' in page
 
-    assert found == starters(workspace)
+    shown = client_of(cast.bob).get(fragment).content.decode()
 
-
-def test_kinds_of_questions_take_turns():
-    topics = [Topic("", f"Name {n}", (f"One {n}", f"Other {n}")) for n in range(3)]
-
-    assert by_template(topics, 3) == [
-        "What do the documents say about Name 0?",
-        "How is One 1 linked to Other 1?",
-        "What do the documents say about Name 2?",
-    ]
+    assert "Who kept Skarrow Light?" in shown
+    assert "Who kept Skarrow Light?" in page_of(cast.bob, "ask", cast)
 
 
-def test_a_name_is_asked_about_once():
-    topics = [Topic("", "Ada", None), Topic("", "ada", ("Ada", "Bram")), Topic("", "Cora", None)]
+@pytest.mark.parametrize(("who", "status"), [("alice", 200), ("bob", 200), ("charlie", 404)])
+def test_questions_to_begin_with_are_for_members(cast, who, status):
+    fragment = reverse("retrieval:starters", args=[cast.workspace.slug])
 
-    assert by_template(topics, 3) == [
-        "What do the documents say about Ada?",
-        "What do the documents say about Cora?",
-    ]
-
-
-def test_chinese_topics_are_asked_about_in_chinese():
-    assert by_template([Topic("", "朱元璋", None)], 3) == ["关于朱元璋，文件里说了什么？"]
-
-
-TEXTS = st.text(max_size=80)
-
-
-@given(st.lists(st.builds(Topic, TEXTS, TEXTS, st.none() | st.tuples(TEXTS, TEXTS))))
-def test_there_are_never_more_than_asked_for_nor_two_alike(topics):
-    found = by_template(topics, 3)
-
-    assert len(found) <= 3
-    assert len(set(found)) == len(found)
+    assert client_of(getattr(cast, who)).get(fragment).status_code == status
