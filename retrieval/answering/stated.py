@@ -22,7 +22,7 @@ from retrieval.answering.wording import Form, Wording, of_heading, of_sentence
 from retrieval.search.hits import Hit
 
 MOST_NAMES: Final = 500
-ALIKE: Final = 0.6
+ALIKE: Final = 0.7
 """Of what two questions ask that is common to both: then they ask the same."""
 _ASKING: Final = regex.compile(
     r"\b(?:who|when|where|why|how many|how|what|which)\b|谁|什么时候|多少|为什么|哪里",

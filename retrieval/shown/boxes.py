@@ -59,17 +59,17 @@ def ask_next(*, workspace: Workspace, user: User, question: Question) -> AskBox:
 
     It goes on with the conversation where that is the person's own.
     """
-    conversation = _own(workspace, user, question)
     return ask_box(
         workspace=workspace,
         mode=question.mode,
         filters=question.scope,
-        conversation=conversation,
+        conversation=own(workspace, user, question.conversation_id),
     )
 
 
-def _own(workspace: Workspace, user: User, question: Question) -> UUID | None:
-    if question.conversation_id is None:
+def own(workspace: Workspace, user: User, conversation_id: UUID | None) -> UUID | None:
+    """The conversation where it is the person's own, else None: nobody else may go on with it."""
+    if conversation_id is None:
         return None
     rows = Conversation.objects.in_workspace(workspace).filter(asked_by=user)
-    return question.conversation_id if rows.filter(pk=question.conversation_id).exists() else None
+    return conversation_id if rows.filter(pk=conversation_id).exists() else None

@@ -11,7 +11,7 @@ from retrieval import questions
 from retrieval.forms import Wanted
 from retrieval.models import Question
 from retrieval.shown.answers import shown_answer
-from retrieval.shown.boxes import AskBox, ask_box, ask_next
+from retrieval.shown.boxes import AskBox, ask_box, ask_next, own
 from retrieval.shown.conversations import conversations_of, thread_of, tries_of
 from retrieval.shown.explain import explained
 from retrieval.shown.modes import mode_groups
@@ -59,7 +59,7 @@ def ask_page(*, workspace: Workspace, user: User, wanted: Wanted) -> dict[str, A
             question=wanted.text,
             mode=wanted.mode,
             filters=wanted.filters,
-            conversation=wanted.conversation,
+            conversation=own(workspace, user, wanted.conversation),
         ),
         "conversations": list(
             conversations_of(workspace=workspace, user=user, most=CONVERSATIONS_SHOWN)

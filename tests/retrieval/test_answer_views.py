@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from html import unescape
 from typing import Any
 from uuid import uuid4
 
@@ -277,6 +279,22 @@ def test_a_question_worded_anew_says_how_it_was_understood(cast, queued):
 
     assert "Understood as:" in page
     assert "Who built the tower?" in page
+
+
+@pytest.mark.parametrize(("who", "goes_on"), [("alice", True), ("bob", False)])
+def test_what_was_understood_wrongly_is_corrected_in_the_box(cast, queued, who, goes_on):
+    work(cast, queued)
+    with access.in_workspace(cast.workspace.pk):
+        Question.objects.in_workspace(cast.workspace).update(standalone="Who built the tower?")
+        conversation = Question.objects.in_workspace(cast.workspace).get().conversation_id
+    page = page_of(getattr(cast, who), "answer_detail", cast, queued.question_id)
+    link = re.search(r'href="([^"]+)">Correct it', page)
+    assert link is not None
+
+    box = client_of(getattr(cast, who)).get(unescape(link[1])).content.decode()
+
+    assert "Who built the tower?" in box
+    assert (str(conversation) in box) is goes_on
 
 
 def test_the_page_explains_how_the_answer_was_found(cast, queued):

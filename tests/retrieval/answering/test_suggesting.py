@@ -152,11 +152,11 @@ def test_something_else_is_not_suggested():
 
 
 def test_the_nearest_to_the_question_comes_first():
-    text = "Bram Oost left the isle of Voar. Ada Lind built Skarrow Light."
+    text = "Bram Oost bought the isle of Voar. Ada Lind built Skarrow Light."
 
     found = led_on([passage(text)], "Where is Skarrow Light?", "On Voar.", KNOWN)
 
-    assert found == ["Who built Skarrow Light?", "Who left the isle of Voar?"]
+    assert found == ["Who built Skarrow Light?", "Who bought the isle of Voar?"]
 
 
 def test_a_heading_that_every_chapter_has_is_no_subject():
