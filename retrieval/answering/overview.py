@@ -1,0 +1,352 @@
+"""Overviews and summaries: what is known of documents, put together. Every sentence cites.
+
+A document is told by its title, kind, length and date, its main headings, the names and terms that
+come up most, and its most central sentences: those of its summary (*In short* on its page), which
+were chosen when it was read, or for want of one those of its first passages.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import date
+from pathlib import PurePath
+from typing import Final, LiteralString
+from uuid import UUID
+
+import regex
+
+from kb_project.sql import Row, run_sql
+from kb_project.text.central import Central, is_quotable
+from kb_project.text.headings import Heading, bare, is_telling, main, outline
+from kb_project.text.regions import from_json
+from kb_project.text.statements import StatementKind, statements
+from kb_project.text.terms import terms
+from retrieval import overview_sql
+from retrieval.answering import overview_words as words
+from retrieval.answering.overview_asked import Named, Section, Target, asked, subjects
+from retrieval.search.hits import Hit, hydrate
+from retrieval.search.query import ScoredChunk
+
+__all__ = ["Named", "OverviewSentence", "Place", "Section", "Target", "asked", "compose", "target"]
+
+MOST_LINES: Final = 8
+"""Documents with a line of their own; of more, the smallest share the last one."""
+MOST_HEADINGS: Final = 6
+MOST_NAMES: Final = 5
+MOST_CENTRAL: Final = 4
+"""Sentences of one document; of all documents one less."""
+MOST_SUMMARISED: Final = 60
+"""Documents whose summaries the sentences of an overview of all are taken from."""
+MOST_PASSAGES: Final = 12
+"""Passages read for a document without a summary, and for a section."""
+MOST_CALLED: Final = 500
+"""Documents and their headings among which a subject is looked for."""
+MOST_CITED: Final = 3
+"""Documents cited by a sentence that names several."""
+END: Final = 2**31 - 1
+BEGINNING: Final = 4
+"""Characters of a word that are the same in all its forms, more or less."""
+
+NAMES: Final = ("person", "organization", "place", "PERSON", "ORG", "GPE", "LOC")
+TERMS: Final = ("concept",)
+_ISO: Final = regex.compile(r"\d{4}(?:-\d\d){0,2}")
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """What a sentence cites; offsets in the document's text, inside the passage."""
+
+    chunk_id: UUID
+    document_id: UUID
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class OverviewSentence:
+    """``text[bold[0]:bold[1]]`` is the title of the document that it is about."""
+
+    text: str
+    places: tuple[Place, ...] = ()
+    bold: tuple[int, int] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Quote:
+    """A sentence of a document, on one line."""
+
+    said: str
+    place: Place
+
+
+@dataclass(frozen=True, slots=True)
+class _Facts:
+    """What is known of a document."""
+
+    id: UUID
+    title: str
+    kind: str
+    length: int
+    pages: int
+    parser: str
+    date: str
+    headings: tuple[Heading, ...]
+    names: tuple[str, ...] = ()
+    terms: tuple[str, ...] = ()
+
+
+def target(workspace_id: UUID, question: str, documents: Sequence[UUID] | None) -> Target | None:
+    """As :func:`asked`, among the documents of the scope. Reads only if the question may be one."""
+    wanted = {term[:BEGINNING] for subject in subjects(question) for term in terms(subject)}
+    if not wanted:
+        return None
+    values = {
+        "workspace": workspace_id,
+        "documents": documents if documents is None else list(documents),
+        "patterns": [f"%{_literal(one)}%" for one in sorted(wanted)],
+        "count": MOST_CALLED,
+    }
+    rows = run_sql(overview_sql.CALLED, values)
+    return asked(question, [Named(row[0], row[1], row[2], _headings(row[3])) for row in rows])
+
+
+def compose(
+    workspace_id: UUID, target: Target, documents: Sequence[UUID] | None
+) -> tuple[list[OverviewSentence], list[Hit]]:
+    """The overview, and the passages it cites in the order they are cited.
+
+    ``documents`` is the scope, None for the whole workspace. Call in a transaction of the
+    workspace; nothing is written. Empty where nothing has been read yet.
+    """
+    reader = _Reader(workspace_id, is_chinese=target.is_chinese)
+    if target.section:
+        sentences = reader.of_section(target.section)
+    else:
+        wanted = list(target.documents) or documents
+        longest = reader.longest(wanted if wanted is None else list(wanted))
+        if longest.number == 1:
+            sentences = reader.of_document(longest.ids[0])
+        else:
+            sentences = reader.of_all(longest)
+    chunks = dict.fromkeys(place.chunk_id for one in sentences for place in one.places)
+    return sentences, hydrate(workspace_id, [ScoredChunk(chunk, 1.0) for chunk in chunks])
+
+
+@dataclass(frozen=True, slots=True)
+class _Longest:
+    """The longest of ``number`` documents."""
+
+    ids: tuple[UUID, ...]
+    titles: tuple[str, ...]
+    number: int
+
+
+class _Reader:
+    """Reads what is known, and puts it into sentences."""
+
+    def __init__(self, workspace_id: UUID, *, is_chinese: bool) -> None:
+        self._workspace = workspace_id
+        self._say = words.CHINESE if is_chinese else words.ENGLISH
+
+    def longest(self, documents: Sequence[UUID] | None) -> _Longest:
+        values = {"documents": documents, "count": MOST_SUMMARISED}
+        rows = self._rows(overview_sql.LONGEST, values)
+        return _Longest(
+            tuple(row[0] for row in rows),
+            tuple(row[1] for row in rows),
+            rows[0][2] if rows else 0,
+        )
+
+    def of_document(self, document: UUID) -> list[OverviewSentence]:
+        """What it is, its parts, its names, and what it says."""
+        [facts] = self._named(self._facts([document]))
+        quotes = self._quotes([document], MOST_CENTRAL)
+        return [*self._opening(facts), *map(_quoted, quotes)]
+
+    def of_all(self, longest: _Longest) -> list[OverviewSentence]:
+        """A line a document, one for those that are left, and what they say."""
+        single = len(longest.ids) if longest.number <= MOST_LINES else MOST_LINES - 1
+        facts = self._named(self._facts(longest.ids[:single]))
+        lines = [self._line(one) for one in facts]
+        if longest.number > single:
+            lines.append(self._rest(longest, single))
+        quotes = self._quotes(longest.ids, MOST_CENTRAL - 1)
+        return [*lines, *map(_quoted, quotes)]
+
+    def of_section(self, section: Section) -> list[OverviewSentence]:
+        """The same of a part of a document."""
+        [facts] = self._facts([section.document_id])
+        own = next((one for one in facts.headings if one.start == section.start), None)
+        if own is None:
+            return self.of_document(section.document_id)
+        below = [one for one in facts.headings if own.start < one.start < own.end]
+        part = replace(
+            facts,
+            title=bare(own.title) or own.title,
+            kind=self._say.part_of(facts.title),
+            length=own.end - own.start,
+            pages=0,
+            date="",
+            headings=tuple(below),
+        )
+        quotes = self._central(
+            self._passages([(facts.id, own.start, own.end)]), (own.start, own.end)
+        )
+        return [*self._opening(part, own.start), *map(_quoted, quotes[:MOST_CENTRAL])]
+
+    def _opening(self, facts: _Facts, start: int = 0) -> Iterator[OverviewSentence]:
+        parts = main(facts.headings, MOST_HEADINGS)
+        first = self._places(facts.id, start)
+        text = self._say.is_a(facts.title, self._about(facts))
+        yield OverviewSentence(text, first, (0, len(facts.title)))
+        if len(parts) > 1:
+            titles = [bare(one.title) for one in parts]
+            yield OverviewSentence(self._say.parts(titles), self._places(facts.id, parts[0].start))
+        if facts.names or facts.terms:
+            yield OverviewSentence(self._say.names(facts.names, facts.terms), first)
+
+    def _line(self, facts: _Facts) -> OverviewSentence:
+        """All of it in one sentence."""
+        parts = main(facts.headings, MOST_HEADINGS)
+        titles = [bare(one.title) for one in parts] if len(parts) > 1 else []
+        text = self._say.line(facts.title, self._about(facts), titles, facts.names)
+        places = self._places(facts.id, parts[0].start if titles else 0)
+        return OverviewSentence(text, places, (0, len(facts.title)))
+
+    def _rest(self, longest: _Longest, shown: int) -> OverviewSentence:
+        left = longest.number - shown
+        ids = longest.ids[shown : shown + MOST_LINES]
+        titles = [bare(one) or one for one in longest.titles[shown : shown + MOST_LINES]]
+        places = tuple(place for one in ids[:MOST_CITED] for place in self._places(one, 0))
+        return OverviewSentence(self._say.rest(left, titles), places)
+
+    def _about(self, facts: _Facts) -> str:
+        size = self._say.size(facts.parser, facts.pages, facts.length)
+        return ", ".join(filter(None, (facts.kind, size, facts.date)))
+
+    def _places(self, document: UUID, start: int) -> tuple[Place, ...]:
+        """The first statement from an offset on, heading or prose, in its passage."""
+        for _, chunk, begin, text, regions in self._passages([(document, start, END)], 2):
+            for one in statements(text, from_json(json.loads(regions))):
+                if begin + one.start >= start:
+                    return (Place(chunk, document, begin + one.start, begin + one.end),)
+        return ()
+
+    def _quotes(self, documents: Sequence[UUID], most: int) -> list[_Quote]:
+        """The most central sentences of some documents, in the order of their documents."""
+        found: dict[UUID, list[_Quote]] = {}
+        rows = self._rows(overview_sql.SUMMARIES, {"documents": list(documents)})
+        for document, chunk, start, end, text in rows:
+            quote = _Quote(" ".join(text.split()), Place(chunk, document, start, end))
+            found.setdefault(document, []).append(quote)
+        missing = [one for one in documents if one not in found][:MOST_LINES]
+        count = MOST_PASSAGES if len(documents) == 1 else 2
+        for document in missing:
+            passages = self._passages([(document, 0, END)], count)
+            found[document] = self._central(passages)
+        if len(found) == 1:
+            return next(iter(found.values()))[:most]
+        every = [quote for one in documents for quote in found.get(one, [])]
+        places = [number for one in documents for number in range(len(found.get(one, [])))]
+        best = Central([one.said for one in every], places).best(most)
+        return [every[number] for number in sorted(best)]
+
+    def _central(self, passages: Sequence[Row], within: tuple[int, int] = (0, END)) -> list[_Quote]:
+        """The most central sentences of some passages of a document, in order."""
+        first, last = within
+        said = [
+            _Quote(one.said, Place(chunk, document, begin + one.start, begin + one.end))
+            for document, chunk, begin, text, regions in passages
+            for one in statements(text, from_json(json.loads(regions)))
+            if one.kind == StatementKind.SENTENCE and first <= begin + one.start < last
+        ]
+        kept = [(number, one) for number, one in enumerate(said) if is_quotable(one.said)]
+        kept = kept or list(enumerate(said))
+        central = Central([one.said for _, one in kept], [number for number, _ in kept])
+        return [kept[number][1] for number in sorted(central.best(MOST_CENTRAL))]
+
+    def _passages(
+        self, wanted: Sequence[tuple[UUID, int, int]], count: int = MOST_PASSAGES
+    ) -> list[Row]:
+        documents, starts, ends = (list(column) for column in zip(*wanted, strict=True))
+        values = {"documents": documents, "starts": starts, "ends": ends, "count": count}
+        return self._rows(overview_sql.PASSAGES_FROM, values)
+
+    def _facts(self, documents: Sequence[UUID]) -> list[_Facts]:
+        rows = self._rows(overview_sql.FACTS, {"documents": list(documents)})
+        found = {row[0]: _facts(row) for row in rows}
+        return [found[one] for one in documents if one in found]
+
+    def _named(self, every: Sequence[_Facts]) -> list[_Facts]:
+        """With the names and terms that come up most."""
+        values = {
+            "documents": [one.id for one in every],
+            "names": list(NAMES),
+            "terms": list(TERMS),
+            "count": 2 * MOST_NAMES,
+        }
+        names: dict[tuple[UUID, bool], list[str]] = {}
+        for document, name, is_term in self._rows(overview_sql.NAMED_MOST, values):
+            names.setdefault((document, is_term), []).append(name)
+        return [
+            replace(
+                one,
+                names=_apart(names.get((one.id, False), ()), one.title),
+                terms=_apart(names.get((one.id, True), ()), one.title),
+            )
+            for one in every
+        ]
+
+    def _rows(self, query: LiteralString, values: Mapping[str, object]) -> list[Row]:
+        return run_sql(query, {"workspace": self._workspace, **values})
+
+
+def _facts(row: Row) -> _Facts:
+    id_, title, name, dated, parser, pages, length, headings, regions, metadata = row
+    path = PurePath(name)
+    found = outline(_headings(headings), length, from_json(json.loads(regions)))
+    # A file that does not say what it is called has its title on top of the first page.
+    if title in (name, path.stem) and found and is_telling(found[0].title):
+        title = found[0].title
+    own = {" ".join(terms(one)) for one in (title, bare(title))}
+    return _Facts(
+        id=id_,
+        title=bare(title) or title,
+        kind=path.suffix[1:].upper(),
+        length=length,
+        pages=pages,
+        parser=parser,
+        date=_date(dated, json.loads(metadata)),
+        headings=tuple(one for one in found if " ".join(terms(bare(one.title))) not in own),
+    )
+
+
+def _date(dated: date | None, metadata: Mapping[str, str]) -> str:
+    """As people gave it, or as the file has it."""
+    told = metadata.get("published") or metadata.get("created") or ""
+    return str(dated) if dated else told if _ISO.fullmatch(told) else ""
+
+
+def _headings(written: str) -> tuple[tuple[int, str, int], ...]:
+    return tuple((level, title, start) for level, title, start in json.loads(written))
+
+
+def _apart(names: Sequence[str], title: str) -> tuple[str, ...]:
+    """The first few names, none that is part of another before it or of the title."""
+    kept: list[str] = []
+    for name in names:
+        own = set(terms(name))
+        if own and not any(own <= set(terms(other)) for other in (title, *kept)):
+            kept.append(name)
+    return tuple(kept[:MOST_NAMES])
+
+
+def _quoted(quote: _Quote) -> OverviewSentence:
+    return OverviewSentence(quote.said, (quote.place,))
+
+
+def _literal(word: str) -> str:
+    """For LIKE."""
+    return word.replace("\\", r"\\").replace("%", r"\%").replace("_", r"\_")

@@ -1,0 +1,231 @@
+"""Whether a question asks for an overview, and of what: everything, some documents, or a section.
+
+*What is X about?* and *Summarise X* ask for one only where X is a document or a heading: what is
+said of any other X is looked for like the answer to every question.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import PurePath
+from typing import Final, TypeVar
+from uuid import UUID
+
+import regex
+
+from kb_project.text.headings import bare
+from kb_project.text.terms import terms
+
+MOST_TARGETS: Final = 5
+"""Documents of one title that an overview is given of."""
+NEAR: Final = 0.5
+"""Dice coefficient of the subject's terms and a title's, from which it is meant among several."""
+ALONE: Final = 0.3
+"""The same where no other title has all the subject's terms."""
+MOST_NAMESAKES: Final = 3
+"""Titles that hold the subject's one word; of more it is a word of the documents, not a title."""
+
+_ADVERB: Final = r"(?:all|mainly|mostly|basically|really|actually|generally|together)"
+_SUMMARY: Final = (
+    r"(?:(?:brief|short|quick|general|rough|high-level|concise|complete|one-page) )?"
+    r"(?:overview|summary|outline|synopsis|gist|recap|digest|résumé)"
+)
+_POLITE: Final = regex.compile(
+    r"^(?:(?:please|can you|could you|would you|will you|i need|i want|i'd like|i would like|let me"
+    r" have|show me|tell me|give me|write|make|provide|to know|to see|do you know|in short|briefly"
+    r"|quickly|请|请你|帮我|给我|能否|可以|麻烦你?|告诉我|简单|简要|大概|大致)[ ,:，：]*)+"
+    r"|[ ,]*please$",
+    regex.IGNORECASE,
+)
+_ASKS: Final = [
+    regex.compile(pattern, regex.IGNORECASE)
+    for pattern in (
+        rf"(?:summari[sz]e|sum up|outline|recap|(?:an?|the)? ?{_SUMMARY} (?:of|about|on|for)"
+        r"|tl;?dr:?(?: of)?) (?P<what>.+)",
+        rf"(?P<what>.+?)[,:]? (?:in (?:short|brief|a nutshell)|{_SUMMARY}|tl;?dr)",
+        rf"what(?:'s| is| are| was| were) (?P<what>.+?) {_ADVERB}? ?about(?: in general)?",
+        rf"what (?P<what>.+?) (?:is|are) {_ADVERB}? ?about",
+        rf"what (?:does|do) (?P<what>.+?) {_ADVERB}? ?(?:cover|contain|deal with|discuss|talk about"
+        r"|treat|address|consist of|include)",
+        r"(?:what|which) (?:(?:main|major|key|general) )?(?:topics|subjects|themes|areas)"
+        r" (?:are )?(?:do |does )?(?:covered |discussed |treated |there )?(?:in |by )?(?P<what>.+?)"
+        r"(?: cover| discuss| contain| treat| deal with)?",
+        r"what(?:'s| is| are) the (?:contents?|(?:main|major|key|central|overall) (?:topics?"
+        rf"|themes?|ideas?|subjects?|points?)|{_SUMMARY})(?: (?:of|in|across) (?P<what>.+))?",
+        r"what(?:'s| is) (?:in|there in) (?P<everything>.+)",
+        r"what (?:does|do) (?P<everything>.+?) (?:say|tell(?: us| me)?|describe|explain)",
+        rf"(?:(?:an?|the)? ?{_SUMMARY}|summari[sz]e|sum up)(?: of)?",
+        r"what (?:can i|do we|do i|is there to) (?:find|learn|read|have|know|see)"
+        r"(?: (?:in|from|about))? (?P<everything>.+)",
+        r"(?:概述|概括|总结|简述|归纳|综述|介绍)(?:一下|下)?(?P<what>.*)",
+        r"(?P<what>.+?)(?:主要|大概|大致|都|究竟|到底|是)*(?:介绍|讨论|涉及|包含|包括|讲述|描述)"
+        r"(?:了|的是|的)?(?:些)?(?:什么|哪些)(?:内容|主题|话题|东西|方面)?",
+        r"(?P<what>.+?(?:文件|文档|资料|材料|文章|报告|手册|书|章|节|》|\.\w{2,5})|这里|这些)"
+        r"(?:主要|大概|大致|都|究竟|到底|是)*(?:讲|说|写|谈)(?:了|的是|的)?(?:些)?什么(?:内容)?",
+        r"(?P<what>.+?)(?:主要|大概|大致|都|究竟|到底)*是?(?:关于|有关)(?:什么|哪些)(?:的|内容|方面)*",
+        r"(?P<what>.+?)(?:的)?(?:主要内容|内容|大意|概要|摘要|梗概|概述|主题)(?:是什么|有哪些)?",
+    )
+]
+_EVERYTHING: Final = regex.compile(
+    r"(?:(?:all|each|every|both)(?: of)? ?)?(?:(?:the|these|those|this|our|my|your) ?)?"
+    r"(?:(?:uploaded|added|whole|entire|available|different|following|other|new|various) )?"
+    r"(?:documents?|files?|texts?|sources|papers|articles|materials?|corpus|collection|archive"
+    r"|library|workspace|knowledge base|folder|contents?)(?: (?:here|together|i (?:added|uploaded)"
+    r"|in (?:here|this workspace|the workspace)))?|everything(?: here)?|(?:in )?here|it|it all|this"
+    r"|these|all(?: of)? (?:it|this|these|them|that)|all"
+    r"|(?:这|那|所有|全部|整个|我们?的?|上传|已有|的|些|个|里|批|份)*(?:文件|文档|资料|材料|文章|报告|知识库"
+    r"|工作区|资料库|内容|全部|所有|这里|这些)(?:里|中|都)?",
+    regex.IGNORECASE,
+)
+_PART_OF: Final = regex.compile(
+    r"(?P<part>(?:the )?(?:chapter|section|part|appendix)\b.*?) (?:of|in|from) (?P<whole>.+)"
+    r"|(?P<whole>.+?)的?(?P<part>第.{1,4}[章节部篇])",
+    regex.IGNORECASE,
+)
+_QUOTES: Final = " \t\"'“”‘’«»《》「」『』`*"
+_END: Final = regex.compile(r"[\s?？!！.。…]+$")
+_HAN: Final = regex.compile(r"\p{Han}")
+# Words for a document or a part, beside what it is called.
+_KINDS: Final = frozenset(
+    terms(
+        "document file text article paper report book guide manual handbook story novel chapter"
+        " section part page paragraph pdf epub html docx markdown tutorial called titled named"
+    )
+) | {"文件", "文档", "文章", "报告", "手册", "一书", "这本", "本书", "一章", "章节"}
+
+
+Thing = TypeVar("Thing")
+
+
+@dataclass(frozen=True, slots=True)
+class Named:
+    """What a document is called, and its headings: ``(level, title, start)``."""
+
+    document_id: UUID
+    title: str
+    name: str
+    headings: tuple[tuple[int, str, int], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """``start`` is the heading's offset in its document's text."""
+
+    document_id: UUID
+    start: int
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """What an overview is asked of: these documents, a section of one, or, with neither, all."""
+
+    documents: tuple[UUID, ...] = ()
+    section: Section | None = None
+    is_chinese: bool = False
+
+
+def asked(question: str, titles: Sequence[Named]) -> Target | None:
+    """What the question asks for an overview of; None where it asks for something else.
+
+    >>> asked("What are these documents about?", [])
+    Target(documents=(), section=None, is_chinese=False)
+    >>> asked("What is the FHS?", []) is asked("Summarise the storm", []) is None
+    True
+    """
+    is_chinese = _HAN.search(question) is not None
+    for subject in subjects(question):
+        if _EVERYTHING.fullmatch(subject):
+            return Target(is_chinese=is_chinese)
+        section = _section_of(subject, titles)
+        if section is None and (documents := _documents(subject, titles)):
+            return Target(documents, is_chinese=is_chinese)
+        if section := section or _section(subject, titles):
+            return Target(section=section, is_chinese=is_chinese)
+    return None
+
+
+def subjects(question: str) -> Iterator[str]:
+    """What it would be an overview of, by each of the forms that the question has.
+
+    >>> list(subjects("Could you summarise “A Christmas Carol”, please?"))
+    ['A Christmas Carol']
+    """
+    said = _END.sub("", " ".join(question.replace("’", "'").split()))
+    said = _END.sub("", _POLITE.sub("", said))
+    for form in _ASKS:
+        if found := form.fullmatch(said):
+            groups = found.groupdict()
+            subject = (groups.get("what") or "everything").strip(_QUOTES)
+            if _EVERYTHING.fullmatch(groups.get("everything") or "everything"):
+                yield subject or "everything"
+
+
+def _documents(subject: str, titles: Sequence[Named]) -> tuple[UUID, ...]:
+    """The documents that are called so."""
+    for wanted in _wanted(subject):
+        scored = [(_likeness(wanted, _called(one)), one.document_id) for one in titles]
+        if meant := _meant(wanted, scored):
+            return tuple(meant[:MOST_TARGETS])
+    return ()
+
+
+def _meant(wanted: frozenset[str], scored: Sequence[tuple[float, Thing]]) -> list[Thing]:
+    """Those called just so, else the one that is called most nearly so."""
+    namesakes = sum(score > 0 for score, _ in scored)
+    best = max((score for score, _ in scored), default=0.0)
+    top = [thing for score, thing in scored if score == best]
+    if best == 1.0:
+        return top
+    if len(wanted) == 1 and namesakes > MOST_NAMESAKES:
+        return []
+    enough = ALONE if namesakes == 1 else NEAR
+    return top if len(top) == 1 and best >= enough else []
+
+
+def _section_of(subject: str, titles: Sequence[Named]) -> Section | None:
+    """*chapter 3 of the handbook*"""
+    found = _PART_OF.fullmatch(subject)
+    if found is None:
+        return None
+    meant = _documents(found["whole"], titles)
+    return _section(found["part"], [one for one in titles if one.document_id in meant])
+
+
+def _section(subject: str, titles: Sequence[Named]) -> Section | None:
+    """The section whose heading says it; of several, the first of the highest level."""
+    for wanted in _wanted(subject):
+        scored = [
+            (_likeness(wanted, [terms(bare(title)), terms(title)]), (level, one, start))
+            for one in titles
+            for level, title, start in one.headings
+        ]
+        if meant := _meant(wanted, scored):
+            _, one, start = min(meant, key=lambda each: each[0])
+            return Section(one.document_id, start)
+    return None
+
+
+def _wanted(subject: str) -> Iterator[frozenset[str]]:
+    """The subject's terms; then without words for what it is."""
+    every = frozenset(terms(subject))
+    if every:
+        yield every
+    if every & _KINDS and every - _KINDS:
+        yield every - _KINDS
+
+
+def _called(one: Named) -> list[list[str]]:
+    """By its title, by its file's name, and by that without ending and language."""
+    path = PurePath(one.name)
+    stem = path.name.removesuffix("".join(path.suffixes)) or path.stem
+    return [terms(bare(one.title)), terms(one.title), terms(one.name), terms(stem)]
+
+
+def _likeness(wanted: frozenset[str], called: Sequence[Sequence[str]]) -> float:
+    """Of the most alike, as a Dice coefficient; 0 where a term that is wanted is missing."""
+    sets = [frozenset(each) for each in called]
+    return max(
+        (2 * len(wanted) / (len(wanted) + len(each)) for each in sets if wanted <= each),
+        default=0.0,
+    )

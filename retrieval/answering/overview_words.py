@@ -1,0 +1,118 @@
+"""How an overview is worded, in English and in Chinese."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import floor, log10
+from typing import Final, Protocol
+
+NOUNS: Final = {"pdf": "page", "docx": "page", "pptx": "slide", "spreadsheet": "sheet"}
+"""What the parts of a file are called, by its parser, where they tell how long it is."""
+CHARACTERS_A_WORD: Final = 6
+"""In English prose, the space included."""
+
+
+class Words(Protocol):
+    def is_a(self, title: str, about: str) -> str:
+        """What a document is, in a sentence."""
+
+    def part_of(self, title: str) -> str: ...
+
+    def parts(self, titles: Sequence[str]) -> str:
+        """The main headings of what was named before."""
+
+    def names(self, names: Sequence[str], terms: Sequence[str]) -> str: ...
+
+    def line(self, title: str, about: str, parts: Sequence[str], names: Sequence[str]) -> str:
+        """A document in one sentence."""
+
+    def rest(self, number: int, titles: Sequence[str]) -> str:
+        """Documents that have no line of their own; ``titles`` are of the first."""
+
+    def size(self, parser: str, pages: int, length: int) -> str: ...
+
+
+class English:
+    def is_a(self, title: str, about: str) -> str:
+        return f"{title} ({about})." if about else f"{title}."
+
+    def part_of(self, title: str) -> str:
+        return f"part of {title}"
+
+    def parts(self, titles: Sequence[str]) -> str:
+        return f"Its main parts are: {'; '.join(titles)}."
+
+    def names(self, names: Sequence[str], terms: Sequence[str]) -> str:
+        said = [f"names most often {_listed(names)}"] if names else []
+        said += [f"comes back to {_listed(terms)}"] if terms else []
+        return f"It {' and '.join(said)}."
+
+    def line(self, title: str, about: str, parts: Sequence[str], names: Sequence[str]) -> str:
+        said = "; ".join(parts)
+        if names:
+            said += f"{'; n' if said else 'n'}ames {_listed(names)}"
+        return f"{title} ({about}){': ' if said else ''}{said}."
+
+    def rest(self, number: int, titles: Sequence[str]) -> str:
+        noun = "document" if number == 1 else "documents"
+        others = "" if number == len(titles) else ", among them"
+        return f"{number:,} more {noun}{others}: {'; '.join(titles)}."
+
+    def size(self, parser: str, pages: int, length: int) -> str:
+        if parser in NOUNS and pages:
+            return f"{pages:,} {NOUNS[parser]}{'' if pages == 1 else 's'}"
+        return f"about {rounded(length / CHARACTERS_A_WORD):,} words"
+
+
+class Chinese:
+    def is_a(self, title: str, about: str) -> str:
+        return f"{title}（{about}）。" if about else f"{title}。"
+
+    def part_of(self, title: str) -> str:
+        return f"《{title}》的一部分"
+
+    def parts(self, titles: Sequence[str]) -> str:
+        return f"主要部分：{'；'.join(titles)}。"
+
+    def names(self, names: Sequence[str], terms: Sequence[str]) -> str:
+        said = [f"最常提到{'、'.join(names)}"] if names else []
+        said += [f"反复谈及{'、'.join(terms)}"] if terms else []
+        return f"{'，'.join(said)}。"
+
+    def line(self, title: str, about: str, parts: Sequence[str], names: Sequence[str]) -> str:
+        said = "；".join([*parts, f"提到{'、'.join(names)}"] if names else parts)
+        return f"{title}（{about}）{'：' if said else ''}{said}。"
+
+    def rest(self, number: int, titles: Sequence[str]) -> str:
+        others = "" if number == len(titles) else "，其中有"
+        return f"另有 {number:,} 份文件{others}：{'；'.join(titles)}。"
+
+    def size(self, parser: str, pages: int, length: int) -> str:
+        if parser in NOUNS and pages:
+            return f"{pages:,} 页"
+        return f"约 {rounded(length):,} 字"
+
+
+ENGLISH: Final[Words] = English()
+CHINESE: Final[Words] = Chinese()
+
+
+def rounded(number: float) -> int:
+    """To two figures, and at least 10.
+
+    >>> rounded(31_416), rounded(3)
+    (31000, 10)
+    """
+    if number < 10:
+        return 10
+    unit = 10 ** (floor(log10(number)) - 1)
+    return int(round(number / unit) * unit)
+
+
+def _listed(names: Sequence[str]) -> str:
+    """
+    >>> _listed(["Ada", "Bram", "Cora"])
+    'Ada, Bram and Cora'
+    """
+    *others, last = names
+    return f"{', '.join(others)} and {last}" if others else last

@@ -1,0 +1,88 @@
+"""Hand-written SQL of overviews, each statement named by what it reads.
+
+``%(documents)s`` is the scope, NULL for the whole workspace. Disabled and trashed documents have no
+passages here, so they are never read.
+"""
+
+from __future__ import annotations
+
+from typing import Final, LiteralString
+
+# What documents are called, of those that hold the beginnings of all words asked for.
+CALLED: Final[LiteralString] = """
+SELECT d.id, d.title, d.name, v.headings::text
+  FROM ingestion_document AS d
+  JOIN ingestion_documentversion AS v
+    ON v.workspace_id = %(workspace)s AND v.document_id = d.id AND v.number = d.live_number
+ WHERE d.workspace_id = %(workspace)s AND d.disabled_at IS NULL AND d.trashed_at IS NULL
+   AND (%(documents)s::uuid[] IS NULL OR d.id = ANY(%(documents)s::uuid[]))
+   AND (d.title || ' ' || d.name || ' ' || v.headings::text) ILIKE ANY(%(patterns)s::text[])
+ ORDER BY d.title, d.id
+ LIMIT %(count)s
+"""
+
+# The longest documents, and how many there are.
+LONGEST: Final[LiteralString] = """
+SELECT d.id, d.title, count(*) OVER ()
+  FROM ingestion_document AS d
+  JOIN (SELECT document_id, max(ordinal) AS last FROM ingestion_chunk
+         WHERE workspace_id = %(workspace)s
+           AND (%(documents)s::uuid[] IS NULL OR document_id = ANY(%(documents)s::uuid[]))
+         GROUP BY document_id) AS c ON c.document_id = d.id
+ WHERE d.workspace_id = %(workspace)s AND d.disabled_at IS NULL AND d.trashed_at IS NULL
+ ORDER BY c.last DESC, d.title, d.id
+ LIMIT %(count)s
+"""
+
+# What is known of some documents.
+FACTS: Final[LiteralString] = """
+SELECT d.id, d.title, d.name, d.dated, v.parser, jsonb_array_length(v.pages), length(v.text),
+       v.headings::text, v.regions::text, v.metadata::text
+  FROM ingestion_document AS d
+  JOIN ingestion_documentversion AS v
+    ON v.workspace_id = %(workspace)s AND v.document_id = d.id AND v.number = d.live_number
+ WHERE d.workspace_id = %(workspace)s AND d.id = ANY(%(documents)s::uuid[])
+"""
+
+# Whom and what each of some documents names most, of some types, more than once.
+NAMED_MOST: Final[LiteralString] = """
+WITH counted AS MATERIALIZED (
+    SELECT document_id, entity_id, count(*) AS often
+      FROM ingestion_mention
+     WHERE workspace_id = %(workspace)s AND document_id = ANY(%(documents)s::uuid[])
+     GROUP BY document_id, entity_id HAVING count(*) > 1
+), ranked AS (
+    SELECT c.document_id, e.name, e.type, c.often,
+           row_number() OVER (PARTITION BY c.document_id, e.type = ANY(%(terms)s::text[])
+                              ORDER BY c.often DESC, e.rank DESC, e.id) AS place
+      FROM counted AS c
+      JOIN ingestion_entity AS e ON e.workspace_id = %(workspace)s AND e.id = c.entity_id
+     WHERE e.type = ANY(%(names)s::text[]) OR e.type = ANY(%(terms)s::text[])
+)
+SELECT document_id, name, type = ANY(%(terms)s::text[]) FROM ranked
+ WHERE place <= %(count)s
+ ORDER BY document_id, place
+"""
+
+# The quotes that summaries of documents are made of.
+SUMMARIES: Final[LiteralString] = """
+SELECT c.document_id, c.id, s.start, s."end",
+       substr(c.text, s.start - c.start + 1, s."end" - s.start)
+  FROM ingestion_summarytree AS t
+  JOIN ingestion_summarynode AS n ON n.workspace_id = %(workspace)s AND n.id = t.root_id
+ CROSS JOIN LATERAL jsonb_to_recordset(n.sources) AS s (chunk uuid, start int, "end" int)
+  JOIN ingestion_chunk AS c ON c.workspace_id = %(workspace)s AND c.id = s.chunk
+ WHERE t.workspace_id = %(workspace)s AND t.document_id = ANY(%(documents)s::uuid[])
+ ORDER BY c.document_id, s.start
+"""
+
+# Passages of some documents from an offset to another, the first few of each.
+PASSAGES_FROM: Final[LiteralString] = """
+SELECT w.document, c.id, c.start, c.text, c.regions::text
+  FROM unnest(%(documents)s::uuid[], %(starts)s::int[], %(ends)s::int[]) AS w (document, a, b)
+ CROSS JOIN LATERAL (
+     SELECT id, start, text, regions FROM ingestion_chunk
+      WHERE workspace_id = %(workspace)s AND document_id = w.document
+        AND "end" > w.a AND start < w.b
+      ORDER BY ordinal LIMIT %(count)s) AS c
+"""
