@@ -2,10 +2,12 @@
 
     python benchmarks/fit_answers.py --answers DIR --messy DIR --selqa DIR [--write]
 
-``DIR`` are folders as ``benchmarks/answers.py`` reads them, and SelQA's with ``dev.json``. Documents are put into workspaces that stay (``fit-answers``, ``fit-messy``), so a
-second run begins with the questions. Statements are ranked by a conditional logit; whether a
-question is answered is told by a logistic regression. Both are cross-validated with whole articles
-left out, and the figures printed are of those. ``--write`` fits on everything and writes the file.
+``DIR`` are folders as ``benchmarks/answers.py`` reads them, and SelQA's with ``dev.json``.
+Documents are put into workspaces that stay (``fit-answers``, ``fit-messy``), and what was gathered
+for the questions is kept (``--again`` asks anew). Statements are ranked by a conditional logit;
+whether a question is answered is told by a logistic regression. Both are cross-validated with whole
+articles left out, and the figures printed are of those. ``--write`` fits on everything and writes
+the file.
 """
 
 from __future__ import annotations

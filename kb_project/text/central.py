@@ -104,7 +104,7 @@ class Central:
 
     def _walk(self, chances: Numbers) -> Numbers:
         """How often each sentence is come by; ``chances`` are where it begins again."""
-        start = chances / max(chances.sum(), 1e-12)
+        start: Numbers = chances / max(chances.sum(), 1e-12)
         degrees = np.maximum(self._times(self._across(np.ones(self._count))), 1e-12)
         found = start
         for _ in range(STEPS):

@@ -1,5 +1,7 @@
-"""Whether the documents answer a question that nobody has asked yet: the passages are found by words
-alone, and then read as they would be for the answer."""
+"""Whether the documents answer a question that nobody has asked yet.
+
+Passages are found by words alone, and then read as they would be for the answer.
+"""
 
 from __future__ import annotations
 

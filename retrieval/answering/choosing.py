@@ -17,11 +17,12 @@ import regex
 from kb_project.text.terms import terms
 from retrieval.answering.candidates import Candidate, candidates, groups_of
 from retrieval.answering.gathering import Gathered
+from retrieval.answering.marking import Span, marked
 from retrieval.answering.ranking import Ranked, Ranking
 from retrieval.models import Outcome
 
 ANSWERED: Final = 0.5
-"""The probability from which an answer is given: see ``weights.json`` for what it was fitted on …"""
+"""The probability from which an answer is given …"""
 UNSURE: Final = 0.15
 """… and from which the closest passages are shown instead."""
 SURE: Final = 0.6
@@ -38,8 +39,8 @@ FITS: Final = 0.25
 _ASKS_FOR_LIST: Final = regex.compile(
     r"^\W*(?:please )?(?:list|enumerate|name (?:the|all|every|some))\b"
     r"|\b(?:what|which) (?:are|were) (?:the|all|some)\b"
-    r"|\b(?:what|which) (?:[\w'’-]+ ){0,3}?[\w'’-]{2,}(?<![sui])s (?:do|does|did|are|were|have|had|can"
-    r"|could|should|must|may|might|will|would|come|make|exist|belong|to|of)\b"
+    r"|\b(?:what|which) (?:[\w'’-]+ ){0,3}?[\w'’-]{2,}(?<![sui])s (?:do|does|did|are|were|have|had"
+    r"|can|could|should|must|may|might|will|would|come|make|exist|belong|to|of)\b"
     r"|哪些|哪几|列出|列举",
     regex.IGNORECASE,
 )
@@ -52,12 +53,20 @@ _ASKS: Final = regex.compile(r"\b(?:who|what|when|where|which|whose|why|how)\b",
 
 
 @dataclass(frozen=True, slots=True)
+class Chosen:
+    """``marked`` are offsets in what the candidate says, of the words that answer."""
+
+    candidate: Candidate
+    marked: tuple[Span, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Choice:
     """``chosen`` in the order in which they are read, ``nearest`` best first; ``is_list`` where
     the chosen are the entries of a list or the rows of a table."""
 
     outcome: Outcome
-    chosen: Sequence[Candidate]
+    chosen: Sequence[Chosen]
     nearest: Sequence[Ranked]
     probability: float
     is_list: bool = False
@@ -90,8 +99,12 @@ def choose(gathered: Gathered, ranking: Ranking) -> Choice:
     if outcome is not Outcome.ANSWERED:
         nearest = nearest_of(ranked) if outcome is Outcome.UNSURE else ()
         return Choice(outcome, (), nearest, ranking.probability)
-    entries = _entries(gathered, ranking)
-    return Choice(outcome, entries or _best(ranked), (), ranking.probability, bool(entries))
+    if entries := _entries(gathered, ranking):
+        chosen = [Chosen(one) for one in entries]
+        return Choice(outcome, chosen, (), ranking.probability, is_list=True)
+    sought = gathered.sought
+    chosen = [Chosen(one, marked(one.said, sought)) for one in _best(ranked)]
+    return Choice(outcome, chosen, (), ranking.probability)
 
 
 def together(choices: Sequence[Choice]) -> Choice:
@@ -101,7 +114,7 @@ def together(choices: Sequence[Choice]) -> Choice:
     if len(choices) == 1 or likeliest.outcome is not Outcome.ANSWERED:
         return likeliest
     chosen = {
-        one.key: one
+        one.candidate.key: one
         for choice in choices
         if choice.outcome is Outcome.ANSWERED
         for one in (choice.chosen if choice.is_list else choice.chosen[:1])
@@ -140,8 +153,7 @@ def _fit(gathered: Gathered, entries: Sequence[Candidate]) -> float:
     first = entries[0]
     lead = set(terms(" ".join((first.before, *first.path[-1:]))))
     total = rarity.total(wanted) or 1.0
-    covered = rarity.total([term for term in wanted if term in lead]) / total
-    return covered
+    return rarity.total([term for term in wanted if term in lead]) / total
 
 
 def _best(ranked: Sequence[Ranked]) -> list[Candidate]:

@@ -1,4 +1,4 @@
-"""Answers on the local tier: statements of the documents, chosen and cited."""
+"""Answers on the local tier: statements of the documents, chosen and cited, or an overview."""
 
 from __future__ import annotations
 
@@ -6,15 +6,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from retrieval.answering import choosing, gathering, ranking
-from retrieval.answering.candidates import Candidate
-from retrieval.answering.choosing import Choice
+from retrieval.answering import choosing, gathering, overview, ranking
+from retrieval.answering.choosing import Choice, Chosen
 from retrieval.answering.drafts import Check, SpanOf, WrittenSentence
 from retrieval.answering.numbering import Numbering
+from retrieval.answering.ranking import Ranked
 from retrieval.models import Outcome
 from retrieval.search import sentences
 from retrieval.search.hits import Hit
 from retrieval.search.query import Query, QuestionVector
+from workspaces import access
 
 AS_WRITTEN: Final = Check("supported", "quote")
 
@@ -67,44 +68,83 @@ def _extracted(query: Query, found: Sequence[Hit], part: Part) -> Extract:
     return Extract(query, choice, gathered.hits, len(gathered.statements))
 
 
-def numbered(made: Extract, found: Sequence[Hit]) -> Numbering:
-    """A passage that only joined those found gets a number when it is cited."""
-    return Numbering(found, sources={hit.chunk_id: hit for hit in made.hits})
+@dataclass(frozen=True, slots=True)
+class Told:
+    """What is told: sentences whose spans have the numbers of ``numbering``, or the ``nearest``
+    passages, as ``Answer.nearest`` keeps them. ``figures`` say how it came about."""
+
+    outcome: Outcome
+    sentences: Sequence[WrittenSentence]
+    numbering: Numbering
+    nearest: Sequence[dict[str, Any]]
+    figures: dict[str, Any]
 
 
-def written(made: Extract, numbering: Numbering) -> list[WrittenSentence]:
-    return [_written(one, numbering) for one in made.choice.chosen]
-
-
-def _written(one: Candidate, numbering: Numbering) -> WrittenSentence:
-    span = SpanOf(numbering.number_of(one.hit.chunk_id), one.start, one.end)
-    return WrittenSentence(one.said, (span,), AS_WRITTEN)
-
-
-def nearest(made: Extract) -> list[dict[str, Any]]:
-    """As ``Answer.nearest`` keeps them."""
-    return [
-        {
-            "chunk": str(one.candidate.hit.chunk_id),
-            "document": str(one.candidate.hit.document_id),
-            "start": one.candidate.start,
-            "end": one.candidate.end,
-            "score": round(one.share, 4),
-        }
-        for one in made.choice.nearest
-    ]
-
-
-def figures(made: Extract) -> dict[str, Any]:
-    """How the answer came about, in figures; no text of any document."""
-    return {
-        "outcome": made.choice.outcome.value,
-        "probability": round(made.choice.probability, 4),
-        "passages": len(made.hits),
-        "sentences_read": made.read,
-        "sentences_chosen": len(made.choice.chosen),
-    }
+def tell(query: Query, found: Sequence[Hit]) -> Told:
+    """Call outside transactions: a model makes the question's vector."""
+    with access.in_workspace(query.workspace_id):
+        composed = _overview(query, found)
+    if composed is not None:
+        return composed
+    parts = prepared(query)
+    with access.in_workspace(query.workspace_id):
+        made = extract(query, found, parts)
+    numbering = Numbering(found, sources={hit.chunk_id: hit for hit in made.hits})
+    choice = made.choice
+    return Told(
+        outcome=choice.outcome,
+        sentences=[_written(one, numbering) for one in choice.chosen],
+        numbering=numbering,
+        nearest=[_near(one) for one in choice.nearest],
+        figures={
+            "probability": round(choice.probability, 4),
+            "passages": len(made.hits),
+            "sentences_read": made.read,
+            "sentences_chosen": len(choice.chosen),
+        },
+    )
 
 
 def is_answered(made: Extract) -> bool:
     return made.choice.outcome is Outcome.ANSWERED
+
+
+def _overview(query: Query, found: Sequence[Hit]) -> Told | None:
+    """Where the question asks for one, of something that is there."""
+    target = overview.target(query.workspace_id, query.question, query.documents)
+    if target is None:
+        return None
+    composed, hits = overview.compose(query.workspace_id, target, query.documents)
+    if not composed:
+        return None
+    numbering = Numbering(found, sources={hit.chunk_id: hit for hit in hits})
+    sentences = [
+        WrittenSentence(
+            one.text,
+            tuple(
+                SpanOf(numbering.number_of(place.chunk_id), place.start, place.end)
+                for place in one.places
+            ),
+            AS_WRITTEN,
+            marked=(one.bold,) if one.bold else (),
+        )
+        for one in composed
+    ]
+    figures = {"sentences_chosen": len(sentences), "is_overview": True}
+    return Told(Outcome.ANSWERED, sentences, numbering, (), figures)
+
+
+def _written(one: Chosen, numbering: Numbering) -> WrittenSentence:
+    candidate = one.candidate
+    span = SpanOf(numbering.number_of(candidate.hit.chunk_id), candidate.start, candidate.end)
+    return WrittenSentence(candidate.said, (span,), AS_WRITTEN, marked=one.marked)
+
+
+def _near(one: Ranked) -> dict[str, Any]:
+    return {
+        "chunk": str(one.candidate.hit.chunk_id),
+        "document": str(one.candidate.hit.document_id),
+        "start": one.candidate.start,
+        "end": one.candidate.end,
+        "score": round(one.share, 4),
+    }

@@ -120,7 +120,7 @@ def matrix(
     cosines: Cosines,
     word_scores: Sequence[float],
 ) -> Matrix:
-    """Shape ``(len(found), len(NAMES))``. A sentence without a vector is as far as the usual one."""
+    """Of shape ``(len(found), len(NAMES))``; without a vector, a sentence is no nearer than usual."""
     most = max(word_scores, default=0.0) or 1.0
     near = nearness_of(cosines)
     rows = [

@@ -17,6 +17,7 @@ from retrieval.answering import (
     conflicts,
     explain,
     extractive,
+    greeting,
     planning,
     suggesting,
     turns,
@@ -24,10 +25,10 @@ from retrieval.answering import (
 )
 from retrieval.answering.citing import cited_passages
 from retrieval.answering.drafts import Asking, Draft, Suggested
+from retrieval.models import Outcome
 from retrieval.search.hits import Hit
 from retrieval.search.reporting import EventKind, Reporter
 from retrieval.services import SearchResult
-from workspaces import access
 
 PASSAGES: Final = 12
 """How many passages an answer may be made of."""
@@ -36,6 +37,9 @@ PASSAGES: Final = 12
 def draft_answer(asking: Asking, reporter: Reporter) -> Draft:
     """Raises InputError where question, mode or scope cannot be used, StoppedError, ModelError."""
     started = time.perf_counter()
+    if greeted := greeting.draft(asking):
+        return greeted
+    asking = replace(asking, question=greeting.without_greeting(asking.question))
     rewrite = planning.planned(asking, reporter)
     found = _find(replace(asking, question=rewrite.question), reporter)
     planning.tell(asking, rewrite, found, reporter)
@@ -84,13 +88,10 @@ def _draft(asking: Asking, found: SearchResult, reporter: Reporter) -> Draft:
 
 
 def _extract(asking: Asking, found: SearchResult) -> Draft:
-    parts = extractive.prepared(found.query)
-    with access.in_workspace(found.query.workspace_id):
-        made = extractive.extract(found.query, found.hits, parts)
+    told = extractive.tell(found.query, found.hits)
     turns.give_way()
-    numbering = extractive.numbered(made, found.hits)
-    chosen = extractive.written(made, numbering)
-    marked = conflicts.mark(chosen, found.query, numbering)
+    numbering = told.numbering
+    marked = conflicts.mark(told.sentences, found.query, numbering)
     sentences = conflicts.with_other_sides(marked, numbering)
     turns.give_way()
     check = {"by": "quote", **checking.counts([one.check for one in sentences])}
@@ -98,12 +99,12 @@ def _extract(asking: Asking, found: SearchResult) -> Draft:
     cited = [one.chunk_id for one in citations]
     trace = explain.trace(asking, found, None, {"kept": len(sentences)}, check, cited)
     return Draft(
-        is_supported=extractive.is_answered(made),
-        outcome=made.choice.outcome,
+        is_supported=told.outcome is Outcome.ANSWERED,
+        outcome=told.outcome,
         sentences=sentences,
         citations=citations,
-        nearest=extractive.nearest(made),
-        trace=found.trace | extractive.figures(made) | trace,
+        nearest=told.nearest,
+        trace=found.trace | told.figures | trace,
         mode=found.mode.name,
     )
 

@@ -1,8 +1,8 @@
 """Gather: every statement that may answer a question, with what speaks for it in numbers.
 
-A passage is found by what it is about; so the statements of the passages found are joined by the
-single sentences nearest to the question, wherever in the scope they stand, and by what stands beside
-them.
+A passage is found by what it is about. So the statements of the passages found are joined by the
+single sentences nearest to the question, wherever in the scope they stand, and by what stands
+beside them.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Ranking: which statement answers best, and how probable it is that any does.
 
-Both are linear in features and fitted, by ``benchmarks/fit_answers.py``: statements by the softmax of
-one score over all candidates of a question (a conditional logit), the probability by a logistic
+Both are linear in features and fitted by ``benchmarks/fit_answers.py``: statements by the softmax
+of one score over all candidates of a question (a conditional logit), the probability by a logistic
 regression on what the best of them and the question itself look like. ``weights.json`` has the
 weights, how they were made, and for which model of sentences.
 """

@@ -51,7 +51,9 @@ def test_the_headings_of_a_passage_come_before_those_in_it():
 
 
 def test_what_is_no_prose_is_no_candidate():
-    text = "Ada Lind keeps the light.\n\nsudo make lamp && ls -l /dev/lamp.\n\nIt burns oil by night."
+    text = (
+        "Ada Lind keeps the light.\n\nsudo make lamp && ls -l /dev/lamp.\n\nIt burns oil by night."
+    )
     code = Region(RegionKind.CODE, 27, 58)
 
     found = candidates([hit(text, regions=(code,))])
@@ -60,7 +62,7 @@ def test_what_is_no_prose_is_no_candidate():
 
 
 def test_the_entries_of_a_list_are_one_group_under_the_line_that_leads_it_in():
-    text = "The keepers were:\n- Ada Lind, from 1866\n- Bram Oosterling, until 1890\n\nThe lamp was dim."
+    text = "The keepers were:\n- Ada Lind, from 1866\n- Bram Oosterling, until 1890\n\nIt was dim."
 
     found = candidates([hit(text)])
     (entries,) = groups_of(found).values()

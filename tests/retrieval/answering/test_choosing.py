@@ -12,9 +12,7 @@ KEEPERS = "Ada Lind keeps the light. The lamp burns oil by night. The quarry roa
 
 
 def ranking_of(made, *, shares, probability):
-    ranked = [
-        Ranked(one, share, share) for one, share in zip(made.statements, shares, strict=True)
-    ]
+    ranked = [Ranked(one, share, share) for one, share in zip(made.statements, shares, strict=True)]
     return Ranking(ranked, probability, {})
 
 
@@ -24,7 +22,7 @@ def chosen(question, text, *, shares, probability=1.0):
 
 
 def said(choice):
-    return [one.said for one in choice.chosen]
+    return [one.candidate.said for one in choice.chosen]
 
 
 def test_a_statement_that_is_clearly_the_best_stands_alone():
@@ -40,7 +38,9 @@ def test_one_that_may_be_it_as_well_comes_second():
 
 
 def test_one_that_says_the_same_is_no_second():
-    text = "Ada Lind keeps the light of Skarrow. Ada Lind keeps the Skarrow light. It burns oil now."
+    text = (
+        "Ada Lind keeps the light of Skarrow. Ada Lind keeps the Skarrow light. It burns oil now."
+    )
     choice = chosen("Who keeps the light?", text, shares=[0.5, 0.4, 0.1])
 
     assert said(choice)[0] == "Ada Lind keeps the light of Skarrow."
@@ -71,7 +71,9 @@ def test_nothing_read_is_nothing_told():
 
 def test_the_closest_passages_are_different_ones():
     made = gathered("Who keeps it?", hit(KEEPERS), hit("Bram keeps it too, they say."))
-    told = ranking_of(made, shares=[0.4] * len(made.statements), probability=(ANSWERED + UNSURE) / 2)
+    told = ranking_of(
+        made, shares=[0.4] * len(made.statements), probability=(ANSWERED + UNSURE) / 2
+    )
 
     nearest = choosing.choose(made, told).nearest
 

@@ -5,7 +5,6 @@ import pytest
 from kb_project.errors import EndpointError
 from kb_project.llm.fake import FakeEmbedder
 from retrieval.answering import writing
-from retrieval.search import support
 from retrieval.search.modes import MODES
 from retrieval.search.reporting import EventKind
 from retrieval.search.scope import Scope
@@ -97,7 +96,6 @@ def test_an_embedder_that_is_away_after_the_answer_leaves_it_to_words(cast, monk
 
 @pytest.mark.parametrize("mode", [name for name in MODES if name != "auto"])
 def test_no_transaction_is_open_while_anything_is_embedded(cast, monkeypatch, mode):
-    support._made.clear()
     ada = rows.make_entity(cast.workspace, "Ada Lind")
     inside: list[object] = []
     for name in ("embed_question", "embed_passages"):

@@ -6,11 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kb_project.ports import build_ports
 from retrieval.answering import features, ranking
+from retrieval.answering.choosing import outcome_of
 from retrieval.answering.features import Rarity
 from retrieval.models import Outcome
-from retrieval.answering.choosing import outcome_of
 from tests.retrieval.answering.passages import gathered, hit
 
 TEXT = (

@@ -13,7 +13,7 @@ from retrieval.evaluation.plan import Plan
 from retrieval.evaluation.ragchecker import METRICS
 from retrieval.search.modes import MODES
 from tests import rows
-from tests.retrieval.search.test_assemble import hit
+from tests.retrieval.answering.passages import hit
 from workspaces import access
 from workspaces.models import Workspace
 

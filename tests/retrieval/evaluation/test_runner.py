@@ -12,7 +12,7 @@ from retrieval.evaluation.runner import Plan, Tally
 from retrieval.evaluation.throwaway import Filled
 from retrieval.search.query import MOST_HITS
 from tests import rows
-from tests.retrieval.search.test_assemble import hit
+from tests.retrieval.answering.passages import hit
 
 TEXTS = {
     "Keepers": "Ada Lind keeps the Skarrow light.\n\nThe lamp burns oil.",

@@ -11,9 +11,7 @@ from hypothesis import strategies as st
 
 from kb_project.errors import InputError
 from kb_project.llm.fake import FakeEmbedder
-from retrieval.search import sought, support
-from retrieval.search.answer import Scored
-from retrieval.search.assemble import sentences
+from retrieval.search import sought
 from retrieval.search.modes import DEFAULT_MODE, MODES, mode_named
 from retrieval.search.query import (
     LONGEST_QUESTION,
@@ -24,8 +22,6 @@ from retrieval.search.query import (
     clean_question,
 )
 from retrieval.search.sought import Kind
-from retrieval.search.weights import Weights, weigh
-from tests.retrieval.search.test_assemble import hit
 
 TOLD = st.text(alphabet="Ada Lind keps thlig9?多少谁灯塔的", max_size=40)
 
@@ -118,38 +114,6 @@ def test_what_is_sought_is_read_the_same_every_time_and_names_are_terms(question
 )
 def test_the_kind_is_of_whole_question_words_and_the_first_kind_decides(question, kind):
     assert sought.kind_of(question) is kind
-
-
-@given(TOLD, st.dictionaries(st.text(max_size=6), st.integers(1, 5), max_size=4))
-def test_weights_are_shares_of_the_question(question, frequencies):
-    wanted = sought.read(question)
-    weights = weigh(wanted, sentences([hit("Ada Lind keeps the light.")], {}), frequencies)
-
-    assert set(weights.by_term) <= set(wanted.terms)
-    assert all(weight > 0 for weight in weights.by_term.values())
-    assert sum(weights.by_term.values()) == pytest.approx(1.0 if weights.by_term else 0.0)
-    assert 0 <= weights.known <= 1 + 1e-9
-    assert weights.of(wanted.terms) == pytest.approx(sum(weights.by_term.values()))
-
-
-@given(st.floats(0, 1), st.floats(0, 1), st.none() | st.floats(-1, 1))
-def test_knowing_more_never_makes_an_answer_worse_supported(known, coverage, nearness):
-    (sentence,) = sentences([hit("Ada Lind keeps the light.")], {})
-    chosen = [Scored(sentence, 1.0, coverage, names_kind=False)]
-
-    less = support.judge(chosen, Weights({"light": 1.0}, known), nearness)
-    more = support.judge(chosen, Weights({"light": 1.0}, min(1.0, known + 0.1)), nearness)
-
-    assert more.is_enough or not less.is_enough
-    assert (less.known, less.coverage, less.nearness) == (known, coverage, nearness)
-
-
-def test_support_reports_the_best_coverage_of_what_was_chosen():
-    (sentence,) = sentences([hit("Ada Lind keeps the light.")], {})
-    chosen = [Scored(sentence, 1.0, share, names_kind=False) for share in (0.2, 0.9, 0.4)]
-
-    assert support.judge(chosen, Weights({"light": 1.0}, 1.0), None).coverage == 0.9
-    assert support.judge([], Weights({}, 0.0), None).coverage == 0.0
 
 
 def test_only_the_mode_of_words_does_without_vectors():
