@@ -74,7 +74,7 @@ def ranked(made: Sequence[Stated]) -> list[Stated]:
         kept.append(one)
         turn[one.question] = turns[one.hit.document_id]
         turns[one.hit.document_id] += 1
-    return sorted(kept, key=lambda one: turn[one.question])
+    return sorted(kept, key=lambda one: (turn[one.question], one.form))
 
 
 def _passages(workspace_id: UUID) -> list[Hit]:

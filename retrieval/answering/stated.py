@@ -22,7 +22,7 @@ from retrieval.answering.wording import Form, Wording, of_heading, of_sentence
 from retrieval.search.hits import Hit
 
 MOST_NAMES: Final = 500
-ALIKE: Final = 0.7
+ALIKE: Final = 0.65
 """Of what two questions ask that is common to both: then they ask the same."""
 _ASKING: Final = regex.compile(
     r"\b(?:who|when|where|why|how many|how|what|which)\b|谁|什么时候|多少|为什么|哪里",
@@ -88,13 +88,14 @@ def names_of(
 
 
 def asks(question: str) -> frozenset[str]:
-    """What a question asks for and about: its terms, and the word it asks with.
+    """What a question asks for and about: its terms but for figures, and the word it asks with.
 
     >>> sorted(asks("Who built Skarrow Light?"))
     ['?who', 'built', 'light', 'skarrow']
     """
     word = _ASKING.search(question)
-    return frozenset((*terms(question), f"?{word.group().lower()}" if word else "?"))
+    about = (term for term in terms(question) if not term.isdigit())
+    return frozenset((*about, f"?{word.group().lower()}" if word else "?"))
 
 
 def ask_the_same(one: frozenset[str], other: frozenset[str]) -> bool:

@@ -18,8 +18,6 @@ from tests.rows import (
     make_cast,
     make_collection,
     make_document,
-    make_entity,
-    make_relationship,
 )
 from workspaces import access
 
@@ -113,17 +111,13 @@ def test_a_reader_of_an_empty_workspace_is_told_to_wait(cast):
     assert "Add documents" not in page
 
 
-def test_home_offers_the_box_and_questions_about_what_is_named_most(cast):
-    document = light(cast)
-    gault, tower = (make_entity(cast.workspace, n) for n in ("Josiah Gault", "Skarrow Light"))
-    make_relationship(gault, tower, chunks_of(document)[0], "built")
-    with access.in_workspace(cast.workspace.pk):
-        type(gault).objects.in_workspace(cast.workspace).update(degree=1)
+def test_home_offers_the_box_and_asks_for_questions_to_begin_with(cast):
+    light(cast)
 
     page = page_of(cast.bob, "home", cast)
 
     assert "Ask your documents" in page
-    assert "What do the documents say about Josiah Gault?" in page
+    assert f'hx-get="{address("starters", cast)}"' in page
     assert "The light" in page
 
 
