@@ -82,7 +82,6 @@ _IRREGULAR: Final = {
     "chosen": "chose",
     "begun": "began",
     "lit": "lit",
-    "put out": "put out",
     "kept": "kept",
     "born": "",
     "broken": "broke",
