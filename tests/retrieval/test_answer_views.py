@@ -304,3 +304,14 @@ def test_the_page_explains_how_the_answer_was_found(cast, queued):
 
     assert "How this was found" in page
     assert escape(MODES["lexical"].explanation) in page
+
+
+def test_a_long_question_is_folded_and_a_short_one_is_not(cast, queued):
+    assert "long-question" not in page_of(cast.bob, "answer_detail", cast, queued.question_id)
+    with access.in_workspace(cast.workspace.pk):
+        Question.objects.in_workspace(cast.workspace).update(text="light " * 660)
+
+    page = page_of(cast.bob, "answer_detail", cast, queued.question_id)
+
+    assert '<details class="long-question">' in page
+    assert "The whole question" in page

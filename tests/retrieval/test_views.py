@@ -227,18 +227,6 @@ def test_words_of_a_document_are_never_taken_for_mark_up(cast):
     assert "<script>x" not in page
 
 
-def test_a_long_question_is_folded_and_a_short_one_is_not(cast):
-    question = asked(cast)
-    assert "long-question" not in page_of(cast.bob, "answer_detail", cast, question.pk)
-    with access.in_workspace(cast.workspace.pk):
-        Question.objects.in_workspace(cast.workspace).update(text="light " * 660)
-
-    page = page_of(cast.bob, "answer_detail", cast, question.pk)
-
-    assert '<details class="long-question">' in page
-    assert "The whole question" in page
-
-
 def test_a_question_before_says_in_the_conversation_what_came_of_it(cast):
     question = asked(cast, outcome=Outcome.UNSURE)
     with access.in_workspace(cast.workspace.pk):
