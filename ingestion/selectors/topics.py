@@ -27,6 +27,11 @@ class TopicNode:
     report: CommunityReport | None
     children: list[TopicNode] = field(default_factory=list)
 
+    @property
+    def is_rest(self) -> bool:
+        """Whether it gathers what belongs to no topic."""
+        return self.community.pk == other_topics_id(self.community.workspace_id)
+
 
 def topic_tree(*, workspace: Workspace) -> list[TopicNode]:
     """The communities as a forest, biggest first, "Other topics" last, with two queries."""
@@ -41,8 +46,7 @@ def topic_tree(*, workspace: Workspace) -> list[TopicNode]:
         parent = nodes.get(node.community.parent_id) if node.community.parent_id else None
         (parent.children if parent else roots).append(node)
     # What belongs nowhere else comes last, however much of it there is.
-    rest = other_topics_id(workspace.pk)
-    return sorted(roots, key=lambda node: node.community.pk == rest)
+    return sorted(roots, key=lambda node: node.is_rest)
 
 
 @dataclass(frozen=True, slots=True)

@@ -39,7 +39,8 @@ class Home:
 def home(*, workspace: Workspace, user: User) -> Home:
     recent = selectors.documents(workspace=workspace)[:6]
     stopped = selectors.documents(workspace=workspace, state="attention")[:3]
-    written = [node for node in selectors.topic_tree(workspace=workspace) if node.report]
+    tree = selectors.topic_tree(workspace=workspace)
+    written = [node for node in tree if node.report and not node.is_rest]
     return Home(
         counts=selectors.workspace_counts(workspace=workspace),
         box=ask_box(workspace=workspace),

@@ -2,8 +2,9 @@
 
 Hierarchical Leiden (Traag, Waltman, van Eck 2019) by graspologic's native core, with GraphRAG's
 constants: clusters above ``max_size`` are split again, level by level, as long as that yields more
-than one part. Unlike there, relationships in both directions count, and every component takes part:
-those too small for a topic of their own are gathered under one root.
+than one part. Unlike there, relationships in both directions count, every component takes part, and
+where there are too many clusters side by side they are gathered under broader ones. What is too
+small for a topic of its own is gathered under one root.
 """
 
 from __future__ import annotations
@@ -11,11 +12,13 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, NamedTuple
 from uuid import UUID
 
 import graspologic_native
+
+from ingestion.stages.communities.bundling import MOST_SIBLINGS, Bundles, Neighbours, neighbours
 
 MAX_SIZE: Final = 10
 SEED: Final = 0xDEADBEEF
@@ -62,11 +65,16 @@ def hierarchy(
     ids = sorted(set(entities))
     links = list(links)
     weights = pair_weights(links, {entity: place for place, entity in enumerate(ids)})
-    topics, rest = _by_weight(components(len(ids), weights), _sentences(links), ids)
+    sentences = _sentences(links)
+    topics, rest = _by_weight(components(len(ids), weights), sentences, ids)
     in_topics = frozenset(place for topic in topics for place in topic)
     inside = {pair: weight for pair, weight in weights.items() if pair[0] in in_topics}
-    found = [*_leiden(inside, max_size), *_gathered(rest, first_of_own=not topics)]
-    return _in_order(found, ids)
+    documents = {
+        place: frozenset(one.split()[0] for one in sentences.get(entity, ()))
+        for place, entity in enumerate(ids)
+    }
+    found, alone = _bundled(list(_leiden(inside, max_size)), neighbours(inside), documents)
+    return _in_order([*found, *_gathered([*rest, *alone], first_of_own=not topics)], ids)
 
 
 def pair_weights(links: Iterable[Link], places: Mapping[UUID, int]) -> dict[Pair, float]:
@@ -160,6 +168,43 @@ def _leiden(weights: Mapping[Pair, float], max_size: int) -> Iterator[_Found]:
         place[entry.cluster] = entry.level, entry.parent_cluster
     for cluster, (level, parent) in place.items():
         yield _Found(str(cluster), level, frozenset(members[cluster]), _optional(parent))
+
+
+def _bundled(
+    found: Sequence[_Found], near: Neighbours, documents: Mapping[int, frozenset[str]]
+) -> tuple[list[_Found], list[list[int]]]:
+    """The clusters, at most ``MOST_SIBLINGS`` beside each other; and those that belong nowhere."""
+    children: defaultdict[str | None, list[_Found]] = defaultdict(list)
+    for one in sorted(found, key=lambda one: min(one.members)):
+        children[one.parent].append(one)
+    alone: list[list[int]] = []
+    kept: list[_Found] = []
+    waiting: list[_Found | None] = [None]
+    for parent in waiting:  # grows while it is read
+        key, level = (parent.key, parent.level + 1) if parent else (None, 0)
+        siblings = children[key]
+        if len(siblings) > MOST_SIBLINGS:
+            bundles = Bundles([one.members for one in siblings], near, documents)
+            made = [[siblings[place] for place in places] for places in bundles.made()]
+            if parent is None:
+                alone = [sorted(siblings[place].members) for place in bundles.alone]
+            else:
+                made += [[siblings[place]] for place in bundles.alone]
+            siblings = [_bundle(members, key, children) for members in made]
+        placed = [replace(one, level=level) for one in siblings]
+        kept += placed
+        waiting += placed
+    return kept, alone
+
+
+def _bundle(
+    members: Sequence[_Found], parent: str | None, children: dict[str | None, list[_Found]]
+) -> _Found:
+    if len(members) == 1:
+        return members[0]
+    key = f"bundle {len(children)}"
+    children[key] = [replace(one, parent=key) for one in members]
+    return _Found(key, 0, frozenset().union(*(one.members for one in members)), parent)
 
 
 def _gathered(parts: Sequence[list[int]], *, first_of_own: bool) -> Iterator[_Found]:

@@ -27,6 +27,7 @@ from ingestion.stages.describe.written import Note, Place, Subject, Written
 from kb_project.llm.ports import ChatModel
 from kb_project.ports import Ports
 from kb_project.sql import Row, bulk_plans, run_sql
+from kb_project.text.regions import from_json
 from workspaces import access
 
 __all__ = ["BATCH", "Passage", "Place", "best_sentences", "run"]
@@ -150,5 +151,6 @@ def _chunks(workspace_id: uuid.UUID, places: Iterable[Sequence[Place]]) -> dict[
     ids = {place.chunk_id for group in places for place in group}
     rows = Chunk.objects.in_workspace(workspace_id).filter(pk__in=ids)
     return {
-        pk: Passage(pk, start, text) for pk, start, text in rows.values_list("pk", "start", "text")
+        pk: Passage(pk, start, text, from_json(regions))
+        for pk, start, text, regions in rows.values_list("pk", "start", "text", "regions")
     }

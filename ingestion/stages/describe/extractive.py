@@ -1,4 +1,8 @@
-"""Descriptions in the documents' own words: the sentences around the first mentions."""
+"""Descriptions in the documents' own words: the sentences around the first mentions.
+
+Sentences of prose come first, then entries of lists. What is named in headings, menus, code or
+tables only is described by nothing: its page shows where it stands.
+"""
 
 from __future__ import annotations
 
@@ -8,31 +12,35 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from ingestion.stages.describe.written import Place, Written, one_line
-from kb_project.text.sentences import sentence_spans
+from kb_project.text.quotable import is_ended, leans, quotable
+from kb_project.text.regions import Region
+from kb_project.text.statements import Statement, StatementKind
 
 MOST_SENTENCES: Final = 3
-# A sentence shorter than this is a heading or a caption; one longer is no description.
+# A sentence shorter than this says little of a name; one longer is no description.
 SHORTEST, LONGEST = 25, 500
 MOST_QUOTED: Final = 2000
 
 
 class Passage:
-    """A chunk's text with its sentences, found once."""
+    """A chunk's text with what it states, found once."""
 
-    def __init__(self, chunk_id: uuid.UUID, start: int, text: str) -> None:
+    def __init__(
+        self, chunk_id: uuid.UUID, start: int, text: str, regions: Sequence[Region] = ()
+    ) -> None:
         self.chunk_id = chunk_id
         self.start = start
         self.text = text
-        self.sentences = sentence_spans(text)
-        self._starts = [a for a, _ in self.sentences]
+        self._stated = quotable(text, regions)
 
-    def sentence_at(self, offset: int) -> Place | None:
-        """The sentence that holds the document offset."""
-        index = bisect_right(self._starts, offset - self.start) - 1
-        if index < 0:
-            return None
-        start, end = self.sentences[index]
-        return Place(self.chunk_id, self.start + start, self.start + end)
+    def statement_at(self, offset: int) -> Statement | None:
+        """The sentence, or entry of a list, that holds the document offset."""
+        index = bisect_right(self._stated, offset - self.start, key=lambda one: one.start) - 1
+        found = self._stated[index] if index >= 0 else None
+        return found if found and offset - self.start < found.end else None
+
+    def place_of(self, one: Statement) -> Place:
+        return Place(self.chunk_id, self.start + one.start, self.start + one.end)
 
     def quote(self, place: Place) -> str:
         return self.text[place.start - self.start : place.end - self.start]
@@ -54,22 +62,24 @@ def quoted_evidence(places: Sequence[Place], chunks: Mapping[uuid.UUID, Passage]
 
 
 def best_sentences(mentions: Sequence[Place], chunks: Mapping[uuid.UUID, Passage]) -> list[Place]:
-    """The sentences around the mentions, in the mentions' order, each text once.
+    """The sentences around the mentions, each text once.
 
-    Fragments are taken only where there is nothing better.
+    Whole ones that can be read by themselves come first, each kind in the mentions' order.
     """
-    places = []
+    found: dict[str, tuple[int, Place]] = {}
     for mention in mentions:
         passage = chunks.get(mention.chunk_id)
-        place = passage.sentence_at(mention.start) if passage else None
-        if place:
-            places.append(place)
-    whole = [place for place in places if SHORTEST <= place.end - place.start <= LONGEST]
-    seen: set[str] = set()
-    kept = []
-    for place in whole or places[:1]:
-        text = one_line(chunks[place.chunk_id].quote(place))
-        if text not in seen:
-            seen.add(text)
-            kept.append(place)
-    return kept[:MOST_SENTENCES]
+        one = passage.statement_at(mention.start) if passage else None
+        if passage and one:
+            found.setdefault(one.said, (_awkwardness(one), passage.place_of(one)))
+    ranked = sorted(found.values(), key=lambda pair: pair[0])
+    return [place for _, place in ranked[:MOST_SENTENCES]]
+
+
+def _awkwardness(one: Statement) -> int:
+    """0 for a whole sentence that can be read by itself."""
+    return (
+        2 * (one.kind is not StatementKind.SENTENCE or not is_ended(one.said))
+        + 2 * (not SHORTEST <= len(one.said) <= LONGEST)
+        + leans(one.said)
+    )

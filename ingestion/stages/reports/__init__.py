@@ -12,7 +12,7 @@ them, all of a level side by side; without one, reports are sentences of the doc
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from itertools import groupby
 from typing import Final, LiteralString
@@ -20,7 +20,7 @@ from uuid import UUID
 
 from ingestion.models import IngestionJob
 from ingestion.outcome import Progress, StageOutcome
-from ingestion.stages.reports import asking, digests, extractive, rows, saving
+from ingestion.stages.reports import asking, digests, extractive, naming, rows, saving
 from kb_project.ports import Ports
 from kb_project.sql import bulk_plans, run_sql
 from workspaces import access
@@ -41,6 +41,17 @@ UPDATE ingestion_community SET is_changed = true
 WHERE workspace_id = %(workspace)s AND NOT is_changed AND id IN (SELECT id FROM above)
 """
 
+# A title says what sets a topic apart: it may change where another topic did.
+MARK_RENAMED: Final[LiteralString] = """
+UPDATE ingestion_community AS community SET is_changed = true
+FROM ingestion_communityreport AS report
+JOIN unnest(%(ids)s::uuid[], %(titles)s::text[]) AS named (id, title)
+  ON named.id = report.community_id
+WHERE report.workspace_id = %(workspace)s AND report.written_by = 'extractive'
+  AND report.title <> named.title
+  AND community.workspace_id = %(workspace)s AND community.id = report.community_id
+"""
+
 CHANGED: Final[LiteralString] = """
 SELECT level, id FROM ingestion_community
 WHERE workspace_id = %(workspace)s AND is_changed
@@ -51,14 +62,17 @@ ORDER BY level DESC, id
 def run(job: IngestionJob, ports: Ports, progress: Progress) -> StageOutcome:
     workspace_id = job.workspace_id
     with access.in_workspace(workspace_id):
+        titles = naming.named(workspace_id)
+        values = {"workspace": workspace_id, "ids": list(titles), "titles": list(titles.values())}
+        run_sql(MARK_RENAMED, values)
         run_sql(MARK_ANCESTORS, {"workspace": workspace_id})
         changed = [(level, id_) for level, id_ in run_sql(CHANGED, {"workspace": workspace_id})]
     done = written = 0
     for batch in batches(changed, BATCH):
         if ports.chat is None:
-            written += _quote(workspace_id, batch)
+            written += _quote(workspace_id, batch, titles)
         else:
-            asker = asking.Asker(workspace_id, ports.chat, ports.options)
+            asker = asking.Asker(workspace_id, ports.chat, ports.options, titles)
             written += asker.write(batch, partial(_tell, progress, done, len(changed)))
         done += len(batch)
         progress(done, len(changed))
@@ -76,11 +90,11 @@ def batches(changed: Sequence[tuple[int, UUID]], size: int) -> Iterator[list[UUI
         yield from (ids[start : start + size] for start in range(0, len(ids), size))
 
 
-def _quote(workspace_id: UUID, ids: Sequence[UUID]) -> int:
+def _quote(workspace_id: UUID, ids: Sequence[UUID], titles: Mapping[UUID, str]) -> int:
     """Write the extractive reports of communities of one level; returns how many."""
     with access.in_workspace(workspace_id), bulk_plans():
         seen = saving.last_deed(workspace_id)
-        topics = rows.topics(workspace_id, ids)
+        topics = rows.topics(workspace_id, ids, titles)
         made_from = {id_: digests.of_topic(topic) for id_, topic in topics.items()}
         kept = saving.keep(workspace_id, made_from, seen)
         reports = {

@@ -53,6 +53,7 @@ class Asker:
     workspace_id: UUID
     chat: ChatModel
     options: ModelOptions
+    titles: Mapping[UUID, str]
 
     def write(self, ids: Sequence[UUID], on_answer: Callable[[int], None]) -> int:
         """Write the reports of communities of one level; ``on_answer`` is told how many came in.
@@ -120,7 +121,7 @@ class Asker:
         with access.in_workspace(self.workspace_id), bulk_plans():
             # Also for what a model left out: a title, or a rating that is a number.
             wanting = [id_ for id_, one in answers.items() if _is_wanting(one)]
-            topics = rows.topics(self.workspace_id, wanting)
+            topics = rows.topics(self.workspace_id, wanting, self.titles)
             local = {id_: extractive.write(topic) for id_, topic in topics.items()}
             kept = {id_: one for id_, one in answers.items() if isinstance(one, Written)}
             finished = self._finished(kept, contexts, made_from, local)

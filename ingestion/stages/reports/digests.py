@@ -10,7 +10,7 @@ from ingestion.stages.reports.context import Context
 from ingestion.stages.reports.extractive import Topic
 from kb_project.prompt import Prompt
 
-FORM: Final = "1"
+FORM: Final = "2"
 """Raised when the same material would be written of otherwise."""
 
 
@@ -21,8 +21,7 @@ def of_topic(topic: Topic) -> str:
         (str(one.chunk), one.start, one.end, one.text, one.states, one.leads, _ids(one.entities))
         for one in topic.sentences
     )
-    parts = sorted(_ids(part) for part in topic.parts)
-    return _digest(members, sentences, parts, topic.links, topic.documents, topic.title)
+    return _digest(members, sentences, topic.links, topic.documents, topic.title)
 
 
 def of_prompt(author: str, asked: Prompt, made: Context) -> str:

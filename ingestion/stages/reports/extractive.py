@@ -3,25 +3,25 @@
 Sentences are chosen greedily for what they add (Lin and Bilmes 2011, a submodular gain): how much
 the entities they name matter in the topic, less for those already covered, less for a document that
 has had its say, nothing for a near copy. Shape matters too: a sentence that stands alone is better
-than one that begins with "He".
+than one that begins with "He". What the report is called is known before (``naming``).
 """
 
 from __future__ import annotations
 
 import heapq
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 from uuid import UUID
 
 import regex
 
+from kb_project.text.quotable import is_ended, leans
+
 MOST_SUMMARY: Final = 3
 MOST_FINDINGS: Final = 10
 LEAST_FINDINGS: Final = 5
-MOST_NAMES: Final = 3
-LONGEST_NAME: Final = 60
 
 # What naming an entity again is worth, and a further sentence of the same document.
 REPEATED: Final = 0.25
@@ -44,14 +44,8 @@ NAMING: Final[Mapping[str, float]] = {"group": 0.3, "language": 0.3, "concept": 
 
 _WORD: Final = regex.compile(r"\p{Han}|[\p{L}\p{N}]+")
 _HAN: Final = regex.compile(r"\p{Han}")
-_DANGLING: Final = regex.compile(
-    r"[\"'“‘«(]*(?:(?:he|she|it|they|this|that|these|those|his|her|its|their|him|them|there|here"
-    r"|but|and|however|therefore|thus)\b|他|她|它|这|那|其|但|而|并|因此)",
-    regex.IGNORECASE,
-)
 _WIDE_ENDS: Final = "。！？：；…」』】）"
 _QUOTES: Final = "\"'“”‘’«「『[("
-_ENDED: Final = regex.compile(r"[.!?。！？…][\"'”’»)）】」』]*$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,13 +83,12 @@ class Member:
 
 @dataclass(frozen=True, slots=True)
 class Topic:
-    """What a report is written from. ``parts`` are the members of each sub-community."""
+    """What a report is written from."""
 
     members: tuple[Member, ...]
     sentences: tuple[Sentence, ...]
     links: int = 0
     documents: int = 0
-    parts: tuple[frozenset[UUID], ...] = ()
     title: str = ""
 
 
@@ -116,7 +109,7 @@ def write(topic: Topic) -> Report:
     most = min(MOST_SUMMARY, max(1, len(chosen) // 3))
     summary, findings = chosen[:most], chosen[most : most + MOST_FINDINGS]
     return Report(
-        title=topic.title or title(topic.members, topic.parts),
+        title=topic.title,
         summary=join_sentences([sentence.text for sentence in summary]),
         rating=rating(len(topic.members), topic.links, topic.documents),
         reason=reason(len(topic.members), topic.links, topic.documents),
@@ -182,8 +175,8 @@ def shape(sentence: Sentence) -> float:
     text = sentence.text
     quality = _length_quality(len(text) + (WIDE - 1) * len(_HAN.findall(text)))
     quality *= _ending_quality(text)
-    if _DANGLING.match(text):
-        quality *= 0.6
+    if leans(text):
+        quality *= 0.4
     if text[0] in _QUOTES or _shouts(text):
         quality *= 0.6
     if sentence.states:
@@ -197,7 +190,7 @@ def _ending_quality(text: str) -> float:
     """Statements first; then speech and exclamations; what does not end is a fragment."""
     if text[-1] in ".。":
         return 1.0
-    return 0.7 if _ENDED.search(text) else 0.5
+    return 0.7 if is_ended(text) else 0.2
 
 
 def _shouts(text: str) -> bool:
@@ -211,49 +204,6 @@ def _length_quality(length: float) -> float:
     if length <= LONG:
         return 1.0
     return max(0.4, 1.0 - 0.6 * (length - LONG) / (FAR_TOO_LONG - LONG))
-
-
-def title(members: Collection[Member], parts: Sequence[frozenset[UUID]] = ()) -> str:
-    """The names of the weightiest members; of a topic with parts, one of each of the largest.
-
-    >>> title([Member(UUID(int=1), "Fred", "", 1), Member(UUID(int=2), "Marley", "", 2)])
-    'Marley and Fred'
-    """
-    ranked = sorted(members, key=lambda one: (-one.weight, one.name, one.id))
-    # Of parts of one size, the one with the first id goes first: rows come in any order.
-    largest = sorted(parts, key=lambda part: (-len(part), sorted(part)))
-    leaders = [_first_of(part, ranked) for part in largest]
-    wanted = [leader for leader in leaders if leader is not None][:MOST_NAMES]
-    names: list[str] = []
-    for member in sorted(wanted, key=ranked.index) + ranked:
-        if not any(_names_the_same(member.name, name) for name in names):
-            names.append(member.name)
-        if len(names) == MOST_NAMES:
-            break
-    return join_names([name[:LONGEST_NAME] for name in names])
-
-
-def _first_of(part: frozenset[UUID], ranked: Iterable[Member]) -> Member | None:
-    return next((member for member in ranked if member.id in part), None)
-
-
-def _names_the_same(name: str, other: str) -> bool:
-    """Whether one name is part of the other: "Scrooge" beside "Ebenezer Scrooge"."""
-    words, others = _words(name), _words(other)
-    return bool(words and others) and (words <= others or others <= words)
-
-
-def join_names(names: Sequence[str]) -> str:
-    """
-    >>> join_names(["Scrooge", "Marley", "Bob Cratchit"]), join_names(["朱元璋", "马皇后", "徐达"])
-    ('Scrooge, Marley and Bob Cratchit', '朱元璋、马皇后和徐达')
-    """
-    if not names:
-        return "Unnamed topic"
-    is_chinese = sum(bool(_HAN.search(name)) for name in names) * 2 > len(names)
-    comma, final = ("、", "和") if is_chinese else (", ", " and ")
-    *first, last = names
-    return comma.join(first) + final + last if first else last
 
 
 def join_sentences(texts: Sequence[str]) -> str:

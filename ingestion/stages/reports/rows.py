@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -10,8 +11,10 @@ from typing import Any, Final, LiteralString
 from uuid import UUID
 
 from ingestion.stages.reports.extractive import Member, Sentence, Topic
-from ingestion.topics import OTHER_TOPICS, other_topics_id
 from kb_project.sql import Columns, Row, run_sql, temporary_rows
+from kb_project.text.quotable import quotable
+from kb_project.text.regions import from_json
+from kb_project.text.statements import Statement, StatementKind
 
 # Sentences looked at per community and source.
 MOST_EVIDENCE: Final = 40
@@ -54,15 +57,6 @@ JOIN ingestion_mention AS mention
   ON mention.workspace_id = %(workspace)s AND mention.entity_id = member.entity_id
 WHERE member.workspace_id = %(workspace)s AND member.community_id = ANY (%(ids)s::uuid[])
 GROUP BY member.community_id
-"""
-
-CHILDREN: Final[LiteralString] = """
-SELECT child.parent_id, array_agg(member.entity_id)
-FROM ingestion_community AS child
-JOIN ingestion_communitymember AS member
-  ON member.workspace_id = %(workspace)s AND member.community_id = child.id
-WHERE child.workspace_id = %(workspace)s AND child.parent_id = ANY (%(ids)s::uuid[])
-GROUP BY child.parent_id, child.id
 """
 
 # The spans the community's relationships rest on, what is stated before what is named together.
@@ -120,6 +114,11 @@ WHERE child.workspace_id = %(workspace)s AND child.parent_id = ANY (%(ids)s::uui
   AND finding.ordinal < 3
 """
 
+CHUNKS: Final[LiteralString] = """
+SELECT id, start, text, regions FROM ingestion_chunk
+WHERE workspace_id = %(workspace)s AND id = ANY (%(chunks)s::uuid[])
+"""
+
 # The text of each span and who is named in it. A chunk that is gone gives no row.
 SPANS: Final[LiteralString] = """
 SELECT chunk.id, span.start, span."end", chunk.document_id,
@@ -158,11 +157,12 @@ class _Pool:
                 known[span] = known.get(span, False) or stated
 
 
-def topics(workspace_id: UUID, ids: Sequence[UUID]) -> dict[UUID, Topic]:
+def topics(
+    workspace_id: UUID, ids: Sequence[UUID], titles: Mapping[UUID, str]
+) -> dict[UUID, Topic]:
     """What there is to say of each community."""
     if not ids:
         return {}
-    rest = other_topics_id(workspace_id)
     values = {"workspace": workspace_id, "ids": list(ids)}
     ties = {(row[0], row[1]): (row[2], row[3]) for row in run_sql(TIES, values)}
     links: defaultdict[UUID, int] = defaultdict(int)
@@ -170,7 +170,6 @@ def topics(workspace_id: UUID, ids: Sequence[UUID]) -> dict[UUID, Topic]:
         links[community] += count
     members = _members(run_sql(MEMBERS, values), ties)
     documents = {row[0]: row[1] for row in run_sql(DOCUMENTS, values)}
-    parts = _grouped((row[0], frozenset(row[1])) for row in run_sql(CHILDREN, values))
     sentences = _sentences(values)
     return {
         community: Topic(
@@ -178,8 +177,7 @@ def topics(workspace_id: UUID, ids: Sequence[UUID]) -> dict[UUID, Topic]:
             sentences=tuple(sentences[community]),
             links=links[community] // 2,
             documents=documents.get(community, 0),
-            parts=tuple(parts[community]),
-            title=OTHER_TOPICS if community == rest else "",
+            title=titles.get(community, ""),
         )
         for community in ids
     }
@@ -203,6 +201,7 @@ def _sentences(values: dict[str, Any]) -> defaultdict[UUID, list[Sentence]]:
     pool.add(run_sql(EVIDENCE, {**values, "most": MOST_EVIDENCE}))
     pool.add(run_sql(INTRODUCTIONS, {**values, "most": MOST_INTRODUCTIONS}))
     pool.add(run_sql(FINDINGS_OF_CHILDREN, values))
+    pool = _stated(values["workspace"], pool)
     rows = _read_spans(values["workspace"], pool)
     found: defaultdict[UUID, list[Sentence]] = defaultdict(list)
     for community, spans in pool.spans.items():
@@ -214,6 +213,39 @@ def _sentences(values: dict[str, Any]) -> defaultdict[UUID, list[Sentence]]:
                 seen.add(place)
                 found[community].append(sentence)
     return found
+
+
+def _stated(workspace_id: UUID, pool: _Pool) -> _Pool:
+    """The sentences that the spans are in; entries of lists where a community has no sentence."""
+    chunks = {chunk for spans in pool.spans.values() for chunk, _, _ in spans}
+    rows = run_sql(CHUNKS, {"workspace": workspace_id, "chunks": sorted(chunks)})
+    passages = {row[0]: _Prose(*row[1:]) for row in rows}
+    found = _Pool({})
+    for community, spans in pool.spans.items():
+        stated: defaultdict[StatementKind, list[Row]] = defaultdict(list)
+        for (chunk, start, end), is_stated in spans.items():
+            one = passages[chunk].at(start, end) if chunk in passages else None
+            if one:
+                place = passages[chunk].start
+                row = community, chunk, place + one.start, place + one.end, is_stated
+                stated[one.kind].append(row)
+        found.add(stated[StatementKind.SENTENCE] or stated[StatementKind.ENTRY])
+    return found
+
+
+class _Prose:
+    """What a passage states in whole sentences and entries of lists."""
+
+    def __init__(self, start: int, text: str, regions: str) -> None:
+        self.start = start
+        self._stated = quotable(text, from_json(json.loads(regions)))
+
+    def at(self, start: int, end: int) -> Statement | None:
+        """The statement that has most of a span of the document's text."""
+        start, end = start - self.start, end - self.start
+        shared = ((min(end, one.end) - max(start, one.start), one) for one in self._stated)
+        most, best = max(shared, key=lambda pair: pair[0], default=(0, None))
+        return best if most > 0 else None
 
 
 def _read_spans(workspace_id: UUID, pool: _Pool) -> dict[Span, Row]:

@@ -14,13 +14,16 @@ from typing import Final
 
 from ingestion.stages.tree.items import EXTRACTIVE, Item, Sentence, Summary
 from kb_project.llm.tokens import count_tokens
+from kb_project.text.quotable import is_ended, leans
 from kb_project.text.terms import terms
 
 MOST_TOKENS: Final = 120
 LONGEST_QUOTE: Final = 400
 FEWEST_TERMS: Final = 4
-# What saying a term again is worth.
+# What saying a term again is worth; a sentence that leans on the one before; one without an end.
 REPEATED: Final = 0.2
+LEANING: Final = 0.6
+UNENDED: Final = 0.4
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,8 +35,16 @@ class _Candidate:
 
 
 def summarise(items: Sequence[Item]) -> Summary:
-    """Sentences of the items, in their order, of about ``MOST_TOKENS``; at least one."""
-    said = [[shortened(sentence) for sentence in item.sentences()] for item in items]
+    """Sentences of the items, in their order, of about ``MOST_TOKENS``; at least one.
+
+    Entries of lists where there are no sentences; "…" where there is no prose at all.
+    """
+    quotes = [item.sentences() for item in items]
+    has_sentences = any(not one.is_entry for found in quotes for one in found)
+    said = [
+        [shortened(one) for one in found if not (has_sentences and one.is_entry)]
+        for found in quotes
+    ]
     weights = term_weights([sentence.text for sentence in sentences] for sentences in said)
     candidates = [
         _Candidate(place, sentence, frozenset(terms(sentence.text)), cost(sentence.text))
@@ -93,7 +104,10 @@ def _chosen(candidates: Sequence[_Candidate], weights: Mapping[str, float]) -> l
 def _gain(one: _Candidate, weights: Mapping[str, float], covered: set[str]) -> float:
     """Divided by the root of its length: neither the shortest nor the longest sentence wins."""
     worth = sum(weights[term] * (REPEATED if term in covered else 1.0) for term in one.terms)
-    return worth / sqrt(max(FEWEST_TERMS, len(one.terms)) * max(1.0, one.cost / 40))
+    shape = (LEANING if leans(one.sentence.text) else 1.0) * (
+        1.0 if is_ended(one.sentence.text) else UNENDED
+    )
+    return shape * worth / sqrt(max(FEWEST_TERMS, len(one.terms)) * max(1.0, one.cost / 40))
 
 
 def _place(one: _Candidate) -> int:

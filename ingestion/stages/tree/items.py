@@ -9,7 +9,10 @@ from typing import Final
 from uuid import UUID, uuid5
 
 from kb_project.llm.ports import Vectors
+from kb_project.text.quotable import quotable
+from kb_project.text.regions import Region
 from kb_project.text.sentences import sentence_spans
+from kb_project.text.statements import StatementKind
 
 EXTRACTIVE: Final = "extractive"
 
@@ -23,11 +26,14 @@ class Sentence:
     chunk: UUID | None = None
     start: int = 0
     end: int = 0
+    is_entry: bool = False
+    """Of a list: quoted where there is no sentence."""
 
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """A leaf or a node that the next layer summarises. ``start`` is a chunk's place."""
+    """A leaf or a node that the next layer summarises. ``start`` is a chunk's place, and
+    ``regions`` what in it is no prose."""
 
     id: UUID
     is_chunk: bool
@@ -36,19 +42,24 @@ class Item:
     vector: Vectors
     start: int = 0
     sources: tuple[Sentence, ...] = ()
+    regions: tuple[Region, ...] = ()
 
     def sentences(self) -> list[Sentence]:
-        """What it can be quoted by: a chunk's sentences, a summary's sources, else its own."""
+        """What it can be quoted by: a chunk's prose, a summary's sources, else its own."""
         if self.sources:
             return list(self.sources)
+        if not self.is_chunk:
+            spans = sentence_spans(self.text)
+            return [Sentence(" ".join(self.text[start:end].split())) for start, end in spans]
         return [
             Sentence(
-                text=" ".join(self.text[a:b].split()),
-                chunk=self.id if self.is_chunk else None,
-                start=self.start + a,
-                end=self.start + b,
+                text=one.said,
+                chunk=self.id,
+                start=self.start + one.start,
+                end=self.start + one.end,
+                is_entry=one.kind is StatementKind.ENTRY,
             )
-            for a, b in sentence_spans(self.text)
+            for one in quotable(self.text, self.regions)
         ]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -15,6 +16,7 @@ from ingestion.stages.tree.growth import Tree
 from ingestion.stages.tree.items import Item, Node, Sentence, Summary
 from kb_project.llm.ports import Vectors
 from kb_project.sql import run_sql
+from kb_project.text.regions import from_json
 
 # Documents of several chunks, all of which have a vector, whose tree is missing or was made from
 # other chunks, other contexts or another model's vectors. Chunks that were written anew, whatever
@@ -81,7 +83,7 @@ SELECT t.digest, t.writer, (
 """
 
 CHUNKS: Final[LiteralString] = """
-SELECT c.document_id, c.id, c.text, c.tokens, c.start, v.vector::real[]
+SELECT c.document_id, c.id, c.text, c.tokens, c.start, v.vector::real[], c.regions
   FROM ingestion_chunk AS c
   JOIN ingestion_chunkembedding AS v
     ON v.workspace_id = %(workspace)s AND v.chunk_id = c.id AND v.fingerprint = %(fingerprint)s
@@ -173,7 +175,7 @@ def vector_of(numbers: Sequence[float]) -> Vectors:
 
 def chunk_items(values: dict[str, Any]) -> Iterator[tuple[UUID, Item]]:
     """Document and leaf, in the order of the documents' text."""
-    for document, id_, text, tokens, start, numbers in run_sql(CHUNKS, values):
+    for document, id_, text, tokens, start, numbers, regions in run_sql(CHUNKS, values):
         yield (
             document,
             Item(
@@ -183,6 +185,7 @@ def chunk_items(values: dict[str, Any]) -> Iterator[tuple[UUID, Item]]:
                 tokens=tokens,
                 vector=vector_of(numbers),
                 start=start,
+                regions=tuple(from_json(json.loads(regions))),
             ),
         )
 

@@ -51,7 +51,7 @@ class ExtractiveWriter:
     """Chooses sentences."""
 
     name: str = EXTRACTIVE
-    key: str = "extractive-1"
+    key: str = "extractive-2"
     limit: int = TEXT_LIMIT
 
     def write(self, drafts: Sequence[Draft], tick: Tick) -> list[Summary]:

@@ -18,7 +18,6 @@ from ingestion.stages.reports.extractive import (
     rating,
     reason,
     shape,
-    title,
     write,
 )
 
@@ -179,39 +178,6 @@ def test_people_and_places_count_before_common_nouns():
     assert report.summary_sentences == (person,)
 
 
-def test_a_title_names_the_weightiest_once():
-    members = [
-        member(1, "Ebenezer Scrooge", 9),
-        member(2, "Scrooge", 8),
-        member(3, "Marley", 7),
-        member(4, "English", 9, "group"),
-        member(5, "Bob Cratchit", 6),
-        member(6, "Fred", 5),
-    ]
-
-    assert title(members) == "Ebenezer Scrooge, Marley and Bob Cratchit"
-
-
-def test_a_topic_with_parts_is_named_after_the_first_of_each():
-    members = [member(1, "Ada", 9), member(2, "Bea", 8), member(3, "Cid", 2), member(4, "Dan", 1)]
-    parts = [frozenset({A, B}), frozenset({C}), frozenset({D})]
-
-    assert title(members, parts) == "Ada, Cid and Dan"
-
-
-def test_a_nationality_names_a_topic_only_where_there_is_little_else():
-    assert title([member(1, "Danish", 5, "group"), member(2, "Fred", 2)]) == "Fred and Danish"
-    assert title([member(1, "Danish", 9, "group"), member(2, "Fred", 2)]) == "Danish and Fred"
-
-
-def test_a_topic_without_entities_has_a_title_too():
-    assert title([]) == "Unnamed topic"
-
-
-def test_names_without_letters_are_told_apart():
-    assert title([member(1, "★", 3), member(2, "Fred", 2)]) == "★ and Fred"
-
-
 @pytest.mark.parametrize(("found", "summary"), [(1, 1), (2, 1), (5, 1), (6, 2), (9, 3), (20, 3)])
 def test_the_summary_leaves_most_sentences_to_the_findings(found: int, summary: int):
     sentences = [about(number, A, document=number) for number in range(found)]
@@ -240,7 +206,7 @@ def test_ratings_lie_between_0_and_10_and_grow(entities: int, links: int, docume
     assert rating(entities + 1, links + 1, documents + 1) >= found
 
 
-def test_a_fixed_title_is_kept():
+def test_a_report_has_its_topics_title():
     assert write(Topic((member(1, "Ada", 2),), (), title="Other topics")).title == "Other topics"
 
 

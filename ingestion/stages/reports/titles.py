@@ -1,0 +1,224 @@
+"""Name topics after what sets them apart: the headings they stand under, and their chief names.
+
+A heading is the better, the more of what is said of a topic stands under it, and the less of what
+is said of the topics beside it; a name, the more of the topic's relationships it has, and the fewer
+outside. Each is scored by the harmonic mean of the two shares: like class-based tf-idf (BERTopic),
+it weighs what is here against what is elsewhere. Topics beside each other never share a title.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Container, Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import chain, combinations, count
+from typing import Final
+from uuid import UUID
+
+import regex
+
+from kb_project.text.names import normalise_name
+from kb_project.text.terms import terms
+
+UNNAMED: Final = "Unnamed topic"
+MOST_WORDS: Final = 6
+FEWEST_WORDS: Final = 2
+MOST_CHARACTERS: Final = 60
+MOST_UNSPACED: Final = 14
+"""Characters of a label in a script without spaces; two are a word."""
+MOST_LABELS: Final = 8
+"""Labels of a topic that its title may be made of."""
+TITLED: Final = 0.75
+NAMED: Final = 0.8
+NAMED_OF: Final[Mapping[str, float]] = {"person": 0.6, "place": 0.7, "group": 0.3, "language": 0.3}
+"""What a document's title and a name are worth beside a heading, which somebody chose to say what
+follows; names by type: a chapter is called after what it tells of more often than after where and
+by whom."""
+
+# "9.11.", "Chapter 8:", "IV.", "Stave One:", "第三章".
+_NUMBER: Final = regex.compile(
+    r"""^(?:(?:chapter|section|part|appendix|book|volume|stave|act|lesson|unit|step|annex)\s+
+          (?:[\dA-Z][\d.]*|[ivxlc]+|one|two|three|four|five|six|seven|eight|nine|ten)\b[.:)\s–—-]*
+        | [\dA-Z]?\d*(?:\.\d+)+\.?\s+ | \d+[.):]?\s+ | [IVXLC]+[.):]\s+ | [A-Z][.)]\s+
+        | 第[一二三四五六七八九十百\d]+[章节節部回卷]\s* | [一二三四五六七八九十]+[、.．]\s*
+        )+""",
+    regex.IGNORECASE | regex.VERBOSE,
+)
+_MARKS: Final = regex.compile(r"^[\s#*_>|•–—-]+|[\s#*_:：.,;，。–—-]+$")
+_BREAK: Final = regex.compile(r"\s*[:：;(（\[|]\s*|\s+[–—-]+\s+|[)）\]]")
+_CODE: Final = regex.compile(r"[<>{}=\\$~^@_/`]|\.\w{1,4}$|\(\)|^-|\s--")
+_WORD: Final = regex.compile(r"[\p{L}\p{M}\p{N}][\p{L}\p{M}\p{N}'’.&+-]*")
+_UNSPACED: Final = regex.compile(r"[\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}]")
+_SAYING: Final = regex.compile(
+    r"\p{L}\p{M}*\p{Ll}\p{L}|\p{Lu}{4}|[\p{Lo}]{2}|[\p{Han}]", regex.IGNORECASE
+)
+_GENERIC: Final = frozenset(
+    "introduction overview summary conclusion conclusions contents preface foreword appendix"
+    " background notes references abstract general miscellaneous other others index about"
+    " home start intro untitled document report annex glossary bibliography acknowledgements"
+    " question questions answer answers example examples details information description"
+    " 简介 引言 概述 总结 结论 目录 前言 附录 参考文献 其他".split()
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A passage, or the part of it under one heading, with the headings above it.
+
+    ``document`` is the document's title.
+    """
+
+    key: Hashable
+    headings: tuple[str, ...]
+    document: str
+
+
+@dataclass(frozen=True, slots=True)
+class Name:
+    """A member of a topic, with the weight of its relationships: inside the topic, and all."""
+
+    text: str
+    type: str
+    inside: float = 0.0
+    everywhere: float = 0.0
+
+
+@dataclass(slots=True)
+class Subject:
+    """A topic to be named.
+
+    ``said`` counts what is said of its members at each place; ``names`` are its chief members, the
+    weightiest first, and ``links`` the weight of all relationships among members.
+    """
+
+    id: UUID
+    said: Counter[Place] = field(default_factory=Counter)
+    names: Sequence[Name] = ()
+    links: float = 0.0
+
+
+def titles(siblings: Sequence[Subject], taken: Iterable[str] = ()) -> dict[UUID, str]:
+    """A title for each of the topics beside each other, no two the same, none of the ``taken``."""
+    of_heading: Counter[str] = Counter()
+    for one in siblings:
+        of_heading.update(_headings(one.said))
+    wanted = sorted(
+        ((score, title, one.id) for one in siblings for score, title in _ranked(one, of_heading)),
+        key=lambda found: (-found[0], found[1], found[2]),
+    )
+    given: dict[UUID, str] = {}
+    used = {normalise_name(title) for title in taken}
+    for _, title, id_ in wanted:
+        key = normalise_name(title)
+        if id_ not in given and key not in used:
+            given[id_] = title
+            used.add(key)
+    for one in siblings:
+        if one.id not in given:
+            given[one.id] = _at_worst(one, used)
+            used.add(normalise_name(given[one.id]))
+    return given
+
+
+def _at_worst(one: Subject, used: Container[str]) -> str:
+    """Its chief name, whatever that looks like, with a number where it is taken."""
+    name = next((name.text[:MOST_CHARACTERS] for name in one.names), UNNAMED)
+    numbered = chain([name], (f"{name} ({number})" for number in count(2)))
+    return next(title for title in numbered if normalise_name(title) not in used)
+
+
+def _headings(said: Mapping[Place, int]) -> Counter[str]:
+    """How much is said under each heading."""
+    counts: Counter[str] = Counter()
+    for place, number in said.items():
+        for heading in {place.document, *place.headings}:
+            counts[heading] += number
+    return counts
+
+
+def _ranked(one: Subject, of_heading: Mapping[str, int]) -> Iterator[tuple[float, str]]:
+    """Titles that would do, with what each is worth."""
+    scores = _scores(one, of_heading)
+    best = sorted(scores.items(), key=lambda pair: (-pair[1], pair[0]))[:MOST_LABELS]
+    for label, score in best:
+        # One word alone only before there is no title at all.
+        yield (score if words_in(label) >= FEWEST_WORDS else score / 1_000), label
+    for (label, score), (other, more) in combinations(best, 2):
+        is_short = words_in(label) < FEWEST_WORDS and words_in(label) + words_in(other) < MOST_WORDS
+        if is_short and not _overlap(label, other):
+            yield (score + more) / 2, joined(label, other)
+
+
+def _scores(one: Subject, of_heading: Mapping[str, int]) -> dict[str, float]:
+    """How well each label fits the topic, and it alone: 0 to 1."""
+    scores: dict[str, float] = {}
+    documents = {place.document for place in one.said}
+    for heading, number in _headings(one.said).items():
+        worth = TITLED if heading in documents else 1.0
+        _keep(scores, heading, worth * 2 * number / (one.said.total() + of_heading[heading]))
+    for name in one.names:
+        worth = NAMED_OF.get(name.type, NAMED)
+        both = one.links + name.everywhere
+        _keep(scores, name.text, worth * 2 * name.inside / both if both else 0.0)
+    return scores
+
+
+def _keep(scores: dict[str, float], said: str, score: float) -> None:
+    for label in labels_of(said):
+        scores[label] = max(score, scores.get(label, 0.0))
+
+
+def labels_of(said: str) -> list[str]:
+    """What of a heading or a name would do as a title: at most its first such part.
+
+    >>> labels_of("9.11. Hot Plugging: hotplug"), labels_of("STAVE ONE: MARLEY'S GHOST")
+    (['Hot Plugging'], ["Marley's Ghost"])
+    >>> [labels_of(one) for one in ("Chapter 8", "Introduction", "Who they are", "ls /etc", "RK")]
+    [[], [], [], [], []]
+    """
+    parts = [said, *_BREAK.split(said)]
+    for part in parts:
+        label = _MARKS.sub("", _NUMBER.sub("", _MARKS.sub("", " ".join(part.split()))))
+        if _would_do(label):
+            return [_as_title(label)]
+    return []
+
+
+def _would_do(label: str) -> bool:
+    words = _WORD.findall(label)
+    if not terms(label) or _CODE.search(label) or _BREAK.search(label) or not _SAYING.search(label):
+        return False
+    digits = sum(any(map(str.isdigit, word)) for word in words)
+    if label.lower() in _GENERIC or 2 * digits >= len(words):
+        return False
+    return words_in(label) <= MOST_WORDS and len(label) <= MOST_CHARACTERS
+
+
+def words_in(label: str) -> int:
+    """Words; two characters of a script without spaces are one."""
+    unspaced = len(_UNSPACED.findall(label))
+    if unspaced > MOST_UNSPACED:
+        return MOST_WORDS + 1
+    return len(_WORD.findall(_UNSPACED.sub(" ", label))) + (unspaced + 1) // 2
+
+
+def _as_title(label: str) -> str:
+    """What is all in capitals is written as a title is."""
+    letters = [one for one in label if one.isalpha()]
+    if len(label.split()) < FEWEST_WORDS or not all(map(str.isupper, letters)):
+        return label[:1].upper() + label[1:]
+    return " ".join(word.capitalize() for word in label.split())
+
+
+def _overlap(label: str, other: str) -> bool:
+    one, two = (set(normalise_name(text).split()) for text in (label, other))
+    return bool(one & two) or label in other or other in label
+
+
+def joined(label: str, other: str) -> str:
+    """
+    >>> joined("Scrooge", "Bob Cratchit"), joined("朱元璋", "徐达")
+    ('Scrooge and Bob Cratchit', '朱元璋与徐达')
+    """
+    is_unspaced = _UNSPACED.search(label) and _UNSPACED.search(other)
+    return f"{label}与{other}" if is_unspaced else f"{label} and {other}"

@@ -1,0 +1,48 @@
+"""What of a passage may be quoted in a summary, a report or a description: prose, word for word."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+import regex
+
+from kb_project.text.regions import Region
+from kb_project.text.statements import Statement, StatementKind, statements
+
+PROSE: Final = (StatementKind.SENTENCE, StatementKind.ENTRY)
+
+_LEANING: Final = regex.compile(
+    r"[\"'“‘«(]*(?:(?:he|she|it|they|this|that|these|those|his|her|its|their|him|them|there|here"
+    r"|but|and|or|so|such|also|then|however|therefore|thus|hence|otherwise|instead|moreover"
+    r"|for (?:this|that|these|those))\b|他|她|它|这|那|其|但|而|并|因此|所以|此外|另外)",
+    regex.IGNORECASE,
+)
+_ENDED: Final = regex.compile(r"[.!?。！？…][\"'”’»)）】」』]*$")
+
+
+def quotable(text: str, regions: Sequence[Region] = ()) -> list[Statement]:
+    """The sentences and entries of lists in order, but for those that furniture interrupts."""
+    return [
+        one
+        for one in statements(text, regions)
+        if one.kind in PROSE and one.said == " ".join(text[one.start : one.end].split())
+    ]
+
+
+def leans(said: str) -> bool:
+    """Whether a sentence begins with what only those before it explain.
+
+    >>> leans("She lit it."), leans("Ada lit it."), leans("他走了。")
+    (True, False, True)
+    """
+    return bool(_LEANING.match(said))
+
+
+def is_ended(said: str) -> bool:
+    """Whether it ends as sentences do.
+
+    >>> is_ended("Ada lit it."), is_ended("“Who?”"), is_ended("Lens repair")
+    (True, True, False)
+    """
+    return bool(_ENDED.search(said))

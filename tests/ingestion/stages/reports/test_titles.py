@@ -1,0 +1,150 @@
+from __future__ import annotations
+
+from collections import Counter
+from uuid import UUID
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ingestion.stages.reports.titles import (
+    MOST_CHARACTERS,
+    MOST_WORDS,
+    UNNAMED,
+    Name,
+    Place,
+    Subject,
+    labels_of,
+    titles,
+    words_in,
+)
+
+HANDBOOK = "Staff handbook"
+
+
+def place(number: int, *headings: str, document: str = HANDBOOK) -> Place:
+    return Place(number, headings, document)
+
+
+def subject(number: int, said: dict[Place, int], *names: Name, links: float = 10.0) -> Subject:
+    return Subject(UUID(int=number), Counter(said), names, links)
+
+
+def only(one: Subject) -> str:
+    return titles([one])[one.id]
+
+
+def test_a_topic_is_named_after_the_heading_that_sets_it_apart():
+    storms = place(1, "Working in the towers", "Storm routine")
+    oil = place(2, "Working in the towers", "Oil and wicks")
+
+    found = titles([subject(1, {storms: 9, oil: 1}), subject(2, {oil: 9, storms: 1})])
+
+    assert list(found.values()) == ["Storm routine", "Oil and wicks"]
+
+
+def test_what_stands_in_one_document_may_have_its_title():
+    carol = place(1, document="A Christmas Carol")
+    guide = place(2, document="Guide for Maintainers")
+
+    found = titles([subject(1, {carol: 9}), subject(2, {guide: 5})])
+
+    assert list(found.values()) == ["A Christmas Carol", "Guide for Maintainers"]
+
+
+def test_a_name_is_chosen_where_no_heading_covers_the_topic():
+    said = {
+        place(number, f"Meeting of week {number}", document="Minutes"): 1 for number in range(9)
+    }
+    chief = Name("Sea Observation Unit", "organization", inside=6, everywhere=7)
+    known = Name("Port Ansgar", "place", inside=6, everywhere=60)
+
+    assert only(subject(1, said | {place(99, document="Log"): 9}, known, chief)) == chief.text
+
+
+def test_a_single_word_is_joined_with_another_label():
+    scrooge = Name("Scrooge", "person", inside=8, everywhere=8)
+    marley = Name("Jacob Marley", "person", inside=7, everywhere=30)
+
+    assert only(subject(1, {}, scrooge, marley)) == "Scrooge and Jacob Marley"
+
+
+def test_a_name_that_has_part_of_the_other_is_not_joined_with_it():
+    short = Name("Scrooge", "person", inside=8, everywhere=8)
+    long = Name("Ebenezer Scrooge", "person", inside=2, everywhere=2)
+
+    assert only(subject(1, {}, short, long)) == "Ebenezer Scrooge"
+
+
+def test_no_topic_has_the_title_of_one_above_it():
+    one = subject(1, {place(1, "Storm routine"): 4}, Name("Strand & Loxley", "organization", 1, 1))
+
+    assert titles([one], ["STORM routine"])[one.id] not in ("Storm routine", UNNAMED)
+
+
+def test_topics_without_anything_to_go_by_are_numbered():
+    found = titles([subject(1, {}), subject(2, {}), subject(3, {}, Name("RK", "person"))])
+
+    assert list(found.values()) == [UNNAMED, f"{UNNAMED} (2)", "RK"]
+
+
+LABELS = st.sampled_from(
+    ["Storm routine", "Oil", "7. Oil and wicks", "守塔人名单", "RK", "x = 1", ""]
+)
+SUBJECTS = st.lists(
+    st.tuples(
+        st.dictionaries(st.builds(place, st.integers(0, 9), LABELS), st.integers(1, 9), max_size=5),
+        st.lists(st.builds(Name, st.text(max_size=90), st.just("person"), st.floats(0, 9))),
+    ),
+    max_size=6,
+)
+
+
+@given(SUBJECTS)
+def test_topics_beside_each_other_all_have_titles_and_no_two_the_same(rows):
+    subjects = [subject(number, said, *names) for number, (said, names) in enumerate(rows)]
+
+    found = titles(subjects)
+
+    assert found.keys() == {one.id for one in subjects}
+    assert len(set(found.values())) == len(subjects)
+    assert titles(subjects[::-1]) == found or len(subjects) > 1
+
+
+@given(st.text(max_size=120))
+def test_a_label_is_short_and_on_one_line(said: str):
+    for label in labels_of(said):
+        assert 0 < words_in(label) <= MOST_WORDS
+        assert len(label) <= MOST_CHARACTERS
+        assert "\n" not in label
+
+
+@pytest.mark.parametrize(
+    ("heading", "label"),
+    [
+        ("## 2.3 Building the package", "Building the package"),
+        ("Appendix B. Rules of the house", "Rules of the house"),
+        ("第三章 守塔人", "守塔人"),
+        ("THE END OF IT", "The End Of It"),
+        ("Backup (rsync)", "Backup"),
+        ("Version 3 of the social contract", "Version 3 of the social contract"),
+    ],
+)
+def test_a_heading_is_freed_of_its_number_and_marks(heading: str, label: str):
+    assert labels_of(heading) == [label]
+
+
+@pytest.mark.parametrize(
+    "heading",
+    [
+        "12 March 2021",
+        "Section 4.7",
+        "debian/rules",
+        "foo_bar",
+        "$ make install",
+        "MO",
+        "What is it?",
+    ],
+)
+def test_what_names_nothing_is_no_label(heading: str):
+    assert labels_of(heading) == []
