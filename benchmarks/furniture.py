@@ -44,9 +44,9 @@ SIGNS: Final = {
         | \bdownload\s+the\s+ebook\b | ^(?:[^|]{1,30}\|){3} | (?:›|»|\s/\s)(?:[^›»]{1,30}[›»]){2}"""
     ),
     "contents": regex.compile(
-        r"""(?ix) (?:\.\s?){5,}\s*\d* | …\s*\d{1,4}\b | ^\W*(?:table\s+of\s+)?contents\W*$
-        | (?:\b\d{1,2}\.\d{1,2}\.?\s+\p{Lu}[^.!?]{3,60}){2}
-        | (?:\p{Lu}[\p{L}\s]{3,60}\s\d{1,3}\s+){2}\p{Lu} | ^\W*chapter\s+\d+\W*$"""
+        r"""(?x) (?:\.\s?){5,}\s*\d* | …\s*\d{1,4}\b | ^\W*(?i:(?:table\s+of\s+)?contents)\W*$
+        | ^(?:\W*\d{1,2}\.\d{1,2}\.?\s+\p{Lu}[^.!?]{3,60}){2} | ^\W*(?i:chapter)\s+\d+\W*$
+        | (?:(?:^|\s)\d{1,2}\s\p{Lu}[\p{L}\s]{3,60}\s\d{1,3}){2}"""
     ),
     "licence": regex.compile(
         r"""(?ix) project\s+gutenberg | \ball\s+rights\s+reserved\b
@@ -57,12 +57,10 @@ SIGNS: Final = {
         | \bcopied\s+and\s+distributed\s+under\b"""
     ),
     "code": regex.compile(
-        r"""(?x) ^\s*(?:\$|\#|>{1,3})\s+\S | \S@\S+:\S*[$\#]\s
-        | (?:^|\s)(?:sudo|apt-get|cd|ls)\s+[-/.\w]+\s*$
-        | \w\(\)\s*\{ | \#include\b | </?\w+(?:\s+\w+=[^>]*)?> | (?:^|\s)(?:if|while)\s*\(\s*\w
-        | [{}]\s*$ | (?:[)\]"']|=[^;]*)\s*;\s*$ | \b(?:def|printf|return)\b[^.]*\(
-        | ^[\w.-]+\s*[:?+]?=\s*\S+$
-        | (?:^|\s)-{1,2}[a-z][\w-]*(?:\s+\S+){0,2}\s+-{1,2}[a-z] | ^[d-][rwx-]{9}\s"""
+        r"""(?x) ^\s*(?:\$|\#|>{1,3})\s+\S | \S@\S+:\S*[$\#]\s | ^\s*(?:sudo|cd|ls|cat)\s+[-/.~$]
+        | \w\(\)\s*\{ | ^\s*\#include\b | <\w+\s+\w+=[^>]*>[^<]*</ | ^\s*(?:if|while)\s*\(
+        | [{}]\s*$ | (?:[)\]"']|=[^;]*)\s*;\s*$ | \b(?:def|printf)\s?\w*\(["\w]
+        | ^[\w.-]+\s*[:?+]?=\s*\S+$ | ^[d-][rwx-]{9}\s"""
     ),
 }
 

@@ -9,11 +9,13 @@ import regex
 
 from kb_project.text.regions import Region
 from kb_project.text.statements import Statement, StatementKind, statements
+from kb_project.text.terms import terms
 
+FEWEST_TERMS: Final = 2
 PROSE: Final = (StatementKind.SENTENCE, StatementKind.ENTRY)
 
 _LEANING: Final = regex.compile(
-    r"[\"'“‘«(]*(?:(?:he|she|it|they|this|that|these|those|his|her|its|their|him|them|there|here"
+    r"[-–—/\[<$#~*]|[\"'“‘«(]*(?:(?:he|she|it|they|this|that|these|those|his|her|its|their|him|them|there|here"
     r"|but|and|or|so|such|also|then|however|therefore|thus|hence|otherwise|instead|moreover"
     r"|for (?:this|that|these|those))\b|他|她|它|这|那|其|但|而|并|因此|所以|此外|另外)",
     regex.IGNORECASE,
@@ -22,19 +24,29 @@ _ENDED: Final = regex.compile(r"[.!?。！？…][\"'”’»)）】」』]*$")
 
 
 def quotable(text: str, regions: Sequence[Region] = ()) -> list[Statement]:
-    """The sentences and entries of lists in order, but for those that furniture interrupts."""
+    """The sentences and entries of lists in order, but for those that furniture interrupts.
+
+    A word and a number say nothing, nor does what is in capitals: *Chapter 8. THE ARCHIVES 6.5.*
+    """
     return [
         one
         for one in statements(text, regions)
-        if one.kind in PROSE and one.said == " ".join(text[one.start : one.end].split())
+        if one.kind in PROSE
+        and sum(not term.isdigit() for term in terms(one.said)) >= FEWEST_TERMS
+        and not _is_shouted(one.said)
+        and one.said == " ".join(text[one.start : one.end].split())
     ]
 
 
-def leans(said: str) -> bool:
-    """Whether a sentence begins with what only those before it explain.
+def _is_shouted(said: str) -> bool:
+    return 2 * sum(map(str.isupper, said)) > sum(map(str.isalpha, said))
 
-    >>> leans("She lit it."), leans("Ada lit it."), leans("他走了。")
-    (True, False, True)
+
+def leans(said: str) -> bool:
+    """Whether a sentence begins with what only those before it explain, or with no word at all.
+
+    >>> leans("She lit it."), leans("Ada lit it."), leans("他走了。"), leans("--quiet Say less.")
+    (True, False, True, True)
     """
     return bool(_LEANING.match(said))
 

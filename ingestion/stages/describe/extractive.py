@@ -20,6 +20,7 @@ MOST_SENTENCES: Final = 3
 # A sentence shorter than this says little of a name; one longer is no description.
 SHORTEST, LONGEST = 25, 500
 MOST_QUOTED: Final = 2000
+FRAGMENT: Final = 2
 
 
 class Passage:
@@ -62,9 +63,9 @@ def quoted_evidence(places: Sequence[Place], chunks: Mapping[uuid.UUID, Passage]
 
 
 def best_sentences(mentions: Sequence[Place], chunks: Mapping[uuid.UUID, Passage]) -> list[Place]:
-    """The sentences around the mentions, each text once.
+    """The sentences around the mentions, each text once; a fragment where there is nothing better.
 
-    Whole ones that can be read by themselves come first, each kind in the mentions' order.
+    Those that can be read by themselves come first, each kind in the mentions' order.
     """
     found: dict[str, tuple[int, Place]] = {}
     for mention in mentions:
@@ -73,13 +74,14 @@ def best_sentences(mentions: Sequence[Place], chunks: Mapping[uuid.UUID, Passage
         if passage and one:
             found.setdefault(one.said, (_awkwardness(one), passage.place_of(one)))
     ranked = sorted(found.values(), key=lambda pair: pair[0])
-    return [place for _, place in ranked[:MOST_SENTENCES]]
+    whole = [place for awkward, place in ranked if awkward < FRAGMENT]
+    return whole[:MOST_SENTENCES] or [place for _, place in ranked[:1]]
 
 
 def _awkwardness(one: Statement) -> int:
     """0 for a whole sentence that can be read by itself."""
     return (
-        2 * (one.kind is not StatementKind.SENTENCE or not is_ended(one.said))
-        + 2 * (not SHORTEST <= len(one.said) <= LONGEST)
+        FRAGMENT * (one.kind is not StatementKind.SENTENCE or not is_ended(one.said))
+        + FRAGMENT * (not SHORTEST <= len(one.said) <= LONGEST)
         + leans(one.said)
     )

@@ -8,6 +8,7 @@ from uuid import UUID
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from ingestion.stages.communities.bundling import MOST_SIBLINGS
 from ingestion.stages.communities.clustering import (
     MAX_SIZE,
     Cluster,
@@ -213,3 +214,46 @@ def test_five_thousand_entities_are_all_in_a_topic():
 
     assert len(clusters) > 100
     assert frozenset().union(*(one.members for one in clusters)) == frozenset(ids(5000))
+
+
+def test_topics_side_by_side_are_few_and_none_is_lost():
+    groups = [clique(first, 5) for first in range(0, 200, 5)]
+    bridges = as_links([(first, first + 5, 0.1) for first in range(0, 195, 5)])
+
+    clusters = hierarchy(ids(200), [link for group in groups for link in group] + bridges)
+
+    siblings = Counter(cluster.parent for cluster in clusters)
+    assert 5 <= siblings[None] <= MOST_SIBLINGS
+    assert max(siblings.values()) <= MOST_SIBLINGS
+    assert {frozenset(ids(200)[first : first + 5]) for first in range(0, 200, 5)} <= {
+        one.members for one in clusters
+    }
+
+
+def test_topics_without_a_link_go_with_those_of_their_document():
+    groups = [
+        [
+            link._replace(first=f"d{number % 3} 0", last=f"d{number % 3} 90")
+            for link in clique(5 * number, 5)
+        ]
+        for number in range(30)
+    ]
+    several = [
+        link._replace(first=f"d{n % 3} 5") for n, group in enumerate(groups) for link in group[:1]
+    ]
+
+    tops = roots(hierarchy(ids(150), [link for group in groups for link in group] + several))
+
+    assert len(tops) <= MOST_SIBLINGS
+    for top in tops:
+        numbers = {(entity.int - 1) // 5 % 3 for entity in top.members}
+        assert len(numbers) == 1
+
+
+def test_topics_that_share_nothing_are_gathered_with_the_rest_where_they_are_too_many():
+    topics, rest = [], []
+    for root in roots(hierarchy(ids(150), [link for n in range(30) for link in clique(5 * n, 5)])):
+        (rest if root.is_rest else topics).append(root)
+
+    assert len(topics) == MOST_SIBLINGS
+    assert [len(one.members) for one in rest] == [150 - 5 * MOST_SIBLINGS]

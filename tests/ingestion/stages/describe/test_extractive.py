@@ -265,10 +265,10 @@ def test_the_same_words_are_said_once():
 
 
 def test_a_fragment_is_taken_only_where_there_is_nothing_better():
-    text = "Light.\n\nAda Lind keeps the light of Skarrow since 1974."
+    text = "- Light of the Isle\n\nAda Lind keeps the light of Skarrow since 1974."
 
     assert chosen(text, "Light", "Ada") == ["Ada Lind keeps the light of Skarrow since 1974."]
-    assert chosen(text, "Light") == ["Light."]
+    assert chosen(text, "Light") == ["Light of the Isle"]
 
 
 def test_a_sentence_without_end_describes_nothing():
@@ -289,4 +289,4 @@ def test_a_chunk_that_is_gone_says_nothing():
 
 
 def test_a_mention_before_the_first_sentence_has_none():
-    assert Passage(CHUNK, 100, FIRST).sentence_at(3) is None
+    assert Passage(CHUNK, 100, FIRST).statement_at(3) is None

@@ -171,7 +171,7 @@ def test_a_rating_and_a_title_the_model_left_out_are_made_here(carol: Carol):
     run(carol.workspace, FakeChat(lambda r: told(r) | {"title": "", "rating": "very high"}))
 
     report = report_of(community)
-    assert report.title == "Scrooge, Marley and Bob Cratchit"
+    assert report.title == "Carol and Scrooge"
     assert 0 < report.rating < 10
     assert report.rating_reason.startswith("5 entities with 4 connections")
     assert report.written_by == "fake-model"

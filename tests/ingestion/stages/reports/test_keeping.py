@@ -122,7 +122,7 @@ def test_what_rests_on_passages_that_went_away_meanwhile_is_not_written(carol: C
 
 
 def finished_of(workspace: Workspace, community: UUID) -> dict[UUID, saving.Finished]:
-    topics = rows.topics(workspace.pk, [community])
+    topics = rows.topics(workspace.pk, [community], {})
     return {
         id_: saving.quoted(extractive.write(topic), digests.of_topic(topic))
         for id_, topic in topics.items()

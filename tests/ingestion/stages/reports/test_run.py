@@ -54,7 +54,7 @@ def test_a_report_has_a_readable_title_a_summary_and_a_rating(carol: Carol):
     assert run(carol.workspace) == StageOutcome(written=1)
 
     report = report_of(community)
-    assert report.title == "Scrooge, Marley and Bob Cratchit"
+    assert report.title == "Carol and Scrooge"
     assert report.summary.startswith("Scrooge and Marley ran a counting house")
     assert 0 < report.rating < 10
     assert report.rating_reason == (
@@ -118,7 +118,7 @@ def test_a_topic_quotes_what_its_sub_topics_found(carol: Carol):
     below = [f.summary for f in findings_of(child, Finding.Part.SUMMARY)]
     assert below == ["Tiny Tim was the youngest son of Bob Cratchit."]
     assert below[0] in quoted
-    assert report_of(parent).title == "Scrooge, Bob Cratchit and Marley"
+    assert report_of(parent).title == "Carol and Scrooge"
 
 
 def test_only_marked_communities_and_those_above_them_are_written(carol: Carol):
@@ -217,3 +217,40 @@ def test_batches_never_mix_levels():
     found = list(reports.batches([(2, a), (2, b), (2, c), (0, d)], 2))
 
     assert found == [[a, b], [c], [d]]
+
+
+def test_topics_beside_each_other_have_titles_of_their_own(carol: Carol):
+    parent = make_community(carol.workspace, carol.everybody)
+    children = [
+        make_community(carol.workspace, [carol.bob, carol.tim], parent=parent),
+        make_community(carol.workspace, [carol.scrooge, carol.marley, carol.fred], parent=parent),
+    ]
+
+    run(carol.workspace)
+
+    titles = {report_of(one).title for one in [parent, *children]}
+    assert len(titles) == 3
+
+
+def test_headings_menus_and_licences_are_not_quoted(carol: Carol):
+    with access.in_workspace(carol.workspace.pk):
+        chunk = carol.chunks[2]
+        chunk.regions = [["legal", 0, len(chunk.text)]]
+        chunk.save()
+    community = make_community(carol.workspace, carol.everybody)
+
+    run(carol.workspace)
+
+    said = [f.summary for part in Finding.Part for f in findings_of(community, part)]
+    assert said
+    assert "Fred invited Scrooge to Christmas dinner with his wife." not in said
+
+
+def test_a_topic_is_named_after_the_section_it_stands_in(carol: Carol):
+    with access.in_workspace(carol.workspace.pk):
+        Chunk.objects.in_workspace(carol.workspace).update(heading_path=["The Counting House"])
+    community = make_community(carol.workspace, carol.everybody)
+
+    run(carol.workspace)
+
+    assert report_of(community).title == "The Counting House"

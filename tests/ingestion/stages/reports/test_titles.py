@@ -30,6 +30,10 @@ def subject(number: int, said: dict[Place, int], *names: Name, links: float = 10
     return Subject(UUID(int=number), Counter(said), names, links)
 
 
+def in_order(found: dict[UUID, str]) -> list[str]:
+    return [found[id_] for id_ in sorted(found)]
+
+
 def only(one: Subject) -> str:
     return titles([one])[one.id]
 
@@ -40,7 +44,7 @@ def test_a_topic_is_named_after_the_heading_that_sets_it_apart():
 
     found = titles([subject(1, {storms: 9, oil: 1}), subject(2, {oil: 9, storms: 1})])
 
-    assert list(found.values()) == ["Storm routine", "Oil and wicks"]
+    assert in_order(found) == ["Storm routine", "Oil and wicks"]
 
 
 def test_what_stands_in_one_document_may_have_its_title():
@@ -49,7 +53,7 @@ def test_what_stands_in_one_document_may_have_its_title():
 
     found = titles([subject(1, {carol: 9}), subject(2, {guide: 5})])
 
-    assert list(found.values()) == ["A Christmas Carol", "Guide for Maintainers"]
+    assert in_order(found) == ["A Christmas Carol", "Guide for Maintainers"]
 
 
 def test_a_name_is_chosen_where_no_heading_covers_the_topic():
@@ -85,7 +89,7 @@ def test_no_topic_has_the_title_of_one_above_it():
 def test_topics_without_anything_to_go_by_are_numbered():
     found = titles([subject(1, {}), subject(2, {}), subject(3, {}, Name("RK", "person"))])
 
-    assert list(found.values()) == [UNNAMED, f"{UNNAMED} (2)", "RK"]
+    assert in_order(found) == [UNNAMED, f"{UNNAMED} (2)", "RK"]
 
 
 LABELS = st.sampled_from(
@@ -108,7 +112,6 @@ def test_topics_beside_each_other_all_have_titles_and_no_two_the_same(rows):
 
     assert found.keys() == {one.id for one in subjects}
     assert len(set(found.values())) == len(subjects)
-    assert titles(subjects[::-1]) == found or len(subjects) > 1
 
 
 @given(st.text(max_size=120))

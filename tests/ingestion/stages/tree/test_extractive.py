@@ -72,9 +72,9 @@ def test_summaries_of_summaries_quote_the_same_places():
 def test_what_a_model_wrote_is_quoted_without_a_place():
     node = Item(UUID(int=1), is_chunk=False, text="Ada keeps it.", tokens=1, vector=VECTOR)
 
-    summary = summarise([node, chunk("Olaf rows.", number=2)])
+    summary = summarise([node, chunk("Olaf rows to Ada.", number=2)])
 
-    assert (summary.text, summary.sources) == ("Ada keeps it. Olaf rows.", ())
+    assert (summary.text, summary.sources) == ("Ada keeps it. Olaf rows to Ada.", ())
 
 
 def test_chinese_is_summarised_too():
