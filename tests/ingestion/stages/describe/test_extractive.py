@@ -265,10 +265,10 @@ def test_the_same_words_are_said_once():
 
 
 def test_a_fragment_is_taken_only_where_there_is_nothing_better():
-    text = "- Light of the Isle\n\nAda Lind keeps the light of Skarrow since 1974."
+    text = "- Light of the Isle of Voar\n\nAda Lind keeps the light of Skarrow since 1974."
 
     assert chosen(text, "Light", "Ada") == ["Ada Lind keeps the light of Skarrow since 1974."]
-    assert chosen(text, "Light") == ["Light of the Isle"]
+    assert chosen(text, "Light") == ["Light of the Isle of Voar"]
 
 
 def test_a_sentence_without_end_describes_nothing():

@@ -19,7 +19,7 @@ from ingestion.models import (
 )
 from ingestion.outcome import NO_PROGRESS
 from ingestion.stages import reports
-from ingestion.stages.reports import digests, extractive, rows, saving
+from ingestion.stages.reports import digests, extractive, naming, rows, saving
 from kb_project.graph.memory_store import MemoryGraphStore
 from kb_project.llm.fake import FakeEmbedder
 from kb_project.ports import Ports
@@ -122,7 +122,7 @@ def test_what_rests_on_passages_that_went_away_meanwhile_is_not_written(carol: C
 
 
 def finished_of(workspace: Workspace, community: UUID) -> dict[UUID, saving.Finished]:
-    topics = rows.topics(workspace.pk, [community], {})
+    topics = rows.topics(workspace.pk, [community], naming.named(workspace.pk))
     return {
         id_: saving.quoted(extractive.write(topic), digests.of_topic(topic))
         for id_, topic in topics.items()
