@@ -56,6 +56,7 @@ _GENERIC: Final = frozenset(
     "introduction overview summary conclusion conclusions contents preface foreword appendix"
     " background notes references abstract general miscellaneous other others index about"
     " home start intro untitled document report annex glossary bibliography acknowledgements"
+    " note tip warning caution important rationale purpose requirements options"
     " question questions answer answers example examples details information description"
     " 简介 引言 概述 总结 结论 目录 前言 附录 参考文献 其他".split()
 )
