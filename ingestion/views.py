@@ -139,6 +139,8 @@ def document_detail(request: UserRequest, workspace_id: str, document_id: UUID) 
     context["may_write"] = shown.may(workspace, Capability.EDIT)
     context["entities"] = selectors.entities_in(workspace=workspace, document=row.document, most=24)
     context["summary"] = selectors.tree_shown(workspace=workspace, document=row.document)
+    if not context["earlier"]:
+        context["short"] = selectors.in_short(workspace=workspace, version=version)
     return render(request, "ingestion/document_detail.html", context)
 
 

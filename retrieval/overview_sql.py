@@ -16,7 +16,7 @@ SELECT d.id, d.title, d.name, v.headings::text
     ON v.workspace_id = %(workspace)s AND v.document_id = d.id AND v.number = d.live_number
  WHERE d.workspace_id = %(workspace)s AND d.disabled_at IS NULL AND d.trashed_at IS NULL
    AND (%(documents)s::uuid[] IS NULL OR d.id = ANY(%(documents)s::uuid[]))
-   AND (d.title || ' ' || d.name || ' ' || v.headings::text) ILIKE ANY(%(patterns)s::text[])
+   AND (d.title || ' ' || d.name || ' ' || v.headings::text) ILIKE ALL(%(patterns)s::text[])
  ORDER BY d.title, d.id
  LIMIT %(count)s
 """
@@ -44,45 +44,31 @@ SELECT d.id, d.title, d.name, d.dated, v.parser, jsonb_array_length(v.pages), le
  WHERE d.workspace_id = %(workspace)s AND d.id = ANY(%(documents)s::uuid[])
 """
 
-# Whom and what each of some documents names most, of some types, more than once.
+# Whom and what each of some documents names most, of some types: names
+# more than once, terms in three passages.
 NAMED_MOST: Final[LiteralString] = """
 WITH counted AS MATERIALIZED (
-    SELECT document_id, entity_id, count(*) AS often
+    SELECT document_id, entity_id, count(*) AS often, count(DISTINCT chunk_id) AS passages
       FROM ingestion_mention
      WHERE workspace_id = %(workspace)s AND document_id = ANY(%(documents)s::uuid[])
      GROUP BY document_id, entity_id HAVING count(*) > 1
 ), ranked AS (
     SELECT c.document_id, e.name, e.type, c.often,
-           row_number() OVER (PARTITION BY c.document_id, e.type = ANY(%(terms)s::text[])
+           row_number() OVER (PARTITION BY c.document_id, lower(e.type) = ANY(%(terms)s::text[])
                               ORDER BY c.often DESC, e.rank DESC, e.id) AS place
       FROM counted AS c
       JOIN ingestion_entity AS e ON e.workspace_id = %(workspace)s AND e.id = c.entity_id
-     WHERE e.type = ANY(%(names)s::text[]) OR e.type = ANY(%(terms)s::text[])
+     WHERE lower(e.type) = ANY(%(names)s::text[])
+        OR lower(e.type) = ANY(%(terms)s::text[]) AND c.passages > 2
 )
-SELECT document_id, name, type = ANY(%(terms)s::text[]) FROM ranked
+SELECT document_id, name, lower(type) = ANY(%(terms)s::text[]) FROM ranked
  WHERE place <= %(count)s
  ORDER BY document_id, place
 """
 
-# The quotes that summaries of documents are made of.
-SUMMARIES: Final[LiteralString] = """
-SELECT c.document_id, c.id, s.start, s."end",
-       substr(c.text, s.start - c.start + 1, s."end" - s.start)
-  FROM ingestion_summarytree AS t
-  JOIN ingestion_summarynode AS n ON n.workspace_id = %(workspace)s AND n.id = t.root_id
- CROSS JOIN LATERAL jsonb_to_recordset(n.sources) AS s (chunk uuid, start int, "end" int)
-  JOIN ingestion_chunk AS c ON c.workspace_id = %(workspace)s AND c.id = s.chunk
- WHERE t.workspace_id = %(workspace)s AND t.document_id = ANY(%(documents)s::uuid[])
- ORDER BY c.document_id, s.start
-"""
-
-# Passages of some documents from an offset to another, the first few of each.
-PASSAGES_FROM: Final[LiteralString] = """
-SELECT w.document, c.id, c.start, c.text, c.regions::text
-  FROM unnest(%(documents)s::uuid[], %(starts)s::int[], %(ends)s::int[]) AS w (document, a, b)
- CROSS JOIN LATERAL (
-     SELECT id, start, text, regions FROM ingestion_chunk
-      WHERE workspace_id = %(workspace)s AND document_id = w.document
-        AND "end" > w.a AND start < w.b
-      ORDER BY ordinal LIMIT %(count)s) AS c
+# The passage that an offset of a document stands in, and the next.
+PASSAGE_AT: Final[LiteralString] = """
+SELECT id, start, text, regions::text FROM ingestion_chunk
+ WHERE workspace_id = %(workspace)s AND document_id = %(document)s AND "end" > %(start)s
+ ORDER BY ordinal LIMIT 2
 """

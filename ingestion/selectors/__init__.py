@@ -54,6 +54,7 @@ from ingestion.selectors.outcomes import (
 )
 from ingestion.selectors.pauses import Pause, work_pause
 from ingestion.selectors.spans import SourceSpan, spans_of
+from ingestion.selectors.summaries import in_short
 from ingestion.selectors.topics import (
     FindingView,
     RecordReference,
@@ -132,6 +133,7 @@ __all__ = [
     "estimate_for_reading_again",
     "has_chat_model",
     "has_unfinished_work",
+    "in_short",
     "is_refreshing",
     "look_alikes",
     "searched_count",

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from kb_project.text.terms import terms
 
-RESTART: Final = 0.3
+RESTART: Final = 0.5
 """How often the walk begins again. The paper has 0.15 with even chances; here the top counts."""
 STEPS: Final = 30
 RELEVANCE: Final = 0.7
@@ -46,13 +46,32 @@ _LEANS: Final = regex.compile(
     r"^(?:he|she|it|they|this|that|these|those|his|her|their|its|such|but|and|or|so|then|thus|also"
     r"|however|therefore|moreover|furthermore|instead|otherwise|hence|nevertheless|here|there|see"
     r"|note|if so|yes|no|for example|for instance|in (?:this|that|addition|both|such)|as such"
-    r"|as a result|on the other hand|finally|similarly|likewise|still|yet|meanwhile|another|both)\b"
-    r"|\b(?:I|me|my|you|your|yours|I['’]\w+)\b|[“”\"‘]|\b(?:above|below|following|aforementioned)\b"
-    r"|^(?:他|她|它|这|那|但|而|因此|所以|然而|此外|另外|并且|于是|其|例如|同时|不过|后来|随后)|[「」『』我你您]",
+    r"|as a result|on the other hand|finally|similarly|likewise|still|yet|meanwhile|another|both"
+    r"|some|all of|each|additionally|first|second|let(?:['’]s| us))\b"
+    r"|^.{,30}?\b(?:he|she|him|her|his|they|them|their|it)\b"
+    r"|\b(?:I|me|my|you|your|yours|I['’]\w+)\b|\b(?:above|below|following)[.,:;)]"
+    r"|\b(?:the|as) (?:above|following)\b"
+    r"|https?://|www\.|\s--?\p{L}"
+    r"|\b(?:in|see) (?:this |the )?(?:chapter|section|appendix|figure|table)\b"
+    r"|\bhere\b"
+    r"|^[\"'“‘「『]|[,!?，！？][\"”’'」』]"
+    r"|^(?:他|她|它|这|那|但|而|因此|所以|然而|此外|另外|并且|于是|其|例如|同时|不过|后来|随后)|[我你您]",
     regex.IGNORECASE,
 )
+_VERB: Final = regex.compile(
+    r"\b(?:am|is|are|was|were|be|been|has|have|had|do|does|did|can|could|may|might|must|will|would"
+    r"|shall|should|became|began|came|fell|found|gave|got|held|kept|knew|led|left|lost|made|met"
+    r"|put|ran|said|sat|saw|set|stood|told|took|went|won|wrote|\p{Ll}{2,}(?:ed|fies|izes|ises))\b"
+    r"|[\p{Han}\p{Hiragana}\p{Hangul}\p{Thai}]"
+)
+_TELLS: Final = regex.compile(
+    r"(?:This|The) (?:document|guide|book|manual|paper|standard|report|article|handbook|text"
+    r"|tutorial|policy|story|novel)\b|(?:本|这)(?:文|书|报告|手册|文件|指南)"
+)
 _LEANING: Final = 0.3
-"""What a sentence counts that cannot well be read alone."""
+"""What a sentence counts that cannot well be read alone, or has no verb, as captions have none."""
+_TELLING: Final = 1.5
+"""What a sentence counts that says what the text is."""
 
 
 def is_quotable(said: str) -> bool:
@@ -65,27 +84,29 @@ def is_quotable(said: str) -> bool:
     return SHORTEST <= size <= LONGEST and _WHOLE.match(said) is not None
 
 
-def stands_alone(said: str) -> bool:
-    """Whether it is understood without the sentence before it.
+def worth(said: str) -> float:
+    """What a sentence is worth to who reads nothing else.
 
-    >>> stands_alone("The light burned oil."), stands_alone("It burned oil.")
-    (True, False)
+    >>> worth("This guide tells of the lights."), worth("The light burned."), worth("It burned.")
+    (1.5, 1.0, 0.3)
     """
-    return _LEANS.search(said) is None
+    if _TELLS.match(said):
+        return _TELLING
+    return 1.0 if _VERB.search(said) and not _LEANS.search(said) else _LEANING
 
 
 class Central:
     """Sentences in the order of their text, compared with each other.
 
-    ``places`` are their numbers in it where some are left out.
+    ``places`` are their numbers in it, or how many sentences are worth more for where they stand.
     """
 
-    def __init__(self, sentences: Sequence[str], places: Sequence[int] | None = None) -> None:
+    def __init__(self, sentences: Sequence[str], places: Sequence[float] | None = None) -> None:
         self._count = len(sentences)
         self._rows, self._columns, self._weights, self._width = _vectors(sentences)
         order = np.arange(self._count) if places is None else np.asarray(places)
-        alone = np.array([1.0 if stands_alone(one) else _LEANING for one in sentences])
-        self.scores = self._walk(1 / np.sqrt(1.0 + order)) * alone
+        worths = np.array([worth(one) for one in sentences])
+        self.scores = self._walk(1 / np.sqrt(1.0 + order)) * worths
 
     def best(self, most: int) -> list[int]:
         """The numbers of at most ``most`` sentences, best first, none like another."""
@@ -104,13 +125,17 @@ class Central:
 
     def _walk(self, chances: Numbers) -> Numbers:
         """How often each sentence is come by; ``chances`` are where it begins again."""
-        start: Numbers = chances / max(chances.sum(), 1e-12)
-        degrees = np.maximum(self._times(self._across(np.ones(self._count))), 1e-12)
+        start = chances / max(chances.sum(), 1e-12)
+        degrees = self._of_others(np.ones(self._count))
+        shares = np.divide(1.0, degrees, out=np.zeros_like(degrees), where=degrees > 1e-9)
         found = start
         for _ in range(STEPS):
-            moved = self._times(self._across(found / degrees))
-            found = RESTART * start + (1 - RESTART) * moved
+            found = RESTART * start + (1 - RESTART) * self._of_others(found * shares)
         return found
+
+    def _of_others(self, values: Numbers) -> Numbers:
+        """By sentence, the sum of the others' values, each by its cosine."""
+        return np.maximum(self._times(self._across(values)) - values, 0.0)
 
     def _likeness_to(self, one: int) -> Numbers:
         alone = np.zeros(self._count)
@@ -144,5 +169,5 @@ def _vectors(
 
 def _sums(groups: Indexes, values: Numbers, count: int) -> Numbers:
     """The sum of the values of each group from 0 to ``count``."""
-    found: Numbers = np.bincount(groups, values, count).astype(np.float64)
+    found: Numbers = np.bincount(groups, values, count)
     return found

@@ -36,6 +36,14 @@ _ANY: Final = regex.compile(
     r"|目录|目次|索引|参考文献|参考资料|附录|前言|序言?|后记|致谢|引言|导言|简介|概述|摘要|总结|结论|结语|注释|外部链接|版权.*",
     regex.IGNORECASE,
 )
+# Parts about the document itself and the people behind it.
+_FRONT: Final = regex.compile(
+    r"(?:table of )?contents|list of .*|index|copyright.*|.*\blicen[cs]es?\b.*|legal.*|colophon"
+    r"|dedication|acknowledge?ments|credits|bibliography|references|further reading|see also"
+    r"|external links|revision history|change ?log|contact|about the authors?"
+    r"|目录|目次|索引|参考文献|参考资料|致谢|外部链接|版权.*",
+    regex.IGNORECASE,
+)
 _LETTERS: Final = regex.compile(r"\p{L}{3,}|\p{Han}{2,}")
 
 
@@ -69,6 +77,15 @@ def is_telling(title: str) -> bool:
     return (
         len(said) <= LONGEST and _LETTERS.search(said) is not None and _ANY.fullmatch(said) is None
     )
+
+
+def is_front(title: str) -> bool:
+    """Whether what is below tells of the document's making and not of its subject.
+
+    >>> is_front("Acknowledgements"), is_front("Preface")
+    (True, False)
+    """
+    return _FRONT.fullmatch(bare(title)) is not None
 
 
 def outline(

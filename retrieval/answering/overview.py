@@ -17,15 +17,21 @@ from uuid import UUID
 
 import regex
 
+from ingestion.selectors import summaries
 from kb_project.sql import Row, run_sql
-from kb_project.text.central import Central, is_quotable
 from kb_project.text.headings import Heading, bare, is_telling, main, outline
-from kb_project.text.regions import from_json
-from kb_project.text.statements import StatementKind, statements
+from kb_project.text.regions import RegionKind, from_json, prose
 from kb_project.text.terms import terms
 from retrieval import overview_sql
 from retrieval.answering import overview_words as words
-from retrieval.answering.overview_asked import Named, Section, Target, asked, subjects
+from retrieval.answering.overview_asked import (
+    Named,
+    Section,
+    Target,
+    asked,
+    beginnings,
+    subjects,
+)
 from retrieval.search.hits import Hit, hydrate
 from retrieval.search.query import ScoredChunk
 
@@ -35,22 +41,26 @@ MOST_LINES: Final = 8
 """Documents with a line of their own; of more, the smallest share the last one."""
 MOST_HEADINGS: Final = 6
 MOST_NAMES: Final = 5
+MOST_OF_LINE: Final = 4
+"""Headings, and names, of a document that has one line among others."""
 MOST_CENTRAL: Final = 4
 """Sentences of one document; of all documents one less."""
-MOST_SUMMARISED: Final = 60
-"""Documents whose summaries the sentences of an overview of all are taken from."""
+MOST_OPENED: Final = 24
+"""Documents whose beginnings the sentences of an overview of all are taken from."""
+MOST_RANKED: Final = 12
+"""Sentences among which one of each document is looked for."""
 MOST_PASSAGES: Final = 12
-"""Passages read for a document without a summary, and for a section."""
+"""Passages read of a section."""
 MOST_CALLED: Final = 500
 """Documents and their headings among which a subject is looked for."""
 MOST_CITED: Final = 3
 """Documents cited by a sentence that names several."""
-END: Final = 2**31 - 1
-BEGINNING: Final = 4
-"""Characters of a word that are the same in all its forms, more or less."""
+LONGEST_LINE: Final = 300
+"""Characters cited of a line."""
 
-NAMES: Final = ("person", "organization", "place", "PERSON", "ORG", "GPE", "LOC")
+NAMES: Final = ("person", "organization", "place")
 TERMS: Final = ("concept",)
+_LINE: Final = regex.compile(r"\S[^\n]*(?<=\S)")
 _ISO: Final = regex.compile(r"\d{4}(?:-\d\d){0,2}")
 
 
@@ -74,14 +84,6 @@ class OverviewSentence:
 
 
 @dataclass(frozen=True, slots=True)
-class _Quote:
-    """A sentence of a document, on one line."""
-
-    said: str
-    place: Place
-
-
-@dataclass(frozen=True, slots=True)
 class _Facts:
     """What is known of a document."""
 
@@ -99,17 +101,19 @@ class _Facts:
 
 def target(workspace_id: UUID, question: str, documents: Sequence[UUID] | None) -> Target | None:
     """As :func:`asked`, among the documents of the scope. Reads only if the question may be one."""
-    wanted = {term[:BEGINNING] for subject in subjects(question) for term in terms(subject)}
-    if not wanted:
-        return None
-    values = {
-        "workspace": workspace_id,
-        "documents": documents if documents is None else list(documents),
-        "patterns": [f"%{_literal(one)}%" for one in sorted(wanted)],
-        "count": MOST_CALLED,
-    }
-    rows = run_sql(overview_sql.CALLED, values)
-    return asked(question, [Named(row[0], row[1], row[2], _headings(row[3])) for row in rows])
+    if everything := asked(question, []):
+        return everything
+    named: dict[UUID, Named] = {}
+    for subject in subjects(question):
+        values = {
+            "workspace": workspace_id,
+            "documents": documents if documents is None else list(documents),
+            "patterns": [f"%{_literal(one)}%" for one in beginnings(subject)],
+            "count": MOST_CALLED,
+        }
+        for id_, title, name, headings in run_sql(overview_sql.CALLED, values):
+            named[id_] = Named(id_, title, name, _headings(headings))
+    return asked(question, list(named.values()))
 
 
 def compose(
@@ -126,6 +130,8 @@ def compose(
     else:
         wanted = list(target.documents) or documents
         longest = reader.longest(wanted if wanted is None else list(wanted))
+        if not longest.ids:
+            return [], []
         if longest.number == 1:
             sentences = reader.of_document(longest.ids[0])
         else:
@@ -151,7 +157,7 @@ class _Reader:
         self._say = words.CHINESE if is_chinese else words.ENGLISH
 
     def longest(self, documents: Sequence[UUID] | None) -> _Longest:
-        values = {"documents": documents, "count": MOST_SUMMARISED}
+        values = {"documents": documents, "count": MOST_OPENED}
         rows = self._rows(overview_sql.LONGEST, values)
         return _Longest(
             tuple(row[0] for row in rows),
@@ -162,8 +168,8 @@ class _Reader:
     def of_document(self, document: UUID) -> list[OverviewSentence]:
         """What it is, its parts, its names, and what it says."""
         [facts] = self._named(self._facts([document]))
-        quotes = self._quotes([document], MOST_CENTRAL)
-        return [*self._opening(facts), *map(_quoted, quotes)]
+        wanted = summaries.stretches(document, facts.headings, facts.length)
+        return [*self._opening(facts), *self._central(wanted)]
 
     def of_all(self, longest: _Longest) -> list[OverviewSentence]:
         """A line a document, one for those that are left, and what they say."""
@@ -172,8 +178,7 @@ class _Reader:
         lines = [self._line(one) for one in facts]
         if longest.number > single:
             lines.append(self._rest(longest, single))
-        quotes = self._quotes(longest.ids, MOST_CENTRAL - 1)
-        return [*lines, *map(_quoted, quotes)]
+        return [*lines, *map(_quoted, self._spread(longest))]
 
     def of_section(self, section: Section) -> list[OverviewSentence]:
         """The same of a part of a document."""
@@ -191,10 +196,12 @@ class _Reader:
             date="",
             headings=tuple(below),
         )
-        quotes = self._central(
-            self._passages([(facts.id, own.start, own.end)]), (own.start, own.end)
-        )
-        return [*self._opening(part, own.start), *map(_quoted, quotes[:MOST_CENTRAL])]
+        wanted = summaries.Stretch(facts.id, own.start, own.end, MOST_PASSAGES)
+        return [*self._opening(part, own.start), *self._central([wanted])]
+
+    def _central(self, wanted: Sequence[summaries.Stretch]) -> list[OverviewSentence]:
+        said = summaries.sentences(self._workspace, wanted)
+        return list(map(_quoted, summaries.central(said, MOST_CENTRAL)))
 
     def _opening(self, facts: _Facts, start: int = 0) -> Iterator[OverviewSentence]:
         parts = main(facts.headings, MOST_HEADINGS)
@@ -209,9 +216,10 @@ class _Reader:
 
     def _line(self, facts: _Facts) -> OverviewSentence:
         """All of it in one sentence."""
-        parts = main(facts.headings, MOST_HEADINGS)
+        parts = main(facts.headings, MOST_OF_LINE)
         titles = [bare(one.title) for one in parts] if len(parts) > 1 else []
-        text = self._say.line(facts.title, self._about(facts), titles, facts.names)
+        names = facts.names[:MOST_OF_LINE]
+        text = self._say.line(facts.title, self._about(facts), titles, names)
         places = self._places(facts.id, parts[0].start if titles else 0)
         return OverviewSentence(text, places, (0, len(facts.title)))
 
@@ -227,52 +235,25 @@ class _Reader:
         return ", ".join(filter(None, (facts.kind, size, facts.date)))
 
     def _places(self, document: UUID, start: int) -> tuple[Place, ...]:
-        """The first statement from an offset on, heading or prose, in its passage."""
-        for _, chunk, begin, text, regions in self._passages([(document, start, END)], 2):
-            for one in statements(text, from_json(json.loads(regions))):
-                if begin + one.start >= start:
-                    return (Place(chunk, document, begin + one.start, begin + one.end),)
+        """The first line from an offset on that is no furniture, heading or prose."""
+        values = {"document": document, "start": start}
+        for chunk, begin, text, regions in self._rows(overview_sql.PASSAGE_AT, values):
+            left = prose(text, from_json(json.loads(regions)), keep={RegionKind.HEADING})
+            if line := _LINE.search(left, max(0, start - begin)):
+                end = min(line.end(), line.start() + LONGEST_LINE)
+                return (Place(chunk, document, begin + line.start(), begin + end),)
         return ()
 
-    def _quotes(self, documents: Sequence[UUID], most: int) -> list[_Quote]:
-        """The most central sentences of some documents, in the order of their documents."""
-        found: dict[UUID, list[_Quote]] = {}
-        rows = self._rows(overview_sql.SUMMARIES, {"documents": list(documents)})
-        for document, chunk, start, end, text in rows:
-            quote = _Quote(" ".join(text.split()), Place(chunk, document, start, end))
-            found.setdefault(document, []).append(quote)
-        missing = [one for one in documents if one not in found][:MOST_LINES]
-        count = MOST_PASSAGES if len(documents) == 1 else 2
-        for document in missing:
-            passages = self._passages([(document, 0, END)], count)
-            found[document] = self._central(passages)
-        if len(found) == 1:
-            return next(iter(found.values()))[:most]
-        every = [quote for one in documents for quote in found.get(one, [])]
-        places = [number for one in documents for number in range(len(found.get(one, [])))]
-        best = Central([one.said for one in every], places).best(most)
-        return [every[number] for number in sorted(best)]
-
-    def _central(self, passages: Sequence[Row], within: tuple[int, int] = (0, END)) -> list[_Quote]:
-        """The most central sentences of some passages of a document, in order."""
-        first, last = within
-        said = [
-            _Quote(one.said, Place(chunk, document, begin + one.start, begin + one.end))
-            for document, chunk, begin, text, regions in passages
-            for one in statements(text, from_json(json.loads(regions)))
-            if one.kind == StatementKind.SENTENCE and first <= begin + one.start < last
-        ]
-        kept = [(number, one) for number, one in enumerate(said) if is_quotable(one.said)]
-        kept = kept or list(enumerate(said))
-        central = Central([one.said for _, one in kept], [number for number, _ in kept])
-        return [kept[number][1] for number in sorted(central.best(MOST_CENTRAL))]
-
-    def _passages(
-        self, wanted: Sequence[tuple[UUID, int, int]], count: int = MOST_PASSAGES
-    ) -> list[Row]:
-        documents, starts, ends = (list(column) for column in zip(*wanted, strict=True))
-        values = {"documents": documents, "starts": starts, "ends": ends, "count": count}
-        return self._rows(overview_sql.PASSAGES_FROM, values)
+    def _spread(self, longest: _Longest) -> list[summaries.Quote]:
+        """The most central sentences of the beginnings of all documents, one of each."""
+        count = summaries.OPENING if longest.number <= MOST_LINES else 1
+        wanted = [summaries.Stretch(one, count=count) for one in longest.ids]
+        said = summaries.sentences(self._workspace, wanted)
+        best: dict[UUID, summaries.Quote] = {}
+        for one in summaries.ranked(said, MOST_RANKED):
+            best.setdefault(one.document_id, one)
+        chosen = list(best.values())[: MOST_CENTRAL - 1]
+        return sorted(chosen, key=lambda one: longest.ids.index(one.document_id))
 
     def _facts(self, documents: Sequence[UUID]) -> list[_Facts]:
         rows = self._rows(overview_sql.FACTS, {"documents": list(documents)})
@@ -343,8 +324,9 @@ def _apart(names: Sequence[str], title: str) -> tuple[str, ...]:
     return tuple(kept[:MOST_NAMES])
 
 
-def _quoted(quote: _Quote) -> OverviewSentence:
-    return OverviewSentence(quote.said, (quote.place,))
+def _quoted(one: summaries.Quote) -> OverviewSentence:
+    place = Place(one.chunk_id, one.document_id, one.start, one.end)
+    return OverviewSentence(one.said, (place,))
 
 
 def _literal(word: str) -> str:

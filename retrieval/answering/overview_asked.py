@@ -19,6 +19,8 @@ from kb_project.text.terms import terms
 
 MOST_TARGETS: Final = 5
 """Documents of one title that an overview is given of."""
+LONGEST_ASKED: Final = 300
+"""Characters. Who pastes more asks for something else."""
 NEAR: Final = 0.5
 """Dice coefficient of the subject's terms and a title's, from which it is meant among several."""
 ALONE: Final = 0.3
@@ -85,12 +87,14 @@ _PART_OF: Final = regex.compile(
 )
 _QUOTES: Final = " \t\"'“”‘’«»《》「」『』`*"
 _END: Final = regex.compile(r"[\s?？!！.。…]+$")
+_WORD: Final = regex.compile(r"\p{Han}+|[\p{Latin}\p{N}]+|\p{L}+")
 _HAN: Final = regex.compile(r"\p{Han}")
 # Words for a document or a part, beside what it is called.
 _KINDS: Final = frozenset(
     terms(
         "document file text article paper report book guide manual handbook story novel chapter"
         " section part page paragraph pdf epub html docx markdown tutorial called titled named"
+        " about"
     )
 ) | {"文件", "文档", "文章", "报告", "手册", "一书", "这本", "本书", "一章", "章节"}
 
@@ -151,6 +155,8 @@ def subjects(question: str) -> Iterator[str]:
     >>> list(subjects("Could you summarise “A Christmas Carol”, please?"))
     ['A Christmas Carol']
     """
+    if len(question) > LONGEST_ASKED:
+        return
     said = _END.sub("", " ".join(question.replace("’", "'").split()))
     said = _END.sub("", _POLITE.sub("", said))
     for form in _ASKS:
@@ -159,6 +165,19 @@ def subjects(question: str) -> Iterator[str]:
             subject = (groups.get("what") or "everything").strip(_QUOTES)
             if _EVERYTHING.fullmatch(groups.get("everything") or "everything"):
                 yield subject or "everything"
+
+
+def beginnings(subject: str) -> list[str]:
+    """Beginnings of the subject's words, the same in all their forms, that what it means holds.
+
+    >>> beginnings("the history of the lights")
+    ['hist', 'ligh']
+    """
+    return [
+        word[:2] if _HAN.match(word) else word[:4]
+        for word in _WORD.findall(subject)
+        if set(terms(word)) - _KINDS
+    ]
 
 
 def _documents(subject: str, titles: Sequence[Named]) -> tuple[UUID, ...]:

@@ -98,7 +98,7 @@ def test_a_summary_is_read_without_the_marks_of_its_document(cast: rows.Cast, lo
     written = "- The **Great Lens** of [Skarrow](skarrow.md) <b>is</b> lit."
     with access.in_workspace(cast.workspace.pk):
         nodes = SummaryNode.objects.in_workspace(cast.workspace).filter(document=log)
-        number = nodes.update(text=written)
+        number = nodes.update(text=written, written_by="a-model")
     browser = Client()
     browser.force_login(cast.bob, backend="django.contrib.auth.backends.ModelBackend")
 

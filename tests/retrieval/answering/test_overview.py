@@ -1,0 +1,236 @@
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import date
+from uuid import UUID
+
+import pytest
+
+from ingestion.models import Chunk, Document, DocumentVersion
+from kb_project.text.regions import Region, RegionKind, as_json, within
+from retrieval.answering import overview
+from retrieval.answering.overview import OverviewSentence, Target
+from retrieval.search.hits import Hit
+from tests import rows
+from workspaces import access
+
+pytestmark = pytest.mark.django_db
+
+HANDBOOK = """Contents
+Lamps 1
+Ropes 2
+
+Lamps
+
+The lamp of Skarrow burns colza oil and is lit by the keeper at dusk. The keeper trims the wick of
+the lamp of Skarrow every four hours. The oil of the lamp is stored in the cellar of the keeper.
+
+Trimming
+
+Every wick is trimmed by Ada Lind before the lamp of Skarrow is lit at dusk.
+
+Ropes
+
+The ropes of Skarrow were made by Bram Olsen from hemp. Every rope of Skarrow is tarred in spring.
+The keeper tests each rope with the weight of two men, as Ada Lind did and Bram Olsen does.
+
+Licence
+
+Permission to copy the handbook of Skarrow is granted to every keeper of the lamp of Skarrow.
+"""
+
+
+def marked(document: Document, headings: Sequence[tuple[int, str]], *, furniture: bool) -> None:
+    """Give the document headings, and for furniture its contents and its licence."""
+    with access.in_workspace(document.workspace_id):
+        version = DocumentVersion.objects.in_workspace(document.workspace_id).get(document=document)
+        places = [(level, title, version.text.index(f"\n{title}\n\n") + 1)
+                  for level, title in headings]  # fmt: skip
+        regions = [Region(RegionKind.HEADING, start, start + len(title), level)
+                   for level, title, start in places]  # fmt: skip
+        if furniture:
+            regions.append(Region(RegionKind.CONTENTS, 0, version.text.index("\nLamps\n\n")))
+            end = len(version.text)
+            regions.append(Region(RegionKind.LEGAL, version.text.index("\nLicence"), end))
+        version.headings = [list(one) for one in places]
+        version.regions = as_json(regions)
+        version.save()
+        for chunk in Chunk.objects.in_workspace(document.workspace_id).filter(document=document):
+            chunk.regions = as_json(within(regions, chunk.start, chunk.end))
+            chunk.save()
+
+
+@pytest.fixture
+def cast() -> rows.Cast:
+    return rows.make_cast()
+
+
+@pytest.fixture
+def handbook(cast: rows.Cast) -> Document:
+    document = rows.make_document(
+        cast.workspace,
+        "The Keeper's Handbook",
+        HANDBOOK,
+        names={"Ada Lind": "person", "Bram Olsen": "person"},
+        dated=date(1890, 5, 1),
+    )
+    marked(document, [(1, "Lamps"), (2, "Trimming"), (1, "Ropes"), (1, "Licence")], furniture=True)
+    return document
+
+
+def told(
+    cast: rows.Cast, question: str, scope: Sequence[UUID] | None = None
+) -> tuple[list[OverviewSentence], list[Hit]]:
+    with access.in_workspace(cast.workspace.pk):
+        target = overview.target(cast.workspace.pk, question, scope)
+        assert target
+        return overview.compose(cast.workspace.pk, target, scope)
+
+
+def text_of(sentences: Sequence[OverviewSentence]) -> str:
+    return "\n".join(one.text for one in sentences)
+
+
+def test_a_document_is_told_by_kind_length_date_parts_names_and_sentences(
+    cast: rows.Cast, handbook: Document
+):
+    sentences, _ = told(cast, "Summarise the keeper's handbook")
+
+    opening, parts, names, *quotes = [one.text for one in sentences]
+    assert opening == "The Keeper's Handbook (TXT, about 130 words, 1890-05-01)."
+    assert parts == "Its main parts are: Lamps; Ropes."
+    assert names == "It names most often Ada Lind and Bram Olsen."
+    assert 2 <= len(quotes) <= 5
+    assert "The lamp of Skarrow burns colza oil and is lit by the keeper at dusk." in quotes
+
+
+def test_contents_and_licences_are_not_what_a_document_is_about(
+    cast: rows.Cast, handbook: Document
+):
+    sentences, hits = told(cast, "Summarise the keeper's handbook")
+
+    assert "Licence" not in text_of(sentences)
+    assert "Permission" not in text_of(sentences)
+    assert not any(hit.text.startswith("Contents") for hit in hits)
+
+
+def test_every_sentence_cites_a_place_of_a_passage_that_is_given(
+    cast: rows.Cast, handbook: Document
+):
+    sentences, hits = told(cast, "What does the handbook cover?")
+
+    by_id = {hit.chunk_id: hit for hit in hits}
+    assert all(one.places for one in sentences)
+    for one in sentences:
+        for place in one.places:
+            hit = by_id[place.chunk_id]
+            assert hit.document_id == place.document_id
+            assert hit.start <= place.start < place.end <= hit.end
+    quotes = [one for one in sentences if one.text.startswith("The lamp")]
+    for one in quotes:
+        [place] = one.places
+        assert " ".join(HANDBOOK[place.start : place.end].split()) == one.text
+
+
+def test_a_section_is_told_by_what_stands_in_it(cast: rows.Cast, handbook: Document):
+    sentences, hits = told(cast, "What does the chapter on ropes cover?")
+
+    assert sentences[0].text.startswith("Ropes (part of The Keeper's Handbook, about ")
+    assert "tarred in spring" in text_of(sentences)
+    assert "colza" not in text_of(sentences)
+    assert {hit.document_id for hit in hits} == {handbook.pk}
+
+
+def test_of_several_documents_each_has_a_line_and_its_title_is_bold(
+    cast: rows.Cast, handbook: Document
+):
+    rows.make_document(cast.workspace, "Tides", "The tide of Skarrow rises by four metres in May.")
+
+    sentences, _ = told(cast, "What are these documents about?")
+
+    first, second, *quotes = sentences
+    assert first.text.startswith("The Keeper's Handbook (TXT, about 130 words, 1890-05-01): Lamps;")
+    assert first.text.endswith("names Ada Lind and Bram Olsen.")
+    assert second.text == "Tides (TXT, about 10 words)."
+    assert [one.text[slice(*one.bold)] for one in (first, second) if one.bold] == [
+        "The Keeper's Handbook",
+        "Tides",
+    ]
+    assert "The tide of Skarrow rises by four metres in May." in [one.text for one in quotes]
+
+
+def test_of_many_documents_the_shortest_share_a_line(cast: rows.Cast, handbook: Document):
+    for number in range(20):
+        text = f"The log of year {number} was written by the keeper of Skarrow."
+        rows.make_document(cast.workspace, f"Log {number:02}", text)
+
+    sentences, _ = told(cast, "What are these documents about?")
+
+    lines = [one.text for one in sentences if one.bold]
+    rest = next(one for one in sentences if " more documents" in one.text)
+    assert len(lines) == overview.MOST_LINES - 1
+    assert rest.text.startswith("14 more documents, among them: Log 06; ")
+    assert rest.places
+
+
+def test_only_documents_of_the_scope_are_told_of(cast: rows.Cast, handbook: Document):
+    tides = rows.make_document(cast.workspace, "Tides", "The tide rises by four metres in May.")
+
+    sentences, hits = told(cast, "What are these documents about?", [tides.pk])
+
+    assert sentences[0].text == "Tides (TXT, about 10 words)."
+    assert {hit.document_id for hit in hits} == {tides.pk}
+    with access.in_workspace(cast.workspace.pk):
+        assert overview.target(cast.workspace.pk, "Summarise the handbook", [tides.pk]) is None
+
+
+def test_a_file_without_a_title_is_called_by_its_first_heading(cast: rows.Cast):
+    text = "\nThe Reef of Skarrow\n\nThe reef of Skarrow lies a mile south of the light."
+    document = rows.make_document(cast.workspace, "rs-03", text)
+    marked(document, [(1, "The Reef of Skarrow")], furniture=False)
+
+    sentences, _ = told(cast, "Summarise rs-03")
+
+    assert sentences[0].text == "The Reef of Skarrow (TXT, about 10 words)."
+
+
+def test_a_chinese_question_is_told_in_chinese(cast: rows.Cast):
+    rows.make_document(cast.workspace, "灯塔", "灯塔建于一八六六年，由阿达看守了四十年。")
+
+    sentences, _ = told(cast, "这些文件讲什么？")
+
+    assert sentences[0].text == "灯塔（TXT, 约 20 字）。"
+    assert sentences[1].text == "灯塔建于一八六六年，由阿达看守了四十年。"
+
+
+def test_a_workspace_without_documents_has_nothing_to_tell(cast: rows.Cast):
+    with access.in_workspace(cast.workspace.pk):
+        assert overview.compose(cast.workspace.pk, Target(), None) == ([], [])
+
+
+def test_a_document_of_code_alone_is_told_without_quoting_it(cast: rows.Cast):
+    code = "for lamp in lamps:\n    lamp.light()"
+    document = rows.make_document(cast.workspace, "lamps", code)
+    with access.in_workspace(cast.workspace.pk):
+        Chunk.objects.in_workspace(cast.workspace).filter(document=document).update(
+            regions=as_json([Region(RegionKind.CODE, 0, len(code))])
+        )
+
+    sentences, _ = told(cast, "What are these documents about?")
+
+    assert [one.text for one in sentences] == ["lamps (TXT, about 10 words)."]
+
+
+def test_what_is_read_does_not_grow_with_the_documents(
+    cast: rows.Cast, handbook: Document, django_assert_max_num_queries
+):
+    for number in range(30):
+        rows.make_document(cast.workspace, f"Log {number}", "The log of Skarrow is kept by Ada.")
+
+    with access.in_workspace(cast.workspace.pk), django_assert_max_num_queries(16):
+        overview.compose(cast.workspace.pk, Target(), None)
+
+
+def test_the_percent_sign_of_a_question_is_no_wildcard(cast: rows.Cast, handbook: Document):
+    with access.in_workspace(cast.workspace.pk):
+        assert overview.target(cast.workspace.pk, "Summarise 100%_", None) is None
