@@ -125,17 +125,18 @@ class Central:
 
     def _walk(self, chances: Numbers) -> Numbers:
         """How often each sentence is come by; ``chances`` are where it begins again."""
-        start = chances / max(chances.sum(), 1e-12)
+        start: Numbers = chances / max(chances.sum(), 1e-12)
         degrees = self._of_others(np.ones(self._count))
         shares = np.divide(1.0, degrees, out=np.zeros_like(degrees), where=degrees > 1e-9)
-        found = start
+        found: Numbers = start
         for _ in range(STEPS):
             found = RESTART * start + (1 - RESTART) * self._of_others(found * shares)
         return found
 
     def _of_others(self, values: Numbers) -> Numbers:
         """By sentence, the sum of the others' values, each by its cosine."""
-        return np.maximum(self._times(self._across(values)) - values, 0.0)
+        found: Numbers = np.maximum(self._times(self._across(values)) - values, 0.0)
+        return found
 
     def _likeness_to(self, one: int) -> Numbers:
         alone = np.zeros(self._count)
@@ -169,5 +170,5 @@ def _vectors(
 
 def _sums(groups: Indexes, values: Numbers, count: int) -> Numbers:
     """The sum of the values of each group from 0 to ``count``."""
-    found: Numbers = np.bincount(groups, values, count)
+    found: Numbers = np.asarray(np.bincount(groups, values, count), np.float64)
     return found

@@ -74,6 +74,8 @@ def is_telling(title: str) -> bool:
     (True, False, False)
     """
     said = bare(title)
+    if title[:1].islower():  # the second line of the heading before
+        return False
     return (
         len(said) <= LONGEST and _LETTERS.search(said) is not None and _ANY.fullmatch(said) is None
     )

@@ -289,7 +289,8 @@ def _facts(row: Row) -> _Facts:
     path = PurePath(name)
     found = outline(_headings(headings), length, from_json(json.loads(regions)))
     # A file that does not say what it is called has its title on top of the first page.
-    if title in (name, path.stem) and found and is_telling(found[0].title):
+    is_bare = title in (name, path.stem) and " " not in title
+    if is_bare and found and is_telling(found[0].title):
         title = found[0].title
     own = {" ".join(terms(one)) for one in (title, bare(title))}
     return _Facts(

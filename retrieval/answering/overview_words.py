@@ -40,7 +40,7 @@ class English:
         return f"part of {title}"
 
     def parts(self, titles: Sequence[str]) -> str:
-        return f"Its main parts are: {'; '.join(titles)}."
+        return f"Its main parts are: {_ended('; '.join(titles))}"
 
     def names(self, names: Sequence[str], terms: Sequence[str]) -> str:
         said = [f"names most often {_listed(names)}"] if names else []
@@ -51,7 +51,7 @@ class English:
         said = "; ".join(parts)
         if names:
             said += f"{'; n' if said else 'n'}ames {_listed(names)}"
-        return f"{title} ({about}){': ' if said else ''}{said}."
+        return f"{title} ({about}){': ' if said else ''}{_ended(said)}"
 
     def rest(self, number: int, titles: Sequence[str]) -> str:
         noun = "document" if number == 1 else "documents"
@@ -90,7 +90,7 @@ class Chinese:
     def size(self, parser: str, pages: int, length: int) -> str:
         if parser in NOUNS and pages:
             return f"{pages:,} 页"
-        return f"约 {rounded(length):,} 字"
+        return f"约 {rounded(length):,} 字符"
 
 
 ENGLISH: Final[Words] = English()
@@ -107,6 +107,14 @@ def rounded(number: float) -> int:
         return 10
     unit = 10 ** (floor(log10(number)) - 1)
     return int(round(number / unit) * unit)
+
+
+def _ended(said: str) -> str:
+    """
+    >>> _ended("The lamp"), _ended("Why is it lit?")
+    ('The lamp.', 'Why is it lit?')
+    """
+    return said if said.endswith(("?", "!", "…")) else f"{said}."
 
 
 def _listed(names: Sequence[str]) -> str:

@@ -23,7 +23,7 @@ Ropes 2
 Lamps
 
 The lamp of Skarrow burns colza oil and is lit by the keeper at dusk. The keeper trims the wick of
-the lamp of Skarrow every four hours. The oil of the lamp is stored in the cellar of the keeper.
+the lamp of Skarrow every four hours. The oil of the lamp is stored in the cellar of Ada Lind.
 
 Trimming
 
@@ -97,7 +97,7 @@ def test_a_document_is_told_by_kind_length_date_parts_names_and_sentences(
     sentences, _ = told(cast, "Summarise the keeper's handbook")
 
     opening, parts, names, *quotes = [one.text for one in sentences]
-    assert opening == "The Keeper's Handbook (TXT, about 130 words, 1890-05-01)."
+    assert opening == "The Keeper's Handbook (TXT, about 100 words, 1890-05-01)."
     assert parts == "Its main parts are: Lamps; Ropes."
     assert names == "It names most often Ada Lind and Bram Olsen."
     assert 2 <= len(quotes) <= 5
@@ -149,7 +149,7 @@ def test_of_several_documents_each_has_a_line_and_its_title_is_bold(
     sentences, _ = told(cast, "What are these documents about?")
 
     first, second, *quotes = sentences
-    assert first.text.startswith("The Keeper's Handbook (TXT, about 130 words, 1890-05-01): Lamps;")
+    assert first.text.startswith("The Keeper's Handbook (TXT, about 100 words, 1890-05-01): Lamps;")
     assert first.text.endswith("names Ada Lind and Bram Olsen.")
     assert second.text == "Tides (TXT, about 10 words)."
     assert [one.text[slice(*one.bold)] for one in (first, second) if one.bold] == [
@@ -191,7 +191,7 @@ def test_a_file_without_a_title_is_called_by_its_first_heading(cast: rows.Cast):
 
     sentences, _ = told(cast, "Summarise rs-03")
 
-    assert sentences[0].text == "The Reef of Skarrow (TXT, about 10 words)."
+    assert sentences[0].text == "The Reef of Skarrow (TXT, about 12 words)."
 
 
 def test_a_chinese_question_is_told_in_chinese(cast: rows.Cast):
@@ -199,7 +199,7 @@ def test_a_chinese_question_is_told_in_chinese(cast: rows.Cast):
 
     sentences, _ = told(cast, "这些文件讲什么？")
 
-    assert sentences[0].text == "灯塔（TXT, 约 20 字）。"
+    assert sentences[0].text == "灯塔（TXT, 约 20 字符）。"
     assert sentences[1].text == "灯塔建于一八六六年，由阿达看守了四十年。"
 
 
