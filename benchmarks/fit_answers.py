@@ -47,34 +47,18 @@ from workspaces import access
 from workspaces.models import Workspace
 
 KEPT: Final = ROOT / "benchmarks" / "results" / "fit-answers.pickle"
-FITTED: Final = tuple(
-    name for name in features.NAMES if name not in ("names", "names_around", "heading_meaning")
-)
-"""Measured: with these three, fewer answers of articles left out come first."""
+FITTED: Final = tuple(name for name in features.NAMES if name != "names")
+"""Measured: with names, fewer answers of articles left out come first."""
 L2: Final = 3.0
 SELQA: Final = 0.3
 """What a question of SelQA counts beside one of the other sets: its candidates are ten sentences of
 one section, not a workspace's."""
-SIGNS: Final = (
-    "nearest",
-    "apart",
-    "unknown",
-    "unknown_names",
-    "terms",
-    "best_meaning",
-    "best_words",
-    "best_covers",
-    "best_covers_around",
-    "best_has_kind",
-    "best_lacks_kind",
-    "covered",
-    "covers_most",
-    "share",
-)
-BY_WORDS: Final = tuple(name for name in SIGNS if name not in ("nearest", "apart", "best_meaning"))
+SIGNS: Final = ("nearest", "unknown", "entropy", "gap", "names")
+"""Measured: these five tell as much as thirty."""
+BY_WORDS: Final = SIGNS[1:]
 ANSWERED_BY_KIND: Final = {"answerable": True, "elsewhere": False, "lookalike": False}
-KIND_WEIGHTS: Final = {"lookalike": 0.3}
-"""A few lookalikes are in fact answered elsewhere in the article."""
+KIND_WEIGHTS: Final = {"lookalike": 0.1}
+"""Some are in fact answered elsewhere in the article, and no sign here tells them apart."""
 
 
 @dataclass
@@ -218,10 +202,16 @@ def scores_of(one: Asked, weights: Mapping[str, float]) -> Numbers:
     return one.matrix @ ranking.column(weights)
 
 
-def signs_of(one: Asked, weights: Mapping[str, float]) -> dict[str, float]:
+def signs_of(
+    one: Asked, weights: Mapping[str, float], *, has_vectors: bool = True
+) -> dict[str, float]:
     if not len(one.matrix):
         return {**dict.fromkeys(SIGNS, 0.0), **one.about}
-    return ranking.evidence(one.matrix, scores_of(one, weights), one.about)
+    matrix = one.matrix
+    if not has_vectors:
+        matrix = matrix.copy()
+        matrix[:, features.NAMES.index("meaning")] = features.NO_VECTOR
+    return ranking.evidence(matrix, matrix @ ranking.column(weights), one.about)
 
 
 def fit_answered(
@@ -289,12 +279,13 @@ def fitted(
     statement = fit_statements(answerable, [weight_of(one) for one in answerable], prior)
     told = [one for one in asked if one.set != "selqa" and one.kind in ANSWERED_BY_KIND]
     rows = [signs_of(one, statement) for one in told]
+    without = [signs_of(one, statement, has_vectors=False) for one in told]
     answered = [ANSWERED_BY_KIND[one.kind] for one in told]
     weights = [KIND_WEIGHTS.get(one.kind, 1.0) for one in told]
     return (
         statement,
         fit_answered(rows, answered, weights),
-        fit_answered(rows, answered, weights, BY_WORDS),
+        fit_answered(without, answered, weights, BY_WORDS),
     )
 
 
@@ -311,7 +302,7 @@ def cross_validated(
                 right=one.right[order].tolist(),
                 signs=signs,
                 probability=ranking.probability(signs, answered),
-                by_words=ranking.probability(signs, by_words),
+                by_words=ranking.probability(signs_of(one, statement, has_vectors=False), by_words),
             )
 
 

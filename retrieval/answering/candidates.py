@@ -26,7 +26,6 @@ class Candidate:
     before: str = ""
     after: str = ""
     place: int = 0
-    heading: Statement | None = None
 
     @property
     def said(self) -> str:
@@ -84,11 +83,10 @@ def groups_of(found: Sequence[Candidate]) -> Mapping[tuple[UUID, int], list[Cand
 
 def _of(hit: Hit, rank: int) -> Iterator[Candidate]:
     read = statements(hit.text, hit.regions)
-    heading: Statement | None = None
     place = 0
     for index, one in enumerate(read):
         if one.kind is StatementKind.HEADING:
-            heading, place = one, 0
+            place = 0
             continue
         inner = tuple(title for _, title in one.path)
         outer = tuple(title for title in hit.heading_path if title not in inner)
@@ -103,6 +101,5 @@ def _of(hit: Hit, rank: int) -> Iterator[Candidate]:
                 before=one.lead or before,
                 after=after.said if after is not None and after.states else "",
                 place=place,
-                heading=heading,
             )
             place += 1

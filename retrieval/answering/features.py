@@ -33,8 +33,6 @@ NAMES: Final = (
     "has_kind",
     "lacks_kind",
     "names",
-    "names_around",
-    "heading_meaning",
     "heading_covers",
     "first",
     "length",
@@ -46,7 +44,7 @@ NAMES: Final = (
 """In the order of the columns."""
 SCALE: Final = 20.0
 """Cosines of sentences lie close together: differences are counted in twentieths."""
-NO_HEADING: Final = -2.0
+NO_VECTOR: Final = -2.0
 USUAL_WORDS: Final = 20.0
 HAN_PER_WORD: Final = 1.7
 K1: Final = 1.2
@@ -152,14 +150,10 @@ def _row(
     named = _Share(rarity, sought.names)
     own = one.counts.keys()
     meaning = near(candidate.vector_key)
-    heading = candidate.heading
-    heading_meaning = (
-        near((candidate.hit.chunk_id, heading.start, heading.end)) if heading else None
-    )
     asked = sought.kind is not Kind.OPEN
     has_kind = asked and bool(named_kinds(candidate.said, sought.kind) - set(sought.terms))
     return [
-        NO_HEADING if meaning is None else meaning,
+        NO_VECTOR if meaning is None else meaning,
         words,
         share.of(own),
         share.of(one.around - own),
@@ -167,8 +161,6 @@ def _row(
         float(has_kind),
         float(asked and not has_kind),
         named.of(own),
-        named.of(one.around - own),
-        NO_HEADING if heading_meaning is None else max(heading_meaning, 2 * NO_HEADING),
         share.of(one.heading - own),
         1 / (1 + candidate.place),
         math.log(max(length_of(candidate.said), 3.0) / USUAL_WORDS),

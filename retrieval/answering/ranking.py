@@ -26,8 +26,9 @@ from retrieval.answering.features import SCALE, Matrix
 from retrieval.answering.gathering import Gathered
 
 FILE: Final = Path(__file__).with_name("weights.json")
-BEST: Final = 40
-"""Nearest sentences whose mean cosine tells how near any sentence is to such a question."""
+ALONE: Final = 3.0
+"""How far a statement that is the only one stands above the next."""
+TINY: Final = 1e-12
 _HAN: Final = regex.compile(r"\p{Han}")
 
 Numbers = NDArray[np.float64]
@@ -71,52 +72,27 @@ def rank(gathered: Gathered) -> Ranking:
 def of_question(gathered: Gathered) -> dict[str, float]:
     """What a question looks like beside its candidates.
 
-    ``nearest`` is the cosine of the nearest sentence, ``apart`` how much nearer it is than the
-    nearest ``BEST`` on average, both in twentieths; ``unknown`` the share of its terms, and
-    ``unknown_names`` of the names among them, that no document holds.
+    ``nearest`` is the cosine of the nearest sentence, in twentieths; ``unknown`` the share of the
+    question's terms, by rarity, that no document holds.
     """
-    wanted, rarity = gathered.sought, gathered.rarity
-    best = [gathered.cosines.of[place] for place in gathered.cosines.best[:BEST]]
+    highest = gathered.cosines.highest
     return {
-        "nearest": SCALE * best[0] if best else 0.0,
-        "apart": SCALE * (best[0] - sum(best) / len(best)) if best else 0.0,
-        "unknown": rarity.unknown(wanted.terms),
-        "unknown_names": rarity.unknown(wanted.names) if wanted.names else 0.0,
-        "terms": math.log(1 + len(wanted.terms)),
+        "nearest": 0.0 if highest is None else SCALE * highest,
+        "unknown": gathered.rarity.unknown(gathered.sought.terms),
     }
 
 
 def evidence(matrix: Matrix, scores: Numbers, question: Mapping[str, float]) -> dict[str, float]:
-    """What tells whether a question is answered: of itself, of the best statement, and of how far
-    it stands above the others."""
+    """What tells whether a question is answered: how near it is to anything, whether its words are
+    known, whether one statement stands out, and the share of its names in that."""
     order = np.argsort(-scores, kind="stable")
-    best = dict(zip(features.NAMES, matrix[order[0]].tolist(), strict=True))
-    top = matrix[order[:3]]
-    covers, around = (features.NAMES.index(name) for name in ("covers", "covers_around"))
     shares = softmax(scores)
     return {
         **question,
-        **{f"best_{name}": best[name] for name in BEST_FEATURES},
-        "covered": float((top[:, covers] + top[:, around]).max()),
-        "covers_most": float(matrix[:, covers].max()),
-        "score": float(scores[order[0]]),
-        "share": float(shares[order[0]]),
+        "entropy": float(-(shares * np.log(shares + TINY)).sum()),
+        "gap": float(scores[order[0]] - scores[order[1]]) if len(order) > 1 else ALONE,
+        "names": float(matrix[order[0], features.NAMES.index("names")]),
     }
-
-
-BEST_FEATURES: Final = (
-    "meaning",
-    "words",
-    "covers",
-    "covers_around",
-    "rank",
-    "has_kind",
-    "lacks_kind",
-    "names",
-    "names_around",
-    "row",
-    "entry",
-)
 
 
 def probability(told: Mapping[str, float], weights: Mapping[str, float]) -> float:

@@ -32,4 +32,7 @@ def test_a_sentence_that_a_page_number_interrupts_is_no_quote():
 
 
 def test_chinese_is_quoted():
-    assert [one.said for one in quotable("他昨天走了。灯塔燃烧油。")] == ["他昨天走了。", "灯塔燃烧油。"]
+    assert [one.said for one in quotable("他昨天走了。灯塔燃烧油。")] == [
+        "他昨天走了。",
+        "灯塔燃烧油。",
+    ]
