@@ -16,6 +16,7 @@ from ingestion.models import (
     SentenceVector,
     ShelvedSentenceVector,
 )
+from ingestion.outcome import NO_PROGRESS
 from ingestion.stages import embed
 from kb_project.llm.fake import FakeEmbedder
 from kb_project.ports import build_ports
@@ -79,7 +80,7 @@ def said(document: Document, model: Any = SentenceVector) -> dict[str, str]:
         return {one.chunk.text[one.start : one.end]: str(one.chunk_id) for one in found}
 
 
-def vector_of(document: Document, sentence: str) -> np.ndarray:
+def vector_of(document: Document, sentence: str) -> Any:
     with access.in_workspace(document.workspace_id):
         for one in SentenceVector.objects.select_related("chunk"):
             if one.chunk.text[one.start : one.end] == sentence:
@@ -87,7 +88,7 @@ def vector_of(document: Document, sentence: str) -> np.ndarray:
     raise LookupError(sentence)
 
 
-def made_of(text: str) -> np.ndarray:
+def made_of(text: str) -> Any:
     return FakeEmbedder().embed_passages([text])[0]
 
 
@@ -128,7 +129,7 @@ def test_what_is_embedded_already_is_not_embedded_again(workspace: Workspace):
     embedder = CountingEmbedder()
 
     versions = [row.pk for row in rows_of(document, DocumentVersion)]
-    embed.embed_sentences(workspace.pk, versions, embedder, lambda *_: None)
+    embed.embed_sentences(workspace.pk, versions, embedder, NO_PROGRESS)
 
     assert embedder.texts == []
 
@@ -140,7 +141,7 @@ def test_vectors_of_another_model_give_way(workspace: Workspace):
     before = said(document)
 
     versions = [row.pk for row in rows_of(document, DocumentVersion)]
-    embed.embed_sentences(workspace.pk, versions, build_ports().embedder, lambda *_: None)
+    embed.embed_sentences(workspace.pk, versions, build_ports().embedder, NO_PROGRESS)
 
     assert said(document) == before
     kept = {row.fingerprint for row in rows_of(document, SentenceVector)}
