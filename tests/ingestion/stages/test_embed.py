@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from ingestion import sentences
 from ingestion.models import Chunk, ChunkEmbedding, IngestionJob
 from ingestion.outcome import NO_PROGRESS, Progress
 from ingestion.stages import chunk, embed
@@ -133,6 +134,7 @@ def test_another_model_makes_every_vector_anew_beside_the_old(job: IngestionJob)
 
 def test_progress_counts_what_was_there_already(job: IngestionJob, monkeypatch):
     monkeypatch.setattr(embed, "BATCH", 8)
+    monkeypatch.setattr(sentences, "BATCH", 20)
     with pytest.raises(InterruptedError):
         embed.run([job], ports(NotingEmbedder(most=1)), NO_PROGRESS)
     reports: list[tuple[int, int]] = []
@@ -148,6 +150,7 @@ def test_progress_counts_what_was_there_already(job: IngestionJob, monkeypatch):
 
 def test_a_batch_that_is_all_there_is_reports_nothing(job: IngestionJob, monkeypatch):
     monkeypatch.setattr(embed, "BATCH", 20)
+    monkeypatch.setattr(sentences, "BATCH", 20)
     reports: list[tuple[int, int]] = []
 
     embed.run(
@@ -157,6 +160,19 @@ def test_a_batch_that_is_all_there_is_reports_nothing(job: IngestionJob, monkeyp
     )
 
     assert reports == []
+
+
+def test_sentences_report_their_progress_after_the_chunks(job: IngestionJob, monkeypatch):
+    monkeypatch.setattr(embed, "BATCH", 20)
+    reports: list[tuple[int, int]] = []
+
+    embed.run(
+        [job],
+        ports(NotingEmbedder()),
+        Progress(lambda done, total: reports.append((done, total))),
+    )
+
+    assert reports == [(8, 20), (16, 20), (20, 20)]
 
 
 def test_a_document_without_chunks_is_done_at_once(job: IngestionJob):
