@@ -28,9 +28,11 @@ from ingestion.models import (
     Relationship,
     RelationshipRuling,
     ResolutionDecision,
+    SentenceVector,
     ShelvedChunk,
     ShelvedExtraction,
     ShelvedPosting,
+    ShelvedSentenceVector,
     ShelvedVector,
     StageRun,
     SuggestionSkip,
@@ -80,6 +82,9 @@ def make_whole(name: str = "Harbour") -> Whole:
         CorpusVersion.objects.create(workspace=workspace, number=1)
         ConsistencyCheck.objects.create(workspace=workspace)
         ChunkExtraction.objects.create(workspace=workspace, chunk=chunks[0], method="m", payload={})
+        SentenceVector.objects.create(
+            workspace=workspace, chunk=chunks[0], start=0, end=36, fingerprint="f", vector=[1, 0]
+        )
         MergeSuggestion.objects.create(
             workspace=workspace, left=ada, right=olaf, score=0.5, reason="alike"
         )
@@ -141,6 +146,7 @@ def _make_shelf(version: DocumentVersion) -> None:
     ShelvedExtraction.objects.create(**row, method="m", payload={})
     ShelvedPosting.objects.create(**row, term="away", frequency=1)
     ShelvedVector.objects.create(**row, fingerprint="f", vector=[1, 0])
+    ShelvedSentenceVector.objects.create(**row, start=0, end=9, fingerprint="f", vector=[1, 0])
 
 
 def _make_tree(document: Document, chunk: Chunk) -> None:
