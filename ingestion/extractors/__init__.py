@@ -6,7 +6,7 @@ text is read by itself, so the outcome never depends on what was read before.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Final
 
 from ingestion.extractors import capitals, chinese, code, linguistic
@@ -37,7 +37,7 @@ __all__ = [
     "extract_many",
 ]
 
-METHOD: Final = "linguistic-2"
+METHOD: Final = "linguistic-3"
 """Name and version of what this package does: change it when the same text yields other facts."""
 _NAMING: Final = (RegionKind.TABLE,)
 """What names besides prose."""
@@ -54,12 +54,14 @@ def extract_many(
     regions: Sequence[Sequence[Region]] = (),
     language: str = "",
     title: str = "",
+    common: Collection[str] = (),
 ) -> list[Extraction]:
     """One extraction for each of some texts of one document.
 
     ``regions`` are what in each text is no prose: names are found in prose and in tables; headings
     only repeat them. ``language`` is the document's (ISO 639-1); a text in another script is read
     as what it is. ``title`` is the document's: where a text spells it out, that is a mention.
+    ``common`` are the words that the document has in small letters.
     """
     regions = regions or [()] * len(texts)
     read = [
@@ -69,7 +71,7 @@ def extract_many(
     found: list[Extraction | None] = [_without_model(text, language) for text in read]
     english = [index for index, extraction in enumerate(found) if extraction is None]
     for index, extraction in zip(
-        english, linguistic.extract_many([read[index] for index in english]), strict=True
+        english, linguistic.extract_many([read[index] for index in english], common), strict=True
     ):
         found[index] = extraction
     return [

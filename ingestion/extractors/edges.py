@@ -7,6 +7,8 @@ words here, and what is no name at all (*Section 4.7*, a path, a line of code) i
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Collection
 from typing import TYPE_CHECKING, Final
 
 import regex
@@ -48,6 +50,15 @@ _OPENERS: Final = frozenset(
     with within without would yea yes yesterday yet you young your
     """.split()
 )
+# Openers that names begin with, too: Great Britain, Will Lowe, Second Avenue.
+_EITHER: Final = frozenset(
+    "good great last little long may old poor second three two will young".split()
+)
+# Common words that names of two words begin with.
+_OF_NAMES: Final = _EITHER | frozenset(
+    "big black blue central east eastern general grand green high holy lower middle national new"
+    " north northern open red royal saint south southern united upper west western white".split()
+)
 _REFERENCE: Final = regex.compile(
     r"(?:chapters?|sections?|sect|sec|figures?|fig|tables?|appendix|appendices|annex|parts?|pages?|pp?"
     r"|volumes?|vol|steps?|items?|notes?|footnotes?|examples?|exercises?|acts?|scenes?|staves?|stave"
@@ -61,18 +72,57 @@ _NO_NAME: Final = regex.compile(
     r"|\b[\w-]+\.(?:c|h|py|js|sh|txt|conf|cfg|html?|xml|json|ya?ml|gz|bz2|xz|tar|deb|rpm|dsc|md|org|com|net)\b",
     regex.IGNORECASE,
 )
+# Two names and more, and what stands between them.
+_SEVERAL: Final = regex.compile(
+    r"[;•!?]|:\s|\s[+–—-]\s|,\s(?!(?:Inc|Ltd|Jr|Sr|LLC|Co)\b)|\s(?:from|to|with|by|that|is|are)\s"
+)
 _SHOUTED: Final = regex.compile(r"\p{Lu}{4,}(?:[\s'’.-]+\p{Lu}{2,})+")
+_VERSION: Final = regex.compile(r"v?\d+(?:\.[\dx]+)+[\w.~+-]*")
+# Words of prose: no part of a path, an address, an option, a name with digits.
+_ENDS: Final = r"(?![\w@/\\}>=]|[.-]\w|\()"
+_SMALL: Final = regex.compile(r"(?<![\w$@/\\.<{=-])\p{Ll}[\p{Ll}\p{M}]*" + _ENDS)
+_CAPITAL: Final = regex.compile(r"(?<=\p{Ll},? )\p{Lu}[\p{Ll}\p{M}]+" + _ENDS)
+_CODE_BEFORE: Final = regex.compile(
+    r"[$@<{=\\~|^_][^\s]*$|[\w.]/$|-{2}$|(?<=[\w/._-])[-.:]$|(?<!\p{L})-$"
+)
+_CODE_AFTER: Final = regex.compile(r"[_=}>\\~|^]|[./:]{1,2}\w|\(\)|-[\p{Ll}\d]*[._$]")
 _OPEN: Final = regex.compile(r"[(\[“‘\"][^)\]”’\"]*$|^[^(\[“‘\"]*[)\]”]")
 
 
-def trimmed(name: Span) -> tuple[int, int] | None:
-    """Offsets of the name's own words; None where nothing of it is left."""
+def common_words(text: str) -> frozenset[str]:
+    """The words that a text has in small letters, and no less often than with a capital.
+
+    Capitals count inside a sentence only: at the beginning of one every word has its own.
+
+    >>> sorted(common_words("The Tools are tools. A ghost spoke; it was the Ghost, or a Ghost."))
+    ['a', 'are', 'it', 'or', 'spoke', 'the', 'tools', 'was']
+    """
+    small, capital = Counter(_SMALL.findall(text)), Counter(_CAPITAL.findall(text))
+    return frozenset(word for word, times in small.items() if times >= capital[word.capitalize()])
+
+
+def is_within_code(text: str, start: int, end: int) -> bool:
+    """Whether what touches a name makes it part of a path, a variable, an option or an address."""
+    before, after = text[max(0, start - 40) : start], text[end : end + 40]
+    return _CODE_BEFORE.search(before) is not None or _CODE_AFTER.match(after) is not None
+
+
+def trimmed(name: Span, common: Collection[str] = ()) -> tuple[int, int] | None:
+    """Offsets of the name's own words; None where nothing of it is left.
+
+    ``common`` are the words that the text has in small letters: in capitals before a name they
+    label it (*NOTE*, *TIP*). The version behind a name is left out.
+    """
     tokens = list(name)
     while tokens and _is_before(tokens[0], alone=len(tokens) == 1):
         tokens.pop(0)
-    while tokens and _is_behind(tokens[-1]):
+    while len(tokens) > 1 and (_is_label(tokens[0], common) or _VERSION.fullmatch(tokens[0].text)):
+        tokens.pop(0)
+    while tokens and (_is_behind(tokens[-1]) or _VERSION.fullmatch(tokens[-1].text)):
         tokens.pop()
-    while len(tokens) > 1 and tokens[0].lower_ == tokens[1].lower_:
+    while len(tokens) > 1 and tokens[1].lower_.startswith(tokens[0].lower_):
+        tokens.pop(0)
+    if len(tokens) == 2 and _only_describes(tokens[0], common):
         tokens.pop(0)
     if not tokens or len(tokens) > LONGEST:
         return None
@@ -90,8 +140,27 @@ def is_no_name(surface: str) -> bool:
     return (
         _REFERENCE.fullmatch(surface) is not None
         or _NO_NAME.search(surface) is not None
+        or _SEVERAL.search(surface) is not None
         or _SHOUTED.fullmatch(surface) is not None
         or _OPEN.search(surface) is not None
+    )
+
+
+def _is_label(token: Token, common: Collection[str]) -> bool:
+    """*NOTE*, *TIP*: a word in capitals that the text has small, too, or that opens a line."""
+    if len(token) < 3 or not token.text.isupper():
+        return False
+    opens_line = token.i == 0 or "\n" in token.doc[token.i - 1].text
+    return token.lower_ in common or (opens_line and len(token) > 3)
+
+
+def _only_describes(token: Token, common: Collection[str]) -> bool:
+    """*Previous Linux*, *Installing Debian*: a common word that opens the sentence."""
+    return (
+        bool(token.is_sent_start)
+        and token.lower_ in common
+        and token.lower_ not in _OF_NAMES
+        and token.tag_ in ("JJ", "RB", "VB", "VBG", "VBN")
     )
 
 
@@ -102,8 +171,16 @@ def _is_before(token: Token, *, alone: bool) -> bool:
         return True
     if text.islower():
         return lowered not in _BEGINNINGS or alone
+    if lowered in _EITHER and not alone and _is_inside(token):
+        return False
     # "US" is no "us"; "I" and "A" open sentences.
     return lowered in _OPENERS and (not text.isupper() or len(text) == 1)
+
+
+def _is_inside(token: Token) -> bool:
+    """Whether a word has no sentence, quotation or point of a list beginning with it."""
+    before = token.doc[token.i - 1] if token.i else None
+    return not token.is_sent_start and before is not None and before.is_alpha
 
 
 def _is_behind(token: Token) -> bool:

@@ -29,20 +29,26 @@ _HEADS: Final = {
         observatory orchestra mutual press newspaper airlines airways railway brothers partners
         partnership cooperative co-operative federation league congress parliament senate
         authority service services instruments studios pictures records marine unit team
+        group project
     """,
     PLACE: """
         harbour harbor island islands isle isles river lake mountain mountains street road avenue
         square bridge beach sound quay jetty pier lighthouse county province district valley
-        peninsula cape strait bay village airport ocean sea desert forest
+        peninsula cape strait bay village airport ocean sea desert forest town city campus park
+        castle palace cathedral church churchyard tower hall
     """,
     WORK: """
         manual guide handbook reference standard specification howto faq tutorial primer dictionary
         encyclopedia guidelines constitution contract license licence act bill policy report journal
-        magazine gazette gospel bible symphony sonata opera concerto
+        magazine gazette gospel bible symphony sonata opera concerto notes definition rfc
     """,
     EVENT: """
         war battle festival championship championships tournament election olympics conference
-        revolution uprising massacre earthquake treaty
+        revolution uprising massacre earthquake treaty meeting summit weekend day eve
+    """,
+    PRODUCT: """
+        linux unix windows kernel compiler installer toolkit editor browser desktop hypervisor
+        tracker software system systems
     """,
 }
 _KIND_OF_HEAD: Final = {word: kind for kind, words in _HEADS.items() for word in words.split()}

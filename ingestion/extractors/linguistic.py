@@ -13,14 +13,16 @@ from collections.abc import Collection, Iterator, Sequence
 from typing import TYPE_CHECKING, Final
 
 from ingestion.extractors.concepts import concepts
-from ingestion.extractors.edges import is_no_name, trimmed
+from ingestion.extractors.edges import common_words, is_no_name, is_within_code, trimmed
 from ingestion.extractors.facts import Named, stated
 from ingestion.extractors.found import (
+    BARE,
     CONCEPT,
     EVENT,
     GROUP,
     LANGUAGE,
     NAME,
+    NER,
     ORGANIZATION,
     PERSON,
     PLACE,
@@ -30,6 +32,7 @@ from ingestion.extractors.found import (
     Extraction,
     FoundMention,
 )
+from ingestion.extractors.initials import initials
 from ingestion.extractors.mentions import longest, mention
 from ingestion.extractors.quotes import quoted_titles
 from ingestion.extractors.surroundings import HONORIFICS, kind_around
@@ -75,8 +78,12 @@ class _Model(threading.local):
 _model = _Model()
 
 
-def extract_many(texts: Sequence[str]) -> list[Extraction]:
-    """One extraction a text; long texts are read in windows. Batches are twice as fast as one."""
+def extract_many(texts: Sequence[str], common: Collection[str] = ()) -> list[Extraction]:
+    """One extraction a text; long texts are read in windows. Batches are twice as fast as one.
+
+    ``common`` are the words that their document has in small letters; without them, those that each
+    text has.
+    """
     pieces = [
         (index, offset, piece)
         for index, text in enumerate(texts)
@@ -86,13 +93,13 @@ def extract_many(texts: Sequence[str]) -> list[Extraction]:
     parts: list[list[tuple[int, Extraction]]] = [[] for _ in texts]
     parsed = _model.get().pipe((piece for _, _, piece in pieces), batch_size=_BATCH)
     for (index, offset, piece), doc in zip(pieces, parsed, strict=True):
-        parts[index].append((offset, _extraction(piece, doc)))
+        parts[index].append((offset, _extraction(piece, doc, common)))
     return [joined(found) for found in parts]
 
 
-def _extraction(text: str, doc: Doc) -> Extraction:
+def _extraction(text: str, doc: Doc, common: Collection[str]) -> Extraction:
     # The text is handed on: spaCy spells it out anew each time a document is asked for it.
-    found = longest(_candidates(text, doc))
+    found = longest(_candidates(text, doc, common or common_words(text)))
     names = [name for name in found if name.type != CONCEPT]
     mentions = longest([*found, *repeated_names(text, names)])
     sentences = [(sentence.start_char, sentence.end_char) for sentence in doc.sents]
@@ -101,12 +108,12 @@ def _extraction(text: str, doc: Doc) -> Extraction:
     return Extraction(tuple(mentions), (*facts, *together(mentions, sentences, known)))
 
 
-def _candidates(text: str, doc: Doc) -> list[FoundMention]:
-    spans = [(entity, _TYPES[entity.label_], "ner") for entity in doc.ents if _is_kind(entity)]
-    spans += [(run, NAME, "propn") for run in _proper_runs(doc) if len(run) > 1]
-    common = {token.lower_ for token in doc if token.text.islower()}
+def _candidates(text: str, doc: Doc, common: Collection[str]) -> list[FoundMention]:
+    spans = [(entity, _TYPES[entity.label_], NER) for entity in doc.ents if _is_kind(entity)]
+    spans += [(run, NAME, BARE) for run in _proper_runs(doc) if len(run) > 1]
     found = (_mention(text, span, guess, source, common) for span, guess, source in spans)
-    names = [name for name in (*quoted_titles(text), *found) if name]
+    names = [name for name in (*quoted_titles(text, common), *found) if name]
+    names = [*names, *initials(text, names)]
     return names + concepts(text, doc, names)
 
 
@@ -118,11 +125,17 @@ def _mention(
     text: str, span: Span, guess: str, source: str, common: Collection[str]
 ) -> FoundMention | None:
     """The name in a span, cut to its own words, with the kind that what is around it tells."""
-    offsets = trimmed(span)
+    offsets = trimmed(span, common)
     name = span.doc.char_span(*offsets) if offsets else None
-    if name is None or is_no_name(name.text) or _opens_sentence(name, common):
+    if name is None or is_no_name(name.text):
+        return None
+    if is_within_code(text, name.start_char, name.end_char):
+        return None
+    if _opens_sentence(name, common) or _is_call(name):
         return None
     kind, is_sure = kind_around(name, guess, common)
+    if not is_sure and kind in (NAME, CONCEPT):
+        source = BARE
     return mention(text, _without_honorific(name), kind, SURE if is_sure else source)
 
 
@@ -130,6 +143,12 @@ def _opens_sentence(name: Span, common: Collection[str]) -> bool:
     """Whether it has its capital from the sentence's beginning, since the text has it small too."""
     first = name[0]
     return len(name) == 1 and bool(first.is_sent_start) and first.lower_ in common
+
+
+def _is_call(name: Span) -> bool:
+    """ "Humbug!" """
+    said = name.sent.text.strip("\"'“”‘’ _")
+    return len(name) == 1 and said[-1:] in ("!", "?") and said[:-1] == name.text
 
 
 def _without_honorific(name: Span) -> tuple[int, int]:

@@ -14,13 +14,16 @@ import regex
 
 from ingestion.extractors.found import (
     CONCEPT,
+    EVENT,
+    GROUP,
+    LANGUAGE,
     NAME,
     ORGANIZATION,
     PERSON,
     PLACE,
     PRODUCT,
-    WORK,
 )
+from ingestion.extractors.kinds import kind_of
 
 if TYPE_CHECKING:
     from spacy.tokens import Span, Token
@@ -61,6 +64,7 @@ _KIN: Final = _listed(
     """
 )
 _MEMBERS: Final = _listed("at by with for of from joined join member members employee")
+_JOINED: Final = _listed("joined join member members employee")
 _BEFORE_PLACE: Final = _listed("in at near from to into towards toward around outside across via")
 _COMPANY: Final = _listed(
     """
@@ -76,6 +80,26 @@ _THINGS: Final = _listed(
     architecture version versions website app application database protocol
     """
 )
+_GENITIVE: Final = frozenset(["'s", "’s"])
+_PRONOUNS: Final = _listed("he she his her him himself herself")
+# "FlexML" and "PostScript" are spelt like programs, "McDonald" and "O'Brien" like people.
+_SPELT_AS_THING: Final = regex.compile(
+    r"(?!Ma?c|De|Di|Du|La|Le|Van|Fitz|O['’])\p{L}*\p{Ll}\p{Lu}[\p{L}+#]*"
+)
+_VERSION_BEHIND: Final = regex.compile(
+    r"\s+\(?(?:version\s+|release\s+|v)?\d+\.[\dx][\w.]*", regex.IGNORECASE
+)
+_ROLES: Final = _listed(
+    """
+    president secretary treasurer leader leaders manager managers developer developers maintainer
+    maintainers administrator administrators user users member members mayor director officer
+    """
+)
+_WHAT_HAS_A_NAME: Final = _listed(
+    "package packages program programme software library distribution desktop language tool"
+)
+# The Chinese language is a language, whatever other things are Chinese.
+_NAMED_BY: Final = {(GROUP, "language"): LANGUAGE, (LANGUAGE, "language"): LANGUAGE}
 _ACRONYM: Final = regex.compile(r"(?:\p{Lu}\.?){2,6}s?")
 
 
@@ -86,23 +110,69 @@ def kind_around(name: Span, guess: str, common: Collection[str]) -> tuple[str, b
     in small letters. A phrase of common words and an abbreviation that nothing bears out are terms.
     """
     before, after = _neighbour(name, -1), _neighbour(name, +1)
-    if _is_person(name, before, after):
+    is_phrase = all(token.lower_ in common for token in name if token.is_alpha)
+    told = kind_of(name.text, NAME)
+    if _has_title(name, before):
         return PERSON, True
-    if _names_thing(before, after):
-        return PRODUCT, True
-    words = [token.lower_ for token in name if token.is_alpha]
-    is_phrase = not words or words[-1] in common
-    if guess == PLACE:
-        is_inside = before is not None and before.lower_ in _BEFORE_PLACE
-        return (PLACE, is_inside) if is_inside or not is_phrase else (NAME, False)
-    if guess == PERSON:
-        return (PERSON, False) if not is_phrase else (NAME, False)
-    if guess == ORGANIZATION and _is_organization(name, before):
-        return ORGANIZATION, False
-    if guess not in (ORGANIZATION, PRODUCT, WORK, NAME):
-        return guess, False
-    is_term = all(word in common for word in words) or _ACRONYM.fullmatch(name.text) is not None
-    return (CONCEPT if is_term else NAME), False
+    if is_phrase:
+        return (CONCEPT if told == NAME else told), False
+    if told == NAME and _is_plain(name) and _acts(name, after):
+        return PERSON, True
+    if _names_thing(name, before, after):
+        kind = _NAMED_BY.get((guess, after.lower_ if after else ""), PRODUCT)
+        return (kind if told == NAME else told), _ACRONYM.fullmatch(name.text) is None
+    if told != NAME:
+        return told, False
+    if guess == PLACE and _is_plain(name) and _is_located(name, before):
+        return PLACE, True
+    return _guessed(name, guess, before, common), False
+
+
+def _guessed(name: Span, guess: str, before: Token | None, common: Collection[str]) -> str:
+    """What is left of a guess that nothing around the name bears out."""
+    last = name[-1].lower_
+    if last in _ROLES or (guess in (NAME, ORGANIZATION) and _text_behind(name).startswith(":")):
+        return CONCEPT
+    if len(name) == 1 and name[0].is_sent_start and guess not in (PERSON, PLACE, GROUP, LANGUAGE):
+        return CONCEPT
+    if guess == ORGANIZATION and len(name) > 1 and name[-1].text.isdigit():
+        return PRODUCT
+    if guess == ORGANIZATION and _is_organization(name, before, common):
+        return ORGANIZATION
+    if _ACRONYM.fullmatch(name.text):
+        return CONCEPT
+    if guess in (GROUP, LANGUAGE, EVENT):
+        return guess
+    if any(token.text[-1:].isdigit() for token in name) or (
+        len(name) == 1 and _SPELT_AS_THING.fullmatch(name.text)
+    ):
+        return PRODUCT
+    is_plain = _is_plain(name) and last not in common
+    is_name_of_thing = len(name) == 1 and _is_modifier(name)
+    return guess if guess in (PERSON, PLACE) and is_plain and not is_name_of_thing else NAME
+
+
+def _is_plain(name: Span) -> bool:
+    """Whether a name is spelt as those of people and places are: *Dan Quinlan*, *Jean-Luc*."""
+    words = [token.text for token in name if not token.is_punct and token.lower_ not in _GENITIVE]
+    return all(
+        word.replace("-", "").replace(".", "").isalpha()
+        and not (word.isupper() and len(word) > 2)
+        and not _SPELT_AS_THING.fullmatch(word)
+        for word in words
+    )
+
+
+def _is_modifier(name: Span) -> bool:
+    """*the Schulze method*, *the Thunderbird client*: what is named stands behind."""
+    if name.root.dep_ not in ("compound", "amod", "nmod"):
+        return False
+    head = name.root.head
+    return head.i >= name.end and head.text.islower()
+
+
+def _text_behind(name: Span) -> str:
+    return name.doc.text[name.end_char : name.end_char + 30]
 
 
 def _neighbour(name: Span, step: int) -> Token | None:
@@ -110,31 +180,64 @@ def _neighbour(name: Span, step: int) -> Token | None:
     return name.doc[at] if 0 <= at < len(name.doc) else None
 
 
-def _is_person(name: Span, before: Token | None, after: Token | None) -> bool:
-    if before is not None and before.lower_ in _BEFORE_PERSON and before.pos_ != "VERB":
-        return name[0].text[:1].isupper()
+def _has_title(name: Span, before: Token | None) -> bool:
+    """*Mr. Scrooge*, *the engineer Ada Lind*."""
     if name[0].lower_ in HONORIFICS | FORMS_OF_ADDRESS and len(name) > 1:
         return True
+    if before is None or before.lower_ not in _BEFORE_PERSON or before.pos_ == "VERB":
+        return False
+    return name[0].text[:1].isupper() and _is_plain(name)
+
+
+def _acts(name: Span, after: Token | None) -> bool:
+    """*Fred laughed*, *Scrooge's nephew*, *Fan, who was little*."""
     if after is None:
         return False
-    if after.lower_ in _SPEECH:
+    if after.lower_ in _SPEECH or _is_meant_by_pronoun(name):
         return True
     beyond = after.doc[after.i + 1] if after.i + 1 < len(after.doc) else None
     if beyond is None:
         return False
-    if after.text in ("'s", "’s") and beyond.lower_ in _KIN:
+    if after.lower_ in _GENITIVE and beyond.lower_ in _KIN:
         return True
     return after.text == "," and beyond.lower_ in ("who", "whose", "aged")
 
 
-def _names_thing(before: Token | None, after: Token | None) -> bool:
-    """*the dpkg package*, *the program Alien*."""
-    return (after is not None and after.lower_ in _THINGS and after.pos_ in ("NOUN", "PROPN")) or (
-        before is not None and before.lower_ in _THINGS and before.pos_ == "NOUN"
+def _is_meant_by_pronoun(name: Span) -> bool:
+    """Whether the sentence goes on with *he* or *her* about the name that is its subject."""
+    if name.root.dep_ not in ("nsubj", "nsubjpass"):
+        return False
+    behind = name.doc[name.end : name.sent.end]
+    return any(token.lower_ in _PRONOUNS and token.pos_ == "PRON" for token in behind[:20])
+
+
+def _is_located(name: Span, before: Token | None) -> bool:
+    """*in Oslo*, *Edinburgh, Scotland*; *the London office* names an office."""
+    if before is None or _is_modifier(name):
+        return False
+    if before.text == "," and before.i:
+        return before.doc[before.i - 1].ent_type_ in ("GPE", "LOC")
+    return before.lower_ in _BEFORE_PLACE
+
+
+def _names_thing(name: Span, before: Token | None, after: Token | None) -> bool:
+    """*the dpkg package*, *the program Alien*, *the Firefox web browser*, *Apache 2.4*."""
+    if _VERSION_BEHIND.match(_text_behind(name)):
+        return True
+    things = _WHAT_HAS_A_NAME if _ACRONYM.fullmatch(name.text) else _THINGS
+    head = name.root.head
+    if after is not None and _is_modifier(name) and head.lower_ in things and head.i - name.end < 3:
+        return True
+    return (after is not None and after.lower_ in things and after.pos_ in ("NOUN", "PROPN")) or (
+        before is not None and before.lower_ in things and before.pos_ == "NOUN"
     )
 
 
-def _is_organization(name: Span, before: Token | None) -> bool:
-    if len(name) > 1 and _ACRONYM.fullmatch(name.text) is None:
+def _is_organization(name: Span, before: Token | None, common: Collection[str]) -> bool:
+    """Whether a guess stands: of several words, none common, or behind *company* or *at*."""
+    is_acronym = _ACRONYM.fullmatch(name.text) is not None
+    if before is not None and before.lower_ in _COMPANY:
         return True
-    return before is not None and (before.lower_ in _MEMBERS or before.lower_ in _COMPANY)
+    if len(name) == 1:
+        return before is not None and before.lower_ in (_JOINED if is_acronym else _MEMBERS)
+    return not any(token.lower_ in common for token in name if token.text[:1].isupper())

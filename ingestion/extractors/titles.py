@@ -8,7 +8,8 @@ from typing import Final
 
 import regex
 
-from ingestion.extractors.found import NAME, Extraction, FoundMention
+from ingestion.extractors.edges import is_no_name
+from ingestion.extractors.found import AGAIN, NAME, Extraction, FoundMention
 from ingestion.extractors.mentions import mention
 from kb_project.text.names import LONGEST_NAME, name_runs, normalise_name
 from kb_project.text.words import fold, words
@@ -16,16 +17,19 @@ from kb_project.text.words import fold, words
 TITLE: Final = "title"
 """The source of mentions that spell out the document's title."""
 
+_SECTION: Final = regex.compile(r"\d+(?:\.\d+)+\.?\s+")
 _PARENTHESIS: Final = regex.compile(r"\s*[(（][^()（）]*[)）]\s*$")
 
 
 def naming_key(title: str) -> str:
-    """The key of what a title names, without what tells it from its namesakes.
+    """The key of what a title names, without its number and what tells it from its namesakes.
 
-    >>> naming_key("Dark River (2017 film)")
-    'dark river'
+    >>> naming_key("Dark River (2017 film)"), naming_key("9.10. Backup")
+    ('dark river', 'backup')
     """
-    return normalise_name(_PARENTHESIS.sub("", title)) or normalise_name(title)
+    bare = _PARENTHESIS.sub("", title)
+    named = _SECTION.match(bare)
+    return normalise_name(bare[named.end() :] if named else bare) or normalise_name(title)
 
 
 def with_title(text: str, extraction: Extraction, title: str) -> Extraction:
@@ -44,12 +48,12 @@ def repeated_names(text: str, names: Collection[FoundMention]) -> list[FoundMent
     """Names found once and missed elsewhere in the same text, with the type found first."""
     types = {normalise_name(name.surface): name.type for name in reversed(list(names))}
     longest = max(map(_words_in, types), default=0)
-    found = known_name_mentions(text, types.keys().__and__, source="again", longest=longest)
+    found = known_name_mentions(text, types.keys().__and__, source=AGAIN, longest=longest)
     # A place may begin with an article, which a mention leaves out: then its key is another.
     return [
         replace(name, type=types[key])
         for name in found
-        if (key := normalise_name(name.surface)) in types
+        if (key := normalise_name(name.surface)) in types and not is_no_name(name.surface)
     ]
 
 

@@ -46,6 +46,7 @@ from ingestion.selectors.knowledge import (
     entity_get,
     entity_types,
     entity_view,
+    terms_count,
 )
 from ingestion.selectors.outcomes import (
     DocumentOutcome,
@@ -139,6 +140,7 @@ __all__ = [
     "searched_count",
     "spans_of",
     "state_counts",
+    "terms_count",
     "topic_tree",
     "topic_view",
     "trash_rows",

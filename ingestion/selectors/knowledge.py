@@ -7,7 +7,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from django.db.models import Count, Q, QuerySet
+from django.db.models import (
+    Count,
+    Exists,
+    F,
+    Func,
+    OuterRef,
+    Q,
+    QuerySet,
+    TextField,
+    Value,
+)
+from django.db.models.functions import Lower
 
 from ingestion.models import CommunityReport, Document, Entity, Evidence, Mention, Relationship
 from ingestion.selectors.decisions import (
@@ -25,9 +36,22 @@ from workspaces.models import Workspace
 EXTRACTIVE: Final = "extractive"
 
 
-def entities(*, workspace: Workspace, text: str = "", type_name: str = "") -> QuerySet[Entity]:
-    """Most mentioned first; ``text`` is looked for in names and aliases."""
-    rows = Entity.objects.in_workspace(workspace)
+CONCEPT: Final = "concept"
+# Noun phrases that the documents' own words are the only sign of: nobody made or confirmed them.
+TERMS: Final = Q(type=CONCEPT, written_by=EXTRACTIVE, is_made=False, is_confirmed=False)
+
+
+def entities(
+    *, workspace: Workspace, text: str = "", type_name: str = "", with_terms: bool = False
+) -> QuerySet[Entity]:
+    """Most mentioned first; ``text`` is looked for in names and aliases.
+
+    Terms are left out unless asked for, by their type or ``with_terms``; of them only those that
+    recur or head a section are worth listing.
+    """
+    rows = _listed(workspace)
+    if not with_terms and type_name != CONCEPT:
+        rows = rows.exclude(TERMS)
     if text:
         rows = rows.filter(
             Q(name__icontains=text) | Q(aliases__name__icontains=text, aliases__workspace=workspace)
@@ -40,10 +64,30 @@ def entities(*, workspace: Workspace, text: str = "", type_name: str = "") -> Qu
 def entity_types(*, workspace: Workspace) -> list[tuple[str, int]]:
     """Types with their number of entities, most frequent first."""
     return list(
-        Entity.objects.in_workspace(workspace)
+        _listed(workspace)
         .values_list("type")
         .annotate(number=Count("id"))
         .order_by("-number", "type")
+    )
+
+
+def terms_count(*, workspace: Workspace, text: str = "") -> int:
+    """How many terms a list of entities leaves out."""
+    rows = entities(workspace=workspace, text=text, type_name=CONCEPT)
+    return rows.filter(TERMS).count()
+
+
+def _listed(workspace: Workspace) -> QuerySet[Entity]:
+    """All but terms that stand in one place only and head no section."""
+    path = Func(F("chunk__heading_path"), Value("\n"), function="array_to_string")
+    heading = (
+        Mention.objects.in_workspace(workspace)
+        .filter(entity=OuterRef("pk"))
+        .annotate(headings=Lower(path, output_field=TextField()))
+        .filter(headings__contains=Lower(OuterRef("name")))
+    )
+    return Entity.objects.in_workspace(workspace).filter(
+        ~TERMS | Q(chunk_count__gt=1) | Exists(heading)
     )
 
 

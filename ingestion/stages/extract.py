@@ -18,6 +18,7 @@ from typing import Any, Final, LiteralString
 from django.db.models import Exists, OuterRef
 
 from ingestion.extractors import METHOD, Extraction, extract_many
+from ingestion.extractors.edges import common_words
 from ingestion.extractors.model import Passage, Reading, extract_all, method_of
 from ingestion.models import Chunk, ChunkExtraction, DocumentVersion, IngestionJob
 from ingestion.outcome import Progress, StageOutcome
@@ -150,6 +151,7 @@ def _passage(chunk: Chunk, version: DocumentVersion) -> Passage:
 
 def _linguistic(readers: Sequence[Reader]) -> Iterator[tuple[Passage, Outcome | None]]:
     for reader in readers:
+        common = common_words(reader.version.text) if reader.waiting else ()
         for first in range(0, len(reader.waiting), BATCH):
             batch = reader.waiting[first : first + BATCH]
             extractions = extract_many(
@@ -157,6 +159,7 @@ def _linguistic(readers: Sequence[Reader]) -> Iterator[tuple[Passage, Outcome | 
                 regions=[passage.regions for passage in batch],
                 language=reader.version.language,
                 title=reader.version.document.title,
+                common=common,
             )
             for passage, extraction in zip(batch, extractions, strict=True):
                 yield passage, Reading(extraction)

@@ -36,7 +36,8 @@ TYPES: Final = {
     "PRODUCT": ("Product", "work"),
     "LAW": ("Law", "work"),
     "LANGUAGE": ("Language", "work"),
-    "CONCEPT": ("Concept", "work"),
+    "CONCEPT": ("Term", "work"),
+    "NAME": ("Other", "other"),
     "DATE": ("Date", "time"),
     "TIME": ("Time", "time"),
 }

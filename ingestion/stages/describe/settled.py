@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from typing import Final, LiteralString
 
 from ingestion import name_lock, rulings_sql
+from ingestion.extractors.found import AGAIN, BARE, NER, SURE
 from ingestion.identity import Ref, entity_id, key_of_name, link_id
 from ingestion.stages.describe import settling_sql
 from ingestion.stages.describe import statements as sql
@@ -48,8 +49,9 @@ def settle_rows(workspace_id: uuid.UUID) -> None:
         ((tuple(row[:2]), tuple(row[2:4]), row[4], row[5]) for row in said_of_links), reading
     )
     _make(workspace_id, entities, links)
+    sources = {"sure": SURE, "again": AGAIN, "bare": BARE, "guesses": [NER, BARE, AGAIN]}
     for statement in SETTLED:
-        run_sql(statement, scope)
+        run_sql(statement, scope | sources)
     _word_entities(workspace_id, entities)
     _word_relationships(workspace_id, links)
 

@@ -4,13 +4,28 @@ from __future__ import annotations
 
 from typing import Final, LiteralString
 
-# What the mentions of the changed entities say, by majority; the first in sort order wins a tie,
-# so that the order of arrival does not matter. A name is taken only from spellings of the key
-# itself: the short form that stands for a full name never becomes the name.
+# What the mentions of the changed entities say. Each votes for a type: what stands around a name
+# says most of it, what was found by its capitals alone, or again in the same text, least; of two
+# with equal votes the first in sort order counts, so that the order of arrival does not matter.
+# Where nothing but guesses speaks for a type: a single word is no person or place because a
+# recogniser says so, and what is named once or twice and is nothing known is a term.
+# A name is taken only from spellings of the key itself: the short form that stands for a full name
+# never becomes the name.
 COUNT_ENTITIES: Final[LiteralString] = """
-WITH counted AS (
+WITH voted AS (
+    SELECT m.entity_id, m.type, bool_and(m.source = ANY(%(guesses)s::text[])) AS is_guessed,
+           sum(CASE m.source WHEN %(sure)s THEN 3 WHEN %(again)s THEN 0.4 WHEN %(bare)s THEN 0.25
+                             ELSE 1 END * CASE m.type WHEN 'name' THEN 0.25 ELSE 1 END) AS votes
+      FROM ingestion_entity AS e
+      JOIN ingestion_mention AS m ON m.workspace_id = %(workspace)s AND m.entity_id = e.id
+     WHERE e.workspace_id = %(workspace)s AND e.is_changed
+     GROUP BY m.entity_id, m.type
+), typed AS (
+    SELECT entity_id, bool_and(is_guessed) AS is_guessed,
+           (array_agg(type ORDER BY votes DESC, type))[1] AS type
+      FROM voted GROUP BY entity_id
+), counted AS (
     SELECT m.entity_id, count(*) AS mentions, count(DISTINCT m.chunk_id) AS chunks,
-           mode() WITHIN GROUP (ORDER BY m.type) AS type,
            mode() WITHIN GROUP (ORDER BY m.surface)
                FILTER (WHERE a.key = e.key) AS name,
            mode() WITHIN GROUP (ORDER BY m.label)
@@ -24,12 +39,25 @@ WITH counted AS (
 ), locked AS (
     SELECT id FROM ingestion_entity WHERE workspace_id = %(workspace)s AND is_changed
      ORDER BY id FOR NO KEY UPDATE
+), known AS (
+    SELECT e.id, CASE
+           WHEN NOT t.is_guessed OR t.type IN ('concept', 'group', 'language') THEN t.type
+           WHEN strpos(e.key, ' ') > 0 AND t.type <> 'name' THEN t.type
+           WHEN t.type NOT IN ('name', 'person', 'place') AND c.mentions > 1 THEN t.type
+           WHEN t.type = 'place' AND c.mentions > 2 THEN t.type
+           WHEN c.mentions > 2 OR (t.type = 'name' AND strpos(e.key, ' ') > 0 AND c.mentions > 1)
+           THEN 'name'
+           ELSE 'concept' END AS type
+      FROM ingestion_entity AS e
+      JOIN typed AS t ON t.entity_id = e.id
+      JOIN counted AS c ON c.entity_id = e.id
+     WHERE e.workspace_id = %(workspace)s
 )
 UPDATE ingestion_entity AS e
-   SET mention_count = c.mentions, chunk_count = c.chunks, type = c.type,
+   SET mention_count = c.mentions, chunk_count = c.chunks, type = k.type,
        name = coalesce(c.name, c.label, e.proposed->>'name', e.name),
        proposed = e.proposed - 'name' - 'type'
-  FROM counted AS c JOIN locked AS l ON l.id = c.entity_id
+  FROM counted AS c JOIN locked AS l ON l.id = c.entity_id JOIN known AS k ON k.id = c.entity_id
  WHERE e.workspace_id = %(workspace)s AND e.id = c.entity_id
 """
 

@@ -1,7 +1,8 @@
 """Which entity each mention of a document means: pure functions over what was extracted.
 
 Two mentions are one entity when their normalised names are equal. Inside one document a single
-name also stands for the one full name that contains it ("Scrooge", after "Ebenezer Scrooge").
+name also stands for the one full name that contains it ("Scrooge", after "Ebenezer Scrooge"), and
+initials for the one name beside which they stand.
 Beyond that names are read as was decided, and in no other way.
 """
 
@@ -18,6 +19,7 @@ from ingestion.extractors.found import PERSON, FoundClaim, FoundFragment
 from ingestion.identity import NAME_LENGTH, Ref, key_of_name
 from ingestion.placements import Place
 from ingestion.rulings import PLAIN, Meant, Reading
+from ingestion.stages.resolve.evidence import Found, borne_out, written_out
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,8 +82,6 @@ class Resolution:
     hidden: frozenset[str] = frozenset()
 
 
-Found = Sequence[tuple[uuid.UUID, Extraction]]
-"""What was extracted from a document: chunk and extraction, in the order of the text."""
 NOWHERE: Final[Mapping[uuid.UUID, int]] = {}
 
 
@@ -95,12 +95,13 @@ def resolve(
 
     ``starts`` says where each passage begins, for what people placed by its place in one.
     """
+    found = borne_out(found)
     keyed = [(chunk_id, extraction, _keys(extraction)) for chunk_id, extraction in found]
     full_names = stand_ins(
         (key, mention.type)
         for _, extraction, keys in keyed
         for key, mention in zip(keys, extraction.mentions, strict=True)
-    )
+    ) | written_out(found)
     reader = _Reader(document_id, full_names, reading, starts)
     parts = [reader.part(chunk_id, extraction, keys) for chunk_id, extraction, keys in keyed]
     return Resolution(

@@ -21,7 +21,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from ingestion.extractors.found import SYMBOL
+from ingestion.extractors.found import CONCEPT, SYMBOL
 from ingestion.models import IngestionJob, MergeSuggestion, Verdict
 from ingestion.outcome import Progress, StageOutcome
 from ingestion.stages.suggest import blocks, company, weighing
@@ -63,7 +63,7 @@ def run(job: IngestionJob, ports: Ports, progress: Progress) -> StageOutcome:
 
 def load(workspace_id: uuid.UUID) -> dict[uuid.UUID, Thing]:
     """What may be compared. Call in the workspace's scope."""
-    values = {"workspace": workspace_id, "exact": [SYMBOL]}
+    values = {"workspace": workspace_id, "exact": [SYMBOL], "term": CONCEPT}
     aliases: defaultdict[uuid.UUID, dict[str, str]] = defaultdict(dict)
     for entity, key, name in run_sql(sql.CALLED, values):
         aliases[entity][key] = name

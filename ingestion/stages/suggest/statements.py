@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Final, LiteralString
 
-# Symbols of source code are named exactly: getName is no misspelt setName.
+# Symbols of source code are named exactly: getName is no misspelt setName. Terms name nobody.
 THINGS: Final[LiteralString] = """
 SELECT id, key, name, type, sense, mention_count, degree FROM ingestion_entity
  WHERE workspace_id = %(workspace)s AND type <> ALL (%(exact)s::text[])
+   AND NOT (type = %(term)s AND written_by = 'extractive' AND NOT is_made AND NOT is_confirmed)
 """
 CALLED: Final[LiteralString] = """
 SELECT a.entity_id, a.key, a.name FROM ingestion_alias AS a

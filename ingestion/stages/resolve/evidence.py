@@ -1,0 +1,96 @@
+"""What the rest of a document says of its names: guesses borne out or not, initials written out."""
+
+from __future__ import annotations
+
+import uuid
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from itertools import pairwise
+from typing import Final
+
+from ingestion.extractors import Extraction, FoundMention
+from ingestion.extractors.found import (
+    AGAIN,
+    BARE,
+    GROUP,
+    NAME,
+    NER,
+    ORGANIZATION,
+    PERSON,
+    PLACE,
+    PRODUCT,
+    SURE,
+    WORK,
+)
+from ingestion.extractors.initials import GAP, stands_for
+from ingestion.extractors.kinds import kind_of
+from ingestion.extractors.titles import TITLE
+from ingestion.identity import key_of_name
+
+GUESSED: Final = frozenset({NER, BARE, AGAIN})
+SMALL: Final = frozenset(["a", "and", "for", "of", "the"])
+_DOUBTFUL: Final = frozenset({NAME, PERSON, PLACE, GROUP, ORGANIZATION})
+
+Found = Sequence[tuple[uuid.UUID, Extraction]]
+"""What was extracted from a document: chunk and extraction, in the order of the text."""
+
+
+def borne_out(found: Found) -> Found:
+    """The document's mentions, with guesses at longer names by what their words are known to be.
+
+    Where *Cratchit* is a person, so is *Belinda Cratchit*; where *Debian* is a product, *Debian
+    Wiki* is nobody.
+    """
+    known = _known(mention for _, extraction in found for mention in extraction.mentions)
+    return [
+        (
+            chunk_id,
+            replace(
+                extraction,
+                mentions=tuple(_by_its_words(mention, known) for mention in extraction.mentions),
+            ),
+        )
+        for chunk_id, extraction in found
+    ]
+
+
+def _known(mentions: Iterable[FoundMention]) -> dict[str, str]:
+    """What single words are known to name, by what stands around them."""
+    votes: defaultdict[str, Counter[str]] = defaultdict(Counter)
+    for mention in mentions:
+        if mention.source == SURE and " " not in mention.surface:
+            votes[key_of_name(mention.surface)][mention.type] += 1
+    return {key: max(sorted(kinds), key=kinds.__getitem__) for key, kinds in votes.items()}
+
+
+def _by_its_words(mention: FoundMention, known: Mapping[str, str]) -> FoundMention:
+    if mention.source == TITLE and mention.type == NAME and mention.surface.count(" ") > 1:
+        return replace(mention, type=WORK)  # a document's title that is nobody's name
+    if mention.source not in GUESSED or mention.type not in _DOUBTFUL:
+        return mention
+    words = key_of_name(mention.surface).split()
+    if len(words) < 2 or kind_of(mention.surface, NAME) != NAME:
+        return mention
+    kinds = [known.get(word) for word in words]
+    if kinds[-1] == PERSON:
+        return replace(mention, type=PERSON)
+    if PRODUCT in kinds and SMALL.isdisjoint(words):
+        return replace(mention, type=PRODUCT)
+    return mention
+
+
+def written_out(found: Found) -> dict[str, str]:
+    """Initials by key, with the key of the one name beside which they stand.
+
+    *MO* is Magnus Okafor where a list has them beside each other or a sentence has one in brackets.
+    """
+    full: defaultdict[str, set[str]] = defaultdict(set)
+    for _, extraction in found:
+        mentions = sorted(extraction.mentions, key=lambda one: one.start)
+        for left, right in pairwise(mentions):
+            if 0 < right.start - left.end <= GAP:
+                for short, long_ in ((left, right), (right, left)):
+                    if stands_for(short.surface, long_.surface):
+                        full[key_of_name(short.surface)].add(key_of_name(long_.surface))
+    return {short: next(iter(names)) for short, names in full.items() if len(names) == 1}
