@@ -7,7 +7,7 @@ from typing import Final
 
 import regex
 
-from ingestion.extractors.found import CONCEPT, SURE, FoundMention
+from ingestion.extractors.found import BARE, CONCEPT, NAME, SURE, FoundMention
 from ingestion.extractors.mentions import mention
 
 MOST: Final = 6
@@ -27,7 +27,8 @@ def initials(text: str, names: Sequence[FoundMention]) -> Iterator[FoundMention]
         behind = _BEHIND.match(text, name.end)
         for found in (before, behind):
             if found and stands_for(found["short"], name.surface):
-                short = mention(text, found.span("short"), name.type, SURE)
+                source = BARE if name.type == NAME else SURE
+                short = mention(text, found.span("short"), name.type, source)
                 if short:
                     yield short
 

@@ -161,7 +161,7 @@ def _proper_runs(doc: Doc) -> Iterator[Span]:
     """Longest runs of proper nouns on one line."""
     start: int | None = None
     for token in doc:
-        if token.pos_ == "PROPN":
+        if token.pos_ == "PROPN" and not token.is_space:
             start = token.i if start is None else start
         elif start is not None:
             yield doc[start : token.i]

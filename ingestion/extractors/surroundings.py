@@ -116,7 +116,7 @@ def kind_around(name: Span, guess: str, common: Collection[str]) -> tuple[str, b
         return PERSON, True
     if is_phrase:
         return (CONCEPT if told == NAME else told), False
-    if told == NAME and _is_plain(name) and _acts(name, after):
+    if told == NAME and _is_plain(name) and _acts(name, before, after):
         return PERSON, True
     if _names_thing(name, before, after):
         kind = _NAMED_BY.get((guess, after.lower_ if after else ""), PRODUCT)
@@ -189,8 +189,10 @@ def _has_title(name: Span, before: Token | None) -> bool:
     return name[0].text[:1].isupper() and _is_plain(name)
 
 
-def _acts(name: Span, after: Token | None) -> bool:
-    """*Fred laughed*, *Scrooge's nephew*, *Fan, who was little*."""
+def _acts(name: Span, before: Token | None, after: Token | None) -> bool:
+    """*Fred laughed*, *said Scrooge*, *Scrooge's nephew*, *Fan, who was little*."""
+    if before is not None and before.lower_ in _SPEECH and name.root.dep_ == "nsubj":
+        return True
     if after is None:
         return False
     if after.lower_ in _SPEECH or _is_meant_by_pronoun(name):

@@ -24,6 +24,7 @@ from ingestion.models import (
     StageRun,
 )
 from ingestion.selectors.finding import found
+from ingestion.selectors.knowledge import TERMS
 from ingestion.selectors.versions import version_get
 from workspaces import access
 from workspaces.models import Workspace
@@ -278,7 +279,7 @@ def workspace_counts(*, workspace: Workspace) -> WorkspaceCounts:
     return WorkspaceCounts(
         documents=Document.objects.in_workspace(workspace).filter(trashed_at=None).count(),
         passages=Chunk.objects.in_workspace(workspace).count(),
-        entities=Entity.objects.in_workspace(workspace).count(),
+        entities=Entity.objects.in_workspace(workspace).exclude(TERMS).count(),
         relationships=Relationship.objects.in_workspace(workspace).count(),
         topics=Community.objects.in_workspace(workspace).filter(level=0).count(),
     )
@@ -289,10 +290,11 @@ def chunks_of(*, workspace: Workspace, document: Document) -> QuerySet[Chunk]:
 
 
 def entities_in(*, workspace: Workspace, document: Document, most: int = 30) -> list[Entity]:
-    """Who and what a document speaks of, most mentioned in it first."""
+    """Who and what a document speaks of, most mentioned in it first; terms are left out."""
+    named = Entity.objects.in_workspace(workspace).exclude(TERMS)
     counts = (
         Mention.objects.in_workspace(workspace)
-        .filter(document=document)
+        .filter(document=document, entity__in=named)
         .values_list("entity_id")
         .annotate(number=Count("id"))
         .order_by("-number", "entity_id")[:most]

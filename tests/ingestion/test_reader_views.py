@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from ingestion.models import Document, DocumentVersion
+from ingestion.models import Document, DocumentVersion, Entity
 from tests.ingestion.pages import (
     TEXT,
     address,
@@ -242,3 +242,19 @@ def test_an_empty_workspace_says_what_to_do(cast):
     assert "No documents yet" in page_of(cast.alice, "document_list", cast)
     assert "No entities yet" in page_of(cast.alice, "entity_list", cast)
     assert "No topics yet" in page_of(cast.alice, "community_list", cast)
+
+
+def test_the_list_of_entities_says_how_many_terms_it_leaves_out(cast):
+    text = "The lamp oil burns.\n\nThe lamp oil smokes."
+    make_document(cast.workspace, "Oil", text, names={"lamp oil": "concept"})
+    with access.in_workspace(cast.workspace.pk):
+        Entity.objects.in_workspace(cast.workspace).update(chunk_count=2)
+
+    page = page_of(cast.bob, "entity_list", cast)
+    terms = page_of(cast.bob, "entity_list", cast, type="concept")
+
+    assert "1 term, phrases that are nobody" in page
+    assert "?type=concept" in page
+    assert "lamp oil</a>" not in page
+    assert "lamp oil</a>" in terms
+    assert "not listed" not in terms

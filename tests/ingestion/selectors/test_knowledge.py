@@ -40,6 +40,58 @@ def view(workspace: Workspace, name: str, **options: int) -> EntityView:
 
 
 # --- lists ----------------------------------------------------------------------------------------
+@pytest.fixture
+def terms(workspace: Workspace) -> None:
+    """Terms as the describe stage leaves them: one that recurs, one that does not, a heading's."""
+    rows.make_document(
+        workspace,
+        "Oil",
+        "lamp oil burns.\n\nlamp oil smokes. A broken voice spoke. The wick trimming begins.",
+        names={"lamp oil": "concept", "broken voice": "concept", "wick trimming": "concept"},
+    )
+    with access.in_workspace(workspace.pk):
+        entities = Entity.objects.in_workspace(workspace)
+        entities.filter(key="lamp oil").update(chunk_count=2)
+        entities.exclude(key="lamp oil").update(chunk_count=1)
+        Chunk.objects.in_workspace(workspace).filter(document__title="Oil", ordinal=1).update(
+            heading_path=["Oil", "Wick Trimming"]
+        )
+
+
+def test_terms_are_listed_only_when_asked_for(
+    workspace: Workspace, document: Document, terms: None
+):
+    assert names(workspace) == ["Ada Lind", "Bo Strand", "light"]
+    assert names(workspace, text="oil") == []
+    assert set(names(workspace, type_name="concept")) == {"lamp oil", "wick trimming"}
+
+
+def test_the_number_of_terms_left_out_is_known(
+    workspace: Workspace, document: Document, terms: None
+):
+    with access.in_workspace(workspace.pk):
+        assert selectors.terms_count(workspace=workspace) == 2
+        assert selectors.terms_count(workspace=workspace, text="oil") == 1
+        assert dict(selectors.entity_types(workspace=workspace))["concept"] == 2
+
+
+def test_a_concept_that_a_person_or_a_model_speaks_of_is_no_term(
+    workspace: Workspace, document: Document, terms: None
+):
+    with access.in_workspace(workspace.pk):
+        rows_of = Entity.objects.in_workspace(workspace)
+        rows_of.filter(key="lamp oil").update(is_confirmed=True)
+        rows_of.filter(key="broken voice").update(written_by="joined")
+
+    assert {"lamp oil", "broken voice"} <= set(names(workspace))
+
+
+def test_a_documents_page_names_no_terms(workspace: Workspace, terms: None):
+    with access.in_workspace(workspace.pk):
+        document = Document.objects.in_workspace(workspace).get(title="Oil")
+        assert selectors.entities_in(workspace=workspace, document=document) == []
+
+
 def test_who_is_mentioned_most_comes_first(workspace: Workspace, document: Document):
     assert names(workspace) == ["Ada Lind", "Bo Strand", "light"]
 

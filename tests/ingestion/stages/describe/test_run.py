@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from ingestion.models import Entity, IngestionJob, JobKind, Relationship
+from ingestion.models import Entity, IngestionJob, JobKind, Mention, Relationship
 from ingestion.outcome import NO_PROGRESS
 from ingestion.stages import describe
 from kb_project.llm.fake import FakeChat
@@ -116,3 +116,50 @@ def test_strengths_are_summed_and_keywords_united(workspace: Workspace):
     assert all_of(workspace, Relationship, "weight", "evidence_count", "keywords") == [
         (3.0, 3, ["trade"])
     ]
+
+
+# --- what the mentions say an entity is -----------------------------------------------------------
+Votes = list[tuple[str, str]]
+
+
+def voted(workspace: Workspace, name: str, votes: Votes) -> str:
+    """The type of an entity whose mentions have these types and sources."""
+    text = "\n\n".join(f"{name} is here." for _ in votes)
+    rows.make_document(workspace, f"About {name}", text, names={name: "name"})
+    with access.in_workspace(workspace.pk):
+        mentions = Mention.objects.in_workspace(workspace).filter(surface=name).order_by("start")
+        for mention, (kind, source) in zip(mentions, votes, strict=True):
+            mention.type, mention.source = kind, source
+            mention.save()
+        entities = Entity.objects.in_workspace(workspace).filter(name=name)
+        entities.update(is_changed=True)
+    described(workspace, None)
+    with access.in_workspace(workspace.pk):
+        return entities.get().type
+
+
+@pytest.mark.parametrize(
+    ("name", "votes", "kind"),
+    [
+        ("Spirit", [("organization", "ner")] * 2 + [("person", "around")], "person"),
+        ("Debian", [("group", "ner")] * 3 + [("product", "around")] * 2, "product"),
+        ("FSF", [("concept", "propn")] * 4 + [("organization", "ner")] * 2, "organization"),
+        ("Ada Lind", [("person", "ner")], "person"),
+        ("Progeny", [("person", "ner")], "concept"),
+        ("Emacs", [("person", "ner")] * 3, "name"),
+        ("Slink", [("place", "ner")], "concept"),
+        ("Japan", [("place", "ner")] * 3, "place"),
+        ("Oslo", [("place", "around")], "place"),
+        ("Hilli", [("name", "propn")], "concept"),
+        ("Set November", [("name", "propn")], "concept"),
+        ("GNU Mach", [("name", "propn")] * 2, "name"),
+        ("Marley", [("person", "again"), ("place", "ner"), ("person", "around")], "person"),
+        ("German", [("group", "ner")], "group"),
+        ("Lothair", [("person", "model")], "person"),
+        ("明朝", [("place", "jieba")], "place"),
+    ],
+)
+def test_mentions_vote_and_what_stands_around_a_name_says_most(
+    workspace: Workspace, name: str, votes: Votes, kind: str
+):
+    assert voted(workspace, name, votes) == kind

@@ -172,3 +172,13 @@ def test_passages_about_the_same_make_it_more_certain(workspace: Workspace):
 
 def test_an_empty_workspace_has_nothing_to_suggest():
     assert run(rows.make_workspace("Empty")) == 0
+
+
+def test_terms_are_not_put_in_order(workspace: Workspace):
+    text = "The foo package is built. A package foo is not.\n\nThe foo package again."
+    terms = {"foo package": "concept", "package foo": "concept"}
+    rows.make_document(workspace, "Building", text, names=terms)
+
+    run(workspace)
+
+    assert set(suggested(workspace)) == {ACME, UNIT}

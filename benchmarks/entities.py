@@ -1,0 +1,80 @@
+"""Entities as people see them listed: a random sample to be judged by reading.
+
+    python benchmarks/entities.py DATASET_DIR [--keep SLUG] [--count 200] [--seed 7]
+
+The folder is put into a workspace as ``answers.py`` does. Printed are, tab by tab, name, type,
+number of mentions, and the words around the first one; then how many entities and terms there are
+and how many suggestions for merging are open. Whether a name is one, and its type the right one,
+is for a person to say.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import random
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Final
+
+from answers import filled
+
+from ingestion import selectors
+from ingestion.models import Entity, Mention, MergeSuggestion
+from workspaces import access
+from workspaces.models import Workspace
+
+AROUND: Final = 60
+"""Characters shown on each side of a name."""
+
+
+def sampled(workspace: Workspace, count: int, seed: int) -> list[Entity]:
+    rows = list(selectors.entities(workspace=workspace).order_by("key", "sense"))
+    return random.Random(seed).sample(rows, min(count, len(rows)))  # noqa: S311  no secret
+
+
+def described(workspace: Workspace, entities: Sequence[Entity]) -> Iterator[str]:
+    for entity in entities:
+        first = (
+            Mention.objects.in_workspace(workspace)
+            .filter(entity=entity)
+            .select_related("chunk")
+            .order_by("document_id", "start")
+            .first()
+        )
+        context = ""
+        if first is not None:
+            start, end = first.start - first.chunk.start, first.end - first.chunk.start
+            context = first.chunk.text[max(0, start - AROUND) : end + AROUND]
+        columns = (entity.name, entity.type, str(entity.mention_count), " ".join(context.split()))
+        yield "\t".join(columns)
+
+
+def counted(workspace: Workspace) -> str:
+    listed = selectors.entities(workspace=workspace).count()
+    terms = selectors.terms_count(workspace=workspace)
+    suggestions = MergeSuggestion.objects.in_workspace(workspace)
+    is_open = suggestions.filter(state=MergeSuggestion.State.OPEN).count()
+    return f"{listed} entities listed, {terms} terms hidden, {is_open} suggestions open"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="A sample of entities, to be judged by reading.")
+    parser.add_argument("dataset", type=Path, help="a folder with documents and questions")
+    parser.add_argument("--keep", default="", metavar="SLUG", help="keep the workspace so named")
+    parser.add_argument("--count", type=int, default=200)
+    parser.add_argument("--seed", type=int, default=7)
+    options = parser.parse_args()
+    folder = options.dataset.resolve()
+    lines = (folder / "questions.jsonl").read_text(encoding="utf-8").splitlines()
+    with (
+        filled(folder, [json.loads(line) for line in lines], options.keep) as workspace,
+        access.in_workspace(workspace.pk),
+    ):
+        for line in described(workspace, sampled(workspace, options.count, options.seed)):
+            print(line)
+        print(counted(workspace))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,85 @@
+from __future__ import annotations
+
+import uuid
+from collections.abc import Sequence
+
+from ingestion.extractors import Extraction
+from ingestion.extractors.found import SURE, FoundMention
+from ingestion.stages.resolve.evidence import borne_out, written_out
+from ingestion.stages.resolve.names import resolve
+
+CHUNK = uuid.UUID(int=1)
+
+
+def said(*names: tuple[str, str, str], gap: int = 10) -> list[tuple[uuid.UUID, Extraction]]:
+    """One passage with these names (surface, kind, source), ``gap`` characters apart."""
+    mentions: list[FoundMention] = []
+    start = 0
+    for surface, kind, source in names:
+        mentions.append(FoundMention(start, start + len(surface), surface, kind, source))
+        start += len(surface) + gap
+    return [(CHUNK, Extraction(tuple(mentions)))]
+
+
+def kinds(found: Sequence[tuple[uuid.UUID, Extraction]]) -> list[str]:
+    return [mention.type for _, extraction in found for mention in extraction.mentions]
+
+
+def test_a_name_that_ends_in_a_persons_is_a_person():
+    found = said(("Cratchit", "person", SURE), ("Belinda Cratchit", "organization", "ner"))
+
+    assert kinds(borne_out(found)) == ["person", "person"]
+
+
+def test_a_name_with_a_products_in_it_is_nobody():
+    found = said(("Debian", "product", SURE), ("Debian Wiki", "person", "ner"))
+
+    assert kinds(borne_out(found)) == ["product", "product"]
+
+
+def test_a_kind_that_the_name_itself_tells_stays():
+    found = said(("Debian", "product", SURE), ("Debian Foundation", "organization", "ner"))
+
+    assert kinds(borne_out(found)) == ["product", "organization"]
+
+
+def test_what_stands_around_a_name_is_not_overruled():
+    found = said(("Debian", "product", SURE), ("Debian Jones", "person", SURE))
+
+    assert kinds(borne_out(found)) == ["product", "person"]
+
+
+def test_a_guess_bears_nothing_out():
+    found = said(("Debian", "product", "ner"), ("Debian Wiki", "person", "ner"))
+
+    assert kinds(borne_out(found)) == ["product", "person"]
+
+
+def test_initials_beside_a_name_are_its_own():
+    found = said(("Magnus Okafor", "person", "ner"), ("MO", "place", "ner"), gap=2)
+
+    assert written_out(found) == {"mo": "magnus okafor"}
+
+
+def test_initials_elsewhere_or_of_two_names_are_nobodys():
+    far = said(("Magnus Okafor", "person", "ner"), ("MO", "place", "ner"), gap=9)
+    two = [
+        *said(("Magnus Okafor", "person", "ner"), ("MO", "place", "ner"), gap=2),
+        *said(("Mary Olsen", "person", "ner"), ("MO", "place", "ner"), gap=2),
+    ]
+
+    assert written_out(far) == {}
+    assert written_out(two) == {}
+
+
+def test_initials_mean_the_person_throughout_the_document():
+    found = [
+        *said(("Magnus Okafor", "person", "ner"), ("MO", "person", SURE), gap=2),
+        *said(
+            ("MO", "place", "ner"),
+        ),
+    ]
+
+    resolution = resolve(uuid.UUID(int=2), found)
+
+    assert {name.entity for name in resolution.names} == {("magnus okafor", 0)}
