@@ -137,7 +137,7 @@ def choices(*, workspace: Workspace, text: str, without: Iterable[uuid.UUID] = (
     """Entities of that name to choose from, most mentioned first; none where nothing is asked."""
     if not text:
         return []
-    rows = selectors.entities(workspace=workspace, text=text, with_terms=True).exclude(pk__in=list(without))
+    rows = selectors.entities(workspace=workspace, text=text).exclude(pk__in=list(without))
     return list(rows[:MOST_FOUND])
 
 

@@ -170,8 +170,8 @@ def entity_list(request: UserRequest, workspace_id: str) -> HttpResponse:
     context = {"workspace": workspace, "section": "entities", "page": page}
     context |= {"text": text, "type": type_name}
     context["types"] = selectors.entity_types(workspace=workspace)
-    if not type_name:
-        context["terms"] = selectors.terms_count(workspace=workspace, text=text)
+    if not type_name and not text:
+        context["terms"] = selectors.terms_count(workspace=workspace)
     return render(request, "ingestion/entity_list.html", context)
 
 

@@ -116,7 +116,7 @@ def trimmed(name: Span, common: Collection[str] = ()) -> tuple[int, int] | None:
     tokens = list(name)
     while tokens and _is_before(tokens[0], alone=len(tokens) == 1):
         tokens.pop(0)
-    while len(tokens) > 1 and (_is_label(tokens[0], common) or _VERSION.fullmatch(tokens[0].text)):
+    while len(tokens) > 1 and (_is_label(tokens[0], common) or _is_version(tokens[0])):
         tokens.pop(0)
     while tokens and (_is_behind(tokens[-1]) or _VERSION.fullmatch(tokens[-1].text)):
         tokens.pop()
@@ -146,6 +146,13 @@ def is_no_name(surface: str) -> bool:
     )
 
 
+def _is_version(token: Token) -> bool:
+    """*3.2*, and *8* in *Debian 8 Jessie*."""
+    if _VERSION.fullmatch(token.text):
+        return True
+    return token.is_digit and token.i > 0 and token.doc[token.i - 1].pos_ == "PROPN"
+
+
 def _is_label(token: Token, common: Collection[str]) -> bool:
     """*NOTE*, *TIP*: a word in capitals that the text has small, too, or that opens a line."""
     if len(token) < 3 or not token.text.isupper():
@@ -155,10 +162,9 @@ def _is_label(token: Token, common: Collection[str]) -> bool:
 
 
 def _only_describes(token: Token, common: Collection[str]) -> bool:
-    """*Previous Linux*, *Installing Debian*: a common word that opens the sentence."""
+    """*Previous Linux*, *Installing Debian*: a common word that is no part of the name."""
     return (
-        bool(token.is_sent_start)
-        and token.lower_ in common
+        token.lower_ in common
         and token.lower_ not in _OF_NAMES
         and token.tag_ in ("JJ", "RB", "VB", "VBG", "VBN")
     )

@@ -8,10 +8,13 @@ from __future__ import annotations
 
 from typing import Final
 
+import regex
+
 from ingestion.extractors.found import (
     CONCEPT,
     EVENT,
     GENERIC_TYPES,
+    NAME,
     ORGANIZATION,
     PERSON,
     PLACE,
@@ -48,7 +51,7 @@ _HEADS: Final = {
     """,
     PRODUCT: """
         linux unix windows kernel compiler installer toolkit editor browser desktop hypervisor
-        tracker software system systems
+        tracker system systems
     """,
 }
 _KIND_OF_HEAD: Final = {word: kind for kind, words in _HEADS.items() for word in words.split()}
@@ -68,6 +71,8 @@ _RULERS: Final = """
     emperor empress margrave lord lady baron baroness sultan
 """
 _PEOPLE_OF: Final = frozenset(_RULERS.split())
+_MEETING: Final = regex.compile(r"\p{Lu}\w*(?:Conf|Camp|Con|Fest)\d*")
+"""DebConf, PyCon: a meeting by the end of its name."""
 _FIXED: Final = frozenset({CONCEPT, SYMBOL, *GENERIC_TYPES})
 
 
@@ -81,7 +86,7 @@ def kind_of(surface: str, given: str) -> str:
     """
     words = surface.lower().replace(".", "").split()
     if given in _FIXED or len(words) < 2:
-        return given
+        return EVENT if given == NAME and _MEETING.fullmatch(surface) else given
     if "of" in words[1:-1]:
         head = words[words.index("of", 1) - 1]
         return PERSON if head in _PEOPLE_OF else _KIND_OF_HEAD.get(head, given)

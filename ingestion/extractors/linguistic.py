@@ -33,6 +33,7 @@ from ingestion.extractors.found import (
     FoundMention,
 )
 from ingestion.extractors.initials import initials
+from ingestion.extractors.kinds import kind_of
 from ingestion.extractors.mentions import longest, mention
 from ingestion.extractors.quotes import quoted_titles
 from ingestion.extractors.surroundings import HONORIFICS, kind_around
@@ -129,10 +130,12 @@ def _mention(
     name = span.doc.char_span(*offsets) if offsets else None
     if name is None or is_no_name(name.text):
         return None
-    if is_within_code(text, name.start_char, name.end_char):
+    if is_within_code(text, name.start_char, name.end_char) or _is_of_two_lines(name):
         return None
     if _opens_sentence(name, common) or _is_call(name):
         return None
+    if guess == ORGANIZATION and kind_of(name.text, NAME) == NAME:
+        name = _what_is_owned(name)
     kind, is_sure = kind_around(name, guess, common)
     if not is_sure and kind in (NAME, CONCEPT):
         source = BARE
@@ -143,6 +146,17 @@ def _opens_sentence(name: Span, common: Collection[str]) -> bool:
     """Whether it has its capital from the sentence's beginning, since the text has it small too."""
     first = name[0]
     return len(name) == 1 and bool(first.is_sent_start) and first.lower_ in common
+
+
+def _is_of_two_lines(name: Span) -> bool:
+    """Two people of a list, one below the other."""
+    return len(name) > 4 and "\n" in name.text
+
+
+def _what_is_owned(name: Span) -> Span:
+    """ "Sun's Java" is Java."""
+    places = [place for place, token in enumerate(name) if token.lower_ in ("'s", "’s")]
+    return name[places[-1] + 1 :] if places and places[-1] + 1 < len(name) else name
 
 
 def _is_call(name: Span) -> bool:

@@ -8,6 +8,7 @@ from typing import Final
 import regex
 
 from ingestion.extractors.found import BARE, NAME, WORK, FoundMention
+from ingestion.extractors.kinds import kind_of
 from ingestion.extractors.mentions import mention
 
 _QUOTED: Final = regex.compile(r"[“\"](?P<title>[^“”\"\n]{2,80})[”\"]")
@@ -32,8 +33,10 @@ def quoted_titles(text: str, common: Collection[str] = ()) -> Iterator[FoundMent
     for match in _QUOTED.finditer(text):
         title = match.group("title").strip()
         if _is_title(title) and not _PART.search(text[max(0, match.start() - 20) : match.start()]):
-            words = {word.lower() for word in _WORDS.findall(title)} - _LITTLE
-            is_telling = len(words) > 1 and not words <= set(common)
+            words = [word.lower() for word in _WORDS.findall(title)]
+            is_telling = len(words) > 1 and (
+                words[-1] not in common or kind_of(title, NAME) != NAME
+            )
             kind, source = (WORK, "quote") if is_telling else (NAME, BARE)
             found = mention(text, match.span("title"), kind, source)
             if found:

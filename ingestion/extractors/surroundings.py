@@ -22,6 +22,7 @@ from ingestion.extractors.found import (
     PERSON,
     PLACE,
     PRODUCT,
+    WORK,
 )
 from ingestion.extractors.kinds import kind_of
 
@@ -84,7 +85,7 @@ _GENITIVE: Final = frozenset(["'s", "’s"])
 _PRONOUNS: Final = _listed("he she his her him himself herself")
 # "FlexML" and "PostScript" are spelt like programs, "McDonald" and "O'Brien" like people.
 _SPELT_AS_THING: Final = regex.compile(
-    r"(?!Ma?c|De|Di|Du|La|Le|Van|Fitz|O['’])\p{L}*\p{Ll}\p{Lu}[\p{L}+#]*"
+    r"(?!(?:Ma?c|De|Di|Du|La|Le|Van|Fitz|O['’])\p{Lu})(?:\p{L}*\p{Ll}\p{Lu}|\p{Lu}{2,}\p{Ll}{2})[\p{L}+#]*"
 )
 _VERSION_BEHIND: Final = regex.compile(
     r"\s+\(?(?:version\s+|release\s+|v)?\d+\.[\dx][\w.]*", regex.IGNORECASE
@@ -123,33 +124,49 @@ def kind_around(name: Span, guess: str, common: Collection[str]) -> tuple[str, b
         return (kind if told == NAME else told), _ACRONYM.fullmatch(name.text) is None
     if told != NAME:
         return told, False
-    if guess == PLACE and _is_plain(name) and _is_located(name, before):
+    if guess == PLACE and _is_plain(name) and _is_located(name, before, after):
         return PLACE, True
     return _guessed(name, guess, before, common), False
 
 
 def _guessed(name: Span, guess: str, before: Token | None, common: Collection[str]) -> str:
     """What is left of a guess that nothing around the name bears out."""
-    last = name[-1].lower_
-    if last in _ROLES or (guess in (NAME, ORGANIZATION) and _text_behind(name).startswith(":")):
+    if _is_term(name, guess, common):
         return CONCEPT
-    if len(name) == 1 and name[0].is_sent_start and guess not in (PERSON, PLACE, GROUP, LANGUAGE):
-        return CONCEPT
-    if guess == ORGANIZATION and len(name) > 1 and name[-1].text.isdigit():
-        return PRODUCT
     if guess == ORGANIZATION and _is_organization(name, before, common):
         return ORGANIZATION
     if _ACRONYM.fullmatch(name.text):
         return CONCEPT
     if guess in (GROUP, LANGUAGE, EVENT):
         return guess
-    if any(token.text[-1:].isdigit() for token in name) or (
-        len(name) == 1 and _SPELT_AS_THING.fullmatch(name.text)
-    ):
+    if guess != ORGANIZATION and _is_spelt_as_thing(name):
         return PRODUCT
-    is_plain = _is_plain(name) and last not in common
-    is_name_of_thing = len(name) == 1 and _is_modifier(name)
-    return guess if guess in (PERSON, PLACE) and is_plain and not is_name_of_thing else NAME
+    if guess not in (PERSON, PLACE) or not _is_plain(name):
+        return NAME
+    if len(name) == 1 and _is_modifier(name):
+        return NAME
+    return PERSON if before is not None and before.lower_ == "by" else guess
+
+
+def _is_term(name: Span, guess: str, common: Collection[str]) -> bool:
+    """*Project Leader*, *Debian Donations*, *Description:*; a word that opens a sentence."""
+    last = name[-1].lower_
+    if last in _ROLES or (guess in (NAME, ORGANIZATION) and _text_behind(name).startswith(":")):
+        return True
+    if len(name) == 1:
+        return bool(name[0].is_sent_start) and guess in (NAME, ORGANIZATION, PRODUCT, WORK, EVENT)
+    return last in common or ("-" in name.text and _has_common(name, common))
+
+
+def _is_spelt_as_thing(name: Span) -> bool:
+    """*FlexML*, *Debian 11*."""
+    if len(name) == 1 and _SPELT_AS_THING.fullmatch(name.text):
+        return True
+    return any(token.text[-1:].isdigit() for token in name)
+
+
+def _has_common(name: Span, common: Collection[str]) -> bool:
+    return any(token.lower_ in common for token in name if token.text[:1].isupper())
 
 
 def _is_plain(name: Span) -> bool:
@@ -191,10 +208,10 @@ def _has_title(name: Span, before: Token | None) -> bool:
 
 def _acts(name: Span, before: Token | None, after: Token | None) -> bool:
     """*Fred laughed*, *said Scrooge*, *Scrooge's nephew*, *Fan, who was little*."""
+    if after is None or after.text == "!":
+        return False
     if before is not None and before.lower_ in _SPEECH and name.root.dep_ == "nsubj":
         return True
-    if after is None:
-        return False
     if after.lower_ in _SPEECH or _is_meant_by_pronoun(name):
         return True
     beyond = after.doc[after.i + 1] if after.i + 1 < len(after.doc) else None
@@ -213,9 +230,10 @@ def _is_meant_by_pronoun(name: Span) -> bool:
     return any(token.lower_ in _PRONOUNS and token.pos_ == "PRON" for token in behind[:20])
 
 
-def _is_located(name: Span, before: Token | None) -> bool:
-    """*in Oslo*, *Edinburgh, Scotland*; *the London office* names an office."""
-    if before is None or _is_modifier(name):
+def _is_located(name: Span, before: Token | None, after: Token | None) -> bool:
+    """*in Oslo*, *Edinburgh, Scotland*; not *in London's offices*, *the London office*."""
+    is_owner = after is not None and after.lower_ in _GENITIVE
+    if before is None or is_owner or _is_modifier(name):
         return False
     if before.text == "," and before.i:
         return before.doc[before.i - 1].ent_type_ in ("GPE", "LOC")
@@ -226,6 +244,8 @@ def _names_thing(name: Span, before: Token | None, after: Token | None) -> bool:
     """*the dpkg package*, *the program Alien*, *the Firefox web browser*, *Apache 2.4*."""
     if _VERSION_BEHIND.match(_text_behind(name)):
         return True
+    if name[-1].tag_ not in ("NNP", "NNPS"):
+        return False
     things = _WHAT_HAS_A_NAME if _ACRONYM.fullmatch(name.text) else _THINGS
     head = name.root.head
     if after is not None and _is_modifier(name) and head.lower_ in things and head.i - name.end < 3:
@@ -242,4 +262,4 @@ def _is_organization(name: Span, before: Token | None, common: Collection[str]) 
         return True
     if len(name) == 1:
         return before is not None and before.lower_ in (_JOINED if is_acronym else _MEMBERS)
-    return not any(token.lower_ in common for token in name if token.text[:1].isupper())
+    return _is_plain(name) and not _has_common(name, common)

@@ -37,20 +37,18 @@ EXTRACTIVE: Final = "extractive"
 
 
 CONCEPT: Final = "concept"
-# Noun phrases that the documents' own words are the only sign of: nobody made or confirmed them.
+# Noun phrases and names of nothing known, which nobody made or confirmed and no model speaks of.
 TERMS: Final = Q(type=CONCEPT, written_by=EXTRACTIVE, is_made=False, is_confirmed=False)
 
 
-def entities(
-    *, workspace: Workspace, text: str = "", type_name: str = "", with_terms: bool = False
-) -> QuerySet[Entity]:
+def entities(*, workspace: Workspace, text: str = "", type_name: str = "") -> QuerySet[Entity]:
     """Most mentioned first; ``text`` is looked for in names and aliases.
 
-    Terms are left out unless asked for, by their type or ``with_terms``; of them only those that
-    recur or head a section are worth listing.
+    Terms are left out unless asked for, by their type or by words of theirs; of them only those
+    that recur or head a section are worth listing.
     """
     rows = _listed(workspace)
-    if not with_terms and type_name != CONCEPT:
+    if not text and type_name != CONCEPT:
         rows = rows.exclude(TERMS)
     if text:
         rows = rows.filter(
@@ -71,10 +69,9 @@ def entity_types(*, workspace: Workspace) -> list[tuple[str, int]]:
     )
 
 
-def terms_count(*, workspace: Workspace, text: str = "") -> int:
-    """How many terms a list of entities leaves out."""
-    rows = entities(workspace=workspace, text=text, type_name=CONCEPT)
-    return rows.filter(TERMS).count()
+def terms_count(*, workspace: Workspace) -> int:
+    """How many terms a list of all entities leaves out."""
+    return _listed(workspace).filter(TERMS).count()
 
 
 def _listed(workspace: Workspace) -> QuerySet[Entity]:

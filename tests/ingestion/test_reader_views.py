@@ -253,7 +253,7 @@ def test_the_list_of_entities_says_how_many_terms_it_leaves_out(cast):
     page = page_of(cast.bob, "entity_list", cast)
     terms = page_of(cast.bob, "entity_list", cast, type="concept")
 
-    assert "1 term, phrases that are nobody" in page
+    assert "1 term (words and phrases that recur) is not listed" in page
     assert "?type=concept" in page
     assert "lamp oil</a>" not in page
     assert "lamp oil</a>" in terms

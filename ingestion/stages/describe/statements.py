@@ -7,8 +7,8 @@ from typing import Final, LiteralString
 # What the mentions of the changed entities say. Each votes for a type: what stands around a name
 # says most of it, what was found by its capitals alone, or again in the same text, least; of two
 # with equal votes the first in sort order counts, so that the order of arrival does not matter.
-# Where nothing but guesses speaks for a type: a single word is no person or place because a
-# recogniser says so, and what is named once or twice and is nothing known is a term.
+# Where nothing but guesses speaks for a type, a single word is no person because a recogniser says
+# so, nor much else by a guess or two: what is nothing known is a term.
 # A name is taken only from spellings of the key itself: the short form that stands for a full name
 # never becomes the name.
 COUNT_ENTITIES: Final[LiteralString] = """
@@ -43,10 +43,8 @@ WITH voted AS (
     SELECT e.id, CASE
            WHEN NOT t.is_guessed OR t.type IN ('concept', 'group', 'language') THEN t.type
            WHEN strpos(e.key, ' ') > 0 AND t.type <> 'name' THEN t.type
-           WHEN t.type NOT IN ('name', 'person', 'place') AND c.mentions > 1 THEN t.type
-           WHEN t.type = 'place' AND c.mentions > 2 THEN t.type
-           WHEN c.mentions > 2 OR (t.type = 'name' AND strpos(e.key, ' ') > 0 AND c.mentions > 1)
-           THEN 'name'
+           WHEN t.type IN ('place', 'organization') AND c.mentions > 2 THEN t.type
+           WHEN t.type IN ('product', 'work', 'event') AND c.mentions > 1 THEN t.type
            ELSE 'concept' END AS type
       FROM ingestion_entity AS e
       JOIN typed AS t ON t.entity_id = e.id

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import uuid
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
 from typing import Final
@@ -43,16 +43,33 @@ def borne_out(found: Found) -> Found:
     Wiki* is nobody.
     """
     known = _known(mention for _, extraction in found for mention in extraction.mentions)
-    return [
-        (
-            chunk_id,
-            replace(
-                extraction,
-                mentions=tuple(_by_its_words(mention, known) for mention in extraction.mentions),
-            ),
-        )
-        for chunk_id, extraction in found
-    ]
+    read = []
+    for chunk_id, extraction in found:
+        by_words = [_by_its_words(mention, known) for mention in extraction.mentions]
+        read.append((chunk_id, replace(extraction, mentions=tuple(_by_neighbours(by_words)))))
+    return read
+
+
+def _by_neighbours(mentions: Sequence[FoundMention]) -> Iterator[FoundMention]:
+    """A guess in a list of names: between two persons stands a third."""
+    last = len(mentions) - 1
+    for place, mention in enumerate(mentions):
+        if (
+            0 < place < last
+            and mention.type in (NAME, ORGANIZATION, PLACE)
+            and mention.source in GUESSED
+            and " " in mention.surface
+            and kind_of(mention.surface, NAME) == NAME
+            and _is_listed(mentions[place - 1], mention)
+            and _is_listed(mention, mentions[place + 1])
+            and mentions[place - 1].type == mentions[place + 1].type == PERSON
+        ):
+            mention = replace(mention, type=PERSON)
+        yield mention
+
+
+def _is_listed(left: FoundMention, right: FoundMention) -> bool:
+    return 0 < right.start - left.end <= len(", and ")
 
 
 def _known(mentions: Iterable[FoundMention]) -> dict[str, str]:

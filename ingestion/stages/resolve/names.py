@@ -16,6 +16,7 @@ from typing import Final
 
 from ingestion.extractors import Extraction, FoundRelation
 from ingestion.extractors.found import PERSON, FoundClaim, FoundFragment
+from ingestion.extractors.surroundings import FORMS_OF_ADDRESS
 from ingestion.identity import NAME_LENGTH, Ref, key_of_name
 from ingestion.placements import Place
 from ingestion.rulings import PLAIN, Meant, Reading
@@ -218,7 +219,12 @@ def stand_ins(keys: Iterable[tuple[str, str]]) -> dict[str, str]:
     types: dict[str, str] = {}
     for (key, type_name), _ in votes.most_common():
         types.setdefault(key, type_name)
-    people = {key for key, type_name in types.items() if type_name == PERSON and " " in key}
+    # "Fezziwig" is not Mrs. Fezziwig, though nobody else has more of a name.
+    people = {
+        key
+        for key, type_name in types.items()
+        if type_name == PERSON and " " in key and key.split()[0] not in FORMS_OF_ADDRESS
+    }
     holders: dict[str, set[str]] = defaultdict(set)
     for key in people:
         words = key.split()
