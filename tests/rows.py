@@ -140,6 +140,7 @@ def chunks_of(document: Document) -> list[Chunk]:
         return list(
             Chunk.objects.in_workspace(document.workspace_id)
             .filter(document=document)
+            .select_related("document")
             .order_by("ordinal")
         )
 

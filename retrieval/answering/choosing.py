@@ -25,10 +25,13 @@ ANSWERED: Final = 0.5
 """The probability from which an answer is given …"""
 UNSURE: Final = 0.15
 """… and from which the closest passages are shown instead."""
-SURE: Final = 0.6
-"""A statement with this share of the probability needs no second beside it."""
-SECOND: Final = 0.1
-"""The share from which a second one may be it."""
+SURE: Final = 0.8
+"""The share of the probability that needs no second statement …"""
+LIKELY: Final = 0.5
+"""… and the one that needs no third."""
+WORTH: Final = 0.05
+"""The share from which a further one is told."""
+MOST: Final = 4
 LIKE: Final = 0.7
 """Share of the shorter statement's terms; two that share more say the same."""
 MOST_ENTRIES: Final = 20
@@ -49,7 +52,9 @@ _NEXT_PART: Final = regex.compile(
     r"(?:谁|什么|哪|多少|几|怎|何))",
     regex.IGNORECASE,
 )
-_ASKS: Final = regex.compile(r"\b(?:who|what|when|where|which|whose|why|how)\b", regex.IGNORECASE)
+_ASKS: Final = regex.compile(
+    r"\b(?:who|what|when|where|which|whose|why|how)\b|谁|什么|哪|多少|几|怎|何|吗", regex.IGNORECASE
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,8 +86,8 @@ def parts_of(question: str) -> tuple[str, ...]:
     ('What is bread and butter?',)
     """
     pieces = [one.strip() for one in _NEXT_PART.split(question, maxsplit=1)]
-    whole = len(pieces) == 2 and all(pieces) and (_ASKS.search(pieces[0]) or "，" in question)
-    return tuple(pieces) if whole else (question,)
+    is_each_asked = len(pieces) > 1 and all(_ASKS.search(one) for one in pieces)
+    return tuple(pieces) if is_each_asked else (question,)
 
 
 def asks_for_list(question: str) -> bool:
@@ -157,14 +162,16 @@ def _fit(gathered: Gathered, entries: Sequence[Candidate]) -> float:
 
 
 def _best(ranked: Sequence[Ranked]) -> list[Candidate]:
-    """The best, and a second where the first is not clearly it and the second may be."""
-    first = ranked[0]
-    if first.share >= SURE:
-        return [first.candidate]
-    for one in ranked[1:3]:
-        if one.share >= SECOND and not alike(first.candidate, one.candidate):
-            return [first.candidate, one.candidate]
-    return [first.candidate]
+    """The best; a second where the first is not clearly it; more only where none stands out."""
+    chosen, share = [ranked[0].candidate], ranked[0].share
+    for one in ranked[1:]:
+        enough = share >= (SURE if len(chosen) == 1 else LIKELY)
+        if enough or one.share < WORTH or len(chosen) == MOST:
+            break
+        if not any(alike(one.candidate, other) for other in chosen):
+            chosen.append(one.candidate)
+            share += one.share
+    return chosen
 
 
 def alike(one: Candidate, other: Candidate) -> bool:

@@ -118,7 +118,7 @@ def matrix(
     cosines: Cosines,
     word_scores: Sequence[float],
 ) -> Matrix:
-    """Of shape ``(len(found), len(NAMES))``; without a vector, a sentence is no nearer than usual."""
+    """Of shape ``(len(found), len(NAMES))``; a sentence without a vector is no nearer than most."""
     most = max(word_scores, default=0.0) or 1.0
     near = nearness_of(cosines)
     rows = [

@@ -37,6 +37,13 @@ def test_one_that_may_be_it_as_well_comes_second():
     assert said(choice) == ["Ada Lind keeps the light.", "The lamp burns oil by night."]
 
 
+def test_more_are_told_only_where_none_stands_out():
+    text = "Ada keeps Skarrow. Bram rows boats. Cees bakes bread. Dirk lights lamps at dusk."
+
+    assert len(said(chosen("Who lit it?", text, shares=[0.5, 0.2, 0.2, 0.1]))) == 2
+    assert len(said(chosen("Who lit it?", text, shares=[0.2, 0.2, 0.2, 0.2]))) == 3
+
+
 def test_one_that_says_the_same_is_no_second():
     text = (
         "Ada Lind keeps the light of Skarrow. Ada Lind keeps the Skarrow light. It burns oil now."
@@ -142,7 +149,9 @@ def test_the_parts_of_a_question_have_their_own_question_words():
         "Who lit it",
         "when did the boat come?",
     )
-    assert parts_of("Who keeps bread and butter?") == ("Who keeps bread and butter?",)
+    assert parts_of("谁看守灯塔，灯塔在哪里？") == ("谁看守灯塔", "灯塔在哪里？")
+    for one in ("Who keeps bread and butter?", "1995年8月，谁看守灯塔？"):
+        assert parts_of(one) == (one,)
 
 
 def test_two_parts_give_a_statement_each():

@@ -74,8 +74,8 @@ def drafting(monkeypatch, change):
 
 def test_citations_are_kept_and_told_in_the_order_in_which_they_appear(cast, monkeypatch):
     def seventh(draft):
-        [sentence] = draft.sentences
-        [span], [passage] = sentence.spans, draft.citations
+        sentence, passage = draft.sentences[0], draft.citations[0]
+        [span] = sentence.spans
         return replace(
             draft,
             sentences=[replace(sentence, spans=(replace(span, number=7),), marked=((0, 8),))],
