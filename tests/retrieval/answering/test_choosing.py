@@ -38,7 +38,10 @@ def test_one_that_may_be_it_as_well_comes_second():
 
 
 def test_more_are_told_only_where_none_stands_out():
-    text = "Ada keeps Skarrow. Bram rows boats. Cees bakes bread. Dirk lights lamps at dusk."
+    text = (
+        "Ada keeps the Skarrow light. Bram rows over by boat. Cees bakes bread on Mondays. "
+        "Dirk mends the quarry road."
+    )
 
     assert len(said(chosen("Who lit it?", text, shares=[0.5, 0.2, 0.2, 0.1]))) == 2
     assert len(said(chosen("Who lit it?", text, shares=[0.2, 0.2, 0.2, 0.2]))) == 3
