@@ -251,9 +251,10 @@ def test_topics_without_a_link_go_with_those_of_their_document():
 
 
 def test_topics_that_share_nothing_are_gathered_with_the_rest_where_they_are_too_many():
-    topics, rest = [], []
-    for root in roots(hierarchy(ids(150), [link for n in range(30) for link in clique(5 * n, 5)])):
-        (rest if root.is_rest else topics).append(root)
+    links = [link for n in range(30) for link in clique(5 * n, 5)]
+    tops = roots(hierarchy(ids(150), links))
+    topics = [top for top in tops if not top.is_rest]
+    rest = [top for top in tops if top.is_rest]
 
     assert len(topics) == MOST_SIBLINGS
     assert [len(one.members) for one in rest] == [150 - 5 * MOST_SIBLINGS]
