@@ -82,10 +82,8 @@ _VERSION: Final = regex.compile(r"v?\d+(?:\.[\dx]+)+[\w.~+-]*")
 _ENDS: Final = r"(?![\w@/\\}>=]|[.-]\w|\()"
 _SMALL: Final = regex.compile(r"(?<![\w$@/\\.<{=-])\p{Ll}[\p{Ll}\p{M}]*" + _ENDS)
 _CAPITAL: Final = regex.compile(r"(?<=\p{Ll},? )\p{Lu}[\p{Ll}\p{M}]+" + _ENDS)
-_CODE_BEFORE: Final = regex.compile(
-    r"[$@<{=\\~|^_][^\s]*$|[\w.]/$|-{2}$|(?<=[\w/._-])[-.:]$|(?<!\p{L})-$"
-)
-_CODE_AFTER: Final = regex.compile(r"[_=}>\\~|^]|[./:]{1,2}\w|\(\)|-[\p{Ll}\d]*[._$]")
+_CODE_BEFORE: Final = regex.compile(r"[$@<{=\\~|^_][^\s]*$|[\w.]/$|-{2}$|\w[.:]$|(?<!\p{L})-$")
+_CODE_AFTER: Final = regex.compile(r"[_=}>\\~|^]|[.:]\w|://|/[^\p{Lu}\s]|\(\)|-[\p{Ll}\d]*[._$]")
 _OPEN: Final = regex.compile(r"[(\[“‘\"][^)\]”’\"]*$|^[^(\[“‘\"]*[)\]”]")
 
 
@@ -150,7 +148,7 @@ def _is_version(token: Token) -> bool:
     """*3.2*, and *8* in *Debian 8 Jessie*."""
     if _VERSION.fullmatch(token.text):
         return True
-    return token.is_digit and token.i > 0 and token.doc[token.i - 1].pos_ == "PROPN"
+    return token.is_digit and token.i > 0 and token.doc[token.i - 1].text.istitle()
 
 
 def _is_label(token: Token, common: Collection[str]) -> bool:
@@ -166,7 +164,7 @@ def _only_describes(token: Token, common: Collection[str]) -> bool:
     return (
         token.lower_ in common
         and token.lower_ not in _OF_NAMES
-        and token.tag_ in ("JJ", "RB", "VB", "VBG", "VBN")
+        and (token.tag_ in ("JJ", "RB", "VB", "VBG", "VBN") or not _is_inside(token))
     )
 
 

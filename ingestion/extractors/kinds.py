@@ -43,10 +43,12 @@ _HEADS: Final = {
     WORK: """
         manual guide handbook reference standard specification howto faq tutorial primer dictionary
         encyclopedia guidelines constitution contract license licence act bill policy report journal
-        magazine gazette gospel bible symphony sonata opera concerto notes definition rfc
+        magazine gazette gospel bible symphony sonata opera concerto notes documents
+        definition rfc
     """,
     EVENT: """
-        war battle festival championship championships tournament election olympics conference
+        war battle festival championship championships tournament election elections olympics
+        conference
         revolution uprising massacre earthquake treaty meeting summit weekend day eve
     """,
     PRODUCT: """
@@ -62,7 +64,7 @@ _FIRSTS: Final = {
     PLACE: "port lake mount cape isle lough loch",
     PERSON: """
         dr mr mrs miss sir prof professor captain king queen prince princess emperor empress pope
-        saint rev reverend
+        saint rev reverend uncle aunt
     """,
 }
 _KIND_OF_FIRST: Final = {word: kind for kind, words in _FIRSTS.items() for word in words.split()}
@@ -90,4 +92,6 @@ def kind_of(surface: str, given: str) -> str:
     if "of" in words[1:-1]:
         head = words[words.index("of", 1) - 1]
         return PERSON if head in _PEOPLE_OF else _KIND_OF_HEAD.get(head, given)
+    if _MEETING.fullmatch(surface.split()[-1]):
+        return EVENT
     return _KIND_OF_HEAD.get(words[-1]) or _KIND_OF_FIRST.get(words[0]) or given

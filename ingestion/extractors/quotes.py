@@ -7,7 +7,7 @@ from typing import Final
 
 import regex
 
-from ingestion.extractors.found import BARE, NAME, WORK, FoundMention
+from ingestion.extractors.found import BARE, CONCEPT, NAME, WORK, FoundMention
 from ingestion.extractors.kinds import kind_of
 from ingestion.extractors.mentions import mention
 
@@ -37,7 +37,7 @@ def quoted_titles(text: str, common: Collection[str] = ()) -> Iterator[FoundMent
             is_telling = len(words) > 1 and (
                 words[-1] not in common or kind_of(title, NAME) != NAME
             )
-            kind, source = (WORK, "quote") if is_telling else (NAME, BARE)
+            kind, source = (WORK, "quote") if is_telling else (CONCEPT, BARE)
             found = mention(text, match.span("title"), kind, source)
             if found:
                 yield found

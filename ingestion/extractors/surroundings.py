@@ -119,7 +119,7 @@ def kind_around(name: Span, guess: str, common: Collection[str]) -> tuple[str, b
         return (CONCEPT if told == NAME else told), False
     if told == NAME and _is_plain(name) and _acts(name, before, after):
         return PERSON, True
-    if _names_thing(name, before, after):
+    if (guess == GROUP or name[-1].tag_ != "JJ") and _names_thing(name, before, after):
         kind = _NAMED_BY.get((guess, after.lower_ if after else ""), PRODUCT)
         return (kind if told == NAME else told), _ACRONYM.fullmatch(name.text) is None
     if told != NAME:
@@ -244,7 +244,7 @@ def _names_thing(name: Span, before: Token | None, after: Token | None) -> bool:
     """*the dpkg package*, *the program Alien*, *the Firefox web browser*, *Apache 2.4*."""
     if _VERSION_BEHIND.match(_text_behind(name)):
         return True
-    if name[-1].tag_ not in ("NNP", "NNPS"):
+    if name[-1].tag_ not in ("NNP", "NNPS", "JJ"):
         return False
     things = _WHAT_HAS_A_NAME if _ACRONYM.fullmatch(name.text) else _THINGS
     head = name.root.head

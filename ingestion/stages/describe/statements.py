@@ -7,21 +7,23 @@ from typing import Final, LiteralString
 # What the mentions of the changed entities say. Each votes for a type: what stands around a name
 # says most of it, what was found by its capitals alone, or again in the same text, least; of two
 # with equal votes the first in sort order counts, so that the order of arrival does not matter.
-# Where nothing but guesses speaks for a type, a single word is no person because a recogniser says
-# so, nor much else by a guess or two: what is nothing known is a term.
-# A name is taken only from spellings of the key itself: the short form that stands for a full name
-# never becomes the name.
+# *In* stands before more than places. Where nothing but guesses speaks for a type, a single word
+# is no person because a recogniser says so, nor much else by a guess or two: what is nothing
+# known is a term. A name is taken only from spellings of the key itself: the short form that
+# stands for a full name never becomes the name.
 COUNT_ENTITIES: Final[LiteralString] = """
 WITH voted AS (
     SELECT m.entity_id, m.type, bool_and(m.source = ANY(%(guesses)s::text[])) AS is_guessed,
-           sum(CASE m.source WHEN %(sure)s THEN 3 WHEN %(again)s THEN 0.4 WHEN %(bare)s THEN 0.25
-                             ELSE 1 END * CASE m.type WHEN 'name' THEN 0.25 ELSE 1 END) AS votes
+           sum(CASE m.source WHEN %(sure)s THEN CASE m.type WHEN 'place' THEN 1.5 ELSE 3 END
+                             WHEN %(again)s THEN 0.4 WHEN %(bare)s THEN 0.25 ELSE 1 END
+               * CASE m.type WHEN 'name' THEN 0.25 ELSE 1 END) AS votes
       FROM ingestion_entity AS e
       JOIN ingestion_mention AS m ON m.workspace_id = %(workspace)s AND m.entity_id = e.id
      WHERE e.workspace_id = %(workspace)s AND e.is_changed
      GROUP BY m.entity_id, m.type
 ), typed AS (
-    SELECT entity_id, bool_and(is_guessed) AS is_guessed,
+    SELECT entity_id, max(votes) AS votes,
+           (array_agg(is_guessed ORDER BY votes DESC, type))[1] AS is_guessed,
            (array_agg(type ORDER BY votes DESC, type))[1] AS type
       FROM voted GROUP BY entity_id
 ), counted AS (
@@ -41,10 +43,11 @@ WITH voted AS (
      ORDER BY id FOR NO KEY UPDATE
 ), known AS (
     SELECT e.id, CASE
-           WHEN NOT t.is_guessed OR t.type IN ('concept', 'group', 'language') THEN t.type
+           WHEN NOT t.is_guessed THEN t.type
            WHEN strpos(e.key, ' ') > 0 AND t.type <> 'name' THEN t.type
-           WHEN t.type IN ('place', 'organization') AND c.mentions > 2 THEN t.type
-           WHEN t.type IN ('product', 'work', 'event') AND c.mentions > 1 THEN t.type
+           WHEN t.type IN ('place', 'organization') AND t.votes >= 3 THEN t.type
+           WHEN t.type IN ('product', 'work', 'event', 'group') AND c.mentions > 1 THEN t.type
+           WHEN t.type = 'language' THEN t.type
            ELSE 'concept' END AS type
       FROM ingestion_entity AS e
       JOIN typed AS t ON t.entity_id = e.id
