@@ -50,9 +50,6 @@ KEPT: Final = ROOT / "benchmarks" / "results" / "fit-answers.pickle"
 FITTED: Final = tuple(name for name in features.NAMES if name != "names")
 """Measured: with names, fewer answers of articles left out come first."""
 L2: Final = 3.0
-SELQA: Final = 0.3
-"""What a question of SelQA counts beside one of the other sets: its candidates are ten sentences of
-one section, not a workspace's."""
 SIGNS: Final = ("nearest", "unknown", "entropy", "gap", "names")
 """Measured: these five tell as much as thirty."""
 BY_WORDS: Final = SIGNS[1:]
@@ -170,28 +167,25 @@ def gathered_of_selqa(
 
 
 def fit_statements(
-    asked: Sequence[Asked],
-    weights: Sequence[float],
-    prior: Mapping[str, float] | None = None,
-    l2: float = L2,
+    asked: Sequence[Asked], prior: Mapping[str, float] | None = None
 ) -> dict[str, float]:
     """The weights under which the right candidates are most probable: a conditional logit."""
     columns = [features.NAMES.index(name) for name in FITTED]
     mean = np.array([(prior or {}).get(name, 0.0) for name in FITTED])
     used = [
-        (weight, one.matrix[:, columns], one.right)
-        for weight, one in zip(weights, asked, strict=True)
+        (one.matrix[:, columns], one.right)
+        for one in asked
         if one.right.any() and not one.right.all()
     ]
 
     def loss(values: Numbers) -> tuple[float, Numbers]:
-        total, slope = l2 * float(((values - mean) ** 2).sum()) / 2, l2 * (values - mean)
-        for weight, matrix, right in used:
+        total, slope = L2 * float(((values - mean) ** 2).sum()) / 2, L2 * (values - mean)
+        for matrix, right in used:
             shares = ranking.softmax(matrix @ values)
             mass = float(shares[right].sum())
-            total -= weight * np.log(max(mass, 1e-12))
+            total -= np.log(max(mass, 1e-12))
             held = np.where(right, shares, 0.0) / max(mass, 1e-12)
-            slope -= weight * (held - shares) @ matrix
+            slope -= (held - shares) @ matrix
         return total, slope
 
     done = minimize(loss, mean, jac=True, method="L-BFGS-B")
@@ -267,16 +261,12 @@ class Told:
     by_words: float = 0.0
 
 
-def weight_of(one: Asked) -> float:
-    return SELQA if one.set == "selqa" else 1.0
-
-
 def fitted(
     asked: Sequence[Asked], prior: Mapping[str, float] | None = None
 ) -> tuple[dict[str, float], dict[str, float], dict[str, float]]:
     """Weights of statements, and of being answered with and without vectors."""
     answerable = [one for one in asked if one.kind == "answerable"]
-    statement = fit_statements(answerable, [weight_of(one) for one in answerable], prior)
+    statement = fit_statements(answerable, prior)
     told = [one for one in asked if one.set != "selqa" and one.kind in ANSWERED_BY_KIND]
     rows = [signs_of(one, statement) for one in told]
     without = [signs_of(one, statement, has_vectors=False) for one in told]

@@ -26,7 +26,7 @@ def said(choice):
 
 
 def test_a_statement_that_is_clearly_the_best_stands_alone():
-    choice = chosen("Who keeps the light?", KEEPERS, shares=[SURE, 0.3, 0.1])
+    choice = chosen("Who keeps the light?", KEEPERS, shares=[SURE, 0.1, 0.05])
 
     assert (choice.outcome, said(choice)) == (Outcome.ANSWERED, ["Ada Lind keeps the light."])
 
@@ -35,16 +35,6 @@ def test_one_that_may_be_it_as_well_comes_second():
     choice = chosen("Who keeps the light?", KEEPERS, shares=[0.5, 0.4, 0.1])
 
     assert said(choice) == ["Ada Lind keeps the light.", "The lamp burns oil by night."]
-
-
-def test_more_are_told_only_where_none_stands_out():
-    text = (
-        "Ada keeps the Skarrow light. Bram rows over by boat. Cees bakes bread on Mondays. "
-        "Dirk mends the quarry road."
-    )
-
-    assert len(said(chosen("Who lit it?", text, shares=[0.5, 0.2, 0.2, 0.1]))) == 2
-    assert len(said(chosen("Who lit it?", text, shares=[0.2, 0.2, 0.2, 0.2]))) == 3
 
 
 def test_one_that_says_the_same_is_no_second():
