@@ -4,10 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
+from typing import Final
 from uuid import UUID
 
+from kb_project.text.regions import Region
 from kb_project.text.statements import Statement, StatementKind, statements
 from retrieval.search.hits import Hit
+
+REMEMBERED: Final = 1_000
+"""Passages whose statements are kept: questions that follow each other find the same ones."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,8 +87,13 @@ def groups_of(found: Sequence[Candidate]) -> Mapping[tuple[UUID, int], list[Cand
     return groups
 
 
+@lru_cache(maxsize=REMEMBERED)
+def _read(text: str, regions: tuple[Region, ...]) -> tuple[Statement, ...]:
+    return tuple(statements(text, regions))
+
+
 def _of(hit: Hit, rank: int) -> Iterator[Candidate]:
-    read = statements(hit.text, hit.regions)
+    read = _read(hit.text, hit.regions)
     place = 0
     for index, one in enumerate(read):
         if one.kind is StatementKind.HEADING:

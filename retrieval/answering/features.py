@@ -12,6 +12,7 @@ import math
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Final
 
 import numpy as np
@@ -47,6 +48,8 @@ SCALE: Final = 20.0
 NO_VECTOR: Final = -2.0
 USUAL_WORDS: Final = 20.0
 HAN_PER_WORD: Final = 1.7
+REMEMBERED: Final = 30_000
+"""Statements whose terms are kept, as many as stand in a thousand passages."""
 K1: Final = 1.2
 B: Final = 0.75
 
@@ -90,9 +93,19 @@ class Read:
 
 
 def read(candidate: Candidate) -> Read:
-    heading = frozenset(terms(candidate.path[-1])) if candidate.path else frozenset()
-    titles = " ".join((candidate.hit.title, *candidate.path[-2:], candidate.before))
-    return Read(candidate, Counter(terms(candidate.said)), frozenset(terms(titles)), heading)
+    heading = candidate.path[-1] if candidate.path else ""
+    around = (candidate.hit.title, *candidate.path[-2:], candidate.before)
+    return Read(
+        candidate,
+        _counts(candidate.said),
+        frozenset().union(*(_counts(one).keys() for one in around)),
+        frozenset(_counts(heading)),
+    )
+
+
+@lru_cache(maxsize=REMEMBERED)
+def _counts(text: str) -> Counter[str]:
+    return Counter(terms(text))
 
 
 def by_words(found: Sequence[Read], wanted: Collection[str], rarity: Rarity) -> list[float]:
