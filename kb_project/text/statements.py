@@ -125,8 +125,8 @@ class _Reader:
     def _whole_sentences(self) -> Iterator[Span]:
         """Sentences; one of a few words goes with the next: *No. It was never lit.*"""
         held: Span | None = None
-        for start, end in sentence_spans(self._prose):
-            if held is not None and "\n" in self._prose[held[1] : start].strip(" \t"):
+        for start, end in self._uncrossed():
+            if held is not None and "\n" in self._text[held[1] : start]:
                 yield held
                 held = None
             begin = held[0] if held else start
@@ -139,6 +139,22 @@ class _Reader:
             held = None
         if held:
             yield held
+
+    def _uncrossed(self) -> Iterator[Span]:
+        """Sentences, cut where a heading or a table stands between the lines of one."""
+        between = sorted((one.start, one.end) for one in (*self._headings, *self._tables))
+        for start, end in sentence_spans(self._prose):
+            first = start
+            for begin, stop in between:
+                if first < begin < end:
+                    yield from self._stripped(first, begin)
+                    first = stop
+            yield from self._stripped(first, end)
+
+    def _stripped(self, start: int, end: int) -> Iterator[Span]:
+        inside = self._prose[start:end]
+        if inside.strip():
+            yield start + len(inside) - len(inside.lstrip()), start + len(inside.rstrip())
 
     def _open(self, heading: Region) -> Statement:
         title = _MARKS.sub("", _on_one_line(self._text[heading.start : heading.end]))
@@ -154,7 +170,15 @@ class _Reader:
         said = _on_one_line(self._text[start:end])
         if not _WORD.search(said):
             return None
+        if self._names_columns(said, end):
+            return Statement(start, end, StatementKind.LEAD, said, self._path)
         return Statement(start, end, StatementKind.ROW, said, self._path, self._lead, self._group)
+
+    def _names_columns(self, said: str, end: int) -> bool:
+        """Whether the next row begins with the name of the first column: *Keeper; From*."""
+        column = said.partition(";")[0].strip()
+        following = self._text[end : end + LONGEST_LEAD].lstrip()
+        return ";" in said and following.startswith(f"{column}: ")
 
     def _sentence(self, start: int, end: int) -> Statement | None:
         self._table = None

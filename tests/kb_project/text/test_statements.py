@@ -32,6 +32,15 @@ def by_kind(found: list[Statement], kind: StatementKind) -> list[str]:
     return [one.said for one in found if one.kind == kind]
 
 
+def test_the_line_that_names_a_tables_columns_states_nothing():
+    text = "Keeper; From\nKeeper: Ada; From: 1866\nKeeper: Bram; From: 1890"
+
+    head, *rows = statements(text, [Region(RegionKind.TABLE, 0, len(text))])
+
+    assert (head.kind, head.states) == (StatementKind.LEAD, False)
+    assert [one.said for one in rows] == ["Keeper: Ada; From: 1866", "Keeper: Bram; From: 1890"]
+
+
 def test_each_sentence_states_something_and_knows_where_it_stands():
     text = "The lamp was lit at six.\nIt burned until\nmorning. Nobody came to look at it."
 
