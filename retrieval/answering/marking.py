@@ -28,13 +28,14 @@ def marked(said: str, sought: Sought) -> tuple[Span, ...]:
     """
     if sought.kind is Kind.OPEN:
         return ()
-    asked = set(sought.terms)
-    new = [
-        (start, end)
-        for start, end in _joined(said, spans_of_kind(said, sought.kind))
-        if not asked.issuperset(terms(said[start:end]) or [said[start:end].lower()])
-    ]
-    if sought.kind in (Kind.PERSON, Kind.PLACE):
+    asked, is_name = set(sought.terms), sought.kind in (Kind.PERSON, Kind.PLACE)
+    new = []
+    for start, end in _joined(said, spans_of_kind(said, sought.kind)):
+        # *The* has a capital at the beginning, and is no name; *ten* is a number without a term.
+        held = terms(said[start:end]) or ([] if is_name else [said[start:end].lower()])
+        if not asked.issuperset(held):
+            new.append((start, end))
+    if is_name:
         new = [span for span in new if not _begins(said, span)] or new
     return tuple(_nearest(new, said, asked))
 

@@ -7,20 +7,27 @@ from typing import Final, LiteralString
 # What the mentions of the changed entities say. Each votes for a type: what stands around a name
 # says most of it, what was found by its capitals alone, or again in the same text, least; of two
 # with equal votes the first in sort order counts, so that the order of arrival does not matter.
-# *In* stands before more than places. Where nothing but guesses speaks for a type, a single word
+# *In* stands before more than places; and a place that nobody was ever in is a mistake of the
+# recogniser's, however often it makes it. Where nothing but guesses speaks for a type, a single word
 # is no person because a recogniser says so, nor much else by a guess or two: what is nothing
 # known is a term. A name is taken only from spellings of the key itself: the short form that
 # stands for a full name never becomes the name.
 COUNT_ENTITIES: Final[LiteralString] = """
-WITH voted AS (
+WITH weighed AS (
     SELECT m.entity_id, m.type, bool_and(m.source = ANY(%(guesses)s::text[])) AS is_guessed,
-           sum(CASE m.source WHEN %(sure)s THEN CASE m.type WHEN 'place' THEN 1.5 ELSE 3 END
-                             WHEN %(again)s THEN 0.4 WHEN %(bare)s THEN 0.25 ELSE 1 END
-               * CASE m.type WHEN 'name' THEN 0.25 ELSE 1 END) AS votes
+           coalesce(sum(CASE m.type WHEN 'place' THEN 1.5 WHEN 'name' THEN 0.75 ELSE 3 END)
+                    FILTER (WHERE m.source = %(sure)s), 0) AS known,
+           coalesce(sum(CASE m.source WHEN %(again)s THEN 0.4 WHEN %(bare)s THEN 0.25 ELSE 1 END
+                        * CASE m.type WHEN 'name' THEN 0.25 ELSE 1 END)
+                    FILTER (WHERE m.source <> %(sure)s), 0) AS guessed
       FROM ingestion_entity AS e
       JOIN ingestion_mention AS m ON m.workspace_id = %(workspace)s AND m.entity_id = e.id
      WHERE e.workspace_id = %(workspace)s AND e.is_changed
      GROUP BY m.entity_id, m.type
+), voted AS (
+    SELECT entity_id, type, is_guessed,
+           known + CASE type WHEN 'place' THEN least(guessed, 5) ELSE guessed END AS votes
+      FROM weighed
 ), typed AS (
     SELECT entity_id, max(votes) AS votes,
            (array_agg(is_guessed ORDER BY votes DESC, type))[1] AS is_guessed,

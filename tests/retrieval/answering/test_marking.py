@@ -31,6 +31,7 @@ def test_the_words_asked_for_are_marked(said, question, words):
     [
         ("The lamp burns oil because it is cheap.", "Why does the lamp burn oil?"),
         ("Nobody remembers.", "When was the lamp lit?"),
+        ("The clock is known to few.", "Who knows the clock?"),
         ("In 1866 the lamp was lit.", "What happened in 1866?"),
     ],
 )
