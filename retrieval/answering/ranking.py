@@ -26,8 +26,11 @@ from retrieval.answering.features import SCALE, Matrix
 from retrieval.answering.gathering import Gathered
 
 FILE: Final = Path(__file__).with_name("weights.json")
-ALONE: Final = 3.0
-"""How far a statement that is the only one stands above the next."""
+FEW: Final = 20
+"""Statements of which one always stands out, whatever is asked: then the usual is assumed …"""
+USUAL_ENTROPY: Final = 1.7
+USUAL_GAP: Final = 2.3
+"""… the means of questions that are answered and of those that are not."""
 TINY: Final = 1e-12
 _HAN: Final = regex.compile(r"\p{Han}")
 
@@ -87,10 +90,13 @@ def evidence(matrix: Matrix, scores: Numbers, question: Mapping[str, float]) -> 
     known, whether one statement stands out, and the share of its names in that."""
     order = np.argsort(-scores, kind="stable")
     shares = softmax(scores)
+    are_few = len(order) < FEW
+    entropy = USUAL_ENTROPY if are_few else float(-(shares * np.log(shares + TINY)).sum())
+    gap = USUAL_GAP if are_few else float(scores[order[0]] - scores[order[1]])
     return {
         **question,
-        "entropy": float(-(shares * np.log(shares + TINY)).sum()),
-        "gap": float(scores[order[0]] - scores[order[1]]) if len(order) > 1 else ALONE,
+        "entropy": entropy,
+        "gap": gap,
         "names": float(matrix[order[0], features.NAMES.index("names")]),
     }
 

@@ -239,7 +239,7 @@ def _asked_by(said: str, known: Mapping[str, str]) -> str:
 def _of_section(said: str, title: str, known: Mapping[str, str]) -> Wording | None:
     if _GENERIC.fullmatch(said) or _POINTING.search(said) or not 2 < len(title) <= LONGEST_TITLE:
         return None
-    title = _NUMBERING.sub("", title)
+    title = " ".join(_NUMBERING.sub("", title).split())
     if not regex.search(r"\s|\p{Han}", title) and regex.search(r"[\W\d_]", title):
         return None  # it is a file's name
     if normalise_name(said) in normalise_name(title) or len(said.split()) > MOST_WORDS:

@@ -8,8 +8,8 @@ from typing import Final, LiteralString
 # says most of it, what was found by its capitals alone, or again in the same text, least; of two
 # with equal votes the first in sort order counts, so that the order of arrival does not matter.
 # *In* stands before more than places; and a place that nobody was ever in is a mistake of the
-# recogniser's, however often it makes it. Where nothing but guesses speaks for a type, a single word
-# is no person because a recogniser says so, nor much else by a guess or two: what is nothing
+# recogniser's, however often it makes it. Where nothing but guesses speaks for a type, a single
+# word is no person because a recogniser says so, nor much else by a guess or two: what is nothing
 # known is a term. A name is taken only from spellings of the key itself: the short form that
 # stands for a full name never becomes the name.
 COUNT_ENTITIES: Final[LiteralString] = """

@@ -11,7 +11,12 @@ from ingestion.extractors.linguistic import extract_many
 def kinds(text: str) -> dict[str, tuple[str, bool]]:
     """The kind of each name, and whether it is more than a guess."""
     [found] = extract_many([text])
-    return {one.surface: (one.type, one.source == SURE) for one in found.mentions}
+    made: dict[str, tuple[str, bool]] = {}
+    for one in found.mentions:
+        _, was_sure = made.get(one.surface, ("", False))
+        if not was_sure:
+            made[one.surface] = (one.type, one.source == SURE)
+    return made
 
 
 @pytest.mark.parametrize(

@@ -99,7 +99,7 @@ def test_an_answer_that_is_there_shows_all_of_it(cast):
     assert sentence["citations"] == [1]
     assert sentence["spans"] == [[1, 0, 33]]
     assert sentence["check"]["verdict"] == "supported"
-    assert body["citations"][0]["spans"] == [[0, 33]]
+    assert body["citations"][0]["spans"][0] == [0, 33]
     assert body["follow_ups"] == answer.follow_ups
     assert body["conversation"] == str(answer.question.conversation_id)
 
