@@ -168,10 +168,8 @@ class _Reader:
             self._table = table
             self._group, self._groups = self._groups, self._groups + 1
         said = _on_one_line(self._text[start:end])
-        if not _WORD.search(said):
+        if not _WORD.search(said) or self._names_columns(said, end):
             return None
-        if self._names_columns(said, end):
-            return Statement(start, end, StatementKind.LEAD, said, self._path)
         return Statement(start, end, StatementKind.ROW, said, self._path, self._lead, self._group)
 
     def _names_columns(self, said: str, end: int) -> bool:
