@@ -15,7 +15,7 @@ from uuid import UUID
 import regex
 
 from kb_project.text.terms import terms
-from retrieval.answering.candidates import Candidate, candidates, groups_of
+from retrieval.answering.candidates import Candidate, groups_of
 from retrieval.answering.gathering import Gathered
 from retrieval.answering.marking import Span, marked
 from retrieval.answering.ranking import Ranked, Ranking
@@ -102,7 +102,7 @@ def choose(gathered: Gathered, ranking: Ranking) -> Choice:
     if outcome is not Outcome.ANSWERED:
         nearest = nearest_of(ranked) if outcome is Outcome.UNSURE else ()
         return Choice(outcome, (), nearest, ranking.probability)
-    if entries := _entries(gathered, ranking):
+    if entries := _entries(gathered):
         chosen = [Chosen(one) for one in entries]
         return Choice(outcome, chosen, (), ranking.probability, is_list=True)
     sought = gathered.sought
@@ -139,24 +139,21 @@ def nearest_of(ranked: Sequence[Ranked]) -> Sequence[Ranked]:
     return list(best.values())[:MOST_NEAREST]
 
 
-def _entries(gathered: Gathered, ranking: Ranking) -> list[Candidate]:
+def _entries(gathered: Gathered) -> list[Candidate]:
     """Of the list or table that fits a question for a list; none where none does."""
     if not asks_for_list(gathered.sought.text):
         return []
-    lists = groups_of(candidates(gathered.hits))
+    lists = groups_of(gathered.candidates)
     fits = {group: _fit(gathered, entries) for group, entries in lists.items() if len(entries) > 1}
     best = max(fits, key=lambda group: fits[group], default=None)
     return lists[best][:MOST_ENTRIES] if best is not None and fits[best] >= FITS else []
 
 
 def _fit(gathered: Gathered, entries: Sequence[Candidate]) -> float:
-    """How much of the question the list is about: by its lead, its heading and its entries, and by
-    how near in meaning what leads it in is."""
-    rarity, wanted = gathered.rarity, gathered.sought.terms
+    """How much of the question what leads the list in and its heading are about."""
     first = entries[0]
     lead = set(terms(" ".join((first.before, *first.path[-1:]))))
-    total = rarity.total(wanted) or 1.0
-    return rarity.total([term for term in wanted if term in lead]) / total
+    return gathered.rarity.weighed(gathered.sought.terms).share(lead)
 
 
 def _best(ranked: Sequence[Ranked]) -> list[Candidate]:

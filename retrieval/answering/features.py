@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from kb_project.text.statements import StatementKind
 from kb_project.text.terms import terms
 from retrieval.answering.candidates import Candidate
-from retrieval.search.sentences import Cosines, Place
+from retrieval.search.sentences import Cosines
 from retrieval.search.sought import Kind, Sought, named_kinds
 
 NAMES: Final = (
@@ -63,6 +63,20 @@ Matrix = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
+class Weighed:
+    """Terms with what each is worth."""
+
+    weights: Mapping[str, float]
+    total: float
+
+    def share(self, held: Collection[str]) -> float:
+        """How much of what the terms are worth is among those held, from 0 to 1."""
+        if not self.total:
+            return 0.0
+        return sum(weight for term, weight in self.weights.items() if term in held) / self.total
+
+
+@dataclass(frozen=True, slots=True)
 class Rarity:
     """What the workspace's words are worth: ``frequencies`` are the chunks that hold each term."""
 
@@ -73,13 +87,14 @@ class Rarity:
         count = min(self.frequencies.get(term, 0), self.chunks)
         return math.log(1 + (self.chunks - count + 0.5) / (count + 0.5))
 
-    def total(self, terms_: Collection[str]) -> float:
-        return sum(map(self.of, terms_))
+    def weighed(self, terms_: Collection[str]) -> Weighed:
+        weights = {term: self.of(term) for term in terms_}
+        return Weighed(weights, sum(weights.values()))
 
     def unknown(self, terms_: Collection[str]) -> float:
         """The share of terms, by rarity, that no chunk holds."""
-        gone = self.total([term for term in terms_ if not self.frequencies.get(term)])
-        return gone / (self.total(terms_) or 1.0)
+        gone = [term for term in terms_ if not self.frequencies.get(term)]
+        return self.weighed(terms_).share(gone)
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,11 +128,11 @@ def by_words(found: Sequence[Read], wanted: Collection[str], rarity: Rarity) -> 
     counts = [one.counts + Counter(dict.fromkeys(one.heading, 1)) for one in found]
     lengths = [max(1, count.total()) for count in counts]
     mean = sum(lengths) / max(1, len(lengths))
-    weights = {term: rarity.of(term) for term in wanted}
+    weighed = rarity.weighed(wanted)
     return [
         sum(
             weight * count[term] * (K1 + 1) / (count[term] + K1 * (1 - B + B * length / mean))
-            for term, weight in weights.items()
+            for term, weight in weighed.weights.items()
             if term in count
         )
         for count, length in zip(counts, lengths, strict=True)
@@ -133,48 +148,33 @@ def matrix(
 ) -> Matrix:
     """Of shape ``(len(found), len(NAMES))``; a sentence without a vector is no nearer than most."""
     most = max(word_scores, default=0.0) or 1.0
-    near = nearness_of(cosines)
+    wanted, named = rarity.weighed(sought.terms), rarity.weighed(sought.names)
     rows = [
-        _row(one, sought, rarity, near, score / most)
+        [_meaning(one, cosines), score / most, *_row(one, sought, wanted, named)]
         for one, score in zip(found, word_scores, strict=True)
     ]
     return np.array(rows, np.float64).reshape(len(rows), len(NAMES))
 
 
-def nearness_of(cosines: Cosines) -> Callable[[Place], float | None]:
-    highest = cosines.highest
-
-    def near(place: Place) -> float | None:
-        cosine = cosines.of.get(place)
-        return None if cosine is None or highest is None else SCALE * (cosine - highest)
-
-    return near
+def _meaning(one: Read, cosines: Cosines) -> float:
+    cosine, highest = cosines.of.get(one.candidate.vector_key), cosines.highest
+    return NO_VECTOR if cosine is None or highest is None else SCALE * (cosine - highest)
 
 
-def _row(
-    one: Read,
-    sought: Sought,
-    rarity: Rarity,
-    near: Callable[[Place], float | None],
-    words: float,
-) -> list[float]:
+def _row(one: Read, sought: Sought, wanted: Weighed, named: Weighed) -> list[float]:
+    """The columns behind those of meaning and of words."""
     candidate = one.candidate
-    share = _Share(rarity, sought.terms)
-    named = _Share(rarity, sought.names)
     own = one.counts.keys()
-    meaning = near(candidate.vector_key)
     asked = sought.kind is not Kind.OPEN
     has_kind = asked and bool(named_kinds(candidate.said, sought.kind) - set(sought.terms))
     return [
-        NO_VECTOR if meaning is None else meaning,
-        words,
-        share.of(own),
-        share.of(one.around - own),
+        wanted.share(own),
+        wanted.share(one.around - own),
         1 / (1 + candidate.rank),
         float(has_kind),
         float(asked and not has_kind),
-        named.of(own),
-        share.of(one.heading - own),
+        named.share(own),
+        wanted.share(one.heading - own),
         1 / (1 + candidate.place),
         math.log(max(length_of(candidate.said), 3.0) / USUAL_WORDS),
         float(_LEANS.match(candidate.said) is not None),
@@ -182,19 +182,6 @@ def _row(
         float(candidate.kind is StatementKind.ENTRY),
         float(candidate.kind is StatementKind.ROW),
     ]
-
-
-class _Share:
-    """The share of some terms, by rarity, that others cover."""
-
-    def __init__(self, rarity: Rarity, wanted: Collection[str]) -> None:
-        self._weights = {term: rarity.of(term) for term in wanted}
-        self._total = sum(self._weights.values())
-
-    def of(self, held: Collection[str]) -> float:
-        if not self._total:
-            return 0.0
-        return sum(w for term, w in self._weights.items() if term in held) / self._total
 
 
 def length_of(said: str) -> float:

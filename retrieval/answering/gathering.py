@@ -32,15 +32,15 @@ WHY: Final = ("A sentence in it is close to the question",)
 
 @dataclass(frozen=True, slots=True)
 class Gathered:
-    """``hits`` are the passages found, then those that joined them. ``statements`` has a candidate
-    for each row of ``matrix``, of shape ``(len(statements), len(features.NAMES))``."""
+    """``hits`` are the passages found, then those that joined them, ``candidates`` all that they
+    state. ``statements`` has a candidate for each row of ``matrix``, of shape
+    ``(len(statements), len(features.NAMES))``."""
 
     sought: Sought
     hits: Sequence[Hit]
+    candidates: Sequence[Candidate]
     statements: Sequence[Candidate]
-    read: Sequence[Read]
     matrix: Matrix
-    word_scores: Sequence[float]
     cosines: Cosines
     rarity: Rarity
 
@@ -54,7 +54,7 @@ def gather(query: Query, found: Sequence[Hit], vector: QuestionVector | None) ->
     rarity = rarity_of(query, wanted.terms)
     cosines = Cosines()
     if vector is not None:
-        cosines = sentences.cosines(query, vector, [hit.chunk_id for hit in found])
+        cosines = sentences.cosines(query, vector, [hit.chunk_id for hit in found], rarity.chunks)
     hits = [*found, *_joining(query, found, cosines)]
     return of_candidates(wanted, hits, candidates(hits), cosines, rarity)
 
@@ -74,10 +74,9 @@ def of_candidates(
     return Gathered(
         sought=wanted,
         hits=hits,
+        candidates=found,
         statements=[one.candidate for one in read],
-        read=read,
         matrix=features.matrix(read, wanted, rarity, cosines, words),
-        word_scores=words,
         cosines=cosines,
         rarity=rarity,
     )

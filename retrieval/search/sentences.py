@@ -13,13 +13,13 @@ from uuid import UUID
 
 from kb_project.ports import build_ports
 from kb_project.sql import run_sql
-from retrieval import sql
 from retrieval.search import dense, lexical
 from retrieval.search.query import Query, QuestionVector
 
 MOST: Final = 60
 MOST_SCANNED: Final = 10_000
-"""Chunks in a workspace up to which every sentence is compared; beyond, those of some passages:"""
+"""Passages in the scope up to which every sentence is compared; beyond, those of the passages that
+meaning or words find, so many of each:"""
 WITHIN: Final = 300
 
 # An exact scan: of some 200,000 sentences in a fifth of a second.
@@ -71,14 +71,17 @@ def vector_of(query: Query, question: str) -> QuestionVector:
     return QuestionVector(embedder, question)
 
 
-def cosines(query: Query, vector: QuestionVector, chunks: Sequence[UUID]) -> Cosines:
-    """Of the nearest sentences of the scope, and of all in some chunks. Call in a transaction."""
+def cosines(
+    query: Query, vector: QuestionVector, chunks: Sequence[UUID], scope_size: int
+) -> Cosines:
+    """Of the nearest sentences of the scope, which holds so many passages, and of all in some
+    chunks. Call in a transaction."""
     values = {
         "workspace": query.workspace_id,
         "fingerprint": vector.fingerprint,
         "vector": vector.literal,
         "documents": query.document_list,
-        "within": _within(query),
+        "within": None if scope_size <= MOST_SCANNED else _found(query),
         "chunks": list(chunks),
         "count": MOST,
     }
@@ -89,12 +92,8 @@ def cosines(query: Query, vector: QuestionVector, chunks: Sequence[UUID]) -> Cos
     return Cosines(found, tuple(ranked[:MOST]))
 
 
-def _within(query: Query) -> list[UUID] | None:
-    """In a large workspace only sentences of the passages that meaning or words find."""
-    values = {"workspace": query.workspace_id, "documents": query.document_list}
-    [(chunks,)] = run_sql(sql.COUNT_PASSAGES, values)
-    if chunks <= MOST_SCANNED:
-        return None
+def _found(query: Query) -> list[UUID]:
+    """The passages that meaning or words find."""
     by_meaning = [chunk for chunk, _ in dense.nearest(query, WITHIN)]
     by_words = [one.chunk_id for one in lexical.search(query)]
     return list(dict.fromkeys([*by_meaning, *by_words]))
