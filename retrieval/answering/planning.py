@@ -7,7 +7,6 @@ from typing import Any, Final
 
 from retrieval.answering import explain
 from retrieval.answering.drafts import Asking
-from retrieval.answering.greeting import without_greeting
 from retrieval.search.modes import mode_named
 from retrieval.search.query import clean_question
 from retrieval.search.reporting import EventKind, Reporter
@@ -26,7 +25,7 @@ def first_step(asking: Asking) -> Mapping[str, str]:
 
 def planned(asking: Asking, reporter: Reporter) -> Rewrite:
     """The question by itself. Call outside transactions. Raises InputError, StoppedError."""
-    question, mode = clean_question(without_greeting(asking.question)), mode_named(asking.mode)
+    question, mode = clean_question(asking.question), mode_named(asking.mode)
     if not asking.is_told:
         reporter.emit(EventKind.STEP, first_step(asking))
     if not asking.earlier:
