@@ -33,12 +33,11 @@ def is_answerable(query: Query, question: str) -> bool:
         query.documents,
         exclude=query.exclude,
     )
-    parts = extractive.prepared(candidate)
     with access.in_workspace(query.workspace_id):
         names = {one.entity_id for one in named_in(query.workspace_id, question)}
-        if not names or names & set(query.exclude):
-            return False
-        if rewrite_rules.leans_on(question, has_name=True):
-            return False
+    if not names or names & set(query.exclude) or rewrite_rules.leans_on(question, has_name=True):
+        return False
+    parts = extractive.prepared(candidate)
+    with access.in_workspace(query.workspace_id):
         hits = hydrate(query.workspace_id, lexical.search(candidate))
         return extractive.is_answered(extractive.extract(candidate, hits, parts))
