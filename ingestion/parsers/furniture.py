@@ -49,9 +49,6 @@ _LONGEST_NUMBER: Final = 12
 
 _BLANK_LINES: Final = regex.compile(r"\n\s*\n")
 _LEADER: Final = regex.compile(r"(?:\.{4,}|(?:\s\.){3,}|…)\s*(?:\d{1,4}|[ivxlc]{1,6})\b")
-_NUMBERED_END: Final = regex.compile(
-    r"^\s*(?:[\dA-Z]{1,3}(?:\.\d+)*\.?\s+)?\p{Lu}.{2,80}\s\d{1,4}\s*$"
-)
 _AROUND_TITLE: Final = regex.compile(
     r"^\s*(?:[-*•‣]\s+)?(?:(?:chapter|section|part|appendix)\s+)?(?:[\dA-Z]{1,3}(?:\.\d+)*[.:)]?\s+)?"
     r"|[\s.…]*(?:\d{1,4}|[ivxlc]{1,6})?\s*$",

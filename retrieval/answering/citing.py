@@ -20,7 +20,6 @@ class Cited:
 
     said: Said
     places: tuple[tuple[int, Hit, Located], ...] = ()
-    is_added: bool = False
 
     @property
     def spans(self) -> tuple[SpanOf, ...]:

@@ -25,7 +25,6 @@ class Extract:
     """``choice`` was made among ``read`` statements of ``hits``: the passages found, and those that
     joined them."""
 
-    query: Query
     choice: Choice
     hits: Sequence[Hit]
     read: int
@@ -45,7 +44,7 @@ def extract(query: Query, found: Sequence[Hit], parts: Sequence[Part]) -> Extrac
     made = [_extracted(query, found, part) for part in parts]
     hits = {hit.chunk_id: hit for one in made for hit in one.hits}
     choice = choosing.together([one.choice for one in made])
-    return Extract(query, choice, list(hits.values()), sum(one.read for one in made))
+    return Extract(choice, list(hits.values()), sum(one.read for one in made))
 
 
 def prepared(query: Query) -> list[Part]:
@@ -65,7 +64,7 @@ def _extracted(query: Query, found: Sequence[Hit], part: Part) -> Extract:
     query = replace(query, question=part.question)
     gathered = gathering.gather(query, found, part.vector)
     choice = choosing.choose(gathered, ranking.rank(gathered))
-    return Extract(query, choice, gathered.hits, len(gathered.statements))
+    return Extract(choice, gathered.hits, len(gathered.statements))
 
 
 @dataclass(frozen=True, slots=True)

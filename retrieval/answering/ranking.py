@@ -52,13 +52,12 @@ class Ranking:
 
     ranked: Sequence[Ranked]
     probability: float
-    evidence: Mapping[str, float]
 
 
 def rank(gathered: Gathered) -> Ranking:
     """No candidate gives no probability: 0."""
     if not gathered.statements:
-        return Ranking((), 0.0, {})
+        return Ranking((), 0.0)
     weights = weights_for(gathered.sought.text)
     scores = gathered.matrix @ column(weights["statement"])
     shares = softmax(scores)
@@ -69,7 +68,7 @@ def rank(gathered: Gathered) -> Ranking:
     ]
     told = evidence(gathered.matrix, scores, of_question(gathered))
     name = "answered" if gathered.cosines.highest is not None else "answered_by_words"
-    return Ranking(ranked, probability(told, weights[name]), told)
+    return Ranking(ranked, probability(told, weights[name]))
 
 
 def of_question(gathered: Gathered) -> dict[str, float]:

@@ -110,16 +110,12 @@ _FUNCTION: Final = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Sought:
-    """``names`` are those of the ``terms`` that belong to a name or a number.
-
-    ``alone`` is what the question asks for if it says nothing else of it, such as who somebody is.
-    """
+    """``names`` are those of the ``terms`` that belong to a name or a number."""
 
     text: str
     terms: tuple[str, ...]
     names: frozenset[str]
     kind: Kind
-    alone: str = ""
 
 
 def read(question: str) -> Sought:
@@ -134,7 +130,6 @@ def read(question: str) -> Sought:
         terms=tuple(dict.fromkeys(terms(subject))),
         names=frozenset(_names(question)),
         kind=kind_of(question),
-        alone=signs.named_alone(question),
     )
 
 
@@ -172,12 +167,7 @@ def is_filler(term: str) -> bool:
     >>> is_filler("璋的"), is_filler("父亲"), is_filler("father")
     (True, False, False)
     """
-    return is_pair(term) and not _FUNCTION.isdisjoint(term)
-
-
-def is_pair(term: str) -> bool:
-    """Whether the term is a pair of Chinese characters, which need not be a word."""
-    return _HAN.search(term) is not None
+    return _HAN.search(term) is not None and not _FUNCTION.isdisjoint(term)
 
 
 def _names(question: str) -> set[str]:

@@ -13,7 +13,7 @@ KEEPERS = "Ada Lind keeps the light. The lamp burns oil by night. The quarry roa
 
 def ranking_of(made, *, shares, probability):
     ranked = [Ranked(one, share, share) for one, share in zip(made.statements, shares, strict=True)]
-    return Ranking(ranked, probability, {})
+    return Ranking(ranked, probability)
 
 
 def chosen(question, text, *, shares, probability=1.0):
@@ -66,7 +66,7 @@ def test_the_probability_decides_between_three_outcomes(probability, outcome):
 def test_nothing_read_is_nothing_told():
     made = gathered("Who keeps the light?")
 
-    assert choosing.choose(made, Ranking((), 0.0, {})) == Choice(Outcome.NOTHING, (), (), 0.0)
+    assert choosing.choose(made, Ranking((), 0.0)) == Choice(Outcome.NOTHING, (), (), 0.0)
 
 
 def test_the_closest_passages_are_different_ones():

@@ -63,8 +63,3 @@ def test_words_that_ask_for_the_whole_or_for_change_are_not_sought():
 
 def test_the_same_words_are_sought_where_they_are_the_subject():
     assert read("Who changed the documents?").terms == ("chang", "document")
-
-
-def test_a_question_for_a_name_alone_knows_it():
-    assert read("Who is Ada Lind?").alone == "Ada Lind"
-    assert read("Who trained Ada Lind?").alone == ""
