@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from typing import Final, LiteralString
 
-# Symbols of source code are named exactly: getName is no misspelt setName. Terms name nobody.
+# Symbols of source code are named exactly: getName is no misspelt setName. Terms name nobody, but
+# one that is written as a name may: Eastray Shipping, beside Eastray Shipping Ltd.
 THINGS: Final[LiteralString] = """
-SELECT id, key, name, type, sense, mention_count, degree FROM ingestion_entity
+SELECT id, key, name, type, sense, mention_count, degree FROM ingestion_entity AS e
  WHERE workspace_id = %(workspace)s AND type <> ALL (%(exact)s::text[])
-   AND NOT (type = %(term)s AND written_by = 'extractive' AND NOT is_made AND NOT is_confirmed)
+   AND (type <> %(term)s OR written_by <> 'extractive' OR is_made OR is_confirmed OR EXISTS (
+       SELECT 1 FROM ingestion_mention AS m
+        WHERE m.workspace_id = %(workspace)s AND m.entity_id = e.id AND m.type <> %(term)s))
 """
 CALLED: Final[LiteralString] = """
 SELECT a.entity_id, a.key, a.name FROM ingestion_alias AS a

@@ -182,3 +182,14 @@ def test_terms_are_not_put_in_order(workspace: Workspace):
     run(workspace)
 
     assert set(suggested(workspace)) == {ACME, UNIT}
+
+
+def test_a_term_that_is_written_as_a_name_may_be_somebody(workspace: Workspace):
+    rows.make_document(workspace, "Notes", "Acme Works wrote.", names={"Acme Works": "name"})
+    rows.make_document(workspace, "Bills", "Acme Works Ltd.", names={"Acme Works Ltd": "company"})
+    with access.in_workspace(workspace.pk):
+        Entity.objects.in_workspace(workspace).filter(name="Acme Works").update(type="concept")
+
+    run(workspace)
+
+    assert frozenset(("Acme Works", "Acme Works Ltd")) in suggested(workspace)
