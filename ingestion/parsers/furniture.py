@@ -83,6 +83,7 @@ _LEGAL: Final = regex.compile(
       (?:redistributed|distributed\ under|licen[sc]ed|free\ software|for\ the\ use\ of\ anyone
         |copyrighted)
     | ^\W*(?:portions\ )?(?:copyright\b|©|\(c\)\ ?\d{4})
+    | \bcopyright\ (?:©|\(c\))\ \d{4}
     | \ball\ rights\ reserved\b | \bno\ part\ of\ this\ (?:publication|book)\ may\ be\b
     | \ball\ trademarks\ and\ copyrights\b
     | \byou\ may\ (?:copy\ it,\ give\ it\ away|redistribute\ (?:it|this|and/or))

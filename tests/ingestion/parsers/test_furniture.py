@@ -234,6 +234,7 @@ def test_what_project_gutenberg_puts_around_a_book_is_legal():
         MIT,
         "Copyright © 1998-2014 The Harbour Board",
         "(c) 2004 Ada Lind. All rights reserved.",
+        "“Making a Lamp (the Keeper's Manual)”, copyright © 1997 Ada Lind.",
         "THE SOFTWARE IS PROVIDED “AS IS”, WITHOUT WARRANTY OF ANY KIND.",
         "版权所有，未经许可不得转载。",
     ],
