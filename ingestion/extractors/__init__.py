@@ -37,7 +37,7 @@ __all__ = [
     "extract_many",
 ]
 
-METHOD: Final = "linguistic-3"
+METHOD: Final = "linguistic-4"
 """Name and version of what this package does: change it when the same text yields other facts."""
 _NAMING: Final = (RegionKind.TABLE,)
 """What names besides prose."""

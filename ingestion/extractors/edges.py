@@ -8,10 +8,12 @@ words here, and what is no name at all (*Section 4.7*, a path, a line of code) i
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING, Final
 
 import regex
+
+from ingestion.extractors.initials import stands_for
 
 if TYPE_CHECKING:
     from spacy.tokens import Span, Token
@@ -118,7 +120,7 @@ def trimmed(name: Span, common: Collection[str] = ()) -> tuple[int, int] | None:
         tokens.pop(0)
     while tokens and (_is_behind(tokens[-1]) or _VERSION.fullmatch(tokens[-1].text)):
         tokens.pop()
-    while len(tokens) > 1 and tokens[1].lower_.startswith(tokens[0].lower_):
+    while len(tokens) > 1 and _only_repeats(tokens):
         tokens.pop(0)
     if len(tokens) == 2 and _only_describes(tokens[0], common):
         tokens.pop(0)
@@ -141,6 +143,14 @@ def is_no_name(surface: str) -> bool:
         or _SEVERAL.search(surface) is not None
         or _SHOUTED.fullmatch(surface) is not None
         or _OPEN.search(surface) is not None
+    )
+
+
+def _only_repeats(tokens: Sequence[Token]) -> bool:
+    """*Mar Marley*, and *MO* before *Magnus Okafor*."""
+    first, rest = tokens[0], tokens[1:]
+    return rest[0].lower_.startswith(first.lower_) or stands_for(
+        first.text, " ".join(token.text for token in rest)
     )
 
 

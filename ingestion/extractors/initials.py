@@ -1,4 +1,4 @@
-"""Initials beside the name they stand for: *Magnus Okafor (MO)*, *MO | Magnus Okafor*."""
+"""Initials beside the name they stand for: *Magnus Okafor (MO)*, *MO Magnus Okafor*."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ingestion.extractors.found import BARE, CONCEPT, NAME, SURE, FoundMention
 from ingestion.extractors.mentions import mention
 
 MOST: Final = 6
-_BESIDE: Final = r"[ \t]*[(|:\t][ \t]*|[ \t]{2,}"
+_BESIDE: Final = r"[ \t]*[(|:\t][ \t]*|[ \t]+"
 _BEFORE: Final = regex.compile(rf"(?<!\w)(?P<short>(?:\p{{Lu}}\.?){{2,{MOST}}})(?:{_BESIDE})$")
 _BEHIND: Final = regex.compile(rf"(?:{_BESIDE})(?P<short>(?:\p{{Lu}}\.?){{2,{MOST}}})(?!\w)")
 GAP: Final = 4

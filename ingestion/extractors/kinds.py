@@ -38,7 +38,8 @@ _HEADS: Final = {
         harbour harbor island islands isle isles river lake mountain mountains street road avenue
         square bridge beach sound quay jetty pier lighthouse county province district valley
         peninsula cape strait bay village airport ocean sea desert forest town city campus park
-        castle palace cathedral church churchyard tower hall
+        castle palace cathedral church churchyard tower hall point reef hill hills firth fjord
+        gulf glacier canyon shoal
     """,
     WORK: """
         manual guide handbook reference standard specification howto faq tutorial primer dictionary

@@ -79,6 +79,7 @@ _THINGS: Final = _listed(
     commands system systems script scripts distribution language editor framework utility daemon
     file files format server client kernel desktop installer module modules release releases
     architecture version versions website app application database protocol
+    ship boat vessel trawler tender yacht ferry steamer schooner submarine
     """
 )
 _GENITIVE: Final = frozenset(["'s", "’s"])
@@ -224,10 +225,16 @@ def _acts(name: Span, before: Token | None, after: Token | None) -> bool:
 
 def _is_meant_by_pronoun(name: Span) -> bool:
     """Whether the sentence goes on with *he* or *her* about the name that is its subject."""
-    if name.root.dep_ not in ("nsubj", "nsubjpass"):
+    if name.root.dep_ not in ("nsubj", "nsubjpass") or _has_article(name):
         return False
     behind = name.doc[name.end : name.sent.end]
     return any(token.lower_ in _PRONOUNS and token.pos_ == "PRON" for token in behind[:20])
+
+
+def _has_article(name: Span) -> bool:
+    """*the Trust*, which may well do something to him."""
+    before = _neighbour(name, -1)
+    return before is not None and before.lower_ in ("a", "an", "the")
 
 
 def _is_located(name: Span, before: Token | None, after: Token | None) -> bool:

@@ -8,17 +8,17 @@ from typing import Final, LiteralString
 # says most of it, what was found by its capitals alone, or again in the same text, least; of two
 # with equal votes the first in sort order counts, so that the order of arrival does not matter.
 # *In* stands before more than places; and a place that nobody was ever in is a mistake of the
-# recogniser's, however often it makes it. Where nothing but guesses speaks for a type, a single
-# word is no person because a recogniser says so, nor much else by a guess or two: what is nothing
-# known is a term. A name is taken only from spellings of the key itself: the short form that
-# stands for a full name never becomes the name.
+# recogniser's, however often it makes it; what it does not know it likes to call an organization.
+# Where nothing but guesses speaks for a type, a single word is no person because a recogniser says
+# so, nor much else by a guess or two: what is nothing known is a term. A name is taken only from
+# spellings of the key itself: the short form that stands for a full name never becomes the name.
 COUNT_ENTITIES: Final[LiteralString] = """
 WITH weighed AS (
     SELECT m.entity_id, m.type, bool_and(m.source = ANY(%(guesses)s::text[])) AS is_guessed,
            coalesce(sum(CASE m.type WHEN 'place' THEN 1.5 WHEN 'name' THEN 0.75 ELSE 3 END)
                     FILTER (WHERE m.source = %(sure)s), 0) AS known,
            coalesce(sum(CASE m.source WHEN %(again)s THEN 0.4 WHEN %(bare)s THEN 0.25 ELSE 1 END
-                        * CASE m.type WHEN 'name' THEN 0.25 ELSE 1 END)
+                        * CASE m.type WHEN 'name' THEN 0.25 WHEN 'organization' THEN 0.5 ELSE 1 END)
                     FILTER (WHERE m.source <> %(sure)s), 0) AS guessed
       FROM ingestion_entity AS e
       JOIN ingestion_mention AS m ON m.workspace_id = %(workspace)s AND m.entity_id = e.id
@@ -52,7 +52,8 @@ WITH weighed AS (
     SELECT e.id, CASE
            WHEN NOT t.is_guessed THEN t.type
            WHEN strpos(e.key, ' ') > 0 AND t.type <> 'name' THEN t.type
-           WHEN t.type IN ('place', 'organization') AND t.votes >= 3 THEN t.type
+           WHEN t.type = 'place' AND t.votes >= 3 THEN t.type
+           WHEN t.type = 'organization' AND t.votes >= 1.5 THEN t.type
            WHEN t.type IN ('product', 'work', 'event', 'group') AND c.mentions > 1 THEN t.type
            WHEN t.type = 'language' THEN t.type
            ELSE 'concept' END AS type

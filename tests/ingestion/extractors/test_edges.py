@@ -31,6 +31,8 @@ def cut(surface: str) -> str:
         ("- Bram Holm,", "Bram Holm"),
         ("Scrooge Scrooge", "Scrooge"),
         ("I Scrooge", "Scrooge"),
+        ("MO Magnus Okafor", "Magnus Okafor"),
+        ("RV Agnes Tulloch", "RV Agnes Tulloch"),
     ],
 )
 def test_a_name_is_cut_to_its_own_words(surface: str, name: str):

@@ -15,6 +15,7 @@ def named(text: str, name: str, kind: str = "person") -> FoundMention:
     "text",
     [
         "Magnus Okafor (MO) wrote it.",
+        "MO Magnus Okafor",
         "MO  Magnus Okafor",
         "MO | Magnus Okafor",
         "M.O. (Magnus Okafor)",

@@ -38,6 +38,7 @@ def test_titles_kin_and_speech_tell_a_person(text: str, name: str):
     [
         ("They ship the Tidewatch program with the station.", "Tidewatch"),
         ("We installed the Skylark package on every machine.", "Skylark"),
+        ("The trawler Margaret Heddle came on to the bank.", "Margaret Heddle"),
     ],
 )
 def test_what_is_called_a_program_or_a_package_is_a_product(text: str, name: str):
@@ -49,6 +50,12 @@ def test_what_is_called_a_program_or_a_package_is_a_product(text: str, name: str
 )
 def test_words_of_place_before_a_place_bear_the_guess_out(text: str):
     assert kinds(text)["Geneva"] == (PLACE, True)
+
+
+def test_what_has_an_article_may_do_something_to_somebody_without_being_a_person():
+    told = kinds("He asked again because the Office would not send him a pattern.")
+
+    assert told["Office"] != (PERSON, True)
 
 
 def test_several_words_are_an_organization_where_the_recogniser_says_so():

@@ -155,6 +155,7 @@ def voted(workspace: Workspace, name: str, votes: Votes) -> str:
         ("GNU Mach", [("name", "propn")] * 2, "concept"),
         ("Skarrow", [("name", "capitals")], "name"),
         ("Google", [("organization", "ner")] * 3, "organization"),
+        ("Ada Bell", [("organization", "ner")] * 3 + [("person", "ner")] * 2, "person"),
         ("Marley", [("person", "again"), ("place", "ner"), ("person", "around")], "person"),
         ("German", [("group", "ner")] * 2, "group"),
         ("Frans", [("group", "ner")], "concept"),
