@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from itertools import zip_longest
 from typing import Final
 
 import regex
@@ -38,6 +39,7 @@ _CAPTION: Final = regex.compile(
 )
 _LINE: Final = regex.compile(r"[^\n]*\S[^\n]*")
 _MARKS: Final = regex.compile(r"^[#\s]+|[#:：\s]+$")
+_RULE: Final = regex.compile(r"\|[\s:|-]*-[\s:|-]*\n")
 
 
 class StatementKind(StrEnum):
@@ -100,6 +102,7 @@ class _Reader:
         self._left: tuple[int, str, str] | None = None
         self._since = 0
         self._table: Region | None = None
+        self._columns: tuple[str, ...] = ()
 
     def read(self) -> Iterator[Statement]:
         waiting = list(reversed(self._headings))
@@ -167,15 +170,21 @@ class _Reader:
         if table is not self._table:
             self._table = table
             self._group, self._groups = self._groups, self._groups + 1
+            self._columns = ()
         said = _on_one_line(self._text[start:end])
         if not _WORD.search(said) or self._names_columns(said, end):
             return None
+        if said.startswith("|"):
+            said = _with_columns(self._columns, _cells(said))
         return Statement(start, end, StatementKind.ROW, said, self._path, self._lead, self._group)
 
     def _names_columns(self, said: str, end: int) -> bool:
-        """Whether the next row begins with the name of the first column: *Keeper; From*."""
+        """Whether a rule follows, or a row with the name of the first column: *Keeper; From*."""
         column = said.partition(";")[0].strip()
         following = self._text[end : end + LONGEST_LEAD].lstrip()
+        if said.startswith("|") and _RULE.match(following):
+            self._columns = _cells(said)
+            return True
         return ";" in said and following.startswith(f"{column}: ")
 
     def _sentence(self, start: int, end: int) -> Statement | None:
@@ -242,6 +251,19 @@ def _is_too_short(said: str) -> bool:
 
 def _on_one_line(text: str) -> str:
     return " ".join(text.split())
+
+
+def _cells(row: str) -> tuple[str, ...]:
+    return tuple(cell.strip() for cell in row.strip("| ").split("|"))
+
+
+def _with_columns(columns: Sequence[str], cells: Sequence[str]) -> str:
+    """
+    >>> _with_columns(("Name", "From", "To"), ("Ada Lind", "1866", ""))
+    'Name: Ada Lind; From: 1866'
+    """
+    named = zip_longest(columns, cells, fillvalue="")
+    return "; ".join(f"{column}: {cell}" if column else cell for column, cell in named if cell)
 
 
 def _is_shouted(said: str) -> bool:

@@ -32,6 +32,23 @@ def by_kind(found: list[Statement], kind: StatementKind) -> list[str]:
     return [one.said for one in found if one.kind == kind]
 
 
+def test_a_row_between_rules_is_told_with_the_names_of_its_columns():
+    text = "| Keeper | From |\n| --- | ---: |\n| Ada | 1866 |\n| Bram | |\n"
+
+    rows = statements(text, [Region(RegionKind.TABLE, 0, len(text))])
+
+    assert [one.said for one in rows] == ["Keeper: Ada; From: 1866", "Keeper: Bram"]
+    assert text[rows[0].start : rows[0].end] == "| Ada | 1866 |"
+
+
+def test_a_row_whose_columns_stand_elsewhere_is_told_without_its_rules():
+    text = "| Ada Lind | 1866 |\n"
+
+    [row] = statements(text, [Region(RegionKind.TABLE, 0, len(text))])
+
+    assert row.said == "Ada Lind; 1866"
+
+
 def test_the_line_that_names_a_tables_columns_states_nothing():
     text = "Keeper; From\nKeeper: Ada; From: 1866\nKeeper: Bram; From: 1890"
 
