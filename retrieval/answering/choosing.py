@@ -99,12 +99,14 @@ def asks_for_list(question: str) -> bool:
 def choose(gathered: Gathered, ranking: Ranking) -> Choice:
     ranked = ranking.ranked
     outcome = outcome_of(ranking.probability) if ranked else Outcome.NOTHING
-    if outcome is not Outcome.ANSWERED:
-        nearest = nearest_of(ranked) if outcome is Outcome.UNSURE else ()
-        return Choice(outcome, (), nearest, ranking.probability)
+    if outcome is Outcome.NOTHING:
+        return Choice(outcome, (), (), ranking.probability)
+    # A list of what is asked for answers better than the probability of its best entry tells.
     if entries := _entries(gathered):
         chosen = [Chosen(one) for one in entries]
-        return Choice(outcome, chosen, (), ranking.probability, is_list=True)
+        return Choice(Outcome.ANSWERED, chosen, (), ranking.probability, is_list=True)
+    if outcome is Outcome.UNSURE:
+        return Choice(outcome, (), nearest_of(ranked), ranking.probability)
     sought = gathered.sought
     chosen = [Chosen(one, marked(one.said, sought)) for one in _best(ranked)]
     return Choice(outcome, chosen, (), ranking.probability)

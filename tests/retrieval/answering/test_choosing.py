@@ -101,6 +101,18 @@ def test_a_question_for_a_list_gets_the_entries_of_the_one_that_fits():
     ]
 
 
+@pytest.mark.parametrize(
+    ("probability", "outcome"), [(UNSURE, Outcome.ANSWERED), (UNSURE / 2, Outcome.NOTHING)]
+)
+def test_a_list_that_fits_answers_unless_nothing_does(probability, outcome):
+    made = gathered("Which keepers of the light were there?", hit(LIST))
+    shares = [1 / len(made.statements)] * len(made.statements)
+
+    choice = choosing.choose(made, ranking_of(made, shares=shares, probability=probability))
+
+    assert (choice.outcome, bool(choice.chosen)) == (outcome, outcome is Outcome.ANSWERED)
+
+
 def test_a_list_of_other_things_is_none():
     made = gathered("Which boats bring the oil?", hit(LIST))
     shares = [1 / len(made.statements)] * len(made.statements)
