@@ -30,15 +30,20 @@ logger = logging.getLogger(__name__)
 AGAIN: Final = ("extract", "resolve")
 # New contexts need new vectors.
 SITUATED_AGAIN: Final = ("situate", "embed")
+PARSED_AGAIN: Final = ("parse", "chunk", "situate", "embed")
+LEAST_TEXT: Final = 200
+"""Bytes, as stored, of a text that certainly states something."""
 
 
 @dataclass(frozen=True, slots=True)
 class ReadOtherwise:
-    """A document's job; ``situates`` where its passages are to be situated anew, too."""
+    """A document's job; ``situates`` where its passages are to be situated anew, too, ``parses``
+    where its file is to be read anew, as before prose was told from furniture."""
 
     job_id: uuid.UUID
     document_id: uuid.UUID
     situates: bool
+    parses: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,6 +122,7 @@ def _read_otherwise(
         "workspace": workspace.pk,
         "method": present.method,
         "uses_model": present.uses_model,
+        "least_text": LEAST_TEXT,
         "documents": None if documents is None else list(documents),
     }
     with access.in_workspace(workspace.pk):
@@ -139,6 +145,8 @@ def _reopen(workspace: Workspace, found: Sequence[ReadOtherwise]) -> None:
         "stages": list(AGAIN),
         "situated": situated,
         "stages_of_situated": list(SITUATED_AGAIN),
+        "parsed": [each.job_id for each in found if each.parses],
+        "stages_of_parsed": list(PARSED_AGAIN),
     }
     run_sql(sql.REPEAT_STAGES, values)
     groups.call_for(workspace.pk, jobs, pipeline.MAIN)

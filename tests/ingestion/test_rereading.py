@@ -16,12 +16,13 @@ from ingestion.models import (
     DocumentVersion,
     IngestionJob,
     RunState,
+    SentenceVector,
     StageRun,
 )
 from ingestion.stages.extract import NOTHING_FOUND
 from kb_project.errors import RefusedError
 from tests import rows
-from tests.ingestion.jobs import states
+from tests.ingestion.jobs import TEXT, add, document_of, fresh, states
 from tests.ingestion.unread import half_read, warnings_of
 from workspaces import access, services
 from workspaces.choice import ModelChoice
@@ -31,6 +32,7 @@ pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("fake_embedder")]
 
 READ_AGAIN = {"extract": "pending", "resolve": "pending"}
 SITUATED_AGAIN = {"situate": "pending", "embed": "pending"}
+PAGE = f"{TEXT}\n\nThe lamp of Skarrow burns oil by night. " + "It is lit at dusk. " * 12
 ALL_DONE = dict.fromkeys(pipeline.DOCUMENT_STAGES, "done")
 
 
@@ -42,6 +44,11 @@ def workspace(media: Path) -> Workspace:
 def job_of(document: Document) -> IngestionJob:
     with access.in_workspace(document.workspace_id):
         return IngestionJob.objects.in_workspace(document.workspace_id).get(document=document)
+
+
+def read(job: IngestionJob) -> None:
+    for lane in (pipeline.MAIN, pipeline.EMBEDDING):
+        pipeline.run_lane(fresh(job), lane)
 
 
 def change(model: type[Any], document: Document, **values: object) -> None:
@@ -268,3 +275,23 @@ def test_a_key_that_cannot_be_read_is_no_zero(workspace: Workspace):
 
     with pytest.raises(RefusedError):
         counted(workspace)
+
+
+def test_a_file_read_before_prose_was_told_from_furniture_is_read_anew(workspace: Workspace):
+    job = add(workspace, text=PAGE)
+    read(job)
+    document = document_of(job)
+    assert counted(workspace) == 0
+    passages = [chunk.pk for chunk in rows.chunks_of(document)]
+    with access.in_workspace(workspace.pk):
+        SentenceVector.objects.in_workspace(workspace).delete()
+        DocumentVersion.objects.in_workspace(workspace).update(regions=[])
+
+    assert again(workspace) == 1
+    assert states(job_of(document))["parse"] == "pending"
+    read(job)
+
+    assert counted(workspace) == 0
+    assert [chunk.pk for chunk in rows.chunks_of(document)] == passages
+    with access.in_workspace(workspace.pk):
+        assert SentenceVector.objects.in_workspace(workspace).exists()

@@ -41,7 +41,7 @@ def use_model(cast: rows.Cast) -> None:
 def test_both_pages_offer_it_with_its_price(cast: rows.Cast, document: Document):
     for page in (page_of(cast.alice, "document_list", cast), models_page(cast, cast.alice)):
         assert "1 document was" in page
-        assert "read by a model that is not used here any more" in page
+        assert "read in another way than documents are read now" in page
         assert "Costs nothing" in page
         assert address("read_again", cast) in page
 
