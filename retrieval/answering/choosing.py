@@ -34,8 +34,9 @@ LIKE: Final = 0.7
 """Share of the shorter statement's terms; two that share more say the same."""
 MOST_ENTRIES: Final = 20
 MOST_NEAREST: Final = 3
-FITS: Final = 0.25
-"""Share of a question's terms, by rarity, that a list says it is about, or it is another list."""
+FITS: Final = 0.4
+"""What makes a list the one asked for: the share of the question's terms, by rarity, that it says it
+is about, plus the share of the probability that falls to its entries."""
 
 _ASKS_FOR_LIST: Final = regex.compile(
     r"^\W*(?:please )?(?:list|enumerate|name (?:the|all|every|some))\b"
@@ -102,7 +103,7 @@ def choose(gathered: Gathered, ranking: Ranking) -> Choice:
     if outcome is Outcome.NOTHING:
         return Choice(outcome, (), (), ranking.probability)
     # A list of what is asked for answers better than the probability of its best entry tells.
-    if entries := _entries(gathered):
+    if entries := _entries(gathered, ranked):
         chosen = [Chosen(one) for one in entries]
         return Choice(Outcome.ANSWERED, chosen, (), ranking.probability, is_list=True)
     if outcome is Outcome.UNSURE:
@@ -141,12 +142,17 @@ def nearest_of(ranked: Sequence[Ranked]) -> Sequence[Ranked]:
     return list(best.values())[:MOST_NEAREST]
 
 
-def _entries(gathered: Gathered) -> list[Candidate]:
+def _entries(gathered: Gathered, ranked: Sequence[Ranked]) -> list[Candidate]:
     """Of the list or table that fits a question for a list; none where none does."""
     if not asks_for_list(gathered.sought.text):
         return []
     lists = groups_of(gathered.candidates)
-    fits = {group: _fit(gathered, entries) for group, entries in lists.items() if len(entries) > 1}
+    shares = {one.candidate.key: one.share for one in ranked}
+    fits = {
+        group: _fit(gathered, entries) + sum(shares.get(one.key, 0.0) for one in entries)
+        for group, entries in lists.items()
+        if len(entries) > 1
+    }
     best = max(fits, key=lambda group: fits[group], default=None)
     return lists[best][:MOST_ENTRIES] if best is not None and fits[best] >= FITS else []
 
