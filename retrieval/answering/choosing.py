@@ -35,8 +35,8 @@ LIKE: Final = 0.7
 MOST_ENTRIES: Final = 20
 MOST_NEAREST: Final = 3
 FITS: Final = 0.4
-"""What makes a list the one asked for: the share of the question's terms, by rarity, that it says it
-is about, plus the share of the probability that falls to its entries."""
+"""What makes a list the one asked for: the share of the question's terms, by rarity, that it says
+it is about, plus the share of the probability that falls to its entries."""
 
 _ASKS_FOR_LIST: Final = regex.compile(
     r"^\W*(?:please )?(?:list|enumerate|name (?:the|all|every|some))\b"
