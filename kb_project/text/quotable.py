@@ -20,6 +20,7 @@ _LEANING: Final = regex.compile(
     r"|for (?:this|that|these|those))\b|他|她|它|这|那|其|但|而|并|因此|所以|此外|另外)",
     regex.IGNORECASE,
 )
+_LABEL: Final = regex.compile(r"\p{L}+(?: \p{L}+)?[:：]")
 _ENDED: Final = regex.compile(r"[.!?。！？…][\"'”’»)）】」』]*$")
 
 
@@ -49,6 +50,15 @@ def leans(said: str) -> bool:
     (True, False, True, True)
     """
     return bool(_LEANING.match(said))
+
+
+def is_labelled(said: str) -> bool:
+    """Whether it begins with the label of a field instead of a sentence's words.
+
+    >>> is_labelled("Initials: AL Ada Lind, BO Bram Oosterling."), is_labelled("Ada lit it: alone.")
+    (True, False)
+    """
+    return bool(_LABEL.match(said))
 
 
 def is_ended(said: str) -> bool:

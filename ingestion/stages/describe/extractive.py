@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from ingestion.stages.describe.written import Place, Written, one_line
-from kb_project.text.quotable import is_ended, leans, quotable
+from kb_project.text.quotable import is_ended, is_labelled, leans, quotable
 from kb_project.text.regions import Region
 from kb_project.text.statements import Statement, StatementKind
 
@@ -83,5 +83,6 @@ def _awkwardness(one: Statement) -> int:
     return (
         FRAGMENT * (one.kind is not StatementKind.SENTENCE or not is_ended(one.said))
         + FRAGMENT * (not SHORTEST <= len(one.said) <= LONGEST)
+        + FRAGMENT * is_labelled(one.said)
         + leans(one.said)
     )

@@ -290,3 +290,9 @@ def test_a_chunk_that_is_gone_says_nothing():
 
 def test_a_mention_before_the_first_sentence_has_none():
     assert Passage(CHUNK, 100, FIRST).statement_at(3) is None
+
+
+def test_what_stands_behind_a_label_describes_nobody_of_whom_a_sentence_tells():
+    text = "Initials: AL Ada Lind, BO Bram Oosterling. Ada Lind keeps the light of Skarrow."
+
+    assert chosen(text, "Ada Lind", "Ada Lind keeps") == ["Ada Lind keeps the light of Skarrow."]
