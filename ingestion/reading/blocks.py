@@ -10,6 +10,7 @@ from operator import itemgetter
 from typing import Final
 
 from ingestion.reading.inline import Piece, mark_pieces, pieces_of
+from kb_project.text.statements import cells_of
 
 _LINE: Final = re.compile(r"[^\n]*\n|[^\n]+\Z")
 _ATX: Final = re.compile(r"[ ]{0,3}#{1,6}[ \t]+(.*?)[ \t]*#*[ \t]*\Z")
@@ -207,15 +208,8 @@ def _rows(group: Sequence[Line]) -> Iterator[tuple[tuple[Piece, ...], ...]]:
         if not _DIVIDER.match(line.text):
             yield tuple(
                 pieces_of([(line.start + at, cell)], is_markdown=True)
-                for at, cell in _cells(line.text)
+                for at, cell in cells_of(line.text)
             )
-
-
-def _cells(row: str) -> Iterator[tuple[int, str]]:
-    """The cells of a table's row, and where in the row each begins."""
-    for match in re.finditer(r"(?<=\|)(?:\\.|[^|\\])*(?=\|)", row):
-        cell = match.group()
-        yield match.start() + len(cell) - len(cell.lstrip()), cell.strip()
 
 
 def _marked(block: Block, span: Span | None, page: int | None) -> Block:

@@ -39,6 +39,7 @@ _CAPTION: Final = regex.compile(
 )
 _LINE: Final = regex.compile(r"[^\n]*\S[^\n]*")
 _MARKS: Final = regex.compile(r"^[#\s]+|[#:：\s]+$")
+_CELL: Final = regex.compile(r"(?<=\|)(?:\\.|[^|\\])*(?=\|)|(?<=\|)[^|]*[^|\s][^|]*$")
 _RULE: Final = regex.compile(r"\|[\s:|-]*-[\s:|-]*\n")
 
 
@@ -86,6 +87,17 @@ def statements(text: str, regions: Sequence[Region] = ()) -> list[Statement]:
     return list(_Reader(text, regions).read())
 
 
+def cells_of(row: str) -> Iterator[tuple[int, str]]:
+    r"""The cells of a row of a Markdown table, and where in the row each begins.
+
+    >>> list(cells_of(r"| Ada \| Bram | 1866 |"))
+    [(2, 'Ada \\| Bram'), (16, '1866')]
+    """
+    for match in _CELL.finditer(row):
+        cell = match.group()
+        yield match.start() + len(cell) - len(cell.lstrip()), cell.strip()
+
+
 class _Reader:
     """Goes through the units of a text and remembers what stands above each."""
 
@@ -102,7 +114,7 @@ class _Reader:
         self._left: tuple[int, str, str] | None = None
         self._since = 0
         self._table: Region | None = None
-        self._columns: tuple[str, ...] = ()
+        self._columns: Sequence[str] = ()
 
     def read(self) -> Iterator[Statement]:
         waiting = list(reversed(self._headings))
@@ -172,20 +184,18 @@ class _Reader:
             self._group, self._groups = self._groups, self._groups + 1
             self._columns = ()
         said = _on_one_line(self._text[start:end])
-        if not _WORD.search(said) or self._names_columns(said, end):
+        if not _WORD.search(said):
             return None
-        if said.startswith("|"):
-            said = _with_columns(self._columns, _cells(said))
-        return Statement(start, end, StatementKind.ROW, said, self._path, self._lead, self._group)
-
-    def _names_columns(self, said: str, end: int) -> bool:
-        """Whether a rule follows, or a row with the name of the first column: *Keeper; From*."""
-        column = said.partition(";")[0].strip()
         following = self._text[end : end + LONGEST_LEAD].lstrip()
-        if said.startswith("|") and _RULE.match(following):
-            self._columns = _cells(said)
-            return True
-        return ";" in said and following.startswith(f"{column}: ")
+        if said.startswith("|"):
+            cells = [cell.replace(r"\|", "|") for _, cell in cells_of(said)]
+            if _RULE.match(following):
+                self._columns = cells
+                return None
+            said = _with_columns(self._columns, cells)
+        elif _names_columns(said, following):
+            return None
+        return Statement(start, end, StatementKind.ROW, said, self._path, self._lead, self._group)
 
     def _sentence(self, start: int, end: int) -> Statement | None:
         self._table = None
@@ -253,8 +263,10 @@ def _on_one_line(text: str) -> str:
     return " ".join(text.split())
 
 
-def _cells(row: str) -> tuple[str, ...]:
-    return tuple(cell.strip() for cell in row.strip("| ").split("|"))
+def _names_columns(row: str, following: str) -> bool:
+    """Whether the next row begins with the name of the first column: *Keeper; From*."""
+    column = row.partition(";")[0].strip()
+    return ";" in row and following.startswith(f"{column}: ")
 
 
 def _with_columns(columns: Sequence[str], cells: Sequence[str]) -> str:

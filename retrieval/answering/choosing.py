@@ -55,6 +55,11 @@ _ASKS: Final = regex.compile(
     r"\b(?:who|what|when|where|which|whose|why|how)\b|谁|什么|哪|多少|几|怎|何|吗", regex.IGNORECASE
 )
 
+_NAME_WITHIN: Final = regex.compile(
+    r"(?<=[\p{L}\d,]\s)[\p{Lu}\d][\p{L}\d.'’-]*(?:\s[\p{Lu}\d][\p{L}\d.'’-]*)*"
+)
+_THING: Final = regex.compile(r"\b(?:it|they|them)\b", regex.IGNORECASE)
+
 
 @dataclass(frozen=True, slots=True)
 class Chosen:
@@ -77,16 +82,22 @@ class Choice:
 
 
 def parts_of(question: str) -> tuple[str, ...]:
-    """The questions that one asks, each with its own question word.
+    """The questions that one asks, each with its own question word and what it is about.
 
     >>> parts_of("When did Hamm come out and how many packages did it have?")
-    ('When did Hamm come out', 'how many packages did it have?')
+    ('When did Hamm come out', 'how many packages did Hamm have?')
     >>> parts_of("What is bread and butter?")
     ('What is bread and butter?',)
     """
     pieces = [one.strip() for one in _NEXT_PART.split(question, maxsplit=1)]
-    is_each_asked = len(pieces) > 1 and all(_ASKS.search(one) for one in pieces)
-    return tuple(pieces) if is_each_asked else (question,)
+    if len(pieces) == 1 or not all(_ASKS.search(one) for one in pieces):
+        return (question,)
+    first, second = pieces
+    named = set(_NAME_WITHIN.findall(first))
+    # Of two names nobody knows which is meant.
+    if len(named) == 1:
+        second = _THING.sub(named.pop(), second)
+    return first, second
 
 
 def asks_for_list(question: str) -> bool:

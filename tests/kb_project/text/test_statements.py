@@ -49,6 +49,14 @@ def test_a_row_whose_columns_stand_elsewhere_is_told_without_its_rules():
     assert row.said == "Ada Lind; 1866"
 
 
+def test_a_bar_within_a_cell_divides_nothing_and_the_last_bar_may_be_missing():
+    text = "| Option | Means |\n| --- | --- |\n| a \\| b | either\n"
+
+    [row] = statements(text, [Region(RegionKind.TABLE, 0, len(text))])
+
+    assert row.said == "Option: a | b; Means: either"
+
+
 def test_the_line_that_names_a_tables_columns_states_nothing():
     text = "Keeper; From\nKeeper: Ada; From: 1866\nKeeper: Bram; From: 1890"
 

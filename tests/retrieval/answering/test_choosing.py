@@ -149,6 +149,12 @@ def test_it_is_not_asked_for_a_list(question):
     assert not asks_for_list(question)
 
 
+def test_the_second_question_names_what_the_first_is_about():
+    assert parts_of("Where is Tern Rock and who lit it?")[1] == "who lit Tern Rock?"
+    assert parts_of("Who went from Orran to Voar and why is it empty?")[1] == "why is it empty?"
+    assert parts_of("Where is the light and who lit it?")[1] == "who lit it?"
+
+
 def test_the_parts_of_a_question_have_their_own_question_words():
     assert parts_of("Who lit it, and when did the boat come?") == (
         "Who lit it",
