@@ -70,6 +70,8 @@ class Asked:
     matrix: Numbers
     right: NDArray[np.bool_]
     said: list[str]
+    heading: list[str]
+    before: list[str]
     about: dict[str, float]
     more: dict[str, Any] = field(default_factory=dict)
 
@@ -98,6 +100,8 @@ def asked_of(folder: Path, slug: str, score: Mapping[str, Any]) -> Iterator[Aske
                 matrix=gathered.matrix,
                 right=np.array(right, bool),
                 said=said,
+                heading=[" ".join(each.path[-1:]) for each in gathered.statements],
+                before=[each.before for each in gathered.statements],
                 about=ranking.of_question(gathered),
                 more=one,
             )
@@ -138,6 +142,8 @@ def asked_of_selqa(folder: Path) -> Iterator[Asked]:
             matrix=gathered.matrix,
             right=np.array([each in right for each in said], bool),
             said=said,
+            heading=[one["article"]] * len(said),
+            before=[statement.before for statement in gathered.statements],
             about=ranking.of_question(gathered),
         )
 
@@ -172,11 +178,16 @@ def fit_statements(
     """The weights under which the right candidates are most probable: a conditional logit."""
     columns = [features.NAMES.index(name) for name in FITTED]
     mean = np.array([(prior or {}).get(name, 0.0) for name in FITTED])
-    used = [
-        (one.matrix[:, columns], one.right)
-        for one in asked
-        if one.right.any() and not one.right.all()
-    ]
+    used = [(one.matrix[:, columns], one.right) for one in asked]
+    return dict(zip(FITTED, fit_logit(used, mean).round(4).tolist(), strict=True))
+
+
+def fit_logit(asked: Sequence[tuple[Numbers, NDArray[np.bool_]]], mean: Numbers) -> Numbers:
+    """The weights of a matrix's columns; where little speaks for others, they stay near ``mean``.
+
+    Of each question, the matrix of its candidates, and which of them are right.
+    """
+    used = [(matrix, right) for matrix, right in asked if right.any() and not right.all()]
 
     def loss(values: Numbers) -> tuple[float, Numbers]:
         total, slope = L2 * float(((values - mean) ** 2).sum()) / 2, L2 * (values - mean)
@@ -188,8 +199,8 @@ def fit_statements(
             slope -= (held - shares) @ matrix
         return total, slope
 
-    done = minimize(loss, mean, jac=True, method="L-BFGS-B")
-    return dict(zip(FITTED, done.x.round(4).tolist(), strict=True))
+    weights: Numbers = minimize(loss, mean, jac=True, method="L-BFGS-B").x
+    return weights
 
 
 def scores_of(one: Asked, weights: Mapping[str, float]) -> Numbers:
@@ -305,6 +316,8 @@ def report(name: str, told: Sequence[Told]) -> None:
     line = " ".join(f"{key}={value:.3f}" for key, value in figures.items())
     print(f"{name}: {len(answerable)} answerable, {line}")
     for label in ("probability", "by_words"):
+        if not any(getattr(one, label) for one in told):
+            continue
         for refused in (0.02, 0.03, 0.04, 0.06, 0.1):
             limit = np.quantile([getattr(one, label) for one in answerable], refused)
             shares = {
