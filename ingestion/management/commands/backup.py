@@ -7,17 +7,16 @@ import time
 from pathlib import Path
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandError, CommandParser
 
 from ingestion.management.progress import INTERRUPTED, Progress, interruptible
 from kb_project.backup import manifest as manifests
 from kb_project.backup import writing
 from kb_project.backup.manifest import Manifest
-from kb_project.errors import KBError
-from kb_project.logs import quieten
+from kb_project.commands import DataCommand
 
 
-class Command(BaseCommand):
+class Command(DataCommand):
     help = "Write everything, or one workspace, into a file that 'restore' reads."
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -31,14 +30,11 @@ class Command(BaseCommand):
         parser.add_argument("--json", action="store_true", help="One JSON object at the end.")
 
     def handle(self, *_args: Any, **options: Any) -> None:
-        quieten(options["verbosity"])
         started, path = time.monotonic(), options["file"]
         wish = writing.Wish(options["workspace"], options["with_secrets"])
         try:
             with interruptible():
                 made = writing.write(path, wish, report=Progress(self.stderr))
-        except KBError as error:
-            raise CommandError(error.sentence) from error
         except KeyboardInterrupt:
             raise CommandError("Stopped. No backup was made.", returncode=INTERRUPTED) from None
         summary = as_summary(path, made, time.monotonic() - started)

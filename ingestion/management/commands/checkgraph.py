@@ -10,11 +10,11 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 from uuid import UUID
 
-from django.core.management.base import BaseCommand, CommandError
-
 from ingestion import consistency, drain, projection
 from ingestion.consistency import Report
+from kb_project.commands import DataCommand
 from kb_project.graph.stores import graph_store
+from workspaces import selectors
 from workspaces.models import Workspace
 
 ROUNDS: Final = 3
@@ -35,7 +35,7 @@ class Look:
         return self.report.is_sound and self.difference.is_empty
 
 
-class Command(BaseCommand):
+class Command(DataCommand):
     help = (
         "Compare a workspace's tables with each other, and its vectors, words, graph projection,"
         " snapshot and files with them."
@@ -72,13 +72,9 @@ class Command(BaseCommand):
 
 
 def _chosen(options: dict[str, Any]) -> list[Workspace]:
-    workspaces = Workspace.objects.order_by("slug")
     if options.get("all"):
-        return list(workspaces)
-    found = workspaces.filter(slug=options["workspace"]).first()
-    if found is None:
-        raise CommandError(f"There is no workspace '{options['workspace']}'.")
-    return [found]
+        return list(Workspace.objects.order_by("slug"))
+    return [selectors.workspace_at(slug=options["workspace"])]
 
 
 def _look(workspace: Workspace, *, is_deep: bool) -> Look:

@@ -15,7 +15,7 @@ from functools import partial
 from pathlib import Path
 from typing import IO, Any, Final
 
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandError, CommandParser
 
 from ingestion import estimate_words, rereading, selectors, services, versions
 from ingestion.history import Deed
@@ -23,8 +23,8 @@ from ingestion.management.progress import INTERRUPTED
 from ingestion.models import DocumentState
 from ingestion.selectors import DocumentOutcome, FileSize
 from ingestion.services import Filing, Upload
-from kb_project.errors import ConflictError, InputError, KBError, NotFoundError, UploadError
-from kb_project.logs import quieten
+from kb_project.commands import DataCommand
+from kb_project.errors import ConflictError, InputError, NotFoundError, UploadError
 from workspaces import access
 from workspaces import selectors as workspace_selectors
 from workspaces import services as workspace_services
@@ -45,23 +45,23 @@ class Intake:
     refused: list[tuple[Path, str]] = field(default_factory=list)
 
 
-class Command(BaseCommand):
+class Command(DataCommand):
     help = "Put files into a workspace, folders with everything below them."
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("paths", nargs="*", type=Path, metavar="PATH")
         parser.add_argument("--workspace", required=True, metavar="SLUG")
         parser.add_argument("--wait", action="store_true", help="Do the work here and now.")
-        parser.add_argument("--collection", default="", help="The shelf to put them on.")
+        parser.add_argument("--collection", default="", help="The collection to put them in.")
         parser.add_argument("--tag", action="append", default=[], help="May be given repeatedly.")
-        parser.add_argument("--dated", type=_date, help="The date they speak of: 2024-05-01.")
+        parser.add_argument("--dated", type=_date, help="The date of their content: 2024-05-01.")
         parser.add_argument(
-            "--estimate", action="store_true", help="Say what it will cost, and take nothing in."
+            "--estimate", action="store_true", help="Show what it will cost, and add nothing."
         )
         parser.add_argument(
             "--read-again",
             action="store_true",
-            help="Take no files in: read the documents again that were read in another way.",
+            help="Add no files: read documents again that were read with other settings.",
         )
         parser.add_argument(
             "--replace",
@@ -71,15 +71,14 @@ class Command(BaseCommand):
         parser.add_argument("--json", action="store_true", help="One JSON object a line.")
 
     def handle(self, *_args: Any, **options: Any) -> None:
-        quieten(options["verbosity"])
         if bool(options["paths"]) == options["read_again"]:
             raise CommandError("Name files or folders, or say --read-again.")
         try:
             total = self._read_again(options) if options["read_again"] else self._take_in(options)
-        except KBError as error:
-            raise CommandError(error.sentence) from error
         except KeyboardInterrupt:
-            self.stderr.write("\nStopped. A worker goes on with the rest, or this command again.")
+            self.stderr.write(
+                "\nStopped. A worker continues with the rest, or run this command again."
+            )
             sys.exit(INTERRUPTED)
         if total["needs_attention"] or total["refused"] or total["paused"]:
             sys.exit(1)
@@ -250,7 +249,7 @@ def files_below(paths: Sequence[Path]) -> Iterator[Path]:
         elif path.exists():
             yield path
         else:
-            raise InputError(f"There is no file or folder '{path}'.", kept="Nothing was taken in.")
+            raise InputError(f"There is no file or folder '{path}'.", kept="Nothing was added.")
 
 
 def add(workspace: Workspace, file: IO[bytes], name: str, filing: Filing) -> Upload:

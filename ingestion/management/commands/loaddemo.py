@@ -7,13 +7,12 @@ from pathlib import Path
 from typing import Any, Final
 
 from django.conf import settings
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandParser
 
 import ingestion
 from ingestion import selectors, services
 from ingestion.models import Document
-from kb_project.errors import KBError
-from kb_project.logs import quieten
+from kb_project.commands import DataCommand
 from workspaces import access
 from workspaces import services as workspace_services
 from workspaces.models import User, Workspace
@@ -23,7 +22,7 @@ NAME: Final = "Merrow Sound Trust"
 DOCUMENTS: Final = Path(ingestion.__file__).parent / "demo" / "documents"
 
 
-class Command(BaseCommand):
+class Command(DataCommand):
     help = "Load the demo workspace; where it is there already, do nothing."
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -31,18 +30,14 @@ class Command(BaseCommand):
             "--no-wait", action="store_true", help="Leave reading the documents to the workers."
         )
 
-    def handle(self, *_args: Any, no_wait: bool, verbosity: int, **_options: Any) -> None:
-        quieten(verbosity)
-        try:
-            workspace = _workspace(_person())
-            if not workspace.is_demo:
-                self.stdout.write(f"'{SLUG}' is a workspace of your own; it was left alone.")
-                return
-            added = _add_missing(workspace)
-            if not no_wait and _is_unfinished(workspace):
-                services.process_workspace(workspace=workspace)
-        except KBError as error:
-            raise CommandError(error.sentence) from error
+    def handle(self, *_args: Any, no_wait: bool, **_options: Any) -> None:
+        workspace = _workspace(_person())
+        if not workspace.is_demo:
+            self.stdout.write(f"'{SLUG}' is a workspace of your own; it was left alone.")
+            return
+        added = _add_missing(workspace)
+        if not no_wait and _is_unfinished(workspace):
+            services.process_workspace(workspace=workspace)
         said = f"{added} documents added" if added else "everything is there"
         self.stdout.write(f"Demo workspace '{NAME}': {said}.")
         self.stdout.write(f"Sign in as {settings.DEMO_EMAIL} / {settings.DEMO_PASSWORD}")

@@ -7,24 +7,21 @@ import time
 from argparse import ArgumentParser
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError
-
 from ingestion import projection
+from kb_project.commands import DataCommand
 from kb_project.graph.stores import graph_store
-from workspaces.models import Workspace
+from workspaces import selectors
 
 
-class Command(BaseCommand):
-    help = "Drop the graph projection of a workspace and build it anew from the tables."
+class Command(DataCommand):
+    help = "Drop a workspace's graph projection and rebuild it from the tables."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("--workspace", required=True, metavar="SLUG")
         parser.add_argument("--json", action="store_true", help="print one JSON object")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        workspace = Workspace.objects.filter(slug=options["workspace"]).first()
-        if workspace is None:
-            raise CommandError(f"There is no workspace '{options['workspace']}'.")
+        workspace = selectors.workspace_at(slug=options["workspace"])
         started = time.monotonic()
         counts = projection.rebuild(workspace.pk, graph_store())
         answer = {

@@ -8,18 +8,17 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandError, CommandParser
 
 from ingestion import restored
 from ingestion.management.progress import INTERRUPTED, Progress, interruptible
 from kb_project.backup import archive, restoring
 from kb_project.backup.manifest import Manifest
 from kb_project.backup.restoring import Restored
-from kb_project.errors import KBError
-from kb_project.logs import quieten
+from kb_project.commands import DataCommand
 
 
-class Command(BaseCommand):
+class Command(DataCommand):
     help = "Put back a whole installation into an empty one, or one workspace beside others."
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -32,12 +31,9 @@ class Command(BaseCommand):
         parser.add_argument("--json", action="store_true", help="One JSON object at the end.")
 
     def handle(self, *_args: Any, **options: Any) -> None:
-        quieten(options["verbosity"])
         try:
             with interruptible():
                 summary = self._check(options) if options["check"] else self._restore(options)
-        except KBError as error:
-            raise CommandError(error.sentence) from error
         except KeyboardInterrupt:
             raise CommandError("Stopped. Nothing was written.", returncode=INTERRUPTED) from None
         lines = checked_lines(summary) if options["check"] else restored_lines(summary)

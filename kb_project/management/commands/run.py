@@ -8,13 +8,11 @@ from pathlib import Path
 from typing import Any, Final
 
 from django.conf import settings
-from django.core.management import call_command, get_commands
+from django.core.management import get_commands
 from django.core.management.base import BaseCommand, CommandError, CommandParser
-from django.db import connections
-from django.db.migrations.executor import MigrationExecutor
 
-from kb_project.database.config import OWNER_ALIAS
 from kb_project.database.engine.base import DATA
+from kb_project.database.migrating import migrate
 from kb_project.env import env_int, env_str
 from kb_project.errors import KBError
 from kb_project.supervisor.console import Console
@@ -60,7 +58,7 @@ def _run(console: Console, listener: socket.socket, address: str, *, demo: bool)
     try:
         if guard is not None:
             guard.start()
-        _migrate(console)
+        migrate(lambda sentence: console.say(OWN_NAME, sentence))
         parts = _parts(listener.fileno(), demo=demo and DEMO_COMMAND in get_commands())
         supervisor = Supervisor(parts, say=console.say, look=guard.look if guard else _nothing)
         _announce(console, supervisor, listener, address)
@@ -78,16 +76,6 @@ def _guard(console: Console) -> DatabaseGuard | None:
     """Nothing when DATABASE_URL names a server that somebody else looks after."""
     folder = settings.DATABASES["default"]["OPTIONS"].get(DATA)
     return None if folder is None else DatabaseGuard(Path(folder), console.say)
-
-
-def _migrate(console: Console) -> None:
-    """Bring the tables up to date; most starts find nothing to do."""
-    executor = MigrationExecutor(connections[OWNER_ALIAS])
-    plan = executor.migration_plan(executor.loader.graph.leaf_nodes())
-    if plan:
-        console.say(OWN_NAME, f"Bringing the database up to date ({len(plan)} steps) …")
-        call_command("migrate", verbosity=0, interactive=False)
-    connections.close_all()
 
 
 def _parts(listener_fd: int, *, demo: bool) -> list[Part]:

@@ -6,10 +6,9 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandParser
 
-from kb_project.errors import KBError
-from kb_project.logs import quieten
+from kb_project.commands import DataCommand
 from retrieval import asking, selectors
 from retrieval.models import NEXT_STEP, Outcome
 from retrieval.scope_options import add_scope_options, scope_of
@@ -17,7 +16,7 @@ from retrieval.search.modes import DEFAULT_MODE, MODES
 from workspaces import selectors as workspace_selectors
 
 
-class Command(BaseCommand):
+class Command(DataCommand):
     help = "Answer a question from the documents of a workspace."
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -28,18 +27,14 @@ class Command(BaseCommand):
         parser.add_argument("--json", action="store_true", help="Print one JSON object.")
 
     def handle(self, *_args: Any, **options: Any) -> None:
-        quieten(options["verbosity"])
-        try:
-            workspace = workspace_selectors.workspace_at(slug=options["workspace"])
-            answer = asking.ask(
-                workspace=workspace,
-                user=None,
-                question=options["question"],
-                mode=options["mode"],
-                scope=scope_of(workspace, options),
-            )
-        except KBError as error:
-            raise CommandError(error.sentence) from error
+        workspace = workspace_selectors.workspace_at(slug=options["workspace"])
+        answer = asking.ask(
+            workspace=workspace,
+            user=None,
+            question=options["question"],
+            mode=options["mode"],
+            scope=scope_of(workspace, options),
+        )
         view = selectors.answer_view(workspace=workspace, answer=answer)
         if options["json"]:
             self.stdout.write(json.dumps(view, ensure_ascii=False))

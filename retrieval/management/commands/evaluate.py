@@ -12,16 +12,16 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandParser
 
-from kb_project.errors import InputError, KBError
-from kb_project.logs import quieten
+from kb_project.commands import DataCommand
+from kb_project.errors import InputError
 from retrieval.evaluation import dataset, in_place, runner, table
 from retrieval.evaluation.plan import Plan
 from retrieval.search.modes import MODES
 
 
-class Command(BaseCommand):
+class Command(DataCommand):
     help = "Measure search modes on a data set, or on a question set of a workspace."
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -43,13 +43,9 @@ class Command(BaseCommand):
         parser.add_argument("--json", action="store_true", help="Print the report as JSON.")
 
     def handle(self, *_args: Any, **options: Any) -> None:
-        quieten(options["verbosity"])
         # A terminated run deletes its workspace too.
         signal.signal(signal.SIGTERM, _stop)
-        try:
-            report = self._report(options)
-        except KBError as error:
-            raise CommandError(error.sentence) from error
+        report = self._report(options)
         if options["json"]:
             self.stdout.write(json.dumps(report, ensure_ascii=False))
         else:

@@ -7,10 +7,9 @@ from collections.abc import Iterator
 from typing import Any
 
 from django.conf import settings
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandParser
 
-from kb_project.errors import KBError
-from kb_project.logs import quieten
+from kb_project.commands import DataCommand
 from retrieval import services
 from retrieval.scope_options import add_scope_options, scope_of
 from retrieval.search.hits import Hit
@@ -19,7 +18,7 @@ from retrieval.services import SearchResult
 from workspaces import selectors
 
 
-class Command(BaseCommand):
+class Command(DataCommand):
     help = "Find the passages of a workspace that have to do with a question."
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -31,18 +30,14 @@ class Command(BaseCommand):
         parser.add_argument("--json", action="store_true", help="Print one JSON object.")
 
     def handle(self, *_args: Any, **options: Any) -> None:
-        quieten(options["verbosity"])
-        try:
-            workspace = selectors.workspace_at(slug=options["workspace"])
-            found = services.search(
-                workspace=workspace,
-                question=options["question"],
-                mode=options["mode"],
-                top_k=options["top_k"],
-                scope=scope_of(workspace, options),
-            )
-        except KBError as error:
-            raise CommandError(error.sentence) from error
+        workspace = selectors.workspace_at(slug=options["workspace"])
+        found = services.search(
+            workspace=workspace,
+            question=options["question"],
+            mode=options["mode"],
+            top_k=options["top_k"],
+            scope=scope_of(workspace, options),
+        )
         if options["json"]:
             self.stdout.write(json.dumps(as_json(found), ensure_ascii=False))
         else:

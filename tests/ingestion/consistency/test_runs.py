@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from importlib import import_module
 
 import pytest
+from django.apps import apps
+from django.db import connection
 from django.utils import timezone
 from django_q.models import OrmQ, Schedule
 
@@ -69,7 +72,7 @@ def test_a_check_that_repairs_says_what_it_did_and_what_is_left(workspace: Works
 
     assert (row.done, row.total) == (3, 3)
     assert row.drifts == []
-    assert any("named by no document" in sentence for sentence in row.repaired)
+    assert any("appears in no document" in sentence for sentence in row.repaired)
     assert {"work", "marks"} <= {one["check"] for one in row.waiting}
 
 
@@ -171,6 +174,8 @@ def test_every_workspace_is_looked_at_by_night(workspace: Workspace):
 
 
 def test_the_night_is_in_the_schedule():
+    migration = import_module("ingestion.migrations.0015_consistency_checks")
+    migration.schedule_checks(apps, connection.schema_editor())
     schedule = Schedule.objects.get(name="consistency")
 
     assert schedule.func == f"{tasks.check_all.__module__}.{tasks.check_all.__name__}"

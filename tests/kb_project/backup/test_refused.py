@@ -87,6 +87,7 @@ def test_a_file_that_was_cut_off(path: Path, elsewhere: Path, share: float):
     assert_nothing_is_there(elsewhere)
 
 
+@pytest.mark.django_db
 def test_a_file_that_is_not_there(elsewhere: Path, tmp_path: Path):
     with pytest.raises(CommandError, match=r"nowhere.zip' cannot be read: No such file"):
         call_command("restore", str(tmp_path / "nowhere.zip"))

@@ -6,6 +6,7 @@ import http.client
 import os
 import queue
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -16,11 +17,12 @@ from pathlib import Path
 
 import pytest
 
+from kb_project.database import embedded
 from kb_project.database.embedded import running
 from kb_project.database.processes import processes_in
 from kb_project.env import child_environment
 from tests.kb_project.database.conftest import folder as folder
-from tests.kb_project.database.conftest import kill_all
+from tests.kb_project.database.conftest import kill_all, new_folder
 
 pytestmark = pytest.mark.slow
 
@@ -61,9 +63,13 @@ class Run:
 
 
 def start(data_dir: Path) -> subprocess.Popen[str]:
+    return command(data_dir, "run", "--no-demo", "--port", str(PORT))
+
+
+def command(data_dir: Path, *words: str) -> subprocess.Popen[str]:
     environment = child_environment(CONCORDANCE_DATA_DIR=str(data_dir))
     return subprocess.Popen(
-        [sys.executable, "manage.py", "run", "--no-demo", "--port", str(PORT)],
+        [sys.executable, "manage.py", *words],
         cwd=ROOT,
         env=environment,
         stdout=subprocess.PIPE,
@@ -73,8 +79,30 @@ def start(data_dir: Path) -> subprocess.Popen[str]:
     )
 
 
+@pytest.fixture(scope="module")
+def migrated() -> Iterator[tuple[Path, str]]:
+    """A folder with the database that a command made in it, and what the command said."""
+    with new_folder() as data_dir:
+        process = command(data_dir, "createworkspace", "Merrow Sound")
+        said, _ = process.communicate(timeout=SECONDS)
+        assert process.returncode == 0, said
+        embedded.stop(data_dir / "postgres")
+        yield data_dir, said
+
+
 @pytest.fixture
-def run(folder: Path) -> Iterator[Run]:
+def run(folder: Path, migrated: tuple[Path, str]) -> Iterator[Run]:
+    shutil.rmtree(folder)
+    subprocess.run(["cp", "-a", migrated[0], folder], check=True)
+    yield from started(folder)
+
+
+@pytest.fixture
+def first_run(folder: Path) -> Iterator[Run]:
+    yield from started(folder)
+
+
+def started(folder: Path) -> Iterator[Run]:
     run = Run(folder)
     yield run
     run.process.send_signal(signal.SIGTERM)
@@ -102,7 +130,8 @@ def web_process(run: Run) -> int:
     raise AssertionError("no web server")
 
 
-def test_from_nothing_to_a_page_and_back_to_nothing(run):
+def test_from_nothing_to_a_page_and_back_to_nothing(first_run):
+    run = first_run
     address = run.wait_for(r"is ready: +(http://\S+)")[1]
 
     assert status(address) == 200
@@ -125,6 +154,13 @@ def test_web_server_and_database_come_back_after_kill_9(run):
     kill_all(run.data_dir / "postgres")
     run.wait_for(r"database \| died; started again")
     assert status(address) == 200
+
+
+def test_a_command_before_the_first_start_makes_the_database(migrated):
+    _, said = migrated
+
+    assert "Bringing the database up to date" in said
+    assert "The workspace 'Merrow Sound' is at /w/merrow-sound/" in said
 
 
 def test_a_second_start_names_the_first_one(run):

@@ -49,7 +49,7 @@ def test_a_run_is_started_and_shows_how_far_it_is(people, alice, bob, made):
     [
         ({}, "No mode is chosen"),
         ({"modes": ["telepathy"]}, "No mode is chosen"),
-        ({"modes": ["lexical"], "ks": "some"}, "are no numbers"),
+        ({"modes": ["lexical"], "ks": "some"}, "must be whole numbers"),
         ({"modes": ["lexical"], "ks": "0"}, "must be from 1"),
         ({"modes": ["lexical"], "ks": "1,2,3,4,5,6,7"}, "At most"),
     ],
@@ -88,7 +88,7 @@ def test_lines_are_filtered(people, alice, run_it):
     def page_of(**query):
         return alice.get(of_run(people, run), query).content.decode()
 
-    assert "No result is like that" in page_of(show="failed")
+    assert "No results match" in page_of(show="failed")
     assert page_of(mode="dense").count("/results/") < page_of().count("/results/")
     assert page_of(show="nonsense", page="99")
 

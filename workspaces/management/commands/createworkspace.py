@@ -5,14 +5,13 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandParser
 
-from kb_project.errors import KBError
-from kb_project.logs import quieten
+from kb_project.commands import DataCommand
 from workspaces import selectors, services
 
 
-class Command(BaseCommand):
+class Command(DataCommand):
     help = "Make a workspace."
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -27,12 +26,8 @@ class Command(BaseCommand):
         parser.add_argument("--json", action="store_true", help="Print one JSON object.")
 
     def handle(self, *_args: Any, name: str, slug: str, owner: str, **options: Any) -> None:
-        quieten(options["verbosity"])
-        try:
-            person = selectors.person(email=owner) if owner else selectors.only_person()
-            workspace = services.workspace_create(name=name, slug=slug, owner=person)
-        except KBError as error:
-            raise CommandError(error.sentence) from error
+        person = selectors.person(email=owner) if owner else selectors.only_person()
+        workspace = services.workspace_create(name=name, slug=slug, owner=person)
         answer = {
             "workspace": str(workspace.pk),
             "slug": workspace.slug,

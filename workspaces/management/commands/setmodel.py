@@ -13,12 +13,12 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any, Final
 
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandParser
 
+from kb_project.commands import DataCommand
 from kb_project.env import env_str
-from kb_project.errors import InputError, KBError
+from kb_project.errors import InputError
 from kb_project.llm.ports import Role
-from kb_project.logs import quieten
 from workspaces import access, selectors, services
 from workspaces.choice import DEAREST, ModelChoice, checked_money
 from workspaces.models import RerankerKind, Workspace
@@ -26,7 +26,7 @@ from workspaces.models import RerankerKind, Workspace
 LONGEST_KEY_FILE: Final = 10_000
 
 
-class Command(BaseCommand):
+class Command(DataCommand):
     help = "Choose a workspace's models, their prices and its budget."
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -44,7 +44,7 @@ class Command(BaseCommand):
             action="append",
             default=[],
             metavar="ROLE=MODEL",
-            help=f"A model of its own for one of {', '.join(Role)}. May be given again.",
+            help=f"Another model for one of {', '.join(Role)}. May be given again.",
         )
         parser.add_argument("--context-window", type=int, metavar="TOKENS")
         parser.add_argument("--concurrency", type=int, metavar="CALLS")
@@ -65,13 +65,9 @@ class Command(BaseCommand):
         parser.add_argument("--json", action="store_true", help="Print one JSON object.")
 
     def handle(self, *_args: Any, workspace: str, **options: Any) -> None:
-        quieten(options["verbosity"])
-        try:
-            found = selectors.workspace_at(slug=workspace)
-            self._set(found, options)
-            tested = _tested(found) if options["test"] else []
-        except KBError as error:
-            raise CommandError(error.sentence) from error
+        found = selectors.workspace_at(slug=workspace)
+        self._set(found, options)
+        tested = _tested(found) if options["test"] else []
         answer = _answer(found) | {
             "test": [
                 {"what": line.what, "works": line.is_good, "sentence": line.sentence}

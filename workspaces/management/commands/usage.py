@@ -5,16 +5,15 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandParser
 
-from kb_project.errors import KBError
-from kb_project.logs import quieten
+from kb_project.commands import DataCommand
 from workspaces import access, selectors
 from workspaces.models import Workspace
 from workspaces.selectors import UsageLine
 
 
-class Command(BaseCommand):
+class Command(DataCommand):
     help = "Show what a workspace's models did and cost."
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -22,11 +21,7 @@ class Command(BaseCommand):
         parser.add_argument("--json", action="store_true", help="Print one JSON object.")
 
     def handle(self, *_args: Any, workspace: str, **options: Any) -> None:
-        quieten(options["verbosity"])
-        try:
-            answer = _answer(selectors.workspace_at(slug=workspace))
-        except KBError as error:
-            raise CommandError(error.sentence) from error
+        answer = _answer(selectors.workspace_at(slug=workspace))
         text = json.dumps(answer, ensure_ascii=False) if options["json"] else _said(answer)
         self.stdout.write(text)
 
