@@ -30,7 +30,7 @@ run: install ## set everything up and serve it (PORT=8000), until Ctrl-C
 test: install-dev ## set everything up and run the tests (TESTS=tests/ingestion for some of them)
 	@.ci/browser
 	code=0
-	$(BIN)/pytest -n $(TEST_WORKERS) --dist loadgroup $(TESTS) || code=$$?
+	$(BIN)/pytest -n $(TEST_WORKERS) --durations 10 $(TESTS) || code=$$?
 	$(MANAGE) pg stop --test --if-idle >/dev/null || true
 	exit $$code
 
@@ -59,7 +59,9 @@ format: install-dev ## put code and templates into the house's form
 
 bench: install-dev ## run the benchmarks on a data set (DATASET=folder with documents.jsonl and questions.jsonl)
 	@if [ -z "$(DATASET)" ]; then echo "Name a data set: make bench DATASET=path/to/folder"; exit 1; fi
-	for benchmark in benchmarks/*.py; do echo "== $$benchmark"; $(BIN)/python "$$benchmark" "$(DATASET)"; done
+	for benchmark in ingest search ask document_life; do
+	  echo "== $$benchmark"; $(BIN)/python "benchmarks/$$benchmark.py" "$(DATASET)"
+	done
 
 clean: ## remove caches and the tests' database; documents stay
 	@if [ -x $(BIN)/python ]; then $(MANAGE) pg stop --test >/dev/null 2>&1 || true; fi
