@@ -43,7 +43,9 @@ def expected_of(given: QueryDict) -> dict[uuid.UUID, int]:
     for seen in given.getlist("seen")[:MOST_IDS]:
         one, _, revision = seen.partition(":")
         if not revision.isascii() or not revision.isdigit() or len(revision) > 15:
-            raise InputError("What you had seen of it did not arrive.", next_step="Open it again.")
+            raise InputError(
+                "The request doesn't say which version you saw.", next_step="Open it again."
+            )
         found[_id(one)] = int(revision)
     return found
 
@@ -66,7 +68,7 @@ def _id(value: str) -> uuid.UUID:
     try:
         return uuid.UUID(value)
     except ValueError:
-        raise NotFoundError("There is no such thing in this workspace.") from None
+        raise NotFoundError("Not found in this workspace.") from None
 
 
 def typed(given: QueryDict, name: str) -> str:

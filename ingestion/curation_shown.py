@@ -216,7 +216,7 @@ def _merge_preview(workspace: Workspace, group: Group) -> Preview:
         error = InputError(
             f"These are {len(group.ids)} entities, and {MOST_BESIDE} fit side by side.",
             kept="Nothing was changed.",
-            next_step="Drop some, merge the others, and go on from there.",
+            next_step="Remove some, merge the others, and continue from there.",
         )
         return Preview(refusal=refusal_of(workspace, error))
     return previewed(

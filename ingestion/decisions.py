@@ -139,7 +139,7 @@ def _undo(deed: Deed, decision_id: uuid.UUID) -> HistoryEvent:
     rows = ResolutionDecision.objects.in_workspace(workspace).filter(pk=decision_id)
     decision = rows.filter(undone_at=None).first()
     if decision is None:
-        raise ConflictError("This decision was taken back already.", code="already_undone")
+        raise ConflictError("This decision was undone already.", code="already_undone")
     refs = _refs(decision)
     ids = {entity_id(workspace.pk, *ref): ref for ref in refs}
     before = effects.state_of(workspace, ids)

@@ -140,7 +140,7 @@ def _clean_title(title: str) -> str:
         raise InputError(
             f"A title has 1 to {TITLE_LENGTH} characters.",
             code="invalid_title",
-            kept="The title is as it was.",
+            kept="The title was not changed.",
         )
     return cleaned
 
@@ -150,7 +150,7 @@ def _check(row: Document, after: Mapping[str, Any]) -> None:
         raise ConflictError(
             f"'{row.title}' is in the trash.",
             code="in_trash",
-            kept="It is as it was.",
+            kept="It is unchanged.",
             next_step="Restore it first.",
         )
     if not after:
@@ -185,7 +185,7 @@ def _read_again(workspace_id: uuid.UUID, row: Document) -> None:
         raise ConflictError(
             f"'{row.title}' is being read.",
             code="already_under_way",
-            kept="It is as it was.",
+            kept="It is unchanged.",
             next_step="Change its title once its row says that it is ready.",
         )
     # No method: not read yet. What was found before stays until it is.

@@ -17,7 +17,7 @@ MILLION: Final = 1_000_000
 def sentences(estimate: Estimate) -> list[str]:
     """What it will cost, what is known already, and whether the budget suffices."""
     if not estimate.uses_model:
-        return ["Costs nothing: no model is asked here."]
+        return ["Costs nothing: no model is called here."]
     if estimate.is_free:
         return ["Costs nothing: every answer is in the cache."]
     return [
@@ -31,11 +31,11 @@ def spent(usage: UsageLine, *, what: str) -> list[str]:
     """What was asked and what it cost, of a document or of a whole run.
 
     >>> spent(UsageLine("", calls=3, cached=3), what="It")
-    ['Nothing was asked anew: every answer was in the cache.']
+    ['No new calls: every answer was in the cache.']
     """
     asked = usage.calls - usage.cached
     if not asked:
-        return ["Nothing was asked anew: every answer was in the cache."]
+        return ["No new calls: every answer was in the cache."]
     cost = f", at a cost of {money(float(usage.cost))}" if usage.cost else ""
     tokens = f"{usage.tokens:,} tokens"
     sentences = [f"{what} took {counting.counted(asked, 'call')} and {tokens}{cost}."]
@@ -105,7 +105,7 @@ def _what(estimate: Estimate) -> str:
 
 def _price(estimate: Estimate) -> str:
     if estimate.cost is None:
-        return "What that costs is not known: no price is set for the model."
+        return "The cost is unknown: no price is set for the model."
     return f"Cost: {cost(estimate)}."
 
 

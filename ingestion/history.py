@@ -131,7 +131,7 @@ def check_expected(deed: Deed) -> None:
     if changed:
         since = _since(deed.workspace, changed)
         raise PreconditionError(
-            "Somebody changed this after you had opened it.",
+            "Someone changed this after you opened it.",
             kept="Nothing of yours was carried out.",
             next_step="Look at what changed, and decide again.",
             events=since,

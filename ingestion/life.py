@@ -222,7 +222,7 @@ def _refuse_what_is_gone(event: HistoryEvent, there: set[uuid.UUID]) -> None:
     raise ConflictError(
         f"{_quoted(gone) or 'A document of this'} was deleted for good.",
         code="deleted_for_good",
-        kept="Everything is as it was.",
+        kept="Nothing was changed.",
         next_step="Add the file again.",
     )
 
@@ -238,7 +238,7 @@ def _once(deed: Deed, documents: Sequence[Document], move: _Move) -> HistoryEven
         if not due:
             name = _quoted([row.title for row in rows]) or "This"
             raise ConflictError(
-                move.refusal.format(name), code=move.code, kept="Everything is as it was."
+                move.refusal.format(name), code=move.code, kept="Nothing was changed."
             )
         details = _details(deed.workspace, due)
         if move is RESTORE:

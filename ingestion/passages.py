@@ -131,7 +131,7 @@ def passages_retry(
             raise ConflictError(
                 f"'{document.title}' has no such passage that could not be read.",
                 code="nothing_to_retry",
-                kept="It is as it was.",
+                kept="It is unchanged.",
             )
         _check_idle(document, job)
         # No method: not read yet. What was found before stays until it is.
@@ -168,7 +168,7 @@ def _check_idle(document: Document, job: IngestionJob) -> None:
         raise ConflictError(
             f"'{document.title}' is being read.",
             code="already_under_way",
-            kept="It is as it was.",
+            kept="It is unchanged.",
             next_step="Wait until its row says that it is ready.",
         )
 

@@ -31,7 +31,7 @@ THRESHOLDS: Final = (99, 95, 90, 85, 80)
 """Certainties, in percent, that cases are offered to be merged above."""
 USUAL: Final = 95
 DECISIONS: Final = (EventKind.ENTITIES_MERGED, EventKind.NOT_THE_SAME)
-GONE: Final = "Somebody decided this case meanwhile, or it is found no more."
+GONE: Final = "Someone has decided this case meanwhile, or it no longer exists."
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +102,7 @@ def chosen_of(case: Case, given: QueryDict) -> Chosen:
     kept = curation_forms.id_of(given, "kept") or case.kept
     if not {kept, *dropped} <= set(entities):
         raise InputError(
-            "This is no entity of the case.",
+            "This entity is not part of the case.",
             code="not_in_the_case",
             kept=deciding.UNCHANGED,
             next_step="Choose among those that are shown.",
@@ -110,7 +110,7 @@ def chosen_of(case: Case, given: QueryDict) -> Chosen:
     left = [one for one in entities if one not in dropped]
     if len(left) < FEWEST:
         raise InputError(
-            "A case needs two entities at least.",
+            "A case needs at least two entities.",
             code="too_few",
             kept=deciding.UNCHANGED,
             next_step="Say that they are not the same, or skip the case.",

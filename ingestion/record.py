@@ -45,13 +45,13 @@ CANCELLED = Problem(
     code="cancelled",
     happened="The work on this document was stopped.",
     kept="Everything finished before is kept.",
-    next_step="Retry to go on where it stopped.",
+    next_step="Retry to continue where it stopped.",
 )
 UNEXPECTED = Problem(
     code="unexpected",
-    happened="Something went wrong that Concordance did not foresee.",
+    happened="An unexpected error occurred.",
     kept="The file is stored, and what was finished before is kept.",
-    next_step="Retry; if it happens again, give the document's id to whoever runs this server.",
+    next_step="Retry; if it happens again, give the document's id to your administrator.",
 )
 
 

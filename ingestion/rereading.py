@@ -54,17 +54,12 @@ class Present:
     uses_model: bool
 
 
-def documents_read_otherwise(*, workspace: Workspace) -> int:
-    """How many documents were read in another way than this workspace reads now.
+def read_otherwise_ids(*, workspace: Workspace) -> list[uuid.UUID]:
+    """The documents that were read in another way than this workspace reads now, oldest first.
 
     Those that are being read, or that have stopped, are left out. Raises RefusedError where the
     model's stored key cannot be read.
     """
-    return len(_read_otherwise(workspace, _present(workspace)))
-
-
-def read_otherwise_ids(*, workspace: Workspace) -> list[uuid.UUID]:
-    """The same documents, in the order in which they came."""
     return [each.document_id for each in _read_otherwise(workspace, _present(workspace))]
 
 
@@ -103,10 +98,10 @@ def documents_read_again(
 def told(number: int) -> str:
     """
     >>> told(1), told(0)
-    ('1 document is being read again.', 'Every document is read as this workspace reads now.')
+    ('1 document is being read again.', "Every document was read with this workspace's settings.")
     """
     if not number:
-        return "Every document is read as this workspace reads now."
+        return "Every document was read with this workspace's settings."
     return f"{number:,} document{' is' if number == 1 else 's are'} being read again."
 
 

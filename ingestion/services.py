@@ -140,7 +140,7 @@ def document_retry(*, workspace: Workspace, document: Document) -> IngestionJob:
             raise ConflictError(
                 f"'{document.title}' has nothing to retry.",
                 code="nothing_to_retry",
-                kept="It is as it was.",
+                kept="It is unchanged.",
             )
         is_paused = job.state == RunState.PAUSED
         record.reopen(job)
@@ -193,9 +193,9 @@ def report_retry(*, workspace: Workspace, community: Community) -> None:
     rows = selectors.unwritten_reports(workspace=workspace).filter(community=community)
     if not _rewrite(workspace, rows):
         raise ConflictError(
-            "There is nothing about this report that a model could write anew.",
+            "There is nothing in this report for a model to rewrite.",
             code="nothing_to_retry",
-            kept="It is as it was.",
+            kept="It is unchanged.",
         )
 
 
@@ -206,7 +206,7 @@ def reports_retry(*, workspace: Workspace) -> int:
         raise ConflictError(
             "No report waits for a model to write it.",
             code="nothing_to_retry",
-            kept="Everything is as it was.",
+            kept="Nothing was changed.",
         )
     return number
 
@@ -258,7 +258,7 @@ def measure(file: IO[bytes], label: str) -> tuple[int, str]:
                 f"'{label}' is larger than the {limit} MB this server takes.",
                 code="too_large",
                 kept="Nothing of it was stored; everything else is untouched.",
-                next_step="Split it, or ask whoever runs the server to raise MAX_UPLOAD_MB.",
+                next_step="Split it, or ask your administrator to raise MAX_UPLOAD_MB.",
             )
         digest.update(block)
     file.seek(0)

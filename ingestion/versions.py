@@ -34,7 +34,7 @@ from kb_project.errors import ConflictError, UploadError
 
 logger = logging.getLogger(__name__)
 
-UNTOUCHED: Final = "Its present version is searched as before."
+UNTOUCHED: Final = "Its present version is still searched."
 UNDER_WAY: Final = (RunState.PENDING, RunState.RUNNING, RunState.PAUSED)
 
 
@@ -77,7 +77,7 @@ def _replace(deed: Deed, version: DocumentVersion) -> None:
         raise ConflictError(
             f"'{document.title}' has exactly this content already.",
             code="same_content",
-            kept="No version was added; everything is as it was.",
+            kept="No version was added; nothing was changed.",
             next_step="Choose a file that differs from the present version.",
         )
     _label_present(document)
@@ -104,7 +104,7 @@ def document_revert(*, deed: Deed, document: Document, number: int) -> HistoryEv
             raise ConflictError(
                 f"Version {number} of '{document.title}' is the present one.",
                 code="version_is_live",
-                kept="Everything is as it was.",
+                kept="Nothing was changed.",
             )
         job = _restore(deed, version)
         event = _record(deed, job, before=before, is_restored=True)
@@ -266,7 +266,7 @@ def _check_last(deed: Deed, document: Document, event: HistoryEvent) -> None:
         raise ConflictError(
             f"Version {number} of '{document.title}' came after it and stands.",
             code="later_version",
-            kept="Everything is as it was.",
+            kept="Nothing was changed.",
             next_step=f"Undo version {number} first, or restore an earlier version.",
         )
 

@@ -94,6 +94,6 @@ class NothingHere(APIView):
     schema = None
 
     def get(self, request: Request, **_kwargs: Any) -> None:
-        raise NotFoundError("There is nothing at this address of the API.")
+        raise NotFoundError("The API has nothing at this address.")
 
     post = put = patch = delete = get

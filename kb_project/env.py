@@ -63,14 +63,6 @@ def env_str(name: str, default: str | None = "") -> str | None:
     return _lookup(name) or default
 
 
-def env_required(name: str) -> str:
-    """The text of a setting that has no sensible default."""
-    value = _lookup(name)
-    if not value:
-        raise EnvError(name, f"must be set (or {name}_FILE, or a line in .env)")
-    return value
-
-
 def env_bool(name: str, *, default: bool) -> bool:
     """1/true/yes/on or 0/false/no/off; anything else is refused."""
     value = _lookup(name)
@@ -98,20 +90,6 @@ def env_int(
     return number
 
 
-def env_float(
-    name: str, default: float, *, minimum: float | None = None, maximum: float | None = None
-) -> float:
-    value = _lookup(name)
-    if not value:
-        return default
-    try:
-        number = float(value)
-    except ValueError:
-        raise EnvError(name, "must be a number") from None
-    _check_range(name, number, minimum, maximum)
-    return number
-
-
 def env_list(name: str, default: tuple[str, ...] = ()) -> list[str]:
     """Words between commas, spaces around them ignored."""
     value = _lookup(name)
@@ -124,13 +102,6 @@ def env_path(name: str, default: Path) -> Path:
     value = _lookup(name)
     path = Path(value).expanduser() if value else default
     return path if path.is_absolute() else ENV_FILE.parent / path
-
-
-def env_choice(name: str, default: str, *, choices: tuple[str, ...]) -> str:
-    value = _lookup(name) or default
-    if value not in choices:
-        raise EnvError(name, f"must be one of {', '.join(choices)}")
-    return value
 
 
 def env_url(name: str) -> DatabaseUrl | None:

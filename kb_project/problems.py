@@ -108,17 +108,17 @@ def _as_kb_error(error: Exception) -> tuple[errors.KBError, dict[str, Any], dict
         known = errors.KBError(str(error.detail), code=str(error.default_code))
         return known, {}, _headers(error)
     if isinstance(error, Http404):
-        return errors.NotFoundError("There is nothing here by that address."), {}, {}
+        return errors.NotFoundError("There is nothing at this address."), {}, {}
     if isinstance(error, PermissionDenied):
-        return errors.ForbiddenError("You may not do this here."), {}, {}
+        return errors.ForbiddenError("You don't have permission to do this here."), {}, {}
     if isinstance(error, SuspiciousOperation):
-        return errors.InputError("What was sent cannot be accepted.", code="refused"), {}, {}
+        return errors.InputError("The request cannot be accepted.", code="refused"), {}, {}
     return _unexpected(), {}, {}
 
 
 def _invalid() -> errors.InputError:
     return errors.InputError(
-        "Some of what was sent cannot be used.",
+        "Some fields are not valid.",
         kept="Nothing was changed.",
         next_step="See 'fields' for each of them.",
     )
@@ -126,7 +126,7 @@ def _invalid() -> errors.InputError:
 
 def _nobody() -> errors.KBError:
     return errors.KBError(
-        "The API answers to people it knows.",
+        "The API requires a sign-in.",
         code="not_authenticated",
         next_step="Sign in, or send e-mail address and password by HTTP Basic.",
     )
@@ -134,10 +134,10 @@ def _nobody() -> errors.KBError:
 
 def _unexpected() -> errors.KBError:
     return errors.KBError(
-        "Something went wrong that Concordance did not foresee.",
+        "An unexpected error occurred.",
         code="unexpected",
         kept="Nothing was changed.",
-        next_step="Try again; if it happens again, give the request id to whoever runs it.",
+        next_step="Try again; if it happens again, give the request id to your administrator.",
     )
 
 

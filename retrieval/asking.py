@@ -147,7 +147,7 @@ def _conversation(
         raise NotFoundError("There is no such conversation in this workspace.")
     if found.asked_by_id != (user and user.pk):
         raise ForbiddenError(
-            "This is somebody else's conversation.",
+            "This conversation belongs to someone else.",
             kept="Nothing was asked.",
             next_step="Ask in a conversation of your own.",
         )
@@ -243,7 +243,7 @@ def _check_whose(question: Question, user: User) -> None:
     membership = Membership.objects.in_workspace(question.workspace_id).filter(user=user).first()
     if membership is None or not membership.may(Capability.ADMINISTER):
         raise ForbiddenError(
-            "Somebody else asked this question.",
+            "Someone else asked this question.",
             kept="The answer is being made.",
-            next_step="Whoever asked may stop it, and so may an admin.",
+            next_step="Only the person who asked, or an admin, can stop it.",
         )

@@ -103,7 +103,7 @@ def _read(wanted: Sequence[Followed]) -> list[list[Event] | NotFoundError]:
     finally:
         # Back into the pool: many streams wait, few read.
         connections.close_all()
-    missing = NotFoundError("There is no such answer, or not for you.")
+    missing = NotFoundError("Answer not found, or not yours to see.")
     return [found.get(place, missing) for place in range(len(wanted))]
 
 

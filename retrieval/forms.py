@@ -45,7 +45,7 @@ class Wanted:
             raise InputError(
                 "Nothing was asked.",
                 code="question_empty",
-                next_step="Type a question into the box, or take one of those below it.",
+                next_step="Type a question, or choose one below.",
             )
         return self.text
 

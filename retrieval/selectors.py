@@ -12,11 +12,6 @@ from workspaces import access
 from workspaces.models import Workspace
 
 
-def question_of(*, workspace: Workspace, answer_id: UUID) -> UUID:
-    """The question an answer was given to. Raises NotFoundError."""
-    return answer_of(workspace=workspace, answer_id=answer_id).question_id
-
-
 def answer_of(*, workspace: Workspace, answer_id: UUID) -> Answer:
     """Raises NotFoundError."""
     answer = Answer.objects.in_workspace(workspace).filter(pk=answer_id).first()

@@ -9,11 +9,13 @@ import hypothesis
 import pytest
 from pytest_django import Settings
 
+from kb_project.env import env_str
 from kb_project.ports import build_ports
 
 # A first example may load a model or wait for a busy machine: that is no failure.
-hypothesis.settings.register_profile("unhurried", deadline=None)
-hypothesis.settings.load_profile("unhurried")
+hypothesis.settings.register_profile("usual", deadline=None, max_examples=25)
+hypothesis.settings.register_profile("thorough", deadline=None, max_examples=200)
+hypothesis.settings.load_profile(env_str("HYPOTHESIS_PROFILE", "usual"))
 
 
 @pytest.fixture

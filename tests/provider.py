@@ -25,7 +25,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import TracebackType
 from typing import Any, Final
 
-from kb_project.llm.openai_line import close_clients
+from kb_project.llm import openai_line
 from tests.provider_answers import answer_for
 
 MODEL: Final = "test-model"
@@ -187,6 +187,12 @@ class Provider:
         self._server.hang_up()
         close_clients()
         self._thread.join(5)
+
+
+def close_clients() -> None:
+    """Hang up everywhere; the next call connects again."""
+    while openai_line._clients:
+        openai_line._clients.popitem()[1].close()
 
 
 class _Server(ThreadingHTTPServer):

@@ -311,6 +311,6 @@ def _spent(workspace_id: uuid.UUID) -> BudgetError:
     return BudgetError(
         f"The workspace's budget for models does not allow another call: {spent:.4f} of"
         f" {cap:.4f} is spent or set aside for calls under way.",
-        kept="Everything made so far is kept.",
-        next_step="An admin can raise the budget on the page Models; work then goes on.",
+        kept="Everything done so far is kept.",
+        next_step="An admin can raise the budget on the page Models; work then continues.",
     )

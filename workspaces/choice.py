@@ -94,7 +94,7 @@ def checked(choice: ModelChoice) -> ModelChoice:
         raise InputError(
             "No model is named for this endpoint.",
             kept="Nothing was changed.",
-            next_step="Enter the name of a model, as the endpoint calls it.",
+            next_step="Enter a model's name at the endpoint.",
         )
     return found
 
@@ -118,7 +118,7 @@ def checked_endpoint(text: str) -> str:
     if parts.query or parts.fragment:
         raise _refused("The endpoint must be an address without '?' and '#'.")
     if _is_metadata(parts.hostname):
-        raise _refused("The endpoint is an address that no model is served from.")
+        raise _refused("No model can be served from this endpoint address.")
     return address
 
 
@@ -148,7 +148,7 @@ def checked_key(text: str) -> str:
     if len(key) > LONGEST_KEY:
         raise _refused(f"The key has more than {LONGEST_KEY} characters.")
     if not key.isascii() or _UNPRINTABLE.search(key):
-        raise _refused("The key holds characters that no key has: spaces or accents, perhaps.")
+        raise _refused("The key contains invalid characters, such as spaces or accents.")
     return key
 
 
@@ -185,7 +185,7 @@ def checked_money(amount: Decimal | str | float, most: Decimal, what: str) -> De
 
 def _parts(address: str) -> SplitResult:
     if _UNPRINTABLE.search(address):
-        raise _refused("The endpoint is not an address: it holds spaces or control characters.")
+        raise _refused("The endpoint is not an address: it contains spaces or control characters.")
     try:
         parts = urlsplit(address)
         _ = parts.port

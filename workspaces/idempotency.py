@@ -129,7 +129,7 @@ def _claim(named: dict[str, Any]) -> bool:
         if not isinstance(error.__cause__, LockNotAvailable):
             raise
         raise ConflictError(
-            "The first request with this key is still under way.",
+            "The first request with this key is still running.",
             code="in_progress",
             next_step="Send it again in a while.",
         ) from error

@@ -109,7 +109,7 @@ class CommunityApi(APIView):
             help_text="Topics inside it that spoke through their report.",
         )
         is_waiting = serializers.BooleanField(
-            source="community.is_changed", help_text="The next refresh writes its report anew."
+            source="community.is_changed", help_text="The next refresh rewrites its report."
         )
         summary = FindingSerializer(many=True, help_text="The report's summary, by sentence.")
         findings = FindingSerializer(many=True)

@@ -40,7 +40,7 @@ class DecisionSerializer(serializers.Serializer[Any]):
         help_text="It would join names that are decided to differ, and is not followed."
     )
     is_waiting = serializers.BooleanField(
-        help_text="It would join more names than were judged one by one, and is not followed yet."
+        help_text="On hold: it would join names that have not been reviewed as pairs."
     )
 
 

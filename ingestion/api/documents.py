@@ -57,7 +57,9 @@ class DocumentSerializer(serializers.Serializer[Any]):
         source="document.is_live", help_text="False: disabled, or in the trash."
     )
     share = serializers.FloatField(help_text="How much of all its stages is done, 0 to 1.")
-    has_words = serializers.BooleanField(help_text="Found by words and by the walk already.")
+    has_words = serializers.BooleanField(
+        help_text="Whether keyword and graph search can find it yet."
+    )
     has_vectors = serializers.BooleanField(help_text="Found by meaning already.")
     chunks = serializers.IntegerField()
     warnings = serializers.ListField(child=serializers.CharField())

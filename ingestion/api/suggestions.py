@@ -64,7 +64,7 @@ class CaseSerializer(serializers.Serializer[Any]):
     certainty = serializers.FloatField(help_text="Of the least certain pair, 0 to 1.")
     effect = serializers.FloatField(help_text="Grows with what would move.")
     sentence = serializers.CharField(help_text="Why they may be one.")
-    kept = serializers.UUIDField(help_text="The one that a merge had better keep.")
+    kept = serializers.UUIDField(help_text="The one a merge should keep.")
     is_skipped = serializers.BooleanField()
     entities = SideSerializer(many=True)
     pairs = CasePairSerializer(many=True)
@@ -242,7 +242,7 @@ class SuggestionAcceptAboveApi(APIView):
     class PreviewSerializer(serializers.Serializer[Any]):
         cases = serializers.IntegerField()
         entities = serializers.IntegerField()
-        left = serializers.IntegerField(help_text="Cases that do not fit into one stroke.")
+        left = serializers.IntegerField(help_text="Cases left out of this batch.")
         effect = EffectSerializer()
         sentence = serializers.CharField()
         digest = serializers.CharField()

@@ -132,7 +132,7 @@ class VersionChangesApi(APIView):
         against = serializers.IntegerField(allow_null=True)
         state = serializers.ChoiceField(
             choices=["first", "reading", "compared", "unknown"],
-            help_text="Facts are told once it is `compared`.",
+            help_text="Facts are filled in once it is `compared`.",
         )
         passages = serializers.DictField(child=serializers.IntegerField())
         totals = serializers.DictField(
@@ -200,7 +200,7 @@ def _expected(request: ApiRequest, document_id: UUID) -> dict[UUID, int]:
     number = given.removeprefix("W/").strip('"')
     if not (number.isascii() and number.isdigit()) or len(number) > 18:
         raise InputError(
-            "If-Match holds the revision that ETag told.",
+            "If-Match holds the revision from ETag.",
             code="invalid_etag",
             kept="Nothing was changed.",
         )

@@ -36,9 +36,9 @@ LOOK, MEND = 1, 3
 
 BROKEN: Final = Drift(
     "check",
-    "The check itself could not be ended.",
+    "The check could not be completed.",
     Found(1),
-    "Look into the worker's log, or run 'checkgraph' on the server.",
+    "Look at the worker's log, or run 'checkgraph' on the server.",
 )
 
 

@@ -148,7 +148,7 @@ def _edit(deed: Deed, given: EntityGiven, words: _Words) -> HistoryEvent:
     entity = living(workspace, given)
     before, after = _changes(entity, words)
     if not after:
-        raise InputError("That is how it is already.", code="nothing_to_change", kept=UNCHANGED)
+        raise InputError("There is nothing to change.", code="nothing_to_change", kept=UNCHANGED)
     # A name that is taken away may be another thing's from then on.
     ids = [entity.pk, *(entity_id(workspace.pk, key) for key in words.refused or {})]
     state = effects.state_of(workspace, ids)
@@ -201,7 +201,7 @@ def _changes(entity: Entity, words: _Words) -> tuple[dict[str, Any], dict[str, A
 def _refuse_unconfirming(after: dict[str, Any]) -> None:
     if after.get("is_confirmed") is False:
         raise InputError(
-            "A confirmation is taken back where it was given.",
+            "A confirmation can only be undone.",
             code="undo_instead",
             kept=UNCHANGED,
             next_step="Undo it in the history.",

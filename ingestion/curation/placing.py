@@ -61,7 +61,7 @@ def chosen_of(entity: Entity, selection: Selection) -> tuple[list[Spot], int]:
             f"{len(missing)} of the selected mentions are not there any more.",
             code="mentions_changed",
             kept=UNCHANGED,
-            next_step="Look at the mentions again, and select anew.",
+            next_step="Look at the mentions again and select them once more.",
         )
     return chosen, len(spots)
 

@@ -154,7 +154,7 @@ def _edit(deed: Deed, given: RelationshipGiven, wanted: dict[str, Any]) -> Histo
         if value is not None and value != getattr(link, field)
     }
     if not after:
-        raise InputError("That is how it is already.", code="nothing_to_change", kept=UNCHANGED)
+        raise InputError("There is nothing to change.", code="nothing_to_change", kept=UNCHANGED)
     before = {"description": own_words(link), "keywords": list(link.keywords)}
     event = history.record(
         deed,

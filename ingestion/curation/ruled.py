@@ -104,7 +104,7 @@ def who_told_apart(workspace: Workspace, pairs: Sequence[Pair]) -> list[str]:
     )
     wanted = set(pairs)
     found = [
-        str(row.user) if row.user else "Somebody who has left"
+        str(row.user) if row.user else "A former member"
         for row in rows.select_related("user").order_by("created_at")
         if ((row.left_key, row.left_sense), (row.right_key, row.right_sense)) in wanted
     ]

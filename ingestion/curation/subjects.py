@@ -70,7 +70,7 @@ def _gone(workspace: Workspace, subject_id: uuid.UUID, *kinds: EventKind) -> Exc
     )
     event = events.select_related("user").order_by("-sequence").first()
     if event is None or str(subject_id) in (event.details.get("kept"), event.details.get("into")):
-        return NotFoundError("There is no such thing in this workspace.")
+        return NotFoundError("Not found in this workspace.")
     is_merged = event.kind == EventKind.ENTITIES_MERGED
     return ConflictError(
         passive(event, of=str(subject_id)) + ".",

@@ -106,17 +106,17 @@ def _batch(workspace: Workspace, event_id: uuid.UUID) -> list[HistoryEvent]:
 def _refuse_what_cannot_be(event: HistoryEvent) -> None:
     if event.undone_at is not None:
         raise ConflictError(
-            "This was taken back already.",
+            "This was undone already.",
             code="already_undone",
             kept=UNCHANGED,
             fields={"event": str(event.pk)},
         )
     if not told.is_open(event):
         raise ConflictError(
-            "This cannot be taken back.",
+            "This can't be undone.",
             code="not_undoable",
             kept=UNCHANGED,
-            next_step="What was deleted for good is added anew.",
+            next_step="Add what was permanently deleted again.",
             fields={"event": str(event.pk)},
         )
 

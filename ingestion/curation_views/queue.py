@@ -111,7 +111,7 @@ def _is_open(workspace: Workspace, key: UUID) -> bool:
 def _gone(request: UserRequest, workspace: Workspace) -> HttpResponse:
     """On to the next case, saying what became of this one."""
     since = queue_shown.meanwhile(workspace, forms.expected_of(request.POST))
-    told = since or "It was decided, or is found no more."
+    told = since or "It has been decided, or no longer exists."
     messages.info(request, f"That case is no longer open. {told} Nothing else was changed.")
     return redirect(QUEUE, workspace.slug)
 

@@ -106,7 +106,7 @@ class EntityRuling(Ruling):
         NO_ALIAS = "no_alias", "Does not go by"
         PROTECTED = "protected", "Keeps what it says"
         UNPROTECTED = "unprotected", "May change with the documents"
-        CONFIRMED = "confirmed", "Looked at and found right"
+        CONFIRMED = "confirmed", "Reviewed and confirmed"
 
     key = models.CharField(max_length=300)
     sense = models.PositiveSmallIntegerField(default=0)

@@ -30,7 +30,7 @@ class EventKind(models.TextChoices):
     DOCUMENT_TRASHED = "document_trashed", "Moved to the trash"
     DOCUMENT_RESTORED = "document_restored", "Restored from the trash"
     DOCUMENT_DELETED = "document_deleted", "Deleted for good"
-    DECISION_UNDONE = "decision_undone", "A model's decision taken back"
+    DECISION_UNDONE = "decision_undone", "A model's decision undone"
     UNDO = "undo", "Undone"
 
 

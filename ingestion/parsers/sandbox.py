@@ -158,7 +158,7 @@ class ParserSandbox:
                     "The program that reads documents did not start.",
                     code="parser_unavailable",
                     kept="All files are stored.",
-                    next_step="Reading goes on by itself when it is back.",
+                    next_step="Reading continues automatically when it is back.",
                 )
             return self._control
 

@@ -41,7 +41,7 @@ class DecisionView:
         row = self.decision
         if row.by == ResolutionDecision.By.MODEL:
             return row.model or "a model"
-        return str(row.user) if row.user else "somebody who has left"
+        return str(row.user) if row.user else "a former member"
 
 
 def decisions(*, workspace: Workspace, keys: Iterable[str] = ()) -> QuerySet[ResolutionDecision]:

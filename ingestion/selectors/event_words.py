@@ -16,7 +16,7 @@ SYSTEM: Final = "Concordance"
 def who(event: HistoryEvent) -> str:
     if event.user:
         return str(event.user)
-    return SYSTEM if event.via in ("schedule", "command") else "somebody who has left"
+    return SYSTEM if event.via in ("schedule", "command") else "a former member"
 
 
 def on_day(event: HistoryEvent) -> str:
@@ -229,5 +229,5 @@ _PASSIVE: Final[Mapping[str, TellOf]] = {
     EventKind.DOCUMENT_TRASHED: _was("moved to the trash"),
     EventKind.DOCUMENT_RESTORED: _was("restored from the trash"),
     EventKind.DOCUMENT_DELETED: _was("deleted for good"),
-    EventKind.DECISION_UNDONE: lambda event, of: "A decision about its name was taken back",
+    EventKind.DECISION_UNDONE: lambda event, of: "A decision about its name was undone",
 }

@@ -39,9 +39,7 @@ NOTHING_FOUND = (
     " who and what it speaks of."
 )
 UNREAD: Final = " could not be read by the model; "
-KEPT: Final = (
-    "Its text is kept, with whatever was found in it before, and is found by words and by meaning."
-)
+KEPT: Final = "Its text and earlier findings are kept, and search finds it by keywords and meaning."
 NEXT_STEP: Final = "Retry the passage."
 
 Outcome = Reading | ReplyError

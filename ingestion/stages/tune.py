@@ -183,7 +183,7 @@ def learn(
         raise StageError(
             "The model learned nothing from the sample.",
             code="nothing_learned",
-            kept="Everything is as it was.",
+            kept="Nothing was changed.",
             next_step="Try again with another model, or type the kinds of things yourself.",
         )
     progress(2, _STEPS)

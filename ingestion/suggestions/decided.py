@@ -17,7 +17,7 @@ Pair = tuple[uuid.UUID, uuid.UUID]
 
 @dataclass(frozen=True, slots=True)
 class Decided:
-    """What stands about a pair. ``model`` is '' and ``user_id`` None for somebody who has left.
+    """What stands about a pair. ``model`` is '' and ``user_id`` None for a former member.
 
     ``decision_id`` is None where a split or a move tells them apart.
     """

@@ -78,7 +78,7 @@ def case_accept(
     given, out = list(dict.fromkeys(entities)), set(dropped)
     if kept not in given or kept in out or not out <= set(given):
         raise InputError(
-            "What is kept is one of the entities, and what is dropped are others of them.",
+            "The entity to keep and those to leave out must be entities of the case.",
             code="not_in_the_case",
             kept=UNCHANGED,
         )
@@ -132,9 +132,9 @@ def _accept_all(deed: Deed, threshold: float, digest: str) -> list[HistoryEvent]
     chosen, _ = _above(deed.workspace, threshold)
     if digest and digest != _digest(chosen):
         raise PreconditionError(
-            "Other cases are that certain now than those you looked at.",
+            "The list has changed since your preview.",
             kept=UNCHANGED,
-            next_step="Look at what would be merged, and decide again.",
+            next_step="Look at the new preview, then decide again.",
         )
     if not chosen:
         raise InputError(

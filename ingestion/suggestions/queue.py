@@ -208,7 +208,7 @@ def _unpacked(after: str) -> Rank:
         return float(at), float(weight), str(uuid.UUID(key))
     except ValueError as error:
         raise InputError(
-            "This is no place in the queue.",
+            "This is not a position in the queue.",
             code="no_such_page",
             next_step="Begin at the front of the queue.",
         ) from error
@@ -265,7 +265,7 @@ def _refused(
     people: Mapping[int, User],
 ) -> Refused:
     person = people.get(said.user_id or 0)
-    said_by = said.model or (str(person) if person else "Somebody who has left")
+    said_by = said.model or (str(person) if person else "A former member")
     left, right = (sides[end] for end in one.pair)
     return Refused(
         left,

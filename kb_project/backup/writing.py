@@ -55,7 +55,7 @@ def write(path: Path, wish: Wish, *, report: Report) -> Manifest:
         raise InputError(
             f"'{path}' cannot be written: {error.strerror or error}.",
             code="backup_not_written",
-            kept="No backup was made; everything is as it was.",
+            kept="No backup was made; nothing was changed.",
             next_step="Name another place, or make room there.",
         ) from error
 
@@ -67,7 +67,7 @@ def _place(path: Path) -> Iterator[IO[bytes]]:
         raise InputError(
             f"There is a file '{path}' already.",
             code="backup_exists",
-            kept="It is as it was.",
+            kept="It is unchanged.",
             next_step="Name another file, or move this one away.",
         )
     partial = path.with_name(f".{path.name}.{os.getpid()}.part")

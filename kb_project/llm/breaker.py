@@ -46,7 +46,7 @@ class Breaker:
         raise EndpointError(
             f"{self._name} has not answered several times in a row.",
             kept="Everything done so far is kept.",
-            next_step="It is asked again within half a minute.",
+            next_step="The endpoint is tried again within half a minute.",
         )
 
     def succeeded(self) -> None:

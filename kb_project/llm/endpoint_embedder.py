@@ -86,7 +86,7 @@ class EndpointEmbedder:
                 f" and gave {self.dimension} before.",
                 code="dimension_changed",
                 kept="Everything embedded so far is kept.",
-                next_step="Choose the model again on the model page: its vectors are made anew.",
+                next_step="Choose the model again on the model page: its vectors are made again.",
             )
         return vectors
 

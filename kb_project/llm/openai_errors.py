@@ -134,7 +134,7 @@ def _wait(happened: str, code: str, retry_after: float = 0.0) -> EndpointError:
         happened,
         code=code,
         kept="Everything done so far is kept.",
-        next_step="It goes on by itself when the endpoint answers again.",
+        next_step="It continues automatically when the endpoint answers again.",
     )
     error.retry_after = retry_after
     return error

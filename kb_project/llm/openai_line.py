@@ -188,13 +188,6 @@ def client_for(base: str, key: str) -> OpenAI:
         return _clients[place]
 
 
-def close_clients() -> None:
-    """Hang up everywhere; the next call opens its line anew."""
-    with _opening:
-        while _clients:
-            _clients.popitem()[1].close()
-
-
 def _client(base: str, key: str) -> OpenAI:
     parts = urlsplit(base)
     if parts.scheme not in ("http", "https") or not parts.hostname:

@@ -34,10 +34,10 @@ class Slots(Protocol):
 
 def no_slot() -> EndpointError:
     return EndpointError(
-        "Every place at the model's endpoint was taken for ten minutes.",
+        "All calls allowed to the model's endpoint were in use for ten minutes.",
         code="endpoint_busy",
         kept="Everything done so far is kept.",
-        next_step="It goes on by itself; allow more calls at once if the endpoint can take them.",
+        next_step="It continues automatically; allow more calls at once if it can handle them.",
     )
 
 

@@ -92,7 +92,7 @@ class StoredReporter:
 
     def check(self) -> None:
         if self._halt.is_set:
-            raise StoppedError("Somebody stopped this answer.")
+            raise StoppedError("Someone stopped this answer.")
 
     def flush(self) -> None:
         """Write what is gathered and held."""

@@ -58,7 +58,7 @@ def _suggest(asking: Asking, found: SearchResult, draft: Draft, reporter: Report
     if not suggesting.is_worthwhile(draft):
         return Suggested()
     turns.give_way()
-    sentence = "Looking for questions to go on with."
+    sentence = "Looking for follow-up questions."
     reporter.emit(EventKind.STEP, {"name": "suggest", "sentence": sentence})
     questions = suggesting.follow_ups(asking, found, draft)
     return Suggested(questions, explain.calls(found))

@@ -29,7 +29,7 @@ from workspaces.querysets import TenantQuerySet
 Problem = dict[str, str]
 Titled = Sequence[tuple[CitedPassage, str]]
 
-KEPT: Final = "The question is kept, and so are the passages found until then."
+KEPT: Final = "The question and the passages found so far are kept."
 INTERRUPTED: Final[Problem] = {
     "code": "interrupted",
     "happened": "The worker that was making this answer stopped before it was done.",
@@ -39,14 +39,14 @@ INTERRUPTED: Final[Problem] = {
 INTERRUPTED_RUN: Final[Problem] = {
     "code": "interrupted",
     "happened": "The worker that was measuring stopped before it was done.",
-    "kept": "The results until then are kept.",
+    "kept": "The results so far are kept.",
     "next_step": "Go on with it.",
 }
 UNEXPECTED: Final[Problem] = {
     "code": "internal",
-    "happened": "Something went wrong that Concordance did not foresee.",
+    "happened": "An unexpected error occurred.",
     "kept": KEPT,
-    "next_step": "Try again; if it happens again, give the answer's id to whoever runs this.",
+    "next_step": "Try again; if it happens again, give the answer's id to your administrator.",
 }
 
 

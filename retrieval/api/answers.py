@@ -99,7 +99,7 @@ class AnswerSerializer(serializers.Serializer[Any]):
     question = serializers.CharField(source="question.text")
     standalone = serializers.CharField(
         source="question.standalone",
-        help_text="The question as it was looked for, where its conversation was needed for that.",
+        help_text="The question as searched for, where the conversation changed it.",
     )
     mode = serializers.CharField(source="question.mode", help_text="As it was asked for.")
     mode_used = serializers.CharField(source="answer.mode")

@@ -81,11 +81,11 @@ def estimate_for_making(*, workspace: Workspace, number: int) -> Estimate:
 def sentences(estimate: Estimate) -> list[str]:
     """In plain words, the same on the page, in the API and on the command line."""
     if not estimate.uses_model:
-        return ["Costs nothing: no model is asked here."]
+        return ["Costs nothing: no model is called here."]
     if estimate.is_free:
         return ["Costs nothing: these modes ask no model."]
     price = (
-        "What that costs is not known: no price is set for the model."
+        "The cost is unknown: no price is set for the model."
         if estimate.cost is None
         else f"Cost: {estimate_words.cost(estimate)} at most, less what the cache knows."
     )

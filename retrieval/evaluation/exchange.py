@@ -128,7 +128,7 @@ def _refused(faults: list[tuple[int, str]], lines: int) -> InputError:
         f"{len(faults)} of {lines} lines cannot be used. {named[:1].upper()}{named[1:]}{rest}.",
         code="questions_invalid",
         kept="No question was added.",
-        next_step="Mend these lines and send the file again.",
+        next_step="Fix these lines and send the file again.",
     )
 
 

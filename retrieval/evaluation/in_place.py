@@ -78,6 +78,6 @@ def _refuse_unfinished(run: EvaluationRun) -> None:
     raise InputError(
         told.get("happened", "The run was stopped."),
         code=told.get("code", "stopped"),
-        kept=told.get("kept", "Every result there is is kept."),
-        next_step=told.get("next_step", "Go on with it on the page Evaluation."),
+        kept=told.get("kept", "The results so far are kept."),
+        next_step=told.get("next_step", "Continue it on the page Evaluation."),
     )

@@ -34,7 +34,7 @@ logger = logging.getLogger(__name__)
 
 SECONDS_BETWEEN_SIGNS: Final = 1.0
 LONGEST_ANSWER: Final = 20_000
-KEPT: Final = "Every result there is is kept."
+KEPT: Final = "The results so far are kept."
 
 
 @dataclass
@@ -98,7 +98,7 @@ def problem_of(error: KBError) -> dict[str, str]:
         "code": error.code,
         "happened": error.happened,
         "kept": error.kept or KEPT,
-        "next_step": error.next_step or "Go on with the run when that is mended.",
+        "next_step": error.next_step or "Continue the run when that is fixed.",
     }
 
 

@@ -138,7 +138,7 @@ def question_keep(
         )
     if not any(citation.document_id for citation in asked.citations):
         raise ConflictError(
-            "The answer cites nothing, so it is not known where the evidence stands.",
+            "The answer cites nothing, so its evidence is unknown.",
             code="answer_uncited",
             kept="No question was added.",
             next_step="Add the question by hand, with the document that answers it.",

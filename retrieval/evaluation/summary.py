@@ -36,19 +36,19 @@ EXPLAINED: Final[Mapping[str, str]] = {
     "perfect": "Questions all of whose evidence is within the first k passages.",
     "recall": "Share of the evidence within the first k passages, or of the expected claims in the"
     " answer.",
-    "ndcg": "Evidence found, counted less the further down it stands.",
+    "ndcg": "Evidence found, counted less the further down it is.",
     "mrr": "One over the rank of the first passage with evidence.",
     "answered": "Questions that got an answer at all.",
-    "precision": "Claims of the answer that the expected answer bears out.",
+    "precision": "Claims of the answer that the expected answer supports.",
     "f1": "Precision and recall of claims in one figure.",
-    "claim_recall": "Expected claims that stand in the passages.",
+    "claim_recall": "Expected claims found in the passages.",
     "context_precision": "Passages that hold any expected claim.",
     "context_utilisation": "Of the expected claims in the passages, those the answer says.",
     "noise_relevant": "Wrong claims that come from passages with something right in them.",
-    "noise_irrelevant": "Wrong claims that come from passages beside the point.",
-    "hallucination": "Wrong claims that no passage holds.",
-    "self_knowledge": "Right claims that no passage holds.",
-    "faithfulness": "Claims of the answer that a passage holds.",
+    "noise_irrelevant": "Wrong claims that come from irrelevant passages.",
+    "hallucination": "Wrong claims found in no passage.",
+    "self_knowledge": "Right claims found in no passage.",
+    "faithfulness": "Claims of the answer found in a passage.",
 }
 
 Figures = Mapping[str, float]

@@ -33,9 +33,9 @@ def numbers_in(text: str) -> tuple[int, ...]:
     words = text[:LONGEST_NUMBERS].replace(",", " ").split()
     if any(not word.isdecimal() or len(word) > 6 for word in words):
         raise InputError(
-            "The numbers of passages are no numbers.",
+            "The numbers of passages must be whole numbers.",
             code="invalid_top_k",
-            next_step="Give them with commas, such as 5, 8, 20.",
+            next_step="Enter whole numbers with commas between them, for example 5, 8, 20.",
         )
     return tuple(sorted({int(word) for word in words})) or control.KS
 

@@ -154,7 +154,7 @@ def _by_craft(question: str, known: Known) -> Choice | None:
     linked = bool(known.names) and signs.goes_on(question)
     if identifiers or words >= CRAFT + (between or linked):
         return Choice(
-            "hybrid", "Speaks of code or settings: looks for its meaning and for its very words."
+            "hybrid", "Asks about code or settings, so searching by meaning and exact words."
         )
     return None
 
@@ -191,13 +191,10 @@ def _is_all_about(question: str, names: tuple[str, ...]) -> bool:
 
 def _otherwise(question: str, known: Known) -> Choice:
     if not known.has_graph:
-        return Choice(
-            "hybrid", "The graph of names is not built yet: looks for meaning and for words."
-        )
+        return Choice("hybrid", "The graph isn't built yet, so searching by meaning and keywords.")
     if signs.asks_broadly(question):
         return Choice(
-            "mix", "Asks broadly and names nothing known: joins names, links, meaning and words."
+            "mix",
+            "A broad question with no known name, so combining names, links, meaning and keywords.",
         )
-    return Choice(
-        "hybrid", "Names nothing that your documents link: looks for meaning and for words."
-    )
+    return Choice("hybrid", "No known name in the question, so searching by meaning and keywords.")

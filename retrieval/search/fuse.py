@@ -21,14 +21,14 @@ DEPTH: Final = 150
 """Passages taken from each list, as Contextual Retrieval takes them."""
 
 NAME: Final = "hybrid"
-INSTEAD: Final = "This looked for meaning and words instead."
+INSTEAD: Final = "This searched by meaning and keywords instead."
 
 
 def search(query: Query) -> list[ScoredChunk]:
     by_meaning = dense.search(_deeper(query))
     by_words = lexical.search(_deeper(query), wordless=True)
     if not by_meaning and by_words:
-        query.note("words_only", "Only words were searched: no passage has a vector yet.")
+        query.note("words_only", "Only keywords were searched: no passage has a vector yet.")
     return fuse([by_meaning, by_words], ranks=shared_ranks)[: query.top_k]
 
 

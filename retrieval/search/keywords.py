@@ -74,7 +74,7 @@ def keywords(query: Query, known: Iterable[str] = ()) -> Keywords:
     if query.chat is None or query.calls < 1:
         return read(query.question, known)
     query.reporter.emit(
-        EventKind.STEP, {"name": "search", "sentence": "Asking what to look the question up by."}
+        EventKind.STEP, {"name": "search", "sentence": "Asking the model for keywords."}
     )
     request = ChatRequest(
         Role.KEYWORD,
@@ -88,7 +88,7 @@ def keywords(query: Query, known: Iterable[str] = ()) -> Keywords:
     except ModelError:
         query.note(
             "keywords_local",
-            "The model gave no keywords for the question; they were read off its words.",
+            "The model gave no keywords; the question's own words were used.",
         )
         return read(query.question, known)
     return _of_model(query, reply.value or Reply(), known)

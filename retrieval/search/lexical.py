@@ -36,7 +36,8 @@ def best(
     wanted = list(dict.fromkeys(terms(query.question)))
     if not wanted:
         query.note(
-            "no_search_words", "The question holds only little words, which are not searched for."
+            "no_search_words",
+            "The question has only stop words, such as “the”, which keyword search skips.",
         )
         return []
     parameters = {

@@ -60,7 +60,7 @@ _WAYS: Final[dict[str, Mode]] = {
         Mode(
             "hybrid",
             "Hybrid",
-            "Looks for the meaning and for the words of the question, and joins both lists.",
+            "Searches by meaning and by keywords, and combines both lists.",
             by_rows(fuse.search),
         ),
         Mode(
@@ -106,7 +106,7 @@ _WAYS: Final[dict[str, Mode]] = {
         Mode(
             "drift",
             "Drift",
-            "Begins with the topics a question touches and goes on to what has to be asked next.",
+            "Starts with the topics a question touches, then asks what follows from them.",
             drift.search,
             shares=Shares(passages=0.5, reports=0.1, points=0.4),
             reranks=False,
@@ -129,13 +129,13 @@ _WAYS: Final[dict[str, Mode]] = {
         Mode(
             "dense",
             "Meaning",
-            "Looks for passages that mean the same, whatever words they use.",
+            "Finds passages with the same meaning, whatever words they use.",
             by_rows(dense.search),
         ),
         Mode(
             "lexical",
             "Words",
-            "Looks for the question's own words, the rarest first.",
+            "Finds the question's own words, the rarest first.",
             by_rows(lexical.search),
             uses_vectors=False,
         ),

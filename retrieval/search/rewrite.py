@@ -119,7 +119,7 @@ def _checked(said: str, question: str, conversation: str) -> str:
     if len(found) > min(LONGEST_QUESTION, max(LONGEST, 2 * len(question))):
         raise ReplyError("It gave back more than a question.", code="reply_invalid")
     if invented(found, f"{conversation}\n{question}"):
-        raise ReplyError("It put in a name that nobody had said.", code="reply_invalid")
+        raise ReplyError("It added a name that no one had mentioned.", code="reply_invalid")
     return found
 
 

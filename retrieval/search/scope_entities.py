@@ -53,7 +53,7 @@ def resolved(workspace_id: UUID, scope: Scope) -> Steering:
         return NOTHING
     if set(scope.include) & set(scope.exclude):
         raise InputError(
-            "The same name is to be included and left out.",
+            "The same name is both included and excluded.",
             code="invalid_scope",
             next_step="Take it out of one of the two filters.",
         )
@@ -61,7 +61,7 @@ def resolved(workspace_id: UUID, scope: Scope) -> Steering:
     names = dict(rows.values_list("pk", "name"))
     if any(pk not in names for pk in (*scope.include, *scope.exclude)):
         raise InputError(
-            "A name in the filters is not, or no longer, in this workspace.",
+            "A name in the filters is not in this workspace, or no longer.",
             code="unknown_entity",
             next_step="Take it out of the filters and choose it again.",
         )

@@ -39,7 +39,7 @@ def _load(workspace_id: UUID, number: int) -> WalkIndex:
     rows = run_sql(sql.SNAPSHOT_PAYLOAD, {"workspace": workspace_id, "number": number})
     if not rows:  # renewed since the number was read
         raise UnavailableError(
-            "The graph of names was renewed at this very moment.",
+            "The graph was rebuilt while you were searching.",
             code="snapshot_renewed",
             next_step="Ask again.",
         )

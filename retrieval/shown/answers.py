@@ -30,7 +30,7 @@ from workspaces.models import Workspace
 EXTRACTIVE: Final = "Sentences chosen from your documents: no chat model is set up."
 KINDS: Final = {
     "extractive": ("Extractive answer", EXTRACTIVE),
-    greeting.WRITTEN_BY: ("About this workspace", "Nothing was looked up."),
+    greeting.WRITTEN_BY: ("About this workspace", "Nothing was searched."),
 }
 MOST_NEAREST: Final = 3
 LIST_MARKS: Final = frozenset("-*+•")

@@ -39,9 +39,7 @@ def open_details(page: Page, words: str) -> None:
 
 def send_version(page: Page, title: str, sentence: str) -> None:
     open_details(page, "New version|Version")
-    page.get_by_label("A file that takes this one's place").set_input_files(
-        [file_of(title, sentence)]
-    )
+    page.get_by_label("Replacement file").set_input_files([file_of(title, sentence)])
     page.get_by_role("button", name="Upload version").click()
 
 

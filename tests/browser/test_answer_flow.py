@@ -50,7 +50,7 @@ def mill(chromium: Browser, signed_in: list[Any], product: Product, model: Narra
     page.get_by_label("Key", exact=True).fill(model.provider.key)
     page.get_by_label("Model", exact=True).fill(model.provider.model)
     page.get_by_role("button", name="Save", exact=True).click()
-    expect(page.get_by_text("The models are saved.")).to_be_visible()
+    expect(page.get_by_text("Models saved.")).to_be_visible()
     context.close()
     return home
 
@@ -226,7 +226,7 @@ def test_a_question_that_no_worker_takes_up_says_that_it_waits(
         worker.suspend()
         try:
             ask(page, mill)
-            expect(page.get_by_text("It waits for its turn")).to_be_visible(timeout=SOON)
+            expect(page.get_by_text("It is waiting for a free worker")).to_be_visible(timeout=SOON)
         finally:
             worker.resume()
 

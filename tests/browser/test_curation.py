@@ -93,7 +93,7 @@ def test_a_merge_is_undone_from_the_toast_and_from_the_history(page: Page, home:
 
     merge_with(page, MISS_MOE)
     page.goto(miss)
-    expect(page.get_by_text("This is read as another entity now")).to_be_visible()
+    expect(page.get_by_text("This is now part of another entity")).to_be_visible()
     press(page, page.get_by_role("link", name="Undo…"))
     press(page, page.get_by_role("button", name="Undo this"))
     expect(page.get_by_text("Undid:").first).to_be_visible(timeout=PATIENCE)
@@ -124,7 +124,7 @@ def test_a_name_that_documents_use_is_split_off(page: Page, home: str):
 
     expect(toast(page)).to_contain_text(f"Split '{names[1]} the Other' off", timeout=PATIENCE)
     press(page, toast(page).get_by_role("button", name="Undo"))
-    expect(page.get_by_text("This entity is not there any more.")).to_be_visible(timeout=PATIENCE)
+    expect(page.get_by_text("This entity no longer exists.")).to_be_visible(timeout=PATIENCE)
     page.goto(f"{home}history/?kind=entities_merged")
     press(
         page, page.get_by_role("link", name=re.compile(f"^Undo: .*'{re.escape(names[1])}'")).first

@@ -85,7 +85,7 @@ def test_documents_go_through_the_trash_and_one_is_gone_for_good(page: Page, hom
     page.goto(f"{home}trash/")
     page.get_by_role("link", name=f"Delete {BUOY} for good").click()
     gone = page.url
-    expect(page.get_by_text("This cannot be taken back.")).to_be_visible()
+    expect(page.get_by_text("This can't be undone.")).to_be_visible()
     page.get_by_role("button", name="Delete for good").click()
     expect(page.get_by_text(BUOY, exact=True)).to_have_count(0)
     assert status_of(page, gone) == 404

@@ -72,7 +72,7 @@ def test_questions_are_made_accepted_and_run(pages, context_of):
 
     expect(page.get_by_text("Beside the run of")).to_be_visible()
     expect(
-        page.get_by_text("Documents, modes, models and questions are what they were.")
+        page.get_by_text("Documents, modes, models and questions are unchanged.")
     ).to_be_visible()
     expect(page.get_by_role("row", name=re.compile("Perfect@5"))).to_be_visible()
 

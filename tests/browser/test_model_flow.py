@@ -73,7 +73,7 @@ def set_up(page: Page, home: str, model: Articulate, *, key: str = "") -> None:
     page.get_by_label("Model", exact=True).fill(model.provider.model)
     page.get_by_label("Also extract claims").check()
     page.get_by_role("button", name="Save", exact=True).click()
-    expect(page.get_by_text("The models are saved.")).to_be_visible()
+    expect(page.get_by_text("Models saved.")).to_be_visible()
 
 
 def set_money(page: Page, home: str, *, price: str = "", cap: str = "") -> None:
@@ -82,11 +82,11 @@ def set_money(page: Page, home: str, *, price: str = "", cap: str = "") -> None:
         page.get_by_label("Price in", exact=True).first.fill(price)
         page.get_by_label("Price out").first.fill(price)
         page.get_by_role("button", name="Save prices").click()
-        expect(page.get_by_text("The prices are saved.")).to_be_visible()
+        expect(page.get_by_text("Prices saved.")).to_be_visible()
     if cap:
         page.get_by_label("What may be spent in all").fill(cap)
         page.get_by_role("button", name="Save budget").click()
-        expect(page.get_by_text("The budget is saved.")).to_be_visible()
+        expect(page.get_by_text("Budget saved.")).to_be_visible()
 
 
 def choose(page: Page, home: str, *files: tuple[str, str]) -> None:
@@ -202,7 +202,7 @@ def test_a_document_says_what_it_took_and_what_was_not_kept(page: Page, study: S
     expect(
         page.get_by_text(re.compile(r"Reading it took \d+ calls and [\d,]+ tokens"))
     ).to_have_count(1)
-    page.get_by_text("What the model said that the text does not bear out").click()
+    page.get_by_text("Model output the text does not support").click()
     expect(page.get_by_text("None of it was kept.")).to_be_visible()
     expect(page.get_by_text("Written by test-model from the whole document.")).to_be_visible()
 

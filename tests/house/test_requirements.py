@@ -12,7 +12,12 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 SOURCE = ("kb_project", "workspaces", "ingestion", "retrieval")
-FILES = ("requirements.txt", "requirements-dev.txt", "requirements-model.txt")
+FILES = (
+    "requirements.txt",
+    "requirements-dev.txt",
+    "requirements-model.txt",
+    "requirements-reader.txt",
+)
 BENCHMARKS = {path.stem for path in (ROOT / "benchmarks").glob("*.py")}
 OURS = {*SOURCE, *BENCHMARKS, "tests", "benchmarks", "conftest", "manage"}
 LINE = re.compile(r"(?P<name>[A-Za-z0-9_.-]+)==(?P<version>[^\s;]+)  # (?P<reason>\S.*)")
@@ -97,10 +102,11 @@ def test_what_tests_and_benchmarks_import_is_pinned():
     assert missing == []
 
 
-def test_real_models_are_for_tests_only():
+@pytest.mark.parametrize("file", ["requirements-model.txt", "requirements-reader.txt"])
+def test_models_to_test_with_and_to_train_are_no_part_of_the_product(file):
     product = imported(*SOURCE)
 
-    assert not {normal(module) for module in product} & pinned("requirements-model.txt")
+    assert not {normal(module) for module in product} & pinned(file)
 
 
 def test_nothing_is_pinned_that_the_product_does_not_use():

@@ -35,7 +35,7 @@ def test_what_is_no_id_is_not_found_and_thousands_are_refused():
 
 @pytest.mark.parametrize("wrong", ["", "x", "-1", "1" * 16, "٣"])
 def test_a_revision_is_a_number(wrong):
-    with pytest.raises(InputError, match="did not arrive"):
+    with pytest.raises(InputError, match="which version you saw"):
         forms.expected_of(given(seen=[f"{ONE}:{wrong}"]))
 
 

@@ -81,7 +81,7 @@ def test_who_confirmed_it_is_told(cast):
 
     page = followed(cast.alice, cast, "entity_edit", ada.pk, is_confirmed="yes")
 
-    assert "Looked at and found right by Alice on" in page
+    assert "Reviewed and confirmed by Alice on" in page
 
 
 def test_an_alias_is_added_and_removed(cast):
@@ -102,7 +102,7 @@ def test_what_documents_would_say_is_shown_beside_a_persons_words(cast):
 
     page = shown(cast.bob, cast, "entity_detail", ada.pk)
 
-    assert "By the documents it would be: Name Ada Lind" in page
+    assert "From the documents it would be: Name Ada Lind" in page
 
 
 def test_saving_what_is_there_already_just_closes_the_field(cast):
@@ -194,7 +194,7 @@ def test_an_entity_is_created_with_its_other_names(cast):
     assert "Created 'Greta Moe'." in page
     assert "Made by a person" in page
     assert "Miss Moe" in page
-    assert "No document names it yet" in page
+    assert "no document mentions it yet" in page
 
 
 def test_a_creation_that_is_refused_keeps_what_was_typed(cast):
@@ -219,7 +219,7 @@ def test_deleting_tells_first_what_follows(cast):
     assert "Deleted 'Ada Lind'." in after
     gone = client_of(cast.bob).get(address("entity_detail", cast, ada.pk))
     assert gone.status_code == 410
-    assert "This entity is not there any more." in words(gone)
+    assert "This entity no longer exists." in words(gone)
     assert "Alice deleted Ada Lind ." in words(gone)
 
 

@@ -57,7 +57,7 @@ def test_it_is_narrowed_by_person_kind_and_day(cast):
     assert told(person="x", kind="nonsense", since="2026-99-99", until="later", before="x")
     assert told(until="9999-12-31")
     assert not told(before=event.sequence)
-    assert "Nothing like that was done" in shown(
+    assert "No matching changes" in shown(
         cast.bob, cast, "workspace_history", kind="entity_deleted"
     )
 
@@ -74,7 +74,7 @@ def test_a_long_history_goes_on(cast):
 
     assert "before=120" in page
     assert "Earlier" not in shown(cast.bob, cast, "workspace_history", before=120).split("Skarrow")
-    assert "Nothing was changed yet" in shown(cast.bob, cast, "entity_history", ada.pk)
+    assert "No changes yet" in shown(cast.bob, cast, "entity_history", ada.pk)
 
 
 def test_an_entity_and_a_document_have_their_own(cast):
@@ -83,7 +83,7 @@ def test_an_entity_and_a_document_have_their_own(cast):
     paper = document(cast, "log")
 
     assert "Alice merged" in shown(cast.bob, cast, "entity_history", ada.pk)
-    assert "It is not there any more." in shown(cast.bob, cast, "entity_history", miss)
+    assert "It no longer exists." in shown(cast.bob, cast, "entity_history", miss)
     of_paper = shown(cast.bob, cast, "document_history", paper.pk)
     assert "History of log" in of_paper
     assert "Alice merged" not in of_paper
@@ -114,7 +114,7 @@ def test_undoing_twice_says_that_it_was_done(cast):
     twice = send(cast.alice, cast, "event_undo", event.pk)
 
     assert twice.status_code == 409
-    assert "This was taken back already." in words(twice)
+    assert "This was undone already." in words(twice)
 
 
 def test_an_undo_can_be_undone(cast):
@@ -158,7 +158,7 @@ def test_a_reader_sees_the_button_disabled_and_may_not(cast):
     page = shown(cast.bob, cast, "event_detail", event.pk)
     refused = send(cast.bob, cast, "event_undo", event.pk)
 
-    assert "Only curators of Harbour can take this back. Ask Alice." in page
+    assert "Only curators of Harbour can undo this. Ask Alice." in page
     assert refused.status_code == 403
     for name in ("event_detail", "workspace_history"):
         args = [event.pk] if name == "event_detail" else []

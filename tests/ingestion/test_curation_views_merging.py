@@ -44,9 +44,9 @@ def test_others_are_searched_by_name(cast):
     page = page_of(cast.alice, "entities_merge", cast, ada.pk, q="lind")
 
     assert f'name="with" value="{miss.pk}"' in " ".join(page.replace("\n", " ").split())
-    assert "What a merge would move is told here" in page
+    assert "A preview of this merge appears here" in page
     nothing = shown(cast.alice, cast, "entities_merge", ada.pk, q="zebra")
-    assert "Nothing else is called that." in nothing
+    assert "No other entity has that name." in nothing
 
 
 def test_two_stand_side_by_side_with_what_would_move(cast):
@@ -91,7 +91,7 @@ def test_a_merge_is_told_with_undo_and_undone_from_there(cast):
     assert "Ada Lindqvist" in done
     gone = client_of(cast.bob).get(address("entity_detail", cast, miss.pk))
     assert gone.status_code == 410
-    assert "This is read as another entity now" in words(gone)
+    assert "This is now part of another entity" in words(gone)
     assert address("entity_detail", cast, ada.pk) in gone.content.decode()
     undone = followed(cast.alice, cast, "event_undo", last_event(cast).pk)
     assert "Undid: Alice merged 'Miss Lind' into 'Ada Lind'." in undone
@@ -105,7 +105,7 @@ def test_types_that_differ_are_told_and_both_kept(cast):
     page = shown(cast.alice, cast, "entities_merge", ada.pk, **{"with": [skarrow.pk]})
 
     assert "They are of different types (person, place)" in page
-    assert "They differ, and every value is kept with where it comes from" in page
+    assert "These values differ. All of them are kept, with their sources" in page
 
 
 def test_not_the_same_is_said_there_too(cast):
@@ -171,7 +171,7 @@ def test_who_merges_what_was_merged_away_is_told_into_what(cast):
     )
 
     assert late.status_code == 410
-    assert "This is read as another entity now" in words(late)
+    assert "This is now part of another entity" in words(late)
 
 
 def test_who_comes_second_is_told_what_was_done_meanwhile(cast):

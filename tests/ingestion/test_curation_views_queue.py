@@ -145,7 +145,7 @@ def test_what_is_not_the_same_is_remembered_and_shown_when_found_again(cast):
 
     page = followed(cast.alice, cast, "case_differ", **form(cast, case))
 
-    assert "Found again, and said not to be the same (1)" in page
+    assert "Found again, but marked as not the same (1)" in page
     assert "Alice said on" in page
     assert {ACME, INC} <= set(entities(cast))
     assert case.key not in {one.key for one in cases(cast)}
@@ -171,7 +171,7 @@ def test_when_all_is_decided_the_page_says_what_comes_here(cast):
     page = followed(cast.alice, cast, "case_differ", **form(cast, second))
 
     assert "All decided" in page
-    assert "names come here side by side" in page
+    assert "appear here side by side" in page
     assert "Undo my last" in page
 
 
@@ -236,7 +236,7 @@ def test_an_entity_that_is_not_of_the_case_is_refused(cast, page, wrong):
     for foreign in (uuid4(), id_of(cast, UNIT)):
         response = send(cast.alice, cast, page, **form(cast, case, **{wrong: foreign}))
         assert response.status_code == 400
-        assert "This is no entity of the case." in words(response)
+        assert "This entity is not part of the case." in words(response)
 
     assert events(cast) == []
 
@@ -250,14 +250,14 @@ def test_leaving_all_but_one_out_is_refused(cast):
     sent = send(cast.alice, cast, "case_merge", **form(cast, case, drop=case.entities[0].id))
 
     assert (looked.status_code, sent.status_code) == (400, 400)
-    assert "A case needs two entities at least." in words(sent)
+    assert "A case needs at least two entities." in words(sent)
 
 
 def test_an_address_that_no_page_gave_shows_the_first_case(cast):
     gone = shown(cast.alice, cast, QUEUE, case=uuid4())
     response = client_of(cast.alice).get(address(QUEUE, cast), {"after": "x~y~z"})
 
-    assert "is found no more. This is the next one." in gone
+    assert "it no longer exists. This is the next one." in gone
     assert response.status_code == 400
     assert "Are these two the same?" in words(response)
     assert client_of(cast.alice).get(address(QUEUE, cast), {"case": "no-id"}).status_code == 404
@@ -287,7 +287,7 @@ def test_nothing_is_merged_that_was_not_looked_at(cast):
     without = send(cast.alice, cast, "cases_above", above=80)
 
     assert (response.status_code, without.status_code) == (412, 412)
-    assert "Look at what would be merged" in words(response)
+    assert "Look at the new preview" in words(response)
     assert events(cast) == []
 
 

@@ -62,7 +62,7 @@ def test_mentions_are_listed_by_name_document_and_line(cast):
     assert "Miss Lind 2×" in page
     assert "census" in page
     assert "All 2 of this passage" in page
-    assert "What a split would move is told here" in page
+    assert "A preview of this split appears here" in page
 
 
 def test_a_name_is_split_off_after_a_preview(cast):

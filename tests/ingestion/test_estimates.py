@@ -203,7 +203,7 @@ def test_every_estimate_is_a_range(
 def test_the_local_tier_is_one_sentence():
     words = estimate_words.sentences(estimate([exact(8000, 10)], None))
 
-    assert words == ["Costs nothing: no model is asked here."]
+    assert words == ["Costs nothing: no model is called here."]
 
 
 def test_a_budget_that_suffices_is_named_and_no_more():

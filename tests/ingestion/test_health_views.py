@@ -73,7 +73,7 @@ def test_the_menu_leads_there_for_admins_only(cast: Cast):
 def test_before_the_first_check_it_says_so(cast: Cast):
     page = page_of(cast.alice, "health", cast)
 
-    assert "was not checked yet" in page
+    assert "been checked yet" in page
     assert "Check now" in page
     assert "Repair" not in page
 
@@ -119,7 +119,7 @@ def test_what_was_mended_is_told(cast: Cast):
 def test_work_that_nobody_takes_up_is_told(cast: Cast):
     with access.in_workspace(cast.workspace.pk):
         upload(cast)
-    assert "no worker seems to run" not in page_of(cast.alice, "health", cast)
+    assert "no worker seems to be running" not in page_of(cast.alice, "health", cast)
     with access.in_workspace(cast.workspace.pk):
         run_sql(
             """UPDATE ingestion_ingestionjob SET created_at = now() - interval '1 hour'
@@ -130,7 +130,7 @@ def test_work_that_nobody_takes_up_is_told(cast: Cast):
 
     page = page_of(cast.alice, "health", cast)
 
-    assert "no worker seems to run" in page
+    assert "no worker seems to be running" in page
     assert "1 piece of work" in page
 
 
@@ -144,7 +144,7 @@ def test_a_check_is_asked_for_and_shown_while_it_waits(cast: Cast):
     assert (row.requested_by, row.repairs, row.is_deep) == (cast.alice, False, True)
     assert OrmQ.objects.filter(key="main").count() == 1
     page = response.content.decode()
-    assert "A check waits for the worker" in page
+    assert "The check starts when the worker is free" in page
     assert 'hx-trigger="every 2s"' in page
     assert "Check now" not in page
 

@@ -66,7 +66,7 @@ def test_a_document_goes_through_the_trash(cast: rows.Cast, log: Document):
 def test_deleting_for_good_says_first_what_follows(cast: rows.Cast, log: Document):
     question = seen(cast, cast.alice, f"documents/{log.pk}/delete/")
     assert "Deleting “Log” removes 1 passage" in question
-    assert "This cannot be taken back." in question
+    assert "This can't be undone." in question
 
     sent(cast, cast.alice, f"documents/{log.pk}/delete/")
 

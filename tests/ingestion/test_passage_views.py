@@ -49,7 +49,7 @@ def test_a_document_that_was_read_has_nothing_of_the_kind(cast: rows.Cast):
     page = page_of(cast.alice, "document_detail", cast, light(cast).pk)
 
     assert "could not be read" not in page
-    assert "does not bear out" not in page
+    assert "does not support" not in page
 
 
 def test_a_button_retries_all(cast: rows.Cast, document: Document):

@@ -157,7 +157,7 @@ def test_a_cancelled_job_says_how_to_go_on(job: IngestionJob):
     assert (run_of(job, "parse").state, fresh(job).state) == ("cancelled", "cancelled")
     problem = fresh(job).problem
     assert problem is not None
-    assert problem["next_step"] == "Retry to go on where it stopped."
+    assert problem["next_step"] == "Retry to continue where it stopped."
 
 
 def test_a_job_closes_when_its_last_stage_is_done(job: IngestionJob):

@@ -75,7 +75,7 @@ def test_what_a_model_wrote_is_not_asked_for_again(carol: Carol):
     run(carol.workspace, FakeChat(told))
 
     with access.in_workspace(carol.workspace.pk):
-        with pytest.raises(ConflictError, match="nothing about this report"):
+        with pytest.raises(ConflictError, match="nothing in this report"):
             services.report_retry(workspace=carol.workspace, community=community)
         with pytest.raises(ConflictError, match="No report waits"):
             services.reports_retry(workspace=carol.workspace)

@@ -26,7 +26,7 @@ TEXT = "Ada Lind keeps the light.\n\nBo Strand sells oil to Ada Lind."
 PROBLEM = {
     "code": "reply_truncated",
     "happened": "The answer was cut off.",
-    "kept": "The report is made of sentences of your documents instead.",
+    "kept": "The report is made of sentences from your documents instead.",
     "next_step": "Have it written again.",
 }
 
@@ -150,7 +150,7 @@ def test_a_sentence_without_a_passage_is_marked(cast: rows.Cast, report: Communi
     seen = page(cast, report)
 
     assert '<span class="answer__sentence--unsupported">All is well.</span>' in seen
-    assert "No passage stands behind 1 underlined sentence" in seen
+    assert "No passage supports 1 underlined sentence" in seen
     assert seen.count("answer__sentence--unsupported") == 1
 
 
@@ -202,7 +202,7 @@ def test_a_curator_has_it_written_again(cast: rows.Cast, report: CommunityReport
     assert answer.status_code == 302
     assert is_marked(report)
     assert refreshes(cast) == 1
-    assert "It is written again at the next refresh." in page(cast, report)
+    assert "It will be rewritten at the next refresh." in page(cast, report)
 
 
 def test_a_report_by_a_model_is_not_written_again(cast: rows.Cast, report: CommunityReport):

@@ -55,7 +55,7 @@ def test_a_reader_sees_documents_and_why_nothing_can_be_added(cast):
 
     assert "The light" in page
     assert "Drop files anywhere" not in page
-    assert "You may read here" in page
+    assert "You can read here" in page
 
 
 @pytest.mark.parametrize("name", ["document_list", "entity_list", "community_list"])

@@ -50,7 +50,7 @@ def to_local(tier: Tier) -> None:
 
 
 def otherwise(tier: Tier) -> int:
-    return rereading.documents_read_otherwise(workspace=tier.workspace)
+    return len(rereading.read_otherwise_ids(workspace=tier.workspace))
 
 
 def read_again(tier: Tier) -> int:

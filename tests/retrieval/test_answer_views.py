@@ -137,7 +137,7 @@ def test_another_reader_may_not_stop_it_and_is_told_who_may(cast, queued):
     response = client_of(cast.bob).post(address("answer_stop", cast, queued.pk))
 
     assert response.status_code == 403
-    assert "Whoever asked may stop it" in response.content.decode()
+    assert "Only the person who asked, or an admin" in response.content.decode()
     assert answers(cast)[0].state == AnswerState.QUEUED
 
 

@@ -55,7 +55,7 @@ class ModelForm(forms.Form):
         max_length=rules.LONGEST_MODEL,
         label="Model",
         widget=forms.TextInput({"autocomplete": "off"}),
-        help_text="As the endpoint calls it. It does all that has no model of its own below.",
+        help_text="Its name at the endpoint. Used wherever no other model is set below.",
     )
     context_window = forms.IntegerField(
         min_value=rules.CONTEXT_WINDOW[0],
@@ -219,9 +219,11 @@ class PriceForm(forms.Form):
         data = self.cleaned_data
         prices = [data.get(name) for name in ("prompt", "completion")]
         if data.get("model") and None in prices and not self.errors:
-            raise forms.ValidationError("A model needs a price in and a price out; 0 is a price.")
+            raise forms.ValidationError(
+                "A model needs an input price and an output price. Use 0 for free."
+            )
         if not data.get("model") and any(price is not None for price in prices):
-            raise forms.ValidationError("This price names no model.")
+            raise forms.ValidationError("This price has no model.")
         return data
 
     def given(self) -> PriceGiven | None:

@@ -31,7 +31,7 @@ class RerankForm(forms.Form):
         max_length=rules.LONGEST_MODEL,
         label="Reranking model",
         widget=forms.TextInput({"autocomplete": "off"}),
-        help_text="As that endpoint calls it.",
+        help_text="Its name at that endpoint.",
     )
     rerank_key = forms.CharField(
         required=False,

@@ -58,7 +58,7 @@ def embedding_give_up(*, workspace: Workspace) -> None:
         rows = EmbeddingIndex.objects.in_workspace(workspace).filter(state=IndexState.BUILDING)
         if not rows.update(state=IndexState.RETIRED):
             raise ConflictError(
-                "No index is being made.", code="no_index_building", kept="Nothing was changed."
+                "No index is being built.", code="no_index_building", kept="Nothing was changed."
             )
         transaction.on_commit(partial(async_task, REEMBED, str(workspace.pk), cluster=QUEUE))
     logger.info("embedding change given up workspace=%s", workspace.pk)
@@ -82,7 +82,7 @@ def _at_endpoint(workspace: Workspace, model: str) -> _Found:
         raise InputError(
             "An embedding model has a name.",
             kept="Nothing was changed.",
-            next_step="Enter it as the endpoint calls it.",
+            next_step="Enter its name at the endpoint.",
         )
     with access.in_workspace(workspace.pk):
         row = ports.settings_of(workspace.pk)
@@ -119,10 +119,10 @@ def _measured(index: EmbeddingIndex) -> Embedder:
 def _refuse_needless(workspace: Workspace, embedder: Embedder) -> None:
     if ports.index_of(workspace.pk, IndexState.BUILDING) is not None:
         raise ConflictError(
-            "Another index is being made already.",
+            "Another index is already being built.",
             code="index_building",
             kept="Nothing was changed.",
-            next_step="Wait until it is complete, or give it up first.",
+            next_step="Wait until it is complete, or cancel it first.",
         )
     active = ports.index_of(workspace.pk, IndexState.ACTIVE)
     used = active.fingerprint if active else build_ports().embedder.fingerprint

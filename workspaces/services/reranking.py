@@ -72,7 +72,7 @@ def _tried(reranker: Reranker) -> TestLine:
     except ModelError as error:
         return TestLine(what, is_good=False, sentence=error.sentence)
     if ranking.order()[0] != ANSWERING:
-        sentence = "It answers, but puts a sentence first that has nothing to do with the question."
+        sentence = "It answers, but puts an irrelevant sentence first."
         return TestLine(what, is_good=False, sentence=sentence)
     how = "from the cache" if ranking.is_cached else f"in {time.perf_counter() - started:.1f} s"
     return TestLine(what, is_good=True, sentence=f"Put the right sentence first, {how}.")

@@ -37,7 +37,7 @@ def _save(request: UserRequest, workspace_id: str) -> HttpResponse:
         services.model_settings_save(workspace=workspace, choice=choice)
     except KBError as error:
         return model_page(request, workspace, form=form, problem=error)
-    messages.success(request, "The models are saved. Work that waited for them goes on.")
+    messages.success(request, "Models saved. Work that was waiting for them continues.")
     return redirect("workspaces:model_settings", workspace.slug)
 
 
@@ -99,7 +99,7 @@ def prices_set(request: UserRequest, workspace_id: str) -> HttpResponse:
         services.prices_set(workspace=workspace, prices=given)
     except KBError as error:
         return model_page(request, workspace, prices=lines, problem=error)
-    messages.success(request, "The prices are saved. They count from the next call on.")
+    messages.success(request, "Prices saved. They apply from the next call.")
     return redirect("workspaces:model_settings", workspace.slug)
 
 
@@ -111,7 +111,7 @@ def budget_set(request: UserRequest, workspace_id: str) -> HttpResponse:
     if not form.is_valid():
         return model_page(request, workspace, budget=form)
     services.budget_set(workspace=workspace, cap=form.cleaned_data["cap"])
-    messages.success(request, "The budget is saved. Work that waited for it goes on.")
+    messages.success(request, "Budget saved. Work that was waiting for it continues.")
     return redirect("workspaces:model_settings", workspace.slug)
 
 
@@ -148,7 +148,7 @@ def tuning_start(request: UserRequest, workspace_id: str) -> HttpResponse:
 def tuning_forget(request: UserRequest, workspace_id: str) -> HttpResponse:
     workspace = access.workspace_for_administering(user=request.user, workspace_id=workspace_id)
     services.tuning_forget(workspace=workspace)
-    messages.success(request, "What was learned from the documents is forgotten.")
+    messages.success(request, "What was learned from the documents was deleted.")
     return redirect("workspaces:model_settings", workspace.slug)
 
 
@@ -167,7 +167,8 @@ def embedding_change(request: UserRequest, workspace_id: str) -> HttpResponse:
         messages.error(request, error.sentence)
     else:
         messages.success(
-            request, "A second index is being made. The one in use serves until it is complete."
+            request,
+            "A second index is being built. The current one stays in use until it is complete.",
         )
     return redirect("workspaces:model_settings", workspace.slug)
 

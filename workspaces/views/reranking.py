@@ -26,7 +26,7 @@ def reranker_set(request: UserRequest, workspace_id: str) -> HttpResponse:
         services.reranker_set(workspace=workspace, choice=form.choice())
     except KBError as error:
         return model_page(request, workspace, rerank_form=form, problem=error)
-    messages.success(request, "Reranking is saved. It counts from the next question on.")
+    messages.success(request, "Reranking saved. It applies from the next question.")
     return redirect("workspaces:model_settings", workspace.slug)
 
 

@@ -32,8 +32,8 @@ from workspaces import access
 
 STAGE: Final = "reports"
 LONGEST_AUTHOR: Final = 120
-KEPT: Final = "The report is made of sentences of your documents instead."
-NEXT_STEP: Final = "Have it written again, or choose another model for summaries."
+KEPT: Final = "The report is made of sentences from your documents instead."
+NEXT_STEP: Final = "Write it again, or choose another model for summaries."
 
 # What a model wrote, why it did not, or None where there is nothing to write of.
 Answer = Written | ReplyError | None

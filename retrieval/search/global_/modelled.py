@@ -62,7 +62,7 @@ def found(
         return replace(extractive.found(query, shelf.ranked), figures=figures)
     query.note(
         "no_data",
-        "None of the topics of your documents says anything on this question:"
+        "None of your topics says anything about this question:"
         f" {reading.counts['reports_read']:,} of their reports were read.",
     )
     nearest = ranking.passages(shelf.ranked, query.top_k)

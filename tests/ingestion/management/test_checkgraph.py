@@ -59,7 +59,7 @@ def test_what_is_adrift_is_told_with_what_to_do(world: World):
 
     text = said("--workspace", "town", code=1)
 
-    assert "adrift: 1 entity is named by no document and made by nobody." in text
+    assert "adrift: 1 entity appears in no document and was made by no one." in text
     assert "'checkgraph --repair' mends" in text
 
 
@@ -70,7 +70,7 @@ def test_a_repair_mends_does_the_work_and_checks_again(world: World):
 
     assert answer["sound"]
     assert answer["under_way"] == []
-    assert any("named by no document" in sentence for sentence in answer["repaired"])
+    assert any("appears in no document" in sentence for sentence in answer["repaired"])
     world.check()
 
 

@@ -81,7 +81,7 @@ def test_a_path_that_is_not_there_stops_before_anything_is_taken_in(folder: Path
 
 
 def test_a_missing_path_is_one_sentence(folder: Path):
-    with pytest.raises(CommandError, match=r"nowhere'\. Nothing was taken in\."):
+    with pytest.raises(CommandError, match=r"nowhere'\. Nothing was added\."):
         call(folder / "nowhere", "--workspace", "papers")
 
     assert not Workspace.objects.exists()
@@ -285,7 +285,7 @@ def test_a_second_run_asks_nothing_anew_and_says_so(provider: Provider, folder: 
     assert "This took " in first
     assert "at a cost of" in first
     assert provider.count() == asked
-    assert second.splitlines()[-1] == "Nothing was asked anew: every answer was in the cache."
+    assert second.splitlines()[-1] == "No new calls: every answer was in the cache."
 
 
 @keeps_connections

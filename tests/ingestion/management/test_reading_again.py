@@ -36,9 +36,9 @@ def test_an_estimate_changes_nothing(workspace: Workspace):
 
     assert said.splitlines() == [
         "1 document is to be read again.",
-        "Costs nothing: no model is asked here.",
+        "Costs nothing: no model is called here.",
     ]
-    assert rereading.documents_read_otherwise(workspace=workspace) == 1
+    assert len(rereading.read_otherwise_ids(workspace=workspace)) == 1
 
 
 def test_documents_are_reopened_for_a_worker(workspace: Workspace):
@@ -50,7 +50,7 @@ def test_documents_are_reopened_for_a_worker(workspace: Workspace):
 
     assert [line["state"] for line in lines] == ["queued"]
     assert total["total"]["documents"] == 1
-    assert rereading.documents_read_otherwise(workspace=workspace) == 0
+    assert len(rereading.read_otherwise_ids(workspace=workspace)) == 0
 
 
 @pytest.mark.django_db(transaction=True)
@@ -67,7 +67,7 @@ def test_waiting_has_them_read(workspace: Workspace):
 def test_nothing_to_read_again_is_said(workspace: Workspace):
     said = call("--read-again", "--workspace", "harbour", "--estimate")
 
-    assert said.strip() == "Every document is read as this workspace reads now."
+    assert said.strip() == "Every document was read with this workspace's settings."
 
 
 def test_a_workspace_that_is_not_there_is_not_made(workspace: Workspace):

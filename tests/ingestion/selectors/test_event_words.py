@@ -105,7 +105,7 @@ def test_what_was_done_is_told_of_the_one_it_was_done_to():
 def test_whoever_did_it_is_named():
     by_nobody = event("document_deleted", user="")
 
-    assert active(by_nobody) == "Somebody who has left deleted 'Acme Ltd' for good"
+    assert active(by_nobody) == "A former member deleted 'Acme Ltd' for good"
     by_nobody.via = "schedule"
     assert who(by_nobody) == "Concordance"
 

@@ -78,7 +78,7 @@ def test_the_page_opens_with_the_sentences_and_the_way_to_each(cast: rows.Cast, 
 
     short = page[page.index("In short") : page.index("</section>")]
     assert LEAD in short
-    assert "Sentences of the document that say most of what it says." in short
+    assert "Key sentences from this document." in short
     assert f"start={len(MENU) + 2}" in short
 
 

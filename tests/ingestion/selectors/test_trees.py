@@ -91,7 +91,7 @@ def test_the_document_s_page_opens_with_its_summary(cast: rows.Cast, log: Docume
 
     assert "In short" in page
     assert "Part by part" in page
-    assert "Sentences of the document that say most of what it says." in page
+    assert "Key sentences from this document." in page
 
 
 def test_a_summary_is_read_without_the_marks_of_its_document(cast: rows.Cast, log: Document):

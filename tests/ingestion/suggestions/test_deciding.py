@@ -9,7 +9,7 @@ from ingestion.curation.undoing import event_undo
 from ingestion.models import HistoryEvent
 from ingestion.suggestions import deciding, queue
 from ingestion.suggestions.decided import pair_of
-from kb_project.errors import ConflictError, InputError, PreconditionError
+from kb_project.errors import ConflictError, InputError, NotFoundError, PreconditionError
 from tests import rows
 from tests.ingestion.suggestions.papers import (
     ACME,
@@ -215,5 +215,5 @@ def test_what_is_hardly_certain_is_never_accepted_unseen(cast: rows.Cast, thresh
 
 
 def test_entities_of_another_workspace_are_nothing_here(cast: rows.Cast):
-    with pytest.raises(Exception, match="no such"):
+    with pytest.raises(NotFoundError):
         deciding.case_reject(deed=deed(cast), entities=[uuid4(), uuid4()])

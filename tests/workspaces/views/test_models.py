@@ -148,7 +148,7 @@ def test_a_key_field_left_empty_keeps_the_key(cast):
         ("endpoint", "https://me:secret@models.example.org", "must not hold a name or password"),
         ("endpoint", "x" * 10_000, "at most 500 characters"),
         ("key", "x" * 10_000, "at most 500 characters"),
-        ("key", "two words", "characters that no key has"),
+        ("key", "two words", "contains invalid characters"),
         ("model", "x" * 10_000, "at most 120 characters"),
         ("model", "a\0b", "Null characters"),
         ("context_window", "-5", "greater than or equal to 512"),
@@ -267,8 +267,8 @@ def test_prices_are_saved_and_an_emptied_line_is_gone(cast):
     [
         (("a", "-1", "1"), "greater than or equal to 0"),
         (("a", "NaN", "1"), "Enter a number"),
-        (("a", "", "1"), "needs a price in and a price out"),
-        (("", "1", "1"), "names no model"),
+        (("a", "", "1"), "needs an input price and an output price"),
+        (("", "1", "1"), "has no model"),
         (("x" * 10_000, "1", "1"), "at most 120"),
     ],
 )
@@ -346,8 +346,8 @@ def test_an_embedding_model_is_changed_and_given_up(cast, provider):
     again = client.post(address("embedding_change"), {"model": "test-embedding"}, follow=True)
     client.post(address("embedding_give_up"))
 
-    assert "A second index is being made" in first.content.decode()
-    assert "being made already" in again.content.decode()
+    assert "A second index is being built" in first.content.decode()
+    assert "already being built" in again.content.decode()
     with access.in_workspace(cast.workspace.pk):
         [index] = EmbeddingIndex.objects.in_workspace(cast.workspace)
     assert index.state == IndexState.RETIRED

@@ -40,7 +40,7 @@ def test_usage_is_empty_at_first(cast):
     choose(cast.workspace)
 
     assert "Nothing is spent here" in local
-    assert "No call was made yet" in page(cast.bob)
+    assert "No calls yet" in page(cast.bob)
 
 
 def test_every_reader_sees_what_was_spent(cast):
