@@ -1,12 +1,12 @@
-"""What a reader gets: are answers right, short, and honest about what is not there.
+"""Measure answer quality: correct, short, and honest about what the documents lack.
 
     python benchmarks/answers.py DATASET_DIR [--mode M] [--keep SLUG]
 
 The folder holds ``questions.jsonl`` and either ``documents.jsonl`` (``{"id", "title", "text"}``) or
-``documents/`` with files of any format; a file that questions name and the folder lacks is looked
-for in ``../corpora``. Everything is put into a workspace and every question asked. What was said
-goes to ``benchmarks/results/answers-NAME.jsonl`` in the form that ``score.py`` reads. Its figures
-are printed if the folder or ``../answers`` has it.
+``documents/`` with files of any format; a file that the questions name but the folder lacks is
+looked for in ``../corpora``. The script loads everything into a workspace and asks every question.
+It writes the answers to ``benchmarks/results/answers-NAME.jsonl``, in the form that ``score.py``
+reads, and prints the scores if the folder or ``../answers`` has that script.
 """
 
 from __future__ import annotations
@@ -33,15 +33,15 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "kb_project.settings")
 os.environ.setdefault("LOG_LEVEL", "WARNING")
 django.setup()
 
-from ingestion import services as ingestion
+from ingestion.documents import services as ingestion
 from ingestion.models import Document, DocumentState
-from retrieval import asking, selectors
-from retrieval.evaluation.throwaway import delete
+from retrieval.conversations import asking, queries
+from retrieval.evaluation.temporary import delete
 from retrieval.models import Conversation
 from retrieval.search.modes import DEFAULT_MODE
 from workspaces import access
-from workspaces import services as workspaces
 from workspaces.models import Workspace
+from workspaces.people import services as people_services
 
 RESULTS: Final = ROOT / "benchmarks" / "results"
 
@@ -63,9 +63,10 @@ def files_of(folder: Path, questions: Sequence[dict[str, Any]]) -> list[Path]:
 
 @contextmanager
 def filled(folder: Path, questions: Sequence[dict[str, Any]], keep: str) -> Iterator[Workspace]:
-    """A workspace with the documents; one of the slug ``keep`` stays, and is used as it is."""
+    """Yield a workspace with the documents; with ``keep``, reuse the one with that slug and keep
+    it."""
     kept = Workspace.objects.filter(slug=keep).first() if keep else None
-    workspace = kept or workspaces.workspace_create(
+    workspace = kept or people_services.workspace_create(
         name=f"Evaluation of {folder.name}", owner=None, slug=keep or f"answers-{os.getpid()}"
     )
     try:
@@ -95,7 +96,7 @@ def unread(workspace: Workspace) -> list[str]:
 
 
 def forget_answers(workspace: Workspace) -> None:
-    """What was answered before would be answered again."""
+    """Delete earlier conversations, whose answers would otherwise be reused."""
     with access.in_workspace(workspace.pk):
         Conversation.objects.in_workspace(workspace).delete()
 
@@ -104,7 +105,7 @@ def ask(workspace: Workspace, question: str, mode: str) -> dict[str, Any]:
     started = time.perf_counter()
     answer = asking.ask(workspace=workspace, user=None, question=question, mode=mode)
     seconds = time.perf_counter() - started
-    view = selectors.answer_view(workspace=workspace, answer=answer)
+    view = queries.answer_view(workspace=workspace, answer=answer)
     return {
         "supported": view["supported"],
         "sentences": [one["text"] for one in view["sentences"]],

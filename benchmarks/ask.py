@@ -1,8 +1,8 @@
-"""How answers do: are they given, do they rest on the evidence, how long do they take.
+"""Measure answers: how many questions get one, whether it rests on the evidence, how long it takes.
 
     python benchmarks/ask.py DATASET_DIR [--foreign DATASET_DIR] [--mode M] [--keep SLUG]
 
-Asks every question of a data set, and with ``--foreign`` the questions of another one, which the
+Asks every question of a data set and, with ``--foreign``, the questions of another one, which the
 documents do not answer and which should be refused. Every quote is compared with its document.
 """
 
@@ -26,10 +26,10 @@ os.environ.setdefault("LOG_LEVEL", "WARNING")
 django.setup()
 
 from ingestion.models import DocumentVersion
-from retrieval import asking
+from retrieval.conversations import asking
 from retrieval.evaluation import dataset, metrics
 from retrieval.evaluation.dataset import SourceQuestion
-from retrieval.evaluation.throwaway import Filled, filled_workspace
+from retrieval.evaluation.temporary import Filled, filled_workspace
 from retrieval.models import Answer, Citation
 from retrieval.search.modes import DEFAULT_MODE
 from workspaces import access
@@ -39,7 +39,7 @@ RESULTS: Final = ROOT / "benchmarks" / "results"
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """``cited`` is the share of the evidence's documents that the answer cites."""
+    """One question's result; ``cited`` is the share of its evidence in cited documents."""
 
     is_supported: bool
     sentences: int

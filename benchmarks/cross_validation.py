@@ -1,12 +1,12 @@
-"""Would constants chosen on some questions do as well on others?
+"""Check whether constants tuned on some questions do as well on others.
 
     python benchmarks/cross_validation.py MODE DATASET_DIR … --keep SLUG,… --measure M --k K,…
 
-Every setting of a mode's tuned constants is measured on every question. Then, for each of five
-folds of the questions (fixed seed), the setting that does best on the other four is measured on
-the fold. Printed for each data set: the constants as they stand, the best setting on all questions
-(in-sample, what tuning promises), and the held-out figure (what it keeps). Workspaces are kept
-under the slugs, as by ``manage.py evaluate --keep``.
+Measures every setting of a mode's tuned constants on every question. Then, for each of five folds
+of the questions (fixed seed), measures on the fold the setting that does best on the other four.
+Prints for each data set: the current constants, the best setting on all questions (in-sample, what
+tuning promises), and the held-out figure (what it keeps). Workspaces are kept under the slugs, as
+with ``manage.py evaluate --keep``.
 """
 
 from __future__ import annotations
@@ -30,10 +30,9 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "kb_project.settings")
 os.environ.setdefault("LOG_LEVEL", "WARNING")
 django.setup()
 
-from retrieval import services
 from retrieval.evaluation import dataset, metrics, runner
-from retrieval.evaluation.throwaway import filled_workspace
-from retrieval.search import auto, fuse, lexical, walk
+from retrieval.evaluation.temporary import filled_workspace
+from retrieval.search import auto, hybrid, lexical, services, walk
 
 FOLDS: Final = 5
 SEED: Final = 17
@@ -41,7 +40,7 @@ SEED: Final = 17
 Constant = tuple[ModuleType, str]
 Setting = tuple[float, ...]
 Scores = list[dict[int, float]]
-"""For each question its measure at each k."""
+"""The measure of each question at each k."""
 
 TUNED: Final[Mapping[str, Mapping[Constant, Sequence[float]]]] = {
     "walk": {
@@ -52,7 +51,7 @@ TUNED: Final[Mapping[str, Mapping[Constant, Sequence[float]]]] = {
     "hybrid": {
         (lexical, "LENGTH"): (0.4, 0.5, 0.75),
         (lexical, "BESIDE"): (0.0, 0.1, 0.2, 0.3),
-        (fuse, "RANK_OFFSET"): (20, 60),
+        (hybrid, "RANK_OFFSET"): (20, 60),
     },
     "auto": {
         (auto, "COMMONPLACE"): (0.1, 0.3, 1.0),
@@ -83,7 +82,7 @@ def main() -> None:
 
 
 class Asked:
-    """The questions of one data set in its kept workspace."""
+    """The questions of a data set in its kept workspace."""
 
     def __init__(
         self, folder: Path, slug: str, mode: str, measure: str, ks: tuple[int, ...]
@@ -135,7 +134,7 @@ def standing(constants: tuple[Constant, ...]) -> Setting:
 
 
 def folds(count: int) -> list[list[int]]:
-    """Question numbers, shuffled and dealt."""
+    """Return shuffled question indices, dealt into folds."""
     numbers = list(range(count))
     random.Random(SEED).shuffle(numbers)  # noqa: S311 - an order, not a secret
     return [numbers[first::FOLDS] for first in range(FOLDS)]
@@ -172,8 +171,8 @@ def choose(
     numbers: Mapping[str, Sequence[int]],
     stands: Setting,
 ) -> Setting:
-    """The setting with the best mean over all k and data sets; of equals, what stands, or the
-    first."""
+    """Return the setting with the best mean over all k and data sets; ties go to the current
+    setting, then the first."""
 
     def worth(setting: Setting) -> tuple[float, bool]:
         means = [

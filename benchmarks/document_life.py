@@ -1,12 +1,13 @@
-"""What it costs when documents come and go, and whether anything of them is left.
+"""Measure the cost of adding and deleting documents, and whether deletion leaves anything behind.
 
     python benchmarks/document_life.py DATASET_DIR [--delete N] [--small N] [--keep SLUG]
 
-Ingests the data set, deletes some of its documents in one batch, and compares what is left with a
-fresh ingest of the others: entities and links with their names, figures and wording, and what the
-questions find in every mode. Times are by the clock, from the service's call until the refresh that
-follows has ended. A report counts as changed where its members, or what is known of them, have: the
-comparison is made here, from rows, and not by what the product keeps of a report's material.
+Ingests the data set, deletes some of its documents in one batch, and compares the remainder with a
+fresh ingest of the other documents: entities and relationships with their names, figures and
+wording, and what the questions find in every mode. Times are wall-clock, from the service call to
+the end of the refresh that follows. A report counts as changed if its members, or what is known of
+them, changed: this script compares rows itself and ignores what the product stores about a report's
+material.
 """
 
 from __future__ import annotations
@@ -33,9 +34,8 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "kb_project.settings")
 os.environ.setdefault("LOG_LEVEL", "WARNING")
 django.setup()
 
-from ingestion import life, pipeline, services
-from ingestion.history import Deed
-from ingestion.identity import entity_id
+from ingestion.documents import lifecycle, services
+from ingestion.history.recording import ChangeContext
 from ingestion.models import (
     Community,
     CommunityMember,
@@ -46,10 +46,12 @@ from ingestion.models import (
     IngestionJob,
     Relationship,
 )
+from ingestion.pipeline import runner
+from ingestion.resolution.keys import entity_id
 from kb_project.ports import build_ports
-from retrieval.evaluation import dataset, throwaway
+from retrieval.evaluation import dataset, temporary
 from retrieval.evaluation.dataset import Dataset
-from retrieval.services import search
+from retrieval.search.services import search
 from workspaces import access
 from workspaces.models import Workspace
 
@@ -57,7 +59,7 @@ RESULTS: Final = ROOT / "benchmarks" / "results"
 MODES: Final = ("dense", "lexical", "hybrid", "walk", "local")
 TOP_K: Final = 10
 ADDED: Final = 9
-"""Documents added one by one to either workspace; the median counts."""
+"""Documents added one by one to each workspace; the median counts."""
 
 
 @dataclass(frozen=True)
@@ -95,15 +97,15 @@ def measured(wish: Wish) -> dict[str, Any]:
     gone = {n * 7 % len(wish.source.documents) for n in range(wish.delete)}
     rest = [one for n, one in enumerate(wish.source.documents) if n not in gone]
     small = replace(wish.source, documents=wish.source.documents[: wish.small])
-    with throwaway.filled_workspace(wish.source, keep=wish.keep) as filled:
+    with temporary.filled_workspace(wish.source, keep=wish.keep) as filled:
         workspace = filled.workspace
-        with throwaway.filled_workspace(small) as other:
+        with temporary.filled_workspace(small) as other:
             adding = added(large=workspace, small=other.workspace)
         adding["reports"] = rewritten(workspace)
         names = {f"{n:06d}.txt" for n in gone}
         deleting = deleted(workspace, names)
         after, found = graph_of(workspace), answers_of(workspace, wish)
-    with throwaway.filled_workspace(replace(wish.source, documents=tuple(rest))) as filled:
+    with temporary.filled_workspace(replace(wish.source, documents=tuple(rest))) as filled:
         fresh = graph_of(filled.workspace), answers_of(filled.workspace, wish)
     return {
         "deleting": deleting,
@@ -115,23 +117,23 @@ def measured(wish: Wish) -> dict[str, Any]:
     }
 
 
-# --- coming and going -----------------------------------------------------------------------------
+# --- adding and deleting --------------------------------------------------------------------------
 def deleted(workspace: Workspace, names: set[str]) -> dict[str, Any]:
-    """One document, then many in one batch; each with all that follows."""
+    """Delete one document, then many in one batch, each with the refresh that follows."""
     with access.in_workspace(workspace.pk):
         documents = Document.objects.in_workspace(workspace)
         batch = list(documents.filter(name__in=names))
         one = [documents.exclude(name__in=names).order_by("name")[0]]
-    deed = Deed(workspace, None, via="command")
+    change = ChangeContext(workspace, None, via="command")
     figures: dict[str, Any] = {"batch": len(batch)}
     for name, chosen in (("one", one), ("many", batch)):
         with timed(figures, f"{name}, until it is searched no more"):
-            life.documents_trash(deed=deed, documents=chosen)
+            lifecycle.documents_trash(change=change, documents=chosen)
         with timed(figures, f"{name}, refresh"):
             services.process_workspace(workspace=workspace)
         if name == "one":
             with timed(figures, "one, back until it is searched"):
-                life.documents_restore(deed=deed, documents=chosen)
+                lifecycle.documents_restore(change=change, documents=chosen)
             services.process_workspace(workspace=workspace)
     totals = {
         name: sum(value for key, value in figures.items() if key.startswith(f"{name},"))
@@ -140,15 +142,15 @@ def deleted(workspace: Workspace, names: set[str]) -> dict[str, Any]:
     }
     figures["ratio"] = round(totals["many"] / totals["one"], 2)
     with timed(figures, "for good"):
-        life.documents_delete(deed=deed, documents=batch)
+        lifecycle.documents_delete(change=change, documents=batch)
     services.process_workspace(workspace=workspace)
     return figures
 
 
 def added(**workspaces: Workspace) -> dict[str, Any]:
-    """Seconds until a document is found by words, by meaning and by what it speaks of.
+    """Measure the seconds until a new document is found by keywords, meaning and entities.
 
-    The workspaces take turns, so that what else the machine does is shared by all of them.
+    The workspaces take turns, so that other load on the machine affects them all alike.
     """
     seconds: dict[str, list[float]] = {name: [] for name in workspaces}
     documents: dict[str, list[Document]] = {name: [] for name in workspaces}
@@ -159,8 +161,8 @@ def added(**workspaces: Workspace) -> dict[str, Any]:
             documents[name].append(document)
             with access.in_workspace(workspace.pk):
                 job = IngestionJob.objects.in_workspace(workspace).get(document=document)
-            for lane in pipeline.LANES:
-                pipeline.run_group([job], lane)
+            for lane in runner.LANES:
+                runner.run_group([job], lane)
             seconds[name].append(round(time.perf_counter() - started, 3))
     for name, workspace in workspaces.items():
         drop(workspace, *documents[name])
@@ -184,7 +186,9 @@ def add(workspace: Workspace, number: int) -> Document:
 
 
 def drop(workspace: Workspace, *documents: Document) -> None:
-    life.documents_delete(deed=Deed(workspace, None, via="command"), documents=documents)
+    lifecycle.documents_delete(
+        change=ChangeContext(workspace, None, via="command"), documents=documents
+    )
     services.process_workspace(workspace=workspace)
 
 
@@ -197,7 +201,7 @@ def timed(figures: dict[str, Any], name: str) -> Iterator[None]:
 
 # --- reports --------------------------------------------------------------------------------------
 def rewritten(workspace: Workspace) -> dict[str, Any]:
-    """One document that speaks of those who are there: whose reports are written again?"""
+    """Add one document about existing entities, and count which reports are rewritten."""
     with access.in_workspace(workspace.pk):
         known = Entity.objects.in_workspace(workspace).order_by("-rank")
         names = list(known.filter(type="person").values_list("name", flat=True)[5:7])
@@ -230,8 +234,8 @@ def reports_of(workspace: Workspace) -> dict[UUID, Any]:
 
 
 def materials_of(workspace: Workspace) -> dict[UUID, object]:
-    """Of each topic: its members with what is said of them, the links among them and below them,
-    and who is in the topics that it is divided into."""
+    """Map each topic to its members and their facts, the relationships inside it with their
+    evidence, and the members of its sub-topics."""
     with access.in_workspace(workspace.pk):
         entities = {
             row[0]: row
@@ -316,7 +320,7 @@ Answers = dict[str, list[list[tuple[str, int, float]]]]
 
 
 def answers_of(workspace: Workspace, wish: Wish) -> Answers:
-    """By mode, what each question finds: title, place and score."""
+    """Return what each question finds in each mode: title, start and score."""
     asked = [one.question for one in wish.source.questions[: wish.questions]]
     return {
         mode: [
@@ -348,7 +352,7 @@ def _equal(one: Sequence[Any], other: Sequence[Any], form: Callable[[Any], Any])
 
 
 def _by_score(hits: Sequence[tuple[str, int, float]]) -> object:
-    """Passages of one score may come in any order, and be cut off in any order at the end."""
+    """Allow passages with equal scores to come, or be cut off at the end, in any order."""
     last = hits[-1][2] if hits else 0.0
     return sorted(hit for hit in hits if hit[2] > last), len(hits)
 

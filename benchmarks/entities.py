@@ -1,11 +1,10 @@
-"""Entities as people see them listed: a random sample to be judged by reading.
+"""Print a random sample of the listed entities, to be judged by a person.
 
     python benchmarks/entities.py DATASET_DIR [--keep SLUG] [--count 200] [--seed 7]
 
-The folder is put into a workspace as ``answers.py`` does. Printed are, tab by tab, name, type,
-number of mentions, and the words around the first one; then how many entities and terms there are
-and how many suggestions for merging are open. Whether a name is one, and its type the right one,
-is for a person to say.
+Loads the folder into a workspace as ``answers.py`` does. Prints tab-separated name, type, number of
+mentions, and the words around the first mention; then how many entities and terms there are and how
+many merge suggestions are open. A person judges whether each is a name, and of the right type.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ from typing import Final
 
 from answers import filled
 
-from ingestion import selectors
+from ingestion.knowledge import queries as knowledge_queries
 from ingestion.models import Entity, Mention, MergeSuggestion
 from workspaces import access
 from workspaces.models import Workspace
@@ -29,7 +28,7 @@ AROUND: Final = 60
 
 
 def sampled(workspace: Workspace, count: int, seed: int) -> list[Entity]:
-    rows = list(selectors.entities(workspace=workspace).order_by("key", "sense"))
+    rows = list(knowledge_queries.entities(workspace=workspace).order_by("key", "sense"))
     return random.Random(seed).sample(rows, min(count, len(rows)))  # noqa: S311  no secret
 
 
@@ -51,8 +50,8 @@ def described(workspace: Workspace, entities: Sequence[Entity]) -> Iterator[str]
 
 
 def counted(workspace: Workspace) -> str:
-    listed = selectors.entities(workspace=workspace).count()
-    terms = selectors.terms_count(workspace=workspace)
+    listed = knowledge_queries.entities(workspace=workspace).count()
+    terms = knowledge_queries.terms_count(workspace=workspace)
     suggestions = MergeSuggestion.objects.in_workspace(workspace)
     is_open = suggestions.filter(state=MergeSuggestion.State.OPEN).count()
     return f"{listed} entities listed, {terms} terms hidden, {is_open} suggestions open"

@@ -1,12 +1,12 @@
-"""How long people wait for the first passages when many ask at once.
+"""Measure how long people wait for the first passages when many ask at once.
 
     python benchmarks/first_passages.py [--rounds N] [--write]
 
-Starts the whole product in a folder of its own, with the demo workspace, as ``make run`` does. Ten
-people, each signed in with a session, ask five questions each at the same moment (POST) and follow
-each answer's events (SSE). Measured is the time from sending the question until the event
-``passages`` has come in. Beside it: the same fifty questions embedded at once, in one process, by
-the same model. No two questions are the same, so nothing comes from the answers given before.
+Starts the whole product in a temporary folder, with the demo workspace, as ``make run`` does. Ten
+signed-in people each ask five questions at the same moment (POST) and follow each answer's events
+(SSE). Measures the time from sending the question to the ``passages`` event and, for comparison,
+the time to embed the same fifty questions at once, in one process, with the same model. No two
+questions are the same, so no answer comes from the cache.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ WARM_UP: Final = 8
 LONGEST_WAIT: Final = 120.0
 PASSWORD: Final = secrets.token_urlsafe(12)
 ADD_PEOPLE: Final = """
-from workspaces import services
+from workspaces.people import services
 from workspaces.models import Role, Workspace
 workspace = Workspace.objects.get(is_demo=True)
 for number in range({people}):
@@ -60,7 +60,7 @@ print("workspace", workspace.pk)
 
 @dataclass(frozen=True, slots=True)
 class Waited:
-    """Seconds from sending the question; None where it did not come."""
+    """Seconds from sending the question; None if the event never came."""
 
     posted: float | None = None
     passages: float | None = None
@@ -69,7 +69,7 @@ class Waited:
 
 
 class Person:
-    """Somebody with a session, who opens a connection for each thing they do."""
+    """A signed-in person, who opens a new connection for each request."""
 
     def __init__(self, url: str, email: str) -> None:
         place = urlsplit(url)
@@ -130,7 +130,7 @@ class Person:
 
 
 def questions_for(rounds: int) -> list[list[str]]:
-    """Fifty different questions a round, made from the demo's own; and some to warm up with."""
+    """Return warm-up questions, then fifty different ones a round, varied from the demo's own."""
     lines = (settings.BASE_DIR / "ingestion/demo/questions.jsonl").read_text().splitlines()
     own = [json.loads(line)["question"] for line in lines if line]
     places = [
@@ -150,7 +150,7 @@ def questions_for(rounds: int) -> list[list[str]]:
 
 
 def at_once(work: Sequence[Callable[[], Any]]) -> list[Any]:
-    """What each gives, all begun at the same moment in a thread of its own."""
+    """Run all callables at the same moment, each in its own thread, and return their results."""
     gate = threading.Barrier(len(work))
     found: list[Any] = [None] * len(work)
 
@@ -179,7 +179,7 @@ def embedding_seconds(embedder: LocalEmbedder, questions: Sequence[str]) -> list
 
 
 def percentile(values: Sequence[float], share: float) -> float:
-    """The smallest value that so many of them do not exceed (nearest rank)."""
+    """Return the smallest value that ``share`` of them do not exceed (nearest rank)."""
     ordered = sorted(values)
     return ordered[max(0, -(-int(share * 100) * len(ordered) // 100) - 1)]
 

@@ -1,13 +1,13 @@
-"""Fit what chooses an answer's sentences: ``retrieval/answering/weights.json``.
+"""Fit the weights that choose an answer's sentences: ``retrieval/answering/weights.json``.
 
     python benchmarks/fit_answers.py --answers DIR --messy DIR --selqa DIR [--write]
 
-``DIR`` are folders as ``benchmarks/answers.py`` reads them, and SelQA's with ``dev.json``.
-Documents are put into workspaces that stay (``fit-answers``, ``fit-messy``), and what was gathered
-for the questions is kept (``--again`` asks anew). Statements are ranked by a conditional logit;
-whether a question is answered is told by a logistic regression. Both are cross-validated with whole
-articles left out, and the figures printed are of those. ``--write`` fits on everything and writes
-the file.
+The first two folders are laid out as ``benchmarks/answers.py`` reads them; SelQA's has
+``dev.json``. Documents go into workspaces that are kept (``fit-answers``, ``fit-messy``), and what
+was gathered for the questions is cached (``--again`` asks again). A conditional logit ranks
+statements; a logistic regression predicts whether a question is answered. Both are cross-validated
+with whole articles held out, and the printed figures come from that. ``--write`` fits on everything
+and writes the file.
 """
 
 from __future__ import annotations
@@ -34,12 +34,11 @@ from benchmarks import answers as sets
 from kb_project.ports import build_ports
 from kb_project.text.statements import Statement, StatementKind
 from kb_project.text.terms import terms
-from retrieval import services
 from retrieval.answering import features, gathering, ranking
 from retrieval.answering.candidates import Candidate
 from retrieval.answering.flow import PASSAGES
 from retrieval.answering.ranking import Numbers
-from retrieval.search import sentences, sought
+from retrieval.search import query_features, sentences, services
 from retrieval.search.hits import Hit
 from retrieval.search.modes import DEFAULT_MODE
 from retrieval.search.sentences import Cosines
@@ -48,19 +47,19 @@ from workspaces.models import Workspace
 
 KEPT: Final = ROOT / "benchmarks" / "results" / "fit-answers.pickle"
 FITTED: Final = tuple(name for name in features.NAMES if name != "names")
-"""Measured: with names, fewer answers of articles left out come first."""
+"""Measured: with ``names``, fewer answers from held-out articles rank first."""
 L2: Final = 3.0
 SIGNS: Final = ("nearest", "unknown", "entropy", "gap", "names")
-"""Measured: these five tell as much as thirty."""
+"""Measured: these five predict as well as thirty."""
 BY_WORDS: Final = SIGNS[1:]
 ANSWERED_BY_KIND: Final = {"answerable": True, "elsewhere": False, "lookalike": False}
 KIND_WEIGHTS: Final = {"lookalike": 0.1}
-"""Some are in fact answered elsewhere in the article, and no sign here tells them apart."""
+"""The article answers some of these elsewhere, and no sign here tells them apart."""
 
 
 @dataclass
 class Asked:
-    """A question with its candidates. ``right`` are those that hold an answer."""
+    """A question with its candidates; ``right`` marks those that hold an answer."""
 
     set: str
     lang: str
@@ -77,7 +76,7 @@ class Asked:
 
 
 def scorer(folder: Path) -> Any:
-    """The set's own ``score.py``."""
+    """Load the data set's own ``score.py``."""
     space: dict[str, Any] = {"__name__": "score"}
     exec((folder / "score.py").read_text(encoding="utf-8"), space)  # noqa: S102  the data set's own
     return space
@@ -166,7 +165,7 @@ def gathered_of_selqa(
         cosines[candidate.vector_key] = float(asked @ vectors[text])
     ranked: Sequence[tuple[UUID, int, int]] = sorted(cosines, key=lambda key: -cosines[key])
     near = Cosines(cosines, tuple(ranked[: sentences.MOST]))
-    return gathering.of_candidates(sought.read(one["question"]), [hit], found, near, rarity)
+    return gathering.of_candidates(query_features.read(one["question"]), [hit], found, near, rarity)
 
 
 # --- fitting -------------------------------------------------------------------------------------
@@ -175,7 +174,7 @@ def gathered_of_selqa(
 def fit_statements(
     asked: Sequence[Asked], prior: Mapping[str, float] | None = None
 ) -> dict[str, float]:
-    """The weights under which the right candidates are most probable: a conditional logit."""
+    """Fit the weights that make the right candidates most probable (conditional logit)."""
     columns = [features.NAMES.index(name) for name in FITTED]
     mean = np.array([(prior or {}).get(name, 0.0) for name in FITTED])
     used = [(one.matrix[:, columns], one.right) for one in asked]
@@ -183,9 +182,9 @@ def fit_statements(
 
 
 def fit_logit(asked: Sequence[tuple[Numbers, NDArray[np.bool_]]], mean: Numbers) -> Numbers:
-    """The weights of a matrix's columns; where little speaks for others, they stay near ``mean``.
+    """Fit a weight for each matrix column, regularised towards ``mean``.
 
-    Of each question, the matrix of its candidates, and which of them are right.
+    ``asked`` has, for each question, the matrix of its candidates and which of them are right.
     """
     used = [(matrix, right) for matrix, right in asked if right.any() and not right.all()]
 
@@ -236,7 +235,7 @@ def fit_answered(
 
 
 def folds(asked: Sequence[Asked], most: int = 20) -> Iterator[tuple[list[Asked], list[Asked]]]:
-    """Training and left out, whole articles at a time; SelQA is always for training."""
+    """Yield training and held-out questions, split by whole article; SelQA is always training."""
     articles = sorted({(one.set, one.article) for one in asked if one.set != "selqa"})
     for number in range(min(most, len(articles))):
         out = set(articles[number::most])
@@ -263,7 +262,7 @@ def collected(options: argparse.Namespace) -> list[Asked]:
 
 @dataclass
 class Told:
-    """A question of an article left out: the order of its candidates, and the probability."""
+    """A held-out question: its candidates in ranked order, and its probabilities."""
 
     asked: Asked
     right: list[bool]
@@ -275,7 +274,7 @@ class Told:
 def fitted(
     asked: Sequence[Asked], prior: Mapping[str, float] | None = None
 ) -> tuple[dict[str, float], dict[str, float], dict[str, float]]:
-    """Weights of statements, and of being answered with and without vectors."""
+    """Fit the statement weights, and the answerability weights with and without vectors."""
     answerable = [one for one in asked if one.kind == "answerable"]
     statement = fit_statements(answerable, prior)
     told = [one for one in asked if one.set != "selqa" and one.kind in ANSWERED_BY_KIND]

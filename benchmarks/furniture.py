@@ -1,11 +1,11 @@
-"""Count what is furniture in what the product says by itself.
+"""Count page furniture in the text that the product writes without a model.
 
     python benchmarks/furniture.py SLUG [benchmarks/results/answers-NAME.jsonl]
 
-Looks through the topics' summaries and reports, the summaries of trees and the descriptions of
-entities of a workspace, and through all answers of a file if one is given, for navigation links,
-lines of contents lists, licence text and code. It goes by patterns of its own, not by the regions
-that a document's reader finds. Every sentence found is printed with where it stands.
+Searches a workspace's topic summaries and reports, tree summaries and entity descriptions, and all
+answers of a file if one is given, for navigation links, lines of contents lists, licence text and
+code. Uses patterns of its own, not the regions that the document reader finds. Prints every
+sentence found and its location.
 """
 
 from __future__ import annotations
@@ -34,9 +34,9 @@ from workspaces import access
 from workspaces.models import Workspace
 
 Said = tuple[str, str, str]
-"""What kind of text, where it stands, and one sentence of it."""
+"""The kind of text, its location, and one sentence of it."""
 
-# No quantity of prose has these; a single "->" or a file name in a sentence is no code.
+# Prose never has these, however long; a single "->" or a file name in a sentence is not code.
 SIGNS: Final = {
     "navigation": regex.compile(
         r"""(?ix) (?:^|\W)prev(?:ious)?\W+(?:up|home|next)\b | \bnext\W+(?:prev|home|up)\b
@@ -66,7 +66,7 @@ SIGNS: Final = {
 
 
 def kinds_of(sentence: str) -> list[str]:
-    """Which kinds of furniture a sentence looks like.
+    """Return the kinds of furniture a sentence looks like.
 
     >>> kinds_of("Prev Home Next"), kinds_of("6.5 The archives . . . . . . . 31")
     (['navigation'], ['contents'])
@@ -82,7 +82,7 @@ def sentences(text: str) -> Iterator[str]:
 
 
 def said_in(workspace: Workspace) -> Iterator[Said]:
-    """Only what no model wrote."""
+    """Yield the sentences that no model wrote."""
     with access.in_workspace(workspace.pk):
         reports = CommunityReport.objects.in_workspace(workspace).filter(written_by="extractive")
         for title, summary in reports.values_list("title", "summary"):

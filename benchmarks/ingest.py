@@ -1,13 +1,14 @@
-"""What ingesting a data set costs, and where the time goes.
+"""Measure what ingesting a data set costs, and where the time goes.
 
-    python benchmarks/ingest.py DATASET_DIR [--documents N] [--threads N]
+    python benchmarks/ingest.py DATASET_DIR [--documents N]
 
-Reads ``documents.jsonl`` as ``manage.py evaluate`` does, ingests it into a workspace that is thrown
-away, and prints a table; the same figures go to ``benchmarks/results/``. Time is measured from
-outside: around the embedder, around spaCy, around every stage and around every lane of a group of
-documents; a document's cost is its share of its groups' cost.
-*Outside* is the time by the clock in which neither the embedder nor spaCy ran. Two lanes run side
-by side, so their *work* added up is more than the clock shows; how much of it is neither the
+Reads ``documents.jsonl`` as ``manage.py evaluate`` does, ingests it into a temporary workspace, and
+prints a table; the same figures go to ``benchmarks/results/``. Time is measured from outside:
+around the embedder, around spaCy, around every stage and around every lane of a group of documents;
+a document's cost is its share of its groups' cost.
+
+*Outside* is the wall-clock time in which neither the embedder nor spaCy ran. Two lanes run side by
+side, so their *work* adds up to more than the wall clock; the share of it that is neither the
 embedder's nor spaCy's is printed too. The models are loaded before the clock starts.
 """
 
@@ -33,12 +34,13 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "kb_project.settings")
 os.environ.setdefault("LOG_LEVEL", "WARNING")
 django.setup()
 
-from ingestion import pipeline, services
+from ingestion.documents import services
 from ingestion.extractors import linguistic
 from ingestion.models import Chunk
+from ingestion.pipeline import runner
 from kb_project.llm.tokens import token_starts
 from kb_project.ports import build_ports
-from retrieval.evaluation import dataset, throwaway
+from retrieval.evaluation import dataset, temporary
 from workspaces import access
 
 RESULTS: Final = ROOT / "benchmarks" / "results"
@@ -49,7 +51,7 @@ TARGET_GROWTH: Final = 1.2
 
 @dataclass
 class Clock:
-    """Seconds by what they were spent on, and by document in the order they were begun."""
+    """Seconds by activity, and by document in the order processing began."""
 
     embedder: list[tuple[float, float]] = field(default_factory=list)
     spacy: list[tuple[float, float]] = field(default_factory=list)
@@ -74,7 +76,7 @@ class Clock:
 
 
 def covered(spans: Sequence[tuple[float, float]]) -> float:
-    """The length of the union of spans of time.
+    """Return the total length of the union of time spans.
 
     >>> covered([(0, 2), (1, 3), (5, 6)])
     4.0
@@ -110,7 +112,7 @@ class TimedLanguage:
         self._inner, self._clock = inner, clock
 
     def pipe(self, texts: Any, **options: Any) -> Iterator[Any]:
-        # The texts are made by our own code: they are not spaCy's time.
+        # Our own code makes the texts: that is not spaCy's time.
         documents = self._inner.pipe(list(texts), **options)
         while True:
             started = time.perf_counter()
@@ -122,7 +124,7 @@ class TimedLanguage:
 
 
 def timed(inner: Callable[..., Any], note: Callable[[float, Any, Any], None]) -> Callable[..., Any]:
-    """``inner`` with ``note(seconds, first argument, second argument)`` after each call."""
+    """Wrap ``inner`` to call ``note(seconds, first argument, second argument)`` after each call."""
 
     def run(*arguments: Any, **options: Any) -> Any:
         started = time.perf_counter()
@@ -135,7 +137,7 @@ def timed(inner: Callable[..., Any], note: Callable[[float, Any, Any], None]) ->
 
 
 def measure(clock: Clock) -> None:
-    """Put the stopwatches in place, and load what is loaded on first use."""
+    """Install the stopwatches, and load everything that loads on first use."""
     ports = build_ports()
     ports.embedder.embed_passages(["The light of Skarrow."])
     token_starts("The light of Skarrow.")
@@ -144,7 +146,7 @@ def measure(clock: Clock) -> None:
     list(language.pipe(["Ada Lind keeps the light of Skarrow."]))
     clock.spacy.clear()
     timed_ports = replace(ports, embedder=TimedEmbedder(ports.embedder, clock))
-    pipeline.ports_for = lambda _workspace: timed_ports
+    runner.ports_for = lambda _workspace: timed_ports
 
     def on_stage(name: str) -> Callable[[float, Any, Any], None]:
         def note(seconds: float, _jobs: Any, _ports: Any) -> None:
@@ -160,18 +162,18 @@ def measure(clock: Clock) -> None:
                 clock.begun.setdefault(job.document_id)
                 clock.documents[job.document_id] += seconds / len(jobs)
 
-    for name, stage in list(pipeline.STAGES.items()):
-        pipeline.STAGES[name] = timed(stage, on_stage(name))
-    pipeline.run_group = timed(pipeline.run_group, on_lane)
+    for name, stage in list(runner.STAGES.items()):
+        runner.STAGES[name] = timed(stage, on_stage(name))
+    runner.run_group = timed(runner.run_group, on_lane)
 
 
 def ingest(folder: Path, most: int, clock: Clock) -> tuple[int, int]:
-    """Fill a throw-away workspace; returns the number of documents and of chunks."""
+    """Fill a temporary workspace; return the number of documents and of chunks."""
     source = dataset.load(folder)
     source = replace(source, documents=source.documents[: most or None], questions=())
     services.documents_add = timed(services.documents_add, lambda seconds, *_: add(clock, seconds))
     started = time.perf_counter()
-    with throwaway.filled_workspace(source, on_progress=show_progress) as filled:
+    with temporary.filled_workspace(source, on_progress=show_progress) as filled:
         clock.wall = time.perf_counter() - started
         with access.in_workspace(filled.workspace.pk):
             chunks = Chunk.objects.in_workspace(filled.workspace).count()

@@ -1,12 +1,12 @@
-"""How many calls and tokens a document costs on the model tier, as the ledger has them.
+"""Count the calls and tokens a document costs on the model tier, from the ledger.
 
     python benchmarks/model_calls.py FILE [FILE …]
 
-Ingests the files (or the first documents of a data set's folder) into a workspace that is thrown
-away, with a stub for the chat model; prints the calls of each stage beside the most there may be;
-then forgets the documents and ingests them again, which has to cost nothing. A stub that always
-finds something at first and nothing in a gleaning stands for the model, so counts are those of a
-real model with the same manners; tokens of answers are the stub's.
+Ingests the files (or the first documents of a data set's folder) into a temporary workspace, with a
+stub for the chat model. Prints the calls of each stage beside their upper limit, then deletes the
+documents and ingests them again, which should make no calls. The stub always finds something at
+first and nothing in a gleaning, so call counts match a real model that does the same; completion
+tokens are the stub's.
 """
 
 from __future__ import annotations
@@ -23,19 +23,19 @@ from typing import IO, Any, Final
 
 import model_overhead as overhead  # sets Django up, with the embedder that hashes words
 
-from ingestion import services
+from ingestion.documents import services
 from ingestion.models import Chunk, CommunityReport, Document, Entity, SummaryNode
-from retrieval.evaluation import dataset, throwaway
+from retrieval.evaluation import dataset, temporary
 from workspaces import access
-from workspaces import services as workspaces
 from workspaces.models import ModelCall, Workspace
+from workspaces.people import services as people_services
 
 MOST: Final = 100
 
 
 @dataclass(frozen=True)
 class Run:
-    """One ingest: calls made and taken from the cache, and tokens of those made, by stage."""
+    """One ingest, by stage: calls made, calls answered from the cache, tokens of the calls made."""
 
     made: Counter[str]
     cached: Counter[str]
@@ -57,7 +57,7 @@ def ingest(workspace: Workspace, files: list[Path]) -> Run:
 
 
 def contents(files: list[Path]) -> Iterator[tuple[str, IO[bytes]]]:
-    """Title and text of each document; a folder is a data set of which a few are enough."""
+    """Yield each document's title and content; of a data set's folder, only the first documents."""
     for path in files:
         if path.is_dir():
             for document in dataset.load(path).documents[:MOST]:
@@ -87,7 +87,7 @@ def forget(workspace: Workspace) -> None:
 
 
 def promised(workspace: Workspace, gleanings: int) -> dict[str, int]:
-    """The most calls each stage may make."""
+    """Return the most calls each stage may make."""
     with access.in_workspace(workspace.pk):
         chunks = Chunk.objects.in_workspace(workspace).count()
         return {
@@ -120,7 +120,7 @@ def main() -> None:
     parser.add_argument("files", type=Path, nargs="+")
     files = parser.parse_args().files
     overhead.measure(overhead.Clock())
-    workspace = workspaces.workspace_create(
+    workspace = people_services.workspace_create(
         name="Evaluation of calls", owner=None, slug=f"evaluation-{secrets.token_hex(6)}"
     )
     try:
@@ -129,7 +129,7 @@ def main() -> None:
         forget(workspace)
         second = ingest(workspace, files)
     finally:
-        throwaway.delete(workspace)
+        temporary.delete(workspace)
     print("\n".join(lines(first, second, most)))
     save(files, first, second, most)
 

@@ -1,13 +1,13 @@
-"""Documents a second on the model tier, with the models' own time taken off.
+"""Measure documents per second on the model tier, with the models' own time subtracted.
 
     python benchmarks/model_overhead.py DATASET_DIR [--documents N,…] [--no-tree] [--profile N]
 
-Reads ``documents.jsonl`` as ``manage.py evaluate`` does and ingests it into workspaces that are
-thrown away, once for each number of documents. A stub in this process answers for the chat model,
-through the real ``Chat`` and the real ledger and cache; the embedder hashes words. The clock runs
-from the first document that is added to the end of the refresh, reports included. The processor
-time that the stub and the embedder take themselves is taken off; everything else counts. The tree
-of summaries, which other systems do not build, is printed beside, and the rate without and with it.
+Reads ``documents.jsonl`` as ``manage.py evaluate`` does and ingests it into temporary workspaces,
+once for each number of documents. A stub in this process stands in for the chat model, through the
+real ``Chat``, ledger and cache; the embedder hashes words. The clock runs from the first document
+added to the end of the refresh, reports included. The processor time of the stub and the embedder
+is subtracted; everything else counts. The tree of summaries, which other systems do not build, is
+printed separately, and the rate without and with it.
 """
 
 from __future__ import annotations
@@ -37,27 +37,28 @@ os.environ.setdefault("LOG_LEVEL", "ERROR")
 os.environ["EMBEDDER"] = "fake"
 django.setup()
 
-from ingestion import pipeline, services
+from ingestion.documents import services
 from ingestion.models import Chunk, CommunityReport, Entity, Relationship
-from ingestion.outcome import StageOutcome
+from ingestion.pipeline import runner
+from ingestion.stage import StageOutcome
+from kb_project.llm.call import Exchange
 from kb_project.llm.chat import Chat
 from kb_project.llm.config import ChatConfig
-from kb_project.llm.exchange import Exchange
 from kb_project.llm.fake import FakeProvider
 from kb_project.llm.ports import Role
 from kb_project.llm.provider import RawCall
 from kb_project.llm.slots import LocalSlots
 from kb_project.llm.tokens import token_starts
 from kb_project.ports import Ports, build_ports
-from retrieval.evaluation import dataset, throwaway
+from retrieval.evaluation import dataset, temporary
 from workspaces import access
-from workspaces.calls import TableCallStore
 from workspaces.models import ModelCall
+from workspaces.usage.ledger import TableCallStore
 
 RESULTS: Final = ROOT / "benchmarks" / "results"
 TARGET: Final = 60.0
 TARGET_SPREAD: Final = 1.25
-# A capital that opens a run of capitalised words, links in between: what looks like a name.
+# A run of capitalised words, joined or not by a linking word: what looks like a name.
 NAME: Final = re.compile(
     r"\b[A-Z][\w'-]+(?: (?:of|the|de|van|von|and) [A-Z][\w'-]+| [A-Z][\w'-]+)*"
 )
@@ -65,7 +66,7 @@ SENTENCE: Final = re.compile(r"[^.!?\n]+[.!?]?")
 PASSAGE: Final = re.compile(r"<passage[^>]*>(.*?)</passage", re.DOTALL)
 LABEL: Final = re.compile(r"^\[?([ERCT]\d+)", re.MULTILINE)
 MOST_ENTITIES: Final = 12
-# Calls at once: a model without latency would be behind an endpoint that takes this many.
+# Concurrent calls: a model without latency would sit behind an endpoint that takes this many.
 ABREAST: Final = 32
 
 
@@ -89,7 +90,7 @@ class Clock:
 
 
 class Stub:
-    """A model that answers at once: names as entities, those of one sentence as related."""
+    """A model that answers at once: names become entities, related if in one sentence."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
@@ -151,7 +152,7 @@ def report(user: str) -> dict[str, Any]:
 
 
 class TimedProvider(FakeProvider):
-    """The stub behind a stopwatch, in whatever thread it is asked."""
+    """The stub with a stopwatch, in whichever thread calls it."""
 
     def __init__(self, clock: Clock) -> None:
         super().__init__(Stub(clock))
@@ -166,7 +167,7 @@ class TimedProvider(FakeProvider):
 
 
 class TimedEmbedder:
-    """The embedder behind the same stopwatch."""
+    """The embedder with the same stopwatch."""
 
     def __init__(self, inner: Any, clock: Clock) -> None:
         self._inner, self._clock = inner, clock
@@ -183,7 +184,7 @@ class TimedEmbedder:
 
 
 class StubPorts:
-    """In place of ``ports_for``: a chat model a thread, as in the product."""
+    """Replacement for ``ports_for``: one chat model per thread, as in the product."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
@@ -219,12 +220,12 @@ def timed(inner: Callable[..., Any], note: Callable[[float], None]) -> Callable[
     return run
 
 
-STAGES: Final = dict(pipeline.STAGES)
+STAGES: Final = dict(runner.STAGES)
 ADD: Final = services.documents_add
 
 
 def measure(clock: Clock) -> None:
-    """Put the stopwatches in place."""
+    """Install the stopwatches."""
 
     def on_stage(name: str) -> Callable[[float], None]:
         def note(seconds: float) -> None:
@@ -236,9 +237,9 @@ def measure(clock: Clock) -> None:
         clock.adding += seconds
 
     for name, stage in STAGES.items():
-        pipeline.STAGES[name] = timed(stage, on_stage(name))
+        runner.STAGES[name] = timed(stage, on_stage(name))
     services.documents_add = timed(ADD, on_adding)
-    pipeline.ports_for = StubPorts(clock)
+    runner.ports_for = StubPorts(clock)
 
 
 def ingest(source: dataset.Dataset, documents: int) -> dict[str, Any]:
@@ -246,7 +247,7 @@ def ingest(source: dataset.Dataset, documents: int) -> dict[str, Any]:
     measure(clock)
     source = replace(source, documents=source.documents[:documents], questions=())
     started = time.perf_counter()
-    with throwaway.filled_workspace(source) as filled:
+    with temporary.filled_workspace(source) as filled:
         clock.wall = time.perf_counter() - started
         workspace = filled.workspace
         with access.in_workspace(workspace.pk):
@@ -305,11 +306,11 @@ def main() -> None:
     parser.add_argument("--no-tree", action="store_true", help="leave the summaries out")
     options = parser.parse_args()
     if options.no_tree:
-        STAGES["tree"] = pipeline.alone(lambda *_: StageOutcome())
-        pipeline.tree.is_missed = lambda *_: False  # or it would be asked for again and again
+        STAGES["tree"] = runner.alone(lambda *_: StageOutcome())
+        runner.tree.is_missed = lambda *_: False  # otherwise it would be requested over and over
     source = dataset.load(options.dataset)
     token_starts("The light of Skarrow.")
-    ingest(source, 20)  # what is loaded on first use
+    ingest(source, 20)  # load what loads on first use
     found = []
     profile = cProfile.Profile()
     for number in map(int, options.documents.split(",")):

@@ -1,12 +1,12 @@
-"""Is every document read to the end: parsed, cut into chunks, looked through for names and facts.
+"""Check that every document is read to the end: parsed, chunked, searched for names and facts.
 
     python benchmarks/reading.py FOLDER [--more N] [--seed S]
 
 Reads every document of every data set below the folder: lines of ``documents.jsonl``, files under
-``documents/`` and ``corpora/``, and the sections that the questions of ``selqa`` are asked about.
-Then it makes N more of their sentences, with titles drawn from their words: with articles, hyphens,
-one word, capitals, other scripts. What cannot be read is refused with a reason (a ``KBError``);
-anything else that is raised is a fault, and printed. No database is needed.
+``documents/`` and ``corpora/``, and the sections that the questions of ``selqa`` are about. Then
+makes N more documents from their sentences, with titles drawn from their words: with articles,
+hyphens, one word, capitals, other scripts. An unreadable document is refused with a reason (a
+``KBError``); any other exception is a fault, and is printed. Needs no database.
 """
 
 from __future__ import annotations
@@ -37,9 +37,9 @@ django.setup()
 from ingestion.extractors import extract_many
 from ingestion.models import Document, DocumentVersion
 from ingestion.parsers import Limits, parse
-from ingestion.sentences import situated
 from ingestion.stages.chunk.cutting import cut_up
 from ingestion.stages.parse import fill
+from ingestion.vectors.sentences import situated
 from kb_project.errors import KBError
 from kb_project.text.regions import from_json
 from kb_project.text.sentences import sentence_spans
@@ -48,13 +48,13 @@ from kb_project.text.statements import statements
 _WORD: Final = regex.compile(r"[\p{L}\p{M}\p{N}’'-]+")
 _OTHER_SCRIPT: Final = regex.compile(r"[\p{L}--[\p{Latin}]]+", regex.VERSION1)
 _LONGEST_WORD: Final = 4
-"""Characters of a word in a script that puts no spaces between words."""
+"""The most characters of a word in a script that puts no spaces between words."""
 MOST_SENTENCES: Final = 12
 
 
 @dataclass(frozen=True, slots=True)
 class Paper:
-    """A document to be read; ``title`` is empty where the file itself is to tell it."""
+    """A document to read; ``title`` is empty if the file itself should provide it."""
 
     name: str
     content: bytes
@@ -82,7 +82,7 @@ def main() -> None:
 
 # --- reading --------------------------------------------------------------------------------------
 class Tally:
-    """What became of the documents."""
+    """Counts of documents read, refused and failed."""
 
     def __init__(self) -> None:
         self.count: Counter[str] = Counter()
@@ -91,14 +91,14 @@ class Tally:
         self._started = time.monotonic()
 
     def read(self, paper: Paper) -> str:
-        """The document's text; empty where it could not be read."""
+        """Return the document's text, or "" if it could not be read."""
         try:
             version = parsed(paper)
             look_through(version, self.count)
         except KBError as error:
             self.refused[error.code] += 1
             return ""
-        except Exception:  # noqa: BLE001  what this looks for
+        except Exception:  # noqa: BLE001 - exactly what this script looks for
             self.faults.append(f"{paper.name}: {paper.title!r}\n{traceback.format_exc()}")
             return ""
         self.count["read"] += 1
@@ -113,7 +113,7 @@ class Tally:
 
 
 def parsed(paper: Paper) -> DocumentVersion:
-    """As the stage that parses has it, without the sandbox around it."""
+    """Parse a document as the parsing stage does, without the sandbox."""
     document = Document(name=paper.name, title=paper.title or paper.name)
     version = DocumentVersion(document=document, name=paper.name)
     with tempfile.NamedTemporaryFile() as file:
@@ -149,7 +149,7 @@ def papers_of(folder: Path) -> Iterator[Paper]:
 
 
 def sections_of(folder: Path) -> Iterator[Paper]:
-    """Each section once: the sentences that its first question chooses from."""
+    """Yield each section once, as the candidate sentences of its first question."""
     sections: dict[tuple[str, str], str] = {}
     for path in sorted(folder.glob("*.json")):
         for one in json.loads(path.read_text(encoding="utf-8")):
@@ -173,7 +173,7 @@ def papers_made(texts: Sequence[str], count: int, chance: random.Random) -> Iter
 
 
 def title_of(words: Sequence[str], others: Sequence[str], chance: random.Random) -> str:
-    """A title of the words of a text, which therefore often spells it out."""
+    """Make a title from the words of a text, so that the text often contains it."""
     article = chance.choice(["A", "An", "The", "a", "the", "THE"])
     first = chance.randrange(len(words))
     run = " ".join(words[first : first + chance.randint(1, 4)])

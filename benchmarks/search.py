@@ -1,4 +1,4 @@
-"""How well and how fast each search mode finds the evidence of known questions.
+"""Measure how well and how fast each search mode finds the evidence of known questions.
 
     python benchmarks/search.py DATASET_DIR [--modes M,…] [--k K,…] [--keep SLUG]
 

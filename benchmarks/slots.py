@@ -1,10 +1,10 @@
-"""What sharing an endpoint's slots costs, between real processes of one database.
+"""Measure what sharing an endpoint's slots costs, between real processes on one database.
 
     python benchmarks/slots.py [--workers 3] [--slots 4] [--call 0.1] [--rounds 15]
 
-Workers keep every slot busy with calls that only sleep. Printed: what taking and giving back a free
-slot takes; how long a question, a summary and another extraction wait for a slot beside them; how
-soon the slots of a killed worker are free.
+Workers keep every slot busy with calls that only sleep. Prints how long it takes to acquire and
+release a free slot; how long a question, a summary and another extraction wait for a slot
+meanwhile; and how soon a killed worker's slots are free again.
 """
 
 from __future__ import annotations
@@ -25,12 +25,13 @@ django.setup()
 
 from kb_project.llm.shared_slots import close_sessions, shared_slots
 
-LINE: Final = 2_000_000_011  # no endpoint's number but by chance
+LINE: Final = 2_000_000_011  # unlikely to be any endpoint's number
 ASKERS: Final = {"question": 0, "summary": 1, "extraction": 2}
 
 
 def extract(slots: int, seconds: float) -> None:
-    """A worker that always has more calls than there are slots, each call ending by itself."""
+    """Run a worker that always wants more calls than there are slots; each call ends after a
+    while."""
     with shared_slots(LINE, slots).enter(ASKERS["extraction"]) as gate:
         ends: list[float] = []
         while True:
@@ -41,7 +42,7 @@ def extract(slots: int, seconds: float) -> None:
 
 
 def waited(slots: int, priority: int) -> float:
-    """Seconds until a slot is there."""
+    """Return the seconds until a slot is free."""
     started = time.perf_counter()
     with shared_slots(LINE, slots).enter(priority) as gate:
         gate.adjust(running=0, wanted=1)
@@ -66,7 +67,7 @@ def show(what: str, seconds: list[float]) -> None:
 def beside(workers: list[BaseProcess], measure: Callable[[], None]) -> None:
     for worker in workers:
         worker.start()
-    time.sleep(3.0)  # every worker has set itself up
+    time.sleep(3.0)  # until every worker has started
     try:
         measure()
     finally:
@@ -80,7 +81,7 @@ def measure(slots: int, rounds: int) -> None:
         found = []
         for _ in range(rounds):
             found.append(waited(slots, ASKERS[name]))
-            time.sleep(0.5)  # until the workers have taken it again
+            time.sleep(0.5)  # until the workers have taken the slot again
         show(f"a {name} waits", found)
 
 

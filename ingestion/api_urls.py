@@ -1,60 +1,99 @@
+"""Addresses of the API of ingestion, below a workspace."""
+
 from __future__ import annotations
 
-from django.urls import include, path
+from django.urls import URLPattern, URLResolver, include, path
 
-from ingestion import curation_api_urls, life_urls, version_urls
-from ingestion.api import (
-    communities,
-    decisions,
+from ingestion.curation import api as curation
+from ingestion.curation import decisions_api as decisions
+from ingestion.curation import history_api as history
+from ingestion.curation import relationships_api as relationships
+from ingestion.documents.api import (
     documents,
     estimates,
-    health,
-    passages,
+    lifecycle,
     rereading,
-    suggestions,
     trees,
+    versions,
 )
+from ingestion.health import api as health
+from ingestion.suggestions import api as suggestions
+from ingestion.topics import api as topics
 
 app_name = "ingestion_api"
 
+document_versions: list[URLPattern | URLResolver] = [
+    path("", versions.VersionListApi.as_view(), name="version_list"),
+    path("<int:number>/changes/", versions.VersionChangesApi.as_view(), name="version_changes"),
+    path("<int:number>/restore/", versions.VersionRestoreApi.as_view(), name="version_restore"),
+]
+
+document: list[URLPattern | URLResolver] = [
+    path("", lifecycle.LivingDocumentApi.as_view(), name="document"),
+    path("losses/", lifecycle.DocumentLossesApi.as_view(), name="document_losses"),
+    path("disable/", lifecycle.DocumentDisableApi.as_view(), name="document_disable"),
+    path("enable/", lifecycle.DocumentEnableApi.as_view(), name="document_enable"),
+    path("trash/", lifecycle.DocumentTrashApi.as_view(), name="document_trash"),
+    path("restore/", lifecycle.DocumentRestoreApi.as_view(), name="document_restore"),
+    path("text/", documents.DocumentTextApi.as_view(), name="document_text"),
+    path("tree/", trees.DocumentTreeApi.as_view(), name="document_tree"),
+    path("versions/", include(document_versions)),
+    path("retry/", documents.DocumentRetryApi.as_view(), name="document_retry"),
+    path("cancel/", documents.DocumentCancelApi.as_view(), name="document_cancel"),
+    path("passages/problems/", rereading.PassageProblemsApi.as_view(), name="passage_problems"),
+    path("passages/retry/", rereading.PassageRetryApi.as_view(), name="passage_retry"),
+]
+
+all_documents: list[URLPattern | URLResolver] = [
+    path("", documents.DocumentListApi.as_view(), name="document_list"),
+    path("retry/", documents.DocumentsRetryApi.as_view(), name="documents_retry"),
+    path("resume/", documents.WorkResumeApi.as_view(), name="work_resume"),
+    path("estimate/", estimates.EstimateApi.as_view(), name="document_estimate"),
+    path("read-again/", rereading.ReadAgainApi.as_view(), name="read_again"),
+    path("trash/", lifecycle.DocumentsTrashApi.as_view(), name="documents_trash"),
+    path("<uuid:document_id>/", include(document)),
+]
+
+entities: list[URLPattern | URLResolver] = [
+    path("", curation.CuratedEntityListApi.as_view(), name="entity_list"),
+    path("merge/", curation.EntityMergeApi.as_view(), name="entity_merge"),
+    path("different/", curation.EntityDifferApi.as_view(), name="entity_differ"),
+    path("<uuid:entity_id>/", curation.CuratedEntityApi.as_view(), name="entity"),
+    path("<uuid:entity_id>/split/", curation.EntitySplitApi.as_view(), name="entity_split"),
+    path("<uuid:entity_id>/move/", curation.EntityMoveApi.as_view(), name="entity_move"),
+]
+
+pairs: list[URLPattern | URLResolver] = [
+    path("", suggestions.SuggestionListApi.as_view(), name="suggestion_list"),
+    path("refused/", suggestions.SuggestionRefusedApi.as_view(), name="suggestion_refused"),
+    path("accept/", suggestions.SuggestionAcceptApi.as_view(), name="suggestion_accept"),
+    path("reject/", suggestions.SuggestionRejectApi.as_view(), name="suggestion_reject"),
+    path("skip/", suggestions.SuggestionSkipApi.as_view(), name="suggestion_skip"),
+    path(
+        "accept-above/",
+        suggestions.SuggestionAcceptAboveApi.as_view(),
+        name="suggestion_accept_above",
+    ),
+]
+
+communities: list[URLPattern | URLResolver] = [
+    path("", topics.CommunityListApi.as_view(), name="community_list"),
+    path("retry/", topics.ReportsRetryApi.as_view(), name="reports_retry"),
+    path("<uuid:community_id>/", topics.CommunityApi.as_view(), name="community"),
+    path("<uuid:community_id>/retry/", topics.ReportRetryApi.as_view(), name="report_retry"),
+]
+
 urlpatterns = [
-    path("documents/", documents.DocumentListApi.as_view(), name="document_list"),
-    path("documents/retry/", documents.DocumentsRetryApi.as_view(), name="documents_retry"),
-    path("documents/resume/", documents.WorkResumeApi.as_view(), name="work_resume"),
-    path("documents/estimate/", estimates.EstimateApi.as_view(), name="document_estimate"),
-    path("documents/read-again/", rereading.ReadAgainApi.as_view(), name="read_again"),
-    *life_urls.operations,
-    path(
-        "documents/<uuid:document_id>/text/",
-        documents.DocumentTextApi.as_view(),
-        name="document_text",
-    ),
-    path(
-        "documents/<uuid:document_id>/tree/",
-        trees.DocumentTreeApi.as_view(),
-        name="document_tree",
-    ),
-    path("documents/<uuid:document_id>/versions/", include(version_urls.operations)),
+    path("documents/", include(all_documents)),
+    path("trash/", lifecycle.TrashApi.as_view(), name="trash"),
+    path("trash/restore/", lifecycle.TrashRestoreApi.as_view(), name="trash_restore"),
     path("tree/", trees.WorkspaceTreeApi.as_view(), name="workspace_tree"),
+    path("entities/", include(entities)),
+    path("relationships/", relationships.RelationshipListApi.as_view(), name="relationship_list"),
     path(
-        "documents/<uuid:document_id>/retry/",
-        documents.DocumentRetryApi.as_view(),
-        name="document_retry",
-    ),
-    path(
-        "documents/<uuid:document_id>/cancel/",
-        documents.DocumentCancelApi.as_view(),
-        name="document_cancel",
-    ),
-    path(
-        "documents/<uuid:document_id>/passages/problems/",
-        passages.PassageProblemsApi.as_view(),
-        name="passage_problems",
-    ),
-    path(
-        "documents/<uuid:document_id>/passages/retry/",
-        passages.PassageRetryApi.as_view(),
-        name="passage_retry",
+        "relationships/<uuid:relationship_id>/",
+        relationships.RelationshipApi.as_view(),
+        name="relationship",
     ),
     path("decisions/", decisions.DecisionListApi.as_view(), name="decision_list"),
     path(
@@ -62,36 +101,10 @@ urlpatterns = [
         decisions.DecisionUndoApi.as_view(),
         name="decision_undo",
     ),
+    path("suggestions/", include(pairs)),
+    path("communities/", include(communities)),
+    path("history/", history.HistoryListApi.as_view(), name="history_list"),
+    path("history/<uuid:event_id>/", history.HistoryApi.as_view(), name="history_event"),
+    path("history/<uuid:event_id>/undo/", history.HistoryUndoApi.as_view(), name="history_undo"),
     path("health/", health.HealthApi.as_view(), name="health"),
-    path("suggestions/", suggestions.SuggestionListApi.as_view(), name="suggestion_list"),
-    path(
-        "suggestions/refused/",
-        suggestions.SuggestionRefusedApi.as_view(),
-        name="suggestion_refused",
-    ),
-    path(
-        "suggestions/accept/",
-        suggestions.SuggestionAcceptApi.as_view(),
-        name="suggestion_accept",
-    ),
-    path(
-        "suggestions/reject/",
-        suggestions.SuggestionRejectApi.as_view(),
-        name="suggestion_reject",
-    ),
-    path("suggestions/skip/", suggestions.SuggestionSkipApi.as_view(), name="suggestion_skip"),
-    path(
-        "suggestions/accept-above/",
-        suggestions.SuggestionAcceptAboveApi.as_view(),
-        name="suggestion_accept_above",
-    ),
-    *curation_api_urls.urlpatterns,
-    path("communities/", communities.CommunityListApi.as_view(), name="community_list"),
-    path("communities/retry/", communities.ReportsRetryApi.as_view(), name="reports_retry"),
-    path("communities/<uuid:community_id>/", communities.CommunityApi.as_view(), name="community"),
-    path(
-        "communities/<uuid:community_id>/retry/",
-        communities.ReportRetryApi.as_view(),
-        name="report_retry",
-    ),
 ]

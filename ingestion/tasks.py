@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import uuid
 
-from ingestion import embedding, groups, life, pausing, pipeline, recovery, tuning
-from ingestion.consistency import runs
+from ingestion.documents import lifecycle
+from ingestion.health import runs
+from ingestion.pipeline import batching, pausing, recovery, runner, workspace_jobs
 from workspaces import idempotency
 
 
 def run_lane(workspace_id: str, job_id: str, lane: str) -> None:
     """The job that called, with others that wait beside it; none where others were faster."""
     workspace = uuid.UUID(workspace_id)
-    jobs = groups.next_group(workspace, lane, uuid.UUID(job_id))
-    if jobs and pipeline.run_group(jobs, lane).begun:
-        groups.call_for_the_rest(workspace, lane)
+    jobs = batching.next_group(workspace, lane, uuid.UUID(job_id))
+    if jobs and runner.run_group(jobs, lane).begun:
+        batching.call_for_the_rest(workspace, lane)
 
 
 def resume_workspace(workspace_id: str) -> None:
@@ -23,18 +24,18 @@ def resume_workspace(workspace_id: str) -> None:
 
 def reembed(workspace_id: str) -> None:
     """After a workspace chose another embedding model, or gave a change up."""
-    embedding.vectors_renew(workspace_id=uuid.UUID(workspace_id))
+    workspace_jobs.vectors_renew(workspace_id=uuid.UUID(workspace_id))
 
 
 def tune(workspace_id: str) -> None:
     """After somebody asked to learn from the workspace's documents."""
-    tuning.tuning_begin(workspace_id=uuid.UUID(workspace_id))
+    workspace_jobs.tuning_begin(workspace_id=uuid.UUID(workspace_id))
 
 
 def sweep() -> None:
     """Every minute, by the schedule that migration 0003 makes."""
     recovery.sweep()
-    life.trash_purge()
+    lifecycle.trash_purge()
     runs.take_up()
 
 

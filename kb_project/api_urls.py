@@ -5,7 +5,7 @@ from __future__ import annotations
 from django.urls import include, path, re_path
 from drf_spectacular.views import SpectacularAPIView, SpectacularSwaggerSplitView
 
-from kb_project.api import NothingHere
+from kb_project.http.api import NothingHere
 
 urlpatterns = [
     path("schema/", SpectacularAPIView.as_view(), name="schema"),

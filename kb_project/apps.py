@@ -2,8 +2,8 @@ from __future__ import annotations
 
 from django.apps import AppConfig
 
-from kb_project import converters
 from kb_project.database import arrays
+from kb_project.http import converters
 
 
 class KbProjectConfig(AppConfig):

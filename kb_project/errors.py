@@ -26,8 +26,17 @@ what happened, what was kept, what to do next. None of them ever holds document 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypedDict, TypeVar
 from uuid import UUID
+
+
+class Problem(TypedDict):
+    """An error as it is stored with the job that it ended."""
+
+    code: str
+    happened: str
+    kept: str
+    next_step: str
 
 
 class KBError(Exception):
@@ -60,6 +69,15 @@ class KBError(Exception):
     def sentence(self) -> str:
         """The three parts as one paragraph."""
         return " ".join(part for part in (self.happened, self.kept, self.next_step) if part)
+
+    def problem(self, *, kept: str = "", next_step: str = "") -> Problem:
+        """The error's parts; ``kept`` and ``next_step`` stand in where it does not say."""
+        return {
+            "code": self.code,
+            "happened": self.happened,
+            "kept": self.kept or kept,
+            "next_step": self.next_step or next_step,
+        }
 
 
 class InputError(KBError):
@@ -178,3 +196,12 @@ class BudgetError(PauseError):
     """The workspace has spent what it may."""
 
     default_code = "budget_spent"
+
+
+RowT = TypeVar("RowT")
+
+
+def found(row: RowT | None, noun: str) -> RowT:
+    if row is None:
+        raise NotFoundError(f"There is no such {noun} in this workspace.")
+    return row

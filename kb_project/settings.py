@@ -40,7 +40,7 @@ BEHIND_TLS = env_bool("BEHIND_TLS", default=False)
 SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if BEHIND_TLS else None
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = BEHIND_TLS
 SECURE_HSTS_SECONDS = 31_536_000 if BEHIND_TLS else 0
-SESSION_ENGINE = "kb_project.sessions"
+SESSION_ENGINE = "kb_project.http.sessions"
 SESSION_COOKIE_SAMESITE = CSRF_COOKIE_SAMESITE = "Lax"
 SECURE_REFERRER_POLICY = "same-origin"
 X_FRAME_OPTIONS = "DENY"
@@ -58,7 +58,7 @@ MIDDLEWARE = [
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "allauth.account.middleware.AccountMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
-    "kb_project.problems.ProblemMiddleware",
+    "kb_project.http.problems.ProblemMiddleware",
 ]
 CONTENT_SECURITY_POLICY = {
     "DIRECTIVES": {
@@ -207,14 +207,14 @@ ANSWERERS = env_int("CONCORDANCE_ANSWERERS", 4, minimum=1)
 REST_FRAMEWORK = {
     # The first one words the 401: it must be one that asks for something.
     "DEFAULT_AUTHENTICATION_CLASSES": [
-        "kb_project.authentication.PasswordAuthentication",
+        "kb_project.http.authentication.PasswordAuthentication",
         "rest_framework.authentication.SessionAuthentication",
     ],
     "DEFAULT_PERMISSION_CLASSES": ["rest_framework.permissions.IsAuthenticated"],
-    "DEFAULT_SCHEMA_CLASS": "kb_project.schema.NestedNames",
-    "EXCEPTION_HANDLER": "kb_project.problems.api_exception_handler",
+    "DEFAULT_SCHEMA_CLASS": "kb_project.http.schema.NestedNames",
+    "EXCEPTION_HANDLER": "kb_project.http.problems.api_exception_handler",
     "DEFAULT_PARSER_CLASSES": [
-        "kb_project.parsers.BoundedJSONParser",
+        "kb_project.http.parsers.BoundedJSONParser",
         "rest_framework.parsers.FormParser",
         "rest_framework.parsers.MultiPartParser",
     ],

@@ -3,7 +3,7 @@ from __future__ import annotations
 from django.contrib import admin
 from django.urls import include, path
 
-from kb_project.liveness import healthz
+from kb_project.http.liveness import healthz
 
 urlpatterns = [
     path("healthz", healthz, name="healthz"),

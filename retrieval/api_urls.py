@@ -2,25 +2,28 @@ from __future__ import annotations
 
 from django.urls import include, path
 
-from retrieval import evaluation_api_urls
-from retrieval.api import answers, events, scopes, search
+from retrieval.conversations import api, events_api
+from retrieval.evaluation import api_urls
+from retrieval.search import api as search_api
 
 app_name = "retrieval_api"
 
 urlpatterns = [
-    path("evaluation/", include(evaluation_api_urls.urlpatterns)),
-    path("scope/", scopes.ScopeChoicesApi.as_view(), name="scope"),
-    path("search/", search.SearchApi.as_view(), name="search"),
-    path("ask/", answers.AskApi.as_view(), name="ask"),
-    path("questions/", answers.QuestionsApi.as_view(), name="question_ask"),
+    path("evaluation/", include(api_urls.urlpatterns)),
+    path("scope/", search_api.ScopeChoicesApi.as_view(), name="scope"),
+    path("search/", search_api.SearchApi.as_view(), name="search"),
+    path("ask/", api.AskApi.as_view(), name="ask"),
+    path("questions/", api.QuestionsApi.as_view(), name="question_ask"),
     path(
         "questions/<uuid:question_id>/again/",
-        answers.QuestionAgainApi.as_view(),
+        api.QuestionAgainApi.as_view(),
         name="question_again",
     ),
-    path("answers/<uuid:answer_id>/", answers.AnswerApi.as_view(), name="answer"),
+    path("answers/<uuid:answer_id>/", api.AnswerApi.as_view(), name="answer"),
     path(
-        "answers/<uuid:answer_id>/events/", events.AnswerEventsApi.as_view(), name="answer_events"
+        "answers/<uuid:answer_id>/events/",
+        events_api.AnswerEventsApi.as_view(),
+        name="answer_events",
     ),
-    path("answers/<uuid:answer_id>/stop/", answers.AnswerStopApi.as_view(), name="answer_stop"),
+    path("answers/<uuid:answer_id>/stop/", api.AnswerStopApi.as_view(), name="answer_stop"),
 ]

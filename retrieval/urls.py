@@ -2,12 +2,13 @@ from __future__ import annotations
 
 from django.urls import include, path
 
-from retrieval import evaluation_urls, streams, views
+from retrieval.conversations import streaming, views
+from retrieval.evaluation import urls
 
 app_name = "retrieval"
 
 urlpatterns = [
-    path("", include(evaluation_urls.urlpatterns)),
+    path("", include(urls.urlpatterns)),
     path("w/<workspace:workspace_id>/", views.home, name="home"),
     path("w/<workspace:workspace_id>/ask/", views.ask, name="ask"),
     path("w/<workspace:workspace_id>/ask/starters/", views.starters, name="starters"),
@@ -28,7 +29,7 @@ urlpatterns = [
     ),
     path(
         "w/<workspace:workspace_id>/answers/<uuid:answer_id>/events/",
-        streams.answer_events,
+        streaming.answer_events,
         name="answer_events",
     ),
     path(

@@ -15,15 +15,16 @@ from zipfile import ZIP_DEFLATED, ZipFile
 from django.core.management import call_command
 from django.db import connections
 
-from ingestion import drain, restored
-from ingestion.consistency import checking
+from ingestion import post_restore
 from ingestion.curation import entities
-from ingestion.history import Deed
+from ingestion.health import checking
+from ingestion.history.recording import ChangeContext
 from ingestion.models import Entity
+from ingestion.pipeline import inline
 from kb_project.backup import archive, restoring, writing
 from kb_project.backup.restoring import Restored
 from kb_project.database import testing
-from retrieval import asking
+from retrieval.conversations import asking
 from retrieval.models import Answer, Citation
 from tests import rows
 from tests.ingestion.jobs import add
@@ -52,12 +53,12 @@ def make_harbour(name: str = "Harbour") -> rows.Cast:
     cast = rows.make_cast(name)
     for title, text in TEXTS.items():
         add(cast.workspace, title, text)
-    drain.drain(cast.workspace.pk)
+    inline.drain(cast.workspace.pk)
     asking.ask(workspace=cast.workspace, user=cast.bob, question=QUESTION, mode="walk")
     with access.in_workspace(cast.workspace.pk):
         bo = Entity.objects.in_workspace(cast.workspace).get(key="bo strand")
-        deed = Deed(cast.workspace, cast.alice)
-        entities.entity_edit(deed=deed, entity=bo, is_confirmed=True)
+        change = ChangeContext(cast.workspace, cast.alice)
+        entities.entity_edit(change=change, entity=bo, is_confirmed=True)
         ModelSettings.objects.create(
             workspace=cast.workspace,
             is_local=True,
@@ -65,7 +66,7 @@ def make_harbour(name: str = "Harbour") -> rows.Cast:
             rerank_sealed_key=seal(KEY, cast.workspace.pk),
             rerank_key_hint="cdef",
         )
-    drain.drain(cast.workspace.pk)
+    inline.drain(cast.workspace.pk)
     return cast
 
 
@@ -77,7 +78,7 @@ def write(path: Path, slug: str = "", *, with_secrets: bool = False) -> Path:
 def restore(path: Path, *, into: str = "", as_new: bool = False) -> Restored:
     with archive.opened(path) as opened:
         wish = restoring.Wish(into, as_new)
-        return restoring.restore(opened, wish, restored.HOOKS, report=quiet)
+        return restoring.restore(opened, wish, post_restore.HOOKS, report=quiet)
 
 
 def command(*words: str | Path) -> dict[str, Any]:

@@ -25,7 +25,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import TracebackType
 from typing import Any, Final
 
-from kb_project.llm import openai_line
+from kb_project.llm import http
 from tests.provider_answers import answer_for
 
 MODEL: Final = "test-model"
@@ -191,8 +191,8 @@ class Provider:
 
 def close_clients() -> None:
     """Hang up everywhere; the next call connects again."""
-    while openai_line._clients:
-        openai_line._clients.popitem()[1].close()
+    while http._clients:
+        http._clients.popitem()[1].close()
 
 
 class _Server(ThreadingHTTPServer):

@@ -40,8 +40,9 @@ from ingestion.stages import snapshot
 from kb_project.llm.ports import Embedder
 from kb_project.text.names import normalise_name
 from kb_project.text.terms import terms
-from workspaces import access, services
+from workspaces import access
 from workspaces.models import Role, User, Workspace
+from workspaces.people import services as people_services
 
 PASSWORD = "correct horse battery staple"  # of people who exist in tests only
 
@@ -71,13 +72,13 @@ def _hashed() -> str:
 
 def make_cast(name: str = "Harbour") -> Cast:
     alice, bob, charlie = make_user("Alice"), make_user("Bob"), make_user("Charlie")
-    workspace = services.workspace_create(name=name, owner=alice)
-    services.member_add(workspace=workspace, user=bob, role=Role.VIEWER)
+    workspace = people_services.workspace_create(name=name, owner=alice)
+    people_services.member_add(workspace=workspace, user=bob, role=Role.VIEWER)
     return Cast(workspace, alice, bob, charlie)
 
 
 def make_workspace(name: str = "Harbour", *, owner: User | None = None) -> Workspace:
-    return services.workspace_create(name=name, owner=owner)
+    return people_services.workspace_create(name=name, owner=owner)
 
 
 def make_collection(workspace: Workspace, name: str) -> Collection:

@@ -13,7 +13,7 @@ from django.db import IntegrityError, ProgrammingError, models, transaction
 from django.test import Client
 from django.urls import URLResolver, get_resolver, reverse
 
-from ingestion import services
+from ingestion.documents import services
 from ingestion.models import (
     Chunk,
     Document,

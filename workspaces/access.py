@@ -1,9 +1,9 @@
-"""The gate: which workspace a request is about, and what its person may do there.
+"""The gate: finds a request's workspace and checks what its user may do there.
 
-Every view starts with one of the ``workspace_for_…`` functions. They answer 404 to a stranger,
-whether or not the workspace exists, and 403 to a member who lacks the capability, naming the
-people who can grant it. Passing the gate sets the workspace in the database transaction, which is
-what row-level security reads.
+Every view starts with one of the ``workspace_for_…`` functions. They answer 404 to a non-member,
+whether or not the workspace exists, and 403 to a member without the capability, naming the people
+who can grant it. Passing the gate sets the workspace in the database transaction, where row-level
+security reads it.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from kb_project.sql import run_sql
 from workspaces import sql
 from workspaces.models import Capability, Membership, User, Workspace
 
-# The columns of ``sql.MEMBERSHIP`` as the models name them, in the models' own order.
+# The columns of ``sql.MEMBERSHIP``, named and ordered as in the models.
 MEMBERSHIP: Final = ("id", "workspace_id", "user_id", "role", "capabilities", "created_at")
 WORKSPACE: Final = ("id", "name", "slug", "is_demo", "created_by_id", "created_at")
 
@@ -30,9 +30,9 @@ _is_repeatable: ContextVar[bool] = ContextVar("_is_repeatable", default=False)
 
 @contextmanager
 def repeatable_work() -> Iterator[None]:
-    """Transactions inside need not wait for the disk: what a crash of the server forgets is redone.
+    """Commit without waiting for the disk: what a server crash loses is redone.
 
-    For the pipeline, whose stages are safe to repeat; never for what a person was told is kept.
+    For the pipeline, whose stages are safe to repeat; never for anything a user was told is saved.
     """
     with _repeatable(is_so=True):
         yield
@@ -40,7 +40,7 @@ def repeatable_work() -> Iterator[None]:
 
 @contextmanager
 def lasting_work() -> Iterator[None]:
-    """Transactions inside wait for the disk, also within repeatable work: they are about money."""
+    """Commit only once on disk, even within repeatable work: for transactions about money."""
     with _repeatable(is_so=False):
         yield
 
@@ -64,14 +64,14 @@ _inside: ContextVar[uuid.UUID | None] = ContextVar("_inside", default=None)
 
 @contextmanager
 def in_workspace(workspace_id: uuid.UUID, *, user_id: int | None = None) -> Iterator[None]:
-    """A transaction that sees one workspace's rows; inside another, the scope before is put back.
+    """Run in a transaction that sees one workspace's rows; if nested, restore the previous scope.
 
-    Inside a block for the same workspace it is that block's own transaction, not a new one.
+    Inside a block for the same workspace, it continues that block's transaction.
     """
     if _inside.get() == workspace_id and user_id is None:
         yield
         return
-    # The settings of an outermost transaction end with it: there is nothing to put back.
+    # An outermost transaction's settings end with it, so there is nothing to restore.
     is_nested = transaction.get_connection().in_atomic_block
     token = _inside.set(workspace_id)
     try:
@@ -87,10 +87,10 @@ def in_workspace(workspace_id: uuid.UUID, *, user_id: int | None = None) -> Iter
 
 @contextmanager
 def within(workspace_id: uuid.UUID) -> Iterator[None]:
-    """The transaction that is open, where the gate has set it to the workspace; else a new one.
+    """Use the open transaction if the gate set it to this workspace, else start a new one.
 
-    Unlike ``in_workspace`` it undoes nothing by itself: for what writes all it writes at the end,
-    in one statement.
+    Unlike ``in_workspace`` it opens no savepoint: for code whose writes are a single final
+    statement.
     """
     if transaction.get_connection().in_atomic_block and _read_scope()[0] == str(workspace_id):
         token = _inside.set(workspace_id)
@@ -105,7 +105,7 @@ def within(workspace_id: uuid.UUID) -> Iterator[None]:
 
 @contextmanager
 def as_person(user: User) -> Iterator[None]:
-    """A transaction that sees the person's own memberships, whatever the workspace."""
+    """Run in a transaction that sees the user's own memberships in every workspace."""
     with transaction.atomic():
         before = _read_scope()
         _write_scope(before[0], str(user.pk))
@@ -148,8 +148,9 @@ def _workspace_with(
 
 
 def _membership(user: User, workspace_id: str | uuid.UUID) -> Membership | None:
-    """With its workspace. The scope is set before it is known whether the person may see it: one
-    row is read in it then, and without that row the scope ends."""
+    """Load the user's membership with its workspace. The scope is set before access is confirmed,
+    to read that one row, and cleared if there is none.
+    """
     wanted = _id_of(workspace_id)
     if wanted is None:
         return None
@@ -165,7 +166,7 @@ def _membership(user: User, workspace_id: str | uuid.UUID) -> Membership | None:
 
 
 def _id_of(workspace_id: str | uuid.UUID) -> uuid.UUID | None:
-    """Of a workspace named by its id or its slug; None where there is none of that slug."""
+    """Return the id of a workspace given by id or slug; None for an unknown slug."""
     try:
         return uuid.UUID(str(workspace_id))
     except ValueError:
@@ -174,7 +175,7 @@ def _id_of(workspace_id: str | uuid.UUID) -> uuid.UUID | None:
 
 
 def who_can_grant(workspace: Workspace) -> str:
-    """Whom to ask for a right, as a sentence; '' where nobody can grant it."""
+    """Say whom to ask for a right; '' if no one can grant it."""
     admins = (
         Membership.objects.in_workspace(workspace)
         .filter(capabilities__contains=[Capability.ADMINISTER.value])

@@ -1,9 +1,9 @@
-"""Requests that are carried out once however often they are sent.
+"""Idempotency: a request with a key is carried out only once, however often it is sent.
 
-A program that got no answer sends its request again. With an ``Idempotency-Key`` header it gets the
-answer to the first one, marked ``Idempotency-Replayed: true``, and nothing is done a second time.
+A client that got no response sends its request again. With an ``Idempotency-Key`` header it gets
+the response to the first one, marked ``Idempotency-Replayed: true``, and nothing is done twice.
 
-Put ``once`` on a writing operation of the API, inside of ``extend_schema``, and name its header
+Put ``once`` on a writing operation of the API, inside ``extend_schema``, and declare its header
 there::
 
     @extend_schema(operation_id="document_trash", parameters=[IDEMPOTENCY_KEY], …)
@@ -12,12 +12,12 @@ there::
         workspace = access.workspace_for_writing(user=request.user, workspace_id=workspace_id)
         …
 
-The operation runs in the request's transaction (never in a view of ``non_atomic_requests``) and the
-answer is stored in it: either both are kept or neither. What fails keeps nothing, so its key may be
-used again. Two requests with one key at a time: the second waits for the first, and is told
-``in_progress`` (409) after some seconds. A key sent with something else is refused (409,
-``idempotency_key_reused``). Answers are kept for 24 hours, for the person who got them; the next
-request with a key forgets those that are older, and so does every night.
+The operation runs in the request's transaction (never in a view of ``non_atomic_requests``), and
+the response is stored in it: both are kept or neither. A failed request stores nothing, so its key
+can be used again. Of two simultaneous requests with one key, the second waits for the first, and
+gets ``in_progress`` (409) after some seconds. A key reused for another request is refused (409,
+``idempotency_key_reused``). Responses are kept for 24 hours, for the user who got them; the next
+request with a key deletes older ones, and so does a nightly task.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ OperationT = TypeVar("OperationT", bound=Callable[..., Response])
 
 
 def once(operation: OperationT) -> OperationT:
-    """Carry an operation out once for each key its callers send; as often as sent without one."""
+    """Carry out an operation once per key; without a key, each time it is requested."""
 
     @wraps(operation)
     def carried_out(
@@ -71,7 +71,7 @@ def once(operation: OperationT) -> OperationT:
         key = _key(request)
         if key is None:
             return carry_out()
-        # A stranger learns nothing of keys; what else is needed the operation looks at itself.
+        # Non-members learn nothing about keys; the operation checks further rights itself.
         workspace = access.workspace_for_reading(user=request.user, workspace_id=workspace_id)
         return _answer(workspace, request, key, carry_out)
 
@@ -79,7 +79,7 @@ def once(operation: OperationT) -> OperationT:
 
 
 def forget_old_answers() -> None:
-    """In every workspace; call outside of a transaction."""
+    """Delete old responses in every workspace; call outside a transaction."""
     for workspace in Workspace.objects.order_by("pk"):
         with access.in_workspace(workspace.pk):
             run_sql(sql.FORGET_REPLIES, {"workspace": workspace.pk})
@@ -104,7 +104,7 @@ def _answer(
 
 
 def _key(request: ApiRequest) -> str | None:
-    """None where the header is missing. Raises InputError."""
+    """Return the key, None without the header. Raises InputError."""
     key = request.headers.get(HEADER)
     if key is None:
         return None
@@ -118,7 +118,9 @@ def _key(request: ApiRequest) -> str | None:
 
 
 def _claim(named: dict[str, Any]) -> bool:
-    """Whether the key is ours. Raises ConflictError where somebody is long about it."""
+    """Claim the key; False if it is taken. Raises ConflictError if its first request is still
+    running.
+    """
     run_sql(sql.FORGET_REPLIES, named)
     try:
         with transaction.atomic():
@@ -148,7 +150,7 @@ def _replayed(stored: StoredReply, digest: str) -> Response:
 
 
 def _digest(request: ApiRequest) -> str:
-    """Of everything that says what is to be done."""
+    """Hash everything that defines the request."""
     digest = sha256(f"{request.method} {request.get_full_path()}\n".encode())
     for part in _parts(request.data):
         digest.update(part)
@@ -161,7 +163,7 @@ def _parts(data: Any) -> Iterator[bytes]:
         return
     for name, values in sorted(data.lists()):
         for value in values:
-            # With its length before it, no text can pass for the beginning of another field.
+            # The length prefix keeps a value from passing for the start of another field.
             yield f"\n{len(name)} {name}\0".encode()
             yield from _value(value)
 

@@ -1,4 +1,4 @@
-"""The ports of one workspace: the process's own, with the models the workspace chose."""
+"""The ports of a workspace: the process's own, with the models the workspace chose."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ from kb_project.llm.support import Support
 from kb_project.ports import Ports, build_ports
 from kb_project.sql import run_sql
 from workspaces import access, secrets, sql
-from workspaces.calls import TableCallStore
 from workspaces.models import EmbeddingIndex, IndexState, ModelSettings, RerankerKind
+from workspaces.usage.ledger import TableCallStore
 
 LOCAL: Final = "local"
 MOST_KEPT: Final = 200
-"""Workspaces whose ports a thread keeps at hand."""
+"""Workspaces whose ports a thread caches."""
 
 
 @dataclass(frozen=True, slots=True)
 class Chosen:
-    """``digests`` change with what the workspace chose, and tell nothing of it."""
+    """``digests`` change with the workspace's choice without revealing it."""
 
     ports: Ports
     digests: tuple[Any, ...]
@@ -40,7 +40,9 @@ class Chosen:
 
 @dataclass(frozen=True, slots=True)
 class _Kept:
-    """``choice`` tells whether the workspace chose anew since, ``base`` whether settings did."""
+    """Cached ports; stale once ``choice`` differs from the stored choice, or ``base`` from the
+    settings.
+    """
 
     choice: tuple[Any, ...]
     base: Ports
@@ -48,7 +50,7 @@ class _Kept:
 
 
 class _Shelf(threading.local):
-    """What each thread keeps: a chat model is not shared between threads."""
+    """A thread's cached ports: a chat model is not shared between threads."""
 
     def __init__(self) -> None:
         self.kept: OrderedDict[uuid.UUID, _Kept] = OrderedDict()
@@ -56,20 +58,20 @@ class _Shelf(threading.local):
 
 _shelf = _Shelf()
 _local: dict[uuid.UUID, _Kept] = {}
-"""Ports with nothing of a workspace's own, by which no thread can hinder another."""
+"""Ports without a workspace's own models, which threads can share without contention."""
 
 
 def ports_for(workspace_id: uuid.UUID) -> Ports:
-    """What the workspace's settings name; the local tier where nothing names a model.
+    """Return the ports the workspace's settings name; the local tier without a model.
 
-    One small SELECT a call while nothing has changed. Raises RefusedError where the stored key of
-    the endpoint cannot be read any more.
+    One small SELECT per call while nothing has changed. Raises RefusedError if the endpoint's
+    stored key can no longer be read.
     """
     return chosen_for(workspace_id).ports
 
 
 def chosen_for(workspace_id: uuid.UUID) -> Chosen:
-    """The same, and what tells one choice from another. Raises RefusedError as above."""
+    """Return the ports with the digests of the choice. Raises RefusedError as above."""
     base = build_ports()
     with access.in_workspace(workspace_id):
         [row] = run_sql(sql.MODEL_CHOICE, {"workspace": workspace_id})
@@ -83,7 +85,7 @@ def chosen_for(workspace_id: uuid.UUID) -> Chosen:
 
 
 def chat_config(workspace_id: uuid.UUID, row: ModelSettings | None) -> ChatConfig | None:
-    """Where the chat models are, or None on the local tier."""
+    """Return the chat models' configuration, or None on the local tier."""
     row = row or ModelSettings(workspace_id=workspace_id)
     place = _place(row)
     if place is None:
@@ -102,7 +104,7 @@ def chat_config(workspace_id: uuid.UUID, row: ModelSettings | None) -> ChatConfi
 
 
 def uses_installation(row: ModelSettings | None) -> bool:
-    """Whether the chat model is the one that the installation offers to every workspace."""
+    """Whether the chat model is the one the installation offers to every workspace."""
     is_own = row is not None and bool(row.endpoint or row.is_local)
     return not is_own and installation_has_model()
 
@@ -112,12 +114,12 @@ def installation_has_model() -> bool:
 
 
 def settings_of(workspace_id: uuid.UUID) -> ModelSettings | None:
-    """The workspace's row; in its scope."""
+    """Return the workspace's row; call in its scope."""
     return ModelSettings.objects.in_workspace(workspace_id).first()
 
 
 def index_of(workspace_id: uuid.UUID, state: IndexState) -> EmbeddingIndex | None:
-    """The workspace's index in that state; in its scope."""
+    """Return the workspace's index in that state; call in its scope."""
     return EmbeddingIndex.objects.in_workspace(workspace_id).filter(state=state).first()
 
 
@@ -167,7 +169,9 @@ def _chat(workspace_id: uuid.UUID, row: ModelSettings | None) -> ChatModel | Non
 
 
 def _reranker(row: ModelSettings, chat: ChatModel | None) -> Reranker | None:
-    """Without a chat model none is there to rerank; what was chosen stays for when there is."""
+    """Build the reranker; None without a chat model to rerank with, though the choice
+    stays stored.
+    """
     if row.reranker == RerankerKind.MODEL:
         return ListwiseReranker(chat) if chat else None
     if row.reranker != RerankerKind.ENDPOINT:
@@ -185,7 +189,9 @@ def _reranker(row: ModelSettings, chat: ChatModel | None) -> Reranker | None:
 
 
 def _place(row: ModelSettings) -> tuple[str, str, str] | None:
-    """Endpoint, key and model. The installation's key goes to the installation's endpoint only."""
+    """Return endpoint, key and model. The installation's key goes to the installation's endpoint
+    only.
+    """
     if row.endpoint:
         return row.endpoint, secrets.unseal(row.sealed_key, row.workspace_id), row.model
     if uses_installation(row):
@@ -218,7 +224,7 @@ def _options(row: ModelSettings | None) -> ModelOptions:
 
 
 def embedder_of(index: EmbeddingIndex, base: Ports) -> Embedder:
-    """The embedder an index was made with."""
+    """Return the embedder of an index."""
     if index.provider == LOCAL:
         return base.embedder
     key = secrets.unseal(index.sealed_key, index.workspace_id)

@@ -1,8 +1,8 @@
-"""The one door to tenant rows.
+"""The single way to query tenant rows.
 
-Every tenant model's ``objects`` is made by ``TenantQuerySet.as_manager()``, and every read starts
-with ``Model.objects.in_workspace(workspace)``. Row-level security holds the same line a second
-time: without the workspace set in the transaction there are no rows.
+Every tenant model's ``objects`` is made by ``TenantQuerySet.as_manager()``, and every query starts
+with ``Model.objects.in_workspace(workspace)``. Row-level security enforces the same again: unless
+the transaction has the workspace set, there are no rows.
 """
 
 from __future__ import annotations

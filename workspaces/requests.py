@@ -1,4 +1,4 @@
-"""The request as our views get it: somebody is signed in, and htmx may be asking."""
+"""The types of requests in our views: the user is signed in, and htmx may have sent it."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from workspaces.models import User
 
 
 class UserRequest(HttpRequest):
-    """What ``login_required`` lets through."""
+    """A request that passed ``login_required``."""
 
     user: User
     htmx: HtmxDetails
 
 
 class ApiRequest(Request):
-    """What DRF's ``IsAuthenticated`` lets through."""
+    """A request that passed DRF's ``IsAuthenticated``."""
 
     user: User

@@ -1,7 +1,7 @@
-"""Keys of endpoints, encrypted at rest.
+"""Endpoint keys, encrypted at rest.
 
-A key is sealed by Fernet under a key derived from ``SECRET_KEY`` by HKDF, one for each workspace: a
-sealed key moved into another workspace's row opens nothing. ``SECRET_KEY_FALLBACKS`` open what was
+A key is sealed by Fernet under a key that HKDF derives from ``SECRET_KEY`` for each workspace: a
+sealed key moved to another workspace's row cannot be opened. ``SECRET_KEY_FALLBACKS`` open keys
 sealed before ``SECRET_KEY`` was changed.
 """
 
@@ -21,17 +21,18 @@ from kb_project.errors import RefusedError
 _PURPOSE: Final = b"concordance endpoint key "
 HINT_LENGTH: Final = 4
 SHORTEST_HINTED: Final = 12
-"""Of a shorter key the last four characters would give away too much."""
+"""The last four characters of a shorter key would reveal too much."""
 
 
 def seal(key: str, workspace_id: uuid.UUID) -> bytes:
-    """What may be stored of a key; an empty key is sealed to nothing."""
+    """Encrypt a key for storage; an empty key gives empty bytes."""
     return _box(workspace_id).encrypt(key.encode()) if key else b""
 
 
 def unseal(sealed: bytes | memoryview, workspace_id: uuid.UUID) -> str:
-    """The key, '' for none. Raises RefusedError where ``SECRET_KEY`` is not the one it was sealed
-    under."""
+    """Return the key, '' for none. Raises RefusedError if ``SECRET_KEY`` has changed since it was
+    sealed.
+    """
     if not sealed:
         return ""
     try:
@@ -47,7 +48,7 @@ def unseal(sealed: bytes | memoryview, workspace_id: uuid.UUID) -> str:
 
 
 def hint(key: str) -> str:
-    """The end of a key, for people to tell which one it is.
+    """Return the end of a key, for recognising it.
 
     >>> hint("sk-0123456789abcd"), hint("short")
     ('abcd', '')

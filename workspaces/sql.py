@@ -1,17 +1,17 @@
-"""Hand-written SQL of who may see what."""
+"""Hand-written SQL for access, models, usage and idempotency."""
 
 from __future__ import annotations
 
 from typing import Final, LiteralString
 
-# The third argument makes both settings end with the transaction: a pooled connection never
-# carries one person's scope to the next.
+# The third argument makes both settings end with the transaction: a pooled connection never carries
+# one user's scope to the next.
 SET_SCOPE: Final[LiteralString] = (
     "SELECT set_config('app.workspace_id', %(workspace)s, true),"
     " set_config('app.user_id', %(user)s, true)"
 )
-# For work that is safe to repeat: a commit that a crash forgets is only done again, since the log
-# keeps the order of commits.
+# For work that is safe to repeat: a commit lost in a crash is redone, and the log keeps the order
+# of commits.
 SET_SCOPE_OF_REPEATABLE_WORK: Final[LiteralString] = (
     "SELECT set_config('app.workspace_id', %(workspace)s, true),"
     " set_config('app.user_id', %(user)s, true),"
@@ -21,7 +21,7 @@ READ_SCOPE: Final[LiteralString] = (
     "SELECT coalesce(current_setting('app.workspace_id', true), ''),"
     " coalesce(current_setting('app.user_id', true), '')"
 )
-# Of a person in the workspace that is set. By hand, since every request asks it.
+# The user's membership in the current workspace. Hand-written, since every request runs it.
 MEMBERSHIP: Final[LiteralString] = """
 SELECT m.id, m.workspace_id, m.user_id, m.role, m.capabilities, m.created_at,
        w.id, w.name, w.slug, w.is_demo, w.created_by_id, w.created_at
@@ -63,13 +63,13 @@ SELECT %(workspace)s, c.*, clock_timestamp()
               %(completion_tokens)s::int[], %(costs)s::numeric[], %(seconds)s::float8[]) AS c
     ON CONFLICT DO NOTHING
 """
-# No row is touched where the cap would be exceeded, or where there is no row.
+# Updates no row if the cap would be exceeded, or if there is no row.
 RESERVE: Final[LiteralString] = """
 UPDATE workspaces_modelbudget
    SET spent = spent + %(amount)s
  WHERE workspace_id = %(workspace)s AND (cap IS NULL OR spent + %(amount)s <= cap)
 """
-# What a workspace without a budget has spent so far is in its ledger.
+# The spending of a workspace without a budget row is the sum of its ledger.
 BEGIN_BUDGET: Final[LiteralString] = """
 INSERT INTO workspaces_modelbudget (workspace_id, id, cap, spent)
 SELECT %(workspace)s, gen_random_uuid(), NULL, coalesce(sum(cost), 0)
@@ -77,7 +77,8 @@ SELECT %(workspace)s, gen_random_uuid(), NULL, coalesce(sum(cost), 0)
  WHERE workspace_id = %(workspace)s
     ON CONFLICT (workspace_id) DO NOTHING
 """
-# Nobody knows whether the provider charged for these: the rows say so, and hold nothing back.
+# Whether the provider charged for these is unknown: the rows say so, and their reservation is
+# released.
 GIVE_UP_LOST_CALLS: Final[LiteralString] = """
 WITH lost AS (
     SELECT id, cost
@@ -95,7 +96,7 @@ UPDATE workspaces_modelbudget
    SET spent = greatest(0, spent - (SELECT coalesce(sum(cost), 0) FROM given_up))
  WHERE workspace_id = %(workspace)s
 """
-# Under way for longer than any call takes.
+# Calls open for longer than any call takes.
 LOST_CALLS: Final[LiteralString] = """
 SELECT count(*), coalesce(sum(cost), 0)
   FROM workspaces_modelcall
@@ -105,7 +106,7 @@ SELECT count(*), coalesce(sum(cost), 0)
 BUDGET: Final[LiteralString] = """
 SELECT cap, spent FROM workspaces_modelbudget WHERE workspace_id = %(workspace)s
 """
-# The reservation of each call is replaced by what it cost. A call settled before is left alone.
+# Replaces each call's reservation by its cost. Calls settled before are left alone.
 SETTLE_CALLS: Final[LiteralString] = """
 WITH given AS (
     SELECT *
@@ -133,7 +134,7 @@ UPDATE workspaces_modelbudget
 """
 
 # --- which models ---------------------------------------------------------------------------------
-# Tells one choice of models from another; what was found out about the endpoint is no choice.
+# Digests that identify the choice of models; the endpoint's detected support is not part of it.
 MODEL_CHOICE: Final[LiteralString] = """
 SELECT (SELECT md5((to_jsonb(s) - 'support')::text)
           FROM workspaces_modelsettings AS s WHERE s.workspace_id = %(workspace)s),
@@ -142,7 +143,7 @@ SELECT (SELECT md5((to_jsonb(s) - 'support')::text)
          WHERE i.workspace_id = %(workspace)s AND i.state <> 'retired')
 """
 
-# --- what models did and cost ---------------------------------------------------------------------
+# --- usage ----------------------------------------------------------------------------------------
 USAGE_BY: Final[LiteralString] = """
 SELECT CASE %(by)s WHEN 'stage' THEN stage WHEN 'role' THEN role WHEN 'model' THEN model
                    WHEN 'document' THEN document_id::text
@@ -161,17 +162,17 @@ SELECT CASE %(by)s WHEN 'stage' THEN stage WHEN 'role' THEN role WHEN 'model' TH
             max(to_char(created_at AT TIME ZONE %(zone)s, 'YYYY-MM-DD')) END DESC, 7 DESC, 2 DESC, 1
  LIMIT %(most)s
 """
-# Documents may be gone by now: their calls stay.
+# A document may be gone while its calls remain.
 DOCUMENT_TITLES: Final[LiteralString] = """
 SELECT id::text, title FROM ingestion_document
  WHERE workspace_id = %(workspace)s AND id = ANY(%(ids)s::uuid[])
 """
 
-# --- requests that must not be carried out twice --------------------------------------------------
-# How long whoever sends a request again waits for the one that is under way.
+# --- idempotency ----------------------------------------------------------------------------------
+# How long a repeated request waits for the first one.
 WAIT_BRIEFLY: Final[LiteralString] = "SET LOCAL lock_timeout = '5s'"
 WAIT_AS_EVER: Final[LiteralString] = "SET LOCAL lock_timeout = DEFAULT"
-# No row where the key is taken; waits for whoever is taking it.
+# Returns no row if the key is taken; waits for a transaction that is claiming it.
 CLAIM_KEY: Final[LiteralString] = """
 INSERT INTO workspaces_storedreply (workspace_id, id, user_id, key, digest, headers, created_at)
 VALUES (%(workspace)s, gen_random_uuid(), %(user)s, %(key)s, %(digest)s, '{}', now())

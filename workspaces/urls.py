@@ -2,28 +2,38 @@ from __future__ import annotations
 
 from django.urls import path
 
-from workspaces import views
+from workspaces.language_models import reranking_views
+from workspaces.language_models import views as language_model_views
+from workspaces.people import views as people_views
 
 app_name = "workspaces"
 
 MODELS = "w/<workspace:workspace_id>/models/"
 
 urlpatterns = [
-    path("", views.workspace_list, name="workspace_list"),
-    path("workspaces/new/", views.workspace_create, name="workspace_create"),
-    path("w/<workspace:workspace_id>/members/", views.member_list, name="member_list"),
-    path("w/<workspace:workspace_id>/usage/", views.usage, name="usage"),
-    path(MODELS, views.model_settings, name="model_settings"),
-    path(f"{MODELS}test/", views.model_test, name="model_test"),
-    path(f"{MODELS}clear/", views.model_settings_clear, name="model_settings_clear"),
-    path(f"{MODELS}installation/", views.installation_model_use, name="installation_model_use"),
-    path(f"{MODELS}prices/", views.prices_set, name="prices_set"),
-    path(f"{MODELS}budget/", views.budget_set, name="budget_set"),
-    path(f"{MODELS}cache/", views.cache_clear, name="cache_clear"),
-    path(f"{MODELS}tune/", views.tuning_start, name="tuning_start"),
-    path(f"{MODELS}tune/forget/", views.tuning_forget, name="tuning_forget"),
-    path(f"{MODELS}reranker/", views.reranker_set, name="reranker_set"),
-    path(f"{MODELS}reranker/test/", views.reranker_test, name="reranker_test"),
-    path(f"{MODELS}embedding/", views.embedding_change, name="embedding_change"),
-    path(f"{MODELS}embedding/give-up/", views.embedding_give_up, name="embedding_give_up"),
+    path("", people_views.workspace_list, name="workspace_list"),
+    path("workspaces/new/", people_views.workspace_create, name="workspace_create"),
+    path("w/<workspace:workspace_id>/members/", people_views.member_list, name="member_list"),
+    path("w/<workspace:workspace_id>/usage/", language_model_views.usage, name="usage"),
+    path(MODELS, language_model_views.model_settings, name="model_settings"),
+    path(f"{MODELS}test/", language_model_views.model_test, name="model_test"),
+    path(f"{MODELS}clear/", language_model_views.model_settings_clear, name="model_settings_clear"),
+    path(
+        f"{MODELS}installation/",
+        language_model_views.installation_model_use,
+        name="installation_model_use",
+    ),
+    path(f"{MODELS}prices/", language_model_views.prices_set, name="prices_set"),
+    path(f"{MODELS}budget/", language_model_views.budget_set, name="budget_set"),
+    path(f"{MODELS}cache/", language_model_views.cache_clear, name="cache_clear"),
+    path(f"{MODELS}tune/", language_model_views.tuning_start, name="tuning_start"),
+    path(f"{MODELS}tune/forget/", language_model_views.tuning_forget, name="tuning_forget"),
+    path(f"{MODELS}reranker/", reranking_views.reranker_set, name="reranker_set"),
+    path(f"{MODELS}reranker/test/", reranking_views.reranker_test, name="reranker_test"),
+    path(f"{MODELS}embedding/", language_model_views.embedding_change, name="embedding_change"),
+    path(
+        f"{MODELS}embedding/give-up/",
+        language_model_views.embedding_give_up,
+        name="embedding_give_up",
+    ),
 ]

@@ -1,4 +1,4 @@
-"""What an operation moves, in figures and in a sentence; the same before it and after it."""
+"""The effect of an operation, in figures and in a sentence, both in the preview and afterwards."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from django.db.models import Q
 
-from ingestion.curation import statements as sql
+from ingestion.curation import sql
 from ingestion.models import EventKind, HistoryEvent, Mention, Relationship
 from kb_project.sql import run_sql
 from kb_project.text.counting import counted
@@ -18,7 +18,7 @@ from workspaces.models import Workspace
 
 
 class Verb(StrEnum):
-    """What happens to what is counted."""
+    """What happens to the mentions and facts counted."""
 
     MOVE = "move"
     HIDE = "hide"
@@ -30,14 +30,14 @@ class Verb(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Effect:
-    """Figures of one operation.
+    """The figures of one operation.
 
-    ``mentions`` and ``facts`` change hands, or go, or come. Of those facts ``duplicates`` say what
-    another one says already, ``self_loops`` would lead from an entity to itself and are dropped.
-    ``conflicts`` are fields for which people or documents give different values; all are kept.
-    ``reports`` will be rewritten. ``passages``, ``entities`` and ``kept_facts`` are those of
-    documents that go: entities that nothing else names, facts that rest on other documents too.
-    ``notes`` are sentences on what to think of before it is done.
+    ``mentions`` and ``facts`` are moved, hidden or restored. Of those facts, ``duplicates`` repeat
+    another one, and ``self_loops`` would connect an entity to itself and are dropped. ``conflicts``
+    are fields with different values from people or documents; all are kept. ``reports`` will be
+    rewritten. ``passages``, ``entities`` and ``kept_facts`` belong to documents that leave the
+    search: entities that nothing else names, and facts that other documents support too. ``notes``
+    are sentences to consider beforehand.
     """
 
     verb: Verb = Verb.MOVE
@@ -58,7 +58,7 @@ class Effect:
 
     @property
     def sentence(self) -> str:
-        """All of it, as one sentence for people."""
+        """Describe the effect in one sentence."""
         return in_words(self)
 
 
@@ -69,7 +69,7 @@ Place = tuple[Any, ...]
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """Who is mentioned where, and which entities are linked, among some of them."""
+    """The mentions and relationships of some entities."""
 
     mentions: frozenset[Place]
     links: frozenset[tuple[uuid.UUID, uuid.UUID]]
@@ -89,7 +89,7 @@ def state_of(workspace: Workspace, entities: Collection[uuid.UUID]) -> State:
 def between(
     before: State, after: State, *, joined: Collection[uuid.UUID] = (), **more: Any
 ) -> Effect:
-    """The effect that leads from one state of some entities to another one of the same.
+    """Compute the effect that leads from one state of some entities to another.
 
     ``joined`` are entities that became one.
     """
@@ -107,7 +107,7 @@ def between(
 def of_merge(
     workspace: Workspace, kept: uuid.UUID, others: Collection[uuid.UUID], **more: Any
 ) -> Effect:
-    """What reading ``others`` as ``kept`` moves, reckoned without doing it."""
+    """Compute the effect of merging ``others`` into ``kept`` without doing it."""
     values = {"workspace": workspace.pk, "kept": kept, "others": list(others)}
     [(mentions, facts, loops, left)] = run_sql(sql.MERGE_MOVES, values)
     return Effect(
@@ -120,14 +120,14 @@ def of_merge(
 
 
 def reports_about(workspace: Workspace, entities: Collection[uuid.UUID]) -> int:
-    """How many reports speak of one of the entities, or of what it is linked with."""
+    """Count the reports on topics that contain one of the entities."""
     values = {"workspace": workspace.pk, "entities": list(entities)}
     [(number,)] = run_sql(sql.REPORTS_ABOUT, values)
     return int(number)
 
 
 def of_documents(workspace: Workspace, documents: Collection[uuid.UUID]) -> Effect:
-    """What goes with documents that leave the search."""
+    """Compute the effect of documents leaving the search."""
     values = {"workspace": workspace.pk, "documents": list(documents)}
     [figures] = run_sql(sql.DOCUMENTS_HOLD, values)
     names = ("passages", "mentions", "facts", "kept_facts", "entities", "reports")
@@ -135,7 +135,7 @@ def of_documents(workspace: Workspace, documents: Collection[uuid.UUID]) -> Effe
 
 
 def between_documents(before: Effect, after: Effect) -> Effect:
-    """The effect of documents going or coming, by what they held before it and hold after it."""
+    """Compute the effect of documents leaving or returning, from what they held before and now."""
     if after.passages < before.passages:
         return before
     return Effect(
@@ -148,7 +148,7 @@ def between_documents(before: Effect, after: Effect) -> Effect:
 
 
 def of_event(event: HistoryEvent) -> Effect:
-    """What an event did, as it was written down with it."""
+    """Return an event's effect as recorded with it."""
     counts: dict[str, int] = dict(event.details.get("counts", {}))
     counts.setdefault("kept_facts", counts.pop("facts_kept", 0))
     return Effect(
@@ -174,7 +174,8 @@ VERBS: Final[Mapping[str, Verb]] = {
 }
 
 
-# --- in words -------------------------------------------------------------------------------------
+# --- in words
+# ---------------------------------------------------------------------------------------
 def in_words(effect: Effect) -> str:
     parts = [_first(effect), *_others(effect)]
     told = [part for part in parts if part]
@@ -185,7 +186,7 @@ def in_words(effect: Effect) -> str:
 
 def _first(effect: Effect) -> str:
     if effect.verb in (Verb.SHELVE, Verb.DELETE):
-        return _shelved(effect)
+        return _archived(effect)
     come_back = ""
     if effect.verb == Verb.RESTORE and effect.passages:
         come_back = f"{counted(effect.passages, 'passage')} can be searched again; "
@@ -206,7 +207,7 @@ def _first(effect: Effect) -> str:
     return f"{come_back}{' and '.join(named)} {verbs[effect.verb][0 if is_one else 1]}"
 
 
-def _shelved(effect: Effect) -> str:
+def _archived(effect: Effect) -> str:
     parts = [f"{counted(effect.passages, 'passage')} {_go(effect)}"]
     if effect.facts:
         lose = "loses its only source and is" if effect.facts == 1 else "lose their only source and"

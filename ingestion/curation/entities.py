@@ -1,4 +1,4 @@
-"""Entities that people make, word, and delete."""
+"""Creating, editing and deleting entities."""
 
 from __future__ import annotations
 
@@ -6,19 +6,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from ingestion import history
 from ingestion.curation import effects, renaming
-from ingestion.curation.carrying import carried_out, tell
 from ingestion.curation.effects import Verb
-from ingestion.curation.given import (
-    UNCHANGED,
-    aliases_given,
-    description_given,
-    name_given,
-    type_given,
-)
-from ingestion.curation.ruled import Rules
-from ingestion.curation.settling import read_anew, settle
+from ingestion.curation.operation import operation, tell
+from ingestion.curation.records import Rules
 from ingestion.curation.subjects import (
     EntityGiven,
     as_subjects,
@@ -31,12 +22,21 @@ from ingestion.curation.subjects import (
     refs_of,
     refuse_taken,
 )
-from ingestion.history import Deed
-from ingestion.identity import Ref, entity_id
+from ingestion.curation.validation import (
+    UNCHANGED,
+    aliases_given,
+    description_given,
+    name_given,
+    type_given,
+)
+from ingestion.history import recording
+from ingestion.history.recording import ChangeContext
 from ingestion.models import Entity, EntityRuling, EventKind, HistoryEvent
-from ingestion.rulings import Reading
+from ingestion.pipeline.propagate import read_anew, settle
+from ingestion.resolution.active import load_reading
+from ingestion.resolution.keys import Ref, entity_id
+from ingestion.resolution.overrides import Reading
 from ingestion.stages.resolve.pairs import read_otherwise
-from ingestion.standing import load_reading
 from kb_project.errors import InputError
 from workspaces.models import Workspace
 
@@ -44,11 +44,16 @@ Field = EntityRuling.Field
 
 
 def entity_create(
-    *, deed: Deed, name: str, type: str, description: str = "", aliases: Iterable[str] = ()
+    *,
+    change: ChangeContext,
+    name: str,
+    type: str,
+    description: str = "",
+    aliases: Iterable[str] = (),
 ) -> HistoryEvent:
-    """Add an entity that stands without a document; its id is ``details["entity"]``.
+    """Add an entity that needs no document; its id is ``details["entity"]``.
 
-    Raises InputError, and ConflictError (name_taken) where an entity of that name exists.
+    Raises InputError, and ConflictError (name_taken) if an entity of that name exists.
     """
     shown, key = name_given(name)
     words = _Words(
@@ -56,12 +61,12 @@ def entity_create(
         description=description_given(description) or None,
         aliases=aliases_given(aliases),
     )
-    return carried_out(deed, lambda: _create(deed, shown, key, words))
+    return operation(change, lambda: _create(change, shown, key, words))
 
 
 def entity_edit(  # noqa: PLR0913  # a keyword for each thing that may be said
     *,
-    deed: Deed,
+    change: ChangeContext,
     entity: EntityGiven,
     name: str | None = None,
     type: str | None = None,
@@ -71,10 +76,10 @@ def entity_edit(  # noqa: PLR0913  # a keyword for each thing that may be said
     is_protected: bool | None = None,
     is_confirmed: bool | None = None,
 ) -> HistoryEvent:
-    """Say what an entity is called and what it is, whatever documents say.
+    """Change an entity's wording, aliases, protection or confirmation, overriding the documents.
 
-    Raises InputError (nothing_to_change, …), and ConflictError (name_taken) where another entity
-    has the name.
+    Raises InputError (nothing_to_change, …), and ConflictError (name_taken) if another entity has
+    the name.
     """
     words = _Words(
         name=name,
@@ -87,17 +92,17 @@ def entity_edit(  # noqa: PLR0913  # a keyword for each thing that may be said
     )
     if words.name is not None:
         name_given(words.name)
-    return carried_out(deed, lambda: _edit(deed, entity, words))
+    return operation(change, lambda: _edit(change, entity, words))
 
 
-def entity_delete(*, deed: Deed, entity: EntityGiven) -> HistoryEvent:
-    """Keep nothing of an entity, whatever documents say of it later."""
-    return carried_out(deed, lambda: _delete(deed, entity))
+def entity_delete(*, change: ChangeContext, entity: EntityGiven) -> HistoryEvent:
+    """Delete an entity, whatever documents say of it later."""
+    return operation(change, lambda: _delete(change, entity))
 
 
 @dataclass(frozen=True, slots=True)
 class _Words:
-    """What is to be said; None, or nothing, for what stays as it is."""
+    """The requested values; None or empty leaves a field unchanged."""
 
     name: str | None = None
     type: str | None = None
@@ -109,16 +114,16 @@ class _Words:
 
 
 # --- create ---------------------------------------------------------------------------------------
-def _create(deed: Deed, name: str, key: str, words: _Words) -> HistoryEvent:
-    workspace = deed.workspace
+def _create(change: ChangeContext, name: str, key: str, words: _Words) -> HistoryEvent:
+    workspace = change.workspace
     reading = load_reading(workspace.pk, [])
     refuse_taken(workspace, name, key, reading=reading)
-    # A name that was deleted comes back with what documents say of it.
+    # A deleted name comes back with what documents say of it.
     ref: Ref = (key, 0) if (key, 0) in reading.deleted else free_ref(workspace, key)
     made = entity_id(workspace.pk, *ref)
     after = {"name": name, "type": words.type, "description": words.description or ""}
-    event = history.record(
-        deed,
+    event = recording.record(
+        change,
         EventKind.ENTITY_CREATED,
         as_subjects(made),
         {
@@ -129,7 +134,7 @@ def _create(deed: Deed, name: str, key: str, words: _Words) -> HistoryEvent:
             "after": after | {"aliases": list((words.aliases or {}).values())},
         },
     )
-    rules = Rules(deed, event)
+    rules = Rules(change, event)
     rules.entity(ref, Field.CREATED)
     rules.entity(ref, Field.NAME, name)
     rules.entity(ref, Field.TYPE, words.type or "")
@@ -143,18 +148,18 @@ def _create(deed: Deed, name: str, key: str, words: _Words) -> HistoryEvent:
 
 
 # --- edit -----------------------------------------------------------------------------------------
-def _edit(deed: Deed, given: EntityGiven, words: _Words) -> HistoryEvent:
-    workspace = deed.workspace
+def _edit(change: ChangeContext, given: EntityGiven, words: _Words) -> HistoryEvent:
+    workspace = change.workspace
     entity = living(workspace, given)
     before, after = _changes(entity, words)
     if not after:
         raise InputError("There is nothing to change.", code="nothing_to_change", kept=UNCHANGED)
-    # A name that is taken away may be another thing's from then on.
+    # A removed name may belong to another entity from then on.
     ids = [entity.pk, *(entity_id(workspace.pk, key) for key in words.refused or {})]
     state = effects.state_of(workspace, ids)
     reports = effects.reports_about(workspace, ids)
-    event = history.record(
-        deed,
+    event = recording.record(
+        change,
         EventKind.ENTITY_EDITED,
         as_subjects(entity),
         {
@@ -165,13 +170,13 @@ def _edit(deed: Deed, given: EntityGiven, words: _Words) -> HistoryEvent:
             "after": after,
         },
     )
-    _rule(Rules(deed, event), entity, words, after)
+    _rule(Rules(change, event), entity, words, after)
     effect = effects.between(state, effects.state_of(workspace, ids), reports=reports)
     return tell(event, {"counts": effect.figures})
 
 
 def _changes(entity: Entity, words: _Words) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Values by field, as they are and as they are to be; only of what is to be otherwise."""
+    """Return the old and new values of the fields that change."""
     wanted: dict[str, Any] = {
         "name": None if words.name is None else name_given(words.name)[0],
         "type": words.type,
@@ -230,7 +235,7 @@ def _rule(rules: Rules, entity: Entity, words: _Words, after: dict[str, Any]) ->
 def _names(
     rules: Rules, entity: Entity, words: _Words, after: dict[str, Any], reading: Reading
 ) -> set[str]:
-    """Rule on names; returns the keys that are read anew for it."""
+    """Record name changes; returns the keys to read again."""
     keys: set[str] = set()
     if "name" in after:
         renaming.rename(rules, entity, after["name"], reading=reading, own=[entity.pk])
@@ -247,13 +252,13 @@ def _names(
 
 
 # --- delete ---------------------------------------------------------------------------------------
-def _delete(deed: Deed, given: EntityGiven) -> HistoryEvent:
-    workspace = deed.workspace
+def _delete(change: ChangeContext, given: EntityGiven) -> HistoryEvent:
+    workspace = change.workspace
     entity = living(workspace, given)
     before = effects.state_of(workspace, [entity.pk])
     reports = effects.reports_about(workspace, [entity.pk])
-    event = history.record(
-        deed,
+    event = recording.record(
+        change,
         EventKind.ENTITY_DELETED,
         as_subjects(entity),
         {
@@ -264,7 +269,7 @@ def _delete(deed: Deed, given: EntityGiven) -> HistoryEvent:
         },
     )
     members = members_of(load_reading(workspace.pk, []), ref_of(entity))
-    Rules(deed, event).entity(ref_of(entity), Field.DELETED)
+    Rules(change, event).entity(ref_of(entity), Field.DELETED)
     read_anew(workspace.pk, {key for key, _ in members})
     after = effects.state_of(workspace, [entity.pk])
     effect = effects.between(before, after, verb=Verb.HIDE, reports=reports)
@@ -276,7 +281,7 @@ def _shown(entity: Entity) -> dict[str, str]:
 
 
 def delete_effect(workspace: Workspace, given: EntityGiven) -> effects.Effect:
-    """What deleting an entity hides, reckoned without doing it. In the workspace's scope."""
+    """Compute what deleting an entity hides without doing it. Call in the workspace's scope."""
     entity = living(workspace, given)
     state = effects.state_of(workspace, [entity.pk])
     return effects.Effect(

@@ -1,17 +1,14 @@
-"""Merging: several entities are read as one of them."""
+"""Merging several entities into one of them."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
-from ingestion import history
 from ingestion.curation import effects, renaming, suggested
-from ingestion.curation.carrying import carried_out, tell
 from ingestion.curation.effects import Effect
-from ingestion.curation.given import UNCHANGED
-from ingestion.curation.ruled import Pair, Rules, who_told_apart
-from ingestion.curation.settling import read_anew
+from ingestion.curation.operation import operation, tell
+from ingestion.curation.records import Pair, Rules, who_told_apart
 from ingestion.curation.subjects import (
     EntityGiven,
     all_living,
@@ -22,34 +19,41 @@ from ingestion.curation.subjects import (
     ref_of,
     refs_of,
 )
+from ingestion.curation.validation import UNCHANGED
 from ingestion.extractors.found import NAME
-from ingestion.history import Deed
-from ingestion.identity import Ref
+from ingestion.history import recording
+from ingestion.history.recording import ChangeContext
 from ingestion.models import Entity, EntityRuling, EventKind, HistoryEvent, Verdict
+from ingestion.pipeline.propagate import read_anew
+from ingestion.resolution.active import load_reading, told_apart
+from ingestion.resolution.keys import Ref
 from ingestion.stages.resolve.pairs import read_otherwise
-from ingestion.standing import load_reading, told_apart
 from kb_project.errors import InputError
 from workspaces.models import Workspace
 
 MOST: Final = 50
-"""Entities of one merge: what a person can look at before saying yes."""
+"""Entities in one merge: as many as a person can review."""
 
 
 def entities_merge(
-    *, deed: Deed, kept: EntityGiven, others: Iterable[EntityGiven], name: str | None = None
+    *,
+    change: ChangeContext,
+    kept: EntityGiven,
+    others: Iterable[EntityGiven],
+    name: str | None = None,
 ) -> HistoryEvent:
-    """Read ``others`` as ``kept``, under its id; evidence is united, facts between them go.
+    """Merge ``others`` into ``kept``, under its id: evidence is combined, facts between them go.
 
-    ``name`` is a new one for what is kept. Raises InputError, ConflictError (codes merged_away,
+    ``name`` is a new one for the kept entity. Raises InputError, ConflictError (codes merged_away,
     deleted_before, name_taken), NotFoundError, PreconditionError.
     """
     given = [kept, *others]
     _refuse_what_is_no_merge(given)
-    return carried_out(deed, lambda: _merge(deed, given, name))
+    return operation(change, lambda: _merge(change, given, name))
 
 
 def merge_effect(workspace: Workspace, kept: EntityGiven, others: Sequence[EntityGiven]) -> Effect:
-    """What merging moves, reckoned without doing it. In the workspace's scope."""
+    """Compute the effect of a merge without doing it. Call in the workspace's scope."""
     given = [kept, *others]
     _refuse_what_is_no_merge(given)
     first, *rest = all_living(workspace, given)
@@ -90,8 +94,8 @@ def _refuse_what_is_no_merge(given: Sequence[EntityGiven]) -> None:
         )
 
 
-def _merge(deed: Deed, given: Sequence[EntityGiven], name: str | None) -> HistoryEvent:
-    workspace = deed.workspace
+def _merge(change: ChangeContext, given: Sequence[EntityGiven], name: str | None) -> HistoryEvent:
+    workspace = change.workspace
     entities = all_living(workspace, given)
     kept = entities[0]
     ids = [entity.pk for entity in entities]
@@ -102,11 +106,11 @@ def _merge(deed: Deed, given: Sequence[EntityGiven], name: str | None) -> Histor
     reading = load_reading(workspace.pk, [])
     apart = told_apart(workspace.pk, refs, reading)
     notes = _notes(workspace, entities, apart)
-    event = history.record(
-        deed, EventKind.ENTITIES_MERGED, as_subjects(*entities), _details(entities)
+    event = recording.record(
+        change, EventKind.ENTITIES_MERGED, as_subjects(*entities), _details(entities)
     )
     members = {member for ref in refs for member in members_of(reading, ref)}
-    rules = Rules(deed, event)
+    rules = Rules(change, event)
     said = _same(rules, ref_of(kept), members, apart)
     rules.keep()
     _keep_type(rules, entities)
@@ -138,10 +142,10 @@ def _details(entities: Sequence[Entity]) -> dict[str, Any]:
 
 
 def _same(rules: Rules, kept: Ref, members: Iterable[Ref], apart: Iterable[Pair]) -> set[Pair]:
-    """Say of everything that is read as one of the entities that it is the kept one.
+    """Record that everything read as one of the entities is the kept one.
 
-    A model's links within a group need that: they wait where a pair was never judged. Pairs that
-    somebody said to differ are overruled one by one.
+    A model's links within a group need that: they wait while a pair was never judged. Pairs that a
+    person declared different are overruled one by one.
     """
     said = {(kept, one) for one in members if one != kept}
     for one, other in said:
@@ -154,9 +158,10 @@ def _same(rules: Rules, kept: Ref, members: Iterable[Ref], apart: Iterable[Pair]
 
 # --- what differs ---------------------------------------------------------------------------------
 def clear_type(entities: Sequence[Entity]) -> str:
-    """The type that stands: the kept one's, unless another one says more than that it has a name.
+    """Return the type to keep: the kept entity's, unless only another one is more than a generic
+    name.
 
-    The entity mentioned most is believed first among the others.
+    Among the others, the most mentioned entity comes first.
     """
     kept, *others = entities
     by_weight = sorted(others, key=lambda one: (-one.mention_count, one.key))
@@ -170,10 +175,10 @@ def _keep_type(rules: Rules, entities: Sequence[Entity]) -> None:
 
 
 def differences(entities: Sequence[Entity]) -> list[dict[str, Any]]:
-    """Fields for which the entities have different values of which only one can be shown.
+    """Return fields with different values of which only one can be shown.
 
     ``[{"field", "shown", "values": [{"entity", "name", "value", "by"}, …]}, …]``; every value is
-    kept: in its ruling, or in the documents that say so.
+    kept, in its ruling or in the documents that state it.
     """
     found = []
     if len({entity.type for entity in entities}) > 1:

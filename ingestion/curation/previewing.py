@@ -1,8 +1,8 @@
-"""What an operation would do, before it is done.
+"""Previews of operations.
 
-Merges, deletions and documents are reckoned from the rows as they are. The others are done in full
-and taken back at once: so what is said of them is what happens. Each raises what the operation
-itself raises.
+Merges, deletions and documents are computed from the present rows. The other operations are run in
+full and rolled back, so the preview shows exactly what happens. Each preview raises what its
+operation raises.
 """
 
 from __future__ import annotations
@@ -11,11 +11,11 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from ingestion.curation import effects, entities, merging, relationships, splitting, undoing
-from ingestion.curation.carrying import rehearsed
 from ingestion.curation.effects import Effect
-from ingestion.curation.placing import Selection
+from ingestion.curation.operation import dry_run
+from ingestion.curation.reassign import Selection
 from ingestion.curation.subjects import EntityGiven, RelationshipGiven
-from ingestion.history import Deed
+from ingestion.history.recording import ChangeContext
 from ingestion.models import Document, HistoryEvent
 from workspaces import access
 from workspaces.models import Workspace
@@ -89,6 +89,6 @@ def undo(*, workspace: Workspace, event: HistoryEvent) -> Effect:
 
 
 def _rehearsed(workspace: Workspace, service: Callable[..., HistoryEvent], **wanted: Any) -> Effect:
-    deed = Deed(workspace, None)
+    change = ChangeContext(workspace, None)
     with access.in_workspace(workspace.pk):
-        return effects.of_event(rehearsed(lambda: service(deed=deed, **wanted)))
+        return effects.of_event(dry_run(lambda: service(change=change, **wanted)))

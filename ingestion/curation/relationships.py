@@ -1,17 +1,14 @@
-"""Links between entities that people make, word, and delete."""
+"""Creating, editing and deleting relationships between entities."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from ingestion import history
 from ingestion.curation import effects
-from ingestion.curation.carrying import carried_out
 from ingestion.curation.effects import Effect, Verb
-from ingestion.curation.given import UNCHANGED, description_given, keywords_given
-from ingestion.curation.ruled import Rules
-from ingestion.curation.settling import read_anew, settle
+from ingestion.curation.operation import operation
+from ingestion.curation.records import Rules
 from ingestion.curation.subjects import (
     EntityGiven,
     RelationshipGiven,
@@ -23,8 +20,9 @@ from ingestion.curation.subjects import (
     ref_of,
     refs_of,
 )
-from ingestion.history import Deed, Subjects
-from ingestion.identity import link_id
+from ingestion.curation.validation import UNCHANGED, description_given, keywords_given
+from ingestion.history import recording
+from ingestion.history.recording import ChangeContext, Subjects
 from ingestion.models import (
     Entity,
     EventKind,
@@ -33,6 +31,8 @@ from ingestion.models import (
     RelationshipRuling,
     SubjectKind,
 )
+from ingestion.pipeline.propagate import read_anew, settle
+from ingestion.resolution.keys import link_id
 from kb_project.errors import ConflictError, InputError
 from workspaces.models import Workspace
 
@@ -41,15 +41,15 @@ Field = RelationshipRuling.Field
 
 def relationship_create(
     *,
-    deed: Deed,
+    change: ChangeContext,
     source: EntityGiven,
     target: EntityGiven,
     description: str,
     keywords: Iterable[str] = (),
 ) -> HistoryEvent:
-    """Link two entities, whatever documents say; the link's id is ``details["relationship"]``.
+    """Add a relationship, whatever documents say; its id is ``details["relationship"]``.
 
-    Raises InputError, and ConflictError (relationship_exists) where they are linked that way.
+    Raises InputError, and ConflictError (relationship_exists) if there is one in that direction.
     """
     if id_of(source) == id_of(target):
         raise InputError(
@@ -60,31 +60,31 @@ def relationship_create(
         )
     said = _described(description)
     words = keywords_given(keywords)
-    return carried_out(deed, lambda: _create(deed, (source, target), said, words))
+    return operation(change, lambda: _create(change, (source, target), said, words))
 
 
 def relationship_edit(
     *,
-    deed: Deed,
+    change: ChangeContext,
     relationship: RelationshipGiven,
     description: str | None = None,
     keywords: Iterable[str] | None = None,
 ) -> HistoryEvent:
-    """Say how two entities are linked. Raises InputError (nothing_to_change, …)."""
+    """Change a relationship's description or keywords. Raises InputError (nothing_to_change, …)."""
     wanted = {
         "description": None if description is None else _described(description),
         "keywords": None if keywords is None else keywords_given(keywords),
     }
-    return carried_out(deed, lambda: _edit(deed, relationship, wanted))
+    return operation(change, lambda: _edit(change, relationship, wanted))
 
 
-def relationship_delete(*, deed: Deed, relationship: RelationshipGiven) -> HistoryEvent:
-    """Keep nothing of a link, whatever documents say of it later."""
-    return carried_out(deed, lambda: _delete(deed, relationship))
+def relationship_delete(*, change: ChangeContext, relationship: RelationshipGiven) -> HistoryEvent:
+    """Delete a relationship, whatever documents say of it later."""
+    return operation(change, lambda: _delete(change, relationship))
 
 
 def delete_effect(workspace: Workspace, given: RelationshipGiven) -> Effect:
-    """What deleting a link hides. In the workspace's scope."""
+    """Compute what deleting a relationship hides. Call in the workspace's scope."""
     link = living_link(workspace, given)
     reports = effects.reports_about(workspace, [link.source_id, link.target_id])
     return Effect(verb=Verb.HIDE, facts=1, reports=reports)
@@ -103,15 +103,18 @@ def _described(text: str) -> str:
 
 
 def _create(
-    deed: Deed, ends: tuple[EntityGiven, EntityGiven], description: str, keywords: Sequence[str]
+    change: ChangeContext,
+    ends: tuple[EntityGiven, EntityGiven],
+    description: str,
+    keywords: Sequence[str],
 ) -> HistoryEvent:
-    workspace = deed.workspace
+    workspace = change.workspace
     source, target = all_living(workspace, ends)
     _refuse_linked(workspace, source, target)
     made = link_id(workspace.pk, ref_of(source), ref_of(target))
     after = {"description": description, "keywords": list(keywords)}
-    event = history.record(
-        deed,
+    event = recording.record(
+        change,
         EventKind.RELATIONSHIP_CREATED,
         _subjects(made, source, target),
         _details(made, source, target)
@@ -121,13 +124,13 @@ def _create(
             "counts": _counts(workspace, source, target),
         },
     )
-    rules = Rules(deed, event)
+    rules = Rules(change, event)
     refs = ref_of(source), ref_of(target)
     rules.link(*refs, Field.CREATED)
     rules.link(*refs, Field.DESCRIPTION, description)
     if keywords:
         rules.link(*refs, Field.KEYWORDS, "\n".join(keywords))
-    # Where the link was deleted before, documents may speak of it again.
+    # If the relationship was deleted before, documents may state it again.
     read_anew(workspace.pk, {source.key, target.key})
     return event
 
@@ -145,8 +148,8 @@ def _refuse_linked(workspace: Workspace, source: Entity, target: Entity) -> None
         )
 
 
-def _edit(deed: Deed, given: RelationshipGiven, wanted: dict[str, Any]) -> HistoryEvent:
-    workspace = deed.workspace
+def _edit(change: ChangeContext, given: RelationshipGiven, wanted: dict[str, Any]) -> HistoryEvent:
+    workspace = change.workspace
     link = living_link(workspace, given)
     after = {
         field: value
@@ -156,8 +159,8 @@ def _edit(deed: Deed, given: RelationshipGiven, wanted: dict[str, Any]) -> Histo
     if not after:
         raise InputError("There is nothing to change.", code="nothing_to_change", kept=UNCHANGED)
     before = {"description": own_words(link), "keywords": list(link.keywords)}
-    event = history.record(
-        deed,
+    event = recording.record(
+        change,
         EventKind.RELATIONSHIP_EDITED,
         _subjects(link.pk, link.source, link.target),
         _details(link.pk, link.source, link.target)
@@ -167,7 +170,7 @@ def _edit(deed: Deed, given: RelationshipGiven, wanted: dict[str, Any]) -> Histo
             "counts": _counts(workspace, link.source, link.target),
         },
     )
-    rules = Rules(deed, event)
+    rules = Rules(change, event)
     refs = ref_of(link.source), ref_of(link.target)
     if "description" in after:
         rules.link(*refs, Field.DESCRIPTION, after["description"])
@@ -177,19 +180,19 @@ def _edit(deed: Deed, given: RelationshipGiven, wanted: dict[str, Any]) -> Histo
     return event
 
 
-def _delete(deed: Deed, given: RelationshipGiven) -> HistoryEvent:
-    workspace = deed.workspace
+def _delete(change: ChangeContext, given: RelationshipGiven) -> HistoryEvent:
+    workspace = change.workspace
     link = living_link(workspace, given)
     counts = delete_effect(workspace, link).figures
-    event = history.record(
-        deed,
+    event = recording.record(
+        change,
         EventKind.RELATIONSHIP_DELETED,
         _subjects(link.pk, link.source, link.target),
         _details(link.pk, link.source, link.target)
         | {"before": {"description": own_words(link)}, "counts": counts},
     )
     refs = ref_of(link.source), ref_of(link.target)
-    Rules(deed, event).link(*refs, Field.DELETED)
+    Rules(change, event).link(*refs, Field.DELETED)
     read_anew(workspace.pk, {link.source.key, link.target.key})
     return event
 

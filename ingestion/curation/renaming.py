@@ -1,16 +1,16 @@
-"""Names that people give: the one that is shown, and those an entity also goes by."""
+"""Names that people give an entity: its displayed name and its aliases."""
 
 from __future__ import annotations
 
 import uuid
 from collections.abc import Collection
 
-from ingestion.curation.given import name_given
-from ingestion.curation.ruled import Rules
+from ingestion.curation.records import Rules
 from ingestion.curation.subjects import ref_of, refuse_taken
-from ingestion.identity import Ref
+from ingestion.curation.validation import name_given
 from ingestion.models import Entity, EntityRuling, ResolutionDecision, Verdict
-from ingestion.rulings import Reading
+from ingestion.resolution.keys import Ref
+from ingestion.resolution.overrides import Reading
 from workspaces.models import Workspace
 
 Field = EntityRuling.Field
@@ -19,7 +19,7 @@ Field = EntityRuling.Field
 def rename(
     rules: Rules, entity: Entity, text: str, *, reading: Reading, own: Collection[uuid.UUID]
 ) -> str:
-    """Show the entity under a new name, which documents may use too; returns it.
+    """Give the entity a new displayed name, which documents may use too; returns it.
 
     ``own`` are entities whose names are free to take. Raises InputError, ConflictError.
     """
@@ -31,14 +31,14 @@ def rename(
 
 
 def add_alias(rules: Rules, entity: Entity, name: str, key: str, *, reading: Reading) -> None:
-    """Let documents name the entity that way, too. Raises ConflictError."""
+    """Add an alias that documents may use for the entity. Raises ConflictError."""
     refuse_taken(rules.workspace, name, key, reading=reading, own=[entity.pk])
     rules.entity(ref_of(entity), Field.ALIAS, name)
     _mean(rules, entity, key, reading)
 
 
 def remove_alias(rules: Rules, entity: Entity, name: str, key: str) -> None:
-    """Do not show the name, and take back that somebody gave it."""
+    """Hide the alias, and stop reading it as the entity if a person added it."""
     rules.entity(ref_of(entity), Field.NO_ALIAS, name)
     ref = ref_of(entity)
     if ref != (key, 0) and _was_given(rules.workspace, ref, (key, 0)):
@@ -47,7 +47,7 @@ def remove_alias(rules: Rules, entity: Entity, name: str, key: str) -> None:
 
 
 def _mean(rules: Rules, entity: Entity, key: str, reading: Reading) -> None:
-    """Read the name as the entity, unless it is read so already."""
+    """Read the name as the entity, unless it already is."""
     ref = ref_of(entity)
     if reading.read((key, 0)) != ref and key != entity.key:
         rules.pair(ref, (key, 0), Verdict.SAME, keeps=ref)

@@ -1,4 +1,4 @@
-"""Splitting: some mentions of an entity mean something else, a new entity or another one."""
+"""Splitting: some mentions of an entity move to a new entity or to another existing one."""
 
 from __future__ import annotations
 
@@ -7,13 +7,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ingestion import history
 from ingestion.curation import effects
-from ingestion.curation.carrying import carried_out, tell
-from ingestion.curation.given import UNCHANGED, name_given, type_given
-from ingestion.curation.placing import Selection, Spot, chosen_of, placements_for
-from ingestion.curation.ruled import Rules
-from ingestion.curation.settling import read_anew
+from ingestion.curation.operation import operation, tell
+from ingestion.curation.reassign import Selection, Spot, chosen_of, placements_for
+from ingestion.curation.records import Rules
 from ingestion.curation.subjects import (
     EntityGiven,
     all_living,
@@ -27,10 +24,13 @@ from ingestion.curation.subjects import (
     refs_of,
     refuse_taken,
 )
-from ingestion.history import Deed
-from ingestion.identity import Ref, entity_id
+from ingestion.curation.validation import UNCHANGED, name_given, type_given
+from ingestion.history import recording
+from ingestion.history.recording import ChangeContext
 from ingestion.models import Entity, EntityRuling, EventKind, HistoryEvent
-from ingestion.standing import load_reading
+from ingestion.pipeline.propagate import read_anew
+from ingestion.resolution.active import load_reading
+from ingestion.resolution.keys import Ref, entity_id
 from kb_project.errors import InputError
 
 __all__ = ["Selection", "entity_split", "mentions_move"]
@@ -38,7 +38,7 @@ __all__ = ["Selection", "entity_split", "mentions_move"]
 
 @dataclass(frozen=True, slots=True)
 class _Move:
-    """Mentions that leave an entity, and where they go."""
+    """Mentions that leave an entity, and their target."""
 
     entity: Entity
     chosen: Sequence[Spot]
@@ -49,26 +49,26 @@ class _Move:
 
 def entity_split(
     *,
-    deed: Deed,
+    change: ChangeContext,
     entity: EntityGiven,
     selection: Selection,
     name: str,
     type: str | None = None,
 ) -> HistoryEvent:
-    """Have the selected mentions mean a new entity; its id is ``details["into"]``.
+    """Move the selected mentions to a new entity; its id is ``details["into"]``.
 
-    The name may be the old one: two things may be called the same. Raises InputError
-    (nothing_selected, everything_selected, …), ConflictError (mentions_changed, name_taken).
+    The new entity may keep the old name, as a homonym. Raises InputError (nothing_selected,
+    everything_selected, …), ConflictError (mentions_changed, name_taken).
     """
     shown, key = name_given(name)
     kind = None if type is None else type_given(type)
-    return carried_out(deed, lambda: _split(deed, entity, selection, (shown, key, kind)))
+    return operation(change, lambda: _split(change, entity, selection, (shown, key, kind)))
 
 
 def mentions_move(
-    *, deed: Deed, entity: EntityGiven, selection: Selection, target: EntityGiven
+    *, change: ChangeContext, entity: EntityGiven, selection: Selection, target: EntityGiven
 ) -> HistoryEvent:
-    """Have the selected mentions mean another entity that is there. Raises as a split does."""
+    """Move the selected mentions to another existing entity. Raises the errors of a split."""
     if id_of(entity) == id_of(target):
         raise InputError(
             "These mentions are the entity's already.",
@@ -76,13 +76,16 @@ def mentions_move(
             kept=UNCHANGED,
             next_step="Choose another entity.",
         )
-    return carried_out(deed, lambda: _move(deed, entity, selection, target))
+    return operation(change, lambda: _move(change, entity, selection, target))
 
 
 def _split(
-    deed: Deed, given: EntityGiven, selection: Selection, wanted: tuple[str, str, str | None]
+    change: ChangeContext,
+    given: EntityGiven,
+    selection: Selection,
+    wanted: tuple[str, str, str | None],
 ) -> HistoryEvent:
-    workspace = deed.workspace
+    workspace = change.workspace
     name, key, kind = wanted
     entity = living(workspace, given)
     chosen = _chosen(entity, selection, "Rename the entity, or select less.")
@@ -98,14 +101,16 @@ def _split(
         if kind is not None:
             rules.entity(target, EntityRuling.Field.TYPE, kind)
 
-    return _carry(deed, EventKind.ENTITY_SPLIT, move, selection, rule, created=[str(made)])
+    return _carry(change, EventKind.ENTITY_SPLIT, move, selection, rule, created=[str(made)])
 
 
-def _move(deed: Deed, given: EntityGiven, selection: Selection, other: EntityGiven) -> HistoryEvent:
-    entity, target = all_living(deed.workspace, [given, other])
+def _move(
+    change: ChangeContext, given: EntityGiven, selection: Selection, other: EntityGiven
+) -> HistoryEvent:
+    entity, target = all_living(change.workspace, [given, other])
     chosen = _chosen(entity, selection, "Merge the two instead, or select less.")
     move = _Move(entity, chosen, ref_of(target), target.pk, target.name)
-    return _carry(deed, EventKind.MENTIONS_MOVED, move, selection, lambda rules: None, created=[])
+    return _carry(change, EventKind.MENTIONS_MOVED, move, selection, lambda rules: None, created=[])
 
 
 def _chosen(entity: Entity, selection: Selection, instead: str) -> Sequence[Spot]:
@@ -128,19 +133,19 @@ def _chosen(entity: Entity, selection: Selection, instead: str) -> Sequence[Spot
 
 
 def _carry(
-    deed: Deed,
+    change: ChangeContext,
     kind: EventKind,
     move: _Move,
     selection: Selection,
     rule: Callable[[Rules], None],
     created: Sequence[str],
 ) -> HistoryEvent:
-    workspace = deed.workspace
+    workspace = change.workspace
     ids = [move.entity.pk, move.target_id]
     before = effects.state_of(workspace, ids)
     reports = effects.reports_about(workspace, ids)
-    event = history.record(deed, kind, as_subjects(*ids), _details(move, created))
-    rules = Rules(deed, event)
+    event = recording.record(change, kind, as_subjects(*ids), _details(move, created))
+    rules = Rules(change, event)
     placements = placements_for(move.entity, move.chosen, selection)
     rules.place(placements, move.target)
     rule(rules)

@@ -1,4 +1,4 @@
-"""The entities and links that somebody wants to change: as they are now, or why they are not."""
+"""Looks up the entities and relationships to change, or explains why they are gone."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from typing import Any
 
 from django.db.models import F, Q
 
-from ingestion.curation.given import UNCHANGED
-from ingestion.history import Subjects
-from ingestion.identity import Ref, entity_id
+from ingestion.curation.validation import UNCHANGED
+from ingestion.history.recording import Subjects
+from ingestion.history.sentences import passive
 from ingestion.models import (
     Entity,
     EventKind,
@@ -18,9 +18,9 @@ from ingestion.models import (
     Relationship,
     SubjectKind,
 )
-from ingestion.rulings import Reading
-from ingestion.selectors.event_words import passive
-from ingestion.standing import last_sense
+from ingestion.resolution.active import last_sense
+from ingestion.resolution.keys import Ref, entity_id
+from ingestion.resolution.overrides import Reading
 from kb_project.errors import ConflictError, NotFoundError
 from workspaces.models import Workspace
 
@@ -37,13 +37,13 @@ def ref_of(entity: Entity) -> Ref:
 
 
 def living(workspace: Workspace, given: EntityGiven) -> Entity:
-    """The entity as it is now. Raises ConflictError where it was merged away or deleted."""
+    """Return the entity's current row. Raises ConflictError if it was merged away or deleted."""
     [entity] = all_living(workspace, [given])
     return entity
 
 
 def all_living(workspace: Workspace, given: Iterable[EntityGiven]) -> list[Entity]:
-    """The same of several, in their order."""
+    """Return several entities' current rows, in order. Raises ConflictError likewise."""
     ids = [id_of(one) for one in given]
     found = Entity.objects.in_workspace(workspace).in_bulk(ids)
     for one in ids:
@@ -53,7 +53,7 @@ def all_living(workspace: Workspace, given: Iterable[EntityGiven]) -> list[Entit
 
 
 def living_link(workspace: Workspace, given: RelationshipGiven) -> Relationship:
-    """The link as it is now, with its ends. Raises ConflictError where it was deleted."""
+    """Return the relationship with its ends. Raises ConflictError if it was deleted."""
     rows = Relationship.objects.in_workspace(workspace).select_related("source", "target")
     found = rows.filter(pk=id_of(given)).first()
     if found is None:
@@ -88,9 +88,9 @@ def _named(event: HistoryEvent, one: str) -> str:
 
 
 def own_words(row: Entity | Relationship) -> str:
-    """The description where a person wrote it.
+    """Return the description if a person wrote it.
 
-    History outlives documents: what they say themselves is none of what it keeps.
+    History outlives documents, so it keeps none of their text.
     """
     return row.description if row.written_by == "person" else ""
 
@@ -108,12 +108,12 @@ def as_subjects(*entities: Entity | uuid.UUID) -> Subjects:
 
 
 def members_of(reading: Reading, entity: Ref) -> list[Ref]:
-    """What is read as an entity, itself included."""
+    """Return everything that is read as an entity, itself included."""
     return sorted({entity, *(ref for ref, read in reading.refs.items() if read == entity)})
 
 
 def free_ref(workspace: Workspace, key: str) -> Ref:
-    """An entity of that name that never was: a sense is never given twice."""
+    """Return an unused entity of that name: a sense is never assigned twice."""
     last = last_sense(workspace.pk, key)
     return key, 0 if last is None else last + 1
 
@@ -122,7 +122,7 @@ def free_ref(workspace: Workspace, key: str) -> Ref:
 def refuse_taken(
     workspace: Workspace, name: str, key: str, *, reading: Reading, own: Collection[uuid.UUID] = ()
 ) -> None:
-    """Raises ConflictError where another entity than one's ``own`` has the name."""
+    """Raise ConflictError if an entity other than ``own`` has the name."""
     read = reading.read((key, 0))
     rows = Entity.objects.in_workspace(workspace).exclude(pk__in=list(own))
     holder = Q(key=key) | Q(name__iexact=name) | Q(pk=entity_id(workspace.pk, *read))

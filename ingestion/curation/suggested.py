@@ -1,4 +1,4 @@
-"""What was said of entities, shown where they were suggested to be one."""
+"""Updates merge suggestions with what was decided about their entities."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from itertools import combinations
 
 from ingestion.models import Entity, ResolutionDecision, Verdict
-from ingestion.rulings import Pair
+from ingestion.resolution.overrides import Pair
 from ingestion.stages.resolve import pairs
 from workspaces.models import Workspace
 
@@ -19,14 +19,14 @@ def show(workspace: Workspace, entities: Sequence[Entity], verdict: Verdict) -> 
 
 
 def show_standing(workspace: Workspace, said: Iterable[Pair]) -> None:
-    """Show what is still said of pairs after something was taken back."""
+    """Show what is still decided about pairs after an undo."""
     verdicts = [(pair, standing(workspace, pair)) for pair in said]
     if verdicts:
         pairs.show_in_suggestions(workspace.pk, verdicts)
 
 
 def standing(workspace: Workspace, pair: Pair) -> str:
-    """What is decided about a pair of names; a person's word first, then the latest."""
+    """Return the active verdict on a pair of names: a person's first, then the latest."""
     rows = ResolutionDecision.objects.in_workspace(workspace).filter(
         left_key=pair[0], right_key=pair[1], left_sense=0, right_sense=0, undone_at=None
     )

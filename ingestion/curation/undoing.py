@@ -1,4 +1,4 @@
-"""Taking back: what an event said counts no more, and everything is as it would be without it."""
+"""Undoing events: an event's rulings no longer count, and derived data is as without them."""
 
 from __future__ import annotations
 
@@ -9,14 +9,16 @@ from typing import Any
 from django.db.models import Q
 from django.utils import timezone
 
-from ingestion import history, life, versions
 from ingestion.curation import effects, suggested
-from ingestion.curation.carrying import carried_out, tell
 from ingestion.curation.effects import Effect
-from ingestion.curation.given import UNCHANGED
-from ingestion.curation.settling import read_anew
+from ingestion.curation.operation import operation, tell
 from ingestion.curation.subjects import id_of
-from ingestion.history import Deed
+from ingestion.curation.validation import UNCHANGED
+from ingestion.documents import lifecycle, versions
+from ingestion.history import queries as told
+from ingestion.history import recording
+from ingestion.history.recording import ChangeContext
+from ingestion.history.sentences import active
 from ingestion.models import (
     EntityRuling,
     EventKind,
@@ -27,53 +29,51 @@ from ingestion.models import (
     ResolutionDecision,
     SubjectKind,
 )
-from ingestion.rulings import Reading
-from ingestion.selectors import history as told
-from ingestion.selectors.event_words import active
-from ingestion.selectors.finding import found
+from ingestion.pipeline.propagate import read_anew
+from ingestion.resolution.active import load_reading
+from ingestion.resolution.overrides import Reading
 from ingestion.stages.resolve.pairs import read_otherwise
-from ingestion.standing import load_reading
-from kb_project.errors import ConflictError
+from kb_project.errors import ConflictError, found
 from workspaces.models import Workspace
 
 RULINGS = (MentionPlacement, EntityRuling, RelationshipRuling, ResolutionDecision)
 
 
-def event_undo(*, deed: Deed, event: HistoryEvent | uuid.UUID) -> HistoryEvent:
-    """Take an event back, with all of its batch; an undoing too, which does it again.
+def event_undo(*, change: ChangeContext, event: HistoryEvent | uuid.UUID) -> HistoryEvent:
+    """Undo an event and its whole batch. Undoing an undo redoes the change.
 
-    Raises ConflictError: already_undone; undo_blocked, naming the later event that is to be taken
-    back first; not_undoable for what was done for good.
+    Raises ConflictError: already_undone; undo_blocked, naming the later event to undo first;
+    not_undoable for permanent deletions.
     """
-    return carried_out(deed, lambda: _undo(deed, id_of(event)))
+    return operation(change, lambda: _undo(change, id_of(event)))
 
 
-def _undo(deed: Deed, event_id: uuid.UUID) -> HistoryEvent:
-    events = _batch(deed.workspace, event_id)
+def _undo(change: ChangeContext, event_id: uuid.UUID) -> HistoryEvent:
+    events = _batch(change.workspace, event_id)
     for event in events:
         _refuse_what_cannot_be(event)
-    _refuse_what_is_blocked(deed.workspace, events)
-    subjects = _subjects(deed.workspace, events)
-    measure = _Measure(deed.workspace, subjects)
-    undoing = history.record(deed, EventKind.UNDO, subjects, _details(events), undoes=events[0])
-    reading = load_reading(deed.workspace.pk, [])
+    _refuse_what_is_blocked(change.workspace, events)
+    subjects = _subjects(change.workspace, events)
+    measure = _Measure(change.workspace, subjects)
+    undoing = recording.record(change, EventKind.UNDO, subjects, _details(events), undoes=events[0])
+    reading = load_reading(change.workspace.pk, [])
     keys: set[str] = set()
     for event in events:
-        keys |= _take_back(deed, event)
-    _mark(deed, events)
+        keys |= _take_back(change, event)
+    _mark(change, events)
     if keys:
-        after = load_reading(deed.workspace.pk, [])
+        after = load_reading(change.workspace.pk, [])
         keys |= _as_read(reading, keys)
         keys |= _as_read(after, keys)
-        read_anew(deed.workspace.pk, keys | read_otherwise(reading, after))
+        read_anew(change.workspace.pk, keys | read_otherwise(reading, after))
     effect = measure.effect()
     return tell(undoing, {"counts": effect.figures, "verb": effect.verb.value})
 
 
 class _Measure:
-    """What becomes of some entities and documents between two moments."""
+    """Measures how entities and documents change between two moments."""
 
-    def __init__(self, workspace: Workspace, subjects: history.Subjects) -> None:
+    def __init__(self, workspace: Workspace, subjects: recording.Subjects) -> None:
         self.workspace = workspace
         of_kind = {kind: [one for one in subjects if subjects[one] == kind] for kind in SubjectKind}
         self.entities = of_kind[SubjectKind.ENTITY]
@@ -94,7 +94,7 @@ class _Measure:
 
 
 def _batch(workspace: Workspace, event_id: uuid.UUID) -> list[HistoryEvent]:
-    """The event and what was done at one stroke with it, the last first."""
+    """Return the event and the other events of its batch, newest first."""
     rows = HistoryEvent.objects.in_workspace(workspace).select_related("user")
     event = found(rows.filter(pk=event_id).first(), "event")
     if event.batch is None or event.undone_at is not None:
@@ -135,13 +135,13 @@ def _refuse_what_is_blocked(workspace: Workspace, events: Sequence[HistoryEvent]
             )
 
 
-def _subjects(workspace: Workspace, events: Sequence[HistoryEvent]) -> history.Subjects:
+def _subjects(workspace: Workspace, events: Sequence[HistoryEvent]) -> recording.Subjects:
     rows = HistorySubject.objects.in_workspace(workspace).filter(event__in=events)
     return {one: SubjectKind(kind) for one, kind in rows.values_list("subject_id", "kind")}
 
 
 def _details(events: Sequence[HistoryEvent]) -> dict[str, Any]:
-    """What an undoing tells: of the first event in words, of all of them by id."""
+    """Return an undo's details: the first event in words, all of them by id."""
     first = events[0]
     names = {one: name for event in events for one, name in event.details.get("names", {}).items()}
     kinds = [event.details.get("undoes_kind", event.kind) for event in events]
@@ -156,14 +156,14 @@ def _details(events: Sequence[HistoryEvent]) -> dict[str, Any]:
     }
 
 
-def _mark(deed: Deed, events: Iterable[HistoryEvent], *, is_undone: bool = True) -> None:
-    """Mark events as undone, or as standing; what an undoing took back, the other way."""
+def _mark(change: ChangeContext, events: Iterable[HistoryEvent], *, is_undone: bool = True) -> None:
+    """Mark events as undone, or as active; events they had undone get the opposite mark."""
     for event in events:
-        HistoryEvent.objects.in_workspace(deed.workspace).filter(pk=event.pk).update(
+        HistoryEvent.objects.in_workspace(change.workspace).filter(pk=event.pk).update(
             undone_at=timezone.now() if is_undone else None,
-            undone_by=deed.user if is_undone else None,
+            undone_by=change.user if is_undone else None,
         )
-        _mark(deed, _undone_by(event), is_undone=not is_undone)
+        _mark(change, _undone_by(event), is_undone=not is_undone)
 
 
 def _undone_by(event: HistoryEvent) -> list[HistoryEvent]:
@@ -174,19 +174,19 @@ def _undone_by(event: HistoryEvent) -> list[HistoryEvent]:
 
 
 # --- the inverse of each kind ---------------------------------------------------------------------
-def _take_back(deed: Deed, event: HistoryEvent) -> set[str]:
-    """Returns the names that it speaks of, to be read anew."""
+def _take_back(change: ChangeContext, event: HistoryEvent) -> set[str]:
+    """Undo one event; returns the names to read again."""
     if event.kind == EventKind.DOCUMENT_REPLACED:
-        versions.take_back(deed=deed, event=event)
+        versions.take_back(change=change, event=event)
         return set()
     if event.kind.startswith("document_"):
-        life.take_back(deed=deed, event=event)
+        lifecycle.take_back(change=change, event=event)
         return set()
-    return _turn(deed.workspace, event, stands=False)
+    return _turn(change.workspace, event, stands=False)
 
 
 def _turn(workspace: Workspace, event: HistoryEvent, *, stands: bool) -> set[str]:
-    """Have an event's rulings count, or count no more; returns the names they speak of."""
+    """Activate or deactivate an event's rulings; returns the names they concern."""
     keys = _keys(workspace, event)
     for one in _undone_by(event):
         keys |= _turn(workspace, one, stands=not stands)
@@ -194,7 +194,7 @@ def _turn(workspace: Workspace, event: HistoryEvent, *, stands: bool) -> set[str
     for model in RULINGS:
         model.objects.in_workspace(workspace).filter(event=event).update(undone_at=undone_at)
     if event.kind == EventKind.DECISION_UNDONE:
-        # The event is that a decision does not count: without the event it does.
+        # The event itself deactivated a decision, so without the event the decision is active.
         rows = ResolutionDecision.objects.in_workspace(workspace)
         rows.filter(pk=event.details["decision"]).update(
             undone_at=timezone.now() if stands else None
@@ -218,7 +218,7 @@ def _pairs(workspace: Workspace, event: HistoryEvent) -> list[tuple[str, str]]:
 
 
 def _keys(workspace: Workspace, event: HistoryEvent) -> set[str]:
-    """Every name that the event's rulings speak of."""
+    """Return every name that the event's rulings concern."""
     keys = {key for key, _ in event.details.get("refs", {}).values()}
     for row in _decisions(workspace, event):
         keys |= {row.left_key, row.right_key}
@@ -229,5 +229,5 @@ def _keys(workspace: Workspace, event: HistoryEvent) -> set[str]:
 
 
 def _as_read(reading: Reading, keys: set[str]) -> set[str]:
-    """What entities of these names are read as."""
+    """Return the keys that entities of these names are read as."""
     return {read[0] for ref, read in reading.refs.items() if ref[0] in keys}

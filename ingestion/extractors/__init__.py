@@ -1,7 +1,7 @@
-"""Who and what a text speaks of, and how they are linked, without a language model.
+"""Find the entities in a text and the relationships between them, without a language model.
 
 ``extract_many`` chooses the extractor: source code, English, Chinese, or any other language. Each
-text is read by itself, so the outcome never depends on what was read before.
+text is read independently, so the outcome never depends on earlier texts.
 """
 
 from __future__ import annotations
@@ -38,13 +38,13 @@ __all__ = [
 ]
 
 METHOD: Final = "linguistic-4"
-"""Name and version of what this package does: change it when the same text yields other facts."""
+"""Name and version of this package's method: change it if the same text yields other facts."""
 _NAMING: Final = (RegionKind.TABLE,)
-"""What names besides prose."""
+"""Regions besides prose that contain names."""
 
 
 def extract(text: str, *, language: str = "", title: str = "") -> Extraction:
-    """What one text says; several at once are twice as fast by :func:`extract_many`."""
+    """Extract from one text; :func:`extract_many` is twice as fast for several."""
     return extract_many([text], language=language, title=title)[0]
 
 
@@ -56,12 +56,12 @@ def extract_many(
     title: str = "",
     common: Collection[str] = (),
 ) -> list[Extraction]:
-    """One extraction for each of some texts of one document.
+    """Extract from several texts of one document.
 
-    ``regions`` are what in each text is no prose: names are found in prose and in tables; headings
-    only repeat them. ``language`` is the document's (ISO 639-1); a text in another script is read
-    as what it is. ``title`` is the document's: where a text spells it out, that is a mention.
-    ``common`` are the words that the document has in small letters.
+    ``regions`` are the parts of each text that are not prose: names are found in prose and in
+    tables; headings only repeat them. ``language`` is the document's (ISO 639-1), but a text in
+    another script is read as that. ``title`` is the document's: if a text spells it out, that is a
+    mention. ``common`` are the document's lower-case words.
     """
     regions = regions or [()] * len(texts)
     read = [
@@ -83,7 +83,7 @@ def extract_many(
 def _with_headings(
     text: str, regions: Sequence[Region], extraction: Extraction, title: str
 ) -> Extraction:
-    """With the places where headings, too, spell out the title or a name of the prose."""
+    """Add the places where headings, too, spell out the title or a name from the prose."""
     if is_code(text):
         return with_title(text, extraction, title)
     titled = with_title(prose(text, regions, (*_NAMING, RegionKind.HEADING)), extraction, title)
@@ -107,7 +107,7 @@ def _without_model(text: str, language: str) -> Extraction | None:
 
 
 def _language_of(text: str, language: str) -> str:
-    """The document's language, unless the text is plainly written in another script."""
+    """The document's language, unless the text is clearly written in another script."""
     detected = detect_language(text)
     if not language or detected in ("zh", "ja", "ko") or language in ("zh", "ja", "ko", "other"):
         return detected

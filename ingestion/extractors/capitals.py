@@ -1,7 +1,7 @@
 """Languages without a model of their own: names are runs of capitalised words.
 
-Where a language does not capitalise nouns that finds most names; where the script has no capitals
-it finds what stands in quotation marks.
+In a language that does not capitalise nouns this finds most names; in a script without capitals it
+finds what is in quotation marks.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _CAPITALISED: Final = regex.compile(
     r"[ \t]+){0,2}\p{Lu}[\p{L}\p{M}\p{N}'’.-]*){0,6}"
 )
 _QUOTED: Final = regex.compile(r"[«„“「『《](?P<title>[^«»„“”「」『』《》\n]{2,60})[»“”」』》]")
-# German writes every noun with a capital: there a single capitalised word is no name.
+# German capitalises every noun: a single capitalised word is not a name there.
 _CAPITAL_NOUNS: Final = frozenset({"de"})
 
 

@@ -1,7 +1,7 @@
 """Chinese: names by jieba's tagger, facts by the words between two names.
 
 jieba knows persons (nr), places (ns), organisations (nt) and other proper names (nz); titles of
-works stand in 《》. The tagger is a dictionary, with a hidden Markov model for unknown words.
+works are in 《》. The tagger is a dictionary, with a hidden Markov model for unknown words.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ _LATIN: Final = regex.compile(
 _DOTS: Final = frozenset("·・")
 _ROLE: Final = regex.compile(r"的(\p{Han}{1,4})")
 _FARTHEST: Final = 14
-"""Characters between two names in which a verb is taken to link them."""
+"""Characters between two names within which a verb is taken to link them."""
 _LONGEST_PERSON: Final = 3
 # The commonest family names: what the tagger takes for a person must begin with one, or it is a
 # common noun (和尚, 明白).
@@ -59,7 +59,7 @@ _FAMILY_NAMES: Final = frozenset(
 _DOUBLE_NAMES: Final = frozenset(
     ["司马", "欧阳", "诸葛", "上官", "夏侯", "东方", "独孤", "公孙", "慕容", "尉迟", "皇甫", "令狐"]
 )
-# Ends of words that the tagger takes for places or other names.
+# Endings of words that the tagger takes for places or other names.
 _NO_NAME: Final = regex.compile(r"(?:的|里|上|下|中|内|外|哥|弟|雄|话|人|事)$")
 
 
@@ -70,7 +70,7 @@ class Tagged(NamedTuple):
 
 
 class _Tagger:
-    """jieba with its own dictionary: a second and 150 MB, on first use.
+    """jieba with its own dictionary: takes a second and 150 MB on first use.
 
     Its cache file is not used: it would be read back, as code-like data, from a shared directory.
     """
@@ -87,7 +87,7 @@ class _Tagger:
 
 
 def _load() -> Any:
-    # Importing jieba reads megabytes of probabilities: only for who reads Chinese.
+    # Importing jieba reads megabytes of probabilities: only done for Chinese text.
     import jieba
     from jieba import posseg
 
@@ -138,7 +138,7 @@ def _candidates(text: str, tagged: Sequence[Tagged]) -> Iterator[FoundMention]:
 
 
 def _dotted_names(text: str, tagged: Sequence[Tagged]) -> Iterator[Span]:
-    """Foreign names written out carry dots between their parts: 查尔斯·狄更斯."""
+    """Transcribed foreign names have dots between their parts: 查尔斯·狄更斯."""
     start: int | None = None
     for before, word, after in zip(tagged, tagged[1:], tagged[2:], strict=False):
         if text[word.start : word.end] not in _DOTS:
@@ -150,7 +150,7 @@ def _dotted_names(text: str, tagged: Sequence[Tagged]) -> Iterator[Span]:
 
 
 def _whole_names(tagged: Sequence[Tagged]) -> Iterator[Tagged]:
-    """Tagged names; a family name cut off from its given name is joined to it again."""
+    """Tagged names; a family name split from its given name is joined to it again."""
     held: Tagged | None = None
     for word in tagged:
         if held is not None and _continues(held, word):
@@ -189,7 +189,7 @@ def _facts(
     members: Sequence[tuple[int, FoundMention]],
     sentence: tuple[int, int],
 ) -> Iterator[FoundRelation]:
-    """Facts between neighbouring names of one sentence."""
+    """Facts between adjacent names of one sentence."""
     for (left, first), (right, second) in pairwise(members):
         if first.surface == second.surface:
             continue
@@ -199,7 +199,7 @@ def _facts(
 
 
 def _predicate(text: str, tagged: Sequence[Tagged], start: int, second: FoundMention) -> str:
-    """What stands between the names, if it is a verb or a role: 打败了, 的妻子, 是…的父亲."""
+    """The text between the names, if it is a verb or a role: 打败了, 的妻子, 是…的父亲."""
     gap = text[start : second.start].strip("“”‘’（）() ")
     if not gap or len(gap) > _FARTHEST or regex.search(r"[，。；、：！？,.;:\n]", gap):
         return ""

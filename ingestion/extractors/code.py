@@ -1,4 +1,4 @@
-"""Source code: the symbols it defines and uses. No grammar is needed to tell them from words."""
+"""Source code: the symbols it defines and uses, told from words without a grammar."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _DEFINITION: Final = regex.compile(
 
 
 def extract(text: str) -> Extraction:
-    """Every symbol; what a piece of code defines is linked to the symbols it is made of."""
+    """Every symbol; a definition is linked to the symbols on its line."""
     defined = {match.span("name") for match in _DEFINITION.finditer(text)}
     spans = sorted({match.span() for match in _SYMBOL.finditer(text)} | defined)
     mentions = tuple(

@@ -1,9 +1,8 @@
 """Concepts: what a text without names is about.
 
-A text on machine learning or on a procedure names nobody; its compound nouns ("learning
-algorithm") are then what links it to others. Where there are names, compounds are only noise, so
-they count only in texts that have hardly any. Decided text by text: the order of reading never
-matters.
+A text on machine learning or on a procedure names no one; its compound nouns ("learning algorithm")
+are then what links it to others. Where there are names, compounds are only noise, so they count
+only in texts with hardly any names. Decided text by text, so that the reading order never matters.
 """
 
 from __future__ import annotations
@@ -18,9 +17,9 @@ if TYPE_CHECKING:
     from spacy.tokens import Doc, Span, Token
 
 WORDS_PER_NAME: Final = 40
-"""A text with more names than one in this many words does without concepts."""
+"""A text with more than one name per this many words gets no concepts."""
 _MOST_WORDS: Final = 4
-# Adjectives that make no concept of a noun, and nouns that are none.
+# Adjectives that do not turn a noun into a concept, and nouns that are none.
 _EMPTY_WORDS: Final = (
     "same other many several such few new old main whole own certain different various general many"
     " first second third last next previous following above below good bad better best great large"
@@ -44,7 +43,7 @@ def concepts(text: str, doc: Doc, names: Sequence[FoundMention]) -> list[FoundMe
 
 
 def _compounds(doc: Doc) -> Iterator[Span]:
-    """Runs of nouns, with a leading adjective, that end in the noun they describe."""
+    """Runs of nouns, with an optional leading adjective, that end in the noun they describe."""
     start: int | None = None
     for token in doc:
         fits = _fits(token)

@@ -1,9 +1,9 @@
-"""What a model is shown of a document to situate its passages, and what is taken of its answer.
+"""What a model is shown of a document to situate its passages, and what is kept of its answer.
 
 Contextual Retrieval (Anthropic, 2024): the whole document comes first and is the same for all of
 its passages, the passage comes last, so that a provider reads the document once and takes it from
-its prefix cache for the others. A document that does not fit is shown as its beginning and a
-stretch around the passage; the stretches stand on a grid, so neighbours share one.
+its prefix cache for the others. Of a document that does not fit, the beginning is shown, and a
+stretch around the passage; stretches are aligned to a grid, so neighbours share one.
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ from kb_project.llm.tokens import token_starts, truncate_tokens
 from kb_project.text.sentences import sentence_spans
 
 LONGEST_ANSWER: Final = 150
-"""Tokens kept of an answer that was asked for in 50 to 100."""
+"""Tokens kept of an answer; the prompt asks for 50 to 100."""
 LONGEST_PASSAGE: Final = 2_000
-"""Tokens shown of a passage: one that is longer is known by its beginning."""
+"""Tokens shown of a passage: of a longer one, the beginning."""
 PROMPT_TOKENS: Final = 250
-"""What the prompt says around document and passage, and a little more."""
+"""Tokens of the prompt around document and passage, with a margin."""
 SAFE_SHARE: Final = 0.85
-"""Of the input limit: tokens are counted with one vocabulary, and models have many."""
+"""Share of the input limit to use: tokens are counted with one vocabulary, models have many."""
 BEGINNING_SHARE: Final = 0.2
-"""Of the room for a document that does not fit: its beginning says what it is."""
+"""Share of the room given to the beginning of a document that does not fit."""
 _GAP: Final = "\n\n[…]\n\n"
 
 _THOUGHT: Final = regex.compile(r"<think(?:ing)?>.*?(?:</think(?:ing)?>|\Z)", regex.S | regex.I)
@@ -54,9 +54,9 @@ class Window:
 
 
 def prefixes(text: str, spans: Sequence[tuple[int, int]], *, limit: int) -> list[str]:
-    """What is shown of the document for each span: at most ``limit`` tokens, equal for neighbours.
+    """The part of the document shown for each span: at most ``limit`` tokens, shared by neighbours.
 
-    ``limit`` is what the model takes, passage and prompt included.
+    ``limit`` is the model's input limit, including passage and prompt.
     """
     starts = token_starts(text)
     room = max(0, int(limit * SAFE_SHARE) - PROMPT_TOKENS - _longest(starts, spans))
@@ -71,7 +71,7 @@ def prefixes(text: str, spans: Sequence[tuple[int, int]], *, limit: int) -> list
 def window_around(
     text: str, starts: NDArray[np.int64], span: tuple[int, int], *, size: int
 ) -> Window:
-    """The stretch of ``size`` tokens on the half-size grid that has the span nearest its middle."""
+    """The stretch of ``size`` tokens, on a half-size grid, with the span nearest its middle."""
     step = max(1, size // 2)
     first, last = np.searchsorted(starts, span)
     place = max(0, round(((int(first) + int(last)) / 2 - size / 2) / step))
@@ -81,9 +81,9 @@ def window_around(
 
 
 def cleaned(answer: str, *, chunk: str) -> str:
-    """The context in an answer: one line of plain text; '' where the answer is none.
+    """The context in an answer as one line of plain text, or '' if there is none.
 
-    An answer that only repeats the passage says nothing about where it stands.
+    An answer that only repeats the passage does not situate it.
 
     >>> cleaned('Here is the context: "From the log of 1848."', chunk="Ada rows.")
     'From the log of 1848.'
@@ -97,7 +97,7 @@ def cleaned(answer: str, *, chunk: str) -> str:
 
 
 def shortened(line: str, most: int = LONGEST_ANSWER) -> str:
-    """At most ``most`` tokens, ending with a sentence where one ends in the second half.
+    """At most ``most`` tokens, cut after a sentence if one ends in the second half.
 
     >>> shortened("One is here. Two is there. Three.", most=8)
     'One is here. Two is there.'
@@ -111,12 +111,12 @@ def shortened(line: str, most: int = LONGEST_ANSWER) -> str:
 
 
 def passage(chunk: str) -> str:
-    """What is shown of the passage itself."""
+    """The part shown of the passage itself."""
     return truncate_tokens(chunk, LONGEST_PASSAGE)
 
 
 def without_marks(text: str) -> str:
-    """The text without look-alikes of the marks that stand around document and passage.
+    """The text without look-alikes of the marks around document and passage.
 
     >>> without_marks("Ada </passage> Lind")
     'Ada </ passage> Lind'

@@ -1,8 +1,8 @@
-"""Where a name begins and ends: without the words around it that a tagger took along.
+"""Trim names: drop surrounding words that a tagger included by mistake.
 
-A small model takes what stands before a name at the beginning of a sentence, or an old-fashioned
-verb, for part of it: *Whereat Scrooge*, *bade Scrooge*, *will Scrooge*. A name is cut to its own
-words here, and what is no name at all (*Section 4.7*, a path, a line of code) is left out.
+At the beginning of a sentence a small model takes the preceding word, or an old-fashioned verb, for
+part of the name: *Whereat Scrooge*, *bade Scrooge*, *will Scrooge*. Names are cut to their own
+words here, and what is not a name at all (*Section 4.7*, a path, a line of code) is left out.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ if TYPE_CHECKING:
     from spacy.tokens import Span, Token
 
 LONGEST: Final = 7
-"""Words; what is longer is a clause."""
+"""Words; anything longer is a clause."""
 
-# Small words that names do begin with: van Gogh, de Gaulle, al-Masri.
+# Small words that do begin names: van Gogh, de Gaulle, al-Masri.
 _BEGINNINGS: Final = frozenset(
     "de del della der di da do dos du van von zu ter ten la le el al bin ibn abu d' o' mac".split()
 )
-# What opens sentences and clauses, and is taken for a name for its capital.
+# Words that open sentences and clauses, and are mistaken for names because of their capital.
 _OPENERS: Final = frozenset(
     """
     a about above according across actually additionally after afterwards again against ago ah alas
@@ -52,11 +52,11 @@ _OPENERS: Final = frozenset(
     with within without would yea yes yesterday yet you young your
     """.split()
 )
-# Openers that names begin with, too: Great Britain, Will Lowe, Second Avenue.
+# Openers that also begin names: Great Britain, Will Lowe, Second Avenue.
 _EITHER: Final = frozenset(
     "good great last little long may old poor second three two will young".split()
 )
-# Common words that names of two words begin with.
+# Common words that begin names of two words.
 _OF_NAMES: Final = _EITHER | frozenset(
     "big black blue central east eastern general grand green high holy lower middle national new"
     " north northern open red royal saint south southern united upper west western white".split()
@@ -74,13 +74,13 @@ _NO_NAME: Final = regex.compile(
     r"|\b[\w-]+\.(?:c|h|py|js|sh|txt|conf|cfg|html?|xml|json|ya?ml|gz|bz2|xz|tar|deb|rpm|dsc|md|org|com|net)\b",
     regex.IGNORECASE,
 )
-# Two names and more, and what stands between them.
+# What separates two or more names.
 _SEVERAL: Final = regex.compile(
     r"[;•!?]|:\s|\s[+–—-]\s|,\s(?!(?:Inc|Ltd|Jr|Sr|LLC|Co)\b)|\s(?:from|to|with|by|that|is|are)\s"
 )
 _SHOUTED: Final = regex.compile(r"\p{Lu}{4,}(?:[\s'’.-]+\p{Lu}{2,})+")
 _VERSION: Final = regex.compile(r"v?\d+(?:\.[\dx]+)+[\w.~+-]*")
-# Words of prose: no part of a path, an address, an option, a name with digits.
+# Words of prose, not part of a path, an address, an option or a name with digits.
 _ENDS: Final = r"(?![\w@/\\}>=]|[.-]\w|\()"
 _SMALL: Final = regex.compile(r"(?<![\w$@/\\.<{=-])\p{Ll}[\p{Ll}\p{M}]*" + _ENDS)
 _CAPITAL: Final = regex.compile(r"(?<=\p{Ll},? )\p{Lu}[\p{Ll}\p{M}]+" + _ENDS)
@@ -90,9 +90,9 @@ _OPEN: Final = regex.compile(r"[(\[“‘\"][^)\]”’\"]*$|^[^(\[“‘\"]*[)\
 
 
 def common_words(text: str) -> frozenset[str]:
-    """The words that a text has in small letters, and no less often than with a capital.
+    """The words that a text has in lower case at least as often as capitalised.
 
-    Capitals count inside a sentence only: at the beginning of one every word has its own.
+    Capitals count only inside a sentence: at its beginning every word has one.
 
     >>> sorted(common_words("The Tools are tools. A ghost spoke; it was the Ghost, or a Ghost."))
     ['a', 'are', 'it', 'or', 'spoke', 'the', 'tools', 'was']
@@ -102,16 +102,16 @@ def common_words(text: str) -> frozenset[str]:
 
 
 def is_within_code(text: str, start: int, end: int) -> bool:
-    """Whether what touches a name makes it part of a path, a variable, an option or an address."""
+    """Whether adjacent text makes a name part of a path, a variable, an option or an address."""
     before, after = text[max(0, start - 40) : start], text[end : end + 40]
     return _CODE_BEFORE.search(before) is not None or _CODE_AFTER.match(after) is not None
 
 
 def trimmed(name: Span, common: Collection[str] = ()) -> tuple[int, int] | None:
-    """Offsets of the name's own words; None where nothing of it is left.
+    """Offsets of the name's own words, or None if none are left.
 
-    ``common`` are the words that the text has in small letters: in capitals before a name they
-    label it (*NOTE*, *TIP*). The version behind a name is left out.
+    ``common`` are the words that the text has in lower case: in capitals before a name they are
+    labels (*NOTE*, *TIP*). A version after a name is left out.
     """
     tokens = list(name)
     while tokens and _is_before(tokens[0], alone=len(tokens) == 1):
@@ -162,7 +162,7 @@ def _is_version(token: Token) -> bool:
 
 
 def _is_label(token: Token, common: Collection[str]) -> bool:
-    """*NOTE*, *TIP*: a word in capitals that the text has small, too, or that opens a line."""
+    """*NOTE*, *TIP*: a word in capitals that the text also has in lower case, or opening a line."""
     if len(token) < 3 or not token.text.isupper():
         return False
     opens_line = token.i == 0 or "\n" in token.doc[token.i - 1].text
@@ -170,7 +170,7 @@ def _is_label(token: Token, common: Collection[str]) -> bool:
 
 
 def _only_describes(token: Token, common: Collection[str]) -> bool:
-    """*Previous Linux*, *Installing Debian*: a common word that is no part of the name."""
+    """*Previous Linux*, *Installing Debian*: a common word that is not part of the name."""
     return (
         token.lower_ in common
         and token.lower_ not in _OF_NAMES
@@ -179,7 +179,7 @@ def _only_describes(token: Token, common: Collection[str]) -> bool:
 
 
 def _is_before(token: Token, *, alone: bool) -> bool:
-    """Whether a word stands before a name, and is no part of it."""
+    """Whether a word precedes a name without being part of it."""
     text, lowered = token.text, token.lower_
     if not text[:1].isalnum():
         return True
@@ -187,12 +187,12 @@ def _is_before(token: Token, *, alone: bool) -> bool:
         return lowered not in _BEGINNINGS or alone
     if lowered in _EITHER and not alone and _is_inside(token):
         return False
-    # "US" is no "us"; "I" and "A" open sentences.
+    # "US" is not "us"; "I" and "A" open sentences.
     return lowered in _OPENERS and (not text.isupper() or len(text) == 1)
 
 
 def _is_inside(token: Token) -> bool:
-    """Whether a word has no sentence, quotation or point of a list beginning with it."""
+    """Whether a word does not begin a sentence, a quotation or a list item."""
     before = token.doc[token.i - 1] if token.i else None
     return not token.is_sent_start and before is not None and before.is_alpha
 

@@ -1,10 +1,9 @@
 """Stated facts: who did what to whom, read off a dependency parse.
 
-From every name that is not a subject the parse is climbed towards the root, within its clause,
-until another name is met, as subject, as apposition or on the way; the words between the two are
-the predicate. So "X is a film directed
-by Y" gives (X, directed by, Y), and "Marley was Scrooge's partner" (Marley, was partner of,
-Scrooge).
+From every name that is not a subject, the parse is climbed towards the root, within its clause, to
+the next name: a subject, an apposition, or a name on the way. The words between the two are the
+predicate. So "X is a film directed by Y" gives (X, directed by, Y), and "Marley was Scrooge's
+partner" (Marley, was partner of, Scrooge).
 """
 
 from __future__ import annotations
@@ -24,20 +23,20 @@ _SPOKEN: Final = frozenset({"aux", "auxpass", "neg", "prt", "det", "amod", "comp
 _VERBS: Final = frozenset({"VERB", "AUX"})
 _CLAUSES: Final = frozenset({"acl", "relcl"})
 _HIGHEST: Final = 6
-"""Steps up the parse. Farther apart than that two names have little to do with each other."""
+"""Steps up the parse. Names farther apart than that are hardly related."""
 _LONGEST: Final = 100
 """Characters of a predicate."""
 
 
 class Named(NamedTuple):
-    """A mention, by index, and the token it hangs on."""
+    """A mention, by index, and its head token."""
 
     mention: int
     head: Token | None
 
 
 def stated(named: Sequence[Named]) -> list[FoundRelation]:
-    """At most one fact for each pair of mentions and each object, in the order of the text."""
+    """At most one fact per pair of mentions and per object, in the order of the text."""
     by_head: dict[int, int] = {}
     for index, head in named:
         if head is not None:
@@ -49,7 +48,7 @@ def stated(named: Sequence[Named]) -> list[FoundRelation]:
         link = _subject_of(head, by_head)
         predicate = _predicate(link.path) if link else ""
         if predicate.isupper():
-            continue  # a line of a title page, which the parser takes for a sentence
+            continue  # a line of a title page that was parsed as a sentence
         if link and predicate and link.subject != index:
             span = (head.sent.start_char, head.sent.end_char)
             facts.append(FoundRelation(link.subject, index, predicate, *span, STATED, 1.0))
@@ -83,7 +82,7 @@ def _subject_of(start: Token, by_head: Mapping[int, int]) -> _Link | None:
 
 
 def _leaves_clause(token: Token, parent: Token) -> bool:
-    """From one verb to another that it is no complement of: two statements, not one."""
+    """Whether this goes from one verb to another that it does not complement: two statements."""
     return token.pos_ in _VERBS and parent.pos_ in _VERBS and token.dep_ != "xcomp"
 
 
@@ -96,14 +95,14 @@ def _named_partner(token: Token, start: Token, by_head: Mapping[int, int]) -> in
 
 
 def _first_conjunct(token: Token) -> Token:
-    """In "A, B and C" all hang where A hangs."""
+    """The first of "A, B and C": all of them depend on what A depends on."""
     while token.dep_ == "conj" and token.head.pos_ not in _VERBS:
         token = token.head
     return token
 
 
 def _named_subject(verb: Token, by_head: Mapping[int, int]) -> int | None:
-    """The head of the verb's subject if it is a name; a verb joined by "and" borrows its own."""
+    """The head of the verb's subject if it is a name; a conjoined verb borrows the other's."""
     if verb.pos_ not in _VERBS:
         return None
     subjects = [child for child in verb.children if child.dep_ in _SUBJECTS]

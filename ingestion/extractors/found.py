@@ -7,12 +7,12 @@ from dataclasses import dataclass, replace
 from typing import Any, Final, TypeVar
 
 STATED: Final = "stated"
-"""The sentence says how the two are linked."""
+"""The sentence says how the two are related."""
 TOGETHER: Final = "together"
-"""The two are only named in one sentence."""
+"""The two are only named in the same sentence."""
 
-# Types of mentions. A person, an organization, … and the two that say less than a name does:
-# GENERIC_TYPES are nationalities, creeds and languages, which half of all texts speak of.
+# Types of mentions. GENERIC_TYPES, nationalities, creeds and languages, say less than a name does:
+# half of all texts mention them.
 PERSON: Final = "person"
 ORGANIZATION: Final = "organization"
 PLACE: Final = "place"
@@ -24,30 +24,30 @@ LANGUAGE: Final = "language"
 CONCEPT: Final = "concept"
 SYMBOL: Final = "symbol"
 NAME: Final = "name"
-"""A proper name of unknown kind."""
+"""A proper name of unknown type."""
 SURE: Final = "around"
-"""The source of a mention whose kind is told by what stands around it."""
+"""Source of a mention whose type follows from its context."""
 NER: Final = "ner"
-"""The source of a mention whose kind a recogniser guessed."""
+"""Source of a mention whose type was guessed by a recogniser."""
 BARE: Final = "propn"
-"""The source of a mention that is known by its capitals alone."""
+"""Source of a mention recognised by its capitals alone."""
 AGAIN: Final = "again"
-"""The source of a mention that has its kind from another one in the same text."""
+"""Source of a mention that takes its type from another one in the same text."""
 MEANT: Final = "meant"
-"""The source of a mention whose words mean somebody without being a name of theirs."""
+"""Source of a mention whose words refer to an entity without being its name."""
 GENERIC_TYPES: Final = frozenset({GROUP, LANGUAGE})
 
 LONGEST_SURFACE: Final = 120
-"""Characters of a name; what is longer is a clause or data."""
+"""Characters of a name; anything longer is a clause or data."""
 
 
 @dataclass(frozen=True, slots=True)
 class FoundMention:
-    """``text[start:end]`` names somebody or something; ``surface`` is that text on one line.
+    """``text[start:end]`` names an entity; ``surface`` is that text on one line.
 
     ``source`` says what found it: ner, propn, around, quote, title, noun, code, jieba, capitals,
-    model, or ``MEANT``, which is a model's too.
-    ``name`` is the full name where a model gave another than the text's own.
+    model, or ``MEANT``, which is also from a model. ``name`` is the full name if a model gave one
+    that differs from the text's.
     """
 
     start: int
@@ -60,10 +60,10 @@ class FoundMention:
 
 @dataclass(frozen=True, slots=True)
 class FoundRelation:
-    """Two mentions (by their index) linked in the sentence ``text[start:end]``.
+    """Two mentions (by index) linked in the sentence ``text[start:end]``.
 
-    ``predicate`` reads between the two names ("was born in"); it is empty when they are only
-    named together. ``strength`` is 1 for what is stated, and at most 1.
+    ``predicate`` reads between the two names ("was born in"); it is empty if they are only named
+    together. ``strength`` is 1 for what is stated, and at most 1.
     """
 
     source: int
@@ -79,7 +79,7 @@ class FoundRelation:
 
 @dataclass(frozen=True, slots=True)
 class FoundFragment:
-    """What a model says of a mention's entity by the quote ``text[start:end]``."""
+    """A model's note on a mention's entity, supported by the quote ``text[start:end]``."""
 
     mention: int
     text: str
@@ -89,7 +89,7 @@ class FoundFragment:
 
 @dataclass(frozen=True, slots=True)
 class FoundClaim:
-    """What the quote ``text[start:end]`` holds of a subject; mentions by their index.
+    """A claim about a subject in the quote ``text[start:end]``; mentions by index.
 
     ``status`` is true, false or suspected; the period's ends are ISO 8601 dates or ''.
     """
@@ -107,10 +107,10 @@ class FoundClaim:
 
 @dataclass(frozen=True, slots=True)
 class Extraction:
-    """Mentions in the order of the text, and what is said of them.
+    """Mentions in the order of the text, and what is said about them.
 
     Fragments, claims and content keywords come from a model only. Mentions do not overlap, except
-    where a model named something that the text does not spell out.
+    if a model named something that the text does not spell out.
     """
 
     mentions: tuple[FoundMention, ...] = ()
@@ -120,7 +120,7 @@ class Extraction:
     keywords: tuple[str, ...] = ()
 
     def shifted(self, offset: int) -> Extraction:
-        """The same, for the text in which this one begins at ``offset``."""
+        """The extraction for a text in which this one begins at ``offset``."""
         if not offset:
             return self
         return Extraction(
@@ -154,7 +154,7 @@ class Extraction:
 
 
 def _relation(row: Sequence[Any]) -> FoundRelation:
-    # A payload written before models were asked has the first seven only.
+    # Payloads from before models were used have only the first seven.
     told = len(FoundRelation.__slots__) - 1
     return FoundRelation(*row[:told], *map(tuple, row[told:]))
 
@@ -163,7 +163,7 @@ _Placed = TypeVar("_Placed", FoundMention, FoundRelation, FoundFragment, FoundCl
 
 
 def _row(found: _Placed) -> list[object]:
-    # dataclasses.astuple copies deeply: ten times as long for what is flat.
+    # dataclasses.astuple copies deeply, which takes ten times as long for flat values.
     return [getattr(found, name) for name in found.__slots__]
 
 

@@ -1,4 +1,4 @@
-"""Initials beside the name they stand for: *Magnus Okafor (MO)*, *MO Magnus Okafor*."""
+"""Initials next to the name they stand for: *Magnus Okafor (MO)*, *MO Magnus Okafor*."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ _BESIDE: Final = r"[ \t]*[(|:\t][ \t]*|[ \t]+"
 _BEFORE: Final = regex.compile(rf"(?<!\w)(?P<short>(?:\p{{Lu}}\.?){{2,{MOST}}})(?:{_BESIDE})$")
 _BEHIND: Final = regex.compile(rf"(?:{_BESIDE})(?P<short>(?:\p{{Lu}}\.?){{2,{MOST}}})(?!\w)")
 GAP: Final = 4
-"""Characters between the two: a bracket, or the rule of a table."""
+"""Characters between the two: a bracket, or a table rule."""
 
 
 def initials(text: str, names: Sequence[FoundMention]) -> Iterator[FoundMention]:
-    """Initials that stand beside one of the names, with its kind."""
+    """Initials next to one of the names, with its type."""
     for name in names:
         if " " not in name.surface or name.type == CONCEPT:
             continue
@@ -34,7 +34,7 @@ def initials(text: str, names: Sequence[FoundMention]) -> Iterator[FoundMention]
 
 
 def stands_for(short: str, name: str) -> bool:
-    """Whether letters are the initials of a name's words, its small words left out.
+    """Whether letters are the initials of a name's words, leaving out small words.
 
     >>> stands_for("MO", "Magnus Okafor"), stands_for("SPI", "Software in the Public Interest")
     (True, True)

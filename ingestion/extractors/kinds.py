@@ -1,4 +1,4 @@
-"""What the words of a name say of its kind, where a small model often errs.
+"""Tell a name's type from its words, where a small model often errs.
 
 "Vellacott Lens Works" is a firm and "Storm Ottoline" an event, whatever a tagger makes of them
 without a sentence around, as in tables and lists of names.
@@ -75,12 +75,12 @@ _RULERS: Final = """
 """
 _PEOPLE_OF: Final = frozenset(_RULERS.split())
 _MEETING: Final = regex.compile(r"\p{Lu}\w*(?:Conf|Camp|Con|Fest)\d*")
-"""DebConf, PyCon: a meeting by the end of its name."""
+"""DebConf, PyCon: a meeting, by the end of its name."""
 _FIXED: Final = frozenset({CONCEPT, SYMBOL, *GENERIC_TYPES})
 
 
 def kind_of(surface: str, given: str) -> str:
-    """The kind that the name's own words tell; otherwise the one that was ``given``.
+    """The type that the name's own words suggest, or else ``given``.
 
     >>> kind_of("Vellacott Lens Works", "person"), kind_of("Storm Ottoline", "person")
     ('organization', 'event')

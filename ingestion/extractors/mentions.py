@@ -1,4 +1,4 @@
-"""Which of many candidate spans become mentions: whole names, each once, nothing that is none."""
+"""Choose mentions among candidate spans: whole names, each once, and nothing else."""
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ _NO_NAMES: Final = frozenset(
 def mention(
     text: str, span: Span, type_name: str, source: str, *, is_title: bool = False
 ) -> FoundMention | None:
-    """The candidate without articles, possessives and stray punctuation; None if it is no name.
+    """The candidate without articles, possessives and stray punctuation; None if it is not a name.
 
-    The article of a title is part of it: *A Day* is not called *Day*.
+    The article of a title is part of it: *A Day* is not *Day*.
     """
     start, end = span
     surface = text[start:end]
@@ -62,10 +62,11 @@ def _is_name(surface: str, type_name: str) -> bool:
 
 
 def longest(candidates: Iterable[FoundMention]) -> list[FoundMention]:
-    """The candidates that lie in no other, in the order of the text; a tie goes to the first.
+    """The candidates not overlapped by a longer one, in the order of the text.
 
     What overlaps a longer name is part of it: "Lothair" in "Lothair II of Lotharingia" is not a
-    second person. A name of unknown kind takes the kind of the equal candidate that knows it.
+    second person. Of equal candidates, one of known type beats one of unknown type, else the first
+    wins.
     """
     taken: list[FoundMention] = []
     for found in sorted(candidates, key=_rank):
@@ -75,7 +76,7 @@ def longest(candidates: Iterable[FoundMention]) -> list[FoundMention]:
 
 
 def _rank(found: FoundMention) -> tuple[int, int, bool, int]:
-    """Names before concepts, long before short, known kinds before unknown."""
+    """Names before concepts, long before short, known types before unknown."""
     return (
         found.type == CONCEPT,
         found.start - found.end,

@@ -1,8 +1,8 @@
-"""What stands around a name says of its kind: titles, who speaks, whose brother somebody is.
+"""Tell a name's type from its context: titles, verbs of speech, kinship.
 
 A small model's guess is right for most persons and places and often wrong for the rest: what it
-calls an organization is as often a program, a heading or a spirit. So a guess counts where
-something bears it out, and what bears it out best is written around the name.
+calls an organization is as often a program, a heading or a spirit. So a guess counts only if
+something supports it, and the best support is the text around the name.
 """
 
 from __future__ import annotations
@@ -100,16 +100,16 @@ _ROLES: Final = _listed(
 _WHAT_HAS_A_NAME: Final = _listed(
     "package packages program programme software library distribution desktop language tool"
 )
-# The Chinese language is a language, whatever other things are Chinese.
+# The Chinese language is a language, even if other Chinese things are not.
 _NAMED_BY: Final = {(GROUP, "language"): LANGUAGE, (LANGUAGE, "language"): LANGUAGE}
 _ACRONYM: Final = regex.compile(r"(?:\p{Lu}\.?){2,6}s?")
 
 
 def kind_around(name: Span, guess: str, common: Collection[str]) -> tuple[str, bool]:
-    """The name's kind by what is around it, and whether that says so beyond a guess.
+    """The name's type by its context, and whether that goes beyond a guess.
 
-    ``guess`` is a recogniser's, NAME where it had none; ``common`` are the words that the text has
-    in small letters. A phrase of common words and an abbreviation that nothing bears out are terms.
+    ``guess`` is the recogniser's, NAME if it had none; ``common`` are the words that the text has
+    in lower case. A phrase of common words is a term, and so is an unsupported abbreviation.
     """
     before, after = _neighbour(name, -1), _neighbour(name, +1)
     is_phrase = all(token.lower_ in common for token in name if token.is_alpha)
@@ -131,7 +131,7 @@ def kind_around(name: Span, guess: str, common: Collection[str]) -> tuple[str, b
 
 
 def _guessed(name: Span, guess: str, before: Token | None, common: Collection[str]) -> str:
-    """What is left of a guess that nothing around the name bears out."""
+    """The type for a guess that nothing around the name supports."""
     if _is_term(name, guess, common):
         return CONCEPT
     if guess == ORGANIZATION and _is_organization(name, before, common):
@@ -171,7 +171,7 @@ def _has_common(name: Span, common: Collection[str]) -> bool:
 
 
 def _is_plain(name: Span) -> bool:
-    """Whether a name is spelt as those of people and places are: *Dan Quinlan*, *Jean-Luc*."""
+    """Whether a name is spelt like those of people and places: *Dan Quinlan*, *Jean-Luc*."""
     words = [token.text for token in name if not token.is_punct and token.lower_ not in _GENITIVE]
     return all(
         word.replace("-", "").replace(".", "").isalpha()
@@ -182,7 +182,7 @@ def _is_plain(name: Span) -> bool:
 
 
 def _is_modifier(name: Span) -> bool:
-    """*the Schulze method*, *the Thunderbird client*: what is named stands behind."""
+    """*the Schulze method*, *the Thunderbird client*: the thing named comes after."""
     if name.root.dep_ not in ("compound", "amod", "nmod"):
         return False
     head = name.root.head
@@ -224,7 +224,7 @@ def _acts(name: Span, before: Token | None, after: Token | None) -> bool:
 
 
 def _is_meant_by_pronoun(name: Span) -> bool:
-    """Whether the sentence goes on with *he* or *her* about the name that is its subject."""
+    """Whether the sentence later refers to the name, its subject, as *he* or *her*."""
     if name.root.dep_ not in ("nsubj", "nsubjpass") or _has_article(name):
         return False
     behind = name.doc[name.end : name.sent.end]
@@ -263,7 +263,7 @@ def _names_thing(name: Span, before: Token | None, after: Token | None) -> bool:
 
 
 def _is_organization(name: Span, before: Token | None, common: Collection[str]) -> bool:
-    """Whether a guess stands: of several words, none common, or behind *company* or *at*."""
+    """Whether a guess holds: several words, none common, or after *company* or *at*."""
     is_acronym = _ACRONYM.fullmatch(name.text) is not None
     if before is not None and before.lower_ in _COMPANY:
         return True

@@ -1,4 +1,4 @@
-"""The document's own title where its text spells it out, and names known from elsewhere."""
+"""Find places in a text that spell out the document's title, or known names."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from kb_project.text.names import LONGEST_NAME, name_runs, normalise_name
 from kb_project.text.words import fold, words
 
 TITLE: Final = "title"
-"""The source of mentions that spell out the document's title."""
+"""Source of mentions that spell out the document's title."""
 
 _SECTION: Final = regex.compile(r"\d+(?:\.\d+)+\.?\s+")
 _PARENTHESIS: Final = regex.compile(r"\s*[(（][^()（）]*[)）]\s*$")
 
 
 def naming_key(title: str) -> str:
-    """The key of what a title names, without its number and what tells it from its namesakes.
+    """The key of what a title names, without its number and its disambiguation.
 
     >>> naming_key("Dark River (2017 film)"), naming_key("9.10. Backup")
     ('dark river', 'backup')
@@ -45,11 +45,11 @@ def with_title(text: str, extraction: Extraction, title: str) -> Extraction:
 
 
 def repeated_names(text: str, names: Collection[FoundMention]) -> list[FoundMention]:
-    """Names found once and missed elsewhere in the same text, with the type found first."""
+    """Repetitions of names that were missed elsewhere in the text, with the first type found."""
     types = {normalise_name(name.surface): name.type for name in reversed(list(names))}
     longest = max(map(_words_in, types), default=0)
     found = known_name_mentions(text, types.keys().__and__, source=AGAIN, longest=longest)
-    # A place may begin with an article, which a mention leaves out: then its key is another.
+    # A span may begin with an article, which a mention leaves out: then its key differs.
     return [
         replace(name, type=types[key])
         for name in found
@@ -64,10 +64,10 @@ def known_name_mentions(
     source: str = "known",
     longest: int = LONGEST_NAME,
 ) -> list[FoundMention]:
-    """Places that spell out a known name, the longest first at each place, none overlapping.
+    """Places that spell out a known name, the longest first at each position, none overlapping.
 
-    ``lookup`` is called once, with the keys of all runs of up to ``longest`` words that begin
-    with a capital, a digit or a letter of a script without capitals; it answers which are names.
+    ``lookup`` is called once, with the keys of all runs of up to ``longest`` words that begin with
+    a capital, a digit or a letter of a script without capitals; it returns those that are names.
     """
     text_words = list(words(text))
     starts = [place for place, word in enumerate(text_words) if not text[word.start].islower()]
@@ -86,15 +86,15 @@ def known_name_mentions(
 
 
 def _words_in(key: str) -> int:
-    """At most so many words of a text make this key: initials are joined, an article dropped."""
+    """Most words of a text that can make this key: initials are joined, an article dropped."""
     return key.count(" ") + 4
 
 
 def added(extraction: Extraction, names: Sequence[FoundMention]) -> Extraction:
-    """The extraction with more names; a mention that lies inside one of them gives way to it.
+    """The extraction with more names, which replace the mentions they overlap.
 
-    A name that the extraction has already, or that overlaps a longer mention, is left out.
-    Relations of a mention that gave way belong to the name that took its place.
+    A name that the extraction already covers, or that overlaps a longer mention, is left out.
+    Relations of a replaced mention move to the name that replaced it.
     """
     new = [name for name in names if not _is_covered(name, extraction.mentions)]
     if not new:
@@ -125,7 +125,7 @@ def _overlap(one: FoundMention, other: FoundMention) -> bool:
 
 
 def _type_of(name: FoundMention, mentions: Sequence[FoundMention]) -> str:
-    """The type of the longest mention that gives way, when it is most of the name."""
+    """The type of the longest mention replaced, if that is at least half of the name."""
     inside = [m for m in mentions if _overlap(m, name)]
     best = max(inside, key=lambda m: m.end - m.start, default=None)
     if best is None or 2 * (best.end - best.start) < name.end - name.start:

@@ -1,4 +1,4 @@
-"""Relations of names that stand in one sentence, when nothing says more."""
+"""Relations between names in one sentence, if nothing more is stated."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ def together(
     sentences: Sequence[Span],
     stated: Collection[tuple[int, int]] = (),
 ) -> list[FoundRelation]:
-    """Pairs of different names in one sentence, but for those already ``stated`` (either way).
+    """Pairs of different names in one sentence, except those already ``stated`` (either way).
 
-    A sentence of n names spreads a strength of 1 over each name's n - 1 partners.
+    In a sentence of n names each pair has a strength of 1 / (n - 1).
     """
     relations: list[FoundRelation] = []
     for span, members in by_sentence(mentions, sentences):
@@ -37,7 +37,7 @@ def together(
 def by_sentence(
     mentions: Sequence[FoundMention], sentences: Sequence[Span]
 ) -> list[tuple[Span, list[int]]]:
-    """Each sentence with the indices of the mentions inside it; both in the order of the text."""
+    """Each sentence with the indexes of the mentions inside it; both in the order of the text."""
     grouped: list[tuple[Span, list[int]]] = []
     position = 0
     for start, end in sentences:

@@ -1,4 +1,4 @@
-"""Long texts read in windows that end where sentences do."""
+"""Split long texts into windows that end where sentences do."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def windows(text: str) -> Iterator[tuple[int, str]]:
 
 
 def joined(parts: Iterable[tuple[int, Extraction]]) -> Extraction:
-    """One extraction from those of the windows, each given with its window's offset."""
+    """Join the extractions of windows, each given with its window's offset."""
     mentions: list[FoundMention] = []
     relations: list[FoundRelation] = []
     for offset, part in parts:

@@ -1,4 +1,4 @@
-"""What commands that take long say on the way, and how they are stopped."""
+"""Progress reports of long-running commands, and how to interrupt them."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ DOING: Final = {
 
 
 class Progress:
-    """A line every few seconds, from the first few seconds on."""
+    """Writes a line every few seconds, once the work takes longer than that."""
 
     def __init__(self, stream: Any) -> None:
         self._stream = stream
@@ -37,7 +37,7 @@ class Progress:
 
 @contextmanager
 def interruptible() -> Iterator[None]:
-    """SIGTERM stops the block as Ctrl-C does, so that it clears up behind it."""
+    """Let SIGTERM stop the block as Ctrl-C does, so that it cleans up."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return

@@ -1,5 +1,12 @@
 from __future__ import annotations
 
+from ingestion.models.archive import (
+    ArchivedChunk,
+    ArchivedExtraction,
+    ArchivedPosting,
+    ArchivedSentenceVector,
+    ArchivedVector,
+)
 from ingestion.models.communities import (
     Community,
     CommunityMember,
@@ -8,9 +15,9 @@ from ingestion.models.communities import (
     FindingEvidence,
     SummaryEdge,
     SummaryNode,
+    SummaryTree,
 )
 from ingestion.models.consistency import CheckState, ConsistencyCheck
-from ingestion.models.corpus import CorpusVersion
 from ingestion.models.curation import (
     EntityRuling,
     HiddenName,
@@ -36,6 +43,7 @@ from ingestion.models.documents import (
 )
 from ingestion.models.history import EventKind, HistoryEvent, HistorySubject, SubjectKind
 from ingestion.models.jobs import (
+    CorpusVersion,
     IngestionJob,
     JobKind,
     RunState,
@@ -52,17 +60,14 @@ from ingestion.models.knowledge import (
     Relationship,
     WalkSnapshot,
 )
-from ingestion.models.shelf import (
-    ShelvedChunk,
-    ShelvedExtraction,
-    ShelvedPosting,
-    ShelvedSentenceVector,
-    ShelvedVector,
-)
-from ingestion.models.trees import SummaryTree
 
 __all__ = [
     "Alias",
+    "ArchivedChunk",
+    "ArchivedExtraction",
+    "ArchivedPosting",
+    "ArchivedSentenceVector",
+    "ArchivedVector",
     "CheckState",
     "Chunk",
     "ChunkEmbedding",
@@ -99,11 +104,6 @@ __all__ = [
     "ResolutionDecision",
     "RunState",
     "SentenceVector",
-    "ShelvedChunk",
-    "ShelvedExtraction",
-    "ShelvedPosting",
-    "ShelvedSentenceVector",
-    "ShelvedVector",
     "StageRun",
     "SubjectKind",
     "SuggestionSkip",

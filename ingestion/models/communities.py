@@ -2,30 +2,33 @@
 
 from __future__ import annotations
 
+from typing import Final
+from uuid import UUID, uuid5
+
 from django.db import models
 from pgvector.django import HalfVectorField
 
 from ingestion.models.documents import Chunk, Document
 from ingestion.models.knowledge import Entity
-from workspaces.models import TenantModel, Workspace
+from workspaces.models import TenantForeignKey, TenantModel, Workspace
 from workspaces.querysets import TenantQuerySet
+
+OTHER_TOPICS: Final = "Other topics"
+
+
+def other_topics_id(workspace_id: UUID) -> UUID:
+    """Return the fixed id of the root community for everything too small for a topic."""
+    return uuid5(workspace_id, "other topics")
 
 
 class Community(TenantModel):
     """A group of entities that belong together. Level 0 is the root level.
 
-    ``is_changed`` asks for a new report.
+    ``is_changed`` requests a new report.
     """
 
     level = models.PositiveSmallIntegerField()
-    parent = models.ForeignKey(
-        "self",
-        null=True,
-        on_delete=models.DO_NOTHING,
-        db_constraint=False,
-        related_name="children",
-        db_index=False,
-    )
+    parent = TenantForeignKey("self", null=True, related_name="children")
     size = models.PositiveIntegerField(help_text="Entities, those of sub-communities included.")
     is_changed = models.BooleanField(default=True)
     created_at = models.DateTimeField(auto_now_add=True)
@@ -41,26 +44,14 @@ class Community(TenantModel):
 
 
 class CommunityMember(models.Model):
-    """An entity in a community: one row at every level the entity is in."""
+    """An entity's membership in a community: one row for each level the entity is in."""
 
     pk = models.CompositePrimaryKey("workspace_id", "community_id", "entity_id")
     workspace = models.ForeignKey(
         Workspace, on_delete=models.DO_NOTHING, related_name="+", db_index=False
     )
-    community = models.ForeignKey(
-        Community,
-        on_delete=models.DO_NOTHING,
-        db_constraint=False,
-        related_name="members",
-        db_index=False,
-    )
-    entity = models.ForeignKey(
-        Entity,
-        on_delete=models.DO_NOTHING,
-        db_constraint=False,
-        related_name="communities",
-        db_index=False,
-    )
+    community = TenantForeignKey(Community, related_name="members")
+    entity = TenantForeignKey(Entity, related_name="communities")
 
     objects = TenantQuerySet.as_manager()
 
@@ -72,15 +63,9 @@ class CommunityMember(models.Model):
 
 
 class CommunityReport(TenantModel):
-    """What is to be said of a community, each sentence of it in ``findings``."""
+    """The report on a community. Each of its sentences is a row in ``findings``."""
 
-    community = models.ForeignKey(
-        Community,
-        on_delete=models.DO_NOTHING,
-        db_constraint=False,
-        related_name="reports",
-        db_index=False,
-    )
+    community = TenantForeignKey(Community, related_name="reports")
     title = models.CharField(max_length=300)
     summary = models.TextField()
     rating = models.FloatField(help_text="0 to 10.")
@@ -111,23 +96,17 @@ class CommunityReport(TenantModel):
 
 
 class Finding(TenantModel):
-    """One statement of a report. The summary's own sentences are findings too.
+    """One statement of a report. The summary's sentences are findings too.
 
-    ``references`` are the records a model gave for it, each of which exists:
-    ``[{"kind": "entity" | "relationship" | "claim" | "report", "id": …}, …]``.
+    ``references`` are the records a model cited for it, each of which exists: ``[{"kind": "entity"
+    | "relationship" | "claim" | "report", "id": …}, …]``.
     """
 
     class Part(models.TextChoices):
         SUMMARY = "summary", "Summary"
         FINDING = "finding", "Finding"
 
-    report = models.ForeignKey(
-        CommunityReport,
-        on_delete=models.DO_NOTHING,
-        db_constraint=False,
-        related_name="findings",
-        db_index=False,
-    )
+    report = TenantForeignKey(CommunityReport, related_name="findings")
     part = models.CharField(max_length=10, choices=Part.choices)
     ordinal = models.PositiveSmallIntegerField()
     summary = models.TextField()
@@ -147,21 +126,11 @@ class Finding(TenantModel):
 
 
 class FindingEvidence(TenantModel):
-    """The span a finding rests on; offsets in the document's text."""
+    """The span that supports a finding; offsets are into the document's text."""
 
-    finding = models.ForeignKey(
-        Finding,
-        on_delete=models.DO_NOTHING,
-        db_constraint=False,
-        related_name="evidence",
-        db_index=False,
-    )
-    chunk = models.ForeignKey(
-        Chunk, on_delete=models.DO_NOTHING, db_constraint=False, related_name="+", db_index=False
-    )
-    document = models.ForeignKey(
-        Document, on_delete=models.DO_NOTHING, db_constraint=False, related_name="+", db_index=False
-    )
+    finding = TenantForeignKey(Finding, related_name="evidence")
+    chunk = TenantForeignKey(Chunk)
+    document = TenantForeignKey(Document)
     start = models.PositiveIntegerField()
     end = models.PositiveIntegerField()
 
@@ -176,22 +145,15 @@ class FindingEvidence(TenantModel):
 
 
 class SummaryNode(TenantModel):
-    """A node of a summary tree: of one document, or with no ``document`` of all of them.
+    """A node of a summary tree: a document's, or the workspace's where ``document`` is null.
 
-    ``layer`` 1 summarises leaves: the document's chunks, or the documents' roots. ``digest`` names
-    what it was made of, so that an unchanged node is never made twice. ``sources`` are the spans an
-    extractive summary is made of: ``[{"chunk", "start", "end"}, …]``. ``vector`` is of the model
-    that ``fingerprint`` names.
+    ``layer`` 1 summarises leaves: the document's chunks, or the documents' roots. ``digest``
+    identifies the node's input, so that an unchanged node is never rebuilt. ``sources`` are the
+    spans an extractive summary consists of: ``[{"chunk", "start", "end"}, …]``. ``vector`` comes
+    from the model that ``fingerprint`` names.
     """
 
-    document = models.ForeignKey(
-        Document,
-        null=True,
-        on_delete=models.DO_NOTHING,
-        db_constraint=False,
-        related_name="+",
-        db_index=False,
-    )
+    document = TenantForeignKey(Document, null=True)
     layer = models.PositiveSmallIntegerField()
     digest = models.CharField(max_length=64)
     text = models.TextField()
@@ -214,32 +176,12 @@ class SummaryNode(TenantModel):
 class SummaryEdge(TenantModel):
     """A node's child: a chunk or another node. A child may have several parents.
 
-    ``probability`` is how surely the child belongs to the cluster its parent summarises.
+    ``probability`` is how likely the child belongs to the cluster its parent summarises.
     """
 
-    parent = models.ForeignKey(
-        SummaryNode,
-        on_delete=models.DO_NOTHING,
-        db_constraint=False,
-        related_name="children",
-        db_index=False,
-    )
-    node = models.ForeignKey(
-        SummaryNode,
-        null=True,
-        on_delete=models.DO_NOTHING,
-        db_constraint=False,
-        related_name="parents",
-        db_index=False,
-    )
-    chunk = models.ForeignKey(
-        Chunk,
-        null=True,
-        on_delete=models.DO_NOTHING,
-        db_constraint=False,
-        related_name="+",
-        db_index=False,
-    )
+    parent = TenantForeignKey(SummaryNode, related_name="children")
+    node = TenantForeignKey(SummaryNode, null=True, related_name="parents")
+    chunk = TenantForeignKey(Chunk, null=True)
     probability = models.FloatField(default=1)
 
     class Meta:
@@ -257,3 +199,33 @@ class SummaryEdge(TenantModel):
 
     def __str__(self) -> str:
         return str(self.parent_id)
+
+
+class SummaryTree(TenantModel):
+    """The tree of one document with several chunks, or of the workspace where ``document`` is null.
+
+    ``digest`` identifies the leaves and their vectors, ``writer`` the intended writer: while both
+    are unchanged, the tree is left alone. ``failed`` counts summaries that were requested from a
+    model but are extractive because it gave no usable answer.
+    """
+
+    document = TenantForeignKey(Document, null=True)
+    root = TenantForeignKey(SummaryNode)
+    digest = models.CharField(max_length=64)
+    writer = models.CharField(max_length=160)
+    fingerprint = models.CharField(max_length=80)
+    layers = models.PositiveSmallIntegerField()
+    nodes = models.PositiveIntegerField()
+    failed = models.PositiveIntegerField(default=0)
+    built_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["workspace", "document"], name="summary_tree_once", nulls_distinct=False
+            ),
+        ]
+        indexes = [models.Index(fields=["workspace", "root"], name="summary_tree_root")]
+
+    def __str__(self) -> str:
+        return f"{self.nodes} nodes of {self.document_id or 'all documents'}"

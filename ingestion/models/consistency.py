@@ -1,4 +1,4 @@
-"""What was found when everything a workspace holds was compared with everything it follows from."""
+"""Results of checking a workspace's data against the data it is derived from."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from workspaces.models import TenantModel
 
 
 class CheckState(models.TextChoices):
-    """How far a check is.
+    """The progress of a check.
 
     ::
 
-        WAITING ─▶ RUNNING ─▶ DONE
-           ▲          │
-           └──────────┘ its worker died
+    WAITING ─▶ RUNNING ─▶ DONE
+       ▲          │
+       └──────────┘ its worker died
     """
 
     WAITING = "waiting", "Waiting"
@@ -24,11 +24,12 @@ class CheckState(models.TextChoices):
 
 
 class ConsistencyCheck(TenantModel):
-    """One look at a whole workspace, by the schedule or because somebody asked.
+    """One check of a whole workspace, scheduled or requested by a user.
 
     ``drifts`` and ``waiting`` are ``[{"check", "sentence", "count", "samples", "next_step",
-    "is_repaired_by_machine"}, …]``, ``repaired`` sentences of what was done. ``done`` of ``total``
-    checks are through. ``worker`` is ``ingestion.leases.worker_name`` of who runs it.
+    "is_repaired_by_machine"}, …]``; ``repaired`` holds sentences on what was repaired. ``done`` of
+    ``total`` checks are finished. ``worker`` is the ``kb_project.jobs.workers.worker_name`` of the
+    process that runs it.
     """
 
     state = models.CharField(
@@ -52,7 +53,7 @@ class ConsistencyCheck(TenantModel):
 
     class Meta:
         constraints = [
-            # One at a time: who asks while one is under way is given that one.
+            # One at a time: a request made while a check is unfinished gets that check.
             models.UniqueConstraint(
                 fields=["workspace"],
                 condition=~models.Q(state="done"),

@@ -1,9 +1,9 @@
-"""What people decided about entities and relationships. The graph is read under these rows.
+"""People's decisions about entities and relationships, which apply on top of the documents.
 
-Nothing of the graph itself is changed by hand: the rows of entities, mentions and relationships
-follow from what was extracted and from the rulings that stand, on every run, so that a ruling
-outlives the documents it was made on and taking it back gives what there would be without it.
-An entity is named by its key and its sense (``ingestion.identity.Ref``).
+People never change the graph directly: every run derives the rows of entities, mentions and
+relationships from what was extracted and from the active rulings. So a ruling outlives the
+documents it was made on, and undoing it gives the graph there would be without it. An entity is
+identified by its key and its sense (``ingestion.resolution.keys.Ref``).
 """
 
 from __future__ import annotations
@@ -12,22 +12,16 @@ from django.db import models
 
 from ingestion.models.documents import Document
 from ingestion.models.history import HistoryEvent
-from workspaces.models import TenantModel
+from workspaces.models import TenantForeignKey, TenantModel
 
 
 class Ruling(TenantModel):
-    """A row that counts until ``undone_at``; of two that say different things, the later one.
+    """A decision that is active until ``undone_at``; of two that contradict, the later one wins.
 
-    ``sequence`` is that of its event.
+    ``sequence`` is its event's.
     """
 
-    event = models.ForeignKey(
-        HistoryEvent,
-        on_delete=models.DO_NOTHING,
-        db_constraint=False,
-        related_name="+",
-        db_index=False,
-    )
+    event = TenantForeignKey(HistoryEvent)
     sequence = models.BigIntegerField()
     undone_at = models.DateTimeField(null=True, blank=True)
 
@@ -36,24 +30,18 @@ class Ruling(TenantModel):
 
 
 class MentionPlacement(Ruling):
-    """Mentions that mean another entity than their name says: the rows of a split and of a move.
+    """Assigns mentions to another entity than their name indicates: the rows of a split and of a
+    move.
 
-    A mention is meant when everything that is set agrees: ``key``, the name it is read as before
-    anything was decided; ``own_key``, the name it has itself where that is another; the document;
-    the passage, and ``offset``, where in the passage it begins. The one that says most wins.
-    ``chunk_id`` has no foreign key: a passage may go with its document and come back.
+    It applies to a mention that matches every field that is set: ``key``, the name the mention is
+    read as before any decision; ``own_key``, the mention's own name where that differs; the
+    document; the passage, and ``offset``, where in the passage it begins. The most specific row
+    wins. ``chunk_id`` has no foreign key: a passage may disappear with its document and come back.
     """
 
     key = models.CharField(max_length=300)
     own_key = models.CharField(max_length=300, blank=True)
-    document = models.ForeignKey(
-        Document,
-        null=True,
-        on_delete=models.DO_NOTHING,
-        db_constraint=False,
-        related_name="+",
-        db_index=False,
-    )
+    document = TenantForeignKey(Document, null=True)
     chunk_id = models.UUIDField(null=True, blank=True)
     offset = models.PositiveIntegerField(null=True, blank=True)
     target_key = models.CharField(max_length=300)
@@ -71,11 +59,9 @@ class MentionPlacement(Ruling):
 
 
 class HiddenName(TenantModel):
-    """A document names something of this key that is deleted: there is no mention to say so."""
+    """A key deleted by a person that a document still names: no mention records it."""
 
-    document = models.ForeignKey(
-        Document, on_delete=models.DO_NOTHING, db_constraint=False, related_name="+", db_index=False
-    )
+    document = TenantForeignKey(Document)
     key = models.CharField(max_length=300)
 
     class Meta:
@@ -91,9 +77,9 @@ class HiddenName(TenantModel):
 
 
 class EntityRuling(Ruling):
-    """One thing a person said of an entity.
+    """One decision of a person about an entity.
 
-    ``value`` is the name, the type, the description or the alias; of the other fields it is empty.
+    ``value`` is the name, type, description or alias; it is empty for the other fields.
     """
 
     class Field(models.TextChoices):
@@ -124,7 +110,7 @@ class EntityRuling(Ruling):
 
 
 class RelationshipRuling(Ruling):
-    """One thing a person said of the link from one entity to another."""
+    """One decision of a person about the relationship from one entity to another."""
 
     class Field(models.TextChoices):
         CREATED = "created", "Exists, whatever documents say"

@@ -1,4 +1,4 @@
-"""What was decided about names that may be one thing, and what is still to be decided."""
+"""Decisions about names that may mean the same entity, and suggestions still to be decided."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from django.db import models
 from ingestion.models.documents import Document
 from ingestion.models.history import HistoryEvent
 from ingestion.models.knowledge import Entity
-from workspaces.models import TenantModel
+from workspaces.models import TenantForeignKey, TenantModel
 
 
 class Verdict(models.TextChoices):
@@ -18,15 +18,16 @@ class Verdict(models.TextChoices):
 
 
 class ResolutionDecision(TenantModel):
-    """Whether two names are one thing, who decided it, and why. Resolution obeys it on every run.
+    """Whether two names mean one entity, who decided it, and why. Resolution obeys it on every run.
 
-    Between two keys (``left_key`` sorts first): SAME reads the right one as the left one.
-    Within one key (``right_key`` is ''): in ``document`` the name means the entity of ``sense``.
-    ``left_sense`` and ``right_sense`` say which thing of either name is meant. ``keeps_right``: the
-    united entity is the right one; what nobody chose is the left one (see ``ingestion.rulings``).
-    ``event`` is the person's deed that it came with.
-    A person's decision stands against every later one of a model; one that was taken back has
-    ``undone_at`` and counts no more.
+    Between two keys (``left_key`` sorts first), SAME reads the right one as the left one. Within
+    one key (``right_key`` is ''), in ``document`` the name means the entity of ``sense``.
+    ``left_sense`` and ``right_sense`` say which homonym of either name is meant. ``keeps_right``:
+    the merged entity is the right one; null, where no one chose, keeps the left one
+    (``ingestion.resolution.overrides``). ``event`` is the change by a person that it came with.
+
+    A person's decision wins over every later one by a model. An undone decision has ``undone_at``
+    and no longer counts.
     """
 
     class By(models.TextChoices):
@@ -35,26 +36,12 @@ class ResolutionDecision(TenantModel):
 
     left_key = models.CharField(max_length=300)
     right_key = models.CharField(max_length=300, blank=True)
-    document = models.ForeignKey(
-        Document,
-        null=True,
-        on_delete=models.DO_NOTHING,
-        db_constraint=False,
-        related_name="+",
-        db_index=False,
-    )
+    document = TenantForeignKey(Document, null=True)
     sense = models.PositiveSmallIntegerField(default=0)
     left_sense = models.PositiveSmallIntegerField(default=0, db_default=0)
     right_sense = models.PositiveSmallIntegerField(default=0, db_default=0)
     keeps_right = models.BooleanField(null=True, blank=True)
-    event = models.ForeignKey(
-        HistoryEvent,
-        null=True,
-        on_delete=models.DO_NOTHING,
-        db_constraint=False,
-        related_name="+",
-        db_index=False,
-    )
+    event = TenantForeignKey(HistoryEvent, null=True)
     verdict = models.CharField(max_length=10, choices=Verdict.choices)
     reason = models.TextField(blank=True)
     by = models.CharField(max_length=8, choices=By.choices)
@@ -78,11 +65,11 @@ class ResolutionDecision(TenantModel):
 class MergeSuggestion(TenantModel):
     """Two entities that may be one: the grey zone of resolution, for a person to decide.
 
-    ``score`` is how certain it is, from 0 to 1. ``reasons`` are ``[{"kind", "weight", "words"},
-    …]``, the weightiest first, ``reason`` is the same in one line. ``effect`` grows with what a
-    merge moves, ever more slowly: the logarithm of mentions and facts of the lesser of the two.
-    ``state`` is as of when it was last found: decisions that stand are what counts
-    (``ingestion.suggestions.decided``).
+    ``score`` is the certainty, from 0 to 1. ``reasons`` are ``[{"kind", "weight", "words"}, …]``,
+    the weightiest first; ``reason`` is the same in one line. ``effect`` grows with what a merge
+    would move, with diminishing increments: the logarithm of mentions and facts of the smaller of
+    the two. ``state`` is as of when the pair was last found: active decisions take precedence
+    (``ingestion.resolution.pair_decisions``).
     """
 
     class State(models.TextChoices):
@@ -90,12 +77,8 @@ class MergeSuggestion(TenantModel):
         ACCEPTED = "accepted", "Merged"
         REJECTED = "rejected", "Not the same"
 
-    left = models.ForeignKey(
-        Entity, on_delete=models.DO_NOTHING, db_constraint=False, related_name="+", db_index=False
-    )
-    right = models.ForeignKey(
-        Entity, on_delete=models.DO_NOTHING, db_constraint=False, related_name="+", db_index=False
-    )
+    left = TenantForeignKey(Entity)
+    right = TenantForeignKey(Entity)
     score = models.FloatField()
     reason = models.CharField(max_length=300)
     reasons = models.JSONField(default=list, db_default=[], blank=True)
@@ -116,16 +99,10 @@ class MergeSuggestion(TenantModel):
 class SuggestionSkip(TenantModel):
     """A case that a person put off: it comes back to them after the others.
 
-    ``case`` follows from the entities that are in it (``ingestion.suggestions.cases``).
+    ``case`` is derived from the entities in it (``ingestion.suggestions.cases``).
     """
 
-    user = models.ForeignKey(
-        settings.AUTH_USER_MODEL,
-        on_delete=models.DO_NOTHING,
-        db_constraint=False,
-        related_name="+",
-        db_index=False,
-    )
+    user = TenantForeignKey(settings.AUTH_USER_MODEL)
     case = models.UUIDField()
     skipped_at = models.DateTimeField(auto_now_add=True)
 

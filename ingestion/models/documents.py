@@ -9,12 +9,12 @@ from django.contrib.postgres.fields import ArrayField
 from django.db import models
 from pgvector.django import HalfVectorField
 
-from workspaces.models import TenantModel, Workspace
+from workspaces.models import TenantForeignKey, TenantModel, Workspace
 from workspaces.querysets import TenantQuerySet
 
 
 class Collection(TenantModel):
-    """A named shelf of documents, one level deep."""
+    """A named group of documents, one level deep."""
 
     name = models.CharField(max_length=120)
 
@@ -28,14 +28,14 @@ class Collection(TenantModel):
 
 
 class DocumentState(models.TextChoices):
-    """Where a document stands, as its row shows it.
+    """The state of a document, as its row shows it.
 
     ::
 
-        QUEUED ─▶ WORKING ─▶ READY
-                     │  ▲
-                     ▼  │ retry, resume
-             ATTENTION, PAUSED
+    QUEUED ─▶ WORKING ─▶ READY
+                 │  ▲
+                 ▼  │ retry, resume
+         ATTENTION, PAUSED
     """
 
     QUEUED = "queued", "Waiting"
@@ -46,11 +46,11 @@ class DocumentState(models.TextChoices):
 
 
 class Document(TenantModel):
-    """A file somebody added. Its text lives in versions.
+    """A file a user added. Its text lives in versions.
 
-    ``live_number`` is the number of the version that is searched. What is disabled or in the trash
-    has no passages and no facts among those that are searched: they are on the shelf
-    (``ingestion.shelf``) until it comes back.
+    ``live_number`` is the number of the version that is searched. A document that is disabled or in
+    the trash has no searchable passages or facts: they are in the archive
+    (``ingestion.documents.archive``) until it comes back.
     """
 
     title = models.CharField(max_length=500)
@@ -58,15 +58,7 @@ class Document(TenantModel):
     media_type = models.CharField(max_length=120, blank=True)
     size = models.BigIntegerField(help_text="Bytes.")
     sha256 = models.CharField(max_length=64)
-    collection = models.ForeignKey(
-        Collection,
-        null=True,
-        blank=True,
-        on_delete=models.DO_NOTHING,
-        db_constraint=False,
-        related_name="documents",
-        db_index=False,
-    )
+    collection = TenantForeignKey(Collection, null=True, blank=True, related_name="documents")
     tags = ArrayField(models.CharField(max_length=60), default=list, blank=True)
     dated = models.DateField(null=True, blank=True, help_text="The date the document speaks of.")
     state = models.CharField(
@@ -103,7 +95,7 @@ class Document(TenantModel):
 
     @property
     def is_live(self) -> bool:
-        """Whether it is searched."""
+        """Whether the document is searched."""
         return self.disabled_at is None and self.trashed_at is None
 
 
@@ -111,26 +103,20 @@ class DocumentVersion(TenantModel):
     """One state of a document's file, and what parsing found in it.
 
     ``pages`` is ``[[number, start, end], …]`` and ``headings`` ``[[level, title, start], …]``,
-    offsets in characters of ``text``. ``regions`` are all stretches that are no prose, as
-    ``kb_project.text.regions`` writes them. ``chunking`` is ``{"strategy", "size", "overlap"}`` or
-    ``{"strategy": "given", "spans": [[start, end], …]}``; a later version has ``spans`` too, those
-    it was cut into along the cuts of the one before. ``situated_by`` is the model that said
-    where its chunks stand in it, empty where the document itself says so. ``name``, ``size`` and
-    ``sha256`` are of its file; empty for a first version, whose file the document tells of.
-    ``title`` is what was read in it, or its file's name. ``changes`` is what it brought against the
-    version before (``ingestion.changes``). Only the live version has chunks.
+    offsets in characters of ``text``. ``regions`` are all stretches that are not prose, in the
+    format of ``kb_project.text.regions``. ``chunking`` is ``{"strategy", "size", "overlap"}`` or
+    ``{"strategy": "given", "spans": [[start, end], …]}``; a later version has ``spans`` too: its
+    chunks, aligned with those of the version before. ``situated_by`` is the model that wrote its
+    chunks' context, empty where the context comes from the document itself. ``name``, ``size`` and
+    ``sha256`` describe its file; they are empty for a first version, whose file the document
+    describes. ``title`` was read from the file, or is the file's name. ``changes`` compares it with
+    the version before (``ingestion.changes.version_changes``). Only the live version has chunks.
     """
 
     IS_LIVE: ClassVar = models.Q(number=models.F("document__live_number"))
-    """What is searched, or will be once it has been read."""
+    """The version that is searched, or will be once it has been read."""
 
-    document = models.ForeignKey(
-        Document,
-        on_delete=models.DO_NOTHING,
-        db_constraint=False,
-        related_name="versions",
-        db_index=False,
-    )
+    document = TenantForeignKey(Document, related_name="versions")
     number = models.PositiveIntegerField(default=1)
     blob = models.CharField(max_length=200, help_text="Path below the media folder.")
     text = models.TextField(blank=True)
@@ -167,29 +153,15 @@ class DocumentVersion(TenantModel):
         return f"{self.document_id} v{self.number}"
 
 
-class Chunk(TenantModel):
-    """A span of a version's text: what is embedded, indexed, retrieved and cited.
+class ChunkFields(TenantModel):
+    """The fields of a chunk, live or archived.
 
     ``text == version.text[start:end]``. ``context`` situates the chunk in its document and is
-    kept apart from the text; vectors and words are made from both. ``terms`` is the number of
-    index terms, null until the words are indexed. ``regions`` are those of the version, with
-    offsets from the chunk's start.
+    stored separately; vectors and index terms are made from both. ``terms`` is the number of index
+    terms, null until the chunk is indexed. ``regions`` are the version's, with offsets from the
+    chunk's start.
     """
 
-    document = models.ForeignKey(
-        Document,
-        on_delete=models.DO_NOTHING,
-        db_constraint=False,
-        related_name="chunks",
-        db_index=False,
-    )
-    version = models.ForeignKey(
-        DocumentVersion,
-        on_delete=models.DO_NOTHING,
-        db_constraint=False,
-        related_name="chunks",
-        db_index=False,
-    )
     ordinal = models.PositiveIntegerField()
     start = models.PositiveIntegerField()
     end = models.PositiveIntegerField()
@@ -201,6 +173,16 @@ class Chunk(TenantModel):
     page_last = models.PositiveIntegerField(null=True)
     heading_path = ArrayField(models.TextField(), default=list)
     regions = models.JSONField(default=list, db_default=[])
+
+    class Meta:
+        abstract = True
+
+
+class Chunk(ChunkFields):
+    """A span of a version's text: the unit of embedding, indexing, retrieval and citation."""
+
+    document = TenantForeignKey(Document, related_name="chunks")
+    version = TenantForeignKey(DocumentVersion, related_name="chunks")
 
     class Meta:
         constraints = [
@@ -218,21 +200,20 @@ class Chunk(TenantModel):
 
 
 class ChunkExtraction(models.Model):
-    """What an extractor found in one chunk, before anything was resolved.
+    """What an extractor found in one chunk, before resolution.
 
     ``payload`` is what ``ingestion.extractors`` writes; keeping it makes resolution repeatable
     without reading the chunk again. ``method`` names the extractor and its version. A chunk the
-    model could not read has a ``problem`` (as of a job) and an empty payload; ``rejected`` counts,
-    by reason, what the model said and the chunk does not: ``{"quote_not_found": 3}``.
+    model could not read has a ``problem`` (in the format of a job's) and an empty payload;
+    ``rejected`` counts, by reason, what the model said but the chunk does not support:
+    ``{"quote_not_found": 3}``.
     """
 
     pk = models.CompositePrimaryKey("workspace_id", "chunk_id")
     workspace = models.ForeignKey(
         Workspace, on_delete=models.DO_NOTHING, related_name="+", db_index=False
     )
-    chunk = models.ForeignKey(
-        Chunk, on_delete=models.DO_NOTHING, db_constraint=False, related_name="+", db_index=False
-    )
+    chunk = TenantForeignKey(Chunk)
     method = models.CharField(max_length=80)
     payload = models.JSONField()
     problem = models.JSONField(null=True, blank=True)
@@ -252,24 +233,22 @@ class ChunkExtraction(models.Model):
 class ChunkEmbedding(models.Model):
     """A vector of one chunk. The table is partitioned by workspace.
 
-    ``fingerprint`` names model, dimension and roles: vectors of two models are never compared, and
-    stand side by side while one takes the other's place.
+    ``fingerprint`` names model, dimension and roles: vectors of two models are never compared, but
+    coexist while one model replaces the other.
     """
 
     pk = models.CompositePrimaryKey("workspace_id", "chunk_id", "fingerprint")
     workspace = models.ForeignKey(
         Workspace, on_delete=models.DO_NOTHING, related_name="+", db_index=False
     )
-    chunk = models.ForeignKey(
-        Chunk, on_delete=models.DO_NOTHING, db_constraint=False, related_name="+", db_index=False
-    )
+    chunk = TenantForeignKey(Chunk)
     fingerprint = models.CharField(max_length=80)
     vector = HalfVectorField()
 
     objects = TenantQuerySet.as_manager()
 
     class Meta:
-        managed = False  # Django cannot write PARTITION BY; migration 0002 makes the table
+        managed = False  # Django cannot write PARTITION BY; migration 0002 creates the table
         db_table = "ingestion_chunkembedding"
 
     def __str__(self) -> str:
@@ -277,19 +256,17 @@ class ChunkEmbedding(models.Model):
 
 
 class SentenceVector(models.Model):
-    """Where a sentence of a chunk stands (or a list entry, a row, a heading), and its vector.
+    """The span of a sentence in a chunk (or list entry, row, heading), and its vector.
 
     ``start`` and ``end`` are offsets from the chunk's start. Sentences are always embedded by the
-    installation's own embedder, whatever model the workspace's passages are embedded by.
+    installation's own embedder, whichever model embeds the workspace's passages.
     """
 
     pk = models.CompositePrimaryKey("workspace_id", "chunk_id", "start", "fingerprint")
     workspace = models.ForeignKey(
         Workspace, on_delete=models.DO_NOTHING, related_name="+", db_index=False
     )
-    chunk = models.ForeignKey(
-        Chunk, on_delete=models.DO_NOTHING, db_constraint=False, related_name="+", db_index=False
-    )
+    chunk = TenantForeignKey(Chunk)
     start = models.PositiveIntegerField()
     end = models.PositiveIntegerField()
     fingerprint = models.CharField(max_length=80)
@@ -309,9 +286,7 @@ class Posting(models.Model):
         Workspace, on_delete=models.DO_NOTHING, related_name="+", db_index=False
     )
     term = models.CharField(max_length=80)
-    chunk = models.ForeignKey(
-        Chunk, on_delete=models.DO_NOTHING, db_constraint=False, related_name="+", db_index=False
-    )
+    chunk = TenantForeignKey(Chunk)
     frequency = models.PositiveSmallIntegerField()
 
     objects = TenantQuerySet.as_manager()

@@ -1,16 +1,16 @@
-"""Who did what to documents and to the graph, and what can be taken back."""
+"""Who did what to documents and to the graph, and what can be undone."""
 
 from __future__ import annotations
 
 from django.conf import settings
 from django.db import models
 
-from workspaces.models import TenantModel, Workspace
+from workspaces.models import TenantForeignKey, TenantModel, Workspace
 from workspaces.querysets import TenantQuerySet
 
 
 class EventKind(models.TextChoices):
-    """What was done. ``UNDO`` takes another event back."""
+    """The kind of change. ``UNDO`` undoes another event."""
 
     ENTITY_CREATED = "entity_created", "Entity created"
     ENTITY_EDITED = "entity_edited", "Entity edited"
@@ -41,12 +41,13 @@ class SubjectKind(models.TextChoices):
 
 
 class HistoryEvent(TenantModel):
-    """One thing somebody did. Rows are added and marked as undone, never changed or deleted.
+    """One change someone made. Rows are added and marked as undone, never otherwise changed or
+    deleted.
 
-    ``sequence`` grows by one within the workspace: what was done later has the greater number.
-    ``details`` is what the sentence in the history is made of, ``{"names": {id: name}, "counts":
-    {…}, "before": {…}, "after": {…}, …}``. Events of one ``batch`` are taken back together.
-    ``via`` says how it came: page, api, command or schedule.
+    ``sequence`` grows by one within the workspace: a later change has a greater number. ``details``
+    feeds the sentence in the history, ``{"names": {id: name}, "counts": {…}, "before": {…},
+    "after": {…}, …}``. Events of one ``batch`` are undone together. ``via`` is the origin: page,
+    api, command or schedule.
     """
 
     sequence = models.BigIntegerField()
@@ -59,14 +60,7 @@ class HistoryEvent(TenantModel):
     reason = models.TextField(blank=True)
     details = models.JSONField(default=dict)
     batch = models.UUIDField(null=True, blank=True)
-    undoes = models.ForeignKey(
-        "self",
-        null=True,
-        on_delete=models.DO_NOTHING,
-        db_constraint=False,
-        related_name="+",
-        db_index=False,
-    )
+    undoes = TenantForeignKey("self", null=True)
     undone_at = models.DateTimeField(null=True, blank=True)
     undone_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+"
@@ -85,22 +79,16 @@ class HistoryEvent(TenantModel):
 
 
 class HistorySubject(models.Model):
-    """What an event was done to. The greatest ``sequence`` of a subject is its revision.
+    """What an event changed. The greatest ``sequence`` of a subject is its revision.
 
-    No foreign key leads to the subject: its history outlives it.
+    No foreign key references the subject: its history outlives it.
     """
 
     pk = models.CompositePrimaryKey("workspace_id", "event_id", "subject_id")
     workspace = models.ForeignKey(
         Workspace, on_delete=models.DO_NOTHING, related_name="+", db_index=False
     )
-    event = models.ForeignKey(
-        HistoryEvent,
-        on_delete=models.DO_NOTHING,
-        db_constraint=False,
-        related_name="subjects",
-        db_index=False,
-    )
+    event = TenantForeignKey(HistoryEvent, related_name="subjects")
     subject_id = models.UUIDField()
     kind = models.CharField(max_length=12, choices=SubjectKind.choices)
     sequence = models.BigIntegerField()

@@ -1,4 +1,6 @@
-"""The record of work: a job per document version or workspace refresh, a run per stage."""
+"""The record of work: a job for each document version or workspace refresh, and a run for each
+stage.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +10,8 @@ from django.conf import settings
 from django.db import models
 
 from ingestion.models.documents import Document, DocumentVersion
-from workspaces.models import TenantModel
+from workspaces.models import TenantForeignKey, TenantModel, Workspace
+from workspaces.querysets import TenantQuerySet
 
 
 class JobKind(models.TextChoices):
@@ -40,32 +43,18 @@ class RunState(models.TextChoices):
 
 
 class IngestionJob(TenantModel):
-    """One document version on its way in, or one refresh of the workspace's graph and topics.
+    """The ingestion of one document version, or one refresh of the workspace's graph and topics.
 
     ``problem`` is ``{"code", "happened", "kept", "next_step"}`` when the job failed, is paused or
-    was stopped by somebody. One that is cancelled without a problem was set aside: another version
-    took the place of the one it was about.
+    was stopped by a user. A job cancelled without a problem was set aside: another version replaced
+    the one it was processing.
     """
 
     SET_ASIDE: ClassVar = models.Q(state=RunState.CANCELLED, problem__isnull=True)
 
     kind = models.CharField(max_length=12, choices=JobKind.choices)
-    document = models.ForeignKey(
-        Document,
-        null=True,
-        on_delete=models.DO_NOTHING,
-        db_constraint=False,
-        related_name="jobs",
-        db_index=False,
-    )
-    version = models.ForeignKey(
-        DocumentVersion,
-        null=True,
-        on_delete=models.DO_NOTHING,
-        db_constraint=False,
-        related_name="jobs",
-        db_index=False,
-    )
+    document = TenantForeignKey(Document, null=True, related_name="jobs")
+    version = TenantForeignKey(DocumentVersion, null=True, related_name="jobs")
     state = models.CharField(max_length=12, choices=RunState.choices, default=RunState.PENDING)
     problem = models.JSONField(null=True, blank=True)
     cancel_requested = models.BooleanField(default=False)
@@ -97,15 +86,9 @@ class IngestionJob(TenantModel):
 
 
 class StageRun(TenantModel):
-    """One stage of one job. Who holds the lease works on it; an expired lease is free to take."""
+    """One stage of one job. The lease holder works on it; an expired lease is free to take."""
 
-    job = models.ForeignKey(
-        IngestionJob,
-        on_delete=models.DO_NOTHING,
-        db_constraint=False,
-        related_name="stage_runs",
-        db_index=False,
-    )
+    job = TenantForeignKey(IngestionJob, related_name="stage_runs")
     stage = models.CharField(max_length=20)
     ordinal = models.PositiveSmallIntegerField()
     state = models.CharField(max_length=12, choices=RunState.choices, default=RunState.PENDING)
@@ -134,3 +117,21 @@ class StageRun(TenantModel):
 
     def __str__(self) -> str:
         return f"{self.stage} of {self.job_id}"
+
+
+class CorpusVersion(models.Model):
+    """A counter that grows in the transaction that ends any stage of any document or refresh.
+
+    While a job is unfinished, searchable data changes without it: read it through
+    ``ingestion.knowledge.corpus``.
+    """
+
+    workspace = models.OneToOneField(
+        Workspace, primary_key=True, on_delete=models.DO_NOTHING, related_name="+"
+    )
+    number = models.BigIntegerField(default=0)
+
+    objects = TenantQuerySet.as_manager()
+
+    def __str__(self) -> str:
+        return f"{self.workspace_id} at {self.number}"

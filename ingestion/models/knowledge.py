@@ -1,7 +1,7 @@
-"""What the documents speak of: entities, relationships, and the evidence each rests on.
+"""What the documents say: entities, relationships, and the evidence for each.
 
-Every fact knows the chunk and the span it was found in. Offsets are characters of the
-document version's text, so ``version.text[start:end]`` is the quote.
+Every fact records the chunk and the span it was found in. Offsets are characters of the document
+version's text, so ``version.text[start:end]`` is the quote.
 """
 
 from __future__ import annotations
@@ -10,20 +10,22 @@ from django.contrib.postgres.fields import ArrayField
 from django.db import models
 
 from ingestion.models.documents import Chunk, Document
-from workspaces.models import TenantModel
+from workspaces.models import TenantForeignKey, TenantModel
 
 
 class Entity(TenantModel):
-    """Someone or something the documents speak of.
+    """A person or thing the documents mention.
 
-    ``key`` is the normalised name; ``sense`` tells homonyms apart (0 until somebody splits them).
-    ``description`` is made of ``description_sources``: ``[{"chunk", "start", "end"}, …]``.
+    ``key`` is the normalised name; ``sense`` distinguishes homonyms (0 until someone splits them).
+    ``description`` is made from ``description_sources``: ``[{"chunk", "start", "end"}, …]``.
     ``conflicts`` are statements that cannot both hold: ``[{"reason", "statements": [{"text",
-    "chunk", "start", "end"}, …]}, …]``.
-    ``is_changed`` asks the workspace stages to describe and project the entity anew.
-    What a person said of it stands: ``is_made`` by a person, it needs no mention; ``is_protected``,
-    nothing a document brings changes its wording; ``proposed`` is what its name, type and
-    description would be by the documents where people say otherwise.
+    "chunk", "start", "end"}, …]}, …]``. ``is_changed`` asks the workspace stages to describe and
+    project the entity again.
+
+    People's decisions take precedence: an entity with ``is_made``, created by a person, needs no
+    mention; the wording of one with ``is_protected`` does not change with the documents;
+    ``proposed`` holds the name, type and description the documents would give it where people chose
+    others.
     """
 
     key = models.CharField(max_length=300)
@@ -61,15 +63,9 @@ class Entity(TenantModel):
 
 
 class Alias(TenantModel):
-    """A name an entity goes by."""
+    """A name of an entity."""
 
-    entity = models.ForeignKey(
-        Entity,
-        on_delete=models.DO_NOTHING,
-        db_constraint=False,
-        related_name="aliases",
-        db_index=False,
-    )
+    entity = TenantForeignKey(Entity, related_name="aliases")
     key = models.CharField(max_length=300)
     name = models.CharField(max_length=300)
 
@@ -88,27 +84,13 @@ class Alias(TenantModel):
 class Mention(TenantModel):
     """One place where a document names an entity.
 
-    ``key`` is the name it is read as before anything was decided, ``own_key`` that of ``label``,
-    the name it is given itself: "Scrooge" is read as "ebenezer scrooge" where one full name fits.
+    ``key`` is the name it is read as before any decision; ``own_key`` is the key of ``label``, its
+    own name: "Scrooge" is read as "ebenezer scrooge" where only one full name fits.
     """
 
-    entity = models.ForeignKey(
-        Entity,
-        on_delete=models.DO_NOTHING,
-        db_constraint=False,
-        related_name="mentions",
-        db_index=False,
-    )
-    chunk = models.ForeignKey(
-        Chunk,
-        on_delete=models.DO_NOTHING,
-        db_constraint=False,
-        related_name="mentions",
-        db_index=False,
-    )
-    document = models.ForeignKey(
-        Document, on_delete=models.DO_NOTHING, db_constraint=False, related_name="+", db_index=False
-    )
+    entity = TenantForeignKey(Entity, related_name="mentions")
+    chunk = TenantForeignKey(Chunk, related_name="mentions")
+    document = TenantForeignKey(Document)
     start = models.PositiveIntegerField()
     end = models.PositiveIntegerField()
     surface = models.CharField(max_length=300)
@@ -134,25 +116,13 @@ class Mention(TenantModel):
 
 
 class Relationship(TenantModel):
-    """A directed link between two entities, resting on evidence or on a person's word.
+    """A directed relationship between two entities, supported by evidence or asserted by a person.
 
-    ``is_made`` and ``proposed`` are as an entity's.
+    ``is_made`` and ``proposed`` are as for an entity.
     """
 
-    source = models.ForeignKey(
-        Entity,
-        on_delete=models.DO_NOTHING,
-        db_constraint=False,
-        related_name="outgoing",
-        db_index=False,
-    )
-    target = models.ForeignKey(
-        Entity,
-        on_delete=models.DO_NOTHING,
-        db_constraint=False,
-        related_name="incoming",
-        db_index=False,
-    )
+    source = TenantForeignKey(Entity, related_name="outgoing")
+    target = TenantForeignKey(Entity, related_name="incoming")
     description = models.TextField(blank=True)
     keywords = ArrayField(models.CharField(max_length=80), default=list, blank=True)
     weight = models.FloatField(default=0)
@@ -186,25 +156,15 @@ class Relationship(TenantModel):
 
 
 class Evidence(TenantModel):
-    """The sentence a relationship rests on."""
+    """The sentence that supports a relationship."""
 
     class Kind(models.TextChoices):
         STATED = "stated", "Stated in the sentence"
         TOGETHER = "together", "Named together"
 
-    relationship = models.ForeignKey(
-        Relationship,
-        on_delete=models.DO_NOTHING,
-        db_constraint=False,
-        related_name="evidence",
-        db_index=False,
-    )
-    chunk = models.ForeignKey(
-        Chunk, on_delete=models.DO_NOTHING, db_constraint=False, related_name="+", db_index=False
-    )
-    document = models.ForeignKey(
-        Document, on_delete=models.DO_NOTHING, db_constraint=False, related_name="+", db_index=False
-    )
+    relationship = TenantForeignKey(Relationship, related_name="evidence")
+    chunk = TenantForeignKey(Chunk)
+    document = TenantForeignKey(Document)
     start = models.PositiveIntegerField()
     end = models.PositiveIntegerField()
     predicate = models.CharField(max_length=120, blank=True)
@@ -232,24 +192,14 @@ class Evidence(TenantModel):
 
 
 class Fragment(TenantModel):
-    """What a model says of an entity by one passage; the quote is the span.
+    """What a model says of an entity based on one passage; the span is the quote.
 
-    Fragments are what an entity's description is summarised from.
+    Fragments are the input to an entity's summarised description.
     """
 
-    entity = models.ForeignKey(
-        Entity,
-        on_delete=models.DO_NOTHING,
-        db_constraint=False,
-        related_name="fragments",
-        db_index=False,
-    )
-    chunk = models.ForeignKey(
-        Chunk, on_delete=models.DO_NOTHING, db_constraint=False, related_name="+", db_index=False
-    )
-    document = models.ForeignKey(
-        Document, on_delete=models.DO_NOTHING, db_constraint=False, related_name="+", db_index=False
-    )
+    entity = TenantForeignKey(Entity, related_name="fragments")
+    chunk = TenantForeignKey(Chunk)
+    document = TenantForeignKey(Document)
     start = models.PositiveIntegerField()
     end = models.PositiveIntegerField()
     text = models.TextField()
@@ -266,9 +216,9 @@ class Fragment(TenantModel):
 
 
 class Claim(TenantModel):
-    """What a passage holds to be so, or not so: a statement with its status and period.
+    """A statement that a passage asserts or denies, with its status and period.
 
-    ``period_start`` and ``period_end`` are ISO 8601 dates of any precision, '' where unsaid.
+    ``period_start`` and ``period_end`` are ISO 8601 dates of any precision, '' where not given.
     """
 
     class Status(models.TextChoices):
@@ -276,27 +226,10 @@ class Claim(TenantModel):
         FALSE = "false", "Held false"
         SUSPECTED = "suspected", "Suspected"
 
-    subject = models.ForeignKey(
-        Entity,
-        on_delete=models.DO_NOTHING,
-        db_constraint=False,
-        related_name="claims",
-        db_index=False,
-    )
-    object = models.ForeignKey(
-        Entity,
-        null=True,
-        on_delete=models.DO_NOTHING,
-        db_constraint=False,
-        related_name="+",
-        db_index=False,
-    )
-    chunk = models.ForeignKey(
-        Chunk, on_delete=models.DO_NOTHING, db_constraint=False, related_name="+", db_index=False
-    )
-    document = models.ForeignKey(
-        Document, on_delete=models.DO_NOTHING, db_constraint=False, related_name="+", db_index=False
-    )
+    subject = TenantForeignKey(Entity, related_name="claims")
+    object = TenantForeignKey(Entity, null=True)
+    chunk = TenantForeignKey(Chunk)
+    document = TenantForeignKey(Document)
     type = models.CharField(max_length=80)
     status = models.CharField(max_length=10, choices=Status.choices)
     period_start = models.CharField(max_length=25, blank=True)
@@ -317,7 +250,7 @@ class Claim(TenantModel):
 
 
 class GraphTombstone(TenantModel):
-    """The id of an entity or relationship that is gone and must leave the projection too."""
+    """The id of a deleted entity or relationship that must leave the projection too."""
 
     class Meta:
         constraints = []
@@ -329,7 +262,7 @@ class GraphTombstone(TenantModel):
 class WalkSnapshot(TenantModel):
     """The sparse matrix of the walk, as one versioned blob per workspace.
 
-    ``payload`` is what ``kb_project.graph.walk_index.WalkIndex.to_bytes`` writes.
+    ``payload`` is the output of ``kb_project.graph.walk_index.WalkIndex.to_bytes``.
     """
 
     number = models.PositiveIntegerField()

@@ -1,7 +1,7 @@
-"""Files to text: one module per format, a registry by MIME type, a sandbox around them.
+"""Turn files into text: one module per format, a registry by MIME type, and a sandbox.
 
-Nothing here knows Django. ``parse`` works in this process; ``parse_in_sandbox`` (in
-``ingestion.parsers.sandbox``) is what the product calls, since documents are not to be trusted.
+Nothing here depends on Django models. ``parse`` works in this process; the product calls the
+sandboxed version (``ingestion.parsers.sandbox``), since documents are not to be trusted.
 """
 
 from __future__ import annotations

@@ -11,8 +11,8 @@ from typing import Final
 from ingestion.parsers import refusals
 from ingestion.parsers.document import MIB, Limits, Source
 
-# Beyond zipfile's own: UnicodeDecodeError comes from the name of an entry, OSError and LZMAError
-# from entries packed with bzip2 and LZMA.
+# Besides zipfile's own: UnicodeDecodeError comes from an entry's name, OSError and LZMAError from
+# entries packed with bzip2 and LZMA.
 ZIP_ERRORS: Final = (
     zipfile.BadZipFile,
     zlib.error,
@@ -24,7 +24,7 @@ ZIP_ERRORS: Final = (
     UnicodeDecodeError,
 )
 _ENCRYPTED_FLAG: Final = 0x1
-# Below this size even a very high ratio is harmless; tiny repetitive sheets reach 300.
+# Below this size even a very high ratio is harmless; small repetitive sheets reach 300.
 _RATIO_MATTERS_FROM: Final = 32 * MIB
 _XML_ENDINGS: Final = (".xml", ".rels", ".opf", ".ncx", ".xhtml", ".html", ".htm", ".vml")
 _ENTITY: Final = "<!ENTITY"
@@ -33,9 +33,10 @@ _BLOCK: Final = MIB
 
 
 def check_archive(source: Source, *, kind: str, code: str) -> None:
-    """Raises ParseError: damaged, encrypted, a bomb by the sizes it declares, or entities in XML.
+    """Raise ParseError for a file that is damaged, encrypted, a bomb, or has entities in its XML.
 
-    ``zipfile`` never unpacks more than the declared size of an entry, so declared sizes bind.
+    ``zipfile`` never unpacks more than an entry's declared size, so declared sizes can be relied
+    on.
     """
     try:
         with zipfile.ZipFile(source.path) as archive:

@@ -1,7 +1,7 @@
-"""An HTML tree as readable text: paragraphs, headings, lists, tables, preformatted text.
+"""Write an HTML tree as readable text: paragraphs, headings, lists, tables, preformatted text.
 
-Web pages, Word documents (through mammoth) and e-book chapters all end here. Every walk is a
-loop, never a recursion: a hostile page nests ten thousand levels deep.
+Used for web pages, Word documents (through mammoth) and e-book chapters. Every walk is a loop,
+never a recursion: a hostile page nests ten thousand levels deep.
 """
 
 from __future__ import annotations
@@ -34,13 +34,13 @@ _HEADINGS: Final = {f"h{level}": level for level in range(1, 7)}
 _LISTS: Final = ("ul", "ol", "menu")
 _TEXT: Final = "-text"
 _SPACES: Final = re.compile(r"[ \t\n\r\f\xa0]+")
-# A line separator never survives cleaning, so it can stand for <br> until spaces are folded.
+# A line separator never survives cleaning, so it can represent <br> until spaces are collapsed.
 _BREAK: Final = "\u2028"
 _AROUND_BREAK: Final = re.compile(f" ?{_BREAK} ?")
 _PERMALINKS: Final = frozenset("¶#§🔗")
 _LONGEST_CELL: Final = 400
 _DEEPEST_INDENT: Final = 8
-# Of a line's letters: an arrow or a number may stand before the link.
+# Share of a line's letters: an arrow or a number may precede the link.
 _LINK_SHARE: Final = 0.8
 _LONGEST_LINK: Final = 120
 
@@ -48,9 +48,9 @@ Skip = Callable[[LexborNode], bool]
 
 
 def walk(root: LexborNode, *, skip: Skip) -> Iterator[tuple[LexborNode, bool]]:
-    """(node, entering) in document order; text nodes come once; skipped subtrees not at all.
+    """(node, entering) in document order; text nodes come once, skipped subtrees not at all.
 
-    ``skip`` may also be true for a subtree the caller has just dealt with itself.
+    ``skip`` may also be true for a subtree that the caller has just handled itself.
     """
     node = root.first_child
     while node is not None:
@@ -88,7 +88,7 @@ def inline_text(root: LexborNode) -> str:
 
 
 def write_blocks(root: LexborNode, builder: TextBuilder, *, skip: Skip = is_silent) -> None:
-    """Append everything below ``root`` to the text, except what ``skip`` names."""
+    """Append everything below ``root`` to the text, except what ``skip`` matches."""
     writer = _BlockWriter(builder, skip)
     for node, entering in walk(root, skip=writer.skips):
         writer.visit(node, entering=entering)
@@ -213,7 +213,7 @@ def _is_permalink(node: LexborNode) -> bool:
 
 
 def _is_data_table(table: LexborNode) -> bool:
-    """Rows of short cells in two columns or more; everything else is page layout."""
+    """Whether a table has rows of short cells in two or more columns; others are page layout."""
     inside = table.css("table, h1, h2, h3, h4, h5, h6")
     if any(found.mem_id != table.mem_id for found in inside):
         return False

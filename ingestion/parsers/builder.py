@@ -1,4 +1,4 @@
-"""Put a document's text together piece by piece, so that every offset is final when it is noted."""
+"""Assemble a document's text piece by piece, so that every offset is final once noted."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ingestion.parsers.document import Heading, PageSpan, ParsedDocument, Source
 from kb_project.text.regions import Region, RegionKind
 
 _LONGEST_HEADING = 300
-# Programs write these into the title field when nobody gave the document a title.
+# Programs put these in the title field of untitled documents.
 _NO_TITLE = re.compile(
     r"(untitled|powerpoint presentation|presentation|document|book|slide|pdf)[\s\d]*"
     r"|microsoft (word|powerpoint|excel) - .*|\S+\.(docx?|pptx?|xlsx?|indd|dvi|tex|pdf|html?)",
@@ -22,8 +22,8 @@ _NO_TITLE = re.compile(
 class TextBuilder:
     """Collects text, pages, headings, metadata and warnings of one document.
 
-    Pieces are cleaned as they come; the blank space between two pieces is the larger of what
-    both ask for. Raises ``ParseError`` (``too_long``) as soon as the text outgrows its limit.
+    Pieces are cleaned as they come; the gap between two pieces is the larger of what both ask for.
+    Raises ``ParseError`` (``too_long``) as soon as the text exceeds its limit.
     """
 
     def __init__(self, source: Source) -> None:
@@ -50,11 +50,11 @@ class TextBuilder:
         self._put(text, gap=2)
 
     def line(self, text: str) -> None:
-        """A row or list entry: close to its neighbours, apart from paragraphs."""
+        """Append a row or list entry: close to its neighbours, apart from paragraphs."""
         self._put(text, gap=1, keep_indent=True)
 
     def part(self) -> None:
-        """What comes next stands apart from what came before."""
+        """Separate what follows from what came before."""
         self._gap_after = max(self._gap_after, 2)
 
     def heading(self, level: int, title: str) -> None:
@@ -70,23 +70,23 @@ class TextBuilder:
         self._headings.append(Heading(level, title, start))
 
     def note(self, kind: RegionKind, start: int, end: int | None = None) -> None:
-        """What is between ``start`` and ``end`` (else here) is of this kind, and no prose."""
+        """Mark ``start`` to ``end`` (by default here) as a region of this kind, not prose."""
         end = self.length if end is None else end
         if start < end:
             self._regions.append(Region(kind, start, end))
 
     def note_link(self) -> None:
-        """The line that was put last is a link and nothing else."""
+        """Mark the last line as nothing but a link."""
         last = self._parts[-1] if self._parts else ""
         self._links.append(self.length - len(last.lstrip()))
 
     def verbatim(self, text: str) -> int:
-        """Append text as it stands, layout included; returns where it starts."""
+        """Append text unchanged, including its layout; return its start."""
         self._put(text, gap=2, keep_indent=True)
         return self.length - len(self._parts[-1]) if self._parts else 0
 
     def open_page(self) -> int:
-        """Start the next page and return its number; the page before it ends here."""
+        """Close the current page, start the next one and return its number."""
         self.close_page()
         self._page_number += 1
         limit = self.source.limits.max_pages
@@ -106,7 +106,7 @@ class TextBuilder:
             self.warnings.append(sentence)
 
     def describe(self, key: str, value: object) -> None:
-        """Keep a fact about the document if it says anything."""
+        """Record a fact about the document, unless it is empty."""
         line = one_line(str(value)) if value is not None else ""
         if line:
             self.metadata[key] = line
@@ -119,7 +119,7 @@ class TextBuilder:
         encoding: str | None = None,
         is_laid_out: bool = False,
     ) -> ParsedDocument:
-        """``is_laid_out``: pages have edges, at which heads and page numbers may stand."""
+        """Build the document. ``is_laid_out``: pages may have running heads and page numbers."""
         self.close_page()
         text = self.text
         if not text.strip():
@@ -174,13 +174,13 @@ class TextBuilder:
         return self._only_top_heading() or title_from_name(self.source.name)
 
     def _only_top_heading(self) -> str:
-        """A first heading that stands above all others; "Introduction" among equals is no title."""
+        """A first heading above all others; "Introduction" among equals is not a title."""
         top = [heading for heading in self._headings if heading.level == 1]
         return one_line(top[0].title) if len(top) == 1 and top[0] is self._headings[0] else ""
 
 
 def title_from_name(name: str) -> str:
-    """A file name as a title; folders and the ending are dropped.
+    """A file name as a title, without folders and ending.
 
     >>> title_from_name("../plans/board_minutes.txt")
     'board minutes'

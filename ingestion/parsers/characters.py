@@ -1,4 +1,4 @@
-"""The characters a document's text may hold."""
+"""The characters allowed in a document's text."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _SPACES = re.compile(r"\s+")
 
 
 def clean(text: str) -> tuple[str, int]:
-    """The text in its final form, and how many control characters were taken out of it.
+    """The text in its final form, and the number of control characters removed.
 
     >>> clean("a\\r\\nb\\x00")
     ('a\\nb', 1)
@@ -34,7 +34,7 @@ def is_clean(text: str) -> bool:
 
 
 def title_pattern(title: str) -> str:
-    """A pattern of a title's words, whatever white space is between them and whichever quotes.
+    """A pattern of a title's words, with any white space between them and any quotes.
 
     >>> re.search(title_pattern('About "sid"'), "6.3 About\\n”sid”").start()
     4

@@ -1,4 +1,4 @@
-"""CSV and TSV: one line of text per row, the columns named (see ``tables``)."""
+"""CSV and TSV: one line of text per row, with named columns (see ``tables``)."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _DELIMITERS: Final = (",", ";", "\t", "|")
 _SAMPLE_CHARACTERS: Final = 64 * 1024
 _SAMPLE_ROWS: Final = 50
 _SEPARATOR_LINE: Final = re.compile(r"\Asep=(.)\n", re.IGNORECASE)
-# A quote that never closes swallows the rest of the file into one cell.
+# An unclosed quote swallows the rest of the file into one cell.
 _SWALLOWED_LINES: Final = 100
 
 
@@ -43,7 +43,7 @@ def read(source: Source) -> ParsedDocument:
 
 
 def _rows(text: str, delimiter: str, quoting: int = csv.QUOTE_MINIMAL) -> Iterator[list[str]]:
-    # newline="" hands line ends inside quotes to the csv module untouched.
+    # newline="" passes line ends inside quotes to the csv module unchanged.
     lines = io.StringIO(text, newline="")
     return csv.reader(
         lines,
@@ -62,7 +62,7 @@ def _delimiter(text: str, media_type: str) -> tuple[str, str]:
 
 
 def _evenness(sample: str, delimiter: str) -> tuple[float, int]:
-    """How many rows of the sample agree on a width of two or more, then that width."""
+    """The share of the sample's rows with the commonest width of two or more, then that width."""
     widths = Counter(len(row) for row in islice(_rows(sample, delimiter), _SAMPLE_ROWS) if row)
     wide = [(count, width) for width, count in widths.items() if width > 1]
     count, width = max(wide, default=(0, 0))

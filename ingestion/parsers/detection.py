@@ -1,4 +1,4 @@
-"""Which kind of file this is, by its content; the name only decides between kinds of text."""
+"""Detect a file's type by its content; the name only decides between kinds of text."""
 
 from __future__ import annotations
 
@@ -83,8 +83,8 @@ _PROBABLE_JSON: Final = 20_000_000
 def detect(path: Path, *, name: str) -> str:
     """The MIME type, one of those in the registry.
 
-    Raises ParseError: ``empty_file``, ``not_text``, ``unsupported_type``,
-    ``password_protected``, or a code ending in ``_corrupt`` for a broken container.
+    Raises ParseError: ``empty_file``, ``not_text``, ``unsupported_type``, ``password_protected``,
+    or a code ending in ``_corrupt`` for a broken container.
     """
     with path.open("rb") as file:
         head = file.read(_HEAD)
@@ -167,9 +167,9 @@ def _require_text(path: Path, head: bytes, name: str) -> None:
 
 
 def is_binary(sample: bytes) -> bool:
-    """More control characters than a damaged text has: over 2 %, and more than a handful.
+    """Whether it has more control characters than a damaged text: over 2 %, and more than three.
 
-    A block of NULs at the end is how an interrupted copy looks, and is passed over.
+    A block of NULs at the end is typical of an interrupted copy, and is ignored.
     """
     sample = sample.rstrip(b"\x00")
     controls = len(_CONTROLS.findall(sample))
@@ -177,7 +177,7 @@ def is_binary(sample: bytes) -> bool:
 
 
 def _later_sample(path: Path) -> bytes:
-    """Bytes from the middle: some binaries open with a page of text."""
+    """Bytes from the middle: some binaries begin with a page of text."""
     size = path.stat().st_size
     if size <= 2 * _HEAD:
         return b""
@@ -211,7 +211,7 @@ def _text_kind(path: Path, head: bytes, name: str) -> str:
 
 
 def _nameless_kind(text: str, *, has_ending: bool) -> str:
-    """A source file or a log has an ending nobody listed: it is shown as it stands."""
+    """A file with an unlisted ending, such as source code or a log, is kept as plain text."""
     if has_ending or text.startswith("#!"):
         return TEXT
     if len(_HTML_TAGS.findall(text[:8000])) >= 10:
@@ -232,7 +232,7 @@ def _json_kind(path: Path, text: str) -> str:
 
 
 def _is_json_lines(text: str) -> bool:
-    """At least two lines, and the first two are complete records of their own."""
+    """At least two lines, the first two of which are complete records."""
     lines = [line for line in text.split("\n", 50)[:50] if line.strip()]
     return len(lines) >= 2 and all(
         line.strip()[:1] in "{[" and _is_json(line) for line in lines[:2]

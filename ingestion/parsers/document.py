@@ -1,4 +1,4 @@
-"""What every reader of a file format is given, and what it gives back: plain values only."""
+"""The input and output of every format's reader: plain values only."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class PageSpan:
 
 @dataclass(frozen=True, slots=True)
 class Heading:
-    """``start`` is where the heading's line begins in the text (in Markdown that is its mark)."""
+    """``start`` is where the heading's line begins in the text (in Markdown, at its mark)."""
 
     level: int
     title: str
@@ -32,11 +32,10 @@ class Heading:
 class ParsedDocument:
     """A file as text.
 
-    The text has ``\\n`` line ends and no control characters, lone surrogates or invisible
-    marks (soft hyphen, byte-order mark), so Postgres can store it as it is. Unicode is not
-    normalised: a citation must show the characters of the file. Folding is the search's work.
-
-    ``regions`` are all stretches that are no prose, in order, none overlapping.
+    The text has ``\\n`` line ends and no control characters, lone surrogates or invisible marks
+    (soft hyphen, byte-order mark), so Postgres can store it as it is. Unicode is not normalised: a
+    citation must show the characters of the file, and search folds them itself. ``regions`` are all
+    stretches that are not prose, in order, none overlapping.
     """
 
     text: str
@@ -53,7 +52,7 @@ class ParsedDocument:
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What one document may cost. Bytes are bytes, ``seconds`` is wall-clock time."""
+    """What one document may cost. ``seconds`` is wall-clock time."""
 
     seconds: float = 60.0
     memory_bytes: int = 1024 * MIB
@@ -67,7 +66,7 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """One file to read. ``name`` is only ever shown or compared, never opened."""
+    """One file to read. ``name`` is only shown or compared, never opened."""
 
     path: Path
     name: str

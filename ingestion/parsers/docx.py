@@ -1,4 +1,4 @@
-"""Word documents: mammoth turns them into HTML by style, which is then read like a page."""
+"""Word documents: mammoth turns them into HTML by style, which is then read like a web page."""
 
 from __future__ import annotations
 
@@ -37,12 +37,12 @@ def read(source: Source) -> ParsedDocument:
 def _html(source: Source) -> str:
     try:
         with source.path.open("rb") as file:
-            # Pictures would come back as base64 and are not text.
+            # Pictures would be embedded as base64, which is not text.
             result = mammoth.convert_to_html(
                 file, style_map=_STYLES, convert_image=mammoth.images.img_element(_no_picture)
             )
     except (*ZIP_ERRORS, ExpatError, OSError, ValueError, AttributeError, IndexError) as error:
-        # Beside broken XML and ZIP, this is how mammoth meets missing parts.
+        # Besides broken XML and ZIP, these are how mammoth fails on missing parts.
         raise refusals.corrupt(source.name, kind=_KIND, code=_CODE) from error
     return str(result.value)
 

@@ -1,9 +1,9 @@
-"""Bytes to text: which encoding a text file is written in.
+"""Decode bytes: find the encoding of a text file.
 
-Order: byte-order mark, what the file declares (HTML), UTF-8, UTF-16 and -32 without a mark,
-mostly UTF-8 with strays, then charset-normalizer on the lines that are not ASCII. It is good
-at multi-byte encodings but answers Windows-1257 for French; so a file whose Windows-1252
-reading has only letters inside its words is Windows-1252.
+Order: byte-order mark, what the file declares (HTML), UTF-8, UTF-16 and -32 without a mark, mostly
+UTF-8 with strays, then charset-normalizer on the lines that are not ASCII. It is good at multi-byte
+encodings but answers Windows-1257 for French, so a file that reads as Windows-1252 with only
+letters inside its words is taken as Windows-1252.
 """
 
 from __future__ import annotations
@@ -58,14 +58,14 @@ _ORDINARY: Final = re.compile(
 _SEPARATORS: Final = re.compile("[ \n\r\t\u3000\u3001\u3002\uff0c\uff0e\uff1a\u300c]")
 _SYMBOL_IN_WORD: Final = re.compile(r"[A-Za-z][^\W\d_a-zA-Z]*[\u00a1-\u00b4\u00b6-\u00bf][^\W\d_]")
 _UNDEFINED_1252: Final = re.compile(rb"[\x81\x8d\x8f\x90\x9d]")
-# Letters a language would show if read as cp1252, and letters that rule that language out:
-# Turkish ğ ı ş read as ð ý þ (Icelandic also has á é í), Hungarian ő ű as õ û beside ö ü.
+# Letters that a language shows if read as cp1252, and letters that rule that language out: Turkish
+# ğ ı ş read as ð ý þ (Icelandic also has á é í), Hungarian ő ű as õ û beside ö ü.
 _READ_AS_WESTERN: Final = (
     ("cp1254", re.compile("[ðýþ]"), re.compile("[áéíóúæ]")),
     ("cp1250", re.compile("(?s)[õû].*[öü]|[öü].*[õû]"), re.compile("[ãçäêè]")),
 )
 # Chinese too short for charset-normalizer: only pairs of GB2312's common characters and marks.
-# Korean Hangul lies in the same rows, and is recognised well.
+# Korean Hangul lies in the same rows, but is recognised well.
 _COMMON_CHINESE: Final = re.compile(rb"(?:[\x00-\x7f]|[\xb0-\xd7\xa1\xa3][\xa1-\xfe])+")
 
 
@@ -77,19 +77,19 @@ class Decoded:
 
 
 def decode(data: bytes, *, declared: str = "") -> Decoded:
-    """Text in any encoding; never fails. What cannot be read becomes U+FFFD, with a warning."""
+    """Decode text in any encoding; never fails. Unreadable bytes become U+FFFD, with a warning."""
     for mark, encoding in _MARKS:
         if data.startswith(mark):
             return _read(data[len(mark) :], encoding)
     encoding = _known(declared)
-    # Nobody can read a label in UTF-16 as ASCII, so one that says UTF-16 is wrong.
+    # A label in UTF-16 could not have been read as ASCII, so one that says UTF-16 is wrong.
     if encoding and not encoding.startswith(("utf-16", "utf-32")) and _decodes(data, encoding):
         return _read(data, encoding)
     return _read(data, guess(data))
 
 
 def guess(data: bytes) -> str:
-    """The most likely encoding of bytes that carry no mark."""
+    """The most likely encoding of bytes without a mark."""
     if wide := _wide(data):
         return wide
     if _decodes(data, "utf-8"):
@@ -100,7 +100,7 @@ def guess(data: bytes) -> str:
 
 
 def wide_encoding(data: bytes) -> str:
-    """The UTF-16 or UTF-32 encoding of a text, by its mark or its look; "" for everything else."""
+    """The UTF-16 or UTF-32 encoding of a text, by its mark or its content; "" if it is neither."""
     for mark, encoding in _MARKS:
         if data.startswith(mark):
             return encoding if encoding in _WIDE else ""
@@ -151,8 +151,11 @@ def _wide(data: bytes) -> str:
 
 
 def _is_plausible(sample: bytes, encoding: str) -> bool:
-    """Real text in the wrong byte order or width is full of private-use characters and lacks
-    spaces and punctuation; 0.97 and 1 in 100 separated every sample tried."""
+    """Whether a sample reads as text in this encoding.
+
+    Text in the wrong byte order or width is full of private-use characters and lacks spaces and
+    punctuation; 0.97 and 1 in 100 separated every sample tried.
+    """
     text = sample.decode(encoding, errors="replace")
     ordinary = len(_ORDINARY.findall(text))
     separators = len(_SEPARATORS.findall(text))
@@ -166,7 +169,7 @@ def _is_plausible(sample: bytes, encoding: str) -> bool:
 
 
 def _mostly_utf8(data: bytes) -> bool:
-    """In legacy encodings valid UTF-8 sequences are accidents: fewer than the bytes around them."""
+    """In legacy encodings valid UTF-8 sequences are accidents, and fewer than other high bytes."""
     high = len(_HIGH.findall(data))
     valid = sum(len(match) for match in _UTF8_SEQUENCE.findall(data))
     return valid * 2 >= high
@@ -191,7 +194,7 @@ def _western(text: str) -> str:
 
 
 def _telling_lines(lines: Iterable[bytes]) -> list[bytes]:
-    """Lines with bytes beyond ASCII, up to the size of a sample; one endless line is cut."""
+    """Lines with non-ASCII bytes, up to the size of a sample; one endless line is cut."""
     telling: list[bytes] = []
     room = _SAMPLE
     for line in lines:
@@ -205,7 +208,7 @@ def _telling_lines(lines: Iterable[bytes]) -> list[bytes]:
 
 
 def _looks_western(sample: bytes) -> bool:
-    """High bytes are rare, alone among ASCII letters, and are letters or marks in cp1252."""
+    """High bytes are rare, single among ASCII letters, and letters or marks in cp1252."""
     if _UNDEFINED_1252.search(sample) or not _decodes(sample, "cp1252"):
         return False
     text = sample.decode("cp1252")

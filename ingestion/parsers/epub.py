@@ -1,4 +1,4 @@
-"""E-books: the chapters in reading order; a chapter file is a page."""
+"""E-books: the chapters in reading order; each chapter file is a page."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ _KIND: Final = "an e-book"
 _CODE: Final = "epub_corrupt"
 _CONTAINER: Final = "META-INF/container.xml"
 _ENCRYPTION: Final = "META-INF/encryption.xml"
-# Fonts may be scrambled in an open book; these two algorithms do only that.
+# Fonts may be scrambled in a book without copy protection; these two algorithms do only that.
 _FONT_SCRAMBLING: Final = ("http://www.idpf.org/2008/embedding", "http://ns.adobe.com/pdf/enc#RC")
 _CHAPTER_TYPES: Final = ("application/xhtml+xml", "text/html", "application/x-dtbook+xml")
-# XHTML may close any element in its own tag; to HTML rules "<title/>" never closes.
+# XHTML may close any element in its own tag; by HTML rules "<title/>" is never closed.
 _SELF_CLOSED: Final = re.compile(
     r"<((?!area\b|base\b|br\b|col\b|embed\b|hr\b|img\b|input\b|link\b|meta\b|source\b|wbr\b)"
     r"[A-Za-z][\w:-]*)(\s[^<>]*)?/>"
@@ -87,7 +87,7 @@ def _describe(package: etree._Element, builder: TextBuilder) -> str:
 
 
 def _chapters(package: etree._Element, package_path: str) -> Iterator[str]:
-    """Names of archive entries in reading order; a name is looked up, never opened as a path."""
+    """Names of archive entries in reading order; names are looked up, never opened as paths."""
     folder = posixpath.dirname(package_path)
     entries = {entry.get("id"): entry for entry in package.iterfind("{*}manifest/{*}item")}
     for reference in package.iterfind("{*}spine/{*}itemref"):
@@ -123,7 +123,7 @@ def _write_chapter(data: bytes, builder: TextBuilder) -> None:
 
 
 def _is_page_mark(node: LexborNode) -> bool:
-    """The numbers of the printed book's pages, which stand in the middle of sentences."""
+    """Page numbers of the printed book, which interrupt sentences."""
     if node.tag not in _PAGE_MARK_TAGS:
         return False
     attributes = node.attributes

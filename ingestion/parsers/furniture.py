@@ -1,9 +1,9 @@
-"""What of a document's text is furniture: contents lists, running heads, licences, shell lines.
+"""Find the furniture in a document's text: contents lists, running heads, licences, shell lines.
 
-Readers note what their format tells (a ``pre`` element, letters of one width, a table, links). What
-only the text as a whole tells is found here: a list of the document's own headings is its table of
-contents, a line that stands on many pages is a running head, and a permission notice is not what a
-document is about, unless most of the document is of that kind.
+Readers note what their format reveals (a ``pre`` element, letters of one width, a table, links).
+What only the text as a whole reveals is found here: a list of the document's own headings is its
+table of contents, a line that occurs on many pages is a running head, and a permission notice is
+not what a document is about, unless most of the document is of that kind.
 """
 
 from __future__ import annotations
@@ -26,26 +26,27 @@ FEWEST_ENTRIES: Final = 4
 """Lines of a table of contents; fewer may be a list of things that have sections."""
 CONTENTS_SHARE: Final = 0.7
 MOST_MISSED: Final = 3
-"""What of the lines of a run must be entries, and how many others may follow each other."""
+"""Share of a run's lines that must be entries, and how many others may follow each other."""
 MOST_LEGAL: Final = 0.3
 """Share of a text above which licences are its subject."""
 LONGEST_ENTRY: Final = 300
 LONGEST_NOTICE: Final = 20_000
-"""Characters of a line of a table of contents, and of a paragraph that may be a notice."""
+"""Most characters of a line in a table of contents, and of a paragraph that may be a notice."""
 FEWEST_LINKS: Final = 6
-"""Lines of links in a row that are a menu; fewer may be what a sentence speaks of."""
+"""Consecutive lines of links that make a menu; fewer may be what a sentence refers to."""
 ON_PAGES: Final = 3
 PAGE_SHARE: Final = 0.2
-"""A running head stands on at least so many pages, and on this share of a chapter's worth."""
+"""A running head is on at least this many pages, and on this share of at most 15 pages."""
 LONGEST_RUNNING: Final = 120
 LEAST_TITLE: Final = 6
 LEAST_CUT: Final = 12
-"""Characters: of a heading at least so many run along pages, if it has more than a few."""
+"""Characters: only longer headings count, and a running head must share this much of their start.
+"""
 EDGE_LINES: Final = 2
 """Lines at the top and the bottom of a page that may be running heads."""
 
 _LONGEST_NUMBER: Final = 12
-"""Characters before a heading's words, such as its number, and behind them."""
+"""Characters allowed before a heading's words, such as its number, and after them."""
 
 _BLANK_LINES: Final = regex.compile(r"\n\s*\n")
 _LEADER: Final = regex.compile(r"(?:\.{4,}|(?:\s\.){3,}|…)\s*(?:\d{1,4}|[ivxlc]{1,6})\b")
@@ -69,7 +70,7 @@ _GUTENBERG: Final = regex.compile(
     r"^[^\S\n]*\*{2,3}\s*(?P<which>start|end) of (?:the|this) project gutenberg[^\n]*",
     regex.I | regex.M,
 )
-# Notices are wrapped by hand as often as not: any white space stands for a space.
+# Notices are often wrapped by hand: any white space matches a space.
 _LEGAL: Final = regex.compile(
     r"""
       \bpermission\ (?:is|to\ \w+|has\ been)\ (?:hereby\ )?granted\b
@@ -101,7 +102,7 @@ _LEGAL: Final = regex.compile(
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A line that is not blank, without white space around it."""
+    """A non-blank line, stripped of white space."""
 
     start: int
     end: int
@@ -117,10 +118,10 @@ def regions_of(
     links: Collection[int] = (),
     is_laid_out: bool = False,
 ) -> list[Region]:
-    """All of a text that is no prose, in order, none overlapping.
+    """All parts of a text that are not prose, in order, none overlapping.
 
-    ``noted`` is what the format told. ``links`` are where lines begin that are links and nothing
-    else. ``is_laid_out`` says that pages have edges, as those of print have and of presentations.
+    ``noted`` is what the format revealed. ``links`` are the starts of lines that are nothing but a
+    link. ``is_laid_out`` means that pages have edges, as in print and in presentations.
     """
     lines = list(_lines(text, 0, len(text)))
     found = [_trimmed(text, one) for one in noted]
@@ -135,7 +136,7 @@ def regions_of(
 
 
 def _lines(text: str, start: int, end: int) -> Iterator[Line]:
-    """The lines that are not blank."""
+    """The non-blank lines."""
     while start < end:
         stop = text.find("\n", start, end)
         stop = end if stop == -1 else stop
@@ -156,7 +157,7 @@ def _paragraphs(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
 
 
 def _headings(text: str, headings: Sequence[Heading]) -> Iterator[Region]:
-    """Each heading where its words stand; a bookmark whose words are not there marks nothing."""
+    """Each heading at its words; a bookmark whose words are not there marks nothing."""
     for one in headings:
         words = title_pattern(one.title)
         stop = text.find("\n", one.start + len(one.title))
@@ -197,7 +198,7 @@ def _contents(lines: Sequence[Line], headings: Sequence[Heading]) -> Iterator[Re
 
 
 def _leads(line: Line) -> bool:
-    """Whether it is an entry with its page, or many of them that were joined to a paragraph."""
+    """Whether it is an entry with its page number, or many of them joined into one paragraph."""
     leaders = len(_LEADER.findall(line.text))
     return leaders > 0 and len(line.text) <= LONGEST_ENTRY * leaders
 
@@ -208,7 +209,7 @@ def _begins_at(starts: Sequence[int], line: Line) -> bool:
 
 
 def _run_end(is_entry: Sequence[bool], lines: Sequence[Line], at: int) -> int:
-    """Behind the last entry of the run that begins here; a few short lines may interrupt it."""
+    """The end of the run that begins here; a few short lines may interrupt it."""
     stop, entries, missed = at + 1, 1, 0
     for index in range(at + 1, len(lines)):
         if is_entry[index]:
@@ -235,7 +236,7 @@ def _navigation(lines: Sequence[Line], links: Collection[int]) -> Iterator[Regio
     """Links before and after everything else, long runs of links, and addresses on their own.
 
     Content extractors go further (jusText and trafilatura were tried on five sections of a
-    handbook) and lose sidebars, lists, and sentences full of links, where answers stand.
+    handbook) and lose sidebars, lists, and sentences full of links, where answers are.
     """
     is_link = [line.start in links or _ADDRESS.fullmatch(line.text) is not None for line in lines]
     rest = [place for place, linked in enumerate(is_link) if not linked]
@@ -260,8 +261,7 @@ def _runs(flags: Sequence[bool]) -> Iterator[tuple[int, int]]:
 def _running(
     lines: Sequence[Line], pages: Sequence[PageSpan], headings: Sequence[Heading]
 ) -> Iterator[Region]:
-    """Lines at the edges of pages that come again and again but for their figures, or that name
-    the part the page is of."""
+    """Lines at page edges that recur with only their numbers changed, or name the page's part."""
     titles = {title for one in headings if len(title := _bare(one.title)) > LEAST_TITLE}
     places = sorted(one.start for one in headings)
     edges: list[tuple[int, Line]] = []
@@ -280,7 +280,7 @@ def _running(
 
 
 def _names_part(line: Line, titles: Collection[str]) -> bool:
-    """Whether a line is mostly the beginnings of headings."""
+    """Whether a line consists mostly of the beginnings of headings."""
     text = line.text.casefold()
     shared: dict[int, int] = {}
     for title in titles:
@@ -291,7 +291,7 @@ def _names_part(line: Line, titles: Collection[str]) -> bool:
 
 
 def _alike(one: str, other: str) -> int:
-    """How many characters two texts have in common from their beginning."""
+    """Length of the common prefix of two texts."""
     pairs = zip(one, other, strict=False)
     return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
 
@@ -302,7 +302,8 @@ def _shape(line: Line) -> str:
 
 
 def _legal(text: str) -> list[Region]:
-    """Permission notices, disclaimers, copyright lines, and what Project Gutenberg puts around."""
+    """Permission notices, disclaimers, copyright lines, and Project Gutenberg's header and footer.
+    """
     found: list[Region] = []
     first, last = 0, len(text)
     for mark in _GUTENBERG.finditer(text):
@@ -324,7 +325,7 @@ def _legal(text: str) -> list[Region]:
 
 
 def _commands(text: str, found: Sequence[Region]) -> Iterator[Region]:
-    """Paragraphs of code, and lines typed at a prompt, that the format does not tell apart."""
+    """Paragraphs of code, and lines typed at a prompt, that the format does not mark."""
     taken = _apart(one for one in found if one.kind != RegionKind.HEADING)
     starts = [one.start for one in taken]
     for start, end in _paragraphs(text, 0, len(text)):
@@ -346,7 +347,7 @@ def _trimmed(text: str, region: Region) -> Region:
 
 
 def _apart(found: Iterable[Region]) -> list[Region]:
-    """In order, the wider first where two overlap."""
+    """In order and without overlaps: the earlier, then the wider region wins."""
     kept: list[Region] = []
     for one in sorted(found, key=lambda region: (region.start, -region.end)):
         start = max(one.start, kept[-1].end) if kept else one.start
@@ -356,7 +357,7 @@ def _apart(found: Iterable[Region]) -> list[Region]:
 
 
 def _joined(text: str, found: Iterable[Region]) -> list[Region]:
-    """Neighbours of one kind with nothing but space between them become one; headings do not."""
+    """Join neighbours of one kind with only space between them, except headings."""
     kept: list[Region] = []
     for one in found:
         before = kept[-1] if kept else None

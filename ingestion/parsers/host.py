@@ -1,10 +1,10 @@
 """The warm process behind the sandbox: it has every reader loaded and forks a child per request.
 
-Started as ``python -m ingestion.parsers.host FD`` by ``sandbox.ParserSandbox``. FD is one end of
-a socket; each message on it is a ``wire.Request`` with two descriptors: where the child writes
-its reply, and a socket over which this process reports how the child ended. The other side hangs
-up on that socket to have the child killed, and closes FD to end it all; the kernel closes both
-when the other side dies, however it dies.
+Started as ``python -m ingestion.parsers.host FD`` by ``sandbox.ParserSandbox``. FD is one end of a
+socket; each message on it is a ``wire.Request`` with two descriptors: where the child writes its
+reply, and a socket over which this process reports how the child ended. The other side hangs up on
+that socket to have the child killed, and closes FD to shut this process down; the kernel closes
+both when the other side dies, however it dies.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class Host:
         self._wakeup_in.settimeout(0)
 
     def serve(self) -> None:
-        """Until the other side closes the control socket."""
+        """Serve until the other side closes the control socket."""
         signal.set_wakeup_fd(self._wakeup_in.fileno(), warn_on_full_buffer=False)
         signal.signal(signal.SIGCHLD, lambda _signal, _frame: None)
         self._selector.register(self._control, selectors.EVENT_READ)
@@ -69,7 +69,7 @@ class Host:
             os.kill(child.pid, signal.SIGKILL)
 
     def _handle(self, key: selectors.SelectorKey) -> bool:
-        """False when there is nobody left to serve."""
+        """False if the other side is gone."""
         if key.fileobj is self._control:
             return self._accept()
         if key.fileobj is self._wakeup:
@@ -99,9 +99,9 @@ class Host:
         return True
 
     def _kill(self, child: _Child) -> None:
-        """The other side hung up. The child stays listed until it has been reaped."""
+        """Kill a child because the other side hung up. It stays listed until it is reaped."""
         if self._children.get(child.pid) is not child:
-            # It was reaped a moment ago, from the same batch of events.
+            # It has just been reaped, in the same batch of events.
             return
         self._selector.unregister(child.report)
         os.kill(child.pid, signal.SIGKILL)
@@ -116,7 +116,7 @@ class Host:
                 self._selector.unregister(child.report)
             ended = [os.waitstatus_to_exitcode(status), usage.ru_maxrss * 1024]
             with contextlib.suppress(OSError):
-                # Nobody is listening when the child was killed on request.
+                # No one is listening if the child was killed on request.
                 child.report.send(json.dumps(ended).encode())
             child.report.close()
 
@@ -130,14 +130,15 @@ def _be_child(request: Request, reply: int) -> NoReturn:
             _write(_answer(one))
         code = 0
     finally:
-        # Nothing may unwind into the host's own frames: not even an error nobody expected.
+        # Nothing may unwind into the host's own frames, not even an unexpected error.
         if code and (kind := sys.exc_info()[0]):
             _write(wire.CRASH + kind.__name__.encode())
         os._exit(code)
 
 
 def _confine(request: Request, reply: int) -> None:
-    """Keep only the reply open, die with the host, and spend no more than all files may."""
+    """Keep only the reply open, die with the host, and limit processor time to that of all files.
+    """
     host = os.getppid()
     signal.set_wakeup_fd(-1)
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
@@ -155,9 +156,9 @@ def _confine(request: Request, reply: int) -> None:
 
 
 def _allow(limits: Limits, *, is_last: bool) -> None:
-    """What the next file may take on top of what is taken: memory and processor time.
+    """Set the memory and processor time the next file may use on top of what is already used.
 
-    The limit of memory can be raised again for a file that follows, but not the last one's.
+    The memory limit can be raised again for a following file, but not after the last one.
     """
     usage = resource.getrusage(resource.RUSAGE_SELF)
     used = math.ceil(usage.ru_utime + usage.ru_stime)
@@ -195,7 +196,7 @@ def _limit_for_now(kind: int, value: int) -> None:
 
 
 def _address_space() -> int:
-    """Bytes this process has mapped before it reads anything; the limit comes on top of it."""
+    """Bytes this process has mapped already; the limit is added on top."""
     try:
         pages = int(Path("/proc/self/statm").read_text().split()[0])
     except FileNotFoundError:
@@ -237,12 +238,12 @@ def _write(reply: bytes) -> None:
 
 
 def main() -> None:
-    # Ctrl-C in a terminal reaches the whole group; who started this process ends it in order.
+    # Ctrl-C in a terminal reaches the whole group; the parent ends this process in an orderly way.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     control = socket.socket(fileno=int(sys.argv[1]))
     registry.preload()
-    # Objects that live for ever are taken out of the collector's sight, so that no child
-    # copies their pages by touching them.
+    # Permanent objects are hidden from the collector, so that no child copies their pages by
+    # touching them.
     gc.collect()
     gc.freeze()
     Host(control).serve()

@@ -1,4 +1,4 @@
-"""HTML: the content of a page with its headings, lists and tables; menus and footers left out."""
+"""HTML: the content of a page with its headings, lists and tables, without menus and footers."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def _describe(tree: LexborHTMLParser, builder: TextBuilder) -> None:
 
 
 def page_title(tree: LexborHTMLParser) -> str:
-    """The page's title, without a site's name behind a dash or bar if the only h1 shows it."""
+    """The page's title, without a site name after a dash or bar if an h1 matches the rest."""
     title = tree.css_first("title")
     shown = one_line(title.text()) if title else ""
     tops = [one_line(inline_text(top)) for top in tree.css("h1")]

@@ -1,6 +1,6 @@
-"""JSON and JSON Lines as ``path: value`` lines; each record of a list is a block of its own.
+"""JSON and JSON Lines as ``path: value`` lines; each record of a list is its own block.
 
-Numbers keep the digits of the file and repeated keys are all kept.
+Numbers keep the digits of the file, and repeated keys are all kept.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ _LONGEST_NAME: Final = 200
 _NO_LIMIT: Final = 2**31
 _NAMELESS: Final = "value"
 
-# Plain JSON values; objects are _Pairs, so that a repeated key loses nothing.
+# Plain JSON values; objects are _Pairs, so that repeated keys are kept.
 _Json: TypeAlias = Any
 
 
 class _Pairs(list[tuple[str, Any]]):
-    """A JSON object as its pairs."""
+    """A JSON object as a list of pairs."""
 
 
 def read(source: Source) -> ParsedDocument:
@@ -55,7 +55,7 @@ def _load(text: str) -> _Json:
 
 
 def _write_lines(builder: TextBuilder, text: str) -> None:
-    """A broken line is kept as it stands: one bad record must not cost the others."""
+    """Keep a broken line as it is: one bad record must not cost the others."""
     broken: list[int] = []
     for number, line in enumerate(text.split("\n"), start=1):
         if not line.strip():
@@ -89,7 +89,7 @@ def _write_document(builder: TextBuilder, value: _Json) -> None:
 
 
 def _write_object(builder: TextBuilder, pairs: _Pairs) -> None:
-    """The lists of records an export wraps in one object become sections of the text."""
+    """Turn the lists of records that an export wraps in one object into sections."""
     for key, value in pairs:
         if _is_record_list(value):
             builder.heading(1, key)
@@ -122,7 +122,7 @@ def _write_record(builder: TextBuilder, record: _Json, *, level: int = 1) -> Non
 
 
 def _naming_key(record: _Pairs) -> str:
-    """The field that names the record, if it is short and comes only once."""
+    """The field that names the record, if it is short and occurs only once."""
     values = dict(record)
     for key in _NAMING_KEYS:
         value = values.get(key)
@@ -139,7 +139,7 @@ def _write_leaves(builder: TextBuilder, path: str, value: _Json) -> None:
 
 
 def _leaves(path: str, root: _Json) -> Iterator[tuple[str, str]]:
-    """(path, value) in the file's order, by a stack of its own: depth is the file's choice.
+    """(path, value) in the file's order, with an explicit stack: the file decides the depth.
 
     >>> list(_leaves("stops", [_Pairs([("day", "1"), ("port", "Voar")])]))
     [('stops[1]', 'day: 1; port: Voar')]

@@ -1,9 +1,9 @@
-"""What of a web page is its content, and what is menus, banners and footers around it.
+"""Separate a web page's content from the menus, banners and footers around it.
 
-A page that marks its content (``main``, one ``article``) is taken at its word. Otherwise the
-parts that say they are navigation, and the blocks that are nearly all links, are left out.
-When that would leave less than a third of the page, the whole page is kept: losing content is
-worse than keeping a menu.
+A page that marks its content (``main``, one ``article``) is trusted. Otherwise the parts that
+declare themselves navigation, and the blocks that are nearly all links, are left out. If that would
+leave less than a third of the page, the whole page is kept: losing content is worse than keeping a
+menu.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ _CHROME_NAMES: Final = re.compile(
     r"|toolbar|share|social|newsletter|advert|ads|skip|toc)(?:$|[\s_-])",
     re.IGNORECASE,
 )
-# What stands beside the text: a menu on one page, an explanation in a box on another.
+# Parts beside the text: a menu on one page, an explanatory box on another.
 _BESIDE_NAMES: Final = re.compile(
     r"(?:^|[\s_-])(?:sidebar|aside|related|widget)(?:$|[\s_-])", re.IGNORECASE
 )
 _BESIDE_LINKED: Final = 0.4
-"""Share of links above which what stands beside the text is a menu."""
+"""Share of links above which a part beside the text is a menu."""
 _NAMED_TAGS: Final = frozenset(("div", "section", "ul", "ol", "p", "header"))
 _LIST_TAGS: Final = frozenset(("div", "section", "ul", "ol", "table", "p"))
 _MARKED: Final = ("main, [role=main]", "article")
@@ -79,7 +79,7 @@ def _marked(tree: LexborHTMLParser) -> LexborNode | None:
 
 
 def _measure(root: LexborNode) -> _Block:
-    """One pass; each element hands its counts to its parent when it closes."""
+    """Measure in one pass; each element adds its counts to its parent when it closes."""
     stack = [_Block(root)]
     total = len("".join((root.text() or "").split()))
     for node, entering in walk(root, skip=is_silent):

@@ -1,4 +1,4 @@
-"""Markdown: the source is the text; headings come from the block structure, front matter leaves."""
+"""Markdown: the source is the text; headings come from block structure, front matter is removed."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from ingestion.parsers.document import ParsedDocument, Source
 from ingestion.parsers.encoding import decode
 from kb_project.text.regions import RegionKind
 
-# Blocks only: where headings are needs no inline rules, and those are what grows with
-# the square of a long line.
+# Blocks only: finding headings needs no inline rules, which are what takes quadratic time on long
+# lines.
 _BLOCKS: Final = MarkdownIt("commonmark").enable("table")
 _BLOCKS.core.ruler.enableOnly(["normalize", "block"])
 
@@ -67,7 +67,7 @@ def find_headings(text: str) -> list[tuple[int, str, int]]:
 
 
 def find_regions(text: str) -> list[tuple[RegionKind, int, int]]:
-    """Code, tables, and HTML that stands between paragraphs."""
+    """Code, tables, and HTML blocks."""
     starts = _line_starts(text)
     return [
         (kind, starts[token.map[0]], min(starts[token.map[1]] - 1, len(text)))
@@ -92,8 +92,8 @@ def plain_title(source: str) -> str:
 def split_front_matter(text: str) -> tuple[dict[str, str], str]:
     """The simple fields of a YAML header, and the text after it.
 
-    Only ``key: value`` and lists of plain values are understood. A YAML parser would be one
-    more thing for a hostile file to attack, and metadata needs no more.
+    Only ``key: value`` and lists of plain values are understood. A YAML parser would be one more
+    thing for a hostile file to attack, and metadata needs no more.
     """
     match = _FRONT_MATTER.match(text)
     if match is None:

@@ -1,4 +1,4 @@
-"""What every Office Open XML file says about itself (``docProps/core.xml``)."""
+"""Metadata of Office Open XML files (``docProps/core.xml``)."""
 
 from __future__ import annotations
 
@@ -24,18 +24,18 @@ _FIELDS: Final = {
 
 
 def parse_xml(data: bytes) -> etree._Element:
-    """XML of unknown origin: no DTD, no entities, no network. Raises ``etree.XMLSyntaxError``."""
+    """Parse untrusted XML: no DTD, no entities, no network. Raises ``etree.XMLSyntaxError``."""
     parser = etree.XMLParser(resolve_entities=False, no_network=True, load_dtd=False)
     return etree.fromstring(data, parser)
 
 
 def describe_office(builder: TextBuilder, path: Path) -> str:
-    """Put the file's own properties into the metadata; returns its title, or ""."""
+    """Add the file's own properties to the metadata; return its title, or ""."""
     try:
         with zipfile.ZipFile(path) as archive:
             root = parse_xml(archive.read(_CORE))
     except (*ZIP_ERRORS, etree.XMLSyntaxError):
-        # Properties are optional, and a document is worth reading without them.
+        # Properties are optional; the document is worth reading without them.
         return ""
     title = ""
     for element in root.iterchildren(tag=etree.Element):

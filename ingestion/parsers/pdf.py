@@ -39,7 +39,7 @@ _FACTS: Final = {
 _DATE: Final = re.compile(r"D:(\d{4})(\d\d)?(\d\d)?.*")
 _LARGER: Final = 1.16
 _LONGEST_HEADING: Final = 200
-# When a fifth of the text is set large, it is a slide deck or a poster, and size says nothing.
+# If a fifth of the text is large, it is a slide deck or a poster, and size says nothing.
 _HEADING_SHARE: Final = 0.2
 _DEEPEST: Final = 4
 _MOST_BOOKMARKS: Final = 20_000
@@ -76,10 +76,10 @@ def read(source: Source) -> ParsedDocument:
 
 
 def page_boxes(path: Path, page_number: int, start_in_page: int, end_in_page: int) -> list[Box]:
-    """Where a passage stands on its page: (x0, y0, x1, y1) per line, as fractions of the page
-    as it is shown, origin top left. Offsets are relative to the page's ``PageSpan.start``.
+    """The boxes of a passage on its page, one (x0, y0, x1, y1) per line.
 
-    Raises ParseError for a file that cannot be opened or a page it does not have.
+    In fractions of the page as it is shown, origin top left. Offsets are relative to the page's
+    ``PageSpan.start``. Raises ParseError for a file that cannot be opened or a missing page.
     """
     with _opened(path, path.name) as document, _page(document, page_number, path.name) as page:
         text_page = page.get_textpage()
@@ -95,7 +95,7 @@ def page_boxes(path: Path, page_number: int, start_in_page: int, end_in_page: in
 
 
 def render_page(path: Path, page_number: int, width_px: int) -> bytes:
-    """The page as a PNG of this width (at most 4000). Raises as ``page_boxes`` does."""
+    """The page as a PNG of this width (at most 4000). Raises the same errors as ``page_boxes``."""
     with _opened(path, path.name) as document, _page(document, page_number, path.name) as page:
         width, height = page.get_size()
         scale = min(max(width_px, 1), _WIDEST) / max(width, 1.0)
@@ -107,7 +107,7 @@ def render_page(path: Path, page_number: int, width_px: int) -> bytes:
 
 
 def merge_boxes(boxes: Iterable[Box]) -> list[Box]:
-    """One box per line: neighbours that share most of their height become one."""
+    """Merge neighbours that share most of their height: one box per line."""
     merged: list[Box] = []
     for box in boxes:
         if merged and _on_one_line(merged[-1], box):
@@ -158,7 +158,7 @@ def _page(document: PdfDocument, number: int, name: str) -> Iterator[PdfPage]:
 
 
 def _write_pages(builder: TextBuilder, document: PdfDocument) -> tuple[list[int], list[_Sized]]:
-    """Append every page; returns where each starts and its paragraphs."""
+    """Append every page; return the start of each, and all paragraphs."""
     starts: list[int] = []
     paragraphs: list[_Sized] = []
     silent: list[int] = []
@@ -220,7 +220,7 @@ def ranges(numbers: list[int]) -> str:
 
 
 def _mark_bookmarks(builder: TextBuilder, document: PdfDocument, starts: list[int]) -> bool:
-    """A bookmark becomes a heading at its words on its page, or at the page's start."""
+    """Turn each bookmark into a heading at its words on its page, or at the page's start."""
     text = builder.text
     found: list[tuple[int, int, str]] = []
     bounds = [*starts, len(text)]
@@ -237,7 +237,7 @@ def _mark_bookmarks(builder: TextBuilder, document: PdfDocument, starts: list[in
 
 
 def _find_title(text: str, title: str, start: int, end: int) -> int:
-    """A line that begins with the words as they are, rather than a running head in capitals."""
+    """Prefer a line that begins with the exact words to, say, a running head in capitals."""
     words = title_pattern(title)
     at_line = rf"(?:^|(?<=\n)).{{0,12}}?({words})"
     ways = ((at_line, re.NOFLAG), (at_line, re.IGNORECASE), (f"({words})", re.IGNORECASE))
@@ -248,7 +248,7 @@ def _find_title(text: str, title: str, start: int, end: int) -> int:
 
 
 def _mark_large_paragraphs(builder: TextBuilder, paragraphs: list[_Sized]) -> None:
-    """Without bookmarks: short paragraphs in letters larger than most of the text."""
+    """Without bookmarks, take short paragraphs in larger letters than most of the text."""
     weights: Counter[float] = Counter()
     for paragraph in paragraphs:
         weights[_rounded(paragraph.size)] += len(paragraph.text)
@@ -280,7 +280,9 @@ def _date(value: str) -> str:
 
 
 def _on_screen(page: PdfPage, rectangle: Box) -> Box:
-    """Page units, which grow upwards and ignore rotation and cropping, as shares of the picture."""
+    """Convert page units, which grow upwards and ignore rotation and cropping, to picture
+    fractions.
+    """
     left, bottom, right, top = rectangle
     corners = [_point(page, left, bottom), _point(page, right, top)]
     (x0, x1), (y0, y1) = (sorted(axis) for axis in zip(*corners, strict=True))

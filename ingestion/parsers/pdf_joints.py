@@ -1,4 +1,4 @@
-"""What stands between two lines of a PDF page: nothing, a space, a new line, a new paragraph."""
+"""Choose what joins two lines of a PDF page: nothing, a space, a new line, a new paragraph."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from ingestion.parsers.pdf_lines import ENTRY, Line
 _ENDS: Final = ".!?:;。！？：；…”\"'’)"
 _CJK: Final = re.compile("[\u2e80-\u9fff\uf900-\ufaff\uff00-\uffef]")
 _ADDRESS: Final = re.compile(r"(?:https?://|www\.)\S*\Z")
-# Measured on reports, papers and letters: lines of one paragraph are set up to 1.3 times the
-# usual distance apart, and text in another size differs by a sixth or more.
+# Measured on reports, papers and letters: lines of one paragraph are up to 1.3 times the usual
+# distance apart, and text in another size differs by a sixth or more.
 _WIDER_GAP: Final = 1.35
 _OTHER_SIZE: Final = 1.16
 _SAME_ROW: Final = 0.3
@@ -34,7 +34,7 @@ def usual_distance(lines: list[Line]) -> float:
 
 
 def right_edges(lines: list[Line]) -> dict[int, float]:
-    """How far lines reach that begin at the same left edge: a column's right border."""
+    """How far lines with the same left edge reach: a column's right border."""
     edges: dict[int, float] = {}
     for line in lines:
         column = round(line.left / 12)
@@ -81,7 +81,7 @@ def _joint_of_columns(upper: Line, lower: Line) -> str:
 def _joint_at_code(upper: Line, lower: Line, edges: dict[int, float], *, is_near: bool) -> str:
     if upper.is_code and lower.is_code:
         return "\n" if is_near else "\n\n"
-    # A sentence may end in a name set like code, which stands on a line of its own.
+    # A sentence may end in a name set like code, on a line of its own.
     is_full = upper.right - upper.left >= _SHORT_LINE * _reach(upper, edges)
     return _space(upper, lower) if is_near and _is_open(upper) and is_full else "\n\n"
 
@@ -100,12 +100,12 @@ def _joint_in_block(upper: Line, lower: Line, edges: dict[int, float]) -> str:
 
 
 def _reach(line: Line, edges: dict[int, float]) -> float:
-    """How wide a line could be at most that begins where this one does."""
+    """The greatest width of a line that begins where this one does."""
     return edges.get(round(line.left / 12), line.right) - line.left
 
 
 def _is_body(line: Line) -> bool:
-    """Whether a sentence may go on behind this line: not behind a page's number."""
+    """Whether a sentence may continue after this line: not after a page number."""
     return any(character.isalpha() for character in line.text)
 
 
@@ -115,7 +115,7 @@ def _is_open(line: Line) -> bool:
 
 
 def _is_mixed(upper: Line, lower: Line) -> bool:
-    """Whether one of them is but a name set like code, in the middle of a sentence."""
+    """Whether one of them is just a name set like code, in the middle of a sentence."""
     is_one_code = upper.is_code != lower.is_code
     return is_one_code and _flows_on(upper, lower) and _is_open(upper)
 

@@ -1,9 +1,9 @@
-"""The text of one PDF page in paragraphs, each character knowing where pdfium keeps it.
+"""The text of one PDF page in paragraphs, with each character's index in pdfium.
 
 pdfium gives visual lines. Here they become paragraphs: lines of one paragraph are joined by a
-space, words cut at a line's end are joined again, paragraphs stand apart; rows of a table name
-their columns, and code is told by its letters, which are all of one width. The result depends on
-the page alone, so boxes for a passage can be found later by reading the page again.
+space, words hyphenated at a line's end are rejoined, paragraphs are separated; table rows name
+their columns, and code is recognised by its fixed-width letters. The result depends on the page
+alone, so boxes for a passage can be found later by reading the page again.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from ingestion.parsers.pdf_joints import joint, right_edges, usual_distance
 from ingestion.parsers.pdf_lines import HYPHENS, Line, lines_of, raw_text
 from ingestion.parsers.pdf_tables import with_tables
 
-# What cannot stay as it is: pdfium's marks for a cut word, controls, runs of space, surrogates.
+# What must be replaced: pdfium's marks for a cut word, controls, runs of space, surrogates.
 _SPECIAL: Final = re.compile(
     r"(?: ?\.){6,}"
     "|[\ud800-\udbff][\udc00-\udfff]|[\ud800-\udfff]|[\ufffe\x02]|[ \t\xa0\u2028\u2029]+"
@@ -36,7 +36,7 @@ _SYNTHETIC: Final = -1
 class Paragraph:
     """Offsets into the page's text; ``size`` is the height of its letters in points.
 
-    ``is_code``: all of its letters are of one width. ``is_table``: it is rows of a table.
+    ``is_code``: all its letters have one width. ``is_table``: it consists of table rows.
     """
 
     start: int
@@ -48,7 +48,7 @@ class Paragraph:
 
 @dataclass(frozen=True, slots=True)
 class PageText:
-    """``units[i]`` is the index of character i in pdfium's text, -1 for a joint put in here."""
+    """``units[i]`` is the index of character i in pdfium's text, -1 if it was inserted here."""
 
     text: str
     units: array[int]
@@ -90,7 +90,7 @@ class _PageWriter:
             self._write_row(line, line.labels)
 
     def _write_row(self, line: Line, labels: Sequence[str]) -> None:
-        """``Name: Ada; Role: Engineer``, as rows of other formats are written."""
+        """``Name: Ada; Role: Engineer``, like rows of other formats."""
         for place, cell in enumerate(line.cells):
             self._put("; " if place else "", _SYNTHETIC)
             label = labels[place] if place < len(labels) else ""

@@ -1,4 +1,4 @@
-"""The lines of one PDF page as pdfium gives them: where they stand, how large, in what letters."""
+"""The lines of one PDF page from pdfium, with position, size and font."""
 
 from __future__ import annotations
 
@@ -13,24 +13,24 @@ import pypdfium2.raw as pdfium
 from pypdfium2 import PdfTextPage
 
 HYPHENS: Final = "\ufffe\x02"
-"""pdfium's marks for a word that is cut at a line's end."""
+"""pdfium's marks for a word hyphenated at a line's end."""
 ENTRY: Final = re.compile(r"(?:[•●◦▪‣·–—*\-]|\(?\d{1,3}[.)]|\(?[a-z][.)]|\d{1,2}(?:\.\d{1,2})+)\s")
-"""What an entry of a list begins with."""
+"""How a list entry begins."""
 
 _LINE: Final = re.compile(r"[^\r\n]+")
-# Cells stand at least so many letter heights apart.
+# Cells are at least this many letter heights apart.
 _CELL_GAP: Final = 0.55
 _MONOSPACED: Final = re.compile(
     rb"mono|courier|consol|menlo|typewriter|cmtt|lmtt|nimbusmon|fixed|terminal|source ?code", re.I
 )
 _FIXED_PITCH: Final = 1
 _SAMPLES: Final = 4
-"""Letters of a line whose font is asked for."""
+"""Letters of a line whose font is checked."""
 
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """A stretch of a line with a wide gap before it; offsets into the line's text."""
+    """A stretch of a line after a wide gap; offsets into the line's text."""
 
     start: int
     end: int
@@ -39,13 +39,12 @@ class Cell:
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A line as pdfium gives it: where a word is cut at its end, it goes on to the end of the next,
-    so that its first letter may stand higher (``first_bottom``) than its last (``bottom``).
+    """A line from pdfium. If its last word is hyphenated, it includes the next line, so its first
+    letter may be higher (``first_bottom``) than its last (``bottom``).
 
-    ``cells`` has more than one entry where wide gaps divide the line.
-
-    A row of a table has ``labels``, which name its columns, as far as it is known what they are;
-    one that ``continues`` holds more of the last cell of the row before.
+    ``cells`` has several entries if wide gaps divide the line. A table row has ``labels``, the
+    names of its columns as far as known; one that ``continues`` holds more of the last cell of the
+    row before.
     """
 
     start: int
@@ -66,7 +65,7 @@ def raw_text(page: PdfTextPage) -> str:
     count = page.count_chars()
     if count == 0:
         return ""
-    # One unit per character and the end mark; doubled, as pdfium may insert characters.
+    # One unit per character plus the terminator; doubled, as pdfium may insert characters.
     buffer = (pdfium.c_ushort * (2 * count + 2))()
     written = pdfium.FPDFText_GetText(page, 0, count, buffer)
     return "".join(map(chr, buffer[: max(0, written - 1)]))
@@ -101,7 +100,7 @@ def lines_of(page: PdfTextPage, raw: str) -> list[Line]:
 
 
 def _samples(text: str) -> list[int]:
-    """Where a few letters of a line stand, from its beginning to its end."""
+    """Positions of a few letters of a line, from its beginning to its end."""
     letters = [place for place, character in enumerate(text) if character.isalnum()]
     return letters[:: max(1, len(letters) // _SAMPLES)]
 
@@ -125,7 +124,7 @@ def font_of(page: PdfTextPage, unit: int) -> tuple[bytes, int]:
 
 
 def _cells(page: PdfTextPage, start: int, text: str, size: float) -> Iterator[Cell]:
-    """The stretches between wide gaps; the whole line where it has none."""
+    """The stretches between wide gaps; the whole line if there are none."""
     begin, left = 0, box_of(page, start).left
     for place, character in enumerate(text[1:-1], start=1):
         if character in " \xa0":
@@ -137,7 +136,7 @@ def _cells(page: PdfTextPage, start: int, text: str, size: float) -> Iterator[Ce
 
 
 def box_of(page: PdfTextPage, unit: int) -> pdfium.FS_RECTF:
-    """The box of a character with its font's full height; all zero where there is none."""
+    """The box of a character with its font's full height; all zero if there is none."""
     box = pdfium.FS_RECTF()
     index = pdfium.FPDFText_GetCharIndexFromTextIndex(page, unit)
     if index >= 0:

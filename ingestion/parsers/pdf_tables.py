@@ -1,4 +1,4 @@
-"""Rows of tables on a PDF page, told by gaps that stand below one another."""
+"""Recognise table rows on a PDF page by gaps that are aligned vertically."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from pypdfium2 import PdfTextPage
 from ingestion.parsers.pdf_lines import ENTRY, Cell, Line, box_of, font_of
 from ingestion.parsers.tables import is_header
 
-# Cells of a column begin within so many points of each other in at least so many rows.
+# Cells of a column begin within this many points of each other, in at least this many rows.
 _SAME_COLUMN: Final = 3.0
 _FEWEST_ROWS: Final = 3
 _WIDE_ROWS: Final = 0.6
-"""Share of a table's rows that gaps divide; in the others words stand where columns begin."""
+"""Share of a table's rows divided by gaps; in the others, words begin at column edges."""
 _WORD: Final = re.compile(r"\S+")
 _LEADER: Final = re.compile(r"(?: ?\.){6,}|…")
 
 
 def with_tables(page: PdfTextPage, lines: list[Line]) -> list[Line]:
-    """The lines; rows of a table divided where its columns begin, with what those are called."""
+    """The lines, with table rows divided into columns and labelled."""
     found: list[Line] = []
     place = 0
     while place < len(lines):
@@ -42,7 +42,7 @@ def with_tables(page: PdfTextPage, lines: list[Line]) -> list[Line]:
 
 
 def _rows_from(page: PdfTextPage, lines: list[Line], place: int) -> Iterator[Line]:
-    """The lines from here on that are divided as the first is."""
+    """The lines from here on that are divided like the first."""
     columns = [cell.left for cell in lines[place].cells]
     if len(columns) < 2 or _LEADER.search(lines[place].text):
         return
@@ -58,7 +58,8 @@ def _rows_from(page: PdfTextPage, lines: list[Line], place: int) -> Iterator[Lin
 
 
 def _cells_at(page: PdfTextPage, line: Line, columns: Sequence[float]) -> Iterator[Cell]:
-    """The line divided where words stand at the columns' left edges; less where none does."""
+    """The line divided at words on the columns' left edges; into fewer cells if some are missing.
+    """
     if abs(line.left - columns[0]) > _SAME_COLUMN:
         return
     begin, left, wanted = 0, line.left, list(columns[1:])
@@ -73,7 +74,7 @@ def _cells_at(page: PdfTextPage, line: Line, columns: Sequence[float]) -> Iterat
 
 
 def _is_head(page: PdfTextPage, rows: Sequence[Line]) -> bool:
-    """Whether the first row is set in other letters than those below, in its last column."""
+    """Whether the first row's last column is set in another font than the rows below."""
     whole = [row for row in rows if not row.continues]
     first, *others = (font_of(page, row.start + row.cells[-1].start) for row in whole)
     return others.count(first) * 2 < len(others)

@@ -1,4 +1,4 @@
-"""Plain text: kept as it stands. Headings are chapter lines and underlined lines, nothing else."""
+"""Plain text: kept as it is. Only chapter lines and underlined lines are headings."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def read_text(
 
 
 def find_headings(text: str) -> list[tuple[int, str, int]]:
-    """(level, title, start) of each heading line; it has blank lines or the edge around it.
+    """(level, title, start) of each heading line: one with blank lines or the edge around it.
 
     >>> find_headings("Chapter 1\\n\\nIt began.\\n\\nNotes\\n=====\\n\\nMore.")
     [(2, 'Chapter 1', 0), (1, 'Notes', 22)]

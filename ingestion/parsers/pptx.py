@@ -1,4 +1,4 @@
-"""Presentations: a slide is a page; its title a heading; then bodies, tables and the notes."""
+"""Presentations: a slide is a page, its title a heading; then bodies, tables and the notes."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ def _point(values: tuple[float | None, ...], index: int) -> str:
 
 
 def _write_diagrams(builder: TextBuilder, slide: Any) -> None:
-    """SmartArt keeps its words in a part of its own."""
+    """Write the text of SmartArt, which is in a separate part."""
     for relation in slide.part.rels.values():
         if relation.is_external or not relation.reltype.endswith(_DIAGRAM_DATA):
             continue

@@ -1,4 +1,4 @@
-"""Why a file cannot be read, in sentences for the person who uploaded it.
+"""Errors for files that cannot be read, in sentences for the person who uploaded them.
 
 Each function returns the error to raise. Codes are stable: programs and pages rely on them.
 """

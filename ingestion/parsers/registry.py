@@ -1,4 +1,4 @@
-"""Which module reads which kind of file. A module is imported when its first file comes."""
+"""Map each type of file to the module that reads it, imported on first use."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class Reader(Protocol):
     """What a format module provides."""
 
     def read(self, source: Source) -> ParsedDocument:
-        """The file as text. Raises ParseError for a file it cannot read."""
+        """Read the file as text. Raises ParseError if it cannot."""
         ...
 
 
@@ -54,7 +54,7 @@ def detect(path: Path, *, name: str) -> str:
 
 
 def parse(path: Path, *, name: str, limits: Limits) -> ParsedDocument:
-    """Read a file in this process; limits of time and memory are the sandbox's.
+    """Read a file in this process; the sandbox enforces limits of time and memory.
 
     ``name`` is a label and never used as a path. Raises ParseError.
     """

@@ -1,11 +1,10 @@
 """Read documents in processes that may hang, crash or run out of memory without harm.
 
-A warm host process (``ingestion.parsers.host``) forks a child per request: one document, or a
-group of small ones of the same workspace. The child has limits on memory, processor time and open
-files, and none of this process's environment; this side enforces wall-clock time and believes
-nothing it is told (see ``wire``).
-Whatever happens to the child becomes a ParseError about the document it was reading; another child
-goes on with those after it.
+A warm host process (``ingestion.parsers.host``) forks a child per request: one document, or a group
+of small ones of the same workspace. The child has limits on memory, processor time and open files,
+and none of this process's environment; this side enforces wall-clock time and trusts nothing it
+receives (see ``wire``). Whatever happens to the child becomes a ParseError about the document it
+was reading; another child continues with those after it.
 """
 
 from __future__ import annotations
@@ -42,7 +41,7 @@ _STOP_SECONDS: Final = 5
 _ATTEMPTS: Final = 2
 _BLOCK: Final = MIB
 _REPORT_SIZE: Final = 256
-# A reply in JSON takes at most six bytes for a character ("\\u0085"), plus headings and pages.
+# A JSON reply takes at most six bytes per character ("\\u0085"), plus headings and pages.
 _BYTES_PER_CHARACTER: Final = 6
 _REPLY_EXTRA: Final = 256 * MIB
 _PAGE_LIMITS: Final = Limits(seconds=20)
@@ -50,7 +49,7 @@ _MEMORY_SIGNALS: Final = (signal.SIGABRT, signal.SIGSEGV, signal.SIGBUS)
 
 
 File = tuple[Path, str]
-"""Where the bytes are, and the name a person gave."""
+"""The file's path, and the name a person gave it."""
 
 
 def _ignore(_read: int) -> None:
@@ -58,11 +57,11 @@ def _ignore(_read: int) -> None:
 
 
 class _HostLostError(Exception):
-    """The host process went away, which is not the document's fault the first time."""
+    """The host process is gone, which is not the document's fault the first time."""
 
 
 class ParserSandbox:
-    """Threads may share one; a forked process gets a host of its own on its first call."""
+    """May be shared by threads; a forked process gets a host of its own on its first call."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -71,8 +70,11 @@ class ParserSandbox:
         _SANDBOXES.add(self)
 
     def parse(self, path: Path, *, name: str, limits: Limits | None = None) -> ParsedDocument:
-        """The file as text. Raises ParseError; ``parse_timeout``, ``parse_memory`` and
-        ``parse_crashed`` when the reader had to be stopped or fell over."""
+        """Read a file as text.
+
+        Raises ParseError, with ``parse_timeout``, ``parse_memory`` or ``parse_crashed`` if the
+        reader had to be stopped or crashed.
+        """
         limits = limits or Limits()
         request = Request("parse", str(path.absolute()), name, limits)
         return self._ask(request, wire.DOCUMENT, wire.document_from_bytes)
@@ -84,9 +86,10 @@ class ParserSandbox:
         limits: Limits | None = None,
         on_read: Callable[[int], None] = _ignore,
     ) -> list[ParsedDocument | ParseError]:
-        """What ``parse`` would return or raise for each file, read by as few children as possible.
+        """What ``parse`` would return or raise for each file, using as few children as possible.
 
-        The limits are those of each file. ``on_read`` is told how many are read, and may raise.
+        The limits apply to each file. ``on_read`` gets the number of files read so far, and may
+        raise.
         """
         found: list[ParsedDocument | ParseError] = []
         while len(found) < len(files):
@@ -140,7 +143,7 @@ class ParserSandbox:
     def _replies(
         self, request: Request, on_read: Callable[[int], None]
     ) -> tuple[list[bytes], ParseError | None]:
-        """The replies until the end, or until the error about the file that came next."""
+        """The replies until the end, or until the error about the next file."""
         for _ in range(_ATTEMPTS):
             control = self._connected()
             try:
@@ -184,7 +187,7 @@ class ParserSandbox:
             self._stop()
 
     def _abandon(self, control: socket.socket) -> None:
-        """Stop using this host, unless another thread has replaced it already."""
+        """Stop using this host, unless another thread has already replaced it."""
         with self._lock:
             if self._control is control:
                 logger.warning("parser host was lost and is restarted")
@@ -202,7 +205,7 @@ class ParserSandbox:
         self._control = self._host = None
 
     def forget_host(self) -> None:
-        """In a forked process: the host belongs to the parent, as does whoever holds the lock."""
+        """In a forked process, drop the host and the lock, which belong to the parent."""
         self._lock = threading.Lock()
         if self._control is not None:
             self._control.close()
@@ -237,15 +240,15 @@ class _Call:
             error = refusal
         finally:
             os.close(reply)
-            # Not only close: a process forked meanwhile may hold a copy, and the host
-            # takes the hang-up as the order to kill the child.
+            # Closing is not enough: a process forked meanwhile may hold a copy, and the host takes
+            # the hang-up as the order to kill the child.
             _hang_up(report)
         replies = self._replies[: len(self._names)]
         return replies, error if len(replies) < len(self._names) else None
 
     @property
     def _name(self) -> str:
-        """Of the file that is being read."""
+        """The file being read."""
         return self._names[min(len(self._replies), len(self._names) - 1)]
 
     def _send(self, control: socket.socket, reply_in: int, report_in: socket.socket) -> None:
@@ -259,7 +262,7 @@ class _Call:
             report_in.close()
 
     def _wait(self, reply: int, report: socket.socket) -> tuple[int, int]:
-        """Collect replies until the host says how the child ended: (exit code, peak bytes)."""
+        """Collect replies until the host reports how the child ended: (exit code, peak bytes)."""
         poll = select.poll()
         poll.register(reply, select.POLLIN)
         poll.register(report, select.POLLIN)
@@ -275,7 +278,7 @@ class _Call:
                 raise refusals.timed_out(self._name, seconds=self._limits.seconds)
 
     def _drain(self, reply: int) -> bool:
-        """Read what is there; False at the end of it."""
+        """Read what is available; False at the end of the stream."""
         try:
             while block := os.read(reply, _BLOCK):
                 self._buffer += block
@@ -287,7 +290,7 @@ class _Call:
         return False
 
     def _take_replies(self) -> None:
-        """Whole replies out of the buffer; after each, the next file's time begins."""
+        """Take whole replies out of the buffer; after each, the next file's time begins."""
         while len(self._buffer) >= wire.HEADER_BYTES:
             end = wire.HEADER_BYTES + int.from_bytes(self._buffer[: wire.HEADER_BYTES], "big")
             if len(self._buffer) < end:
@@ -309,7 +312,7 @@ class _Call:
         return self._memory_or_crash(code, peak)
 
     def _memory_or_crash(self, code: int, peak: int) -> ParseError:
-        """Native code that is refused memory aborts; the kernel's own killer sends SIGKILL."""
+        """Native code that is refused memory aborts; the kernel's OOM killer sends SIGKILL."""
         limit = self._limits.memory_bytes
         is_hungry = -code in _MEMORY_SIGNALS and peak > limit / 2
         if code == -signal.SIGKILL or is_hungry:
@@ -328,7 +331,7 @@ def _request_for(files: Sequence[File], limits: Limits) -> Request:
 
 
 def _understood(reply: bytes, name: str, kind: bytes, read: Callable[[bytes], _Answer]) -> _Answer:
-    """What a reply says. Raises ParseError."""
+    """The content of a reply. Raises ParseError."""
     if reply[:1] == wire.REFUSAL:
         raise wire.refusal_from_bytes(reply[1:])
     if reply[:1] != kind:
@@ -380,7 +383,7 @@ os.register_at_fork(after_in_child=_forget_hosts)
 
 @cache
 def default_sandbox() -> ParserSandbox:
-    """The one that everything in this process shares."""
+    """The sandbox shared by everything in this process."""
     sandbox = ParserSandbox()
     atexit.register(sandbox.close)
     return sandbox

@@ -59,7 +59,7 @@ def read(source: Source) -> ParsedDocument:
 def _write_sheets(builder: TextBuilder, source: Source) -> None:
     with CalamineWorkbook.from_path(source.path) as workbook:
         for index, sheet in enumerate(workbook.sheets_metadata):
-            # "Very hidden" sheets are made by add-ins for themselves; no menu shows them.
+            # "Very hidden" sheets are made by add-ins for their own use; no menu shows them.
             is_shown = sheet.visible != SheetVisibleEnum.VeryHidden
             if sheet.typ == SheetTypeEnum.WorkSheet and is_shown:
                 builder.open_page()
@@ -79,7 +79,7 @@ def _rows(sheet: CalamineSheet) -> Iterator[list[str]]:
 
 
 def _shown(value: _Value) -> str:
-    """A cell as a reader of the sheet would write it down.
+    """A cell as a reader would write it down.
 
     >>> _shown(3.0), _shown(datetime.datetime(2024, 5, 1)), _shown(True)
     ('3', '2024-05-01', 'TRUE')

@@ -1,4 +1,4 @@
-"""Rows of cells as text. Each row names its columns, so that it can be found and read alone:
+"""Write rows of cells as text. Each row names its columns, so that it makes sense alone:
 
 ``Name: Ada; Role: Engineer; Office: Bergen``
 """
@@ -17,12 +17,12 @@ _NUMBER: Final = re.compile(r"[\s+\-–(]*[$€£¥]?\s*\d[\d\s.,:/\-TZ]*\s*[%�
 _YEAR: Final = re.compile(r"(?:19|20)\d\d")
 _LONGEST_LABEL: Final = 80
 _LONGEST_VALUE: Final = 160
-"""Characters; a longer one is a text that somebody put into a cell."""
+"""Characters; a longer value is prose in a cell."""
 _NO_LIMIT: Final = 2**31
 
 
 def write_table(builder: TextBuilder, rows: Iterable[Sequence[str]]) -> None:
-    """Write rows as they come. A blank row ends a table; the next has its own header."""
+    """Write rows as they come. A blank row ends a table; the next one has its own header."""
     builder.part()
     table = _Table(builder)
     for row in rows:
@@ -70,7 +70,8 @@ class _Table:
     def _write(self, cells: list[str]) -> None:
         labels = self._labels or []
         if len(labels) > 2 and _filled(cells) == 1 and cells[0]:
-            # A line such as "INCOME" between rows names a part of the table, not its column.
+            # A line such as "INCOME" between rows names a part of the table and belongs to no
+            # column.
             labels = []
         padded = labels + [""] * (len(cells) - len(labels))
         parts = [
@@ -82,7 +83,7 @@ class _Table:
 
 
 def write_row(builder: TextBuilder, row: str, *, longest: int) -> None:
-    """A row, or a field, is no prose unless a value (the longest has so many characters) is."""
+    """Write a row or field; a table region unless its longest value is long enough to be prose."""
     start = builder.length
     builder.line(row)
     if longest <= _LONGEST_VALUE:
@@ -94,7 +95,7 @@ def is_caption(first: Sequence[str], second: Sequence[str]) -> bool:
 
 
 def is_header(row: Sequence[str]) -> bool:
-    """Two or more short, different labels; among words, years count as labels.
+    """Whether it has two or more short, distinct labels; next to words, years count as labels.
 
     >>> is_header(["Region", "2023", "2024"]), is_header(["Bergen", "17.5"])
     (True, False)

@@ -1,6 +1,6 @@
-"""What crosses the border between the sandbox and the product: JSON, checked on the way in.
+"""Messages between the sandbox and the product: JSON, checked on arrival.
 
-The process on the other side has read a hostile file, so nothing it says is taken on trust.
+The process on the other side has read a hostile file, so nothing it says is trusted.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ PICTURE: Final = b"P"
 REFUSAL: Final = b"E"
 CRASH: Final = b"C"
 
-# Every reply begins with its length, since one child may give several.
+# Every reply begins with its length, since one child may send several.
 HEADER_BYTES: Final = 8
 
 _LONGEST_SENTENCE: Final = 500
@@ -33,9 +33,9 @@ _MOST_HEADINGS: Final = 1_000_000
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """``arguments`` are the whole numbers an operation takes beyond the file.
+    """``arguments`` are the integers an operation takes besides the file.
 
-    ``more`` are path and name of further files, to be read after this one, each within the limits.
+    ``more`` are path and name of further files to read after this one, each within the limits.
     """
 
     operation: Operation
@@ -46,7 +46,7 @@ class Request:
     more: tuple[tuple[str, str], ...] = ()
 
     def each(self) -> Iterator[Request]:
-        """A request of its own for every file."""
+        """A separate request for every file."""
         yield replace(self, more=())
         for path, name in self.more:
             yield replace(self, path=path, name=name, more=())

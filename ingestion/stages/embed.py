@@ -1,10 +1,10 @@
 """Embed: make the vectors of situated chunks, then those of their sentences.
 
-In: the chunks of a group of versions.  Out: one ChunkEmbedding a chunk, under the embedder's
-fingerprint; while another model takes over, one under the next embedder's beside it; and a
+In: the chunks of a group of versions.  Out: one ChunkEmbedding per chunk, under the embedder's
+fingerprint; during a model change, another one under the next embedder's fingerprint; and a
 SentenceVector for each sentence.
-Safe to repeat: only what has no vector of the fingerprint is embedded; each batch is committed, so
-that a stopped run goes on where it was.
+Safe to repeat: only what has no vector of the fingerprint is embedded. Each batch is committed, so
+a stopped run resumes where it was.
 """
 
 from __future__ import annotations
@@ -13,17 +13,18 @@ import uuid
 from collections import Counter
 from collections.abc import Sequence
 
-from ingestion import sentences, vectors
 from ingestion.models import Chunk, IngestionJob
-from ingestion.outcome import Progress, StageOutcome
+from ingestion.stage import Progress, StageOutcome
+from ingestion.vectors import chunks as vectors_chunks
+from ingestion.vectors import sentences
 from kb_project.llm.ports import Embedder
 from kb_project.ports import Ports, build_ports
 from workspaces import access
 from workspaces.ports import ports_for
 
-# Some seconds of work on a small machine: what a killed worker loses at most.
+# A few seconds of work on a small machine: the most that a killed worker loses.
 BATCH = 16
-# How often the models of a workspace may change while one group is embedded.
+# How many model changes are followed while one group is embedded.
 MOST_CHANGES = 3
 
 
@@ -34,8 +35,8 @@ def run(jobs: Sequence[IngestionJob], ports: Ports, progress: Progress) -> list[
         embedders = [each for each in (ports.embedder, ports.next_embedder) if each]
         for embedder in embedders:
             made += embed(workspace_id, versions, embedder, progress)
-        # Somebody may have chosen another model, or the swap may have come, in between.
-        if vectors.wanted(workspace_id) <= {each.fingerprint for each in embedders}:
+        # Meanwhile another model may have been chosen, or the swap may have happened.
+        if vectors_chunks.wanted(workspace_id) <= {each.fingerprint for each in embedders}:
             break
         ports = ports_for(workspace_id)
     embed_sentences(workspace_id, versions, build_ports().embedder, progress)
@@ -48,11 +49,11 @@ def embed(
     embedder: Embedder,
     progress: Progress,
 ) -> Counter[uuid.UUID | None]:
-    """Make the vectors that are missing; how many for each version."""
+    """Make the missing vectors and return how many for each version."""
     with access.in_workspace(workspace_id):
         chunks = Chunk.objects.in_workspace(workspace_id).filter(version__in=versions)
         waiting = list(
-            vectors.without(chunks, workspace_id, embedder.fingerprint)
+            vectors_chunks.without(chunks, workspace_id, embedder.fingerprint)
             .order_by("version_id", "ordinal")
             .only("pk", "version_id", "context", "text")
         )
@@ -60,7 +61,7 @@ def embed(
     done = total - len(waiting)
     for first in range(0, len(waiting), BATCH):
         batch = waiting[first : first + BATCH]
-        vectors.make(workspace_id, batch, embedder)
+        vectors_chunks.make(workspace_id, batch, embedder)
         done += len(batch)
         if len(waiting) > BATCH:
             progress(done, total)
@@ -73,7 +74,7 @@ def embed_sentences(
     embedder: Embedder,
     progress: Progress,
 ) -> None:
-    """Make the vectors of sentences that are missing."""
+    """Make the missing sentence vectors."""
     with access.in_workspace(workspace_id):
         chunks = Chunk.objects.in_workspace(workspace_id).filter(version__in=versions)
         waiting = list(

@@ -1,9 +1,10 @@
-"""Extract: find who and what each chunk speaks of, and how they are linked.
+"""Extract: find the entities in each chunk and the relationships between them.
 
-In: the chunks of a group of versions.  Out: one ChunkExtraction a chunk, offsets in the document's
-text. With a chat model, a chunk it could not read has the reason instead, and can be retried alone.
-Safe to repeat: chunks already read by this method are left alone; each batch is committed, and what
-a model said is in the reply cache.
+In: the chunks of a group of versions.  Out: one ChunkExtraction per chunk, with offsets in the
+document's text. A chunk that the chat model could not read has the reason instead, and can be
+retried alone.
+Safe to repeat: chunks already read by this method are skipped. Each batch is committed, and the
+model's replies are cached.
 """
 
 from __future__ import annotations
@@ -21,8 +22,7 @@ from ingestion.extractors import METHOD, Extraction, extract_many
 from ingestion.extractors.edges import common_words
 from ingestion.extractors.model import Passage, Reading, extract_all, method_of
 from ingestion.models import Chunk, ChunkExtraction, DocumentVersion, IngestionJob
-from ingestion.outcome import Progress, StageOutcome
-from ingestion.selectors import versions_of
+from ingestion.stage import Progress, StageOutcome, versions_of
 from kb_project.errors import PauseError, ReplyError
 from kb_project.llm.ports import ChatModel
 from kb_project.ports import Ports
@@ -31,7 +31,7 @@ from kb_project.text.regions import from_json
 from workspaces import access
 
 BATCH = 32
-# A slow model's answers are saved one by one, a fast one's by the batch.
+# Seconds. A slow model's answers are saved one by one, a fast one's by the batch.
 SAVE_EVERY: Final = 5.0
 
 NOTHING_FOUND = (
@@ -44,7 +44,7 @@ NEXT_STEP: Final = "Retry the passage."
 
 Outcome = Reading | ReplyError
 
-# A passage that was put away or cut anew meanwhile takes nothing.
+# A passage that was archived or replaced meanwhile gets no row.
 SAVE_READ: Final[LiteralString] = """
 INSERT INTO ingestion_chunkextraction (workspace_id, chunk_id, method, payload, rejected)
 SELECT %(workspace)s, c.id, %(method)s, t.payload, t.rejected
@@ -69,7 +69,7 @@ SELECT %(workspace)s, c.id, %(method)s, %(nothing)s::jsonb, t.problem, '{}'
 
 @dataclass(slots=True)
 class Reader:
-    """A document on its way: its unread passages, and what became of all of them."""
+    """A document in progress: its unread passages, and counts of how the others went."""
 
     version: DocumentVersion
     waiting: list[Passage] = field(default_factory=list)
@@ -101,7 +101,7 @@ def run(jobs: Sequence[IngestionJob], ports: Ports, progress: Progress) -> list[
 
 
 def method_by(ports: Ports) -> str:
-    """Name of all that shapes what is found with these ports."""
+    """Name of everything that determines what these ports find."""
     return method_of(ports.chat, ports.options) if ports.chat else METHOD
 
 
@@ -179,7 +179,7 @@ def save_all(
     results: Iterator[tuple[Passage, Outcome | None]],
     progress: Progress,
 ) -> None:
-    """Save outcomes as they come in, so that a worker that dies loses little of them."""
+    """Save outcomes as they arrive, so that a dying worker loses little."""
     by_document = {reader.version.document_id: reader for reader in readers}
     tally = _Tally(readers, progress)
     batch: list[tuple[Passage, Outcome]] = []
@@ -207,7 +207,7 @@ def count(reader: Reader, outcome: Outcome) -> None:
 
 
 class _Tally:
-    """How far the group is; it is told for a long one, and now and then while a model is slow."""
+    """Progress of the group, reported for a long one, and every few seconds with a slow model."""
 
     def __init__(self, readers: Sequence[Reader], progress: Progress) -> None:
         self._done = sum(reader.done for reader in readers)
@@ -227,9 +227,9 @@ class _Tally:
 
 
 def save(workspace_id: uuid.UUID, method: str, outcomes: Sequence[tuple[Passage, Outcome]]) -> None:
-    """One row a passage, in place of what another method found in it.
+    """Save one row per passage, replacing what another method found in it.
 
-    A passage that could not be read keeps what was found in it before.
+    A passage that could not be read keeps its earlier findings.
     """
     read = [(one, said) for one, said in outcomes if not isinstance(said, ReplyError)]
     unread = [(one, said) for one, said in outcomes if isinstance(said, ReplyError)]

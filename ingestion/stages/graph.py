@@ -1,9 +1,9 @@
 """Graph: count each entity's neighbours and bring the projection up to date.
 
-In: the entities and relationships marked as changed, and the tombstones of those that are gone.
-Out: degrees and ranks, the projection of the graph, and a mark on every community that is touched.
-Safe to repeat: rows and projection change in one transaction, which takes the marks away; what is
-marked by somebody else meanwhile keeps its mark for the next run.
+In: the entities and relationships marked as changed, and the tombstones of deleted ones.  Out:
+degrees and ranks, the graph's projection, and a mark on every community affected.
+Safe to repeat: rows and projection change in one transaction, which also clears the marks. Whatever
+is marked meanwhile keeps its mark for the next run.
 """
 
 from __future__ import annotations
@@ -13,15 +13,15 @@ from typing import Final, LiteralString
 from uuid import UUID
 
 from ingestion.models import IngestionJob
-from ingestion.outcome import Progress, StageOutcome
+from ingestion.stage import Progress, StageOutcome
 from kb_project.graph.ports import GraphEdge, GraphNode, GraphStore
 from kb_project.ports import Ports
 from kb_project.sql import bulk_plans, run_sql, run_sql_count
 from workspaces import access
 
-# Which entities have another number of neighbours, or another rank, than their row says?
-# Rank grows with the passages and the neighbours of an entity, and ever more slowly with each.
-# Rows are locked in the order of their ids, as every bulk writer of entities does.
+# Updates entities whose degree or rank differs from their row's.
+# Rank grows with the logarithm of an entity's passages and of its neighbours.
+# Rows are locked in id order, as every bulk writer of entities does.
 UPDATE_DEGREES: Final[LiteralString] = """
 WITH link (entity_id, other_id) AS (
     SELECT source_id, target_id FROM ingestion_relationship WHERE workspace_id = %(workspace)s
@@ -49,7 +49,7 @@ FROM stale
 WHERE entity.workspace_id = %(workspace)s AND entity.id = stale.id
 """
 
-# An array and not a join: however many are marked, each is found by its key.
+# An array rather than a join: however many are marked, each is found by its key.
 TAKE_ENTITIES: Final[LiteralString] = """
 UPDATE ingestion_entity SET is_changed = false
 WHERE workspace_id = %(workspace)s AND id = ANY (ARRAY(
@@ -77,7 +77,7 @@ LOOK: Final[Changed] = (
        WHERE workspace_id = %(workspace)s AND is_changed ORDER BY id""",
 )
 
-# A tombstone's thing may have come back under the same id: then it is not gone.
+# What a tombstone names may have come back under the same id: then it is not gone.
 TAKE_TOMBSTONES: Final[LiteralString] = """
 WITH taken AS (
     DELETE FROM ingestion_graphtombstone WHERE workspace_id = %(workspace)s RETURNING id
@@ -89,8 +89,8 @@ WHERE NOT EXISTS (SELECT FROM ingestion_entity AS e
                   WHERE r.workspace_id = %(workspace)s AND r.id = taken.id)
 """
 
-# Has a document been resolved, or somebody changed anything, since this job described what had
-# changed until then? Entities may have been marked after the describe stage had looked.
+# Was a document resolved, or anything changed by a person, since this job began its describe stage?
+# Then entities may have been marked after describe read the marks.
 RESOLVED_MEANWHILE: Final[LiteralString] = """
 WITH described AS (
     SELECT min(started_at) AS begun FROM ingestion_stagerun
@@ -133,9 +133,9 @@ def run(job: IngestionJob, ports: Ports, progress: Progress) -> StageOutcome:
 def project(
     workspace_id: UUID, store: GraphStore, changed: Changed
 ) -> tuple[list[GraphNode], list[GraphEdge]]:
-    """Bring degrees and projection up to date, in the workspace's transaction; what was changed.
+    """Bring degrees and projection up to date in the workspace's transaction; return what changed.
 
-    ``TAKE`` takes the marks away; with ``LOOK`` they stay for the stages that come later.
+    ``TAKE`` clears the marks; ``LOOK`` leaves them for the stages that follow.
     """
     workspace = {"workspace": workspace_id}
     with bulk_plans():
@@ -153,9 +153,9 @@ def project(
 def _keep_marks_if_early(
     job: IngestionJob, nodes: Sequence[GraphNode], edges: Sequence[GraphEdge]
 ) -> None:
-    """Put the marks back when some may not have been described yet; the next run takes them.
+    """Restore the marks if some may not have been described yet; the next run takes them.
 
-    A document that is resolved meanwhile always asks for that next run.
+    A document that is resolved meanwhile always requests that next run.
     """
     workspace = {"workspace": job.workspace_id}
     if not run_sql(RESOLVED_MEANWHILE, {**workspace, "job": job.pk})[0][0]:
@@ -166,6 +166,6 @@ def _keep_marks_if_early(
 
 
 def touched(nodes: Iterable[GraphNode], edges: Iterable[GraphEdge]) -> list[UUID]:
-    """The entities that changed themselves or stand at an end of a changed relationship."""
+    """The entities that changed, or that are at an end of a changed relationship."""
     ends = {end for edge in edges for end in (edge.source, edge.target)}
     return sorted(ends.union(node.id for node in nodes))

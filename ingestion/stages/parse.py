@@ -1,7 +1,7 @@
 """Parse: read files' text, pages, headings and metadata.
 
-In: the stored files.  Out: each version's text and what is known of its layout.
-Safe to repeat: the versions' fields are overwritten. A file that cannot be read stops only its own
+In: the stored files.  Out: each version's text and layout.
+Safe to repeat: the versions' fields are overwritten. An unreadable file stops only its own
 document.
 """
 
@@ -16,10 +16,9 @@ from django.conf import settings
 from django.utils import timezone
 
 from ingestion.models import DocumentVersion, IngestionJob
-from ingestion.outcome import Progress, StageOutcome
 from ingestion.parsers import Limits, ParsedDocument
 from ingestion.parsers.sandbox import parse_many_in_sandbox
-from ingestion.selectors import versions_of
+from ingestion.stage import Progress, StageOutcome, versions_of
 from kb_project.errors import ParseError
 from kb_project.ports import Ports
 from kb_project.sql import run_sql
@@ -84,7 +83,7 @@ def limits() -> Limits:
 
 
 def save(read: Sequence[tuple[DocumentVersion, ParsedDocument]]) -> None:
-    """Write what was read, and fill in the versions for the stages that follow."""
+    """Save what was read, and fill in the versions for the stages that follow."""
     if not read:
         return
     for version, parsed in read:
@@ -108,7 +107,7 @@ def fill(version: DocumentVersion, parsed: ParsedDocument) -> None:
     version.metadata = parsed.metadata
     version.parsed_at = timezone.now()
     document = version.document
-    # A title given by hand or by a data set stays; otherwise the document's own beats its name.
+    # A title given by a person or a data set stays; otherwise the parsed title beats the file name.
     given = document.title if document.title != document.name else parsed.title
     document.title = (given or document.name)[:TITLE_LENGTH]
     document.media_type = parsed.media_type

@@ -1,11 +1,10 @@
-"""Reembed: bring all vectors of a workspace in line with the model it chose.
+"""Reembed: bring all vectors of a workspace in line with the chosen embedding model.
 
 In: every situated chunk, and the workspace's embedding indexes.  Out: while an index is being
-made, a vector of its model for every chunk, then the swap: searches use the new model from one
-moment to the next. What neither model in use nor model to come needs is deleted at the end: the
-old model's vectors, those of a change that was given up, and those of a model that settings named
-before.
-Safe to repeat: what has its vector is left alone, and the swap is one transaction.
+built, a vector of its model for every chunk; then a swap, so that all searches switch to the new
+model at once. At the end, vectors that neither the current nor the next model needs are deleted:
+those of the old model, of an abandoned change, and of a model that the settings named before.
+Safe to repeat: chunks that have their vector are skipped, and the swap is one transaction.
 """
 
 from __future__ import annotations
@@ -14,20 +13,20 @@ import time
 import uuid
 from typing import Final
 
-from ingestion import vectors
 from ingestion.models import Chunk, IngestionJob
-from ingestion.outcome import Progress, StageOutcome
+from ingestion.stage import Progress, StageOutcome
+from ingestion.vectors import chunks
 from kb_project.llm.ports import Embedder
 from kb_project.ports import Ports
 from workspaces import access
 from workspaces.models import EmbeddingIndex, IndexState
 from workspaces.ports import ports_for
 
-# As in the stage that embeds documents: what a killed worker loses at most.
+# As in the embed stage: the most that a killed worker loses.
 BATCH = 16
 PAGE = 256
 DELETED_AT_ONCE = 2_000
-# A search that began before the swap still reads the old vectors.
+# Searches that began before the swap still read the old vectors.
 SECONDS_FOR_SEARCHES = 20.0
 _A_WHILE: Final = 1.0
 
@@ -44,13 +43,13 @@ def run(job: IngestionJob, ports: Ports, progress: Progress) -> StageOutcome:
 
 
 def is_stale(workspace_id: uuid.UUID, ports: Ports) -> bool:
-    """Whether somebody chose a model since the ports were made."""
+    """Whether a different model was chosen after these ports were built."""
     held = {each.fingerprint for each in (ports.embedder, ports.next_embedder) if each}
-    return not vectors.wanted(workspace_id) <= held
+    return not chunks.wanted(workspace_id) <= held
 
 
 def change(workspace_id: uuid.UUID, embedder: Embedder, progress: Progress) -> int:
-    """Make the next model's vectors until nothing lacks one, and swap; or until it is given up."""
+    """Build the next model's vectors until none is missing, then swap; stop if it is abandoned."""
     made = 0
     while is_building(workspace_id, embedder.fingerprint):
         made += embed_all(workspace_id, embedder, progress, is_next=True)
@@ -72,16 +71,16 @@ def is_building(workspace_id: uuid.UUID, fingerprint: str) -> bool:
 def embed_all(
     workspace_id: uuid.UUID, embedder: Embedder, progress: Progress, *, is_next: bool = False
 ) -> int:
-    """Make the vectors that are missing; how many. A change that was given up ends it."""
+    """Make the missing vectors and return how many. Stops if the change is abandoned."""
     with access.in_workspace(workspace_id):
         total = situated_chunks(workspace_id).count()
-        missing = vectors.without(
+        missing = chunks.without(
             situated_chunks(workspace_id), workspace_id, embedder.fingerprint
         ).count()
     made = 0
     while page := next_page(workspace_id, embedder.fingerprint):
         for first in range(0, len(page), BATCH):
-            vectors.make(workspace_id, page[first : first + BATCH], embedder)
+            chunks.make(workspace_id, page[first : first + BATCH], embedder)
             made += len(page[first : first + BATCH])
             progress(min(total, total - missing + made), total)
         if is_next and not is_building(workspace_id, embedder.fingerprint):
@@ -89,21 +88,21 @@ def embed_all(
     return made
 
 
-def situated_chunks(workspace_id: uuid.UUID) -> vectors.Chunks:
-    """Those whose words are indexed: the others come to their vectors with their document."""
+def situated_chunks(workspace_id: uuid.UUID) -> chunks.Chunks:
+    """Chunks whose words are indexed; the others get their vectors along with their document."""
     return Chunk.objects.in_workspace(workspace_id).filter(terms__isnull=False)
 
 
 def next_page(workspace_id: uuid.UUID, fingerprint: str) -> list[Chunk]:
     with access.in_workspace(workspace_id):
-        rows = vectors.without(situated_chunks(workspace_id), workspace_id, fingerprint)
+        rows = chunks.without(situated_chunks(workspace_id), workspace_id, fingerprint)
         return list(rows.only("pk", "context", "text")[:PAGE])
 
 
 def swap(workspace_id: uuid.UUID, fingerprint: str) -> bool:
-    """Searches use the new model from here on; false while a passage would be lost."""
+    """Make searches use the new model. False while that would lose a passage."""
     with access.in_workspace(workspace_id):
-        if vectors.would_lose(workspace_id, fingerprint):
+        if chunks.would_lose(workspace_id, fingerprint):
             return False
         indexes = EmbeddingIndex.objects.in_workspace(workspace_id)
         building = indexes.select_for_update().filter(
@@ -124,6 +123,6 @@ def wait(progress: Progress) -> None:
 
 
 def tidy(workspace_id: uuid.UUID, embedder: Embedder, progress: Progress) -> None:
-    """Delete the vectors of models that are neither in use nor to come."""
-    while vectors.delete_some(workspace_id, vectors.kept(workspace_id, embedder), DELETED_AT_ONCE):
+    """Delete the vectors of models that are neither current nor next."""
+    while chunks.delete_some(workspace_id, chunks.kept(workspace_id, embedder), DELETED_AT_ONCE):
         progress(1, 1)

@@ -1,10 +1,10 @@
-"""Tune: learn from a sample of a workspace's documents how to read them.
+"""Tune: learn from a sample of a workspace's documents how to extract from them.
 
-In: at most fifteen of its chunks, those nearest to the middle of all.  Out: what the documents are
-about, their language, the types of things in them, and worked extractions, in the workspace's model
-settings; passages that are read from then on are asked for with these.
-Safe to repeat: what was learned replaces what was learned before, and what a model said is in the
-reply cache. Types that a person chose stay.
+In: at most fifteen chunks, those nearest to the centroid.  Out: what the documents are about, their
+language, the entity types in them, and worked extractions, saved in the workspace's model settings.
+Extraction prompts use these from then on.
+Safe to repeat: what was learned before is replaced, and the model's replies are cached. Types
+chosen by a person are kept.
 Source: GraphRAG's auto-tuning: k = 15 nearest to the centroid of at most 300 sampled chunks;
 domain, language, entity types, two worked examples of 2,000 tokens together.
 """
@@ -26,14 +26,15 @@ from ingestion.extractors.model import Passage, Reading, extract_all
 from ingestion.extractors.model.facts import OTHER, known_type
 from ingestion.extractors.model.schema import MOST_STRENGTH, listed, plain_text
 from ingestion.models import Chunk, ChunkEmbedding, IngestionJob
-from ingestion.outcome import Progress, StageOutcome
+from ingestion.stage import Progress, StageOutcome
 from kb_project.errors import KBError, ReplyError, StageError
 from kb_project.llm.ports import About, ChatModel, ChatRequest, ModelOptions, Role, SchemaT
 from kb_project.llm.tokens import count_tokens, truncate_tokens
 from kb_project.ports import Ports
 from kb_project.prompt import Prompt, fenced, load
 from kb_project.text.sentences import sentence_spans
-from workspaces import access, services
+from workspaces import access
+from workspaces.language_models import services as language_model_services
 from workspaces.models import ModelSettings, Workspace
 
 STAGE: Final = "tune"
@@ -42,7 +43,7 @@ SPREAD: Final = 300
 MOST_TYPES: Final = 20
 MOST_EXAMPLES: Final = 2
 MOST_EXAMPLE_TOKENS: Final = 2_000
-# Passages that are tried as examples: some turn out to hold no facts.
+# Passages tried as examples: some turn out to hold no facts.
 TRIED: Final = 4
 LONGEST_DOMAIN: Final = 600
 LONGEST_LANGUAGE: Final = 40
@@ -64,7 +65,10 @@ class Kinds(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class Learned:
-    """``examples`` are worked extractions as text; every quote in them is in its passage."""
+    """What tuning learned.
+
+    ``examples`` are worked extractions as text; every quote in them occurs in its passage.
+    """
 
     domain: str
     language: str
@@ -111,7 +115,7 @@ def _learned(job: IngestionJob, ports: Ports, progress: Progress) -> Learned:
 
 
 def typed_by_people(workspace_id: uuid.UUID) -> tuple[str, ...]:
-    """The entity types that somebody chose; none where those that are set were learned."""
+    """The entity types a person chose; empty if the current ones were learned."""
     with access.in_workspace(workspace_id):
         row = ModelSettings.objects.in_workspace(workspace_id).first()
     return () if row is None or _were_learned(row) else tuple(row.entity_types)
@@ -124,7 +128,7 @@ def _were_learned(row: ModelSettings) -> bool:
 
 # --- the sample -----------------------------------------------------------------------------------
 def sample(workspace_id: uuid.UUID, fingerprint: str) -> list[Passage]:
-    """At most fifteen chunks, the most typical first: the same ones until the chunks change."""
+    """At most fifteen chunks, the most typical first. The same ones until the chunks change."""
     with access.in_workspace(workspace_id):
         chunks = Chunk.objects.in_workspace(workspace_id)
         ids = list(chunks.order_by("document_id", "ordinal").values_list("pk", flat=True))
@@ -141,14 +145,14 @@ def sample(workspace_id: uuid.UUID, fingerprint: str) -> list[Passage]:
 
 
 def evenly(ids: Sequence[uuid.UUID], most: int) -> list[uuid.UUID]:
-    """At most so many, from beginning to end at equal distances."""
+    """Pick at most ``most`` ids, evenly spaced."""
     if len(ids) <= most:
         return list(ids)
     return [ids[place * len(ids) // most] for place in range(most)]
 
 
 def nearest_to_all(vectors: dict[uuid.UUID, Any]) -> list[uuid.UUID]:
-    """The fifteen nearest to the centroid, by the dot product; equal ones by their id."""
+    """The fifteen ids nearest to the centroid by dot product, ties broken by id."""
     if not vectors:
         return []
     centroid = np.mean(list(vectors.values()), axis=0)
@@ -166,11 +170,11 @@ def _passage(chunk: Chunk) -> Passage:
     )
 
 
-# --- what is asked --------------------------------------------------------------------------------
+# --- asking the model -----------------------------------------------------------------------------
 def learn(
     passages: Sequence[Passage], chat: ChatModel, options: ModelOptions, progress: Progress
 ) -> Learned:
-    """Raises ReplyError, and StageError where the answers come to nothing."""
+    """Ask the model about the passages. Raises ReplyError, or StageError if it learned nothing."""
     shown = shown_passages(passages, chat.input_limit(Role.EXTRACT))
     subject = _ask(chat, _prompt("tune_subject", passages=shown), Subject)
     domain = subject.domain[:LONGEST_DOMAIN].strip()
@@ -188,7 +192,7 @@ def learn(
         )
     progress(2, _STEPS)
     language = subject.language[:LONGEST_LANGUAGE].strip()
-    # A person's own types are what examples must show.
+    # Examples must show the types a person chose, if there are any.
     wanted = options.entity_types or types
     plain = replace(
         options, gleanings=0, domain=domain, language=language, examples=(), entity_types=wanted
@@ -198,7 +202,7 @@ def learn(
 
 
 def shown_passages(passages: Sequence[Passage], limit: int) -> str:
-    """The passages' beginnings, as long as all of them may be together."""
+    """The beginnings of the passages, each cut so that all of them fit within ``limit`` tokens."""
     share = max((limit - _PROMPT_TOKENS) // len(passages), 20)
     tokens = min(_PASSAGE_TOKENS, share)
     return "\n\n".join(fenced(truncate_tokens(one.text, tokens)) for one in passages)
@@ -224,7 +228,7 @@ def _prompt(name: str, **values: str) -> Prompt:
 def worked_examples(
     passages: Sequence[Passage], chat: ChatModel, options: ModelOptions
 ) -> tuple[str, ...]:
-    """Extractions of the most typical passages, made of nothing but what stands in them."""
+    """Extractions of the most typical passages, as text."""
     tried = [replace(one, text=beginning(one.text)) for one in passages[:TRIED]]
     outcomes = extract_all(tried, chat, options, stage=STAGE)
     readings = {index: one for index, one in outcomes if isinstance(one, Reading)}
@@ -241,12 +245,12 @@ def worked_examples(
 
 
 def is_telling(found: Extraction) -> bool:
-    """Whether an extraction shows how it is done: two things at least, and a link."""
+    """Whether an extraction is instructive: at least two entities and a relationship."""
     return len({fragment.mention for fragment in found.fragments}) > 1 and bool(found.relations)
 
 
 def beginning(text: str) -> str:
-    """The first whole sentences, as many as an example may show."""
+    """As many whole sentences from the start as an example may show."""
     head = truncate_tokens(text, _EXAMPLE_PASSAGE_TOKENS)
     if head == text:
         return text
@@ -304,20 +308,20 @@ def _name(found: Extraction, index: int) -> str:
     return mention.name or mention.surface
 
 
-# --- what is kept ---------------------------------------------------------------------------------
+# --- saving ---------------------------------------------------------------------------------------
 def save(workspace_id: uuid.UUID, learned: Learned) -> None:
-    """Types learned before give way; a person's stay."""
+    """Replace what was learned before. Types chosen by a person are kept."""
     with access.in_workspace(workspace_id):
         row = ModelSettings.objects.in_workspace(workspace_id).first()
         if row is not None and _were_learned(row):
             row.entity_types = []
             row.save(update_fields=["entity_types"])
         workspace = Workspace.objects.get(pk=workspace_id)
-        services.tuning_save(workspace=workspace, tuning=learned.as_json())
+        language_model_services.tuning_save(workspace=workspace, tuning=learned.as_json())
 
 
 def note(workspace_id: uuid.UUID, error: KBError) -> None:
-    """What went wrong, beside what was learned before."""
+    """Record what went wrong, next to what was learned before."""
     problem = {
         "code": error.code,
         "happened": error.happened,

@@ -1,1 +1,1 @@
-"""What may be one thing, as people work through it: cases, decisions on them, and the queue."""
+"""Merge suggestions as people work through them: cases, decisions on them, and the queue."""

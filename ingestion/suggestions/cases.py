@@ -1,7 +1,7 @@
-"""From pairs to cases: two to five entities that a person looks at side by side.
+"""Groups pairs into cases of two to five entities for review side by side.
 
 Pure functions. A case never chains: each of its entities was suggested with each of the others, and
-no two of them were said to differ. A pair that fits into no larger case is one by itself.
+no two of them were decided to differ. A pair that fits into no larger case is its own case.
 """
 
 from __future__ import annotations
@@ -13,16 +13,16 @@ from dataclasses import dataclass
 from itertools import product
 from typing import Final
 
-from ingestion.suggestions.decided import Pair, pair_of
+from ingestion.resolution.pair_decisions import Pair, pair_of
 
 MOST: Final = 5
-"""Entities of a case: what fits side by side."""
+"""Entities in one case: as many as fit side by side."""
 CASE: Final = uuid.UUID("3f0f6a52-6c0e-5d43-9a53-0d9d6f6a7b11")
 
 
 @dataclass(frozen=True, slots=True)
 class Suggested:
-    """A pair that may be one. ``reasons`` are in words, the weightiest first."""
+    """A pair that may be one entity. ``reasons`` are in words, the weightiest first."""
 
     pair: Pair
     certainty: float
@@ -31,7 +31,7 @@ class Suggested:
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """The entities of a case with the pairs among them, the certainest first.
+    """The entities of a case and the pairs among them, most certain first.
 
     ``certainty`` is that of the least certain pair. ``effect`` is the logarithm of the mentions and
     facts that move when all are merged into the largest.
@@ -45,12 +45,12 @@ class Group:
 
     @property
     def weight(self) -> float:
-        """What the queue is ordered by."""
+        """The sort key of the queue."""
         return round(self.certainty * self.effect, 6)
 
 
 def key_of(entities: Iterable[uuid.UUID]) -> uuid.UUID:
-    """The same for the same entities, however they are listed."""
+    """Return a key that depends only on the set of entities."""
     return uuid.uuid5(CASE, " ".join(sorted(str(one) for one in entities)))
 
 
@@ -59,9 +59,10 @@ def grouped(
     sizes: Mapping[uuid.UUID, int],
     apart: Collection[Pair] = frozenset(),
 ) -> list[Group]:
-    """Cases, those first that are most certain and move most.
+    """Return cases, ordered by certainty times effect.
 
-    ``sizes`` are mentions and facts of each entity. ``apart`` are pairs that were said to differ.
+    ``sizes`` are mentions and facts of each entity. ``apart`` are pairs that were decided to
+    differ.
     """
     asked = [one for one in suggested if one.pair not in apart]
     by_pair = {one.pair: one for one in asked}
@@ -73,7 +74,9 @@ def grouped(
 
 
 def _joined(asked: Sequence[Suggested], pairs: Collection[Pair]) -> list[set[uuid.UUID]]:
-    """Complete linkage: who joins a group was suggested with each that is in it."""
+    """Complete linkage: an entity joins a group only if it was suggested with each of
+    its members.
+    """
     group_of: dict[uuid.UUID, set[uuid.UUID]] = {}
     for one in asked:
         left, right = (group_of.get(end, {end}) for end in one.pair)

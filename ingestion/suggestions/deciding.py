@@ -1,4 +1,4 @@
-"""Deciding cases, one at a time or all above a certainty; every decision is an event to undo."""
+"""Decides cases, singly or all above a certainty; every decision is an event that can be undone."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from dataclasses import dataclass, replace
 from hashlib import blake2b
 from typing import Any, Final
 
-from ingestion.curation import differing, merging, previewing
-from ingestion.curation.carrying import carried_out
+from ingestion.curation import distinct, merging, previewing
 from ingestion.curation.effects import Effect
-from ingestion.history import Deed
+from ingestion.curation.operation import operation
+from ingestion.history.recording import ChangeContext
 from ingestion.models import HistoryEvent
 from ingestion.suggestions.cases import Group
 from ingestion.suggestions.queue import open_groups
@@ -20,18 +20,18 @@ from kb_project.errors import InputError, PreconditionError
 from workspaces.models import Workspace
 
 LOWEST: Final = 0.5
-"""Below this certainty every case is looked at by somebody."""
+"""Below this certainty, someone has to review every case."""
 MOST_AT_ONCE: Final = 50
 UNCHANGED: Final = "Nothing was changed."
 
 
 @dataclass(frozen=True, slots=True)
 class BulkEffect:
-    """What accepting every case above a certainty does.
+    """The effect of accepting every case above a certainty.
 
-    ``left`` are cases beyond what fits at once, and those that share an entity with another one.
-    ``digest`` names what was looked at: with it, nothing else is accepted. ``merges`` are the names
-    that are kept, each with those that become it.
+    ``left`` counts cases beyond the batch size and those that share an entity with another case.
+    ``digest`` identifies the cases previewed, so that nothing else is accepted. ``merges`` are the
+    kept names, each with those merged into it.
     """
 
     threshold: float
@@ -58,7 +58,7 @@ class BulkEffect:
 
 @dataclass(frozen=True, slots=True)
 class Bulk:
-    """The events of one stroke: undoing any of them undoes all of ``batch``."""
+    """The events of one bulk decision: undoing any of them undoes all of ``batch``."""
 
     batch: uuid.UUID
     events: tuple[HistoryEvent, ...]
@@ -66,14 +66,14 @@ class Bulk:
 
 def case_accept(
     *,
-    deed: Deed,
+    change: ChangeContext,
     entities: Iterable[uuid.UUID],
     kept: uuid.UUID,
     dropped: Iterable[uuid.UUID] = (),
 ) -> HistoryEvent:
-    """Merge a case into ``kept``. Of ``dropped`` nothing is said: they stay as they are.
+    """Merge a case into ``kept``. Nothing is decided about ``dropped``.
 
-    Raises what ``merging.entities_merge`` raises, and InputError for entities that are not of it.
+    Raises what ``merging.entities_merge`` raises, and InputError for entities outside the case.
     """
     given, out = list(dict.fromkeys(entities)), set(dropped)
     if kept not in given or kept in out or not out <= set(given):
@@ -83,16 +83,16 @@ def case_accept(
             kept=UNCHANGED,
         )
     others = [one for one in given if one != kept and one not in out]
-    return merging.entities_merge(deed=deed, kept=kept, others=others)
+    return merging.entities_merge(change=change, kept=kept, others=others)
 
 
-def case_reject(*, deed: Deed, entities: Iterable[uuid.UUID]) -> HistoryEvent:
-    """Say that no two of them are the same; remembered whenever they are found again."""
-    return differing.entities_differ(deed=deed, entities=list(entities))
+def case_reject(*, change: ChangeContext, entities: Iterable[uuid.UUID]) -> HistoryEvent:
+    """Record that no two of them are the same; it also applies when they are suggested again."""
+    return distinct.entities_differ(change=change, entities=list(entities))
 
 
 def accept_above_preview(*, workspace: Workspace, threshold: float) -> BulkEffect:
-    """What ``cases_accept_above`` would do, reckoned without doing it. In the workspace's scope."""
+    """Compute the effect of ``cases_accept_above``. Call in the workspace's scope."""
     chosen, left = _above(workspace, threshold)
     sides = sides_of(workspace, {one for group in chosen for one in group.entities})
     total = Effect()
@@ -112,24 +112,24 @@ def accept_above_preview(*, workspace: Workspace, threshold: float) -> BulkEffec
     )
 
 
-def cases_accept_above(*, deed: Deed, threshold: float, digest: str = "") -> Bulk:
-    """Merge every open case that is at least so certain, in one transaction and one batch.
+def cases_accept_above(*, change: ChangeContext, threshold: float, digest: str = "") -> Bulk:
+    """Merge every open case of at least this certainty, in one transaction and one batch.
 
-    Raises InputError, and PreconditionError where ``digest`` is not that of what would be merged.
+    Raises InputError, and PreconditionError if ``digest`` does not match the cases to be merged.
     """
-    batch = deed.batch or uuid.uuid4()
+    batch = change.batch or uuid.uuid4()
     events: list[HistoryEvent] = []
 
     def work() -> HistoryEvent:
-        events[:] = _accept_all(replace(deed, batch=batch), threshold, digest)
+        events[:] = _accept_all(replace(change, batch=batch), threshold, digest)
         return events[0]
 
-    carried_out(deed, work)
+    operation(change, work)
     return Bulk(batch, tuple(events))
 
 
-def _accept_all(deed: Deed, threshold: float, digest: str) -> list[HistoryEvent]:
-    chosen, _ = _above(deed.workspace, threshold)
+def _accept_all(change: ChangeContext, threshold: float, digest: str) -> list[HistoryEvent]:
+    chosen, _ = _above(change.workspace, threshold)
     if digest and digest != _digest(chosen):
         raise PreconditionError(
             "The list has changed since your preview.",
@@ -143,17 +143,17 @@ def _accept_all(deed: Deed, threshold: float, digest: str) -> list[HistoryEvent]
             kept=UNCHANGED,
             next_step="Choose a lower certainty, or look at the cases one by one.",
         )
-    sides = sides_of(deed.workspace, {one for group in chosen for one in group.entities})
-    # What was seen was checked before: each of these merges changes what the next one sees.
-    each = replace(deed, expected={})
+    sides = sides_of(change.workspace, {one for group in chosen for one in group.entities})
+    # Revisions were checked before; each of these merges changes those of the next.
+    each = replace(change, expected={})
     return [
-        merging.entities_merge(deed=each, kept=kept, others=others)
+        merging.entities_merge(change=each, kept=kept, others=others)
         for kept, others in (_kept(group, sides) for group in chosen)
     ]
 
 
 def _above(workspace: Workspace, threshold: float) -> tuple[list[Group], int]:
-    """Cases of which no two share an entity, and how many more there are."""
+    """Return cases of which no two share an entity, and the number left out."""
     if not LOWEST <= threshold <= 1:
         raise InputError(
             f"A certainty to accept by is between {LOWEST:.0%} and 100%.",

@@ -1,14 +1,15 @@
-"""The queue of what may be one thing, ready to be shown; plain frozen dataclasses throughout.
+"""The queue of merge suggestions, ready for display; plain frozen dataclasses throughout.
 
-``case_queue(workspace=, user=, limit=, after=) -> Queue``: the cases to decide, those first that
-are most certain and move most; what this person put off comes behind the others. ``queue.next`` is
-the ``after`` of the next page ('' at the end); it stays good when cases are decided meanwhile.
+``case_queue(workspace=, user=, limit=, after=) -> Queue``: the cases to decide, ordered by
+certainty times effect; cases this user put off follow the others. ``queue.next`` is the ``after``
+of the next page ('' at the end); it stays valid when cases are decided meanwhile.
+
 ``case_get(workspace=, key=, user=) -> Case``, ``case_counts(workspace=, user=) -> Counts`` and
-``case_refused(workspace=, limit=) -> tuple[Refused, …]``: pairs that were found again although
-somebody said that they are not the same, to be shown greyed with ``refused.sentence``.
+``case_refused(workspace=, limit=) -> tuple[Refused, …]``: pairs that were suggested again after
+someone decided that they are not the same, to be shown greyed with ``refused.sentence``.
 
-All read in the workspace's scope (every gate of ``workspaces.access`` opens it). What was decided
-counts as it stands now, whenever suggestions were last searched for.
+All read in the workspace's scope (every gate of ``workspaces.access`` opens it). Decisions count as
+they are now, whenever suggestions were last computed.
 """
 
 from __future__ import annotations
@@ -23,8 +24,8 @@ from django.db.models import F
 from django.utils import timezone
 
 from ingestion.models import EventKind, HistoryEvent, MergeSuggestion, SuggestionSkip, Verdict
+from ingestion.resolution.pair_decisions import Decided, Pair, decided_pairs
 from ingestion.suggestions.cases import Group, Suggested, grouped
-from ingestion.suggestions.decided import Decided, Pair, decided_pairs
 from ingestion.suggestions.sides import Side, sides_of, sizes_of
 from kb_project.errors import InputError, NotFoundError
 from workspaces.models import User, Workspace
@@ -32,13 +33,15 @@ from workspaces.models import User, Workspace
 PAGE: Final = 10
 LARGEST_PAGE: Final = 50
 MOST_LOADED: Final = 5000
-"""Suggestions that cases are made of, the weightiest; nobody works through more in a day."""
+"""The weightiest suggestions, from which cases are made; no one works through more in a day."""
 MOST_REASONS: Final = 4
 
 
 @dataclass(frozen=True, slots=True)
 class CasePair:
-    """Two entities of a case, how certain it is that they are one (0 to 1), and why, in words."""
+    """Two entities of a case, the certainty that they are one (0 to 1), and the reasons
+    in words.
+    """
 
     left: uuid.UUID
     right: uuid.UUID
@@ -48,7 +51,7 @@ class CasePair:
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """Two to five entities that may be one. ``kept`` is the one that a merge had better keep.
+    """Two to five entities that may be one. ``kept`` is the one a merge should keep.
 
     ``certainty`` is that of the least certain pair, ``effect`` grows with what would move.
     """
@@ -67,22 +70,22 @@ class Case:
 
     @property
     def sentence(self) -> str:
-        """Why: Same name after removing Inc.; share 4 neighbours."""
+        """The reasons: Same name after removing Inc.; share 4 neighbours."""
         said = dict.fromkeys(reason for pair in self.pairs for reason in pair.reasons)
         line = "; ".join(list(said)[:MOST_REASONS])
         return line[:1].upper() + line[1:]
 
     @property
     def expected(self) -> dict[uuid.UUID, int]:
-        """The revisions that a decision on this case rests on, for ``Deed.expected``."""
+        """The revisions a decision on this case is based on, for ``ChangeContext.expected``."""
         return {side.id: side.revision for side in self.entities}
 
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """``open`` are cases, ``skipped`` those of them that this person put off.
+    """``open`` counts cases, ``skipped`` those of them this user put off.
 
-    ``decided_today`` are merges and not-the-sames of everybody since midnight that stand.
+    ``decided_today`` counts everyone's active merges and not-the-same decisions since midnight.
     """
 
     open: int
@@ -99,7 +102,7 @@ class Queue:
 
 @dataclass(frozen=True, slots=True)
 class Refused:
-    """Two entities that were found again although it was said that they are not the same."""
+    """Two entities that were suggested again after it was decided that they are not the same."""
 
     left: Side
     right: Side
@@ -119,7 +122,7 @@ class Refused:
 def case_queue(
     *, workspace: Workspace, user: User | None = None, limit: int = PAGE, after: str = ""
 ) -> Queue:
-    """Raises InputError for an ``after`` that no page gave."""
+    """Return a page of the queue. Raises InputError for an ``after`` that no page returned."""
     groups = open_groups(workspace)
     skipped = _skipped(workspace, user)
     ranked = {_rank(group, skipped): group for group in groups}
@@ -134,7 +137,7 @@ def case_queue(
 
 
 def case_get(*, workspace: Workspace, key: uuid.UUID, user: User | None = None) -> Case:
-    """Raises NotFoundError for a case that was decided, or is found no more."""
+    """Return an open case. Raises NotFoundError if it was decided or is no longer suggested."""
     found = [group for group in open_groups(workspace) if group.key == key]
     if not found:
         raise NotFoundError(
@@ -148,7 +151,7 @@ def case_counts(*, workspace: Workspace, user: User | None = None) -> Counts:
 
 
 def case_refused(*, workspace: Workspace, limit: int = 20) -> tuple[Refused, ...]:
-    """The most certain first."""
+    """Return the refused pairs, most certain first."""
     decided = decided_pairs(workspace.pk)
     apart = {pair: said for pair, said in decided.items() if said.verdict == Verdict.DIFFERENT}
     suggested = _suggested(workspace, among=apart)
@@ -160,7 +163,7 @@ def case_refused(*, workspace: Workspace, limit: int = 20) -> tuple[Refused, ...
 
 
 def open_groups(workspace: Workspace) -> list[Group]:
-    """What is to be decided, the weightiest first."""
+    """Return the open cases, weightiest first."""
     decided = decided_pairs(workspace.pk)
     suggested = _suggested(workspace)
     sizes = sizes_of(workspace, {end for one in suggested for end in one.pair})
@@ -169,7 +172,7 @@ def open_groups(workspace: Workspace) -> list[Group]:
 
 
 def _suggested(workspace: Workspace, among: Collection[Pair] | None = None) -> list[Suggested]:
-    """All of them, or those that begin as one of the pairs does."""
+    """Return all suggestions, or those whose left entity is that of one of the pairs."""
     found = MergeSuggestion.objects.in_workspace(workspace)
     if among is not None:
         found = found.filter(left__in={left for left, _ in among})
@@ -190,7 +193,7 @@ def _said(reasons: Sequence[Mapping[str, str]]) -> tuple[str, ...]:
 
 # --- the order ------------------------------------------------------------------------------------
 Rank = tuple[float, float, str]
-"""When it was put off (0: never), its weight below zero, its key."""
+"""When it was put off (0: never), its negative weight, its key."""
 
 
 def _rank(group: Group, skipped: Mapping[uuid.UUID, datetime]) -> Rank:
@@ -237,7 +240,7 @@ def _counts(
     )
 
 
-# --- what is shown --------------------------------------------------------------------------------
+# --- display --------------------------------------------------------------------------------------
 def _cases(
     workspace: Workspace, groups: Sequence[Group], skipped: Mapping[uuid.UUID, datetime]
 ) -> tuple[Case, ...]:
@@ -277,3 +280,6 @@ def _refused(
         said.decision_id,
         said.event_id,
     )
+
+
+MOST_SHOWN: Final = 999

@@ -1,4 +1,4 @@
-"""What is shown of each entity of a case: what it is called, what it carries, where it is named."""
+"""What a case shows of each entity: its names, its figures, and where it is named."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from ingestion import history
+from ingestion.history import recording
 from ingestion.models import Alias, Entity
-from ingestion.suggestions import statements as sql
+from ingestion.suggestions import sql
 from kb_project.sql import run_sql
 from workspaces.models import Workspace
 
@@ -21,15 +21,15 @@ AROUND: Final = 120
 MOST_ALIASES: Final = 8
 BLANK: Final = re.compile(r"\n[ \t\r]*\n")
 MARKS: Final = re.compile(r"^(?:[#>*-]+ )+")
-"""What Markdown begins headings, quotations and items of lists with."""
+"""Markdown prefixes of headings, quotations and list items."""
 
 
 @dataclass(frozen=True, slots=True)
 class Quote:
-    """Where a document names the entity: ``before``, ``name`` and ``after`` make the quote.
+    """A passage that names the entity: ``before``, ``name`` and ``after`` make up the quote.
 
-    ``start`` and ``end`` are the name's place in the text of the document's version. ``place`` is
-    page and heading in words, '' where there are none.
+    ``start`` and ``end`` are the name's offsets in the text of the document's version. ``place`` is
+    page and heading in words, '' if there are none.
     """
 
     document_id: uuid.UUID
@@ -45,7 +45,7 @@ class Quote:
 
 @dataclass(frozen=True, slots=True)
 class Side:
-    """One entity of a case. ``revision`` is what ``Deed.expected`` wants."""
+    """One entity of a case. ``revision`` is for ``ChangeContext.expected``."""
 
     id: uuid.UUID
     name: str
@@ -62,8 +62,8 @@ class Side:
     quotes: tuple[Quote, ...]
 
     def worth_keeping(self) -> tuple[bool, int, int, str, uuid.UUID]:
-        """Sorts what a merge had better keep first: what people vouch for, then what is named most,
-        then the fuller name.
+        """Return a sort key, best to keep first: vouched for by people, then mentioned most, then
+        the longest name.
         """
         is_vouched_for = self.is_protected or self.is_confirmed or self.is_made
         return (
@@ -76,20 +76,20 @@ class Side:
 
 
 def sizes_of(workspace: Workspace, entities: Collection[uuid.UUID]) -> dict[uuid.UUID, int]:
-    """Mentions and facts of each entity that is there."""
+    """Count mentions and neighbours of each existing entity."""
     rows = Entity.objects.in_workspace(workspace).filter(pk__in=entities)
     figures = rows.values_list("pk", "mention_count", "degree")
     return {one: mentions + degree for one, mentions, degree in figures}
 
 
 def sides_of(workspace: Workspace, entities: Collection[uuid.UUID]) -> dict[uuid.UUID, Side]:
-    """A handful of statements, however many entities."""
+    """Load the sides of any number of entities in a fixed number of queries."""
     rows = Entity.objects.in_workspace(workspace).in_bulk(list(entities))
     values = {"workspace": workspace.pk, "entities": list(rows)}
     aliases = _aliases(workspace, rows)
     facts: dict[uuid.UUID, int] = dict(run_sql(sql.FACTS, values))
     documents: dict[uuid.UUID, int] = dict(run_sql(sql.DOCUMENTS, values))
-    revisions = history.revisions(workspace, list(rows))
+    revisions = recording.revisions(workspace, list(rows))
     quotes = _quotes(workspace, rows)
     return {
         one: Side(
@@ -147,7 +147,7 @@ def _quotes(
 
 
 def _from_a_word(text: str) -> str:
-    """The end of a text, on one line, from its first whole word or its paragraph on.
+    """Return the end of a text on one line, from its first whole word or its last paragraph on.
 
     >>> _from_a_word("kee" + 40 * "pers ")[:12], _from_a_word("# Oil\\n\\nThe lamp of ")
     ('… pers pers ', 'The lamp of ')

@@ -1,4 +1,4 @@
-"""Events of the history as pages show them."""
+"""Renders events of the history on pages."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from django.urls import reverse
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
+from ingestion.history.queries import EventView, is_of_documents
 from ingestion.models import EventKind
-from ingestion.selectors.history import EventView, is_of_documents
 from workspaces.models import Workspace
 
 register = template.Library()
@@ -28,7 +28,7 @@ FIELDS: Final[Mapping[str, str]] = {
 
 @register.simple_tag
 def event_sentence(workspace: Workspace, view: EventView) -> SafeString:
-    """The sentence, with a link at each name it quotes."""
+    """Return the event's sentence, with a link at each name it quotes."""
     links = {f"'{name}'": _address(workspace, view, one) for one, name in view.names.items()}
     known = [name for name, address in links.items() if address]
     if not known:
@@ -53,7 +53,7 @@ def _address(workspace: Workspace, view: EventView, one: str) -> str:
 
 @register.filter
 def changes(view: EventView) -> list[tuple[str, str, str]]:
-    """``[(field, before, after), …]`` in words."""
+    """Return ``[(field, before, after), …]`` in words."""
     fields = dict.fromkeys([*view.before, *view.after])
     return [
         (

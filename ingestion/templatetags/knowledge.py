@@ -1,25 +1,23 @@
-"""How places in documents, and the kinds of things in them, are shown on pages."""
+"""Renders places in documents, and types of entities, on pages."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from typing import Any, Final
-from urllib.parse import urlencode
 
 from django import template
-from django.urls import reverse
 
-from ingestion import reading
-from ingestion.reading.inline import plain as without_marks
-from ingestion.selectors import SourceSpan
+from ingestion.documents import reader
+from ingestion.documents.links import page_noun, reader_url
+from ingestion.documents.reader.inline import plain as without_marks
+from ingestion.knowledge.spans import SourceSpan
 from workspaces.models import Capability, Workspace
 
 register = template.Library()
+register.filter(page_noun)
 
-# What a page of each format is called where it is not called a page.
-PAGE_NOUNS: Final = {"pptx": "slide", "spreadsheet": "sheet", "epub": "chapter"}
 
-# Label of the extractor: (what people read, which colour it has).
+# The extractor's label: (the label people read, its colour).
 TYPES: Final = {
     "PERSON": ("Person", "person"),
     "ORG": ("Organisation", "organization"),
@@ -57,19 +55,19 @@ def type_hue(value: str) -> str:
 
 @register.filter
 def plain(value: str) -> str:
-    """A quotation without the marks of Markdown and without line breaks."""
+    """Strip Markdown and line breaks from a quotation."""
     return " ".join(without_marks(value).split())
 
 
 @register.filter
 def distinct(spans: Iterable[SourceSpan]) -> list[SourceSpan]:
-    """The same place only once: two verbs of one sentence rest on the same words."""
+    """Drop repeated spans: two verbs of one sentence have the same evidence."""
     return list({(span.document.pk, span.start, span.end): span for span in spans}.values())
 
 
 @register.filter
 def written_by(value: str) -> str:
-    """Who wrote a description, as people read it."""
+    """Say who wrote a description."""
     known = {
         "extractive": "In the documents' own words",
         "joined": "From a model's notes on single passages",
@@ -79,28 +77,16 @@ def written_by(value: str) -> str:
 
 @register.simple_tag
 def may_curate(workspace: Workspace) -> bool:
-    """Whether the person who looks may decide about names."""
-    return workspace.membership is not None and workspace.membership.may(Capability.CURATE)
-
-
-@register.filter
-def page_noun(parser: str) -> str:
-    return PAGE_NOUNS.get(parser, "page")
+    """Whether the current user may curate."""
+    return workspace.may(Capability.CURATE)
 
 
 @register.simple_tag
 def source_url(workspace: Workspace, span: Any) -> str:
-    """The reader's address at a span: anything with ``document``, ``start`` and ``end``."""
+    """Return the reader's URL at a span: anything with ``document``, ``start`` and ``end``."""
     return reader_url(workspace, span.document.pk, start=span.start, end=span.end)
-
-
-def reader_url(workspace: Workspace, document_id: object, **query: object) -> str:
-    """The reader's address; parts of the query that are None or '' are left out."""
-    address = reverse("ingestion:document_detail", args=[workspace.slug, document_id])
-    given = {key: value for key, value in query.items() if value not in (None, "")}
-    return f"{address}?{urlencode(given)}" if given else address
 
 
 @register.simple_tag
 def page_of(pages: list[list[int]], offset: int) -> int | None:
-    return reading.page_at(pages, offset)
+    return reader.page_at(pages, offset)

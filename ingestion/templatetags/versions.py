@@ -7,9 +7,8 @@ from typing import Any
 from django import template
 from django.template import Context
 
-from ingestion import shown_versions
+from ingestion.documents import version_presenters
 from ingestion.models import Document
-from ingestion.shown import may
 from workspaces.models import Capability, Workspace
 
 register = template.Library()
@@ -17,12 +16,12 @@ register = template.Library()
 
 @register.inclusion_tag("ingestion/document_versions.html", takes_context=True)
 def document_versions(context: Context, workspace: Workspace, document: Document) -> dict[str, Any]:
-    """Who may add documents may add a version; where there is one only, nothing is listed."""
-    may_write = may(workspace, Capability.EDIT) and document.is_live
+    """Show the versions, if there are several, and the upload to those who may edit."""
+    may_write = workspace.may(Capability.EDIT) and document.is_live
     return {
         "workspace": workspace,
         "document": document,
         "may_write": may_write,
         "csrf_token": context.get("csrf_token"),
-        **shown_versions.context_of(workspace, document),
+        **version_presenters.context_of(workspace, document),
     }

@@ -42,13 +42,7 @@ TEMPLATES_KEPT: Final = 6
 COPY_PREFIX: Final = "kb_test_"
 COPY_NAME: Final = re.compile(COPY_PREFIX + r"(\d+)_\w+")
 # Migrations read their statements from these.
-SQL_MODULES: Final = (
-    "kb_project.database.tenancy",
-    "kb_project.sql",
-    "workspaces.sql",
-    "ingestion.sql",
-    "retrieval.sql",
-)
+SQL_MODULES: Final = ("kb_project.database.tenancy",)
 
 
 def server_for_tests() -> embedded.Server:

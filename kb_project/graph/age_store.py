@@ -1,8 +1,8 @@
 """The graph in Apache AGE: one graph per workspace, a projection of the relational tables.
 
-The graph ``kb_<workspace id in hex>`` is made by the first write, in the writer's transaction, so
-rows and projection stand or fall together. It can be dropped and rebuilt at any time. Every call
-belongs in a transaction that has ``app.workspace_id`` set: without it there are no rows.
+The graph ``kb_<workspace id in hex>`` is created by the first write, in the writer's transaction,
+so that rows and projection commit together. It can be dropped and rebuilt at any time. Every call
+needs a transaction with ``app.workspace_id`` set: without it there are no rows.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from kb_project.graph.ports import (
 from kb_project.sql import run_sql
 
 GRAPH_NAME: Final = re.compile(r"kb_[0-9a-f]{32}\Z")
-# Rows sent in one statement: 5,000 edges are about 1 MB of parameters.
+# Rows per statement: 5,000 edges are about 1 MB of parameters.
 BATCH: Final = 5_000
 
 ItemT = TypeVar("ItemT")
@@ -161,7 +161,7 @@ class AgeGraphStore:
     def _cypher(
         self, workspace_id: UUID, query: LiteralString, values: Mapping[str, Any] | None = None
     ) -> list[Any]:
-        """One value per row; nothing when the workspace has no graph yet."""
+        """Return one value per row; empty if the workspace has no graph yet."""
         graph = graph_name(workspace_id)
         if not self._exists(graph):
             return []
@@ -176,7 +176,7 @@ class AgeGraphStore:
         if self._exists(graph):
             return
         run_sql(label_tables.LOCK_GRAPH, [graph], using=self._using)
-        if self._exists(graph):  # another writer made it while this one waited
+        if self._exists(graph):  # another writer created it while this one waited
             return
         for statement in label_tables.CREATE_GRAPH:
             run_sql(statement, [graph], using=self._using)
@@ -203,7 +203,7 @@ class AgeGraphStore:
     def _execute(
         self, statement: sql.Composed, values: Sequence[object] | Mapping[str, object]
     ) -> list[tuple[Any, ...]]:
-        """Run with values bound by the server: ``cypher()`` refuses any other parameter."""
+        """Execute with server-side parameters: ``cypher()`` accepts no others."""
         connection = connections[self._using]
         connection.ensure_connection()
         with connection.wrap_database_errors, psycopg.Cursor(connection.connection) as cursor:

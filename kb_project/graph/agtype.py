@@ -1,4 +1,4 @@
-"""Values on their way to and from Apache AGE's ``agtype``, which is JSON with typed suffixes."""
+"""Converts values to and from Apache AGE's ``agtype``, which is JSON with typed suffixes."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from kb_project.graph.ports import GraphEdge, GraphNode
 
 
 def to_agtype(value: object) -> str:
-    """Text that AGE reads as ``value``; NUL, which Postgres cannot hold, is dropped.
+    """Return text that AGE reads as ``value``; NUL, which Postgres cannot hold, is dropped.
 
     >>> to_agtype({"name": "O'Neill", "degree": 2})
     '{"name": "O\\'Neill", "degree": 2}'
@@ -19,8 +19,8 @@ def to_agtype(value: object) -> str:
 
 
 def from_agtype(text: str) -> Any:
-    """The value of a scalar, list or map. Queries return no vertices, edges or numerics."""
-    # AGE writes tabs and other control characters as they are.
+    """Parse a scalar, list or map. Queries return no vertices, edges or numerics."""
+    # AGE writes tabs and other control characters unescaped.
     return json.loads(text, strict=False)
 
 

@@ -1,9 +1,8 @@
-"""The SQL that makes a workspace's AGE graph and writes its two label tables.
+"""The SQL that creates a workspace's AGE graph and writes its two label tables.
 
-``{nodes}`` and ``{edges}`` stand for the label tables and are filled in by
-``psycopg.sql.Identifier``. Writing the tables takes a tenth of the time Cypher's CREATE takes,
-and ``ON CONFLICT`` on the unique index keeps concurrent writers from making twins, which MERGE
-does not.
+``{nodes}`` and ``{edges}`` are the label tables, filled in by ``psycopg.sql.Identifier``. Writing
+the tables takes a tenth of the time of Cypher's CREATE, and ``ON CONFLICT`` on the unique index
+keeps concurrent writers from creating duplicates, which MERGE does not.
 """
 
 from __future__ import annotations
@@ -13,8 +12,8 @@ from typing import Final, LiteralString
 NODE_LABEL: Final[LiteralString] = "Entity"
 EDGE_LABEL: Final[LiteralString] = "RELATES"
 
-# Known to the session only after the library is loaded; ag_catalog must be on the search path
-# even for qualified calls, since AGE looks its operators up by name.
+# The setting exists only after the library is loaded; ag_catalog must be on the search path even
+# for qualified calls, since AGE looks its operators up by name.
 HAS_AGE: Final[LiteralString] = """
 SELECT current_setting('age.enable_containment', true) IS NOT NULL
    AND 'ag_catalog' = ANY (current_schemas(false))
@@ -26,13 +25,13 @@ LOCK_GRAPH: Final[LiteralString] = "SELECT pg_advisory_xact_lock(hashtextextende
 
 CREATE_GRAPH: Final[tuple[LiteralString, ...]] = (
     "SELECT ag_catalog.create_graph(%s::name)",
-    # All labels at once: two writers that use a new label first would collide.
+    # All labels at once: two writers that first use a new label would collide.
     "SELECT ag_catalog.create_vlabel(%s::cstring, 'Entity')",
     "SELECT ag_catalog.create_elabel(%s::cstring, 'RELATES')",
 )
 DROP_GRAPH: Final[LiteralString] = "SELECT ag_catalog.drop_graph(%s::name, true)"
 
-# The graph's name already keeps tenants apart; the policies are the second lock, as on every table.
+# The graph's name already separates tenants; the policies are a second barrier, as on every table.
 PREPARE_LABELS: Final[tuple[LiteralString, ...]] = (
     """CREATE UNIQUE INDEX ON {nodes}
        (ag_catalog.agtype_access_operator(properties, '"id"'::ag_catalog.agtype))""",
@@ -58,7 +57,7 @@ ON CONFLICT (ag_catalog.agtype_access_operator(properties, '"id"'::ag_catalog.ag
 DO UPDATE SET properties = EXCLUDED.properties
 """
 
-# The inner joins leave out edges with an unknown end.
+# The inner joins drop edges with an unknown end.
 UPSERT_EDGES: Final[LiteralString] = """
 INSERT INTO {edges} (id, start_id, end_id, properties)
 SELECT ag_catalog._graphid(ag_catalog._label_id(%(graph)s::name, 'RELATES'),
@@ -101,5 +100,5 @@ WHERE ag_catalog.agtype_access_operator(properties, '"id"'::ag_catalog.agtype)
       = ANY (%(ids)s::text[]::ag_catalog.agtype[])
 """
 
-# A bulk load is over before autovacuum looks; without figures the planner scans.
+# A bulk load ends before autovacuum runs; without statistics the planner scans.
 ANALYZE: Final[tuple[LiteralString, ...]] = ("ANALYZE {nodes}", "ANALYZE {edges}")

@@ -18,7 +18,7 @@ from functools import partial
 from typing import Any, Final
 
 from kb_project.errors import BudgetError, ModelError, PauseError, ReplyError
-from kb_project.llm.exchange import Asked, Exchange, Verdict
+from kb_project.llm.call import Asked, Exchange, Verdict
 from kb_project.llm.ports import ChatReply
 from kb_project.llm.slots import Gate
 from kb_project.llm.store import CallOutcome, CallStore

@@ -12,9 +12,9 @@ from typing import Any, Final
 from kb_project.errors import ReplyError
 from kb_project.llm.batch import Batch, Result, Threads
 from kb_project.llm.breaker import Breaker
+from kb_project.llm.call import Asked, Exchange, messages_of
+from kb_project.llm.capabilities import found_for
 from kb_project.llm.config import PRIORITIES, ChatConfig
-from kb_project.llm.exchange import Asked, Exchange, messages_of
-from kb_project.llm.found import found_for
 from kb_project.llm.ports import ChatReply, ChatRequest, Role, SchemaT
 from kb_project.llm.provider import SEED
 from kb_project.llm.slots import Slots

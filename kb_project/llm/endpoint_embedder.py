@@ -13,7 +13,7 @@ from django.utils.functional import cached_property
 from kb_project.errors import ModelError, RefusedError
 from kb_project.llm import openai_errors as errors
 from kb_project.llm.breaker import Breaker
-from kb_project.llm.openai_line import EMBEDDINGS, Line
+from kb_project.llm.http import EMBEDDINGS, Line
 from kb_project.llm.ports import Vectors
 from kb_project.llm.provider import UnsupportedError
 from kb_project.llm.retry import Retry

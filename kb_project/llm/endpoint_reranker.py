@@ -19,7 +19,7 @@ from uuid import UUID
 from kb_project.errors import EndpointError, ModelError, ReplyError
 from kb_project.llm import openai_errors as errors
 from kb_project.llm.breaker import Breaker
-from kb_project.llm.openai_line import RERANK, Line
+from kb_project.llm.http import RERANK, Line
 from kb_project.llm.ports import Role
 from kb_project.llm.provider import UnsupportedError
 from kb_project.llm.rerank import Ranking

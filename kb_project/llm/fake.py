@@ -13,9 +13,9 @@ from typing import Any, Final
 import numpy as np
 from pydantic import BaseModel
 
+from kb_project.llm.call import KNOCK, Exchange
 from kb_project.llm.chat import Chat
 from kb_project.llm.config import ChatConfig
-from kb_project.llm.exchange import KNOCK, Exchange
 from kb_project.llm.ports import ChatRequest, Vectors
 from kb_project.llm.provider import RawCall, RawReply
 from kb_project.llm.retry import Retry, RetryPolicy

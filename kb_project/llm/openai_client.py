@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from kb_project.errors import ReplyError
 from kb_project.llm import openai_errors as errors
-from kb_project.llm.openai_line import CHAT, Line
+from kb_project.llm.http import CHAT, Line
 from kb_project.llm.provider import LONGEST_REPLY, SEED, RawCall, RawReply
 from kb_project.llm.support import Support
 

@@ -10,12 +10,12 @@ from typing import Final
 from pydantic import BaseModel
 
 from kb_project.errors import ModelError, PauseError, ReplyError
+from kb_project.llm.call import Asked, Exchange, messages_of
+from kb_project.llm.capabilities import Found
 from kb_project.llm.config import ChatConfig
 from kb_project.llm.endpoint_embedder import EndpointEmbedder
-from kb_project.llm.exchange import Asked, Exchange, messages_of
-from kb_project.llm.found import Found
+from kb_project.llm.http import MODELS, Line
 from kb_project.llm.openai_client import OpenAiProvider
-from kb_project.llm.openai_line import MODELS, Line
 from kb_project.llm.ports import About, ChatRequest, Role
 from kb_project.llm.provider import RawCall, RawReply, UnsupportedError
 from kb_project.llm.retry import Retry, RetryPolicy

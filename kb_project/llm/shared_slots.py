@@ -16,8 +16,41 @@ from weakref import WeakSet
 import psycopg
 from django.db import DEFAULT_DB_ALIAS, OperationalError, connections
 
-from kb_project.llm import halting, sql
+from kb_project.llm import halting
 from kb_project.llm.slots import LONGEST_WAIT, Gate, no_slot
+
+# CASE fixes the order: the lock function must not be called for a slot that is held already, since
+# a session may take its own lock twice. One-time filter and LIMIT stop before a lock too many.
+TAKE_SLOTS: Final[LiteralString] = """
+select slot
+  from generate_series(0, %(count)s::int - 1) as slot
+ where not exists (
+        select from pg_locks
+         where locktype = 'advisory' and granted and classid = %(line)s::bigint::oid
+           and objid between 1000000 and %(flag)s::bigint - 1
+           and objsubid = 2
+           and database = (select oid from pg_database where datname = current_database()))
+   and case when slot = any(%(mine)s::int[]) then false
+            else pg_try_advisory_lock(%(line)s::int, slot) end
+ limit %(wanted)s::int
+"""
+
+IS_OUTRANKED: Final[LiteralString] = """
+select exists (
+        select from pg_locks
+         where locktype = 'advisory' and granted and classid = %(line)s::bigint::oid
+           and objid between 1000000 and %(flag)s::bigint - 1
+           and objsubid = 2
+           and database = (select oid from pg_database where datname = current_database()))
+"""
+
+FREE_SLOTS: Final[LiteralString] = """
+select pg_advisory_unlock(%(line)s::int, slot) from unnest(%(slots)s::int[]) as slot
+"""
+
+RAISE_FLAG: Final[LiteralString] = "select pg_advisory_lock_shared(%(line)s::int, %(flag)s::int)"
+LOWER_FLAG: Final[LiteralString] = "select pg_advisory_unlock_shared(%(line)s::int, %(flag)s::int)"
+
 
 FLAGS: Final = 1_000_000
 """The number of the flag of priority 0: slots are numbered below it."""
@@ -56,7 +89,7 @@ class LockSession:
         """The numbers of slots that were free. One step, so that no thread takes another's."""
         with self._lock:
             mine = [slot for of, slot in self.mine if of == line]
-            found = self._rows(sql.TAKE_SLOTS, {**values, "line": line, "mine": mine})
+            found = self._rows(TAKE_SLOTS, {**values, "line": line, "mine": mine})
             taken = [int(slot) for (slot,) in found]
             self.mine |= {(line, slot) for slot in taken}
             return taken
@@ -65,7 +98,7 @@ class LockSession:
         """Never fails: where the database is away, the locks went with the connection."""
         with self._lock:
             with suppress(OperationalError):
-                self._rows(sql.FREE_SLOTS, {"line": line, "slots": list(slots)})
+                self._rows(FREE_SLOTS, {"line": line, "slots": list(slots)})
             self.mine -= {(line, slot) for slot in slots}
 
     def close(self) -> None:
@@ -154,7 +187,7 @@ class _SharedGate:
     def _wait(self) -> None:
         deadline = time.monotonic() + self.slots.longest_wait
         values = {"line": self.slots.line, "flag": self._flag}
-        self.slots.session.rows(sql.RAISE_FLAG, values)
+        self.slots.session.rows(RAISE_FLAG, values)
         try:
             while not self.held:
                 if time.monotonic() > deadline:
@@ -163,13 +196,13 @@ class _SharedGate:
                 time.sleep(_POLL)
                 self._take(1)
         finally:
-            self.slots.session.rows(sql.LOWER_FLAG, values)
+            self.slots.session.rows(LOWER_FLAG, values)
 
     def _is_outranked(self) -> bool:
         if self.priority == 0:
             return False
         values = {"line": self.slots.line, "flag": self._flag}
-        return bool(self.slots.session.rows(sql.IS_OUTRANKED, values)[0][0])
+        return bool(self.slots.session.rows(IS_OUTRANKED, values)[0][0])
 
     @property
     def _flag(self) -> int:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from itertools import chain
 
 from kb_project.errors import EndpointError, ModelError, ReplyError
-from kb_project.llm.exchange import Asked, Exchange, Verdict, counted, failed, judge
+from kb_project.llm.call import Asked, Exchange, Verdict, counted, failed, judge
 from kb_project.llm.provider import RawReply
 from kb_project.llm.store import CallStore
 from kb_project.llm.structured import storable

@@ -1,9 +1,8 @@
-"""An answer given before, for the same question asked of the same documents in the same way.
+"""Answer cache: reuse an earlier answer to the same question about the same documents.
 
-The key holds everything that an answer depends on: the question as it is looked for, mode and
-scope, the version of the corpus, the models that were chosen, the prompts, and the conversation
-where a model writes in its light. While documents are on their way in there is no key, and nothing
-is taken from here.
+The key holds everything an answer depends on: the question as searched, mode and scope, the corpus
+version, the chosen models, the prompts, and the conversation if a model reads it. While documents
+are being processed there is no key, and the cache is not used.
 """
 
 from __future__ import annotations
@@ -17,11 +16,11 @@ from typing import Final
 
 from django.conf import settings
 
-from ingestion.selectors import corpus
+from ingestion.knowledge import corpus
 from kb_project.ports import Ports
 from kb_project.sql import run_sql
-from retrieval import answering_sql as sql
-from retrieval import citing_sql
+from retrieval.answering import sql
+from retrieval.answering.citations import citing as citations_sql
 from retrieval.answering.drafts import Asking
 from retrieval.models import Answer, Citation
 from workspaces import access
@@ -29,21 +28,21 @@ from workspaces.ports import chosen_for
 
 PROMPTS: Final = Path(__file__).resolve().parents[1] / "prompts"
 FORM: Final = 2
-"""Of what is stored; raised when an older answer would not do any more."""
+"""Format of a stored answer; raise it when older answers must not be reused."""
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where the answer to a question belongs; ``conditions`` is all but the question itself.
+    """Where the answer to a question is cached; ``conditions`` is everything but the question.
 
-    ``ports`` are the workspace's, as the conditions have them.
+    ``ports`` are the workspace's, consistent with the conditions.
     """
 
     conditions: str
     ports: Ports
 
     def key(self, question: str) -> str:
-        """SHA-256; '' where nothing may be kept."""
+        """Return the SHA-256 cache key, or '' if nothing may be cached."""
         said = f"{self.conditions}\0{question}"
         return (
             hashlib.sha256(said.encode("utf-8", "replace")).hexdigest() if self.conditions else ""
@@ -51,7 +50,7 @@ class Place:
 
 
 def place_of(asking: Asking) -> Place:
-    """Read before the search, so that what is found later is newer, never older, than the key."""
+    """Read the conditions before the search, so that results are never older than the key."""
     workspace_id = asking.workspace.pk
     with access.in_workspace(workspace_id):
         version = corpus.corpus_version(workspace_id=workspace_id)
@@ -62,13 +61,13 @@ def place_of(asking: Asking) -> Place:
     installation = (settings.MODEL_ENDPOINT, settings.MODEL_NAME, settings.EMBEDDER)
     said = [FORM, asking.mode, asking.scope.as_json(), version, choice, installation, _prompts()]
     if asking.earlier and chosen.ports.chat is not None:
-        # What one person asked before is nothing that another's answer may come from.
+        # One person's earlier questions must not shape the answer another person gets.
         said.append([astuple(one) for one in asking.earlier])
     return Place(json.dumps(said, default=str, sort_keys=True), chosen.ports)
 
 
 def found(asking: Asking, key: str) -> Answer | None:
-    """The newest answer kept under the key."""
+    """Return the newest answer kept under the key."""
     if not key:
         return None
     with access.in_workspace(asking.workspace.pk):
@@ -78,7 +77,7 @@ def found(asking: Asking, key: str) -> Answer | None:
 
 
 def copied(earlier: Answer) -> dict[str, object]:
-    """What a new answer takes from one given before; in its workspace's scope."""
+    """Return the fields a new answer copies from an earlier one; call in the workspace's scope."""
     return {
         "mode": earlier.mode,
         "outcome": earlier.outcome,
@@ -93,11 +92,11 @@ def copied(earlier: Answer) -> dict[str, object]:
 
 
 def copy_citations(earlier: Answer, answer: Answer) -> None:
-    """In the scope of their workspace."""
+    """Copy the earlier answer's citations; call in the workspace's scope."""
     kept = Citation.objects.in_workspace(earlier.workspace_id).filter(answer=earlier)
     cited = list(kept.exclude(document=None).values_list("document_id", flat=True))
     values = {"workspace": earlier.workspace_id, "documents": cited}
-    run_sql(citing_sql.HOLD_DOCUMENTS, values)
+    run_sql(citations_sql.HOLD_DOCUMENTS, values)
     Citation.objects.bulk_create(
         Citation(
             workspace_id=answer.workspace_id,
@@ -117,14 +116,14 @@ def copy_citations(earlier: Answer, answer: Answer) -> None:
 
 
 def copy_events(earlier: Answer, answer: Answer) -> None:
-    """Passages, answer and what else it is shown by, after what the new answer has said already."""
+    """Append the earlier answer's events (passages, answer and so on) to the new answer's."""
     values = {"workspace": answer.workspace_id, "answer": answer.pk, "earlier": earlier.pk}
     run_sql(sql.COPY_EVENTS, values)
 
 
 @cache
 def _prompts() -> str:
-    """A digest of what models are asked with."""
+    """Return a digest of the prompts for models."""
     digest = hashlib.sha256()
     for path in sorted(PROMPTS.glob("*.md")):
         digest.update(path.read_bytes())

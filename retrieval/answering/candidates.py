@@ -1,4 +1,4 @@
-"""Candidates: what the passages found state, one statement each, with what stands around it."""
+"""Candidates: the statements in the passages found, each with its context."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from kb_project.text.statements import Statement, StatementKind, statements
 from retrieval.search.hits import Hit
 
 REMEMBERED: Final = 1_000
-"""Passages whose statements are kept: questions that follow each other find the same ones."""
+"""Passages whose statements are cached: successive questions find the same ones."""
 
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
     """A statement of a passage. ``start`` and ``end`` are offsets in the document's text.
 
-    ``rank`` is that of its passage from 0, ``path`` the headings it stands under, ``before`` and
-    ``after`` its neighbours in the passage, ``place`` how many statements of its section come
-    first. ``group`` names the list or table it is part of.
+    ``rank`` is its passage's, from 0; ``path`` the headings above it; ``before`` and ``after`` its
+    neighbours in the passage; ``place`` the number of statements before it in its section.
+    ``group`` identifies the list or table it is part of.
     """
 
     hit: Hit
@@ -61,7 +61,8 @@ class Candidate:
 
     @property
     def key(self) -> tuple[UUID, int, int]:
-        """Where it stands, whichever of two passages that overlap it was read from."""
+        """The statement's position, the same whichever of two overlapping passages it was read
+        from."""
         return self.hit.document_id, self.start, self.end
 
     @property
@@ -70,7 +71,7 @@ class Candidate:
 
 
 def candidates(hits: Sequence[Hit]) -> list[Candidate]:
-    """Every statement of the passages once, though passages may overlap, in their order."""
+    """Return the passages' statements in order, each once even if passages overlap."""
     found: dict[tuple[UUID, int, int], Candidate] = {}
     for rank, hit in enumerate(hits):
         for one in _of(hit, rank):
@@ -79,7 +80,7 @@ def candidates(hits: Sequence[Hit]) -> list[Candidate]:
 
 
 def groups_of(found: Sequence[Candidate]) -> Mapping[tuple[UUID, int], list[Candidate]]:
-    """The lists and tables that candidates are part of, in the order of the text."""
+    """Group candidates by the list or table they are part of, in text order."""
     groups: dict[tuple[UUID, int], list[Candidate]] = {}
     for one in found:
         if one.group is not None:

@@ -1,7 +1,7 @@
-"""Whether each sentence of an answer is supported by the spans it cites.
+"""Check whether the spans that each sentence of an answer cites support it.
 
-Word for word is support. Else numbers and names must occur, and the sentence must share enough of
-what it says with its spans, in words or by the embedder.
+A word-for-word quotation is supported. Otherwise its numbers and names must occur in the spans, and
+the sentence must be similar enough to them, by words or by the embedder.
 """
 
 from __future__ import annotations
@@ -12,10 +12,10 @@ from typing import Final
 import regex
 
 from kb_project.text.terms import terms
-from retrieval.answering.citing import Cited, Likeness, texts_of
+from retrieval.answering.citations.citing import Cited, Likeness, texts_of
+from retrieval.answering.citations.spans import share, units, weights_of
 from retrieval.answering.drafts import Check
-from retrieval.answering.figures_in import missing_names, missing_numbers
-from retrieval.answering.spans import share, units, weights_of
+from retrieval.answering.quantities import missing_names, missing_numbers
 from retrieval.search.hits import Hit
 
 BY: Final = "likeness"
@@ -25,15 +25,15 @@ QUOTED: Final = Check("supported", "quote")
 UNCITED: Final = Check("unsupported", BY, 0.0)
 
 SAME_WORDS: Final = 0.5
-"""Share of the sentence, by weight, that its spans must hold …"""
+"""Weighted share of the sentence that its spans must hold …"""
 SOME_WORDS: Final = 0.2
-"""… or this much, when the embedder finds them as alike as this, from 0 to 1 …"""
+"""… or this much, when the embedder's similarity, from 0 to 1, is at least this …"""
 ALIKE: Final = 0.45
 ALIKE_BY_ITSELF: Final = 0.3
-"""… or no word at all, as between two languages, when it finds them this much alike: sentences
-that share a word and mean another thing are more alike than those that translate each other."""
+"""… or this similarity when no words are shared, as between two languages; lower, because sentences
+that share a word but differ in meaning are more similar than translations of each other."""
 WITHOUT_BEING_ASKED: Final = 0.7
-"""Share of a sentence without marker that a passage must hold to be cited for it."""
+"""Share of a sentence without a marker that a passage must hold to be cited for it."""
 
 _DIGITS: Final = regex.compile(r"\p{N}+(?:[.,]\p{N}+)*")
 _NOT: Final = regex.compile(
@@ -51,7 +51,7 @@ _TELLS_NOTHING: Final = regex.compile(
 
 
 def check(cited: Cited, likeness: Likeness | None) -> Check | None:
-    """None where there is nothing to check: a heading, or that the documents do not tell."""
+    """Check a sentence; None for headings and for statements that the documents do not say."""
     said = cited.said
     if not said.is_statement:
         return None
@@ -65,8 +65,8 @@ def check(cited: Cited, likeness: Likeness | None) -> Check | None:
 
 
 def is_missing(text: str, first: Hit, cited: Cited) -> bool:
-    """Whether the sentence has a number that its spans do not tell, a name that its passages do
-    not hold, or a negation that nothing there has."""
+    """Return whether the sentence has a number missing from its spans, a name missing from its
+    passages, or a negation that its spans lack."""
     spans, headings = " ".join(texts_of(cited)), " ".join((first.title, *first.heading_path))
     passages = " ".join(
         f"{hit.title} {' '.join(hit.heading_path)} {hit.text}" for _, hit, _ in cited.places
@@ -79,7 +79,8 @@ def is_missing(text: str, first: Hit, cited: Cited) -> bool:
 
 
 def likely_place(text: str, hits: Mapping[int, Hit]) -> int:
-    """The number of the passage that supports a sentence without marker beyond doubt, else 0."""
+    """Return the number of the passage that clearly supports a sentence without a marker, else
+    0."""
     weights = weights_of(text, [own for hit in hits.values() for _, own in units(hit.text)])
     best = max(
         ((_best_share(weights, hit), -number) for number, hit in hits.items()), default=(0.0, 0)
@@ -88,8 +89,8 @@ def likely_place(text: str, hits: Mapping[int, Hit]) -> int:
 
 
 def to_compare(cited: Iterable[Cited]) -> list[str]:
-    """Texts that the embedder is asked about: sentences that are no quotes, and their spans; all
-    sentences of a passage where words do not tell which."""
+    """Return the texts to compare by embedding: sentences that are not quotes, and their spans; all
+    sentences of a passage if words do not show which one is meant."""
     found: list[str] = []
     for one in cited:
         if one.is_quote or not one.places:
@@ -102,7 +103,7 @@ def to_compare(cited: Iterable[Cited]) -> list[str]:
 
 
 def counts(checks: Sequence[Check | None]) -> dict[str, int]:
-    """How many sentences have each verdict."""
+    """Count the sentences of each verdict."""
     found = [one.verdict for one in checks if one is not None]
     return {name: found.count(name) for name in VERDICTS}
 
@@ -121,7 +122,7 @@ def _by_likeness(text: str, cited: Cited, likeness: Likeness | None, *, is_wrong
         for _, hit, _ in cited.places
         for term in terms(" ".join((hit.title, *hit.heading_path)))
     )
-    # Numbers were compared already, in whatever form they are written.
+    # Numbers were already compared, in whatever form they are written.
     bare = _DIGITS.sub(" ", text)
     weights = weights_of(bare, [own for _, hit, _ in cited.places for _, own in units(hit.text)])
     words = share(weights, held | around)

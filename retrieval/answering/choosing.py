@@ -1,8 +1,8 @@
-"""Choose: from ranked statements to an answer, or to one of the two ways of having none.
+"""Choose: from ranked statements to an answer, or to one of the two outcomes without one.
 
-The best statement comes first, with a second where it is not clearly the best. A question in two
-parts gets the best for each; one for a list, the entries of the list or table that fits. Where the
-documents probably do not tell, nothing is said as an answer.
+The best statement comes first, followed by a second if the best is not clear. A question in two
+parts gets the best statement for each; a question for a list gets the entries of the list or table
+that fits. If the documents probably do not answer the question, there is no answer.
 """
 
 from __future__ import annotations
@@ -22,21 +22,21 @@ from retrieval.answering.ranking import Ranked, Ranking
 from retrieval.models import Outcome
 
 ANSWERED: Final = 0.45
-"""The probability from which an answer is given …"""
+"""The lowest probability at which an answer is given …"""
 UNSURE: Final = 0.15
-"""… and from which the closest passages are shown instead."""
+"""… and at which the closest passages are shown instead."""
 SURE: Final = 0.85
-"""The share of the probability that needs no second statement …"""
+"""The share of the probability at which no second statement is needed …"""
 WORTH: Final = 0.03
-"""… and the one from which a second is told. With these, half of all answers have at most 35 words;
-a third and a fourth were right for 2 % of the questions, and too much for 10 %."""
+"""… and the lowest share at which one is added. With these, half of all answers have at most 35
+words; a third and a fourth statement were right for 2 % of the questions, and too much for 10 %."""
 LIKE: Final = 0.7
-"""Share of the shorter statement's terms; two that share more say the same."""
+"""Share of the shorter statement's terms; two statements that share more say the same."""
 MOST_ENTRIES: Final = 20
 MOST_NEAREST: Final = 3
 FITS: Final = 0.4
-"""What makes a list the one asked for: the share of the question's terms, by rarity, that it says
-it is about, plus the share of the probability that falls to its entries."""
+"""Minimum fit for a list to be the one asked for: the share of the question's terms, by rarity, in
+its lead-in and heading, plus its entries' share of the probability."""
 
 _ASKS_FOR_LIST: Final = regex.compile(
     r"^\W*(?:please )?(?:list|enumerate|name (?:the|all|every|some))\b"
@@ -63,7 +63,7 @@ _THING: Final = regex.compile(r"\b(?:it|they|them)\b", regex.IGNORECASE)
 
 @dataclass(frozen=True, slots=True)
 class Chosen:
-    """``marked`` are offsets in what the candidate says, of the words that answer."""
+    """A chosen statement; ``marked`` are offsets in its text of the words that answer."""
 
     candidate: Candidate
     marked: tuple[Span, ...] = ()
@@ -71,8 +71,8 @@ class Chosen:
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """``chosen`` in the order in which they are read, ``nearest`` best first; ``is_list`` where
-    the chosen are the entries of a list or the rows of a table."""
+    """The outcome: ``chosen`` in reading order, ``nearest`` best first; ``is_list`` if the chosen
+    are the entries of a list or the rows of a table."""
 
     outcome: Outcome
     chosen: Sequence[Chosen]
@@ -82,7 +82,7 @@ class Choice:
 
 
 def parts_of(question: str) -> tuple[str, ...]:
-    """The questions that one asks, each with its own question word and what it is about.
+    """Split a question into its parts, each with its own question word and subject.
 
     >>> parts_of("When did Hamm come out and how many packages did it have?")
     ('When did Hamm come out', 'how many packages did Hamm have?')
@@ -94,7 +94,7 @@ def parts_of(question: str) -> tuple[str, ...]:
         return (question,)
     first, second = pieces
     named = set(_NAME_WITHIN.findall(first))
-    # Of two names nobody knows which is meant.
+    # With two names, it is unclear which one is meant.
     if len(named) == 1:
         second = _THING.sub(named.pop(), second)
     return first, second
@@ -113,7 +113,7 @@ def choose(gathered: Gathered, ranking: Ranking) -> Choice:
     outcome = outcome_of(ranking.probability) if ranked else Outcome.NOTHING
     if outcome is Outcome.NOTHING:
         return Choice(outcome, (), (), ranking.probability)
-    # A list of what is asked for answers better than the probability of its best entry tells.
+    # A fitting list answers better than the probability of its best entry suggests.
     if entries := _entries(gathered, ranked):
         chosen = [Chosen(one) for one in entries]
         return Choice(Outcome.ANSWERED, chosen, (), ranking.probability, is_list=True)
@@ -125,8 +125,8 @@ def choose(gathered: Gathered, ranking: Ranking) -> Choice:
 
 
 def together(choices: Sequence[Choice]) -> Choice:
-    """Of the parts of a question: what is told of those that are answered, one statement for each;
-    where none is, the nearest of the likeliest."""
+    """Combine a question's parts: one statement for each answered part; if no part is answered, the
+    likeliest part's choice."""
     likeliest = max(choices, key=lambda one: one.probability)
     if len(choices) == 1 or likeliest.outcome is not Outcome.ANSWERED:
         return likeliest
@@ -146,7 +146,7 @@ def outcome_of(probability: float) -> Outcome:
 
 
 def nearest_of(ranked: Sequence[Ranked]) -> Sequence[Ranked]:
-    """The best statement of each of the first few passages."""
+    """Return the best statement of each of the first few passages."""
     best: dict[UUID, Ranked] = {}
     for one in ranked:
         best.setdefault(one.candidate.hit.chunk_id, one)
@@ -154,7 +154,7 @@ def nearest_of(ranked: Sequence[Ranked]) -> Sequence[Ranked]:
 
 
 def _entries(gathered: Gathered, ranked: Sequence[Ranked]) -> list[Candidate]:
-    """Of the list or table that fits a question for a list; none where none does."""
+    """Return the entries of the list or table that fits a question for a list, if one does."""
     if not asks_for_list(gathered.sought.text):
         return []
     lists = groups_of(gathered.candidates)
@@ -169,14 +169,14 @@ def _entries(gathered: Gathered, ranked: Sequence[Ranked]) -> list[Candidate]:
 
 
 def _fit(gathered: Gathered, entries: Sequence[Candidate]) -> float:
-    """How much of the question what leads the list in and its heading are about."""
+    """Return how much of the question the list's lead-in and heading cover."""
     first = entries[0]
     lead = set(terms(" ".join((first.before, *first.path[-1:]))))
     return gathered.rarity.weighed(gathered.sought.terms).share(lead)
 
 
 def _best(ranked: Sequence[Ranked]) -> list[Candidate]:
-    """The best, and a second where the first is not clearly it and another may be."""
+    """Return the best statement, and a second if the first is not clearly best."""
     first = ranked[0]
     if first.share < SURE:
         for one in ranked[1:3]:

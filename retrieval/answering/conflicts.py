@@ -1,7 +1,7 @@
-"""Where sources give different values for the same thing: both sides are shown.
+"""Find where sources give different values for the same thing, and show both sides.
 
-Three signs: contradictions found when entities and relationships were described, claims held true
-by one passage and false by another, and two sentences that differ in nothing but a value.
+Three signs: contradictions found when entities and relationships were described, claims that one
+passage states as true and another as false, and two sentences that differ only in a value.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ import regex
 
 from ingestion.models import Claim, Entity, Mention, Relationship
 from kb_project.text.terms import terms
+from retrieval.answering.citations.numbering import Numbering
+from retrieval.answering.citations.spans import units
 from retrieval.answering.drafts import Check, SpanOf, WrittenSentence
-from retrieval.answering.figures_in import dates_in, is_month, names_in, numbers_in
-from retrieval.answering.numbering import Numbering
-from retrieval.answering.spans import units
+from retrieval.answering.quantities import dates_in, is_month, names_in, numbers_in
 from retrieval.search.hits import Hit, hydrate
 from retrieval.search.query import Query, ScoredChunk
 from retrieval.search.scope_entities import left_out
@@ -27,12 +27,12 @@ from workspaces import access
 VERDICT: Final = "conflict"
 NOTE: Final = ("sources_differ", "Sources differ on this; both are shown.")
 SHARED: Final = 3
-"""Terms, numbers and months not counted, that two sentences on the same thing have in common …"""
+"""Terms, not counting numbers and months, that two sentences about the same thing share …"""
 ALIKE: Final = 0.75
-"""… which must be this share of the shorter one's."""
+"""… which must be at least this share of the shorter one's."""
 MOST_ENTITIES: Final = 200
 MOST_SIDES: Final = 2
-"""Other sides added to one sentence."""
+"""Other sides added to each sentence."""
 
 _WORD: Final = regex.compile(r"[^\s,.;:()]+")
 _SPEAKS_OF_IT: Final = regex.compile(
@@ -43,7 +43,7 @@ _LEANS: Final = regex.compile(r"\W{0,3}(?:he|she|it|they|his|her|its|their)\b", 
 
 
 class Side(NamedTuple):
-    """A statement in a passage; offsets in the document's text."""
+    """A statement in a passage; offsets are in the document's text."""
 
     chunk_id: UUID
     start: int
@@ -55,7 +55,7 @@ Clash = tuple[Side, Side]
 
 @dataclass(frozen=True, slots=True)
 class _Statement:
-    """``said`` are its terms without values."""
+    """A sentence that gives a value; ``said`` are its terms without values."""
 
     side: Side
     document_id: UUID
@@ -68,9 +68,9 @@ class _Statement:
 def mark(
     sentences: Sequence[WrittenSentence], query: Query, numbering: Numbering
 ) -> list[WrittenSentence]:
-    """Sentences whose sources differ get that verdict, and the other side as a citation.
+    """Mark sentences whose sources differ with that verdict, and cite the other side.
 
-    Call outside transactions. The query is told in a note.
+    Call outside transactions. Adds a note to the query.
     """
     if not any(sentence.spans for sentence in sentences):
         return list(sentences)
@@ -93,7 +93,8 @@ def mark(
 def with_other_sides(
     sentences: Sequence[WrittenSentence], numbering: Numbering
 ) -> list[WrittenSentence]:
-    """For answers made of the documents' own sentences: the other side's said after the first."""
+    """Add the other side after each such sentence, in answers made of the documents' own
+    sentences."""
     said = {(span.number, span.start) for one in sentences for span in one.spans[:1]}
     told: list[WrittenSentence] = []
     for sentence in sentences:
@@ -110,7 +111,7 @@ def with_other_sides(
 
 
 def differing(cited: Iterable[Side], passages: Sequence[Hit]) -> Iterator[Clash]:
-    """Pairs of a cited statement and one of another document that differ in a value alone."""
+    """Yield pairs of a cited statement and one in another document that differ only in a value."""
     statements = [one for hit in passages for one in _statements(hit)]
     for side in dict.fromkeys(cited):
         for own in statements:
@@ -119,7 +120,8 @@ def differing(cited: Iterable[Side], passages: Sequence[Hit]) -> Iterator[Clash]
 
 
 def _differ(own: _Statement, other: _Statement) -> bool:
-    """A date where all else is the same, or a number where date and all else are the same."""
+    """Return whether a date differs and all else is equal, or a number with equal dates and the
+    rest."""
     is_elsewhere = own.document_id != other.document_id
     if not (is_elsewhere and own.names <= other.said and other.names <= own.said):
         return False
@@ -135,9 +137,9 @@ def _differ(own: _Statement, other: _Statement) -> bool:
 
 
 def _statements(hit: Hit) -> Iterator[_Statement]:
-    """The sentences of a passage that tell a value.
+    """Yield the sentences of a passage that give a value.
 
-    A pronoun stands for the names before it, and "the film" for what the document is about.
+    A pronoun takes the names before it, and "the film" the names in the document's title.
     """
     titled = frozenset(terms(hit.title))
     before: frozenset[str] = frozenset()
@@ -194,7 +196,7 @@ def _marked(
 
 
 def _described(query: Query, cited: Sequence[Side]) -> list[Clash]:
-    """Contradictions of entities named in the cited passages, and of their relationships."""
+    """Return contradictions of entities named in the cited passages, and of their relationships."""
     chunks = {side.chunk_id for side in cited}
     named = Mention.objects.in_workspace(query.workspace_id).filter(chunk_id__in=chunks)
     entities = list(named.values_list("entity_id", flat=True).distinct()[:MOST_ENTITIES])
@@ -210,7 +212,8 @@ def _described(query: Query, cited: Sequence[Side]) -> list[Clash]:
 
 
 def _claimed(query: Query, cited: Sequence[Side]) -> list[Clash]:
-    """Claims on the same two things of the same kind, held true by one and false by another."""
+    """Return claims of the same kind about the same things that disagree on whether they are
+    true."""
     rows = Claim.objects.in_workspace(query.workspace_id)
     chunks = {side.chunk_id for side in cited}
     own = list(rows.filter(chunk_id__in=chunks).exclude(status=Claim.Status.SUSPECTED)[:200])
@@ -226,7 +229,8 @@ def _claimed(query: Query, cited: Sequence[Side]) -> list[Clash]:
 
 
 def _is_same_matter(one: Claim, other: Claim) -> bool:
-    """The same kind of claim on the same things, at a time that may be the same."""
+    """Return whether two claims are of one kind, about the same things, at a possibly equal
+    time."""
     times = {one.period_start[:4], other.period_start[:4]} - {""}
     return (one.subject_id, one.object_id, one.type) == (
         other.subject_id,
@@ -250,7 +254,8 @@ def _pairs(group: Sequence[Side], cited: Sequence[Side]) -> Iterator[Clash]:
 
 
 def _reachable(query: Query, clashes: Iterable[Clash], numbering: Numbering) -> list[Hit]:
-    """Passages of other sides that are still there, inside the scope, and on no name left out."""
+    """Return passages of the other sides that still exist, are in scope, and have no excluded
+    name."""
     wanted = dict.fromkeys(
         side.chunk_id for clash in clashes for side in clash if not numbering.knows(side.chunk_id)
     )
@@ -261,7 +266,7 @@ def _reachable(query: Query, clashes: Iterable[Clash], numbering: Numbering) -> 
 
 
 def _is_inside(side: Side, hit: Hit) -> bool:
-    """Whether the passage still has the place: what was noted of it earlier may be out of date."""
+    """Return whether the passage still contains the place; stored conflicts may be out of date."""
     return hit.start <= side.start < side.end <= hit.end
 
 

@@ -1,8 +1,8 @@
-"""What the model answers from: reports, records, summaries, points and passages within a budget.
+"""Build the model's context: reports, records, summaries, points and passages within a budget.
 
-Each section may take its share of the tokens; what one leaves, others may use, the larger share
-first. Everything from documents stands in a fence that it cannot close, one record a line, so that
-no text can pass for a label.
+Each section may use its share of the tokens; what it leaves goes to others, the larger share first.
+All document text is inside a fence that it cannot close, one record per line, so that no text can
+pass for a label.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from uuid import UUID
 
 from kb_project.llm.tokens import count_tokens, truncate_tokens
 from kb_project.prompt import fenced
-from retrieval.answering.labels import labels_in
-from retrieval.answering.numbering import Numbering
+from retrieval.answering.citations.labels import labels_in
+from retrieval.answering.citations.numbering import Numbering
 from retrieval.search.found import Found, Point, Record, RecordKind, Shares
 from retrieval.search.hits import Hit
 
 LEAST: Final = 24
-"""Tokens: what is left of a passage that is cut to less says nothing."""
+"""In tokens: a passage cut to less than this says nothing."""
 _KINDS: Final = {
     "reports": (RecordKind.REPORT,),
     "records": (RecordKind.ENTITY, RecordKind.RELATIONSHIP, RecordKind.CLAIM),
@@ -37,7 +37,7 @@ _FENCES: Final = {
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """``labels`` are those the model may cite once it has seen this; ``id`` is the row's."""
+    """``labels`` are those the model may cite once it has seen the item; ``id`` is the row's."""
 
     name: str
     id: UUID | None
@@ -48,7 +48,7 @@ class Item:
 
 @dataclass(slots=True)
 class Section:
-    """``items`` in their order, of which ``used`` fit; ``budget`` in tokens."""
+    """``items`` in order, of which ``used`` fit; ``budget`` in tokens."""
 
     name: str
     items: list[Item]
@@ -60,7 +60,7 @@ class Section:
         return sum(item.tokens for item in self.used)
 
     def fill(self, room: int) -> int:
-        """Take items while the next one fits; the tokens they cost."""
+        """Take items while the next one fits; return the tokens they cost."""
         before = self.tokens
         for item in self.items[len(self.used) :]:
             if self.tokens - before + item.tokens > room:
@@ -71,7 +71,7 @@ class Section:
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """``text`` goes into the prompt, ``tokens`` is its exact length."""
+    """``text`` goes into the prompt; ``tokens`` is its exact length."""
 
     text: str
     tokens: int
@@ -85,7 +85,8 @@ class Context:
 
 
 def build(found: Found, numbering: Numbering, shares: Shares, budget: int) -> Context:
-    """At most ``budget`` tokens; points in the order of their scores, all else as it was found."""
+    """Build a context of at most ``budget`` tokens; points by score, the rest in the order
+    found."""
     sections = [
         *(_records(name, kinds, numbering) for name, kinds in _KINDS.items()),
         Section("points", [_point(one, numbering) for one in by_score(found.points)], 0),
@@ -101,7 +102,7 @@ def build(found: Found, numbering: Numbering, shares: Shares, budget: int) -> Co
 
 
 def by_score(points: Iterable[Point]) -> list[Point]:
-    """Highest first, as numbers: 100 before 99 before 9. Points worth nothing are left out."""
+    """Sort points by numeric score, highest first, dropping those worth nothing."""
     return sorted((one for one in points if one.score > 0), key=lambda one: -one.score)
 
 
@@ -115,7 +116,7 @@ def _fill(sections: Sequence[Section], budget: int) -> None:
 
 
 def _cut_first(sections: Sequence[Section], room: int) -> None:
-    """Where not even one item fits, the beginning of the first of the largest share."""
+    """If not even one item fits, use the beginning of the first item of the largest share."""
     for section in sorted(sections, key=lambda one: -one.budget)[:1]:
         first = section.items[0]
         head, _, closing = first.text.rpartition("\n")
@@ -159,7 +160,7 @@ def _point(point: Point, numbering: Numbering) -> Item:
 
 
 def _passages(hits: Sequence[Hit], reading: Sequence[UUID]) -> list[Item]:
-    """Each with the number it is shown with, in the order it is to be read in."""
+    """Return the passages with the numbers they are shown with, in reading order."""
     places = {chunk_id: place for place, chunk_id in enumerate(reading)}
     numbered = sorted(enumerate(hits, 1), key=lambda one: places.get(one[1].chunk_id, len(places)))
     return [_passage(number, hit) for number, hit in numbered]
@@ -182,7 +183,7 @@ def _line(text: str) -> str:
 
 
 def _unmarked(text: str) -> str:
-    """Without the labels by which a model cited other material when it wrote the text.
+    """Remove the labels by which a model cited other material when it wrote the text.
 
     >>> _unmarked("It burns oil [E1, R2]. So it is [sic].")
     'It burns oil. So it is [sic].'

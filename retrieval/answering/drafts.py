@@ -1,4 +1,4 @@
-"""An answer on its way: what is asked, and what comes of it before it is stored."""
+"""An answer in the making: the question asked, and the answer before it is stored."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from workspaces.models import Workspace
 
 @dataclass(frozen=True, slots=True)
 class Earlier:
-    """A question asked before in the same conversation, and what was answered.
+    """An earlier question of the same conversation, and its answer.
 
-    What was answered of other documents tells what is meant, and is nothing to answer from.
+    An answer about other documents helps to understand the question, but is not a source.
     """
 
     question: str
@@ -27,8 +27,8 @@ class Earlier:
 
 @dataclass(frozen=True, slots=True)
 class Asking:
-    """``earlier`` is the conversation so far, oldest first; ``ports`` those that were looked up
-    already, if they were; ``is_told`` where the first step was told already."""
+    """``earlier`` is the conversation so far, oldest first; ``ports`` are set if already looked up;
+    ``is_told`` if the first step was already announced."""
 
     workspace: Workspace
     question_id: UUID
@@ -42,10 +42,10 @@ class Asking:
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """Whether a sentence is supported by the spans it cites.
+    """Whether the spans that a sentence cites support it.
 
-    ``verdict`` is supported, unsupported, general (not from the documents, and said so), or
-    conflict (the sources differ); ``by`` is quote, likeness or the judge model's name; ``score``
+    ``verdict`` is supported, unsupported, general (not from the documents, and marked so), or
+    conflict (the sources differ); ``by`` is quote, likeness or the judge model's name; ``score`` is
     from 0 to 1.
     """
 
@@ -56,7 +56,7 @@ class Check:
 
 @dataclass(frozen=True, slots=True)
 class SpanOf:
-    """Where in a cited passage: offsets in the document's text."""
+    """A span of a cited passage; offsets are in the document's text."""
 
     number: int
     start: int
@@ -92,7 +92,7 @@ class CitedPassage:
 
 @dataclass(frozen=True, slots=True)
 class Suggested:
-    """Questions to go on with; ``calls`` are those of the whole answer, as its trace has them."""
+    """Follow-up questions; ``calls`` are those of the whole answer, as in its trace."""
 
     questions: tuple[str, ...] = ()
     calls: dict[str, Any] = field(default_factory=dict)
@@ -100,11 +100,13 @@ class Suggested:
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """``nearest`` is as ``Answer.nearest``; ``standalone`` is '' where the question was enough.
-    ``is_supported`` is true only where ``outcome`` is ANSWERED.
+    """``nearest`` is as in ``Answer.nearest``; ``standalone`` is '' if the question needed no
+    rewriting.
 
-    ``suggest`` makes the questions to go on with, which nobody waits for: call it outside
-    transactions, once the answer is told.
+    ``is_supported`` is true only if ``outcome`` is ANSWERED.
+
+    ``suggest`` makes the follow-up questions, for which no one waits: call it outside transactions,
+    once the answer is shown.
     """
 
     is_supported: bool

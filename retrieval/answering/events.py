@@ -1,8 +1,8 @@
-"""What happens while an answer is made, kept as it happens and told to whoever watches.
+"""Store the events of an answer as it is made, and notify its watchers.
 
-The kinds and their payloads are described in ``retrieval.search.reporting``. Each event is a row,
-written in a short transaction of its own. Pieces of text are gathered for a moment, so that an
-answer of a thousand tokens has tens of rows.
+``retrieval.search.reporting`` describes the kinds and their payloads. Each event is a row, written
+in a short transaction of its own. Pieces of text are buffered for a moment, so that an answer of a
+thousand tokens has tens of rows.
 """
 
 from __future__ import annotations
@@ -15,28 +15,27 @@ from uuid import UUID
 
 from kb_project.llm.halting import Halt
 from kb_project.sql import run_sql
-from retrieval import answering_sql as sql
-from retrieval.answering import wake
+from retrieval.answering import notify, sql
 from retrieval.models import Answer
 from retrieval.search.reporting import EventKind, StoppedError
 from workspaces import access
 
 HELD: Final = frozenset({EventKind.STATE, EventKind.PLAN})
-"""Something follows them at once, and takes them along: each write is a transaction, each news
-brings everybody who watches to read."""
+"""Held until the event that follows at once: each write is a transaction, and each notification
+makes every watcher read."""
 SECONDS_TO_GATHER: Final = 0.06
 MOST_GATHERED: Final = 200
-"""Characters."""
+"""In characters."""
 
 
 class TakenOverError(StoppedError):
-    """The answer is not this worker's any more: its end is written already."""
+    """The answer is no longer this worker's: it has already ended."""
 
     default_code = "taken_over"
 
 
 class AnsweredBeforeError(StoppedError):
-    """The question, as it was looked for, was answered before: ``earlier`` is that answer."""
+    """The question, as searched, was answered before: ``earlier`` is that answer."""
 
     default_code = "answered_before"
 
@@ -47,7 +46,7 @@ class AnsweredBeforeError(StoppedError):
 
 
 class StoredReporter:
-    """Implements ``retrieval.search.reporting.Reporter`` for one answer that ``worker`` has."""
+    """Implements ``retrieval.search.reporting.Reporter`` for one answer claimed by ``worker``."""
 
     def __init__(
         self, workspace_id: UUID, answer_id: UUID, *, worker: str, halt: Halt, sequence: int = 0
@@ -75,11 +74,12 @@ class StoredReporter:
         self.check()
 
     def hold(self, kind: EventKind, payload: Mapping[str, Any]) -> None:
-        """Tell it with whatever is told next."""
+        """Hold the event and send it with the next one."""
         self._held.append((kind, payload))
 
     def _look_up(self, kind: EventKind, payload: Mapping[str, Any]) -> None:
-        """A plan says what the question means in its conversation."""
+        """Look up an earlier answer by the plan, which has the question as meant in its
+        conversation."""
         if kind is EventKind.PLAN:
             standalone = str(payload["question"])
             earlier = self.answered_before(standalone)
@@ -95,7 +95,7 @@ class StoredReporter:
             raise StoppedError("Someone stopped this answer.")
 
     def flush(self) -> None:
-        """Write what is gathered and held."""
+        """Write all buffered text and held events."""
         self._flush_text()
         if self._held:
             self._write()
@@ -115,7 +115,7 @@ class StoredReporter:
             self._flush_text()
 
     def _write(self) -> None:
-        """All that is held, in the order it was told."""
+        """Write all held events, in the order they were emitted."""
         held, self._held = self._held, []
         for kind, payload in held:
             if kind is EventKind.PASSAGES:
@@ -127,7 +127,7 @@ class StoredReporter:
             "kinds": [kind.value for kind, _ in held],
             "payloads": [json.dumps(payload, default=str) for _, payload in held],
             "last": last,
-            "channel": wake.EVENTS,
+            "channel": notify.EVENTS,
         }
         with access.in_workspace(self._workspace_id):
             rows = run_sql(sql.ADD_EVENTS, values)
@@ -139,9 +139,10 @@ class StoredReporter:
 
 
 def add_last(workspace_id: UUID, answer_id: UUID, kind: EventKind, payload: Any) -> int:
-    """An event after all others, in the transaction of what it tells; returns its number.
+    """Add an event after all others, in the transaction of the change it reports; return its
+    number.
 
-    Call once the answer's row is changed: its lock keeps others from adding one meanwhile.
+    Call once the answer's row is changed: its lock keeps others from adding events meanwhile.
     """
     values = {
         "workspace": workspace_id,
@@ -150,5 +151,5 @@ def add_last(workspace_id: UUID, answer_id: UUID, kind: EventKind, payload: Any)
         "payload": json.dumps(payload, default=str),
     }
     [(sequence,)] = run_sql(sql.ADD_LAST_EVENT, values)
-    wake.tell(answer_id, sequence)
+    notify.tell(answer_id, sequence)
     return int(sequence)

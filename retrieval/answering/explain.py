@@ -1,4 +1,5 @@
-"""How an answer came about, for ``Answer.trace``: in figures, ids and names; no document's text."""
+"""Explain for ``Answer.trace`` how an answer came about: figures, ids and names, no document
+text."""
 
 from __future__ import annotations
 
@@ -8,17 +9,17 @@ from uuid import UUID
 
 from django.db.models import Count, Q, Sum
 
+from retrieval.answering.citations.markers import Counts
 from retrieval.answering.context import Context
 from retrieval.answering.drafts import Asking
-from retrieval.answering.markers import Counts
 from retrieval.search.found import Found, Record
 from retrieval.search.hits import Hit
-from retrieval.services import SearchResult
+from retrieval.search.services import SearchResult
 from workspaces import access
 from workspaces.models import ModelCall
 
 MOST: Final = 60
-"""Seeds, and records, that a trace lists."""
+"""Most seeds, and most records, in a trace."""
 LONGEST: Final = 200
 NO_CALLS: Final = {
     "count": 0,
@@ -37,9 +38,9 @@ def trace(
     check: Mapping[str, Any],
     cited: Collection[UUID] = (),
 ) -> dict[str, Any]:
-    """Reads the ledger, in a transaction of its own.
+    """Build the trace; reads the ledger, in a transaction of its own.
 
-    ``context`` is None on the local tier, where what an answer uses are the ``cited`` passages.
+    ``context`` is None on the local tier, where an answer uses the ``cited`` passages.
     """
     spent = _spent(context) if context is not None else dict.fromkeys(cited, 0)
     return {
@@ -63,7 +64,7 @@ def trace(
 
 
 def plan(asking: Asking, found: SearchResult) -> dict[str, Any]:
-    """What was looked for, and how."""
+    """Return what was searched for, and how."""
     return {
         "question": found.query.question,
         "is_rewritten": " ".join(asking.question.split()) != found.query.question,
@@ -75,7 +76,7 @@ def plan(asking: Asking, found: SearchResult) -> dict[str, Any]:
 
 
 def calls(found: SearchResult) -> dict[str, Any]:
-    """What the models were asked for this question until now, by the ledger."""
+    """Return the model calls made for this question so far, from the ledger."""
     query = found.query
     if query.chat is None or query.question_id is None:
         return dict(NO_CALLS)
@@ -100,7 +101,7 @@ def _keywords(found: Found) -> Sequence[Any]:
 
 
 def _spent(context: Context) -> dict[UUID, int]:
-    """Tokens of what stood in the context, by id."""
+    """Return the tokens each item of the context takes, by id."""
     return {
         item.id: item.tokens for one in context.sections for item in one.used if item.id is not None
     }

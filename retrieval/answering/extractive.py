@@ -1,4 +1,4 @@
-"""Answers on the local tier: statements of the documents, chosen and cited, or an overview."""
+"""Local-tier answers: statements of the documents, chosen and cited, or an overview."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import Any, Final
 
 from retrieval.answering import choosing, gathering, overview, ranking
 from retrieval.answering.choosing import Choice, Chosen
+from retrieval.answering.citations.numbering import Numbering
 from retrieval.answering.drafts import Check, SpanOf, WrittenSentence
-from retrieval.answering.numbering import Numbering
 from retrieval.answering.ranking import Ranked
 from retrieval.models import Outcome
 from retrieval.search import sentences
@@ -22,8 +22,8 @@ AS_WRITTEN: Final = Check("supported", "quote")
 
 @dataclass(frozen=True, slots=True)
 class Extract:
-    """``choice`` was made among ``read`` statements of ``hits``: the passages found, and those that
-    joined them."""
+    """``choice`` was made among ``read`` statements of ``hits``: the passages found, and those
+    added to them."""
 
     choice: Choice
     hits: Sequence[Hit]
@@ -32,15 +32,15 @@ class Extract:
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """One of the questions in a question. ``vector`` is by the model of the sentences, None where
-    that is not the one whose cosines were learnt to be read."""
+    """One of a question's parts. ``vector`` is from the sentence model, None if the ranking was not
+    fitted for that model's cosines."""
 
     question: str
     vector: QuestionVector | None
 
 
 def extract(query: Query, found: Sequence[Hit], parts: Sequence[Part]) -> Extract:
-    """Call in a transaction; ``parts`` were ``prepared`` before."""
+    """Choose the answer's statements. Call in a transaction; ``parts`` are from ``prepared``."""
     made = [_extracted(query, found, part) for part in parts]
     hits = {hit.chunk_id: hit for one in made for hit in one.hits}
     choice = choosing.together([one.choice for one in made])
@@ -48,7 +48,7 @@ def extract(query: Query, found: Sequence[Hit], parts: Sequence[Part]) -> Extrac
 
 
 def prepared(query: Query) -> list[Part]:
-    """Call outside transactions: a model makes the vectors."""
+    """Prepare the question's parts. Call outside transactions: a model makes the vectors."""
     return [Part(one, _made(query, one)) for one in choosing.parts_of(query.question)]
 
 
@@ -69,8 +69,8 @@ def _extracted(query: Query, found: Sequence[Hit], part: Part) -> Extract:
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """What is told: sentences whose spans have the numbers of ``numbering``, or the ``nearest``
-    passages, as ``Answer.nearest`` keeps them. ``figures`` say how it came about."""
+    """An answer: sentences whose spans use the numbers of ``numbering``, or the ``nearest``
+    passages, as in ``Answer.nearest``. ``figures`` explain how it came about."""
 
     outcome: Outcome
     sentences: Sequence[WrittenSentence]
@@ -80,7 +80,7 @@ class Told:
 
 
 def tell(query: Query, found: Sequence[Hit]) -> Told:
-    """Call outside transactions: a model makes the question's vector."""
+    """Make the answer. Call outside transactions: a model makes the question's vector."""
     with access.in_workspace(query.workspace_id):
         composed = _overview(query, found)
     if composed is not None:
@@ -109,7 +109,7 @@ def is_answered(made: Extract) -> bool:
 
 
 def _overview(query: Query, found: Sequence[Hit]) -> Told | None:
-    """Where the question asks for one, of something that is there."""
+    """Compose an overview if the question asks for one of existing documents."""
     target = overview.target(query.workspace_id, query.question, query.documents)
     if target is None:
         return None

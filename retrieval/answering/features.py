@@ -1,9 +1,9 @@
-"""Features: what speaks for a statement as the answer to a question, in numbers.
+"""Features: evidence that a statement answers a question, in numbers.
 
 Words and vectors each know half: BM25 and how much of the question is covered (rarity is the
-workspace's own), the cosine of the sentence and of the heading it stands under, the rank of its
-passage, whether it has the kind of thing asked for, and the names it shares. How much each counts
-is fitted (``ranking``), never guessed.
+workspace's own), the cosine of the sentence and of its heading, the rank of its passage, whether it
+has the kind of thing asked for, and the names it shares. Their weights are fitted (``ranking``),
+never guessed.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ from numpy.typing import NDArray
 from kb_project.text.statements import StatementKind
 from kb_project.text.terms import terms
 from retrieval.answering.candidates import Candidate
+from retrieval.search.query_features import Kind, Sought, named_kinds
 from retrieval.search.sentences import Cosines
-from retrieval.search.sought import Kind, Sought, named_kinds
 
 NAMES: Final = (
     "meaning",
@@ -44,12 +44,12 @@ NAMES: Final = (
 )
 """In the order of the columns."""
 SCALE: Final = 20.0
-"""Cosines of sentences lie close together: differences are counted in twentieths."""
+"""Cosines of sentences are close together: differences are counted in twentieths."""
 NO_VECTOR: Final = -2.0
 USUAL_WORDS: Final = 20.0
 HAN_PER_WORD: Final = 1.7
 REMEMBERED: Final = 30_000
-"""Statements whose terms are kept, as many as stand in a thousand passages."""
+"""Statements whose terms are cached: about as many as a thousand passages have."""
 K1: Final = 1.2
 B: Final = 0.75
 
@@ -64,13 +64,13 @@ Matrix = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class Weighed:
-    """Terms with what each is worth."""
+    """Terms with their weights."""
 
     weights: Mapping[str, float]
     total: float
 
     def share(self, held: Collection[str]) -> float:
-        """How much of what the terms are worth is among those held, from 0 to 1."""
+        """Return the share of the total weight that the held terms have, from 0 to 1."""
         if not self.total:
             return 0.0
         return sum(weight for term, weight in self.weights.items() if term in held) / self.total
@@ -78,7 +78,7 @@ class Weighed:
 
 @dataclass(frozen=True, slots=True)
 class Rarity:
-    """What the workspace's words are worth: ``frequencies`` are the chunks that hold each term."""
+    """Term rarity in the workspace; ``frequencies`` count the chunks that contain each term."""
 
     frequencies: Mapping[str, int]
     chunks: int
@@ -92,14 +92,14 @@ class Rarity:
         return Weighed(weights, sum(weights.values()))
 
     def unknown(self, terms_: Collection[str]) -> float:
-        """The share of terms, by rarity, that no chunk holds."""
+        """Return the share of the terms, weighted by rarity, that no chunk contains."""
         gone = [term for term in terms_ if not self.frequencies.get(term)]
         return self.weighed(terms_).share(gone)
 
 
 @dataclass(frozen=True, slots=True)
 class Read:
-    """A candidate with its index terms, read once."""
+    """A candidate with its index terms, computed once."""
 
     candidate: Candidate
     counts: Counter[str]
@@ -124,7 +124,7 @@ def _counts(text: str) -> Counter[str]:
 
 
 def by_words(found: Sequence[Read], wanted: Collection[str], rarity: Rarity) -> list[float]:
-    """BM25 of each candidate (Robertson; k1 = 1.2, b = 0.75), a heading's words counted once."""
+    """Score candidates by BM25 (Robertson; k1 = 1.2, b = 0.75), counting a heading's words once."""
     counts = [one.counts + Counter(dict.fromkeys(one.heading, 1)) for one in found]
     lengths = [max(1, count.total()) for count in counts]
     mean = sum(lengths) / max(1, len(lengths))
@@ -146,7 +146,8 @@ def matrix(
     cosines: Cosines,
     word_scores: Sequence[float],
 ) -> Matrix:
-    """Of shape ``(len(found), len(NAMES))``; a sentence without a vector is no nearer than most."""
+    """Build the matrix, of shape ``(len(found), len(NAMES))``; without a vector, meaning is
+    ``NO_VECTOR``."""
     most = max(word_scores, default=0.0) or 1.0
     wanted, named = rarity.weighed(sought.terms), rarity.weighed(sought.names)
     rows = [
@@ -162,7 +163,7 @@ def _meaning(one: Read, cosines: Cosines) -> float:
 
 
 def _row(one: Read, sought: Sought, wanted: Weighed, named: Weighed) -> list[float]:
-    """The columns behind those of meaning and of words."""
+    """Return the columns after those for meaning and words."""
     candidate = one.candidate
     own = one.counts.keys()
     asked = sought.kind is not Kind.OPEN
@@ -185,6 +186,6 @@ def _row(one: Read, sought: Sought, wanted: Weighed, named: Weighed) -> list[flo
 
 
 def length_of(said: str) -> float:
-    """In words; Chinese characters count as part of one."""
+    """Return the length in words; a Chinese character counts as part of a word."""
     han = len(_HAN.findall(said))
     return len(said.split()) + han / HAN_PER_WORD

@@ -1,6 +1,6 @@
 """From a question to a draft of its answer: plan, search, fuse, assemble, answer, cite.
 
-Called outside transactions; every step tells the reporter, passages come before any sentence.
+Call outside transactions. Every step is reported; the passages are reported before any sentence.
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ from dataclasses import replace
 from functools import partial
 from typing import Any, Final
 
-from retrieval import services
 from retrieval.answering import (
     checking,
     conflicts,
@@ -19,23 +18,27 @@ from retrieval.answering import (
     extractive,
     greeting,
     planning,
+    scheduler,
     suggesting,
-    turns,
     writing,
 )
-from retrieval.answering.citing import cited_passages
+from retrieval.answering.citations.citing import cited_passages
 from retrieval.answering.drafts import Asking, Draft, Suggested
 from retrieval.models import Outcome
+from retrieval.search import services
 from retrieval.search.hits import Hit
 from retrieval.search.reporting import EventKind, Reporter
-from retrieval.services import SearchResult
+from retrieval.search.services import SearchResult
 
 PASSAGES: Final = 12
-"""How many passages an answer may be made of."""
+"""The most passages an answer may be made from."""
 
 
 def draft_answer(asking: Asking, reporter: Reporter) -> Draft:
-    """Raises InputError where question, mode or scope cannot be used, StoppedError, ModelError."""
+    """Draft an answer.
+
+    Raises InputError for an unusable question, mode or scope, StoppedError, ModelError.
+    """
     started = time.perf_counter()
     if greeted := greeting.draft(asking):
         return greeted
@@ -44,7 +47,7 @@ def draft_answer(asking: Asking, reporter: Reporter) -> Draft:
     found = _find(replace(asking, question=rewrite.question), reporter)
     planning.tell(asking, rewrite, found, reporter)
     reporter.emit(EventKind.PASSAGES, {"passages": shown(found.hits)})
-    turns.let_others_first(is_busy=found.query.chat is None)
+    scheduler.let_others_first(is_busy=found.query.chat is None)
     reporter.check()
     draft = _draft(asking, found, reporter)
     draft.trace["calls"] = explain.calls(found)
@@ -57,7 +60,7 @@ def draft_answer(asking: Asking, reporter: Reporter) -> Draft:
 def _suggest(asking: Asking, found: SearchResult, draft: Draft, reporter: Reporter) -> Suggested:
     if not suggesting.is_worthwhile(draft):
         return Suggested()
-    turns.give_way()
+    scheduler.give_way()
     sentence = "Looking for follow-up questions."
     reporter.emit(EventKind.STEP, {"name": "suggest", "sentence": sentence})
     questions = suggesting.follow_ups(asking, found, draft)
@@ -80,7 +83,7 @@ def _find(asking: Asking, reporter: Reporter) -> SearchResult:
 
 
 def _draft(asking: Asking, found: SearchResult, reporter: Reporter) -> Draft:
-    """In a model's words where there is a model and something to tell, else in the documents'."""
+    """Draft in a model's words if there is a model and material, else in the documents' words."""
     chat = found.query.chat
     if chat is not None and writing.can_write(found):
         return writing.write(asking, found, chat, reporter)
@@ -89,11 +92,11 @@ def _draft(asking: Asking, found: SearchResult, reporter: Reporter) -> Draft:
 
 def _extract(asking: Asking, found: SearchResult) -> Draft:
     told = extractive.tell(found.query, found.hits)
-    turns.give_way()
+    scheduler.give_way()
     numbering = told.numbering
     marked = conflicts.mark(told.sentences, found.query, numbering)
     sentences = conflicts.with_other_sides(marked, numbering)
-    turns.give_way()
+    scheduler.give_way()
     check = {"by": "quote", **checking.counts([one.check for one in sentences])}
     citations = cited_passages(sentences, numbering)
     cited = [one.chunk_id for one in citations]
@@ -110,7 +113,7 @@ def _extract(asking: Asking, found: SearchResult) -> Draft:
 
 
 def shown(hits: Sequence[Hit]) -> list[dict[str, Any]]:
-    """Passages as the event and the API show them, numbered from 1."""
+    """Return passages as the event and the API show them, numbered from 1."""
     return [
         {
             "number": number,

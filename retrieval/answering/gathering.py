@@ -1,8 +1,7 @@
-"""Gather: every statement that may answer a question, with what speaks for it in numbers.
+"""Gather every statement that may answer a question, with its features.
 
-A passage is found by what it is about. So the statements of the passages found are joined by the
-single sentences nearest to the question, wherever in the scope they stand, and by what stands
-beside them.
+A passage is found by its subject. So the statements of the passages found are joined by the single
+sentences nearest to the question, anywhere in the scope, and by their surroundings.
 """
 
 from __future__ import annotations
@@ -13,27 +12,26 @@ from typing import Final
 from uuid import UUID
 
 from kb_project.sql import run_sql
-from retrieval import sql
 from retrieval.answering import features
 from retrieval.answering.candidates import Candidate, candidates
 from retrieval.answering.features import Matrix, Rarity, Read
-from retrieval.search import scope_entities, sentences, sought
+from retrieval.search import query_features, scope_entities, sentences, sql
 from retrieval.search.hits import Hit, hydrate
 from retrieval.search.query import Query, QuestionVector, ScoredChunk
+from retrieval.search.query_features import Sought
 from retrieval.search.sentences import Cosines
-from retrieval.search.sought import Sought
 
 NEAREST_SENTENCES: Final = 40
-"""Their passages join those found."""
+"""The passages of this many sentences join those found."""
 BY_WORDS: Final = 40
-"""Statements with the best words that are looked at beside the nearest ones."""
+"""Statements with the best words that are considered besides the nearest ones."""
 WHY: Final = ("A sentence in it is close to the question",)
 
 
 @dataclass(frozen=True, slots=True)
 class Gathered:
-    """``hits`` are the passages found, then those that joined them, ``candidates`` all that they
-    state. ``statements`` has a candidate for each row of ``matrix``, of shape
+    """``hits`` are the passages found, then those that joined them; ``candidates`` all their
+    statements. ``statements`` has a candidate for each row of ``matrix``, of shape
     ``(len(statements), len(features.NAMES))``."""
 
     sought: Sought
@@ -46,11 +44,12 @@ class Gathered:
 
 
 def gather(query: Query, found: Sequence[Hit], vector: QuestionVector | None) -> Gathered:
-    """``vector`` is the question's by the model of the sentences; None looks at words alone.
+    """Gather candidates; ``vector`` is the question's from the sentence model, None to use words
+    alone.
 
-    Call in a transaction, with the vector made before.
+    Call in a transaction, with the vector already made.
     """
-    wanted = sought.read(query.question)
+    wanted = query_features.read(query.question)
     rarity = rarity_of(query, wanted.terms)
     cosines = Cosines()
     if vector is not None:
@@ -66,7 +65,7 @@ def of_candidates(
     cosines: Cosines,
     rarity: Rarity,
 ) -> Gathered:
-    """Of the candidates, those nearest in meaning and those with the best words."""
+    """Keep the candidates nearest in meaning and those with the best words."""
     read = [features.read(one) for one in found]
     words = features.by_words(read, wanted.terms, rarity)
     kept = sorted(_kept(read, words, cosines))
@@ -83,7 +82,7 @@ def of_candidates(
 
 
 def rarity_of(query: Query, terms: Sequence[str]) -> Rarity:
-    """What the terms of a question are worth in its scope."""
+    """Return the rarity of a question's terms in its scope."""
     values = {"workspace": query.workspace_id, "documents": query.document_list}
     rows = run_sql(sql.TERM_FREQUENCIES, values | {"terms": list(terms)})
     [(chunks,)] = run_sql(sql.COUNT_PASSAGES, values)

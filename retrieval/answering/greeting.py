@@ -1,5 +1,5 @@
-"""A greeting, *thanks*, *help* or *what can you do?*: told what the workspace holds, and not looked
-up. What follows a greeting is the question: *Hi! Who keeps the light?*
+"""Answer greetings, *thanks*, *help* and *what can you do?* by describing the workspace, without a
+search. What follows a greeting is the question: *Hi! Who keeps the light?*
 """
 
 from __future__ import annotations
@@ -11,9 +11,10 @@ from typing import Final
 
 import regex
 
-from ingestion import selectors
+from ingestion.documents import queries as document_queries
+from ingestion.knowledge import topics as knowledge_topics
 from ingestion.models import Document
-from retrieval import starting
+from retrieval.answering import starters
 from retrieval.answering.drafts import Asking, Draft, Suggested, WrittenSentence
 from workspaces import access
 
@@ -48,7 +49,7 @@ _IS_GREETING: Final = regex.compile(
     regex.IGNORECASE,
 )
 _IS_THANKS: Final = regex.compile(rf"^(?:{_THANKS})", regex.IGNORECASE)
-# A greeting is dropped only where a mark divides it from what follows: "Hello World prints what?"
+# Drop a greeting only if punctuation separates it from the rest: "Hello World prints what?"
 _GREETED: Final = regex.compile(
     rf"^(?:(?:{_HELLO}|{_THANKS})\s*[!.,！。，～~]+\s*)+(?=\S)", regex.IGNORECASE
 )
@@ -57,7 +58,7 @@ _HAN: Final = regex.compile(r"\p{Han}")
 
 @dataclass(frozen=True, slots=True)
 class Holding:
-    """What a workspace holds; ``questions`` are some that can be asked."""
+    """What a workspace contains; ``questions`` are examples of what can be asked."""
 
     documents: int
     titles: Sequence[str] = ()
@@ -66,7 +67,7 @@ class Holding:
 
 
 def is_greeting(question: str) -> bool:
-    """Whether nothing is asked of the documents.
+    """Return whether the text asks nothing of the documents.
 
     >>> is_greeting("Hi there!"), is_greeting("What does Hello World print?")
     (True, False)
@@ -85,7 +86,7 @@ def without_greeting(question: str) -> str:
 
 
 def reply(question: str, holding: Holding) -> list[str]:
-    """Sentences on what the workspace holds, in Chinese where the question is.
+    """Return sentences about what the workspace contains, in Chinese if the question is.
 
     >>> reply("Thanks!", Holding(1, ["Handbook"]))[0]
     'You’re welcome.'
@@ -133,7 +134,7 @@ def _in_chinese(question: str, holding: Holding) -> list[str]:
 
 
 def draft(asking: Asking) -> Draft | None:
-    """What to say to a greeting; None where something is asked. Call outside transactions."""
+    """Draft the reply to a greeting; None if something is asked. Call outside transactions."""
     if not is_greeting(asking.question):
         return None
     holding = holding_of(asking)
@@ -159,17 +160,19 @@ def draft(asking: Asking) -> Draft | None:
 def holding_of(asking: Asking) -> Holding:
     workspace = asking.workspace
     with access.in_workspace(workspace.pk):
-        documents = selectors.searched_count(workspace=workspace)
-        shown = selectors.documents(workspace=workspace).filter(Document.IS_LIVE, state="ready")
+        documents = document_queries.searched_count(workspace=workspace)
+        shown = document_queries.documents(workspace=workspace).filter(
+            Document.IS_LIVE, state="ready"
+        )
         titles = [one.title for one in shown[: MOST_TITLES * 4] if len(one.title) <= LONGEST_TITLE]
         topics = [
             node.report.title
-            for node in selectors.topic_tree(workspace=workspace)
+            for node in knowledge_topics.topic_tree(workspace=workspace)
             if node.report and len(node.report.title) <= LONGEST_TITLE
         ]
-        questions = starting.remembered(workspace=workspace)
+        questions = starters.remembered(workspace=workspace)
     if questions is None and documents:
-        questions = starting.starters(workspace=workspace, most=MOST_QUESTIONS)
+        questions = starters.starters(workspace=workspace, most=MOST_QUESTIONS)
     return Holding(
         documents,
         titles[:MOST_TITLES],

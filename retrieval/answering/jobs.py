@@ -1,4 +1,4 @@
-"""An answer as a job: from a claimed row to its end, whatever happens in between."""
+"""Run an answer as a job: from a claimed row to its end, whatever happens in between."""
 
 from __future__ import annotations
 
@@ -15,8 +15,7 @@ from kb_project.errors import KBError
 from kb_project.llm import halting
 from kb_project.llm.halting import Halt
 from kb_project.sql import run_sql
-from retrieval import answering_sql as sql
-from retrieval.answering import cache, flow, keeping, partial, planning, turns
+from retrieval.answering import cache, flow, persistence, planning, scheduler, sql, stopped
 from retrieval.answering.drafts import Asking, Draft, Earlier, Suggested
 from retrieval.answering.events import AnsweredBeforeError, StoredReporter, TakenOverError
 from retrieval.answering.greeting import is_greeting
@@ -29,12 +28,12 @@ from workspaces.models import Workspace
 logger = logging.getLogger(__name__)
 
 MOST_EARLIER: Final = 8
-"""Questions of a conversation that the next one is understood by."""
+"""The earlier questions of a conversation used to understand the next one."""
 
 
 @dataclass(frozen=True, slots=True)
 class Begun:
-    """``earlier`` is the same answer given before, if there is one."""
+    """A started answer; ``earlier`` is the same answer given before, if there is one."""
 
     asking: Asking
     place: cache.Place
@@ -45,14 +44,14 @@ def _nothing() -> None: ...
 
 
 def run_answer(workspace_id: UUID, answer_id: UUID, begun: Callable[[], None] = _nothing) -> None:
-    """Make an answer that this worker has claimed; how it ends is in its row.
+    """Make an answer that this worker has claimed; its row records how it ends.
 
-    ``begun`` is called when all is read that it begins with: whoever holds a transaction open for
-    that commits it then. Raises nothing but what nobody foresaw, and what comes of a database that
-    is away.
+    ``begun`` is called once everything needed at the start is read: a caller that holds a
+    transaction open for that commits it then. Raises only unexpected errors and those of an
+    unavailable database.
     """
     with ExitStack() as beginning:
-        # One transaction for all that comes before the search: many wait for it.
+        # One transaction for everything before the search: many answers may be waiting for it.
         beginning.enter_context(access.in_workspace(workspace_id))
         answer, asking = load(workspace_id, answer_id)
         reporter = reporter_of(answer)
@@ -70,7 +69,7 @@ def run_answer(workspace_id: UUID, answer_id: UUID, begun: Callable[[], None] = 
 
 
 def run_here(answer: Answer, asking: Asking) -> None:
-    """Make an answer that nobody else may take up. Raises what making it raises, once kept."""
+    """Make an answer that no worker may take up. Raises its errors, after storing them."""
     reporter = reporter_of(answer)
     try:
         answer_now(answer, asking, reporter)
@@ -82,7 +81,8 @@ def run_here(answer: Answer, asking: Asking) -> None:
 
 
 def reporter_of(answer: Answer) -> StoredReporter:
-    """After the event that it waits, which is there since it was asked for."""
+    """Return a reporter that continues after the event "queued", stored when the question was
+    asked."""
     return StoredReporter(
         answer.workspace_id,
         answer.pk,
@@ -93,9 +93,9 @@ def reporter_of(answer: Answer) -> StoredReporter:
 
 
 def answer_now(answer: Answer, asking: Asking, reporter: StoredReporter) -> None:
-    """Make it and keep it. Raises whatever making it raises; the answer is still running then.
+    """Make the answer and store it. Raises any error in making it, with the answer still running.
 
-    It is told as soon as it stands: nobody waits for what can be asked next.
+    It is shown as soon as it is written: no one waits for the follow-up questions.
     """
     with access.in_workspace(asking.workspace.pk):
         begun = _begin(asking, reporter)
@@ -103,12 +103,13 @@ def answer_now(answer: Answer, asking: Asking, reporter: StoredReporter) -> None
 
 
 def _begin(asking: Asking, reporter: StoredReporter) -> Begun:
-    """In the workspace's scope. Where many wait, the first step is told with what comes of it."""
+    """Start an answer, in the workspace's scope. When busy, hold the first step for the next
+    event."""
     reporter.emit(EventKind.STATE, {"state": AnswerState.RUNNING.value})
     place = cache.place_of(asking)
     earlier = None if asking.earlier else cache.found(asking, place.key(asking.question))
     if earlier is None:
-        tell = reporter.hold if turns.is_crowded() else reporter.emit
+        tell = reporter.hold if scheduler.is_crowded() else reporter.emit
         tell(EventKind.STEP, planning.first_step(asking))
     return Begun(replace(asking, ports=place.ports, is_told=True), place, earlier)
 
@@ -120,15 +121,15 @@ def _answer_begun(answer: Answer, begun: Begun, reporter: StoredReporter) -> Non
     except AnsweredBeforeError as known:
         reporter.flush()
         with access.lasting_work():
-            keeping.repeat(answer, known.earlier, standalone=known.standalone)
+            persistence.repeat(answer, known.earlier, standalone=known.standalone)
         logger.info("question answered as before question=%s", asking.question_id)
         return
     key = place.key(draft.standalone or asking.question)
     with access.lasting_work():
-        keeping.keep(answer, draft, reporter, cache_key=key)
+        persistence.keep(answer, draft, reporter, cache_key=key)
     suggested = _suggested(answer, draft)
     with access.lasting_work():
-        keeping.finish(answer, suggested)
+        persistence.finish(answer, suggested)
     logger.info(
         "question answered workspace=%s question=%s mode=%s supported=%s ms=%s",
         answer.workspace_id,
@@ -140,7 +141,7 @@ def _answer_begun(answer: Answer, begun: Begun, reporter: StoredReporter) -> Non
 
 
 def _drafted(begun: Begun, reporter: StoredReporter) -> Draft:
-    """Raises AnsweredBeforeError. In a conversation the plan says what the question means."""
+    """Draft the answer, or raise AnsweredBeforeError. In a conversation, look it up by the plan."""
     asking, place = begun.asking, begun.place
     if begun.earlier is not None:
         raise AnsweredBeforeError(begun.earlier)
@@ -150,7 +151,8 @@ def _drafted(begun: Begun, reporter: StoredReporter) -> Draft:
 
 
 def _suggested(answer: Answer, draft: Draft) -> Suggested:
-    """Nothing where that fails or is stopped: the answer stands."""
+    """Return follow-up questions, or none if making them fails or is stopped: the answer is
+    kept."""
     try:
         return draft.suggest()
     except KBError as error:
@@ -166,7 +168,7 @@ def load(workspace_id: UUID, answer_id: UUID) -> tuple[Answer, Asking]:
 
 
 def asking_of(workspace: Workspace, question: Question, answer: Answer) -> Asking:
-    """In the workspace's scope. An answer may be asked for in another mode than the question."""
+    """Call in the workspace's scope. An answer may use another mode than its question."""
     return Asking(
         workspace=workspace,
         question_id=question.pk,
@@ -178,7 +180,7 @@ def asking_of(workspace: Workspace, question: Question, answer: Answer) -> Askin
 
 
 def earlier_than(question: Question) -> tuple[Earlier, ...]:
-    """The questions before it in its conversation that were answered, oldest first."""
+    """Return the answered questions before it in its conversation, oldest first."""
     if question.conversation_id is None or not _follows_others(question):
         return ()
     before = (
@@ -203,7 +205,8 @@ def earlier_than(question: Question) -> tuple[Earlier, ...]:
 
 
 def _follows_others(question: Question) -> bool:
-    """Most do not, and this is a fraction of reading what was answered."""
+    """Check for earlier questions first: most have none, and this is cheaper than reading
+    answers."""
     values = {
         "workspace": question.workspace_id,
         "conversation": question.conversation_id,
@@ -213,18 +216,18 @@ def _follows_others(question: Question) -> bool:
 
 
 def stop(answer: Answer, reporter: StoredReporter) -> None:
-    """Keep what is there, as far as it was written."""
+    """Keep what has been written so far."""
     reporter.flush()
-    sentences = partial.sentences_of(reporter.text, reporter.passages)
-    keeping.stop(answer, sentences, partial.citations_of(sentences, reporter.passages))
+    sentences = stopped.sentences_of(reporter.text, reporter.passages)
+    persistence.stop(answer, sentences, stopped.citations_of(sentences, reporter.passages))
     logger.info("answer stopped answer=%s", answer.pk)
 
 
 def _fail(answer: Answer, reporter: StoredReporter, error: KBError) -> None:
-    """What was stopped fails in many ways, all of which mean that it was stopped."""
+    """A stopped answer can fail in many ways; all of them count as stopped."""
     if reporter.is_stopped:
         stop(answer, reporter)
         return
     reporter.flush()
-    keeping.fail(answer, keeping.problem_of(error))
+    persistence.fail(answer, persistence.problem_of(error))
     logger.warning("answer failed answer=%s code=%s", answer.pk, error.code)

@@ -1,4 +1,4 @@
-"""A model as the judge of an answer: one call for all sentences that are no quotes."""
+"""A model as the judge of an answer: one call for all sentences that are not quotes."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from kb_project.errors import ModelError
 from kb_project.llm.ports import About, ChatModel, ChatRequest, Role
 from kb_project.llm.tokens import count_tokens
 from kb_project.prompt import Prompt, fenced, load
-from retrieval.answering.citing import Cited
+from retrieval.answering.citations.citing import Cited
+from retrieval.answering.citations.spans import units
 from retrieval.answering.drafts import Check
-from retrieval.answering.spans import units
 from retrieval.search.hits import Hit
 
 STAGE: Final = "check"
@@ -45,7 +45,7 @@ class Judgement(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class Opinion:
-    """Checks by the index of the sentence; ``problem`` says why there are none."""
+    """Checks by sentence index; ``problem`` says why there are none."""
 
     checks: Mapping[int, Check]
     by: str = ""
@@ -53,9 +53,9 @@ class Opinion:
 
 
 def judge(cited: Sequence[Cited], chat: ChatModel, question_id: UUID | None) -> Opinion:
-    """The judge's verdicts on sentences that cite something and are no quotes.
+    """Return the judge's verdicts on sentences that cite something and are not quotes.
 
-    A model that does not judge leaves it to the caller: the answer is written already.
+    If the model fails to judge, the caller decides: the answer is already written.
     """
     wanted = [
         index
@@ -86,7 +86,7 @@ def _of(verdict: str, by: str) -> tuple[str, str, float]:
 
 
 def _prompt(cited: Sequence[tuple[int, Cited]], limit: int) -> Prompt:
-    """As many sentences as fit; those left out are judged in the other way."""
+    """Fit in as many sentences as possible; the rest are checked the other way."""
     template = load(_TEMPLATE)
     lines: list[str] = []
     room = limit - count_tokens(template.system) - 100
@@ -109,7 +109,7 @@ def _evidence(one: Cited) -> str:
 
 
 def _with_neighbours(hit: Hit, spans: Sequence[tuple[int, int]]) -> Iterator[str]:
-    """The spans with the sentence before each and after it, which a pronoun may need."""
+    """Yield the spans with the sentence before and after each, which a pronoun may need."""
     places = [span for span, _ in units(hit.text)]
     for start, end in spans:
         first, last = start - hit.start, end - hit.start

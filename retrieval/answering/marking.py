@@ -1,4 +1,4 @@
-"""Mark: the words of a sentence that answer a question for a name, a date, a number or a place."""
+"""Mark the words of a sentence that answer a question for a name, a date, a number or a place."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from typing import Final
 import regex
 
 from kb_project.text.terms import terms
-from retrieval.search.sought import Kind, Sought, spans_of_kind
+from retrieval.search.query_features import Kind, Sought, spans_of_kind
 
 MOST: Final = 2
-"""Things marked in one sentence: where more are of the kind, nothing tells which is meant."""
+"""Most items marked in one sentence: with more of the kind, it is unclear which is meant."""
 _JOINS: Final = regex.compile(r"\W{1,2}(?:of |the |to |and |de |von |van )?")
 _WORD: Final = regex.compile(r"[\p{L}\p{N}]+")
 
@@ -19,9 +19,9 @@ Span = tuple[int, int]
 
 
 def marked(said: str, sought: Sought) -> tuple[Span, ...]:
-    """Offsets in ``said``; nothing where the question is open or the sentence names no such thing.
+    """Return offsets in ``said``, none if the question is open or the sentence has no such item.
 
-    >>> from retrieval.search.sought import read
+    >>> from retrieval.search.query_features import read
     >>> said = "The light was lit on 5 May 1866."
     >>> [said[start:end] for start, end in marked(said, read("When was the light lit?"))]
     ['5 May 1866']
@@ -31,7 +31,7 @@ def marked(said: str, sought: Sought) -> tuple[Span, ...]:
     asked, is_name = set(sought.terms), sought.kind in (Kind.PERSON, Kind.PLACE)
     new = []
     for start, end in _joined(said, spans_of_kind(said, sought.kind)):
-        # *The* has a capital at the beginning, and is no name; *ten* is a number without a term.
+        # *The* is capitalised at the start but is not a name; *ten* is a number without a term.
         held = terms(said[start:end]) or ([] if is_name else [said[start:end].lower()])
         if not asked.issuperset(held):
             new.append((start, end))
@@ -41,7 +41,7 @@ def marked(said: str, sought: Sought) -> tuple[Span, ...]:
 
 
 def _joined(said: str, spans: Iterable[Span]) -> list[Span]:
-    """Neighbours as one: *July* and *24th* and *1998*."""
+    """Join adjacent spans: *July*, *24th* and *1998*."""
     joined: list[Span] = []
     for start, end in spans:
         if joined and _JOINS.fullmatch(said, joined[-1][1], start):
@@ -52,12 +52,12 @@ def _joined(said: str, spans: Iterable[Span]) -> list[Span]:
 
 
 def _begins(said: str, span: Span) -> bool:
-    """Whether it is a single word at the beginning, which has its capital from there."""
+    """Return whether the span is a single word at the start, capitalised only for that reason."""
     return not said[: span[0]].strip("\"'“‘(") and " " not in said[slice(*span)]
 
 
 def _nearest(spans: Sequence[Span], said: str, asked: set[str]) -> list[Span]:
-    """All, if they are few; else the one nearest to words of the question."""
+    """Return all spans if they are few, else the one nearest to words of the question."""
     if len(spans) <= MOST:
         return list(spans)
     places = [

@@ -1,8 +1,8 @@
-"""Overviews and summaries: what is known of documents, put together. Every sentence cites.
+"""Overviews and summaries, composed from what is known of documents. Every sentence cites.
 
-A document is told by its title, kind, length and date, its main headings, the names and terms that
-come up most, and its most central sentences: those of its summary (*In short* on its page), which
-were chosen when it was read, or for want of one those of its first passages.
+A document is described by its title, kind, length and date, its main headings, its most frequent
+names and terms, and its most central sentences: those of its summary (*In short* on its page),
+chosen when it was processed, or failing that those of its first passages.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from uuid import UUID
 
 import regex
 
-from ingestion.selectors import summaries
+from ingestion.knowledge import summaries
 from kb_project.sql import Row, run_sql
 from kb_project.text.headings import Heading, bare, is_telling, main, outline
 from kb_project.text.regions import RegionKind, from_json, prose
 from kb_project.text.terms import terms
-from retrieval import overview_sql
+from retrieval.answering import overview_sql
 from retrieval.answering import overview_words as words
 from retrieval.answering.overview_asked import (
     Named,
@@ -38,25 +38,25 @@ from retrieval.search.query import ScoredChunk
 __all__ = ["Named", "OverviewSentence", "Place", "Section", "Target", "asked", "compose", "target"]
 
 MOST_LINES: Final = 8
-"""Documents with a line of their own; of more, the smallest share the last one."""
+"""Documents with a line of their own; if there are more, the last line covers the shortest ones."""
 MOST_HEADINGS: Final = 6
 MOST_NAMES: Final = 5
 MOST_OF_LINE: Final = 4
 """Headings, and names, of a document that has one line among others."""
 MOST_CENTRAL: Final = 4
-"""Sentences of one document; of all documents one less."""
+"""Sentences quoted from one document; one fewer from all documents."""
 MOST_OPENED: Final = 24
-"""Documents whose beginnings the sentences of an overview of all are taken from."""
+"""Documents whose beginnings supply the sentences of an overview of all."""
 MOST_RANKED: Final = 12
-"""Sentences among which one of each document is looked for."""
+"""Sentences considered when choosing one from each document."""
 MOST_PASSAGES: Final = 12
 """Passages read of a section."""
 MOST_CALLED: Final = 500
-"""Documents and their headings among which a subject is looked for."""
+"""Documents, with their headings, considered when matching a subject."""
 MOST_CITED: Final = 3
 """Documents cited by a sentence that names several."""
 LONGEST_LINE: Final = 300
-"""Characters cited of a line."""
+"""Characters of a line that are cited."""
 
 NAMES: Final = ("person", "organization", "place")
 TERMS: Final = ("concept",)
@@ -66,7 +66,7 @@ _ISO: Final = regex.compile(r"\d{4}(?:-\d\d){0,2}")
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """What a sentence cites; offsets in the document's text, inside the passage."""
+    """The place a sentence cites; offsets are in the document's text, inside the passage."""
 
     chunk_id: UUID
     document_id: UUID
@@ -76,7 +76,7 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class OverviewSentence:
-    """``text[bold[0]:bold[1]]`` is the title of the document that it is about."""
+    """``text[bold[0]:bold[1]]`` is the title of the document described."""
 
     text: str
     places: tuple[Place, ...] = ()
@@ -85,7 +85,7 @@ class OverviewSentence:
 
 @dataclass(frozen=True, slots=True)
 class _Facts:
-    """What is known of a document."""
+    """The facts known about a document."""
 
     id: UUID
     title: str
@@ -100,7 +100,7 @@ class _Facts:
 
 
 def target(workspace_id: UUID, question: str, documents: Sequence[UUID] | None) -> Target | None:
-    """As :func:`asked`, among the documents of the scope. Reads only if the question may be one."""
+    """Apply :func:`asked` to the scope's documents, reading them only if the question may match."""
     if everything := asked(question, []):
         return everything
     named: dict[UUID, Named] = {}
@@ -119,10 +119,10 @@ def target(workspace_id: UUID, question: str, documents: Sequence[UUID] | None) 
 def compose(
     workspace_id: UUID, target: Target, documents: Sequence[UUID] | None
 ) -> tuple[list[OverviewSentence], list[Hit]]:
-    """The overview, and the passages it cites in the order they are cited.
+    """Compose the overview; return it with the passages it cites, in citation order.
 
     ``documents`` is the scope, None for the whole workspace. Call in a transaction of the
-    workspace; nothing is written. Empty where nothing has been read yet.
+    workspace; writes nothing. Empty if no document has been processed yet.
     """
     reader = _Reader(workspace_id, is_chinese=target.is_chinese)
     if target.section:
@@ -150,7 +150,7 @@ class _Longest:
 
 
 class _Reader:
-    """Reads what is known, and puts it into sentences."""
+    """Reads the facts, and puts them into sentences."""
 
     def __init__(self, workspace_id: UUID, *, is_chinese: bool) -> None:
         self._workspace = workspace_id
@@ -166,13 +166,13 @@ class _Reader:
         )
 
     def of_document(self, document: UUID) -> list[OverviewSentence]:
-        """What it is, its parts, its names, and what it says."""
+        """Describe a document: what it is, its parts, its names, and what it says."""
         [facts] = self._named(self._facts([document]))
         wanted = summaries.stretches(document, facts.headings, facts.length)
         return [*self._opening(facts), *self._central(wanted)]
 
     def of_all(self, longest: _Longest) -> list[OverviewSentence]:
-        """A line a document, one for those that are left, and what they say."""
+        """Describe each document in one line, the rest in another, then quote what they say."""
         single = len(longest.ids) if longest.number <= MOST_LINES else MOST_LINES - 1
         facts = self._named(self._facts(longest.ids[:single]))
         lines = [self._line(one) for one in facts]
@@ -181,7 +181,7 @@ class _Reader:
         return [*lines, *map(_quoted, self._spread(longest))]
 
     def of_section(self, section: Section) -> list[OverviewSentence]:
-        """The same of a part of a document."""
+        """Describe a section of a document in the same way."""
         [facts] = self._facts([section.document_id])
         own = next((one for one in facts.headings if one.start == section.start), None)
         if own is None:
@@ -215,7 +215,7 @@ class _Reader:
             yield OverviewSentence(self._say.names(facts.names, facts.terms), first)
 
     def _line(self, facts: _Facts) -> OverviewSentence:
-        """All of it in one sentence."""
+        """Describe a document in one sentence."""
         parts = main(facts.headings, MOST_OF_LINE)
         titles = [bare(one.title) for one in parts] if len(parts) > 1 else []
         names = facts.names[:MOST_OF_LINE]
@@ -235,7 +235,7 @@ class _Reader:
         return ", ".join(filter(None, (facts.kind, size, facts.date)))
 
     def _places(self, document: UUID, start: int) -> tuple[Place, ...]:
-        """The first line from an offset on that is no furniture, heading or prose."""
+        """Return the first line from the offset on that is a heading or prose, not furniture."""
         values = {"document": document, "start": start}
         for chunk, begin, text, regions in self._rows(overview_sql.PASSAGE_AT, values):
             left = prose(text, from_json(json.loads(regions)), keep={RegionKind.HEADING})
@@ -245,7 +245,7 @@ class _Reader:
         return ()
 
     def _spread(self, longest: _Longest) -> list[summaries.Quote]:
-        """The most central sentences of the beginnings of all documents, one of each."""
+        """Return the most central sentences of the documents' beginnings, one from each."""
         count = summaries.OPENING if longest.number <= MOST_LINES else 1
         wanted = [summaries.Stretch(one, count=count) for one in longest.ids]
         said = summaries.sentences(self._workspace, wanted)
@@ -261,7 +261,7 @@ class _Reader:
         return [found[one] for one in documents if one in found]
 
     def _named(self, every: Sequence[_Facts]) -> list[_Facts]:
-        """With the names and terms that come up most."""
+        """Add the most frequent names and terms."""
         values = {
             "documents": [one.id for one in every],
             "names": list(NAMES),
@@ -288,7 +288,7 @@ def _facts(row: Row) -> _Facts:
     id_, title, name, dated, parser, pages, length, headings, regions, metadata = row
     path = PurePath(name)
     found = outline(_headings(headings), length, from_json(json.loads(regions)))
-    # A file that does not say what it is called has its title on top of the first page.
+    # If a file has no title of its own, use the one at the top of the first page.
     is_bare = title in (name, path.stem) and " " not in title
     if is_bare and found and is_telling(found[0].title):
         title = found[0].title
@@ -306,7 +306,7 @@ def _facts(row: Row) -> _Facts:
 
 
 def _date(dated: date | None, metadata: Mapping[str, str]) -> str:
-    """As people gave it, or as the file has it."""
+    """Return the date that people set, or else the file's own."""
     told = metadata.get("published") or metadata.get("created") or ""
     return str(dated) if dated else told if _ISO.fullmatch(told) else ""
 
@@ -316,7 +316,7 @@ def _headings(written: str) -> tuple[tuple[int, str, int], ...]:
 
 
 def _apart(names: Sequence[str], title: str) -> tuple[str, ...]:
-    """The first few names, none that is part of another before it or of the title."""
+    """Return the first few names, skipping those contained in an earlier one or in the title."""
     kept: list[str] = []
     for name in names:
         own = set(terms(name))
@@ -331,5 +331,5 @@ def _quoted(one: summaries.Quote) -> OverviewSentence:
 
 
 def _literal(word: str) -> str:
-    """For LIKE."""
+    """Escape the word for LIKE."""
     return word.replace("\\", r"\\").replace("%", r"\%").replace("_", r"\_")

@@ -1,7 +1,8 @@
-"""Whether a question asks for an overview, and of what: everything, some documents, or a section.
+"""Decide whether a question asks for an overview, and of what: everything, some documents, or a
+section.
 
-*What is X about?* and *Summarise X* ask for one only where X is a document or a heading: what is
-said of any other X is looked for like the answer to every question.
+*What is X about?* and *Summarise X* ask for one only if X is a document or a heading; any other X
+is searched for like every question.
 """
 
 from __future__ import annotations
@@ -18,15 +19,16 @@ from kb_project.text.headings import bare
 from kb_project.text.terms import terms
 
 MOST_TARGETS: Final = 5
-"""Documents of one title that an overview is given of."""
+"""Documents of the same title included in one overview."""
 LONGEST_ASKED: Final = 300
-"""Characters. Who pastes more asks for something else."""
+"""In characters. A longer question asks for something else."""
 NEAR: Final = 0.5
-"""Dice coefficient of the subject's terms and a title's, from which it is meant among several."""
+"""Lowest Dice coefficient of the subject's and a title's terms for the title to be meant …"""
 ALONE: Final = 0.3
-"""The same where no other title has all the subject's terms."""
+"""… and the same if no other title has all the subject's terms."""
 MOST_NAMESAKES: Final = 3
-"""Titles that hold the subject's one word; of more it is a word of the documents, not a title."""
+"""Most titles that may contain the subject's only word; in more, it is a common word, not a
+title."""
 
 _ADVERB: Final = r"(?:all|mainly|mostly|basically|really|actually|generally|together)"
 _SUMMARY: Final = (
@@ -89,7 +91,7 @@ _QUOTES: Final = " \t\"'“”‘’«»《》「」『』`*"
 _END: Final = regex.compile(r"[\s?？!！.。…]+$")
 _WORD: Final = regex.compile(r"\p{Han}+|[\p{Latin}\p{N}]+|\p{L}+")
 _HAN: Final = regex.compile(r"\p{Han}")
-# Words for a document or a part, beside what it is called.
+# Words for a document or a part, as opposed to its name.
 _KINDS: Final = frozenset(
     terms(
         "document file text article paper report book guide manual handbook story novel chapter"
@@ -104,7 +106,7 @@ Thing = TypeVar("Thing")
 
 @dataclass(frozen=True, slots=True)
 class Named:
-    """What a document is called, and its headings: ``(level, title, start)``."""
+    """A document's names and headings: ``(level, title, start)``."""
 
     document_id: UUID
     title: str
@@ -122,7 +124,8 @@ class Section:
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """What an overview is asked of: these documents, a section of one, or, with neither, all."""
+    """The subject of an overview: these documents, a section of one, or, with neither,
+    everything."""
 
     documents: tuple[UUID, ...] = ()
     section: Section | None = None
@@ -130,7 +133,7 @@ class Target:
 
 
 def asked(question: str, titles: Sequence[Named]) -> Target | None:
-    """What the question asks for an overview of; None where it asks for something else.
+    """Return what the question asks an overview of; None if it asks for something else.
 
     >>> asked("What are these documents about?", [])
     Target(documents=(), section=None, is_chinese=False)
@@ -150,7 +153,7 @@ def asked(question: str, titles: Sequence[Named]) -> Target | None:
 
 
 def subjects(question: str) -> Iterator[str]:
-    """What it would be an overview of, by each of the forms that the question has.
+    """Yield the subject of the overview under each form that the question matches.
 
     >>> list(subjects("Could you summarise “A Christmas Carol”, please?"))
     ['A Christmas Carol']
@@ -168,7 +171,7 @@ def subjects(question: str) -> Iterator[str]:
 
 
 def beginnings(subject: str) -> list[str]:
-    """Beginnings of the subject's words, the same in all their forms, that what it means holds.
+    """Return stems of the subject's words, equal in all inflections, for matching names.
 
     >>> beginnings("the history of the lights")
     ['hist', 'ligh']
@@ -181,7 +184,7 @@ def beginnings(subject: str) -> list[str]:
 
 
 def _documents(subject: str, titles: Sequence[Named]) -> tuple[UUID, ...]:
-    """The documents that are called so."""
+    """Return the documents with that name."""
     for wanted in _wanted(subject):
         scored = [(_likeness(wanted, _called(one)), one.document_id) for one in titles]
         if meant := _meant(wanted, scored):
@@ -190,7 +193,7 @@ def _documents(subject: str, titles: Sequence[Named]) -> tuple[UUID, ...]:
 
 
 def _meant(wanted: frozenset[str], scored: Sequence[tuple[float, Thing]]) -> list[Thing]:
-    """Those called just so, else the one that is called most nearly so."""
+    """Return the exact matches, else the single closest one."""
     namesakes = sum(score > 0 for score, _ in scored)
     best = max((score for score, _ in scored), default=0.0)
     top = [thing for score, thing in scored if score == best]
@@ -203,7 +206,7 @@ def _meant(wanted: frozenset[str], scored: Sequence[tuple[float, Thing]]) -> lis
 
 
 def _section_of(subject: str, titles: Sequence[Named]) -> Section | None:
-    """*chapter 3 of the handbook*"""
+    """Find *chapter 3 of the handbook*."""
     found = _PART_OF.fullmatch(subject)
     if found is None:
         return None
@@ -212,7 +215,7 @@ def _section_of(subject: str, titles: Sequence[Named]) -> Section | None:
 
 
 def _section(subject: str, titles: Sequence[Named]) -> Section | None:
-    """The section whose heading says it; of several, the first of the highest level."""
+    """Return the section with that heading; of several, the first of the highest level."""
     for wanted in _wanted(subject):
         scored = [
             (_likeness(wanted, [terms(bare(title)), terms(title)]), (level, one, start))
@@ -226,7 +229,7 @@ def _section(subject: str, titles: Sequence[Named]) -> Section | None:
 
 
 def _wanted(subject: str) -> Iterator[frozenset[str]]:
-    """The subject's terms; then without words for what it is."""
+    """Yield the subject's terms, then again without words for its kind."""
     every = frozenset(terms(subject))
     if every:
         yield every
@@ -235,14 +238,15 @@ def _wanted(subject: str) -> Iterator[frozenset[str]]:
 
 
 def _called(one: Named) -> list[list[str]]:
-    """By its title, by its file's name, and by that without ending and language."""
+    """Return a document's names: its title, its file name, and that without extension and
+    language."""
     path = PurePath(one.name)
     stem = path.name.removesuffix("".join(path.suffixes)) or path.stem
     return [terms(bare(one.title)), terms(one.title), terms(one.name), terms(stem)]
 
 
 def _likeness(wanted: frozenset[str], called: Sequence[Sequence[str]]) -> float:
-    """Of the most alike, as a Dice coefficient; 0 where a term that is wanted is missing."""
+    """Return the Dice coefficient of the closest name; 0 if a wanted term is missing."""
     sets = [frozenset(each) for each in called]
     return max(
         (2 * len(wanted) / (len(wanted) + len(each)) for each in sets if wanted <= each),

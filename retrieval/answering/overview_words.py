@@ -1,4 +1,4 @@
-"""How an overview is worded, in English and in Chinese."""
+"""Wording of overviews, in English and Chinese."""
 
 from __future__ import annotations
 
@@ -7,27 +7,27 @@ from math import floor, log10
 from typing import Final, Protocol
 
 NOUNS: Final = {"pdf": "page", "docx": "page", "pptx": "slide", "spreadsheet": "sheet"}
-"""What the parts of a file are called, by its parser, where they tell how long it is."""
+"""What a parser's units are called, where their number gives the file's length."""
 CHARACTERS_A_WORD: Final = 6
-"""In English prose, the space included."""
+"""In English prose, including the space."""
 
 
 class Words(Protocol):
     def is_a(self, title: str, about: str) -> str:
-        """What a document is, in a sentence."""
+        """Say in a sentence what a document is."""
 
     def part_of(self, title: str) -> str: ...
 
     def parts(self, titles: Sequence[str]) -> str:
-        """The main headings of what was named before."""
+        """List the main headings of the document just named."""
 
     def names(self, names: Sequence[str], terms: Sequence[str]) -> str: ...
 
     def line(self, title: str, about: str, parts: Sequence[str], names: Sequence[str]) -> str:
-        """A document in one sentence."""
+        """Describe a document in one sentence."""
 
     def rest(self, number: int, titles: Sequence[str]) -> str:
-        """Documents that have no line of their own; ``titles`` are of the first."""
+        """Sum up the documents without a line of their own; ``titles`` are the first ones'."""
 
     def size(self, parser: str, pages: int, length: int) -> str: ...
 
@@ -98,7 +98,7 @@ CHINESE: Final[Words] = Chinese()
 
 
 def rounded(number: float) -> int:
-    """To two figures, and at least 10.
+    """Round to two significant figures, at least 10.
 
     >>> rounded(31_416), rounded(3)
     (31000, 10)

@@ -1,4 +1,4 @@
-"""Plan: what is looked for, told before it is looked for and once more when it is known how."""
+"""Plan the search, and report it: before the search, and again once the mode is known."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from retrieval.search.modes import mode_named
 from retrieval.search.query import clean_question
 from retrieval.search.reporting import EventKind, Reporter
 from retrieval.search.rewrite import Rewrite, standalone
-from retrieval.services import SearchResult
+from retrieval.search.services import SearchResult
 from workspaces.ports import ports_for
 
 READING: Final = {"name": "plan", "sentence": "Reading the question in its conversation."}
@@ -19,12 +19,14 @@ SEARCHING: Final = {"name": "search", "sentence": "Looking for passages."}
 
 
 def first_step(asking: Asking) -> Mapping[str, str]:
-    """May be told within a transaction, before the answer is drafted."""
+    """Return the first step to report; may be sent in a transaction, before the answer is
+    drafted."""
     return READING if asking.earlier else SEARCHING
 
 
 def planned(asking: Asking, reporter: Reporter) -> Rewrite:
-    """The question by itself. Call outside transactions. Raises InputError, StoppedError."""
+    """Return the standalone question. Call outside transactions. Raises InputError,
+    StoppedError."""
     question, mode = clean_question(asking.question), mode_named(asking.mode)
     if not asking.is_told:
         reporter.emit(EventKind.STEP, first_step(asking))
@@ -51,7 +53,7 @@ def planned(asking: Asking, reporter: Reporter) -> Rewrite:
 
 
 def tell(asking: Asking, rewrite: Rewrite, found: SearchResult, reporter: Reporter) -> None:
-    """How it was looked for in the end, and what could not be read as it should."""
+    """Report how the search was done in the end, and note what could not be interpreted."""
     for note in rewrite.notes:
         found.query.note(note.code, note.sentence)
     plan = explain.plan(asking, found) | {"label": found.mode.label}

@@ -1,9 +1,9 @@
-"""Ranking: which statement answers best, and how probable it is that any does.
+"""Rank statements by how well they answer, and estimate how probable it is that any does.
 
 Both are linear in features and fitted by ``benchmarks/fit_answers.py``: statements by the softmax
 of one score over all candidates of a question (a conditional logit), the probability by a logistic
-regression on what the best of them and the question itself look like. ``weights.json`` has the
-weights, how they were made, and for which model of sentences.
+regression on features of the best statements and the question. ``weights.json`` has the weights,
+how they were made, and for which sentence model.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ from retrieval.answering.gathering import Gathered
 
 FILE: Final = Path(__file__).with_name("weights.json")
 FEW: Final = 20
-"""Statements of which one always stands out, whatever is asked: then the usual is assumed …"""
+"""With fewer statements than this, one always stands out, whatever is asked: assume the usual …"""
 USUAL_ENTROPY: Final = 1.7
 USUAL_GAP: Final = 2.3
-"""… the means of questions that are answered and of those that are not."""
+"""… the means over answered and unanswered questions."""
 TINY: Final = 1e-12
 _HAN: Final = regex.compile(r"\p{Han}")
 
@@ -39,7 +39,7 @@ Numbers = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class Ranked:
-    """``share`` is how much of the probability that any candidate answers falls to this one."""
+    """``share`` is this candidate's part of the probability that any candidate answers."""
 
     candidate: Candidate
     score: float
@@ -55,7 +55,7 @@ class Ranking:
 
 
 def rank(gathered: Gathered) -> Ranking:
-    """No candidate gives no probability: 0."""
+    """Rank the candidates; with none, the probability is 0."""
     if not gathered.statements:
         return Ranking((), 0.0)
     weights = weights_for(gathered.sought.text)
@@ -72,10 +72,10 @@ def rank(gathered: Gathered) -> Ranking:
 
 
 def of_question(gathered: Gathered) -> dict[str, float]:
-    """What a question looks like beside its candidates.
+    """Return the features of a question relative to its candidates.
 
     ``nearest`` is the cosine of the nearest sentence, in twentieths; ``unknown`` the share of the
-    question's terms, by rarity, that no document holds.
+    question's terms, by rarity, that no document contains.
     """
     highest = gathered.cosines.highest
     return {
@@ -85,8 +85,8 @@ def of_question(gathered: Gathered) -> dict[str, float]:
 
 
 def evidence(matrix: Matrix, scores: Numbers, question: Mapping[str, float]) -> dict[str, float]:
-    """What tells whether a question is answered: how near it is to anything, whether its words are
-    known, whether one statement stands out, and the share of its names in that."""
+    """Return the signs that a question is answered: how near it is to any sentence, whether its
+    words are known, whether one statement stands out, and the share of its names in that one."""
     order = np.argsort(-scores, kind="stable")
     shares = softmax(scores)
     are_few = len(order) < FEW
@@ -112,19 +112,20 @@ def softmax(scores: Numbers) -> Numbers:
 
 
 def column(weights: Mapping[str, float]) -> Numbers:
-    """In the order of the features; one without a weight counts for nothing."""
+    """Return the weights in the order of the features, 0 for a feature without one."""
     return np.array([weights.get(name, 0.0) for name in features.NAMES], np.float64)
 
 
 def weights_for(question: str) -> Mapping[str, Mapping[str, float]]:
-    """Those of the question's script."""
+    """Return the weights for the question's script."""
     made = _weights()
     chosen: Mapping[str, Mapping[str, float]] = made["zh" if _HAN.search(question) else "any"]
     return chosen
 
 
 def can_read(fingerprint: str) -> bool:
-    """Whether the weights were fitted on cosines of this model: those of another lie elsewhere."""
+    """Return whether the weights were fitted to this model's cosines: other models' scales
+    differ."""
     return bool(_weights()["sentences_by"] == fingerprint)
 
 

@@ -1,4 +1,4 @@
-"""Cut a written answer into its sentences, each with the numbers that stand after or inside it."""
+"""Split a written answer into sentences, each with the numbers after or inside it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import regex
 
 from kb_project.text.sentences import sentence_spans
 from kb_project.text.terms import terms
-from retrieval.answering.markers import Placed
+from retrieval.answering.citations.markers import Placed
 
 _ONLY_MARKS: Final = regex.compile(r"[^\p{L}\p{N}]*")
 _HEADING: Final = regex.compile(r"\s*(?:#{1,6}\s|```|~~~|\|?[\s:|-]*$)")
@@ -19,14 +19,14 @@ FEWEST_TERMS: Final = 2
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """``text`` begins with its line breaks where it begins a line. 0 is general knowledge."""
+    """``text`` keeps its line breaks if it begins a line. 0 is general knowledge."""
 
     text: str
     numbers: tuple[int, ...]
 
     @property
     def is_statement(self) -> bool:
-        """Whether there is something in it that could be true: a heading or a lead-in is not."""
+        """Whether it says something that could be true: a heading or a lead-in does not."""
         bare = self.text.strip()
         if _HEADING.match(bare) or bare.endswith((":", "\uff1a")):
             return bool(self.numbers)
@@ -34,7 +34,8 @@ class Said:
 
 
 def sentences_in(text: str, placed: Sequence[Placed]) -> list[Said]:
-    """The sentences without markers; a marker belongs to the sentence it follows or stands in.
+    """Return the sentences without markers; a marker belongs to the sentence it follows or is
+    in.
 
     >>> sentences_in("It burns oil. [1] So it is.", [Placed(14, 17, 1)])
     [Said(text='It burns oil.', numbers=(1,)), Said(text='So it is.', numbers=())]
@@ -53,7 +54,8 @@ def sentences_in(text: str, placed: Sequence[Placed]) -> list[Said]:
 
 
 def _without(text: str, placed: Sequence[Placed]) -> tuple[str, list[tuple[int, int]]]:
-    """The text without markers and a space before each, and where each marker stood in it."""
+    """Remove the markers, and a space before each; return the text and each marker's offset in
+    it."""
     clean, done = "", 0
     marks: list[tuple[int, int]] = []
     for one in placed:
@@ -66,7 +68,7 @@ def _without(text: str, placed: Sequence[Placed]) -> tuple[str, list[tuple[int, 
 
 
 def _statements(clean: str) -> Iterator[tuple[int, int]]:
-    """Spans of sentences; what is nothing but punctuation goes with the one before."""
+    """Yield spans of sentences; pure punctuation joins the sentence before it."""
     pending: tuple[int, int] | None = None
     for start, end in sentence_spans(clean):
         if pending and _ONLY_MARKS.fullmatch(clean, start, end):

@@ -1,6 +1,7 @@
-"""Which questions some passages answer: of what their sentences state, and of their headings.
+"""Make the questions that passages answer, from the statements in their sentences and from
+headings.
 
-Furniture gives none: code, menus and licences are no statements.
+Furniture yields none: code, menus and licences are not statements.
 """
 
 from __future__ import annotations
@@ -17,13 +18,13 @@ from kb_project.sql import run_sql
 from kb_project.text.names import normalise_name
 from kb_project.text.statements import Statement, StatementKind, statements
 from kb_project.text.terms import terms
-from retrieval import suggesting_sql
+from retrieval.answering import suggesting_sql
 from retrieval.answering.wording import Form, Wording, of_heading, of_sentence
 from retrieval.search.hits import Hit
 
 MOST_NAMES: Final = 500
 ALIKE: Final = 0.65
-"""Of what two questions ask that is common to both: then they ask the same."""
+"""Share of what two questions ask at which they count as the same."""
 _ASKING: Final = regex.compile(
     r"\b(?:who|when|where|why|how many|how|what|which)\b|谁|什么时候|多少|为什么|哪里",
     regex.IGNORECASE,
@@ -32,7 +33,8 @@ _ASKING: Final = regex.compile(
 
 @dataclass(frozen=True, slots=True)
 class Stated:
-    """A question with where its answer begins: ``document[start:end]``, or below that heading."""
+    """A question and its answer's place: the statement at ``document[start:end]``, or the text
+    below that heading."""
 
     question: str
     form: Form
@@ -47,7 +49,8 @@ class Stated:
 
 
 def stated_in(hits: Sequence[Hit], known: Mapping[str, str]) -> list[Stated]:
-    """In the order of the passages, each question once. ``known`` as ``names_of`` gives it."""
+    """Return each question once, in the order of the passages. ``known`` is as from
+    ``names_of``."""
     read = [(hit, statements(hit.text, hit.regions)) for hit in hits]
     headings = Counter(
         (hit.document_id, normalise_name(one.said))
@@ -59,7 +62,7 @@ def stated_in(hits: Sequence[Hit], known: Mapping[str, str]) -> list[Stated]:
     for hit, found in read:
         for one in found:
             if headings[hit.document_id, normalise_name(one.said)] > 1:
-                continue  # every chapter has such a one
+                continue  # every chapter has one
             for made in _worded(one, hit, known):
                 stated = Stated(
                     made.question,
@@ -76,7 +79,7 @@ def stated_in(hits: Sequence[Hit], known: Mapping[str, str]) -> list[Stated]:
 def names_of(
     workspace_id: UUID, hits: Iterable[Hit], documents: list[UUID] | None
 ) -> dict[str, str]:
-    """The names in some passages by their keys, with their types. In the workspace's scope."""
+    """Map the keys of the names in some passages to their types. Call in the workspace's scope."""
     values = {
         "workspace": workspace_id,
         "documents": documents,
@@ -88,7 +91,7 @@ def names_of(
 
 
 def asks(question: str) -> frozenset[str]:
-    """What a question asks for and about: its terms but for figures, and the word it asks with.
+    """Return what a question asks: its terms without figures, and its question word.
 
     >>> sorted(asks("Who built Skarrow Light?"))
     ['?who', 'built', 'light', 'skarrow']
@@ -99,7 +102,8 @@ def asks(question: str) -> frozenset[str]:
 
 
 def ask_the_same(one: frozenset[str], other: frozenset[str]) -> bool:
-    """Whether two questions, by what they ask, are one: in other words, or the other way round.
+    """Return whether two questions ask the same, in other words or with subject and object
+    swapped.
 
     >>> ask_the_same(frozenset({"ada", "bram", "link"}), frozenset({"bram", "ada", "link"}))
     True

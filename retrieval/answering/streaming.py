@@ -1,4 +1,4 @@
-"""The answer's text as the model says it: checked for markers, told to the reporter, kept."""
+"""Stream the model's answer: filter its markers, report it and keep it."""
 
 from __future__ import annotations
 
@@ -8,19 +8,19 @@ from typing import Any, Final
 import regex
 
 from kb_project.llm.ports import ChatModel, ChatRequest
-from retrieval.answering.markers import MarkerFilter
-from retrieval.answering.numbering import Numbering
+from retrieval.answering.citations.markers import MarkerFilter
+from retrieval.answering.citations.numbering import Numbering
 from retrieval.search.reporting import EventKind, Reporter
 
 NO_ANSWER: Final = "NO_ANSWER"
-"""What the model writes where the documents do not answer."""
+"""What the model writes if the documents do not answer."""
 _WORD: Final = regex.compile(r"[\p{L}\p{N}]")
 
 
 class Refusal:
-    """Takes ``NO_ANSWER`` out of a text that comes in pieces.
+    """Removes ``NO_ANSWER`` from streamed text.
 
-    What follows it, where nothing was said before, is left out too: it is no answer.
+    Text after it is dropped too if nothing came before it: it is not an answer.
     """
 
     def __init__(self) -> None:
@@ -51,7 +51,7 @@ class Refusal:
         return self._let(held)
 
     def _let(self, text: str) -> str:
-        """Nothing before the first word: it may be the mark-up of a refusal."""
+        """Hold back everything before the first word: it may be the mark-up of a refusal."""
         if self._has_said:
             return text
         self._lead += text
@@ -64,9 +64,9 @@ class Refusal:
 def stream(
     chat: ChatModel, request: ChatRequest[Any], numbering: Numbering, reporter: Reporter
 ) -> tuple[MarkerFilter, bool]:
-    """The whole text, and whether the model says that the documents do not answer.
+    """Return the whole text, and whether the model says that the documents do not answer.
 
-    Raises ReplyError where the answer is cut off, PauseError where it has to wait, StoppedError.
+    Raises ReplyError if the answer is cut off, PauseError if it must wait, StoppedError.
     """
     sieve, refusal = MarkerFilter(numbering), Refusal()
     pieces = chat.stream(request)
@@ -76,7 +76,7 @@ def stream(
             if shown:
                 reporter.emit(EventKind.TEXT, {"text": shown})
     finally:
-        # Whoever stops reading stops the call, and pays for what was said.
+        # Closing the generator stops the call; only the text so far is paid for.
         if isinstance(pieces, Generator):
             pieces.close()
     is_refused = refusal.is_heard and not sieve.placed

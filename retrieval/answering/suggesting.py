@@ -1,8 +1,8 @@
-"""Suggest: questions to go on with, each of which the documents answer.
+"""Suggest follow-up questions, all of which the documents answer.
 
-Made of what the passages found state beside the answer. A chat model words its own from the names
-and links in the cited passages; without one, or where it fails, they are made by form. Either kind
-is tried before anybody sees it. A failure here never fails an answer.
+Made from what the passages found state besides the answer. A chat model words its own from the
+names and relationships in the cited passages; without a model, or if it fails, they are made from
+patterns. Both kinds are tried before anyone sees them. A failure here never fails an answer.
 """
 
 from __future__ import annotations
@@ -18,20 +18,50 @@ from uuid import UUID
 import regex
 from pydantic import BaseModel, Field
 
-from kb_project.errors import ModelError
+from kb_project.errors import InputError, ModelError
 from kb_project.llm.ports import About, ChatModel, ChatRequest, Role
 from kb_project.prompt import fenced, load
 from kb_project.sql import run_sql
 from kb_project.text.names import normalise_name
 from kb_project.text.terms import terms
-from retrieval import suggesting_sql
-from retrieval.answering import answerable, stated
+from retrieval.answering import extractive, stated, suggesting_sql
 from retrieval.answering.drafts import Asking, CitedPassage, Draft
 from retrieval.answering.stated import Stated, ask_the_same, asks
 from retrieval.answering.wording import Form
-from retrieval.search.query import Query
-from retrieval.services import SearchResult
+from retrieval.search import lexical, rewrite_rules
+from retrieval.search.hits import hydrate
+from retrieval.search.query import Query, QuestionVector, clean_question
+from retrieval.search.scope_names import named_in
+from retrieval.search.services import SearchResult
 from workspaces import access
+
+PASSAGES: Final = 8
+
+
+def is_answerable(query: Query, question: str) -> bool:
+    """Return whether a question names something known, stands on its own, and is answered by
+    passages in the query's scope. Call outside transactions."""
+    try:
+        question = clean_question(question)
+    except InputError:
+        return False
+    candidate = Query(
+        query.workspace_id,
+        question,
+        PASSAGES,
+        QuestionVector(query.vector.embedder, question),
+        query.documents,
+        exclude=query.exclude,
+    )
+    with access.in_workspace(query.workspace_id):
+        names = {one.entity_id for one in named_in(query.workspace_id, question)}
+    if not names or names & set(query.exclude) or rewrite_rules.leans_on(question, has_name=True):
+        return False
+    parts = extractive.prepared(candidate)
+    with access.in_workspace(query.workspace_id):
+        hits = hydrate(query.workspace_id, lexical.search(candidate))
+        return extractive.is_answered(extractive.extract(candidate, hits, parts))
+
 
 logger = logging.getLogger(__name__)
 
@@ -41,11 +71,11 @@ ENOUGH: Final = 3
 MOST_TRIED: Final = 8
 MOST_OF_A_FORM: Final = 2
 LONGEST: Final = 200
-"""Characters of a suggestion: it stands on a button."""
+"""In characters: a suggestion has to fit on a button."""
 MOST_NAMES: Final = 8
 MOST_LINKS: Final = 40
 LINKS_READ: Final = 20
-"""Links that a model is given, and characters of each and of the answer."""
+"""Relationships given to a model, and the characters of each and of the answer."""
 LONGEST_LINK: Final = 200
 LONGEST_ANSWER: Final = 3_000
 _PROMPT: Final = Path(__file__).resolve().parent.parent / "prompts" / "follow_ups.md"
@@ -54,14 +84,14 @@ _SPACES: Final = regex.compile(r"\s+")
 
 
 class Suggested(BaseModel):
-    """Questions, the most interesting first."""
+    """Questions, most interesting first."""
 
     questions: list[str] = Field(max_length=40)
 
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """Two names that a passage links; ``text`` says how, as far as it is known."""
+    """Two names that a passage links; ``text`` says how, if known."""
 
     source: str
     target: str
@@ -70,14 +100,14 @@ class Link:
 
 @dataclass(frozen=True, slots=True)
 class Material:
-    """What a model makes questions of: names in the cited passages, and their links."""
+    """A model's material for questions: names in the cited passages, and their relationships."""
 
     names: Sequence[str]
     links: Sequence[Link]
 
 
 def follow_ups(asking: Asking, found: SearchResult, draft: Draft) -> tuple[str, ...]:
-    """Three to five questions, fewer where there is little to ask; none after no answer.
+    """Return three to five questions, fewer if there is little to ask; none without an answer.
 
     Call outside transactions. Raises no ModelError.
     """
@@ -88,7 +118,7 @@ def follow_ups(asking: Asking, found: SearchResult, draft: Draft) -> tuple[str, 
     asked = [query.question, asking.question, *(one.question for one in asking.earlier)]
     by_model = _by_model(query, query.chat, draft.citations, answer) if query.chat else []
     questions = distinct(by_model, asked)
-    questions = [one for one in questions if answerable.is_answerable(query, one)][:MOST]
+    questions = [one for one in questions if is_answerable(query, one)][:MOST]
     if len(questions) < ENOUGH:
         with access.in_workspace(query.workspace_id):
             known = stated.names_of(query.workspace_id, found.hits, query.document_list)
@@ -98,12 +128,13 @@ def follow_ups(asking: Asking, found: SearchResult, draft: Draft) -> tuple[str, 
 
 
 def is_worthwhile(draft: Draft) -> bool:
-    """Whether there is something to go on from."""
+    """Return whether there is anything to follow up on."""
     return draft.is_supported and bool(draft.citations)
 
 
 def _filled(query: Query, questions: list[str], leading: Iterable[Stated]) -> list[str]:
-    """With those of the others that are answered and ask something else, up to ``ENOUGH``."""
+    """Add those of the other questions that are answered and ask something else, up to
+    ``ENOUGH``."""
     found, forms, tried = list(questions), Counter[Form](), 0
     for one in leading:
         if len(found) >= ENOUGH or tried == MOST_TRIED:
@@ -113,14 +144,14 @@ def _filled(query: Query, questions: list[str], leading: Iterable[Stated]) -> li
         ):
             continue
         tried += 1
-        if answerable.is_answerable(query, one.question):
+        if is_answerable(query, one.question):
             found.append(one.question)
             forms[one.form] += 1
     return found
 
 
 def distinct(questions: Iterable[str], asked: Iterable[str]) -> list[str]:
-    """Each once, on one line, none that was asked before or is too long.
+    """Return each question once, on one line, without those asked before or too long.
 
     >>> distinct([" Who was\\nAda? ", "Who was ADA?", "Why?"], ["why"])
     ['Who was Ada?']
@@ -137,10 +168,10 @@ def distinct(questions: Iterable[str], asked: Iterable[str]) -> list[str]:
 
 
 def to_go_on(made: Sequence[Stated], asked: Sequence[str], draft: Draft) -> list[Stated]:
-    """Those of the questions that lead on from an answer, the nearest to it first.
+    """Return the questions that follow from an answer, nearest to it first.
 
-    None that the answer tells already or that was ``asked`` (the last question first), and none of
-    something else: each shares a word with what was asked last or answered.
+    Leaves out those that the answer covers or that were ``asked`` (the last question first), and
+    those on other subjects: each shares a word with the last question or the answer.
     """
     answer = " ".join(sentence.text for sentence in draft.sentences)
     before = [asks(question) for question in asked]
@@ -163,7 +194,7 @@ def to_go_on(made: Sequence[Stated], asked: Sequence[str], draft: Draft) -> list
 
 
 def _is_told(one: Stated, answer: str, draft: Draft) -> bool:
-    """Whether the answer has the very sentence, or stands below that heading."""
+    """Return whether the answer has this very sentence, or cites the heading's text."""
     if one.said in answer:
         return True
     numbers = {row.number for row in draft.citations if row.document_id == one.hit.document_id}
@@ -199,7 +230,7 @@ def _material(query: Query, chunks: Sequence[UUID]) -> Material:
 def _by_model(
     query: Query, chat: ChatModel, citations: Sequence[CitedPassage], answer: str
 ) -> list[str]:
-    """What the model suggests, unchecked; nothing where it fails."""
+    """Return the model's suggestions, unchecked; none if it fails."""
     material = _material(query, [one.chunk_id for one in citations])
     links = "\n".join(
         _SPACES.sub(" ", f"{link.source} – {link.target}: {link.text}")[:LONGEST_LINK]

@@ -1,8 +1,8 @@
-"""Questions that a document answers, worded as a person would ask them.
+"""Word the questions that a document answers as a person would ask them.
 
-Made of what a sentence states (who did it, when, how many, what something is) and of headings.
-Only forms that turn into a question without knowing more grammar than a pattern does: a sentence of
-another form gives none, which is no loss, since a document has many.
+Made from what sentences state (who did it, when, how many, what something is) and from headings.
+Uses only forms that a pattern can turn into a question: other sentences yield none, which is no
+loss, since a document has many.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ from kb_project.text.terms import terms
 
 
 class Form(IntEnum):
-    """The better to begin with, the smaller."""
+    """Kinds of question, the best to start with first."""
 
     ASKED = 0
-    """A heading that is a question itself."""
+    """A heading that is itself a question."""
     FACT = 1
     DEFINITION = 2
     SECTION = 3
@@ -36,17 +36,17 @@ class Wording:
 
 PERSON: Final = "person"
 SHORTEST, LONGEST = 8, 320
-"""Characters of a sentence that is asked about."""
+"""Characters of a sentence to make a question from."""
 LONGEST_HEADING: Final = 90
 LONGEST_TITLE: Final = 50
 MOST_WORDS: Final = 7
-"""Of a heading that is asked about as a subject."""
+"""Words of a heading used as a subject."""
 MOST_OBJECT: Final = 10
-"""Words of what somebody did."""
+"""Words of the object of what someone did."""
 
 _HAN: Final = regex.compile(r"\p{Han}")
 _ARTICLE: Final = regex.compile(r"^(?:The|A|An) (?=\S)")
-# What a subject must not begin with or hold: it would not stand by itself.
+# What a subject must not begin with or contain: it would not stand on its own.
 _LEANING: Final = regex.compile(
     r"\b(?:he|she|it|they|we|i|you|his|her|its|their|our|my|your|this|that|these|those|there|here|such"
     r"|both|another|others?|one|each|what|who|which|when|where|how|if|in|on|at|by|for|with|from|as"
@@ -185,7 +185,8 @@ _HAN_IS: Final = regex.compile(rf"^{_HAN_SUBJECT}是(?!否|不|由|在|因|为)"
 
 
 def of_sentence(said: str, known: Mapping[str, str]) -> Iterator[Wording]:
-    """What a sentence answers. ``known`` are names by their keys (``normalise_name``), with types.
+    """Yield the questions a sentence answers. ``known`` maps name keys (``normalise_name``) to
+    types.
 
     >>> known = {"ada lind": "person"}
     >>> [one.question for one in of_sentence("Ada Lind founded the Society on 11 May 1987.", known)]
@@ -203,7 +204,7 @@ def of_sentence(said: str, known: Mapping[str, str]) -> Iterator[Wording]:
 
 
 def of_heading(heading: str, title: str, known: Mapping[str, str]) -> Wording | None:
-    """What the text below a heading of a document answers.
+    """Return the question that the text below a document's heading answers.
 
     >>> of_heading("2.1 How do I file a bug?", "FAQ", {}).question
     'How do I file a bug?'
@@ -220,7 +221,7 @@ def of_heading(heading: str, title: str, known: Mapping[str, str]) -> Wording | 
 
 
 def _asked_by(said: str, known: Mapping[str, str]) -> str:
-    """The question that a heading is, or is another form of; '' where it is neither."""
+    """Return the question that a heading is or implies; '' if neither."""
     question = _BESIDE.sub("", said)
     if _QUESTION.search(question):
         is_whole = len(terms(question)) > 1 and not _ELSEWHERE.search(question)
@@ -241,7 +242,7 @@ def _of_section(said: str, title: str, known: Mapping[str, str]) -> Wording | No
         return None
     title = " ".join(_NUMBERING.sub("", title).split())
     if not regex.search(r"\s|\p{Han}", title) and regex.search(r"[\W\d_]", title):
-        return None  # it is a file's name
+        return None  # a file name
     if normalise_name(said) in normalise_name(title) or len(said.split()) > MOST_WORDS:
         return None
     if _HAN.search(said):
@@ -302,12 +303,12 @@ def _what_is(said: str, known: Mapping[str, str]) -> str:
         return ""
     is_person = kind == PERSON and not _ARTICLE.match(match["subject"])
     if match["be"] in ("was", "were") and not is_person:
-        return ""  # it may be a person whom nobody knows as one
+        return ""  # it may be a person not known as one
     return f"{'Who' if is_person else 'What'} {match['be']} {subject}?"
 
 
 def _named(subject: str, known: Mapping[str, str]) -> str:
-    """The subject as it stands within a sentence; '' where it does not stand by itself."""
+    """Return the subject as written mid-sentence; '' if it does not stand on its own."""
     bare = _ARTICLE.sub("", subject)
     first = bare.split()[0]
     if _LEANING.search(first) or not first[0].isalpha() or _BROKEN.search(subject):
@@ -320,7 +321,8 @@ def _named(subject: str, known: Mapping[str, str]) -> str:
 
 
 def _has_name(text: str, known: Mapping[str, str]) -> bool:
-    """Whether it holds a name: one that is known, or a capital or a digit behind its first word."""
+    """Return whether the text has a name: a known one, or a capital or digit after its first
+    word."""
     if normalise_name(text) in known:
         return True
     _, _, rest = text.partition(" ")
@@ -328,7 +330,7 @@ def _has_name(text: str, known: Mapping[str, str]) -> bool:
 
 
 def _is_spelled(subject: str) -> bool:
-    """Whether every telling word of it has a capital: *the Long Line*."""
+    """Return whether every longer word is capitalised: *the Long Line*."""
     words = [word for word in subject.split() if len(word) > 3]
     return len(words) > 1 and all(word[0].isupper() for word in words)
 
@@ -348,7 +350,7 @@ def _base(verb: str) -> str:
 
 
 def _lowered(said: str, known: Mapping[str, str]) -> str:
-    """As it stands within a sentence: a name and a title with capitals keep theirs."""
+    """Return the heading as written mid-sentence, keeping the capitals of names and titles."""
     if _ARTICLE.match(said):
         return said[0].lower() + said[1:]
     is_title = any(word[0].isupper() for word in said.split()[1:])
@@ -356,7 +358,7 @@ def _lowered(said: str, known: Mapping[str, str]) -> str:
 
 
 def _small(said: str, known: Mapping[str, str]) -> str:
-    """Without capitals, where neither it nor its first word is a name."""
+    """Lower the case, unless the text or its first word is a name."""
     first = said.split()[0]
     is_name = {normalise_name(said), normalise_name(first)} & known.keys()
     return said if is_name or first[1:] != first[1:].lower() else said.lower()

@@ -1,8 +1,8 @@
-"""The worker that answers: called through the database, a few jobs side by side in threads.
+"""The answering worker: called through the database, it runs a few jobs side by side in threads.
 
-Its own loop instead of django-q2's, whose poll of a fifth of a second is most of what a reader
-would wait for the first passages. The tables are the record here too: a call only wakes, and a
-look every few seconds finds what nobody was called to and what a dead worker left behind.
+It has a loop of its own rather than django-q2's, whose poll every fifth of a second is most of what
+a reader would wait for the first passages. The tables remain the record: a call only wakes the
+worker, and a check every few seconds finds jobs without a call and those a dead worker left.
 """
 
 from __future__ import annotations
@@ -22,40 +22,40 @@ from django.conf import settings
 from django.db import connections
 from django.utils.module_loading import import_string
 
-from ingestion import leases
 from kb_project.database.listening import Listener
 from kb_project.database.outages import DATABASE_AWAY, through_outages
 from kb_project.errors import KBError
+from kb_project.jobs import workers
 from kb_project.llm.halting import halted_by
 from kb_project.ports import build_ports
-from retrieval.answering import claims, keeping, turns, wake
-from retrieval.answering.taking import Running, Taking
-from retrieval.answering.turns import Turns
-from retrieval.answering.wake import Call
+from retrieval.answering import claims, notify, persistence, scheduler
+from retrieval.answering.claiming import Running, Taking
+from retrieval.answering.notify import Call
+from retrieval.answering.scheduler import Turns
 from workspaces import access
 
 logger = logging.getLogger(__name__)
 
 SECONDS_BETWEEN_RENEWALS: Final = 1.0
 LOOK_EVERY: Final = 5
-"""Renewals between two looks at what nobody was called to."""
+"""Renewals between two checks for jobs without a call."""
 ADMITTED: Final = 64
-"""Answers begun at a time; all but a few of them have shown their passages, and wait."""
+"""Answers in progress at a time; all but a few of them have shown their passages, and wait."""
 EVALUATIONS: Final = 1
-"""Side by side, beside the answers: they take minutes, and nobody waits for them."""
+"""Run side by side with the answers: they take minutes, and no one waits for them."""
 SECONDS_TO_FINISH: Final = 2.0
 RUN: Final = {
-    wake.ANSWER: "retrieval.answering.jobs.run_answer",
-    wake.EVALUATION: "retrieval.evaluation.runs.run_evaluation",
+    notify.ANSWER: "retrieval.answering.jobs.run_answer",
+    notify.EVALUATION: "retrieval.evaluation.runs.run_evaluation",
 }
-"""What to do with a job of each kind, by workspace and id, once it is claimed."""
+"""Function that runs a claimed job of each kind, given its workspace and id."""
 
 
 @dataclass(slots=True)
 class Desk:
-    """What one worker process has to do, is doing, and is told."""
+    """The jobs one worker process has queued and running, and its signals."""
 
-    name: str = field(default_factory=leases.worker_name)
+    name: str = field(default_factory=workers.worker_name)
     todo: dict[str, queue.SimpleQueue[Call | None]] = field(
         default_factory=lambda: {kind: queue.SimpleQueue() for kind in RUN}
     )
@@ -64,21 +64,22 @@ class Desk:
     turns: Turns = field(init=False)
 
     def __post_init__(self) -> None:
-        seats, waiting = settings.ANSWERERS, self.todo[wake.ANSWER]
+        seats, waiting = settings.ANSWERERS, self.todo[notify.ANSWER]
         self.turns = Turns(finding=seats, writing=seats, is_called=lambda: not waiting.empty())
 
     def hear(self, message: str) -> None:
-        """A call that came in through the database."""
-        call = wake.call_in(message)
+        """Handle a call from the database."""
+        call = notify.call_in(message)
         if call is None:
             return
-        if call.kind == wake.STOP:
+        if call.kind == notify.STOP:
             self.running.halt(call)
         elif call.kind in RUN:
             self.todo[call.kind].put(call)
 
     def add_missed(self, calls: Sequence[Call]) -> None:
-        """What nobody was called to; not beside calls that wait, since it may be the same."""
+        """Queue jobs without a call; not if calls of the kind are waiting, which may be for the
+        same jobs."""
         idle = {kind for kind, waiting in self.todo.items() if waiting.empty()}
         known = {call.id for call in self.running.calls()}
         for call in calls:
@@ -86,21 +87,21 @@ class Desk:
                 self.todo[call.kind].put(call)
 
 
-def work(*, say: Callable[[str], None]) -> None:
+def work(_lane: str, *, say: Callable[[str], None]) -> None:
     """Serve until SIGTERM or SIGINT."""
     desk = Desk()
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, partial(_on_signal, desk))
     with_model = build_ports().embedder
     through_outages(claims.take_stock)
-    # The first question does not wait for the model to be loaded.
+    # Load the model now, so that the first question need not wait for it.
     with_model.embed_question("ready")
     threads = [
         threading.Thread(target=_serve, args=[desk, kind], name=f"{kind} {number}", daemon=True)
-        for kind, seats in ((wake.ANSWER, ADMITTED), (wake.EVALUATION, EVALUATIONS))
+        for kind, seats in ((notify.ANSWER, ADMITTED), (notify.EVALUATION, EVALUATIONS))
         for number in range(seats)
     ]
-    listener = Listener(wake.WORK, hear=desk.hear, connected=partial(_look, desk))
+    listener = Listener(notify.WORK, hear=desk.hear, connected=partial(_look, desk))
     listener.start()
     for thread in threads:
         thread.start()
@@ -115,7 +116,7 @@ def _on_signal(desk: Desk, _number: int, _frame: FrameType | None) -> None:
 
 
 def _tend(desk: Desk) -> None:
-    """Until told to stop: keep the leases of what is running, hear of stops, look around."""
+    """Until told to stop: renew leases, notice stopped jobs, check the tables."""
     rounds = 0
     while not desk.stopping.wait(SECONDS_BETWEEN_RENEWALS):
         rounds += 1
@@ -135,7 +136,7 @@ def _renew(desk: Desk) -> None:
 
 
 def _look(desk: Desk) -> None:
-    """Take up what is queued; end what a dead worker left behind."""
+    """Take up queued jobs; end those a dead worker left."""
     try:
         desk.add_missed(claims.take_stock())
     finally:
@@ -144,13 +145,13 @@ def _look(desk: Desk) -> None:
 
 
 def _serve(desk: Desk, kind: str) -> None:
-    takes_turns = kind == wake.ANSWER
+    takes_turns = kind == notify.ANSWER
     while True:
         with desk.turns.one() if takes_turns else nullcontext():
             call = desk.todo[kind].get()
             if call is None or desk.stopping.is_set():
                 return
-            turns.begin()
+            scheduler.begin()
             _do_through_outages(desk, call)
 
 
@@ -158,15 +159,15 @@ def _do_through_outages(desk: Desk, call: Call) -> None:
     try:
         through_outages(partial(_do, desk, call))
     except DATABASE_AWAY as error:
-        # For longer than it was waited for. The seat stays: a look around finds the job again.
+        # The outage outlasted the retries. The thread stays, and a later check finds the job again.
         logger.warning("job put off id=%s error=%s", call.id, type(error).__name__)
     finally:
-        # Back into the pool: there are more threads than connections.
+        # Return to the pool: there are more threads than connections.
         connections.close_all()
 
 
 def _do(desk: Desk, call: Call) -> None:
-    """Nothing where another worker was quicker."""
+    """Do the job, unless another worker was quicker."""
     taking = Taking(call, desk.name, desk.running)
     try:
         with halted_by(taking.halt), access.repeatable_work(), taking:
@@ -175,24 +176,24 @@ def _do(desk: Desk, call: Call) -> None:
     except DATABASE_AWAY:
         if not taking.is_settled:
             raise
-        # Not begun anew when the database is back: half an answer has been shown.
+        # Not restarted when the database is back: half an answer has been shown.
         connections.close_all()
         through_outages(partial(claims.interrupt, call, desk.name))
     except KBError as error:
-        taking.fail(keeping.problem_of(error))
-    # The edge of every job: whatever it was, whoever waits must be told, and the others go on.
+        taking.fail(persistence.problem_of(error))
+    # The boundary of every job: whatever happened, tell those who wait, and let other jobs go on.
     except Exception as error:
         logger.exception("job failed unexpectedly id=%s", call.id, exc_info=_unspoken(error))
-        taking.fail(keeping.UNEXPECTED)
+        taking.fail(persistence.UNEXPECTED)
     finally:
         taking.leave()
 
 
 def _run(taking: Taking) -> None:
-    """An answer says itself when it has begun; what takes minutes has no beginning to wait for."""
+    """Run the job. An answer settles its own claim; a job of minutes settles at once."""
     call = taking.call
     work = partial(import_string(RUN[call.kind]), call.workspace_id, call.id)
-    if call.kind == wake.ANSWER:
+    if call.kind == notify.ANSWER:
         work(begun=taking.settle)
     else:
         taking.settle()
@@ -200,12 +201,12 @@ def _run(taking: Taking) -> None:
 
 
 def _unspoken(error: Exception) -> Exception:
-    """The error with its kind and place, without its words, which may be a document's."""
+    """Keep the error's type and traceback but not its message, which may quote a document."""
     return RuntimeError(type(error).__name__).with_traceback(error.__traceback__)
 
 
 def _wind_up(desk: Desk, threads: list[threading.Thread]) -> None:
-    """What is running is broken off and says so; a few seconds for that, no more."""
+    """Interrupt the running jobs and record it, waiting a few seconds at most."""
     for waiting in desk.todo.values():
         for _ in threads:
             waiting.put(None)

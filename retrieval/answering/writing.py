@@ -1,28 +1,30 @@
-"""An answer in a chat model's words: context, text, citations, checks."""
+"""Write an answer with a chat model: context, text, citations, checks."""
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
+import numpy as np
+
 from kb_project.errors import ModelError
-from kb_project.llm.ports import About, ChatModel, ChatRequest, Role
+from kb_project.llm.ports import About, ChatModel, ChatRequest, Embedder, Role, Vectors
 from kb_project.llm.tokens import count_tokens, truncate_tokens
 from kb_project.prompt import Prompt, fenced, load
-from retrieval.answering import checking, citing, conflicts, explain, judging, streaming
-from retrieval.answering.citing import Cited
+from retrieval.answering import checking, conflicts, explain, judging, streaming
+from retrieval.answering.citations import citing
+from retrieval.answering.citations.citing import Cited
+from retrieval.answering.citations.markers import Counts
+from retrieval.answering.citations.numbering import Numbering, number
 from retrieval.answering.context import Context, build
 from retrieval.answering.drafts import Asking, Check, Draft, Earlier, WrittenSentence
-from retrieval.answering.likeness import Likeness
-from retrieval.answering.markers import Counts
-from retrieval.answering.numbering import Numbering, number
 from retrieval.answering.sentences import Said, sentences_in
 from retrieval.models import Outcome
 from retrieval.search.reporting import EventKind, Reporter
-from retrieval.services import SearchResult
+from retrieval.search.services import SearchResult
 from workspaces.ports import ports_for
 
 logger = logging.getLogger(__name__)
@@ -32,14 +34,14 @@ MOST_TOKENS: Final = 12_000
 LEAST_TOKENS: Final = 200
 MOST_EARLIER: Final = 3
 EARLIER_TOKENS: Final = 200
-"""Of one question or answer of the conversation before."""
+"""Of one earlier question or answer in the conversation."""
 LONGEST_NAME: Final = 120
 _PROMPTS: Final = Path(__file__).parent.parent / "prompts"
 
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """What the model said, and what it was given to say it from."""
+    """The model's output, and the context it was given."""
 
     context: Context
     numbering: Numbering
@@ -50,7 +52,7 @@ class Written:
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """``by`` checked it; ``problem`` says why the judge did not, ``added`` counts citations that
+    """``by`` did the check; ``problem`` says why the judge did not; ``added`` counts citations that
     the model did not write."""
 
     cited: Sequence[Cited]
@@ -68,10 +70,10 @@ class Checked:
 
 
 def can_write(found: SearchResult) -> bool:
-    """Whether there is a model, and anything for it to write from.
+    """Return whether there is a model, and material for it to write from.
 
-    Where every report was read and none had a point, the passages given are but the nearest: a
-    model would make an answer of them that its own reading has just denied.
+    If every report was read and none had a point, the passages are merely the nearest ones: a model
+    would make an answer of what its own reading has just rejected.
     """
     given = found.hits or found.found.records or found.found.points
     has_data = not dict(found.found.figures).get("no_data")
@@ -79,7 +81,8 @@ def can_write(found: SearchResult) -> bool:
 
 
 def write(asking: Asking, found: SearchResult, chat: ChatModel, reporter: Reporter) -> Draft:
-    """Call outside transactions. Raises ModelError where no answer comes, StoppedError."""
+    """Write the answer. Call outside transactions. Raises ModelError if no answer comes,
+    StoppedError."""
     wishes = ports_for(found.query.workspace_id).options
     reporter.emit(EventKind.STEP, {"name": "write", "sentence": "Writing the answer."})
     general = wishes.allows_general
@@ -111,7 +114,7 @@ def write(asking: Asking, found: SearchResult, chat: ChatModel, reporter: Report
 def check(
     said: Sequence[Said], numbering: Numbering, found: SearchResult, judge: ChatModel | None
 ) -> Checked:
-    """Every sentence with its spans and what came of comparing them. Embeds, and asks the judge."""
+    """Return every sentence with its spans and verdict. Embeds, and asks the judge."""
     hits = dict(enumerate(numbering.hits, start=1))
     completed = [_completed(one, hits) for one in said]
     cited = [citing.cite(one, numbering) for one in completed]
@@ -133,7 +136,7 @@ def check(
 
 
 def _likeness(found: SearchResult, texts: Sequence[str]) -> Likeness | None:
-    """None where there is nothing to compare, or no embedder to do it: words decide then."""
+    """Return None if there is nothing to compare or no embedder: words decide then."""
     try:
         return Likeness(found.query.vector.embedder, texts) if texts else None
     except ModelError as error:
@@ -178,7 +181,7 @@ def _written(
 
 
 def _completed(said: Said, hits: dict[int, Any]) -> Said:
-    """With a citation where the model forgot one and a passage says it beyond doubt."""
+    """Add a citation if the model left it out and a passage clearly supports the sentence."""
     if said.numbers or not said.is_statement:
         return said
     place = checking.likely_place(said.text.strip(), hits)
@@ -205,7 +208,7 @@ def _line(text: str) -> str:
 
 
 def _tally(checked: Checked, sentences: Sequence[WrittenSentence]) -> dict[str, Any]:
-    """What the checks came to."""
+    """Summarise the checks."""
     counts = checking.counts([one.check for one in sentences])
     problem = {"problem": checked.problem} if checked.problem else {}
     return {"by": checked.by, **counts, "added": checked.added, **problem}
@@ -217,3 +220,35 @@ def _trace(
     counts = written.counts.as_json()
     told = explain.trace(asking, found, written.context, counts, check)
     return told | {"refused": written.is_refused}
+
+
+MOST: Final = 400
+"""Texts embedded per answer."""
+LONGEST: Final = 1_000
+"""In characters."""
+EVERYDAY: Final = (
+    "Paris is the capital of France.",
+    "Bread is baked from flour, water and yeast.",
+    "The football match ended in a draw yesterday.",
+    "The moon goes around the earth.",
+)
+"""Unrelated sentences, as a baseline: embedders differ in how similar they find any two texts."""
+
+
+class Likeness:
+    """Similarity of prepared texts; any other text scores 0. Construct it outside transactions."""
+
+    def __init__(self, embedder: Embedder, texts: Iterable[str]) -> None:
+        wanted = list(dict.fromkeys([*EVERYDAY, *(text[:LONGEST] for text in texts)]))[:MOST]
+        vectors = embedder.embed_passages(wanted)
+        self._vectors: dict[str, Vectors] = dict(zip(wanted, vectors, strict=True))
+
+    def __call__(self, one: str, other: str) -> float:
+        """Return how much more similar the two texts are than the first is to the unrelated
+        sentences, from 0 to 1."""
+        left, right = self._vectors.get(one[:LONGEST]), self._vectors.get(other[:LONGEST])
+        if left is None or right is None:
+            return 0.0
+        everyday = np.mean([float(left @ self._vectors[text]) for text in EVERYDAY])
+        usual = min(float(everyday), 0.99)
+        return max(0.0, (float(left @ right) - usual) / (1 - usual))

@@ -1,7 +1,7 @@
-"""Questions made from sentences that name something, without a language model.
+"""Make questions without a language model, from sentences that contain a name.
 
-"Ada Lind keeps the light" becomes "Who keeps the light?"; where the name does not begin the
-sentence it is left out, and asked for.
+"Ada Lind keeps the light" becomes "Who keeps the light?"; if the name does not begin the sentence,
+it is replaced by a gap to fill.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from kb_project.text.terms import terms
 
 SHORTEST: Final = 30
 LONGEST: Final = 260
-"""Characters of a sentence that is asked about; Chinese says as much in a third of them."""
+"""Characters of a sentence to make a question from; Chinese needs a third as many."""
 FEWEST_TERMS: Final = 3
-"""Beside the answer: what somebody can look for it by."""
+"""Terms besides the answer, by which it can be searched for."""
 GAP: Final = "____"
 
 _HAN: Final = regex.compile(r"\p{Han}")
@@ -50,7 +50,7 @@ _ASKED_HAN: Final = "这句话里缺了什么"
 
 @dataclass(frozen=True, slots=True)
 class Name:
-    """A name in a passage; offsets in the passage's text."""
+    """A name in a passage; offsets are in the passage's text."""
 
     start: int
     end: int
@@ -59,7 +59,7 @@ class Name:
 
 @dataclass(frozen=True, slots=True)
 class Made:
-    """``quote`` is the sentence as the passage has it."""
+    """A question with its answer; ``quote`` is the sentence as in the passage."""
 
     question: str
     answer: str
@@ -67,7 +67,7 @@ class Made:
 
 
 def make(text: str, names: Sequence[Name]) -> Made | None:
-    """The best question of a passage: who-questions first, then gaps, in reading order."""
+    """Return a passage's best question: who-questions first, then gaps, in reading order."""
     found = list(_questions(text, names))
     return min(found, key=lambda made: GAP in made.question, default=None)
 
@@ -85,14 +85,14 @@ def _questions(text: str, names: Sequence[Name]) -> Iterator[Made]:
 
 
 def _stands_alone(sentence: str) -> bool:
-    """Whether it can be understood without the sentence before it."""
+    """Return whether the sentence can be understood without the one before it."""
     length = len(sentence) * (3 if _HAN.search(sentence) else 1)
     is_prose = _ENDS.search(sentence) is not None and "|" not in sentence
     return SHORTEST <= length <= LONGEST and is_prose and not _LEANING.match(sentence)
 
 
 def _question(sentence: str, name: Name, start: int) -> str:
-    """'' where too little is left to look for the answer by."""
+    """Return the question, '' if too little is left to search for the answer by."""
     before, after = sentence[: name.start - start], sentence[name.end - start :]
     own = set(terms(sentence[name.start - start : name.end - start]))
     if not own or len(set(terms(before + " " + after)) - own) < FEWEST_TERMS:

@@ -1,4 +1,4 @@
-"""Starting runs, stopping them, going on with them. The work itself is in ``runs``."""
+"""Start, stop, continue and delete runs. The work itself is in ``runs``."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from typing import Final
 from django.utils import timezone
 
 from kb_project.errors import ConflictError, InputError
-from retrieval.answering import wake
-from retrieval.evaluation import making, selectors
+from retrieval.answering import notify
+from retrieval.evaluation import making, queries
 from retrieval.evaluation.plan import Plan
 from retrieval.models import (
     EvaluationResult,
@@ -32,7 +32,7 @@ LEASE: Final = timedelta(seconds=60)
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """Who wants a run. With a ``worker`` it is that one's at once, and no other is woken."""
+    """Who requested a run. With a ``worker``, it is claimed for that worker and wakes no other."""
 
     user: User | None = None
     worker: str = ""
@@ -46,11 +46,14 @@ def run_start(
     plan: Plan,
     answers: bool = False,
 ) -> EvaluationRun:
-    """Raises ConflictError where nothing is accepted yet, or a run over the set is under way."""
+    """Start a run.
+
+    Raises ConflictError if no question is accepted yet, or a run over the set is under way.
+    """
     if len(plan.ks) > MOST_KS:
         raise InputError(f"At most {MOST_KS} numbers of passages can be measured at once.")
     with access.in_workspace(workspace.pk):
-        accepted = selectors.accepted_of(workspace=workspace, question_set=question_set).count()
+        accepted = queries.accepted_of(workspace=workspace, question_set=question_set).count()
         if not accepted:
             raise ConflictError(
                 "The set has no accepted question.",
@@ -71,7 +74,7 @@ def run_start(
 def questions_make(
     *, workspace: Workspace, order: Order, question_set: QuestionSet, number: int
 ) -> EvaluationRun:
-    """Have so many questions made from the documents. Raises InputError, ConflictError."""
+    """Start making so many questions from the documents. Raises InputError, ConflictError."""
     if not 1 <= number <= making.MOST:
         raise InputError(f"From 1 to {making.MOST} questions can be made at once.")
     with access.in_workspace(workspace.pk):
@@ -86,7 +89,7 @@ def questions_make(
 
 
 def run_stop(*, workspace: Workspace, run: EvaluationRun) -> EvaluationRun:
-    """What is measured already is kept. Raises ConflictError where the run has ended."""
+    """Stop a run, keeping its results. Raises ConflictError if it has ended."""
     with access.in_workspace(workspace.pk):
         rows = EvaluationRun.objects.in_workspace(workspace).filter(pk=run.pk)
         waiting = rows.filter(state=RunProgress.QUEUED)
@@ -94,13 +97,13 @@ def run_stop(*, workspace: Workspace, run: EvaluationRun) -> EvaluationRun:
         if not waiting.update(state=RunProgress.STOPPED, wants_stop=True, finished_at=now):
             if not rows.filter(state=RunProgress.RUNNING).update(wants_stop=True):
                 raise ConflictError("The run has ended already.", code="run_ended")
-            wake.wake(wake.STOP, workspace.pk, run.pk)
+            notify.wake(notify.STOP, workspace.pk, run.pk)
         run.refresh_from_db()
     return run
 
 
 def run_continue(*, workspace: Workspace, run: EvaluationRun, order: Order) -> EvaluationRun:
-    """Go on where a run stopped; what failed for one question alone is tried again."""
+    """Continue a run where it stopped; questions that failed individually are tried again."""
     with access.in_workspace(workspace.pk):
         _refuse_second(workspace, run.question_set)
         results = EvaluationResult.objects.in_workspace(workspace).filter(run=run)
@@ -108,7 +111,7 @@ def run_continue(*, workspace: Workspace, run: EvaluationRun, order: Order) -> E
         if results.filter(problem__isnull=False).exists():
             again.append(RunProgress.DONE)
         rows = EvaluationRun.objects.in_workspace(workspace).filter(pk=run.pk, state__in=again)
-        # Interruptions are counted anew: a person has looked at it.
+        # Reset the count of interruptions: a person has looked at the run.
         conditions = {k: v for k, v in run.conditions.items() if k != "interruptions"}
         values = {"wants_stop": False, "problem": None, "finished_at": None}
         if not rows.update(**_claimed(order), **values, conditions=conditions):
@@ -120,10 +123,10 @@ def run_continue(*, workspace: Workspace, run: EvaluationRun, order: Order) -> E
 
 
 def run_delete(*, workspace: Workspace, run: EvaluationRun) -> None:
-    """Raises ConflictError while it is under way."""
+    """Delete a run. Raises ConflictError while it is under way."""
     with access.in_workspace(workspace.pk):
         rows = EvaluationRun.objects.in_workspace(workspace).filter(pk=run.pk)
-        if rows.filter(state__in=selectors.UNFINISHED).exists():
+        if rows.filter(state__in=queries.UNFINISHED).exists():
             raise ConflictError(
                 "The run is under way.", code="run_unfinished", next_step="Stop it first."
             )
@@ -156,11 +159,11 @@ def _claimed(order: Order) -> dict[str, object]:
 
 def _wake(workspace: Workspace, run: EvaluationRun, order: Order) -> None:
     if not order.worker:
-        wake.wake(wake.EVALUATION, workspace.pk, run.pk)
+        notify.wake(notify.EVALUATION, workspace.pk, run.pk)
 
 
 def _refuse_second(workspace: Workspace, question_set: QuestionSet) -> None:
-    if selectors.is_under_way(workspace=workspace, question_set=question_set):
+    if queries.is_under_way(workspace=workspace, question_set=question_set):
         raise ConflictError(
             "A run over this set is under way.",
             code="run_unfinished",

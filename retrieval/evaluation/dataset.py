@@ -25,7 +25,7 @@ _SURROGATES = re.compile("[\ud800-\udfff]")
 
 @dataclass(frozen=True, slots=True)
 class SourceDocument:
-    """``spans`` are where its chunks are in ``text``; None leaves the chunking to the settings."""
+    """``spans`` locate its chunks in ``text``; None leaves chunking to the settings."""
 
     id: str
     title: str
@@ -35,7 +35,7 @@ class SourceDocument:
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """Documents by their index in the data set, any of which will do; and maybe which chunk."""
+    """Alternative documents, as indices in the data set, and optionally one chunk."""
 
     documents: frozenset[int]
     chunk: int | None = None
@@ -56,7 +56,7 @@ class Dataset:
 
 
 def load(folder: Path) -> Dataset:
-    """Read a data set. Raises InputError that names the file and line at fault."""
+    """Read a data set. Raises InputError naming the file and line at fault."""
     documents = tuple(_document(*line) for line in _lines(folder / "documents.jsonl"))
     known = _Names(documents)
     questions = tuple(_question(*line, known) for line in _lines(folder / "questions.jsonl"))
@@ -67,7 +67,8 @@ def load(folder: Path) -> Dataset:
 
 
 def place_chunks(text: str, chunks: list[str]) -> tuple[str, tuple[Span, ...]]:
-    """The text and where the chunks are in it: as it stands, or else made of the chunks.
+    """Locate the chunks in the text; if they are not in it, return a text joined from the
+    chunks.
 
     >>> place_chunks("One. Two.", ["One.", "Two."])
     ('One. Two.', ((0, 4), (5, 9)))
@@ -78,7 +79,7 @@ def place_chunks(text: str, chunks: list[str]) -> tuple[str, tuple[Span, ...]]:
     for chunk in chunks:
         before, after = spans[-1] if spans else (-1, 0)
         start = text.find(chunk, after)
-        if start == -1:  # chunks that overlap
+        if start == -1:  # overlapping chunks
             start = text.find(chunk, before + 1)
         if start == -1:
             return place_chunks("\n\n".join(chunks), chunks)
@@ -87,12 +88,13 @@ def place_chunks(text: str, chunks: list[str]) -> tuple[str, tuple[Span, ...]]:
 
 
 def readable(text: str) -> str:
-    """The text as a reader of plain text gives it back: one kind of line break, no controls."""
+    """Normalise the text as the plain-text reader does: one kind of line break, no control
+    characters."""
     return _SURROGATES.sub("\ufffd", _UNREADABLE.sub("", _BREAKS.sub("\n", text)))
 
 
 class _Names:
-    """Which documents an id or, failing that, a title names."""
+    """Looks up documents by id or, failing that, by title."""
 
     def __init__(self, documents: tuple[SourceDocument, ...]) -> None:
         self.ids = {document.id: index for index, document in enumerate(documents)}
@@ -107,7 +109,7 @@ class _Names:
 
 
 def _lines(path: Path) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """Each record with the place to name when it is at fault."""
+    """Yield each record with its place, for error messages."""
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:

@@ -1,10 +1,9 @@
-"""Whether a text says what a claim says, without a language model: words, numbers and vectors.
+"""Decide whether a text states a claim, without a language model: by words, numbers and vectors.
 
-A claim is looked for in every window of up to ``WINDOW`` sentences. Words alone decide where they
-are nearly all there; where half of them are, the vectors must agree too. A name or number of the
-claim that the text does not have, and a *not* on one side only, decide against it. Good for
-telling which of two systems is better on one set; it knows nothing of synonyms, and of who did what
-to whom.
+A claim is compared with every window of up to ``WINDOW`` sentences. Words alone decide if nearly
+all are there; if half of them are, the vectors must agree too. A name or number of the claim that
+the text lacks, and a *not* on one side only, decide against it. Good enough to compare two systems
+on one set; it knows nothing of synonyms, or of who did what to whom.
 """
 
 from __future__ import annotations
@@ -22,10 +21,10 @@ from kb_project.text.terms import terms
 
 WINDOW: Final = 2
 ENOUGH: Final = 0.8
-"""Share of the claim's terms that is enough by itself."""
+"""Share of the claim's terms that suffices alone."""
 HALF: Final = 0.5
 ALIKE: Final = 0.95
-"""Cosine from which half of the terms are enough. Of E5 vectors, sentences about other things have
+"""Cosine at which half of the terms suffice. With E5 vectors, sentences about other things have
 0.8, those that say something else about the same thing up to 0.94, paraphrases 0.92 to 0.98."""
 MOST_CLAIMS: Final = 20
 
@@ -34,7 +33,7 @@ _NOT: Final = regex.compile(
     r"\b(?:not|never|no|none|nobody|nothing|neither|nor|without)\b|n['’]t\b|不|没|未|無|无",
     regex.IGNORECASE,
 )
-# Capitalised words, unless one alone begins the text: that need not be a name.
+# Capitalised words, except a single one at the start of the text: it need not be a name.
 _NAME: Final = regex.compile(r"(?<=\S\s+)\b\p{Lu}[\p{L}'’-]*|^\W*\p{Lu}\p{L}+(?:\s+\p{Lu}\p{L}+)+")
 _CLAUSE: Final = regex.compile(r";\s+|；")
 _WORD: Final = regex.compile(r"[\p{L}\p{N}]")
@@ -42,7 +41,7 @@ _WORD: Final = regex.compile(r"[\p{L}\p{N}]")
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """A stretch of text as far as entailment looks at it."""
+    """A piece of text, reduced to what entailment compares."""
 
     text: str
     terms: frozenset[str]
@@ -52,7 +51,7 @@ class Said:
 
 
 def claims_in(answer: str) -> list[str]:
-    """Sentences, and the clauses that semicolons divide.
+    """Return the sentences, split at semicolons.
 
     >>> claims_in("It opened in 1890; it closed in 1950. Nobody knows why.")
     ['It opened in 1890', 'it closed in 1950.', 'Nobody knows why.']
@@ -63,7 +62,7 @@ def claims_in(answer: str) -> list[str]:
 
 
 def windows(text: str) -> list[str]:
-    """Every run of one to ``WINDOW`` sentences.
+    """Return every run of one to ``WINDOW`` sentences.
 
     >>> windows("One. Two. Three.")
     ['One.', 'One. Two.', 'Two.', 'Two. Three.', 'Three.']
@@ -83,7 +82,7 @@ def said_in(text: str) -> Said:
 
 
 def coverage(claim: Said, window: Said) -> float:
-    """The share of the claim's terms that the window has; 0 where a name, number or *not* differs.
+    """Return the share of the claim's terms in the window; 0 if a name, number or *not* differs.
 
     >>> coverage(said_in("The lamp burns oil"), said_in("Whale oil burns in the lamp."))
     1.0
@@ -99,7 +98,7 @@ def coverage(claim: Said, window: Said) -> float:
 
 
 def entailed(claims: Sequence[str], texts: Sequence[str], embedder: Embedder) -> list[list[bool]]:
-    """Of each claim, whether each text entails it. Call outside transactions."""
+    """Return for each claim whether each text entails it. Call outside transactions."""
     said = [said_in(claim) for claim in claims]
     shown = [[said_in(window) for window in windows(text)] for text in texts]
     open_pairs = [
@@ -126,7 +125,7 @@ def _is_said(claim: Said, inside: Sequence[Said]) -> bool:
 def _likeness(
     claims: Sequence[str], pairs: Sequence[tuple[int, int, str]], embedder: Embedder
 ) -> dict[tuple[int, int], float]:
-    """The best cosine of each claim and text among the windows that words leave open."""
+    """Return each claim and text's best cosine over the windows that words leave undecided."""
     if not pairs:
         return {}
     places = {text: place for place, text in enumerate(dict.fromkeys(text for *_, text in pairs))}

@@ -1,7 +1,7 @@
-"""What a run will cost before it is started: calls to the models, tokens, money and time.
+"""Estimate what a run will cost before it starts: model calls, tokens, money and time.
 
-Ranges, as everywhere before anything is asked: how much an answer claims nobody knows, and what is
-in the cache costs nothing.
+Estimates are ranges: how many claims an answer makes is not known beforehand, and calls answered
+from the cache cost nothing.
 """
 
 from __future__ import annotations
@@ -9,20 +9,20 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from ingestion import estimate_words, estimates
-from ingestion.estimates import Effort, Estimate, Price, Range
+from ingestion.documents import estimate_sentences, estimates
+from ingestion.documents.estimates import Effort, Estimate, Price, Range
 from kb_project.llm.ports import ChatModel, Role
-from retrieval.evaluation import selectors
+from retrieval.evaluation import queries
 from retrieval.models import QuestionSet
 from workspaces import access
-from workspaces import selectors as workspace_selectors
 from workspaces.models import ModelSettings, Workspace
-from workspaces.money import money
 from workspaces.ports import ports_for
+from workspaces.usage import queries as usage_queries
+from workspaces.usage.currency import money
 
-# --- what nobody knows beforehand -----------------------------------------------------------------
+# --- assumptions ----------------------------------------------------------------------------------
 ANSWER_CALLS: Final = Range(1, 2)
-"""Writing it, and perhaps having it checked."""
+"""Calls to write the answer, and perhaps to check it."""
 ANSWER_PROMPT: Final = Range(1_500, 10_000)
 ANSWER_TOKENS: Final = Range(60, 600)
 SEARCH_CALLS: Final[dict[str, Range]] = {
@@ -33,13 +33,13 @@ SEARCH_CALLS: Final[dict[str, Range]] = {
     "relations": Range(1, 1),
     "mix": Range(1, 1),
 }
-"""Calls that finding takes; other modes ask nobody."""
+"""Calls to find passages; other modes make none."""
 SEARCH_PROMPT: Final = Range(300, 8_000)
 SEARCH_TOKENS: Final = Range(20, 700)
 PASSAGES: Final = Range(6, 20)
 """An answer is judged against each passage it was made from."""
 ROUNDS: Final = Range(1, 4)
-"""Calls for each passage: the claims of both answers, five at a time."""
+"""Calls per passage: the claims of both answers, five at a time."""
 CLAIM_PROMPT: Final = Range(300, 1_000)
 CLAIM_TOKENS: Final = Range(20, 300)
 JUDGE_PROMPT: Final = Range(350, 1_700)
@@ -53,10 +53,10 @@ USUAL_CONCURRENCY: Final = 8
 def estimate_for_run(
     *, workspace: Workspace, question_set: QuestionSet, modes: list[str], answers: bool
 ) -> Estimate:
-    """``documents`` are the questions here, ``passages`` the results to make."""
+    """Estimate a run. Here ``documents`` counts questions, ``passages`` the results to make."""
     chat = ports_for(workspace.pk).chat
     with access.in_workspace(workspace.pk):
-        accepted = selectors.accepted_of(workspace=workspace, question_set=question_set)
+        accepted = queries.accepted_of(workspace=workspace, question_set=question_set)
         asked, known = accepted.count(), accepted.exclude(answer="").count()
         if chat is None:
             return Estimate(asked, _exactly(asked * len(modes)))
@@ -79,7 +79,8 @@ def estimate_for_making(*, workspace: Workspace, number: int) -> Estimate:
 
 
 def sentences(estimate: Estimate) -> list[str]:
-    """In plain words, the same on the page, in the API and on the command line."""
+    """Return the estimate in plain words, the same on the page, in the API and on the command
+    line."""
     if not estimate.uses_model:
         return ["Costs nothing: no model is called here."]
     if estimate.is_free:
@@ -87,11 +88,13 @@ def sentences(estimate: Estimate) -> list[str]:
     price = (
         "The cost is unknown: no price is set for the model."
         if estimate.cost is None
-        else f"Cost: {estimate_words.cost(estimate)} at most, less what the cache knows."
+        else f"Cost: {estimate_sentences.cost(estimate)} at most, less what the cache knows."
     )
-    calls = estimate_words.counted(estimate.calls, "call")
-    tokens = estimate_words.counted(estimate.prompt_tokens + estimate.completion_tokens, "token")
-    took = estimate_words.duration(estimate.seconds)
+    calls = estimate_sentences.counted(estimate.calls, "call")
+    tokens = estimate_sentences.counted(
+        estimate.prompt_tokens + estimate.completion_tokens, "token"
+    )
+    took = estimate_sentences.duration(estimate.seconds)
     return [price, f"{calls} to the model and {tokens}, in {took}.", *_budget(estimate)]
 
 
@@ -111,7 +114,8 @@ def _budget(estimate: Estimate) -> list[str]:
 def _of_mode(
     prices: Mapping[Role, Price | None], mode: str, *, asked: int, known: int, answers: bool
 ) -> Effort:
-    """Finding, which an answer repeats from the cache; answering; judging where it is known how."""
+    """Estimate searching (an answer's repeated search is cached), answering, and judging known
+    answers."""
     keyword, answer, judge = (prices[role] for role in (Role.KEYWORD, Role.ANSWER, Role.JUDGE))
     finding = SEARCH_CALLS.get(mode, estimates.NOTHING) * asked
     effort = _effort(finding, SEARCH_PROMPT, SEARCH_TOKENS, keyword)
@@ -129,7 +133,7 @@ def _effort(calls: Range, prompt: Range, completion: Range, price: Price | None)
 
 def _estimate(workspace: Workspace, effort: Effort, asked: int, results: int) -> Estimate:
     row = ModelSettings.objects.in_workspace(workspace).first()
-    left = workspace_selectors.spending_of(workspace=workspace).left
+    left = usage_queries.spending_of(workspace=workspace).left
     concurrency = row.concurrency if row else USUAL_CONCURRENCY
     return Estimate(
         documents=asked,
@@ -145,10 +149,10 @@ def _estimate(workspace: Workspace, effort: Effort, asked: int, results: int) ->
 
 
 def _prices(workspace: Workspace, chat: ChatModel) -> dict[Role, Price | None]:
-    """Of each role's model; None where nobody set one."""
+    """Return the price of each role's model, None if none is set."""
     known = {
         row.model: Price(float(row.prompt), float(row.cached_prompt), float(row.completion))
-        for row in workspace_selectors.prices_in(workspace=workspace)
+        for row in usage_queries.prices_in(workspace=workspace)
     }
     return {role: known.get(chat.model_of(role)) for role in Role}
 

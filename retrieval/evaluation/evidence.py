@@ -1,7 +1,7 @@
-"""Evidence of a workspace's questions: what it names, and which passages cover it.
+"""Evidence of a workspace's questions: what it refers to, and which passages cover it.
 
-Stored as ``SetQuestion.evidence`` has it: ``{"document": id or title, "chunk": number from 0 or
-null, "quote": text or ""}``. A quote holds on to its place where a document is cut anew.
+Stored as in ``SetQuestion.evidence``: ``{"document": id or title, "chunk": number from 0 or null,
+"quote": text or ""}``. A quote is still found after a document is chunked differently.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _BETWEEN: Final = " | "
 
 
 class Names:
-    """Which documents an id or, failing that, a title names."""
+    """Looks up documents by id or, failing that, by title."""
 
     def __init__(self, documents: Iterable[tuple[UUID, str]]) -> None:
         self.titles: dict[UUID, str] = dict(documents)
@@ -42,7 +42,7 @@ class Names:
         return frozenset(self._titled.get(_on_one_line(name), ()))
 
     def shown(self, name: str) -> str:
-        """The title where it names that document alone, else the name as it is stored."""
+        """Return the document's title if no other document has it, else the stored name."""
         identity = _as_id(name)
         title = self.titles.get(identity, name) if identity else name
         return title if len(self.find(title)) == 1 else name
@@ -50,7 +50,7 @@ class Names:
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """A passage found, as far as evidence asks."""
+    """A passage that was found, as needed to compare it with evidence."""
 
     document_id: UUID
     ordinal: int
@@ -59,7 +59,7 @@ class Passage:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A piece of evidence. Without ``documents`` it stands in one that has gone."""
+    """A piece of evidence. Without ``documents``, its document no longer exists."""
 
     documents: frozenset[UUID]
     chunk: int | None = None
@@ -79,7 +79,7 @@ def names_in(workspace: Workspace) -> Names:
 
 
 def places_of(evidence: Sequence[Mapping[str, Any]], names: Names) -> tuple[Place, ...]:
-    """Stored evidence, looked up in the documents there are now."""
+    """Resolve stored evidence to the current documents."""
     return tuple(
         Place(names.find(str(one["document"])), one.get("chunk"), str(one.get("quote") or ""))
         for one in evidence
@@ -87,12 +87,12 @@ def places_of(evidence: Sequence[Mapping[str, Any]], names: Names) -> tuple[Plac
 
 
 def cover(places: Sequence[Place], passages: Sequence[Passage]) -> list[frozenset[int]]:
-    """Which pieces of the evidence each passage is the first to cover."""
+    """Return for each passage which pieces of evidence it is the first to cover."""
     return metrics.cover(places, passages, Place.is_in)
 
 
 def checked(pieces: object, names: Names) -> list[dict[str, Any]]:
-    """Evidence as a file or a program gives it, in the form in which it is stored.
+    """Validate evidence from a file or API client; return it in the stored form.
 
     A piece is a title or id, or ``{"doc", "chunk"?, "quote"?}``. Raises InputError.
     """
@@ -104,12 +104,13 @@ def checked(pieces: object, names: Names) -> list[dict[str, Any]]:
 
 
 def written(evidence: Sequence[Mapping[str, Any]], names: Names) -> list[Any]:
-    """Stored evidence in the form of a file: documents by their titles where that will do."""
+    """Convert stored evidence to the file form, naming documents by title if that is
+    unambiguous."""
     return [_written(one, names.shown(str(one["document"]))) for one in evidence]
 
 
 def lines_of(evidence: Sequence[Mapping[str, Any]], names: Names) -> str:
-    """Stored evidence as people write it, a piece on each line.
+    """Format stored evidence for people to edit, one piece per line.
 
     >>> lines_of([{"document": "Tides", "chunk": 2, "quote": "At noon."}], Names([]))
     'Tides | 2 | At noon.'
@@ -129,14 +130,14 @@ def lines_of(evidence: Sequence[Mapping[str, Any]], names: Names) -> str:
 
 
 def of_lines(text: str, names: Names) -> list[dict[str, Any]]:
-    """What people write, in the form in which it is stored: a title or id on each line, with the
-    number of a passage and a quote behind it where wanted. Raises InputError."""
+    """Parse evidence as people write it: a title or id on each line, optionally followed by a
+    passage number and a quote. Raises InputError."""
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     return checked([_piece_of(line, names) for line in lines], names)
 
 
 def _piece_of(line: str, names: Names) -> dict[str, Any]:
-    """A title may itself hold what stands between the parts: the longest name there is wins."""
+    """Parse a line. A title may contain the separator: the longest known name wins."""
     parts = line.split(_BETWEEN)
     for length in range(len(parts), 0, -1):
         name = _BETWEEN.join(parts[:length]).strip()

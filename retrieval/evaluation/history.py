@@ -1,4 +1,4 @@
-"""A run beside the one before: what got better, what got worse, and what changed in between."""
+"""Compare a run with the one before: what got better or worse, and what changed in between."""
 
 from __future__ import annotations
 
@@ -8,14 +8,16 @@ from enum import StrEnum
 from typing import Any, Final
 from uuid import UUID
 
-from retrieval.evaluation.summary import is_better_when_less
+from retrieval.evaluation import queries
+from retrieval.evaluation.summary import is_better_when_less, summary_of
 from retrieval.models import EvaluationResult, EvaluationRun
+from workspaces.models import Workspace
 
 LEAST: Final = 0.005
-"""A smaller change of a share is no change: the tables show two or three figures."""
+"""Smaller changes of a share do not count: the tables show two or three figures."""
 LEAST_OF_TIME: Final = 0.2
 LEAST_MS: Final = 1.0
-"""Times differ by a fifth, and by a millisecond, on a machine that does other things too."""
+"""Smaller differences of times do not count: the machine does other things too."""
 
 _Key = tuple[UUID, str]
 
@@ -29,7 +31,7 @@ class Change(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Delta:
-    """``before`` is None where the run before did not measure it."""
+    """A figure compared; ``before`` is None if the previous run did not measure it."""
 
     now: float
     before: float | None
@@ -42,9 +44,9 @@ class Delta:
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One question in one mode. ``change`` is by its ``metric`` that tells most.
+    """One question in one mode. ``change`` is judged by ``metric``, the most telling one.
 
-    ``is_other`` says that the question itself was changed between the runs.
+    ``is_other`` means that the question itself was changed between the runs.
     """
 
     result: EvaluationResult
@@ -57,8 +59,8 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """``summary`` is ``{mode: {metric: Delta}}``; ``changed`` are sentences, empty where there is
-    no run ``before`` or nothing differs."""
+    """``summary`` is ``{mode: {metric: Delta}}``; ``changed`` are sentences, empty if there is no
+    run ``before`` or nothing differs."""
 
     summary: Mapping[str, Mapping[str, Delta]]
     lines: Sequence[Line]
@@ -111,7 +113,7 @@ def change_of(name: str, now: float, before: Mapping[str, float] | None) -> Chan
 
 
 def telling_metric(figures: Mapping[str, float]) -> str:
-    """What a question's line is judged by: F1 of its answer, else recall within the most passages.
+    """Return the metric a question is judged by: F1 of its answer, else recall at the largest k.
 
     >>> telling_metric({"recall@5": 1, "recall@20": 1, "mrr": 1}), telling_metric({"f1": 0.5})
     ('recall@20', 'f1')
@@ -179,3 +181,17 @@ def _questions(now: Mapping[str, str], was: Mapping[str, str]) -> Iterator[str]:
     told = [f"{count} {what}" for what, count in counts if count]
     if told:
         yield f"Of the questions, {', '.join(told)}."
+
+
+def comparison_of(*, workspace: Workspace, run: EvaluationRun) -> Comparison:
+    before = queries.run_before(workspace=workspace, run=run)
+    results = list(_figures_of(workspace, run))
+    earlier = _figures_of(workspace, before) if before else ()
+    if not run.summary:  # still running
+        run.summary = summary_of((one.mode, one.metrics) for one in results if not one.problem)
+    return compare(run, results, before, earlier)
+
+
+def _figures_of(workspace: Workspace, run: EvaluationRun) -> Iterable[EvaluationResult]:
+    rows = queries.results_of(workspace=workspace, run=run)
+    return rows.defer("passages", "claims", "answer")

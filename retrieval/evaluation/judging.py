@@ -1,7 +1,7 @@
-"""Judging answers: what they claim, and which text entails which claim.
+"""Judge answers: what they claim, and which text entails which claim.
 
-With a chat model its *judge* is asked, a few claims at a time; on the local tier words, numbers and
-vectors decide (``entailment``).
+With a chat model, its *judge* role is asked about a few claims at a time; on the local tier words,
+numbers and vectors decide (``entailment``).
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ LONGEST_CLAIM: Final = 600
 LONGEST_TEXT: Final = 12_000
 """Characters of an answer or passage that are judged."""
 AT_ONCE: Final = 5
-"""Claims a judge is asked about in one call, as RAGChecker's own does."""
+"""Claims per call to the judge, as in RAGChecker."""
 
 
 class Claims(BaseModel):
@@ -44,22 +44,23 @@ class Verdicts(BaseModel):
 
 
 class Judge(Protocol):
-    """Call outside transactions. Raises ReplyError, and PauseErrors where work must wait."""
+    """Judges claims. Call outside transactions. Raises ReplyError, and PauseErrors if work must
+    wait."""
 
     @property
     def name(self) -> str:
-        """As ``EvaluationRun.judged_by`` has it."""
+        """As in ``EvaluationRun.judged_by``."""
 
     def claims(self, question: str, answer: str) -> list[str]:
-        """At most ``MOST_CLAIMS``; none where the answer says nothing."""
+        """Return at most ``MOST_CLAIMS`` claims; none if the answer says nothing."""
 
     def entailed(self, claims: Sequence[str], texts: Sequence[str]) -> list[list[bool]]:
-        """Of each claim, whether each text entails it."""
+        """Return for each claim whether each text entails it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """``found`` has a row for each of ``expected`` and of ``said``."""
+    """The claims of both answers; ``found`` has a row for each of ``expected`` and of ``said``."""
 
     expected: Sequence[str]
     said: Sequence[str]
@@ -79,9 +80,9 @@ class Judged:
 def judge_answer(
     judge: Judge, *, question: str, expected: str, answer: str, passages: Sequence[str]
 ) -> Judged:
-    """What both answers claim and what entails it.
+    """Return what both answers claim, and what entails it.
 
-    Both are read behind the question: a short answer says little without it.
+    Both are read after the question: a short answer says little without it.
     """
     wanted, said = judge.claims(question, expected), judge.claims(question, answer)
     told = f"{question}\n\n{answer}" if answer.strip() else ""
@@ -109,7 +110,7 @@ class LocalJudge:
         return LOCAL
 
     def claims(self, question: str, answer: str) -> list[str]:
-        del question  # words are not put into other words here
+        del question  # claims are not reworded here
         return [one[:LONGEST_CLAIM] for one in entailment.claims_in(answer[:LONGEST_TEXT])]
 
     def entailed(self, claims: Sequence[str], texts: Sequence[str]) -> list[list[bool]]:
@@ -118,7 +119,7 @@ class LocalJudge:
 
 @dataclass(frozen=True, slots=True)
 class ModelJudge:
-    """``check`` is called between calls, so that a run can stop there."""
+    """A chat model as judge; ``check`` is called between calls, so that a run can stop there."""
 
     chat: ChatModel
     check: Callable[[], None]
@@ -153,7 +154,7 @@ class ModelJudge:
     def _asked(
         self, claims: Sequence[str], texts: Sequence[str]
     ) -> Iterator[tuple[int, int, int, ChatRequest[Verdicts]]]:
-        """The text's column, the first claim's row and how many, and what is asked about them."""
+        """Yield the text's column, the first claim's row, the number of claims, and the request."""
         template = load(PROMPTS / "entails.md")
         for column, text in enumerate(texts):
             if not text.strip():
@@ -177,7 +178,7 @@ def numbered(claims: Sequence[str]) -> str:
 
 
 def verdicts_of(value: Verdicts | None, count: int) -> list[bool]:
-    """One for each claim, in order. Raises ReplyError where one is missing."""
+    """Return a verdict for each claim, in order. Raises ReplyError if one is missing."""
     given = value.verdicts if value else []
     by_number = {one.number: one.is_entailed for one in reversed(given)}
     if missing := [number for number in range(1, count + 1) if number not in by_number]:
@@ -189,6 +190,6 @@ def verdicts_of(value: Verdicts | None, count: int) -> list[bool]:
 
 
 def _cleaned(said: Sequence[str]) -> list[str]:
-    """On one line each, each once, as many and as long as a claim may be."""
+    """Put each claim on one line, drop duplicates, and limit their length and number."""
     lines = (" ".join(one.split())[:LONGEST_CLAIM] for one in said)
     return list(dict.fromkeys(line for line in lines if line))[:MOST_CLAIMS]

@@ -1,7 +1,7 @@
-"""Questions made from the documents, for a person to accept or reject.
+"""Make questions from the documents, for a person to accept or reject.
 
-One for each passage of an even sample: by the chat model, whose quote must stand in the passage, or
-on the local tier from a sentence that names something (``cloze``).
+One for each passage of an even sample: by the chat model, whose quote must occur in the passage, or
+on the local tier from a sentence that contains a name (``cloze``).
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from ingestion.models import Chunk, Mention
 from kb_project.errors import InputError, ReplyError
 from kb_project.llm.ports import About, ChatModel, ChatRequest, Role
 from kb_project.prompt import fenced, load
-from retrieval.evaluation import cloze, evidence, exchange, selectors, sets
-from retrieval.evaluation.exchange import Written
+from retrieval.evaluation import cloze, evidence, files, queries, sets
+from retrieval.evaluation.files import Written
 from retrieval.models import EvaluationRun, QuestionSet
 from retrieval.search.query import clean_question
 from workspaces import access
@@ -29,9 +29,9 @@ from workspaces.ports import ports_for
 PROMPT: Final = Path(__file__).parents[1] / "prompts" / "make_questions.md"
 STAGE: Final = "evaluate"
 MOST: Final = 200
-"""Questions made at once."""
+"""Questions made in one run."""
 TRIES: Final = 3
-"""Passages looked at for each question that is wanted: some state nothing to ask about."""
+"""Passages tried for each question wanted: some state nothing to ask about."""
 AT_ONCE: Final = 8
 FEWEST_TOKENS: Final = 8
 LONGEST_QUESTION: Final = 500
@@ -60,7 +60,7 @@ class Source:
 def make(
     workspace: Workspace, run: EvaluationRun, *, check: Callable[[], None], write: Write
 ) -> None:
-    """Go on with a run of kind MAKE. Raises StoppedError by ``check``, PauseErrors."""
+    """Continue a run of kind MAKE. Raises StoppedError from ``check``, PauseErrors."""
     chat = ports_for(workspace.pk).chat
     wanted = int(run.conditions["wanted"])
     ids = run.conditions.get("chunks")
@@ -86,7 +86,8 @@ def make(
 
 
 def sample(workspace: Workspace, question_set: QuestionSet, wanted: int) -> list[UUID]:
-    """Passages spread evenly over all documents, the same ones each time; none asked about yet."""
+    """Return passages spread evenly over all documents, deterministically, skipping those already
+    used."""
     with access.in_workspace(workspace.pk):
         rows = list(
             Chunk.objects.in_workspace(workspace)
@@ -102,14 +103,14 @@ def sample(workspace: Workspace, question_set: QuestionSet, wanted: int) -> list
 
 
 def spread(rows: Sequence[UUID], wanted: int) -> list[UUID]:
-    """At most so many, at even distances."""
+    """Return at most ``wanted`` rows, evenly spaced."""
     step = max(1.0, len(rows) / max(1, wanted))
     places = (int(number * step + step / 2) for number in range(wanted))
     return [rows[place] for place in places if place < len(rows)]
 
 
 def checked(said: MadeQuestion, source: Source) -> Written | None:
-    """What a model made, as a question of a set; None where it does not hold."""
+    """Convert a model's question to one of a set; None if its quote is not in the passage."""
     quote = " ".join(said.quote.split())
     if not quote or quote not in " ".join(source.text.split()):
         return None
@@ -152,7 +153,7 @@ def _as_written(source: Source, question: str, answer: str, quote: str) -> Writt
         text = clean_question(question)
     except InputError:
         return None
-    said = " ".join(answer.split())[: exchange.LONGEST_ANSWER]
+    said = " ".join(answer.split())[: files.LONGEST_ANSWER]
     if not said or len(text) > LONGEST_QUESTION:
         return None
     piece = {
@@ -164,7 +165,7 @@ def _as_written(source: Source, question: str, answer: str, quote: str) -> Writt
 
 
 def _sources(workspace: Workspace, ids: Sequence[str]) -> list[Source]:
-    """In the order of the ids; a passage that has gone is left out."""
+    """Return the passages in the order of the ids, skipping deleted ones."""
     with access.in_workspace(workspace.pk):
         rows = (
             Chunk.objects.in_workspace(workspace)
@@ -189,7 +190,8 @@ def _names(workspace: Workspace, sources: Sequence[Source]) -> dict[UUID, list[c
 
 
 def _asked_about(workspace: Workspace, question_set: QuestionSet) -> set[tuple[str, Any]]:
-    """Every state: what a person rejected is not proposed again."""
-    rows = selectors.questions_of(workspace=workspace, question_set=question_set)
+    """Return the passages already used, in any state: what a person rejected is not proposed
+    again."""
+    rows = queries.questions_of(workspace=workspace, question_set=question_set)
     stored = rows.filter(origin="documents").values_list("evidence", flat=True)
     return {(one["document"], one.get("chunk")) for pieces in stored for one in pieces}

@@ -1,4 +1,4 @@
-"""One question put to one mode: what was found, what was answered, and how good both are."""
+"""Put one question to one mode: what was found, what was answered, and how good both are."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from typing import Any, Final
 from uuid import UUID
 
 from ingestion.models import Chunk
-from retrieval import services
 from retrieval.answering import flow
 from retrieval.answering.drafts import Asking
 from retrieval.evaluation import evidence, judging, metrics, ragchecker
 from retrieval.evaluation.evidence import Names, Passage
 from retrieval.evaluation.judging import Judge
 from retrieval.models import SetQuestion
+from retrieval.search import services
 from retrieval.search.hits import Hit
 from retrieval.search.query import QuestionVector
 from retrieval.search.reporting import EventKind
@@ -23,12 +23,12 @@ from workspaces import access
 from workspaces.models import Workspace
 
 MOST_PASSAGES: Final = 60
-"""Passages of a result that are kept, by their ids."""
+"""Passages kept with a result, by id."""
 
 
 @dataclass(frozen=True, slots=True)
 class Measuring:
-    """What stays the same from question to question. Without a ``judge`` nothing is answered."""
+    """What all questions of a run share. Without a ``judge``, nothing is answered."""
 
     workspace: Workspace
     names: Names
@@ -39,7 +39,7 @@ class Measuring:
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """As ``EvaluationResult`` has them."""
+    """Measurements, as in ``EvaluationResult``."""
 
     metrics: dict[str, float]
     passages: list[dict[str, Any]]
@@ -48,7 +48,7 @@ class Measured:
 
 
 class Listening:
-    """Hears which passages an answer is made from; lets the run stop between steps."""
+    """Records the passages an answer is made from, and lets the run stop between steps."""
 
     def __init__(self, check: Callable[[], None]) -> None:
         self.check = check
@@ -63,7 +63,8 @@ class Listening:
 def measure(
     measuring: Measuring, question: SetQuestion, mode: str, vector: QuestionVector
 ) -> Measured:
-    """Raises ReplyError and InputError where this question alone cannot be measured."""
+    """Measure one question. Raises ReplyError and InputError if this question alone cannot be
+    measured."""
     found = _found(measuring, question, mode, vector)
     if measuring.judge is None:
         return found
@@ -85,7 +86,7 @@ def answered(
     asked: tuple[UUID, str, str],
     expected: str,
 ) -> Measured:
-    """The answer to a question, judged where the expected one is known.
+    """Answer a question, and judge the answer if the expected one is known.
 
     ``asked`` is the question's id, its text and the mode.
     """
@@ -135,7 +136,7 @@ def _found(
 
 
 def ranking(covered: metrics.Covered, pieces: int, ks: Sequence[int]) -> dict[str, float]:
-    """Every measure of a ranking, by name and number of passages.
+    """Compute every ranking measure, keyed by name and number of passages.
 
     >>> ranking([frozenset({0})], 1, [1])
     {'perfect@1': 1.0, 'recall@1': 1.0, 'ndcg@1': 1.0, 'mrr': 1.0}

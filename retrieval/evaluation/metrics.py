@@ -1,8 +1,8 @@
-"""How well a ranking covers its evidence. Pure: ranks in, numbers out.
+"""Measure how well a ranking covers its evidence. Pure: ranks in, numbers out.
 
-A ranking is given by what each of its passages newly covers: ``covered[i]`` are the indices of the
-evidence that the passage at rank ``i + 1`` is the first to cover. Evidence that names a document is
-covered by any of its passages, evidence that names a chunk by that chunk.
+A ranking is given by what each passage newly covers: ``covered[i]`` are the indices of the evidence
+that the passage at rank ``i + 1`` is the first to cover. Evidence that names a document is covered
+by any of its passages, evidence that names a chunk by that chunk.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ def cover(
     passages: Iterable[PassageT],
     is_in: Callable[[PieceT, PassageT], bool],
 ) -> list[frozenset[int]]:
-    """Which pieces of the evidence each passage is the first to cover."""
+    """Return for each passage which pieces of evidence it is the first to cover."""
     seen: set[int] = set()
     covered = []
     for passage in passages:
@@ -32,7 +32,7 @@ def cover(
 
 
 def recall(covered: Covered, evidence: int, k: int) -> float:
-    """The share of the evidence within the first ``k``.
+    """Return the share of the evidence covered within the first ``k``.
 
     >>> recall([frozenset({0}), frozenset(), frozenset({1})], 2, 2)
     0.5
@@ -41,12 +41,13 @@ def recall(covered: Covered, evidence: int, k: int) -> float:
 
 
 def perfect(covered: Covered, evidence: int, k: int) -> float:
-    """1.0 when all the evidence is within the first ``k``, else 0.0."""
+    """Return 1.0 if all the evidence is within the first ``k``, else 0.0."""
     return float(recall(covered, evidence, k) == 1.0)
 
 
 def ndcg(covered: Covered, evidence: int, k: int) -> float:
-    """Normalised discounted cumulative gain; a passage gains 1 when it covers something new.
+    """Return the normalised discounted cumulative gain; a passage gains 1 if it covers anything
+    new.
 
     >>> ndcg([frozenset({0}), frozenset({1})], 2, 5)
     1.0
@@ -57,7 +58,7 @@ def ndcg(covered: Covered, evidence: int, k: int) -> float:
 
 
 def reciprocal_rank(covered: Covered) -> float:
-    """One over the rank of the first passage that covers anything; 0.0 when none does."""
+    """Return one over the rank of the first passage that covers anything, or 0.0."""
     return next((1 / rank for rank, new in enumerate(covered, 1) if new), 0.0)
 
 
@@ -66,7 +67,7 @@ MEASURES: Final[dict[str, Callable[[Covered, int, int], float]]] = {
     "recall": recall,
     "ndcg": ndcg,
 }
-"""Those that depend on how many passages count."""
+"""The measures that depend on how many passages count."""
 
 
 def mean(values: Sequence[float]) -> float:
@@ -74,7 +75,7 @@ def mean(values: Sequence[float]) -> float:
 
 
 def percentile(values: Sequence[float], share: float) -> float:
-    """The nearest-rank percentile: a value that was really seen.
+    """Return the nearest-rank percentile, which is always one of the values.
 
     >>> percentile([5.0, 1.0, 3.0], 0.5), percentile([5.0, 1.0, 3.0], 0.95)
     (3.0, 5.0)

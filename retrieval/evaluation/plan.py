@@ -11,7 +11,7 @@ from retrieval.search.query import checked_top_k
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What to measure: modes by name, and how many of the first passages count."""
+    """What to measure: the modes, and how many of the first passages count."""
 
     modes: tuple[str, ...]
     ks: tuple[int, ...]

@@ -52,18 +52,18 @@ class Entailments:
 
     @property
     def relevant(self) -> tuple[bool, ...]:
-        """Of each passage, whether it entails any claim of the expected answer."""
+        """For each passage, whether it entails any claim of the expected answer."""
         return tuple(any(row[p] for row in self.expected_in_passages) for p in range(self.passages))
 
 
 def measure(found: Entailments) -> dict[str, float]:
-    """Every metric of ``METRICS``, from 0 to 1."""
+    """Compute every metric of ``METRICS``, from 0 to 1."""
     precision, recall = share(found.response_in_expected), share(found.expected_in_response)
     retrieved = [any(row) for row in found.expected_in_passages]
     used = [
         said
         for said, there in zip(found.expected_in_response, retrieved, strict=True)
-        if there  # of the claims that were there to be used
+        if there  # only claims that were available in the passages
     ]
     return {
         "precision": precision,
@@ -93,7 +93,7 @@ def _of_the_response(found: Entailments) -> dict[str, float]:
 
 
 def _kind(*, is_correct: bool, row: Sequence[bool], relevant: Sequence[bool]) -> str:
-    """What a claim of the response counts as; '' where it is correct and from the passages."""
+    """Classify a claim of the response; '' if it is correct and from the passages."""
     if not any(row):
         return "self_knowledge" if is_correct else "hallucination"
     if is_correct:

@@ -1,25 +1,25 @@
-"""Results as programs and spreadsheets read them."""
+"""Export results for programs and spreadsheets."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
-from retrieval.evaluation import selectors
+from retrieval.evaluation import queries
 from retrieval.evaluation.summary import place_of
 from retrieval.models import EvaluationResult, EvaluationRun
 from workspaces import access
 from workspaces.models import Workspace
 
 FIRST: Final = ("question", "mode", "answer", "expected", "problem")
-# What a spreadsheet would take for a formula.
+# Prefixes that make a spreadsheet treat a cell as a formula.
 _FORMULA: Final = ("=", "+", "-", "@", "\t", "\r")
 
 
 def records(*, workspace: Workspace, run: EvaluationRun) -> list[dict[str, Any]]:
-    """Every result, in the order of the questions."""
+    """Return every result, in the order of the questions."""
     with access.in_workspace(workspace.pk):
-        return [record_of(one) for one in selectors.results_of(workspace=workspace, run=run)]
+        return [record_of(one) for one in queries.results_of(workspace=workspace, run=run)]
 
 
 def record_of(result: EvaluationResult) -> dict[str, Any]:
@@ -38,7 +38,7 @@ def record_of(result: EvaluationResult) -> dict[str, Any]:
 
 
 def as_table(found: Sequence[dict[str, Any]]) -> Iterator[list[str]]:
-    """A heading and a row for each result, a column for each metric."""
+    """Yield a heading and a row for each result, with a column for each metric."""
     names = sorted({name for record in found for name in record["metrics"]}, key=place_of)
     yield [*FIRST, *names]
     for record in found:

@@ -1,26 +1,61 @@
-"""Run every mode on every question of a data set, and say how each does."""
+"""Run every mode on every question of a data set, and report how each does."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
-from uuid import UUID
+from uuid import UUID, uuid4
 
 from ingestion.models import Chunk
-from retrieval import services
-from retrieval.evaluation import metrics
-from retrieval.evaluation.answered import judged_answers
+from kb_project.errors import ReplyError
+from retrieval.evaluation import metrics, runs
 from retrieval.evaluation.dataset import Dataset, Evidence, SourceQuestion
+from retrieval.evaluation.judging import Judge
+from retrieval.evaluation.measuring import answered
 from retrieval.evaluation.plan import Plan
-from retrieval.evaluation.throwaway import Filled, OnProgress, filled_workspace
+from retrieval.evaluation.summary import report_of, summary_of
+from retrieval.evaluation.temporary import Filled, OnProgress, filled_workspace
+from retrieval.search import services
 from retrieval.search.hits import Hit
 from workspaces import access
+from workspaces.models import Workspace
+
+
+def judged_answers(workspace: Workspace, dataset: Dataset, plan: Plan) -> dict[str, dict[str, Any]]:
+    """Answer and judge the questions; return for each mode ``answered``, ``answer_ms``,
+    ``ragchecker``, and the share of ``failed`` calls if any. PauseErrors pass through."""
+    judge = runs.judge_for(workspace, _nothing)
+    report = report_of(summary_of(_figures(workspace, dataset, plan, judge)))
+    return {mode: {**figures, "judged_by": judge.name} for mode, figures in report.items()}
+
+
+def _figures(
+    workspace: Workspace, dataset: Dataset, plan: Plan, judge: Judge
+) -> Iterator[tuple[str, dict[str, float]]]:
+    for question in dataset.questions:
+        for mode in plan.modes:
+            try:
+                found = answered(
+                    workspace,
+                    judge,
+                    _nothing,
+                    asked=(uuid4(), question.question, mode),
+                    expected=question.answer,
+                )
+            except ReplyError:
+                yield mode, {"failed": 1.0}
+            else:
+                yield mode, {"failed": 0.0, **found.metrics}
+
+
+def _nothing() -> None:
+    """Do nothing: a command is stopped only by ending it."""
 
 
 @dataclass
 class Tally:
-    """What one mode did, question by question. Times are seconds."""
+    """One mode's results, question by question. Times are in seconds."""
 
     covered: list[tuple[metrics.Covered, int]] = field(default_factory=list)
     search_seconds: list[float] = field(default_factory=list)
@@ -48,9 +83,9 @@ def evaluate(
     answers: bool = False,
     on_progress: OnProgress | None = None,
 ) -> dict[str, Any]:
-    """The report of ``manage.py evaluate``; times are milliseconds, shares from 0 to 1.
+    """Return the report of ``manage.py evaluate``; times are in milliseconds, shares from 0 to 1.
 
-    With ``answers`` each mode has the figures of ``judged`` too.
+    With ``answers``, each mode also has the figures of ``judged_answers``.
     """
     with filled_workspace(dataset, keep=keep, on_progress=on_progress) as filled:
         tallies = run_questions(dataset, plan, filled)
@@ -69,7 +104,7 @@ def evaluate(
 
 
 def run_questions(dataset: Dataset, plan: Plan, filled: Filled) -> dict[str, Tally]:
-    """Every question to every mode. The question's vector is made once and shared by the modes."""
+    """Put every question to every mode. The modes share the question's vector."""
     ordinals = ordinals_of(filled)
     tallies = {mode: Tally() for mode in plan.modes}
     _warm_up(dataset, plan, filled)
@@ -97,7 +132,7 @@ def cover(
     indices: dict[UUID, int],
     ordinals: dict[UUID, int],
 ) -> list[frozenset[int]]:
-    """Which pieces of the evidence each hit is the first to cover."""
+    """Return for each hit which pieces of evidence it is the first to cover."""
     places = ((indices[hit.document_id], ordinals[hit.chunk_id]) for hit in hits)
     return metrics.cover(question.evidence, places, _is_at)
 
@@ -113,7 +148,7 @@ def ordinals_of(filled: Filled) -> dict[UUID, int]:
 
 
 def _warm_up(dataset: Dataset, plan: Plan, filled: Filled) -> None:
-    """Load the model and what searches keep in the process, as a served question finds them."""
+    """Load the model and the process's caches, as they are when questions are served."""
     for mode in plan.modes:
         services.search(
             workspace=filled.workspace,

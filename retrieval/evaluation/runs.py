@@ -1,30 +1,35 @@
-"""Runs: a set's questions put to modes side by side, by a worker, to the end or to be gone on with.
+"""Run a set's questions through several modes in a worker, until done or to be continued later.
 
-Every result is stored as it is made, so that what stops, fails or is killed goes on where it was.
+Every result is stored as it is made, so that a stopped, failed or killed run continues where it
+was.
 """
 
 from __future__ import annotations
 
+import hashlib
+import json
 import logging
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any, Final, LiteralString
 from uuid import UUID
 
 from django.utils import timezone
 
-from ingestion import leases
-from kb_project.errors import InputError, KBError, ReplyError
+from kb_project.errors import InputError, KBError, Problem, ReplyError
+from kb_project.jobs import workers
 from kb_project.llm import halting
-from retrieval import services
-from retrieval.answering import claims, wake
-from retrieval.answering.wake import Call
-from retrieval.evaluation import conditions, evidence, making, selectors
+from kb_project.llm.ports import Role
+from kb_project.sql import run_sql
+from retrieval.answering import claims, notify
+from retrieval.answering.notify import Call
+from retrieval.evaluation import evidence, making, queries
 from retrieval.evaluation.judging import Judge, LocalJudge, ModelJudge
 from retrieval.evaluation.measuring import Measured, Measuring, measure
 from retrieval.evaluation.summary import summary_of
 from retrieval.models import EvaluationResult, EvaluationRun, RunKind, RunProgress, SetQuestion
+from retrieval.search import services
 from retrieval.search.reporting import StoppedError
 from workspaces import access
 from workspaces.models import Workspace
@@ -39,19 +44,19 @@ KEPT: Final = "The results so far are kept."
 
 @dataclass
 class Hold:
-    """A run that this worker has; ``check`` says that it lives, and hears of stops."""
+    """A run that this worker holds; ``check`` renews its lease and notices stops."""
 
     workspace_id: UUID
     run_id: UUID
-    worker: str = field(default_factory=leases.worker_name)
+    worker: str = field(default_factory=workers.worker_name)
     _last: float = 0.0
 
     @property
     def call(self) -> Call:
-        return Call(wake.EVALUATION, self.workspace_id, self.run_id)
+        return Call(notify.EVALUATION, self.workspace_id, self.run_id)
 
     def check(self) -> None:
-        """Raises StoppedError where somebody stopped the run, or another worker has it."""
+        """Raise StoppedError if someone stopped the run, or another worker has taken it."""
         now = time.monotonic()
         if not halting.is_halted() and now - self._last < SECONDS_BETWEEN_SIGNS:
             return
@@ -60,7 +65,7 @@ class Hold:
             raise StoppedError("The run was stopped.")
 
     def write(self, **values: object) -> bool:
-        """Change the run's row; false where it is not ours any more."""
+        """Update the run's row; False if the run is no longer ours."""
         with access.in_workspace(self.workspace_id):
             ours = EvaluationRun.objects.in_workspace(self.workspace_id).filter(
                 pk=self.run_id, state=RunProgress.RUNNING, worker=self.worker
@@ -69,9 +74,9 @@ class Hold:
 
 
 def run_evaluation(workspace_id: UUID, run_id: UUID) -> None:
-    """Do what a run asks for: one that is queued, or that this worker has claimed already.
+    """Carry out a run that is queued, or that this worker has already claimed.
 
-    Safe to repeat. Raises nothing that is expected: how it ended is in its row.
+    Safe to repeat. Raises no expected errors: the run's row records how it ended.
     """
     hold = Hold(workspace_id, run_id)
     claims.claim(hold.call, hold.worker)
@@ -93,13 +98,8 @@ def run_evaluation(workspace_id: UUID, run_id: UUID) -> None:
         _end(hold, RunProgress.DONE)
 
 
-def problem_of(error: KBError) -> dict[str, str]:
-    return {
-        "code": error.code,
-        "happened": error.happened,
-        "kept": error.kept or KEPT,
-        "next_step": error.next_step or "Continue the run when that is fixed.",
-    }
+def problem_of(error: KBError) -> Problem:
+    return error.problem(kept=KEPT, next_step="Continue the run when that is fixed.")
 
 
 def _work(run: EvaluationRun, hold: Hold) -> None:
@@ -118,7 +118,7 @@ def _measure_all(workspace: Workspace, run: EvaluationRun, hold: Hold) -> None:
         total=done + sum(len(modes) for _, modes in waiting),
         done=done,
         judged_by=judge.name[:120] if judge else "",
-        **conditions.now(workspace, run, with_answers=run.answers),
+        **now(workspace, run, with_answers=run.answers),
     )
     for question, modes in waiting:
         vector = services.question_vector(workspace, question.text)
@@ -139,7 +139,7 @@ def judge_for(workspace: Workspace, check: Callable[[], None]) -> Judge:
 def _measured(
     measuring: Measuring, question: SetQuestion, mode: str, vector: services.QuestionVector
 ) -> Measured | KBError:
-    """What fails for this question alone is told beside it; what fails for all passes through."""
+    """Measure; return errors of this question alone, and raise those that affect all."""
     try:
         return measure(measuring, question, mode, vector)
     except (ReplyError, InputError) as error:
@@ -149,9 +149,9 @@ def _measured(
 def _waiting(
     workspace: Workspace, run: EvaluationRun
 ) -> tuple[list[tuple[SetQuestion, list[str]]], int]:
-    """Each question with the modes it has no result of, and how many results there are."""
+    """Return each question with the modes that have no result, and the number of results."""
     with access.in_workspace(workspace.pk):
-        questions = list(selectors.accepted_of(workspace=workspace, question_set=run.question_set))
+        questions = list(queries.accepted_of(workspace=workspace, question_set=run.question_set))
         rows = EvaluationResult.objects.in_workspace(workspace).filter(run=run)
         there = set(rows.values_list("question_id", "mode"))
     open_ = [
@@ -162,7 +162,7 @@ def _waiting(
 
 
 def _store(run: EvaluationRun, question: SetQuestion, mode: str, found: Measured | KBError) -> None:
-    """Nothing where the question was deleted meanwhile, or the result is there already."""
+    """Store a result, unless the question was deleted meanwhile or the result exists."""
     values: dict[str, Any] = (
         {"problem": problem_of(found)}
         if isinstance(found, KBError)
@@ -186,8 +186,8 @@ def _store(run: EvaluationRun, question: SetQuestion, mode: str, found: Measured
         )
 
 
-def _end(hold: Hold, state: RunProgress, *, problem: dict[str, str] | None = None) -> None:
-    """Nothing where the run is another worker's, or waits to be gone on with."""
+def _end(hold: Hold, state: RunProgress, *, problem: Problem | None = None) -> None:
+    """End the run, unless another worker has it or it is queued again."""
     with access.lasting_work(), access.in_workspace(hold.workspace_id):
         summary = summary_of(_figures(hold))
         hold.write(
@@ -203,3 +203,41 @@ def _end(hold: Hold, state: RunProgress, *, problem: dict[str, str] | None = Non
 def _figures(hold: Hold) -> Iterator[tuple[str, dict[str, float]]]:
     rows = EvaluationResult.objects.in_workspace(hold.workspace_id).filter(run_id=hold.run_id)
     yield from rows.filter(problem__isnull=True).values_list("mode", "metrics")
+
+
+EXTRACTIVE: Final = "extractive"
+
+# The number of documents and passages, and a digest that changes whenever a document is added,
+# removed or chunked differently.
+CORPUS: Final[LiteralString] = """
+SELECT count(*), coalesce(sum(chunks), 0)::bigint,
+       md5(coalesce(string_agg(version_id::text || ':' || chunks, ',' ORDER BY version_id), ''))
+  FROM (SELECT version_id, count(*) AS chunks FROM ingestion_chunk
+         WHERE workspace_id = %(workspace)s GROUP BY version_id) AS cut
+"""
+
+
+def now(workspace: Workspace, run: EvaluationRun, *, with_answers: bool) -> dict[str, Any]:
+    """Return ``conditions`` and ``corpus`` of ``EvaluationRun``; ``questions`` maps ids to
+    digests."""
+    ports = ports_for(workspace.pk)
+    with access.in_workspace(workspace.pk):
+        [(documents, passages, digest)] = run_sql(CORPUS, {"workspace": workspace.pk})
+        questions = queries.accepted_of(workspace=workspace, question_set=run.question_set)
+        digests = {str(question.pk): digest_of(question) for question in questions}
+    answers_by = ports.chat.model_of(Role.ANSWER) if ports.chat else EXTRACTIVE
+    conditions = {
+        **run.conditions,
+        "documents": documents,
+        "passages": passages,
+        "embedder": ports.embedder.fingerprint,
+        "answers_by": answers_by if with_answers else "",
+        "questions": digests,
+    }
+    return {"conditions": conditions, "corpus": digest}
+
+
+def digest_of(question: SetQuestion) -> str:
+    """Return a digest that shows whether a question has changed since it was asked."""
+    asked = json.dumps([question.text, question.answer, question.evidence], sort_keys=True)
+    return hashlib.sha256(asked.encode()).hexdigest()[:12]

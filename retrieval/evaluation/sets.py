@@ -1,4 +1,4 @@
-"""Question sets: what a workspace measures itself by. Every change of them is here."""
+"""Question sets, by which a workspace measures itself. All changes to them are made here."""
 
 from __future__ import annotations
 
@@ -11,9 +11,10 @@ from django.db.models import Max
 
 from kb_project.errors import ConflictError, InputError
 from kb_project.llm.structured import storable
-from retrieval import questions
-from retrieval.evaluation import evidence, exchange, selectors
-from retrieval.evaluation.exchange import Written
+from retrieval.conversations import queries
+from retrieval.evaluation import evidence, files
+from retrieval.evaluation import queries as evaluation_queries
+from retrieval.evaluation.files import Written
 from retrieval.models import AnswerState, QuestionSet, SetQuestion
 from retrieval.search.query import clean_question
 from workspaces import access
@@ -27,7 +28,7 @@ State = SetQuestion.State
 
 
 def set_create(*, workspace: Workspace, user: User | None, name: str) -> QuestionSet:
-    """Raises InputError, and ConflictError where there is one of that name."""
+    """Create a set. Raises InputError, and ConflictError if the name is taken."""
     name = _checked_name(name)
     with access.in_workspace(workspace.pk):
         rows = QuestionSet.objects.in_workspace(workspace)
@@ -50,7 +51,7 @@ def set_rename(*, workspace: Workspace, question_set: QuestionSet, name: str) ->
 
 
 def set_delete(*, workspace: Workspace, question_set: QuestionSet) -> None:
-    """With its questions and runs. Raises ConflictError while one of these is under way."""
+    """Delete a set, with its questions and runs. Raises ConflictError while a run is under way."""
     with access.in_workspace(workspace.pk):
         _refuse_running(workspace, question_set)
         QuestionSet.objects.in_workspace(workspace).filter(pk=question_set.pk).delete()
@@ -58,17 +59,17 @@ def set_delete(*, workspace: Workspace, question_set: QuestionSet) -> None:
 
 
 def set_import(*, workspace: Workspace, question_set: QuestionSet, content: bytes) -> int:
-    """Add every question of a file, or none: InputError names the lines at fault."""
-    found = exchange.read(content, evidence.names_in(workspace))
+    """Add all questions of a file, or none: InputError names the lines at fault."""
+    found = files.read(content, evidence.names_in(workspace))
     return len(_add(workspace, question_set, found, origin="file"))
 
 
 def set_export(*, workspace: Workspace, question_set: QuestionSet) -> str:
-    """The accepted questions as a file that can be imported again."""
+    """Return the accepted questions as a file that can be imported again."""
     names = evidence.names_in(workspace)
     with access.in_workspace(workspace.pk):
-        rows = list(selectors.accepted_of(workspace=workspace, question_set=question_set))
-    return "".join(exchange.write(rows, names))
+        rows = list(evaluation_queries.accepted_of(workspace=workspace, question_set=question_set))
+    return "".join(files.write(rows, names))
 
 
 def question_add(
@@ -79,7 +80,7 @@ def question_add(
     evidence_given: object,
     answer: str = "",
 ) -> SetQuestion:
-    """Add one by hand; ``evidence_given`` as a file has it. Raises InputError."""
+    """Add a question by hand; ``evidence_given`` as in a file. Raises InputError."""
     written = _checked(workspace, text, evidence_given, answer)
     return _add(workspace, question_set, [written], origin="person")[0]
 
@@ -92,7 +93,7 @@ def question_change(
     evidence_given: object,
     answer: str = "",
 ) -> SetQuestion:
-    """What a person changed counts as accepted by them."""
+    """Change a question. That also accepts it."""
     written = _checked(workspace, text, evidence_given, answer)
     with access.in_workspace(workspace.pk):
         question.text, question.answer = written.text, written.answer
@@ -102,7 +103,7 @@ def question_change(
 
 
 def question_delete(*, workspace: Workspace, question: SetQuestion) -> None:
-    """What runs measured on it goes too."""
+    """Delete a question, with its results in all runs."""
     with access.in_workspace(workspace.pk):
         SetQuestion.objects.in_workspace(workspace).filter(pk=question.pk).delete()
 
@@ -110,9 +111,9 @@ def question_delete(*, workspace: Workspace, question: SetQuestion) -> None:
 def questions_decide(
     *, workspace: Workspace, question_set: QuestionSet, ids: Sequence[UUID], accept: bool
 ) -> int:
-    """Accept or reject proposed questions; how many were waiting for it."""
+    """Accept or reject proposed questions; return how many were decided."""
     with access.in_workspace(workspace.pk):
-        rows = selectors.questions_of(workspace=workspace, question_set=question_set)
+        rows = evaluation_queries.questions_of(workspace=workspace, question_set=question_set)
         return rows.filter(pk__in=ids, state=State.PROPOSED).update(
             state=State.ACCEPTED if accept else State.REJECTED
         )
@@ -121,14 +122,15 @@ def questions_decide(
 def question_keep(
     *, workspace: Workspace, question_set: QuestionSet, question_id: UUID
 ) -> SetQuestion:
-    """Add a question somebody asked: its answer is expected, what it cites is evidence.
+    """Add a question someone asked: its answer becomes the expected one, its citations the
+    evidence.
 
-    Raises NotFoundError, and ConflictError where the answer cites nothing.
+    Raises NotFoundError, and ConflictError if it is unanswered or the answer cites nothing.
     """
     with access.in_workspace(workspace.pk):
-        asked = questions.asked(workspace=workspace, question_id=question_id)
+        asked = queries.asked(workspace=workspace, question_id=question_id)
         ids = [citation.chunk_id for citation in asked.citations]
-        chunks = questions.chunks_by_id(workspace=workspace, ids=ids)
+        chunks = queries.chunks_by_id(workspace=workspace, ids=ids)
     if asked.answer.state in (AnswerState.QUEUED, AnswerState.RUNNING):
         raise ConflictError(
             "The question is still being answered.",
@@ -154,14 +156,14 @@ def question_keep(
     ]
     text = asked.question.standalone or asked.question.text
     answer = " ".join(str(sentence["text"]) for sentence in asked.answer.sentences)
-    written = Written(text, tuple(pieces), answer[: exchange.LONGEST_ANSWER])
+    written = Written(text, tuple(pieces), answer[: files.LONGEST_ANSWER])
     return _add(workspace, question_set, [written], origin="answer")[0]
 
 
 def questions_propose(
     *, workspace: Workspace, question_set: QuestionSet, found: Sequence[Written]
 ) -> list[SetQuestion]:
-    """Questions made from the documents: they count once a person has accepted them."""
+    """Add questions made from the documents, which count once a person has accepted them."""
     return _add(workspace, question_set, found, origin="documents", state=State.PROPOSED)
 
 
@@ -173,14 +175,14 @@ def _add(
     origin: str,
     state: SetQuestion.State = State.ACCEPTED,
 ) -> list[SetQuestion]:
-    """Behind those that are there; one whose text is there already is left out."""
+    """Append questions to the set, skipping those whose text it already has."""
     with access.in_workspace(workspace.pk):
-        rows = selectors.questions_of(workspace=workspace, question_set=question_set)
-        # One at a time adds to a set: two would give out the same ordinals.
+        rows = evaluation_queries.questions_of(workspace=workspace, question_set=question_set)
+        # Lock the set: two concurrent additions would assign the same ordinals.
         QuestionSet.objects.in_workspace(workspace).select_for_update().get(pk=question_set.pk)
         known: dict[str, SetQuestion] = {_folded(row.text): row for row in rows}
         new = _new(found, known)
-        exchange.refuse_too_many(len(known) + len(new))
+        files.refuse_too_many(len(known) + len(new))
         first = (rows.aggregate(last=Max("ordinal"))["last"] or 0) + 1
         made = SetQuestion.objects.bulk_create(
             SetQuestion(
@@ -218,9 +220,9 @@ def _checked(workspace: Workspace, text: str, given: object, answer: Any) -> Wri
     try:
         pieces = evidence.of_lines(given, names) if isinstance(given, str) else given
         found = tuple(evidence.checked(_as_given(pieces), names))
-        return Written(clean_question(storable(text)), found, exchange.checked_answer(answer or ""))
+        return Written(clean_question(storable(text)), found, files.checked_answer(answer or ""))
     except InputError as error:
-        # The faults of lines are parts of sentences.
+        # Faults of lines are sentence fragments.
         happened = error.happened[:1].upper() + error.happened[1:].rstrip(".") + "."
         raise InputError(
             happened, code=error.code, kept="Nothing was changed.", next_step=error.next_step
@@ -253,7 +255,7 @@ def _refuse_taken(workspace: Workspace, name: str) -> None:
 
 
 def _refuse_running(workspace: Workspace, question_set: QuestionSet) -> None:
-    if selectors.is_under_way(workspace=workspace, question_set=question_set):
+    if evaluation_queries.is_under_way(workspace=workspace, question_set=question_set):
         raise ConflictError(
             "A run over this set is under way.",
             code="run_unfinished",

@@ -1,4 +1,4 @@
-"""What a run's results come to, mode by mode, and how metrics are to be read."""
+"""Summarise a run's results by mode, and label and explain the metrics."""
 
 from __future__ import annotations
 
@@ -55,9 +55,9 @@ Figures = Mapping[str, float]
 
 
 def summary_of(results: Iterable[tuple[str, Figures]]) -> dict[str, dict[str, float]]:
-    """The mean of every metric by mode, of times the 50th and 95th percentile in milliseconds.
+    """Return the mean of every metric by mode; of times, the 50th and 95th percentiles in ms.
 
-    RAGChecker's are means over the questions whose answer is known.
+    RAGChecker's metrics are means over the questions whose answer is known.
 
     >>> summary_of([("walk", {"mrr": 1.0}), ("walk", {"mrr": 0.5})])
     {'walk': {'questions': 2, 'mrr': 0.75}}
@@ -81,7 +81,7 @@ def _means(rows: Sequence[Figures]) -> dict[str, float]:
 
 
 def report_of(summary: Mapping[str, Figures]) -> dict[str, dict[str, Any]]:
-    """A summary in the shape of ``manage.py evaluate --json``.
+    """Convert a summary to the shape of ``manage.py evaluate --json``.
 
     >>> report_of({"walk": {"questions": 1, "perfect@8": 1.0, "mrr": 0.5, "search_ms_p50": 3.0}})
     {'walk': {'perfect': {'8': 1.0}, 'mrr': 0.5, 'latency_ms': {'p50': 3.0}}}
@@ -120,7 +120,8 @@ def label_of(name: str) -> str:
 
 
 def place_of(name: str) -> tuple[int, int]:
-    """Where a metric stands: rankings first, then answers, then times; the database forgets order.
+    """Return a metric's sort key: rankings, answers, then times; JSON in the database keeps no
+    order.
 
     >>> sorted(["embed_ms", "f1", "mrr", "recall@20", "recall@5", "perfect@5"], key=place_of)
     ['perfect@5', 'recall@5', 'recall@20', 'mrr', 'f1', 'embed_ms']

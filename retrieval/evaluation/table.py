@@ -1,4 +1,4 @@
-"""An evaluation's report as a table for people."""
+"""Format an evaluation's report as a table for people."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 
 def lines(report: dict[str, Any]) -> Iterator[str]:
-    """A heading and one line for each mode."""
+    """Yield a heading and one line for each mode."""
     yield (
         f"{report['dataset']}: {report['documents']} documents, {report['questions']} questions,"
         f" ingested in {report['ingest_seconds']} s"
@@ -20,7 +20,7 @@ def lines(report: dict[str, Any]) -> Iterator[str]:
 
 
 def _judged(report: dict[str, Any]) -> Iterator[str]:
-    """RAGChecker's metrics, where answers were judged."""
+    """Yield RAGChecker's metrics, if answers were judged."""
     judged = {
         name: mode["ragchecker"] for name, mode in report["modes"].items() if "ragchecker" in mode
     }
@@ -37,7 +37,7 @@ def _judged(report: dict[str, Any]) -> Iterator[str]:
 
 
 def _embedding(report: dict[str, Any]) -> str:
-    """Once for all modes: they are given the same vector."""
+    """State the embedding time once: all modes use the same vector."""
     taken = next(iter(report["modes"].values()))["embed_ms"]
     return (
         f"A question's vector took {taken['p50']:.1f} ms (p50), {taken['p95']:.1f} ms (p95) more."

@@ -1,4 +1,4 @@
-"""What people asked, what they got, and how well that was."""
+"""Questions people asked, their answers, and evaluations."""
 
 from __future__ import annotations
 

@@ -1,11 +1,11 @@
-"""Questions a workspace measures itself by, and how each run over them went."""
+"""Question sets that a workspace measures itself by, and the runs over them."""
 
 from __future__ import annotations
 
 from django.conf import settings
 from django.db import models
 
-from workspaces.models import TenantModel
+from workspaces.models import TenantForeignKey, TenantModel
 
 
 class QuestionSet(TenantModel):
@@ -27,10 +27,10 @@ class QuestionSet(TenantModel):
 
 
 class SetQuestion(TenantModel):
-    """A question with what a good answer says and where that stands.
+    """A question, what a good answer says, and where the documents say it.
 
     ``evidence`` is ``[{"document": id or title, "chunk": ordinal or null, "quote": text or ""},
-    …]``. One made from the documents counts once a person has accepted it.
+    …]``. A question made from the documents counts once a person has accepted it.
     """
 
     class State(models.TextChoices):
@@ -38,13 +38,7 @@ class SetQuestion(TenantModel):
         ACCEPTED = "accepted", "Accepted"
         REJECTED = "rejected", "Rejected"
 
-    question_set = models.ForeignKey(
-        QuestionSet,
-        on_delete=models.DO_NOTHING,
-        db_constraint=False,
-        related_name="questions",
-        db_index=False,
-    )
+    question_set = TenantForeignKey(QuestionSet, related_name="questions")
     ordinal = models.PositiveIntegerField()
     text = models.TextField()
     answer = models.TextField(blank=True)
@@ -77,25 +71,19 @@ class RunKind(models.TextChoices):
 class EvaluationRun(TenantModel):
     """A set's questions put to several modes at one state of the documents.
 
-    QUEUED → RUNNING → DONE, FAILED or STOPPED; from the last two back to QUEUED where somebody goes
-    on with it: results that are there are not made again. ``summary`` is ``{mode: {metric:
-    value}}``, ``modes`` and ``ks`` what was asked for; ``answers`` says whether answers were judged
-    too, or passages alone. ``conditions`` is what may differ from run to run: ``{"documents",
-    "passages", "embedder", "answers_by"}``. One of kind MAKE makes questions from the documents:
-    ``conditions["chunks"]`` are the passages, the first ``done`` of them are done with.
-    ``lease_until`` is set while ``worker`` works.
+    QUEUED → RUNNING → DONE, FAILED or STOPPED; back to QUEUED if someone continues a run that
+    failed, stopped or has failed questions: existing results are kept. ``summary`` is ``{mode:
+    {metric: value}}``; ``modes`` and ``ks`` are what was requested; ``answers`` says whether
+    answers were judged too, or only passages. ``conditions`` is what may differ between runs:
+    ``{"documents", "passages", "embedder", "answers_by"}``. A run of kind MAKE makes questions from
+    the documents: ``conditions["chunks"]`` are the passages, of which the first ``done`` are
+    finished. ``lease_until`` is set while ``worker`` works.
     """
 
     kind = models.CharField(
         max_length=10, choices=RunKind.choices, default=RunKind.MEASURE, db_default=RunKind.MEASURE
     )
-    question_set = models.ForeignKey(
-        QuestionSet,
-        on_delete=models.DO_NOTHING,
-        db_constraint=False,
-        related_name="runs",
-        db_index=False,
-    )
+    question_set = TenantForeignKey(QuestionSet, related_name="runs")
     modes = models.JSONField(default=list)
     ks = models.JSONField(default=list)
     answers = models.BooleanField(default=False)
@@ -135,20 +123,8 @@ class EvaluationRun(TenantModel):
 class EvaluationResult(TenantModel):
     """One question in one mode of one run: its metrics, and what they were measured on."""
 
-    run = models.ForeignKey(
-        EvaluationRun,
-        on_delete=models.DO_NOTHING,
-        db_constraint=False,
-        related_name="results",
-        db_index=False,
-    )
-    question = models.ForeignKey(
-        SetQuestion,
-        on_delete=models.DO_NOTHING,
-        db_constraint=False,
-        related_name="results",
-        db_index=False,
-    )
+    run = TenantForeignKey(EvaluationRun, related_name="results")
+    question = TenantForeignKey(SetQuestion, related_name="results")
     mode = models.CharField(max_length=20)
     metrics = models.JSONField(default=dict)
     answer = models.TextField(blank=True)

@@ -1,4 +1,4 @@
-"""Questions people asked and the answers they got, with the citations each rests on."""
+"""Questions people asked and their answers, with the citations each rests on."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from django.conf import settings
 from django.db import models
 
 from ingestion.models import Chunk, Document
-from workspaces.models import TenantModel, Workspace
+from workspaces.models import TenantForeignKey, TenantModel, Workspace
 from workspaces.querysets import TenantQuerySet
 
 
 class Conversation(TenantModel):
-    """Questions asked one after the other, each in the light of those before."""
+    """A series of questions, each understood in the light of those before."""
 
     title = models.CharField(max_length=200)
     asked_by = models.ForeignKey(
@@ -32,21 +32,13 @@ class Conversation(TenantModel):
 
 
 class Question(TenantModel):
-    """``scope`` is what ``retrieval.search.scope.Scope.as_json`` writes, ``mode`` what was chosen.
+    """``scope`` is as from ``retrieval.search.scope.Scope.as_json``, ``mode`` what was chosen.
 
-    ``standalone`` is the question as it was looked for, where the conversation before it was
-    needed to understand it; else ''.
+    ``standalone`` is the question as searched for, if understanding it took the conversation before
+    it; else ''.
     """
 
-    conversation = models.ForeignKey(
-        Conversation,
-        null=True,
-        blank=True,
-        on_delete=models.DO_NOTHING,
-        db_constraint=False,
-        related_name="questions",
-        db_index=False,
-    )
+    conversation = TenantForeignKey(Conversation, null=True, blank=True, related_name="questions")
     text = models.TextField()
     standalone = models.TextField(blank=True, default="", db_default="")
     mode = models.CharField(max_length=20)
@@ -79,13 +71,14 @@ class AnswerState(models.TextChoices):
 
 
 NEXT_STEP: Final = "Try other words, or add a document that covers it."
-"""What to do where the documents say nothing."""
+"""What to do if the documents say nothing."""
 NOT_SEARCHED: Final = frozenset({"scope_empty", "nothing_to_search"})
 """Codes of the notes that say why nothing was searched."""
 
 
 class Outcome(models.TextChoices):
-    """What an answer came to, with the sentence that says so on pages, in the API and commands.
+    """The outcome of an answer, with the sentence that states it on pages, in the API and in
+    commands.
 
     UNSURE comes with the nearest passages; NOTHING comes with none.
     """
@@ -103,20 +96,13 @@ class Answer(TenantModel):
     "marked": [[start, end], …], "check": {"verdict", "by", "score"}}, …]``, where ``marked`` are
     the words of ``text`` that answer; ``nearest`` lists passages near an unanswered question:
     ``[{"chunk", "document", "version", "start", "end", "score"}, …]``; ``trace`` says how it was
-    found, in figures and ids. ``mode`` is the one that was used where the question left the choice
-    open.
+    found, in figures and ids. ``mode`` is the one used if the question left the choice open.
     ``problem`` is ``{"code", "happened", "kept", "next_step"}``. A worker holds ``lease_until``
     while it works. A running answer with a trace stands, and only what can be asked next is looked
     for. ``cache_key`` names question, scope, models and the state of the documents.
     """
 
-    question = models.ForeignKey(
-        Question,
-        on_delete=models.DO_NOTHING,
-        db_constraint=False,
-        related_name="answers",
-        db_index=False,
-    )
+    question = TenantForeignKey(Question, related_name="answers")
     state = models.CharField(
         max_length=10,
         choices=AnswerState.choices,
@@ -169,12 +155,12 @@ class Answer(TenantModel):
 
     @property
     def written_outcome(self) -> str | None:
-        """None until the answer is written, and for one that failed or was stopped before."""
+        """None until the answer is written, and if it failed or was stopped before that."""
         return self.outcome if self.is_written else None
 
     @property
     def message(self) -> str:
-        """What to say where there is no answer, or why nothing was searched; else ''."""
+        """What to say if there is no answer, or why nothing was searched; else ''."""
         if not self.is_written or self.outcome == Outcome.ANSWERED:
             return ""
         notes = self.trace.get("notes", [])
@@ -183,22 +169,16 @@ class Answer(TenantModel):
 
 
 class AnswerEvent(models.Model):
-    """What happened while an answer was made, in order; replayed to whoever looks later.
+    """An event in making an answer, in order; replayed to anyone who follows later.
 
-    ``kind`` and ``payload`` are described in ``retrieval.answering.events``.
+    ``kind`` and ``payload`` are described in ``retrieval.search.reporting``.
     """
 
     pk = models.CompositePrimaryKey("workspace_id", "answer_id", "sequence")
     workspace = models.ForeignKey(
         Workspace, on_delete=models.DO_NOTHING, related_name="+", db_index=False
     )
-    answer = models.ForeignKey(
-        Answer,
-        on_delete=models.DO_NOTHING,
-        db_constraint=False,
-        related_name="events",
-        db_index=False,
-    )
+    answer = TenantForeignKey(Answer, related_name="events")
     sequence = models.PositiveIntegerField()
     kind = models.CharField(max_length=20)
     payload = models.JSONField(default=dict)
@@ -214,34 +194,19 @@ class AnswerEvent(models.Model):
 
 
 class Citation(TenantModel):
-    """A passage an answer rests on, under one number wherever it is shown.
+    """A passage an answer rests on, with the same number wherever it is shown.
 
-    ``start`` to ``end`` is the span it is cited for first, ``quote`` the document's text there;
-    ``spans`` are all of them, ``[[start, end], …]``. Offsets are of the document's version
-    ``version_number``, whatever version is searched now. A document that is deleted for good takes
-    the quotation with it: then ``source_deleted_at`` says when, and the number stays.
+    ``start`` to ``end`` is the span it is first cited for, ``quote`` the document's text there;
+    ``spans`` are all spans, ``[[start, end], …]``. Offsets are in the document's version
+    ``version_number``, whatever version is live now. Deleting a document permanently deletes the
+    quote too: then ``source_deleted_at`` says when, and the number stays.
     """
 
-    answer = models.ForeignKey(
-        Answer,
-        on_delete=models.DO_NOTHING,
-        db_constraint=False,
-        related_name="citations",
-        db_index=False,
-    )
+    answer = TenantForeignKey(Answer, related_name="citations")
     number = models.PositiveSmallIntegerField()
-    document = models.ForeignKey(
-        Document,
-        null=True,
-        on_delete=models.DO_NOTHING,
-        db_constraint=False,
-        related_name="+",
-        db_index=False,
-    )
+    document = TenantForeignKey(Document, null=True)
     source_deleted_at = models.DateTimeField(null=True, blank=True)
-    chunk = models.ForeignKey(
-        Chunk, on_delete=models.DO_NOTHING, db_constraint=False, related_name="+", db_index=False
-    )
+    chunk = TenantForeignKey(Chunk)
     version_number = models.PositiveIntegerField(default=1, db_default=1)
     start = models.PositiveIntegerField()
     end = models.PositiveIntegerField()
@@ -265,7 +230,7 @@ class Citation(TenantModel):
 
     @property
     def title(self) -> str:
-        """The document's, or what became of it."""
+        """The document's title, or that it was deleted."""
         if self.document is not None:
             return self.document.title
         when = f" on {self.source_deleted_at:%-d %B %Y}" if self.source_deleted_at else ""

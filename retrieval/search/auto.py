@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import Final
+from typing import Final, LiteralString
 
 import regex
 
@@ -18,12 +18,26 @@ from kb_project.graph.walk import names_in
 from kb_project.graph.walk_index import WalkIndex
 from kb_project.sql import run_sql
 from kb_project.text.names import normalise_name
-from retrieval import auto_sql
-from retrieval.search import auto_signs as signs
+from retrieval.search import routing_features as signs
 from retrieval.search import snapshots
 from retrieval.search.found import Found, reads_rows
 from retrieval.search.query import Query
 from workspaces import access
+
+HAS_REPORTS: Final[LiteralString] = """
+SELECT EXISTS (SELECT 1 FROM ingestion_communityreport WHERE workspace_id = %(workspace)s)
+"""
+
+# How many documents there are, and whether the title of one, but for what it says in parentheses,
+# is one of the names.
+DOCUMENTS_NAMED: Final[LiteralString] = r"""
+SELECT count(*),
+       coalesce(bool_or(
+           lower(regexp_replace(title, '\s*\([^()]*\)\s*$', '')) = ANY(%(names)s::text[])), false)
+FROM ingestion_document
+WHERE workspace_id = %(workspace)s AND disabled_at IS NULL AND trashed_at IS NULL
+"""
+
 
 COMMONPLACE: Final = 0.3
 """A name in more than this share of the passages tells nothing about where to look."""
@@ -83,7 +97,7 @@ def delegating(searches: Mapping[str, Callable[[Query], Found]]) -> Callable[[Qu
 def known_to(query: Query) -> Known:
     with access.in_workspace(query.workspace_id):
         index = snapshots.newest(query)
-        ((has_reports,),) = run_sql(auto_sql.HAS_REPORTS, {"workspace": query.workspace_id})
+        ((has_reports,),) = run_sql(HAS_REPORTS, {"workspace": query.workspace_id})
         if index is None:
             return Known(has_graph=False, has_reports=has_reports)
         names = telling_names(index, query.question)
@@ -91,7 +105,7 @@ def known_to(query: Query) -> Known:
             "workspace": query.workspace_id,
             "names": [one.lower() for name in names for one in (name, _ARTICLE.sub("", name))],
         }
-        ((documents, is_title),) = run_sql(auto_sql.DOCUMENTS_NAMED, parameters)
+        ((documents, is_title),) = run_sql(DOCUMENTS_NAMED, parameters)
     is_short = len(index.chunk_ids) <= SHORT * documents
     return Known(names, is_titled=is_short or is_title, has_reports=has_reports)
 

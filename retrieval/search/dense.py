@@ -5,7 +5,7 @@ from __future__ import annotations
 from uuid import UUID
 
 from kb_project.sql import run_sql
-from retrieval import sql
+from retrieval.search import sql
 from retrieval.search.query import Query, ScoredChunk
 
 

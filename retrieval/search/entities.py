@@ -15,7 +15,7 @@ from uuid import UUID
 from kb_project.graph import walk as walking
 from kb_project.graph.walk_index import Floats
 from retrieval.search import entities_likeness as likeness
-from retrieval.search import fuse, snapshots
+from retrieval.search import hybrid, snapshots
 from retrieval.search.entities_likeness import Look
 from retrieval.search.entities_passages import passages_by, ranked_passages
 from retrieval.search.entities_records import Known, entities_of, entity_records
@@ -59,7 +59,7 @@ def search_by(
     with access.in_workspace(query.workspace_id):
         index = snapshots.newest(query)
         if index is None:
-            return fuse.instead(query)
+            return hybrid.instead(query)
     known = walking.names_in(index, query.question)
     told = keywords(query, known)
     literals = vectors(query, chosen(told), known)

@@ -24,8 +24,7 @@ from kb_project.graph.walk_index import NO_ENTITY, Floats, WalkIndex
 from kb_project.sql import run_sql
 from kb_project.text.terms import terms
 from kb_project.text.words import words
-from retrieval import graph_sql
-from retrieval.search import snapshots, walk
+from retrieval.search import graph_sql, snapshots, walk
 from retrieval.search.query import Query
 
 NEAREST: Final = 100

@@ -11,7 +11,7 @@ import numpy as np
 
 from kb_project.graph import walk as walking
 from kb_project.graph.walk_index import Floats, WalkIndex
-from retrieval.search import fuse, walk
+from retrieval.search import hybrid, walk
 from retrieval.search.entities_likeness import Look, on_chunks, positions_of
 from retrieval.search.query import Query, ScoredChunk
 from retrieval.search.relations_links import Link
@@ -82,7 +82,7 @@ def topped_up(query: Query, found: list[ScoredChunk]) -> list[ScoredChunk]:
     if len(found) >= query.top_k:
         return found[: query.top_k]
     there = {one.chunk_id for one in found}
-    others = [one for one in fuse.search(query) if one.chunk_id not in there]
+    others = [one for one in hybrid.search(query) if one.chunk_id not in there]
     lowest = min((one.score for one in found), default=1.0)
     return [
         *found,

@@ -16,7 +16,7 @@ from uuid import UUID
 
 from kb_project.sql import run_sql
 from kb_project.text.sentences import sentence_spans
-from retrieval import graph_sql
+from retrieval.search import graph_sql
 from retrieval.search.entities_likeness import Look, passages_of, positions_of
 from retrieval.search.found import Record, RecordKind
 from retrieval.search.query import Query

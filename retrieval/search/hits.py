@@ -9,7 +9,7 @@ from uuid import UUID
 
 from kb_project.sql import Row, run_sql
 from kb_project.text.regions import Region, from_json
-from retrieval import sql
+from retrieval.search import sql
 from retrieval.search.query import ScoredChunk
 
 

@@ -22,7 +22,7 @@ from kb_project.llm.ports import About, ChatRequest, Role
 from kb_project.prompt import fenced, load
 from kb_project.text.terms import terms
 from kb_project.text.words import is_unspaced, words
-from retrieval.search import sought
+from retrieval.search import query_features
 from retrieval.search.query import Query, QuestionVector
 from retrieval.search.reporting import EventKind
 
@@ -136,7 +136,7 @@ def read(question: str, known: Iterable[str] = ()) -> Keywords:
             if name:
                 low[name] = None
                 rest = rest.replace(name, " , ")
-    phrases = list(_phrases(rest, frozenset(sought.read(question).terms)))
+    phrases = list(_phrases(rest, frozenset(query_features.read(question).terms)))
     named = sorted(low, key=question.find)
     return _whole(usable(named) or usable(phrases), usable(phrases), question, "")
 
@@ -168,7 +168,7 @@ def _parts(run: Sequence[str]) -> Iterator[str]:
     """At most so many words at once; Chinese without the characters that ask and join."""
     if all(is_unspaced(word) for word in run):
         for word in run:
-            pieces = groupby(word, lambda character: not sought.is_filler(character))
+            pieces = groupby(word, lambda character: not query_features.is_filler(character))
             said = ("".join(piece) for is_said, piece in pieces if is_said)
             yield from (piece for piece in said if len(piece) > 1)
         return

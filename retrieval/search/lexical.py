@@ -9,7 +9,7 @@ from uuid import UUID
 from kb_project.sql import run_sql
 from kb_project.text.terms import terms
 from kb_project.text.words import words
-from retrieval import sql
+from retrieval.search import sql
 from retrieval.search.query import Query, ScoredChunk
 
 LENGTH: Final = 0.4

@@ -26,7 +26,7 @@ from kb_project.graph import walk as walking
 from kb_project.graph.walk import Seeds
 from kb_project.graph.walk_index import Floats, WalkIndex
 from retrieval.search import entities_likeness as likeness
-from retrieval.search import fuse, snapshots, walk
+from retrieval.search import hybrid, snapshots, walk
 from retrieval.search.entities import seeds_of
 from retrieval.search.entities_likeness import Look
 from retrieval.search.entities_passages import topped_up
@@ -60,7 +60,7 @@ class _Walked:
 def search(query: Query) -> Found:
     index = snapshots.newest(query)
     if index is None:
-        return fuse.instead(query)
+        return hybrid.instead(query)
     walked = _walked(query, index)
     around, chosen = walked.around, walked.chosen
     links = links_of(query, list(chosen), LINKS_READ)
@@ -78,7 +78,7 @@ def passages(query: Query) -> list[ScoredChunk]:
     """Those that ``search`` finds, for who needs nothing else of it: a fraction of its work."""
     index = snapshots.newest(query)
     if index is None:
-        return fuse.instead(query).chunks
+        return hybrid.instead(query).chunks
     walked = _walked(query, index)
     stating = chunks_stating(query, list(walked.chosen), LINKS_READ)
     return topped_up(query, _best(query, walked, stating))

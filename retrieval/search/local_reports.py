@@ -14,7 +14,7 @@ from typing import Final
 from uuid import UUID
 
 from kb_project.sql import run_sql
-from retrieval import graph_sql
+from retrieval.search import graph_sql
 from retrieval.search.entities_records import SOURCES, Known
 from retrieval.search.found import Record, RecordKind
 from retrieval.search.local_links import tokens

@@ -11,7 +11,7 @@ from itertools import chain, zip_longest
 from typing import Final
 from uuid import UUID
 
-from retrieval.search import fuse
+from retrieval.search import hybrid
 from retrieval.search.entities import by_entities, search_by
 from retrieval.search.entities_likeness import Look
 from retrieval.search.entities_passages import ranked_passages
@@ -32,7 +32,7 @@ def by_both(query: Query, around: Look, told: Keywords) -> Found:
     named, stated = by_entities(query, around, told), by_relations(query, around, told)
     led = ranked_passages(query, around, named.scores + stated.scores)
     return Found(
-        fuse.fuse([led, fuse.search(query)], WEIGHTS)[: query.top_k],
+        hybrid.fuse([led, hybrid.search(query)], WEIGHTS)[: query.top_k],
         interleaved(named.records, stated.records),
         seeds=_once(named.seeds, stated.seeds),
     )

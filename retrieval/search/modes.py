@@ -12,14 +12,14 @@ from retrieval.search import (
     dense,
     drift,
     entities,
-    fuse,
-    global_,
+    global_search,
+    hybrid,
     lexical,
     local,
     mix,
     relations,
+    traverse,
     tree,
-    tree_descent,
     walk,
 )
 from retrieval.search.found import PASSAGES_ONLY, Found, Shares, by_rows
@@ -61,7 +61,7 @@ _WAYS: Final[dict[str, Mode]] = {
             "hybrid",
             "Hybrid",
             "Searches by meaning and by keywords, and combines both lists.",
-            by_rows(fuse.search),
+            by_rows(hybrid.search),
         ),
         Mode(
             "local",
@@ -99,7 +99,7 @@ _WAYS: Final[dict[str, Mode]] = {
             "global",
             "Global",
             "Reads the reports of your topics to answer questions about the documents as a whole.",
-            global_.search,
+            global_search.search,
             shares=Shares(passages=0.35, reports=0.15, points=0.5),
             reranks=False,
         ),
@@ -123,7 +123,7 @@ _WAYS: Final[dict[str, Mode]] = {
             "Descent",
             "Goes down from the summary of everything to the passages, by what is nearest at each"
             " step.",
-            by_rows(tree_descent.search),
+            by_rows(traverse.search),
             shares=tree.SHARES,
         ),
         Mode(

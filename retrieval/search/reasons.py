@@ -9,7 +9,7 @@ from uuid import UUID
 from kb_project.graph.walk import Seeds
 from kb_project.graph.walk_index import NO_ENTITY, Floats, WalkIndex
 from kb_project.sql import run_sql
-from retrieval import sql
+from retrieval.search import sql
 
 SHOWN: Final = 3
 NEAR: Final = ("Close to the question",)

@@ -16,8 +16,7 @@ from uuid import UUID
 
 from kb_project.sql import Row, run_sql
 from kb_project.text.terms import terms
-from retrieval import graph_sql
-from retrieval.search import sought
+from retrieval.search import graph_sql, query_features
 from retrieval.search.entities_likeness import Look
 from retrieval.search.entities_records import LONGEST, SOURCES, Known, Place, places_of
 from retrieval.search.found import Record, RecordKind
@@ -116,7 +115,7 @@ def relevance(
     ends: Mapping[UUID, float],
 ) -> list[tuple[Link, float]]:
     """The links with what each is worth, best first. ``ends`` are the weights of entities."""
-    wanted = frozenset(sought.read(query.question).terms)
+    wanted = frozenset(query_features.read(query.question).terms)
     most = max(ends.values(), default=0.0) or 1.0
     found = [
         (

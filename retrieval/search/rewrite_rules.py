@@ -14,9 +14,9 @@ from typing import Final
 
 import regex
 
+from retrieval.search.query_features import Kind, is_filler, kind_of, read
 from retrieval.search.rewrite_lists import as_said
 from retrieval.search.scope_names import Named
-from retrieval.search.sought import Kind, is_filler, kind_of, read
 
 MOST_NAMES: Final = 3
 FEW_TERMS: Final = 1

@@ -16,8 +16,7 @@ from uuid import UUID
 from ingestion.models import Entity
 from kb_project.errors import InputError
 from kb_project.sql import run_sql
-from retrieval import scope_sql
-from retrieval.search import fuse
+from retrieval.search import hybrid, scope_sql
 from retrieval.search.found import Found, Point, Record, RecordKind
 from retrieval.search.query import Query, QuestionVector, ScoredChunk
 from retrieval.search.scope import Scope
@@ -115,7 +114,7 @@ def _raised(query: Query, found: Found, steering: Steering) -> list[ScoredChunk]
     ids.sort(key=lambda chunk_id: ranks.get(chunk_id, len(ranks)))
     why = (f"Names “{'”, “'.join(steering.include.values())}”"[:200],)
     naming = [ScoredChunk(chunk_id, 0.0, why) for chunk_id in ids]
-    return fuse.fuse([found.chunks, naming])[: query.top_k]
+    return hybrid.fuse([found.chunks, naming])[: query.top_k]
 
 
 def _passages(found: Found) -> list[UUID]:

@@ -14,7 +14,7 @@ from kb_project.sql import run_sql
 from kb_project.text.names import LONGEST_NAME, name_runs, normalise_name
 from kb_project.text.terms import terms
 from kb_project.text.words import Word, is_unspaced, words
-from retrieval import scope_sql
+from retrieval.search import scope_sql
 
 LONGEST: Final = 8_000
 """Characters of a text that are looked through."""

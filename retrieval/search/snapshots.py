@@ -13,8 +13,8 @@ from uuid import UUID
 from kb_project.errors import UnavailableError
 from kb_project.graph.walk_index import WalkIndex
 from kb_project.sql import run_sql
-from retrieval import sql
-from retrieval.search.fuse import INSTEAD
+from retrieval.search import sql
+from retrieval.search.hybrid import INSTEAD
 from retrieval.search.query import Query
 
 KEPT: Final = 8

@@ -13,8 +13,7 @@ from typing import Final
 from uuid import UUID
 
 from kb_project.sql import Row, run_sql
-from retrieval import tree_sql
-from retrieval.search import dense, fuse
+from retrieval.search import dense, hybrid, tree_sql
 from retrieval.search.found import Found, Record, RecordKind, Shares
 from retrieval.search.query import Query, ScoredChunk
 
@@ -89,9 +88,9 @@ def without_tree(query: Query) -> Found:
     """What to do where no summary can be compared with the question."""
     query.note(
         "tree_pending",
-        f"The summaries of your documents are still being made. {fuse.INSTEAD}",
+        f"The summaries of your documents are still being made. {hybrid.INSTEAD}",
     )
-    return fuse.instead(query)
+    return hybrid.instead(query)
 
 
 def leaves_of(query: Query, nodes: Sequence[UUID]) -> dict[UUID, Leaves]:

@@ -16,8 +16,7 @@ from numpy.typing import NDArray
 from kb_project.graph import walk as walking
 from kb_project.graph.walk_index import Floats, WalkIndex
 from kb_project.sql import run_sql
-from retrieval import sql
-from retrieval.search import dense, fuse, lexical, snapshots
+from retrieval.search import dense, hybrid, lexical, snapshots, sql
 from retrieval.search.query import Query, ScoredChunk
 from retrieval.search.reasons import reasons
 
@@ -35,7 +34,7 @@ and the evidence of multi-hop questions stays within the first 8."""
 def search(query: Query) -> list[ScoredChunk]:
     index = snapshots.newest(query)
     if index is None:
-        return fuse.search(query)
+        return hybrid.search(query)
     near = nearest(query)
     start = walking.seeds(index, query.question, near)
     scores = walking.walk(index, start, within=within(query, index), walk_on=WALK_ON)

@@ -19,11 +19,11 @@ SLOW = 120_000
 SOON = 20_000
 PASSWORD = "a-long-walk-on-the-shore"
 ADD_PEOPLE = """
-from workspaces import selectors, services
+from workspaces.people import queries, services
 from workspaces.models import Role
 bob = services.person_add(email="bob@shore.example", password="{password}")
 services.person_add(email="charlie@shore.example", password="{password}")
-workspace = selectors.workspace_at(slug="{slug}")
+workspace = queries.workspace_at(slug="{slug}")
 services.member_add(workspace=workspace, user=bob, role=Role.VIEWER)
 """
 

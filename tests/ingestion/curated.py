@@ -8,9 +8,9 @@ from uuid import UUID
 
 from django.test import Client
 
-from ingestion import history
+from ingestion.history import recording
 from ingestion.models import Entity, HistoryEvent, Relationship
-from ingestion.stages.describe.settled import settle_rows
+from ingestion.stages.describe.recompute import recompute_rows
 from tests import rows
 from tests.ingestion.curation.ruled import entity
 from tests.ingestion.pages import address, client_of
@@ -32,7 +32,7 @@ def make_graph(cast: rows.Cast) -> Workspace:
     }
     run(*(paper(cast.workspace, name, one) for name, one in said.items()))
     with access.in_workspace(cast.workspace.pk):
-        settle_rows(cast.workspace.pk)
+        recompute_rows(cast.workspace.pk)
     return cast.workspace
 
 
@@ -52,7 +52,7 @@ def link(cast: rows.Cast, source: str, target: str) -> Relationship:
 def seen(cast: rows.Cast, *ids: UUID) -> list[str]:
     """What a form of a page that was opened now carries."""
     with access.in_workspace(cast.workspace.pk):
-        found = history.revisions(cast.workspace, ids)
+        found = recording.revisions(cast.workspace, ids)
     return [f"{one}:{revision}" for one, revision in found.items()]
 
 

@@ -8,9 +8,10 @@ from contextlib import contextmanager
 
 import pytest
 
-from ingestion import pipeline, services
+from ingestion.documents import services
 from ingestion.models import Document, IngestionJob, JobKind, StageRun
-from ingestion.outcome import StageOutcome
+from ingestion.pipeline import runner
+from ingestion.stage import StageOutcome
 from workspaces import access
 from workspaces.models import Workspace
 
@@ -60,7 +61,7 @@ def pretended(
     monkeypatch: pytest.MonkeyPatch,
     *,
     renew: Callable[[object], None] | None = None,
-    together: Mapping[str, pipeline.Stage] | None = None,
+    together: Mapping[str, runner.Stage] | None = None,
     **stages: Pretended,
 ) -> Iterator[list[str]]:
     """Stages that do nothing but note that they ran, except those given.
@@ -71,16 +72,16 @@ def pretended(
     """
     ran: list[str] = []
 
-    def noting(name: str) -> pipeline.Stage:
+    def noting(name: str) -> runner.Stage:
         def run(*arguments: object) -> StageOutcome:
             ran.append(name)
             return stages[name](*arguments) if name in stages else StageOutcome()
 
-        return pipeline.alone(run)
+        return runner.alone(run)
 
     with monkeypatch.context() as patch:
-        for name in pipeline.STAGES:
-            patch.setitem(pipeline.STAGES, name, (together or {}).get(name) or noting(name))
-        patch.setattr(pipeline.snapshot, "is_due", lambda _workspace: renew is not None)
-        patch.setattr(pipeline.snapshot, "renew", renew)
+        for name in runner.STAGES:
+            patch.setitem(runner.STAGES, name, (together or {}).get(name) or noting(name))
+        patch.setattr(runner.snapshot, "is_due", lambda _workspace: renew is not None)
+        patch.setattr(runner.snapshot, "renew", renew)
         yield ran

@@ -8,8 +8,10 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 from django.urls import reverse
 
-from ingestion import record, services
+from ingestion.documents import services
 from ingestion.models import Document, IngestionJob, RunState
+from ingestion.pipeline import transitions
+from kb_project.errors import ParseError
 from tests.rows import (
     Cast,
     make_document,
@@ -54,7 +56,7 @@ def upload(cast: Cast, name: str = "lease.txt", content: bytes = b"A lease.") ->
 def stop(cast: Cast, document: Document) -> None:
     with access.in_workspace(cast.workspace.pk):
         job = IngestionJob.objects.in_workspace(cast.workspace).get(document=document)
-        problem = record.Problem(
-            "pdf_password", "It has a password.", "The file is kept.", "Retry."
+        error = ParseError(
+            "It has a password.", code="pdf_password", kept="The file is kept.", next_step="Retry."
         )
-        record.stop(job, RunState.FAILED, problem)
+        transitions.stop(job, RunState.FAILED, error.problem())

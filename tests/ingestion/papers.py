@@ -36,5 +36,5 @@ def _paragraph(chance: random.Random) -> str:
 
 def _sentence(chance: random.Random) -> str:
     a, b = (f"{chance.choice(FIRST)} {chance.choice(LAST)}" for _ in range(2))
-    deed = chance.choice(DEEDS)
-    return deed.format(a=a, b=b, place=chance.choice(PLACES), firm=chance.choice(FIRMS))
+    change = chance.choice(DEEDS)
+    return change.format(a=a, b=b, place=chance.choice(PLACES), firm=chance.choice(FIRMS))

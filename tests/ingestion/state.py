@@ -8,7 +8,7 @@ from typing import Any
 
 from django.db.models import Model
 
-from ingestion import services
+from ingestion.documents import services
 from ingestion.models import (
     Alias,
     Chunk,

@@ -8,9 +8,9 @@ from uuid import UUID
 import pytest
 from django.test import Client
 
-from ingestion import life
 from ingestion.curation.entities import entity_create, entity_edit
 from ingestion.curation.relationships import relationship_create
+from ingestion.documents import lifecycle
 from tests import rows
 from tests.ingestion.curation.papers import Desk
 from tests.ingestion.pages import address, client_of
@@ -35,14 +35,18 @@ def assert_harmless(browser: Client, where: str) -> None:
 
 def test_what_people_type_is_text_on_every_page(desk: Desk):
     name = f"Brig {BREAKS_OUT}"
-    deed = desk.deed(reason=f"Why {BREAKS_OUT}")
+    change = desk.change(reason=f"Why {BREAKS_OUT}")
     event = entity_create(
-        deed=deed, name=name, type="<b>ship</b>", description=name, aliases=[f"Sloop {BREAKS_OUT}"]
+        change=change,
+        name=name,
+        type="<b>ship</b>",
+        description=name,
+        aliases=[f"Sloop {BREAKS_OUT}"],
     )
     made = UUID(event.details["entity"])
-    entity_edit(deed=deed, entity=desk.entity("acme ltd"), description=name)
+    entity_edit(change=change, entity=desk.entity("acme ltd"), description=name)
     link = relationship_create(
-        deed=deed, source=made, target=desk.id("acme ltd"), description=name, keywords=["<i>"]
+        change=change, source=made, target=desk.id("acme ltd"), description=name, keywords=["<i>"]
     )
     pages = {
         "entity_detail": [made],
@@ -64,7 +68,7 @@ def test_what_people_type_is_text_on_every_page(desk: Desk):
 def test_titles_are_text_in_lists_toasts_and_the_trash(desk: Desk):
     document = desk.document("b")
     with access.in_workspace(desk.workspace.pk):
-        life.document_edit(deed=desk.deed(), document=document, title=f"Log {BREAKS_OUT}")
+        lifecycle.document_edit(change=desk.change(), document=document, title=f"Log {BREAKS_OUT}")
     browser = client_of(desk.cast.alice)
 
     for page in ("document_detail", "document_history"):
@@ -79,7 +83,7 @@ def test_a_form_sends_nobody_elsewhere(desk: Desk):
     for number, wanted in enumerate(
         ("//evil.example/", "https://evil.example/", "/\\evil.example")
     ):
-        made = entity_create(deed=desk.deed(), name=f"Brig {number}", type="ship")
+        made = entity_create(change=desk.change(), name=f"Brig {number}", type="ship")
         where = address("event_undo", desk.cast, made.pk)
 
         response = client_of(desk.cast.alice).post(where, {"next": wanted})

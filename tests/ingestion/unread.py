@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import Any
 
-from ingestion import pipeline
 from ingestion.models import (
     Chunk,
     ChunkExtraction,
@@ -17,6 +16,7 @@ from ingestion.models import (
     RunState,
     StageRun,
 )
+from ingestion.pipeline import runner
 from ingestion.stages.extract import unread_warning
 from tests.rows import chunks_of, make_document
 from workspaces import access
@@ -51,7 +51,7 @@ def half_read(
             version=version,
             state=RunState.DONE,
         )
-        pipeline.plan_stages(job)
+        runner.plan_stages(job)
         runs = StageRun.objects.in_workspace(workspace).filter(job=job)
         runs.update(state=RunState.DONE, units_done=3, units_total=3)
         Document.objects.in_workspace(workspace).filter(pk=document.pk).update(

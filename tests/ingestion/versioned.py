@@ -8,8 +8,8 @@ from dataclasses import replace
 from types import MappingProxyType
 from typing import Any
 
-from ingestion import pipeline, versions
-from ingestion.history import Deed
+from ingestion.documents import versions
+from ingestion.history.recording import ChangeContext
 from ingestion.models import (
     Chunk,
     ChunkEmbedding,
@@ -20,6 +20,7 @@ from ingestion.models import (
     Posting,
     RunState,
 )
+from ingestion.pipeline import runner
 from kb_project.llm.fake import FakeEmbedder
 from kb_project.llm.ports import Embedder, Vectors
 from kb_project.ports import Ports, build_ports
@@ -56,8 +57,8 @@ def read(workspace: Workspace, ports: Ports | None = None, *, refreshes: bool = 
     """Do all work of the workspace that is pending, a job at a time."""
     kinds = [JobKind.DOCUMENT, *([JobKind.WORKSPACE] if refreshes else [])]
     while jobs := pending(workspace, kinds):
-        for lane in pipeline.LANES:
-            pipeline.run_lane(jobs[0], lane, ports or ports_with())
+        for lane in runner.LANES:
+            runner.run_lane(jobs[0], lane, ports or ports_with())
 
 
 def pending(workspace: Workspace, kinds: Sequence[str]) -> list[IngestionJob]:
@@ -90,17 +91,17 @@ def replaced(
     content = text if isinstance(text, bytes) else text.encode()
     with access.in_workspace(document.workspace_id):
         return versions.document_replace(
-            deed=deed_of(document, user), document=document, file=io.BytesIO(content), name=name
+            change=change_of(document, user), document=document, file=io.BytesIO(content), name=name
         )
 
 
 def reverted(document: Document, number: int) -> None:
     with access.in_workspace(document.workspace_id):
-        versions.document_revert(deed=deed_of(document), document=document, number=number)
+        versions.document_revert(change=change_of(document), document=document, number=number)
 
 
-def deed_of(document: Document, user: User | None = None) -> Deed:
-    return Deed(workspace=document.workspace, user=user)
+def change_of(document: Document, user: User | None = None) -> ChangeContext:
+    return ChangeContext(workspace=document.workspace, user=user)
 
 
 def fresh(document: Document) -> Document:

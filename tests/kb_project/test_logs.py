@@ -17,7 +17,7 @@ def levels() -> Iterator[None]:
         logging.getLogger(name).setLevel(level)
 
 
-def line(message: str, *arguments: object, name: str = "ingestion.pipeline") -> str:
+def line(message: str, *arguments: object, name: str = "ingestion.pipeline.runner") -> str:
     record = logging.LogRecord(name, logging.INFO, "x", 1, message, arguments, None)
     return formatter().format(record)
 
@@ -28,7 +28,7 @@ def test_a_line_has_time_level_event_and_who_said_it():
     assert said.startswith("timestamp=")
     assert "level='info'" in said
     assert "event='document added document=d1'" in said
-    assert "logger='ingestion.pipeline'" in said
+    assert "logger='ingestion.pipeline.runner'" in said
 
 
 def test_a_line_is_one_line():
@@ -54,8 +54,8 @@ def test_a_person_who_waits_for_a_command_is_not_told_of_events():
 
     quieten(1)
 
-    assert not logging.getLogger("ingestion.services").isEnabledFor(logging.INFO)
-    assert logging.getLogger("ingestion.services").isEnabledFor(logging.WARNING)
+    assert not logging.getLogger("ingestion.documents.services").isEnabledFor(logging.INFO)
+    assert logging.getLogger("ingestion.documents.services").isEnabledFor(logging.WARNING)
 
 
 @pytest.mark.usefixtures("levels")
@@ -64,7 +64,7 @@ def test_who_asks_for_events_gets_them():
 
     quieten(2)
 
-    assert logging.getLogger("ingestion.services").isEnabledFor(logging.INFO)
+    assert logging.getLogger("ingestion.documents.services").isEnabledFor(logging.INFO)
 
 
 def test_every_app_of_ours_is_named():

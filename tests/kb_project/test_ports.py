@@ -6,10 +6,9 @@ import pytest
 
 from kb_project.errors import InputError
 from kb_project.graph.ports import GraphStore
-from kb_project.llm.embedders import embedder_named
 from kb_project.llm.fake import FakeEmbedder
 from kb_project.llm.local_embedder import LocalEmbedder
-from kb_project.ports import Ports, build_ports
+from kb_project.ports import Ports, build_ports, embedder_named
 
 
 @pytest.mark.django_db

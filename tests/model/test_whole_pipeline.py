@@ -16,7 +16,7 @@ from django.conf import settings as project
 from django.test import Client
 from django.urls import reverse
 
-from ingestion import drain, passages, pipeline, services
+from ingestion.documents import services, unread_passages
 from ingestion.models import (
     Chunk,
     ChunkExtraction,
@@ -30,16 +30,17 @@ from ingestion.models import (
     RunState,
     SummaryNode,
 )
+from ingestion.pipeline import inline, runner
 from kb_project.errors import ReplyError
 from kb_project.llm.ports import Role
-from retrieval import asking
+from retrieval.conversations import asking
 from retrieval.models import Answer, AnswerEvent, AnswerState, Citation
 from tests import rows
 from tests.model.server import CONTEXT, MODEL, model_server
 from workspaces import access
-from workspaces.choice import ModelChoice
+from workspaces.language_models import services as model_services
+from workspaces.language_models.choice import ModelChoice
 from workspaces.models import ModelCall, Workspace
-from workspaces.services import model_settings
 
 pytestmark = [pytest.mark.model, pytest.mark.django_db(transaction=True)]
 
@@ -61,7 +62,7 @@ def endpoint() -> Iterator[str]:
 @pytest.fixture
 def cast(media: Path, endpoint: str) -> rows.Cast:
     cast = rows.make_cast()
-    model_settings.model_settings_save(
+    model_services.model_settings_save(
         workspace=cast.workspace,
         choice=ModelChoice(
             endpoint=endpoint,
@@ -81,7 +82,7 @@ def cast(media: Path, endpoint: str) -> rows.Cast:
 
 def test_whatever_a_real_model_says_nothing_breaks_and_nothing_false_is_kept(cast: rows.Cast):
     documents = [add(cast, name) for name in FILES]
-    drain.drain(cast.workspace.pk)
+    inline.drain(cast.workspace.pk)
 
     assert_every_job_ended_well(cast.workspace)
     assert_every_passage_is_read_or_listed(cast, documents)
@@ -124,10 +125,10 @@ def assert_every_passage_is_read_or_listed(cast: rows.Cast, documents: list[Docu
     for document in documents:
         page = page_of(cast, document)
         with access.in_workspace(workspace.pk):
-            rejected = passages.rejections_of(workspace=workspace, document=document)
+            rejected = unread_passages.rejections_of(workspace=workspace, document=document)
             missing = unread.filter(chunk__document=document, chunk__workspace=workspace).exists()
         for counted in rejected.items():
-            assert passages.rejection_sentence(*counted) in page
+            assert unread_passages.rejection_sentence(*counted) in page
         assert ("could not be read by the model" in page) == missing
 
 
@@ -193,13 +194,13 @@ def assert_a_question_ends_well(cast: rows.Cast) -> None:
 def assert_nothing_is_asked_twice(workspace: Workspace, document: Document, made: set[str]) -> None:
     """A refresh asks nothing at all; a document read anew, only what got no answer before."""
     before = Counter(call.state for call in calls(workspace))
-    pipeline.request_refresh(workspace.pk)
-    drain.drain(workspace.pk)
+    runner.request_refresh(workspace.pk)
+    inline.drain(workspace.pk)
     assert Counter(call.state for call in calls(workspace)) == before
 
     started = len(calls(workspace))
     read_anew(document)
-    drain.drain(workspace.pk)
+    inline.drain(workspace.pk)
     again = [call for call in calls(workspace)[started:] if call.state in STATED]
     assert [call.stage for call in again if call.key in made] == []
 
@@ -214,4 +215,4 @@ def read_anew(document: Document) -> None:
             document=document,
             version_id=last.version_id,
         )
-        pipeline.plan_stages(new)
+        runner.plan_stages(new)

@@ -8,12 +8,12 @@ import pytest
 
 from ingestion.models import Chunk
 from kb_project.errors import EndpointError, ReplyError
-from retrieval import asking
+from retrieval.conversations import asking
 from retrieval.models import Answer, AnswerEvent, AnswerState, Citation
 from tests.model_tier.tier import Tier
-from workspaces import services
+from workspaces.language_models import services as language_model_services
+from workspaces.language_models.services import PriceGiven
 from workspaces.models import ModelCall
-from workspaces.services import PriceGiven
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.slow]
 
@@ -25,7 +25,7 @@ def read(tier: Tier) -> Tier:
     """With documents that are read already. Prices that were read hold for some seconds: they are
     set first."""
     price = PriceGiven(tier.provider.model, Decimal(10), Decimal(30))
-    services.prices_set(workspace=tier.workspace, prices=[price])
+    language_model_services.prices_set(workspace=tier.workspace, prices=[price])
     tier.add_papers(2, paragraphs=12)
     tier.drain()
     return tier

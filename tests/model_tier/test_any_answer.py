@@ -15,8 +15,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from ingestion import models as tables
-from ingestion import pipeline
 from ingestion.models import Document, Entity, IngestionJob, RunState, StageRun
+from ingestion.pipeline import runner
 from kb_project.graph.memory_store import MemoryGraphStore
 from kb_project.llm.fake import FakeChat, FakeEmbedder
 from kb_project.llm.ports import ChatRequest, ModelOptions
@@ -109,12 +109,12 @@ def taken_through(workspace: Workspace, chat: FakeChat) -> list[IngestionJob]:
     options = ModelOptions(gleanings=1, wants_claims=True)
     ports = Ports(FakeEmbedder(), MemoryGraphStore(), chat, options)
     jobs = [add(workspace, f"{n}.txt", f"{TEXT}\n\nPaper {n}.") for n in range(2)]
-    for lane in (pipeline.MAIN, pipeline.EMBEDDING):
-        pipeline.run_group(jobs, lane, ports)
+    for lane in (runner.MAIN, runner.EMBEDDING):
+        runner.run_group(jobs, lane, ports)
     for _ in range(3):
         waiting = [job for job in refreshes(workspace) if job.state == RunState.PENDING]
         for job in waiting:
-            pipeline.run_group([job], pipeline.MAIN, ports)
+            runner.run_group([job], runner.MAIN, ports)
             jobs.append(job)
     return jobs
 

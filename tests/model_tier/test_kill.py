@@ -14,7 +14,7 @@ from typing import LiteralString
 import pytest
 
 from kb_project.env import child_environment
-from tests.ingestion.test_kill import House, wait_for
+from tests.ingestion.pipeline.test_kill import House, wait_for
 from tests.provider import Provider, Seen
 from tests.provider_answers import answer_for
 

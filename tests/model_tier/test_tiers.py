@@ -9,7 +9,8 @@ from uuid import UUID
 import pytest
 from django.core.management import call_command
 
-from ingestion import decisions, passages, pausing, rereading
+from ingestion.curation import decisions
+from ingestion.documents import rereading, unread_passages
 from ingestion.extractors import METHOD
 from ingestion.models import (
     Chunk,
@@ -29,14 +30,16 @@ from ingestion.models import (
     Verdict,
     WalkSnapshot,
 )
+from ingestion.pipeline import pausing
 from ingestion.stages import snapshot
 from kb_project.graph.walk_index import WalkIndex
 from tests import rows
 from tests.ingestion.jobs import add
 from tests.model_tier.tier import Tier, misplaced, paper, unaccounted
-from workspaces import access, services
+from workspaces import access
+from workspaces.language_models import services as language_model_services
+from workspaces.language_models.services import PriceGiven
 from workspaces.models import ModelCall
-from workspaces.services import PriceGiven
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.slow]
 
@@ -46,7 +49,7 @@ NAMED = ("ada lind", "bo strand", "skarrow")
 
 
 def to_local(tier: Tier) -> None:
-    services.model_settings_clear(workspace=tier.workspace)
+    language_model_services.model_settings_clear(workspace=tier.workspace)
 
 
 def otherwise(tier: Tier) -> int:
@@ -252,7 +255,7 @@ def test_a_retry_that_fails_again_loses_nothing_either(tier: Tier):
     [document] = tier.rows(Document)
 
     with access.in_workspace(tier.workspace.pk):
-        passages.passages_retry(workspace=tier.workspace, document=document)
+        unread_passages.passages_retry(workspace=tier.workspace, document=document)
     tier.drain()
 
     assert tier.count(Mention) == before
@@ -280,8 +283,8 @@ def test_a_budget_that_ends_on_the_way_leaves_half_and_half_and_nothing_lost(tie
     locally_read(tier, 6)
     mentions = Counter(one.document_id for one in tier.rows(Mention))
     prices = [PriceGiven(tier.provider.model, Decimal(2), Decimal(10))]
-    services.prices_set(workspace=tier.workspace, prices=prices)
-    services.budget_set(workspace=tier.workspace, cap=Decimal("0.3"))
+    language_model_services.prices_set(workspace=tier.workspace, prices=prices)
+    language_model_services.budget_set(workspace=tier.workspace, cap=Decimal("0.3"))
 
     read_again(tier)
 
@@ -290,7 +293,7 @@ def test_a_budget_that_ends_on_the_way_leaves_half_and_half_and_nothing_lost(tie
     assert not unaccounted(tier)
     assert not list(misplaced(tier))
     assert_citations_quote(tier)
-    services.budget_set(workspace=tier.workspace, cap=Decimal(100))
+    language_model_services.budget_set(workspace=tier.workspace, cap=Decimal(100))
     pausing.work_resume(tier.workspace.pk)
     tier.drain()
     assert tier.documents() == {"ready": 6}

@@ -8,14 +8,15 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
-from ingestion import pausing
 from ingestion.models import Chunk, ChunkExtraction, Entity, IngestionJob, RunState
+from ingestion.pipeline import pausing
 from tests import rows
 from tests.model_tier.tier import Tier, unaccounted
 from tests.provider import Provider
-from workspaces import services
+from workspaces.language_models import services as language_model_services
+from workspaces.language_models.services import PriceGiven
 from workspaces.models import CachedReply, ModelCall, Role
-from workspaces.services import PriceGiven
+from workspaces.people import services as people_services
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.slow]
 
@@ -97,11 +98,11 @@ def test_a_context_too_long_for_the_model_is_a_passages_own_trouble(tier: Tier):
 def test_the_budget_stops_the_ingest_at_its_cap_and_it_goes_on_when_raised(
     tier: Tier, client: Client
 ):
-    services.prices_set(
+    language_model_services.prices_set(
         workspace=tier.workspace,
         prices=[PriceGiven(tier.provider.model, Decimal(2), Decimal(10))],
     )
-    services.budget_set(workspace=tier.workspace, cap=Decimal("0.05"))
+    language_model_services.budget_set(workspace=tier.workspace, cap=Decimal("0.05"))
     tier.add_papers(6)
 
     tier.drain()
@@ -113,7 +114,7 @@ def test_the_budget_stops_the_ingest_at_its_cap_and_it_goes_on_when_raised(
     assert tier.count(Chunk)
     assert_pages_say_so(tier, client)
 
-    services.budget_set(workspace=tier.workspace, cap=Decimal(10))
+    language_model_services.budget_set(workspace=tier.workspace, cap=Decimal(10))
     pausing.work_resume(tier.workspace.pk)
     tier.drain()
 
@@ -127,7 +128,7 @@ def test_the_budget_stops_the_ingest_at_its_cap_and_it_goes_on_when_raised(
 
 def assert_pages_say_so(tier: Tier, client: Client) -> None:
     alice = rows.make_user("Alice")
-    services.member_add(workspace=tier.workspace, user=alice, role=Role.OWNER)
+    people_services.member_add(workspace=tier.workspace, user=alice, role=Role.OWNER)
     client.force_login(alice)
     page = client.get(reverse("ingestion:document_list", args=[tier.workspace.slug]))
     assert "budget" in page.content.decode().lower()

@@ -11,7 +11,6 @@ from uuid import UUID
 
 from django.db.models import Model
 
-from ingestion import drain
 from ingestion.models import (
     Chunk,
     ChunkExtraction,
@@ -21,11 +20,13 @@ from ingestion.models import (
     Fragment,
     IngestionJob,
 )
+from ingestion.pipeline import inline
 from tests import rows
 from tests.ingestion.jobs import add
 from tests.provider import Provider
-from workspaces import access, services
-from workspaces.choice import ModelChoice
+from workspaces import access
+from workspaces.language_models import services as language_model_services
+from workspaces.language_models.choice import ModelChoice
 from workspaces.models import CachedReply, ModelBudget, ModelCall, Workspace
 
 KEEPERS = ("Ada Lind", "Bo Strand", "Cora Vik", "Dag Holm", "Elin Moe", "Finn Dahl")
@@ -49,7 +50,7 @@ class Tier:
             "concurrency": 4,
         }
         choice = ModelChoice(**(wanted | changes))  # type: ignore[arg-type]  # what a test changes
-        services.model_settings_save(workspace=self.workspace, choice=choice)
+        language_model_services.model_settings_save(workspace=self.workspace, choice=choice)
 
     def add_papers(self, count: int = 4, *, paragraphs: int = 40) -> list[IngestionJob]:
         return [
@@ -57,7 +58,7 @@ class Tier:
         ]
 
     def drain(self) -> None:
-        drain.drain(self.workspace.pk)
+        inline.drain(self.workspace.pk)
 
     def rows(self, model: type[ModelT]) -> list[ModelT]:
         with access.in_workspace(self.workspace.pk):

@@ -7,7 +7,7 @@ from typing import Any
 from django.test import Client
 from django.urls import reverse
 
-from retrieval import asking
+from retrieval.conversations import asking
 from retrieval.models import Answer
 from tests.rows import Cast, make_cast, make_document
 from workspaces import access

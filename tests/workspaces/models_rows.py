@@ -7,9 +7,10 @@ from decimal import Decimal
 
 from kb_project.llm.ports import Role
 from kb_project.llm.store import CallOutcome, CallRecord
-from workspaces import access, services
+from workspaces import access
+from workspaces.language_models import services as language_model_services
+from workspaces.language_models.services import PriceGiven
 from workspaces.models import ModelBudget, ModelCall, Workspace
-from workspaces.services import PriceGiven
 
 MODEL = "small-1"
 KEY = "sk-test-0123456789-wxyz"
@@ -54,7 +55,7 @@ def an_outcome(reply: str | None = "{}", *, code: str = "", cached: int = 0) -> 
 
 def set_price(workspace: Workspace, *, model: str = MODEL, prompt: int = 10) -> None:
     """A prompt of a thousand tokens costs a hundredth, an answer of a hundred two thousandths."""
-    services.prices_set(
+    language_model_services.prices_set(
         workspace=workspace,
         prices=[PriceGiven(model=model, prompt=Decimal(prompt), completion=Decimal(20))],
     )

@@ -12,8 +12,9 @@ from ingestion.models import Document
 from kb_project.errors import ForbiddenError, NotFoundError
 from kb_project.sql import run_sql
 from tests import rows
-from workspaces import access, services, sql
+from workspaces import access, sql
 from workspaces.models import Capability, Membership, Role, Workspace
+from workspaces.people import services as people_services
 
 pytestmark = pytest.mark.django_db
 
@@ -36,7 +37,7 @@ def scope() -> tuple[str, str]:
 @pytest.mark.parametrize("capability", list(GATES))
 def test_a_role_passes_the_gates_of_its_capabilities(role: Role, capability: Capability):
     cast = rows.make_cast()
-    services.member_add(workspace=cast.workspace, user=cast.bob, role=role)
+    people_services.member_add(workspace=cast.workspace, user=cast.bob, role=role)
     gate = GATES[capability]
 
     if capability.value in role.capabilities:
@@ -94,7 +95,9 @@ def test_who_lacks_a_right_learns_what_they_are_and_whom_to_ask():
 def test_up_to_three_people_who_could_grant_it_are_named():
     cast = rows.make_cast()
     for name in ("Dora", "Egon", "Fay"):
-        services.member_add(workspace=cast.workspace, user=rows.make_user(name), role=Role.ADMIN)
+        people_services.member_add(
+            workspace=cast.workspace, user=rows.make_user(name), role=Role.ADMIN
+        )
 
     with pytest.raises(ForbiddenError) as refused:
         access.workspace_for_writing(user=cast.bob, workspace_id=cast.workspace.pk)

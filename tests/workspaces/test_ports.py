@@ -13,11 +13,12 @@ from kb_project.llm.support import Feature, Support
 from kb_project.ports import build_ports
 from tests import rows
 from tests.workspaces.models_rows import ENDPOINT, KEY
-from workspaces import access, ports, secrets, services
-from workspaces.calls import TableCallStore
-from workspaces.choice import ModelChoice
+from workspaces import access, ports, secrets
+from workspaces.language_models import services as language_model_services
+from workspaces.language_models.choice import ModelChoice
 from workspaces.models import EmbeddingIndex, IndexState, ModelSettings, Workspace
 from workspaces.ports import chat_config, ports_for, settings_of
+from workspaces.usage.ledger import TableCallStore
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("fake_embedder")]
 
@@ -33,7 +34,7 @@ def installation(settings) -> None:
 
 def save(workspace: Workspace, **changes: object) -> None:
     choice = replace(CHOICE, **changes)  # type: ignore[arg-type]  # names of the choice's fields
-    services.model_settings_save(workspace=workspace, choice=choice)
+    language_model_services.model_settings_save(workspace=workspace, choice=choice)
 
 
 def config_of(workspace: Workspace):
@@ -87,7 +88,7 @@ def test_what_is_to_be_looked_for_reaches_the_stages():
     workspace = rows.make_workspace()
     save(workspace, gleanings=2, wants_claims=True, entity_types=("vessel",))
     tuning = {"domain": "Ships", "language": "English", "examples": ["one"]}
-    services.tuning_save(workspace=workspace, tuning=tuning)
+    language_model_services.tuning_save(workspace=workspace, tuning=tuning)
 
     options = ports_for(workspace.pk).options
 
@@ -171,10 +172,10 @@ def test_the_installations_model_serves_who_has_none(installation):
 
 def test_a_workspace_may_stay_local_all_the_same(installation):
     workspace = rows.make_workspace()
-    services.model_settings_clear(workspace=workspace)
+    language_model_services.model_settings_clear(workspace=workspace)
     local = ports_for(workspace.pk).chat
 
-    services.installation_model_use(workspace=workspace)
+    language_model_services.installation_model_use(workspace=workspace)
 
     assert local is None
     assert ports_for(workspace.pk).chat is not None

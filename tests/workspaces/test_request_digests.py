@@ -67,7 +67,7 @@ def test_whatever_says_something_else_is_another_request(other: dict[str, Any]):
     assert _digest(request({"name": "A"})) != _digest(request(**({"body": {"name": "A"}} | other)))
 
 
-def test_what_says_nothing_of_the_deed_makes_no_difference():
+def test_what_says_nothing_of_the_change_makes_no_difference():
     bare = _digest(request({"name": "A"}))
 
     assert _digest(request({"name": "A"}, **{"User-Agent": "curl", HEADER: "k"})) == bare

@@ -1,4 +1,6 @@
-"""The language models a workspace works with: where they are, what they cost, what they said."""
+"""The language models of a workspace: their settings, prices, budget, replies, calls
+and indexes.
+"""
 
 from __future__ import annotations
 
@@ -18,17 +20,15 @@ class ModelSettings(TenantModel):
     """A workspace's chat models. Without an ``endpoint`` it uses the installation's, if there is
     one and ``is_local`` does not forbid it, and the local tier otherwise.
 
-    ``sealed_key`` is the endpoint's key, encrypted; nobody reads it back, ``key_hint`` is its end.
-    ``model`` does what ``role_models`` names nobody for; that is ``{role: model}`` and ``limits``
-    ``{role: {"max_output", "timeout"}}``, roles as in ``kb_project.llm.ports.Role``. ``support``
-    is what the endpoint was found to understand: ``{"schema", "json", "stream", …}``. ``tuning``
-    is what was learned from the documents: ``{"domain", "language", "examples"}``.
-
-    ``allows_general`` lets answers add what is generally known, marked as such; ``wants_judge``
-    has a model compare each sentence of an answer with what it cites.
-
-    ``reranker`` looks at the passages of a search once more; ``rerank_*`` say where, for the kind
-    ``endpoint``, with a key of its own.
+    ``sealed_key`` is the endpoint's key, encrypted; it is never shown again, ``key_hint`` is its
+    end. ``model`` serves every role that ``role_models`` names no model for; that is ``{role:
+    model}`` and ``limits`` ``{role: {"max_output", "timeout"}}``, roles as in
+    ``kb_project.llm.ports.Role``. ``support`` is what the endpoint was found to support:
+    ``{"schema", "json", "stream", …}``. ``tuning`` was learned from the documents: ``{"domain",
+    "language", "examples"}``. ``allows_general`` lets answers add general knowledge, marked as
+    such; ``wants_judge`` has a model compare each sentence of an answer with what it cites.
+    ``reranker`` reorders a search's passages; ``rerank_*`` configure the kind ``endpoint``, which
+    has its own key.
     """
 
     endpoint = models.CharField(max_length=500, blank=True)
@@ -69,7 +69,7 @@ class ModelSettings(TenantModel):
 
 
 class ModelPrice(TenantModel):
-    """What a model costs: per million tokens, in the currency of the workspace's budget."""
+    """The price of a model per million tokens, in the currency of the workspace's budget."""
 
     model = models.CharField(max_length=120)
     prompt = models.DecimalField(max_digits=12, decimal_places=4)
@@ -86,9 +86,9 @@ class ModelPrice(TenantModel):
 
 
 class ModelBudget(TenantModel):
-    """How much a workspace may spend on models; no ``cap``, no limit.
+    """A workspace's limit on model spending; without a ``cap``, no limit.
 
-    ``spent`` counts calls under way at the most they may cost, so that the cap holds however many
+    ``spent`` counts calls in progress at their maximum cost, so that the cap holds however many
     workers call at once.
     """
 
@@ -105,9 +105,9 @@ class ModelBudget(TenantModel):
 
 
 class CachedReply(TenantModel):
-    """What a model said, by what it was asked: model, parameters, prompt version and input.
+    """A model's reply, keyed by model, parameters, prompt version and input.
 
-    Only whole replies are kept: never one that was cut off or that did not fit its schema.
+    Only complete replies are stored: never one that was cut off or did not fit its schema.
     """
 
     key = models.CharField(max_length=64, help_text="SHA-256 of everything that shaped it.")
@@ -129,10 +129,10 @@ class CachedReply(TenantModel):
 
 
 class ModelCall(TenantModel):
-    """The ledger: one row a call. It outlives the documents and questions it was made for.
+    """The ledger: one row per call. It outlives the documents and questions of the calls.
 
-    An ``OPEN`` call counts at the most it may cost; one that a crash left open keeps that, since
-    nobody knows whether the provider charged for it. ``CACHED`` calls cost nothing.
+    An ``OPEN`` call counts at its maximum cost; a call left open by a crash keeps that, since it is
+    unknown whether the provider charged for it. ``CACHED`` calls cost nothing.
     """
 
     class State(models.TextChoices):
@@ -189,9 +189,9 @@ class IndexState(models.TextChoices):
 
 
 class EmbeddingIndex(TenantModel):
-    """Which model a workspace's vectors come from; without a row, the one that settings name.
+    """The model that makes a workspace's vectors; without a row, the one in the settings.
 
-    A change makes a second index beside the first, and swaps when it is complete.
+    A change builds a second index beside the first, and swaps them once it is complete.
     """
 
     provider = models.CharField(max_length=12, default="endpoint", help_text="local or endpoint.")

@@ -1,9 +1,10 @@
-"""Who: people, workspaces, and what a person may do in one."""
+"""People, workspaces, and what a person may do in a workspace."""
 
 from __future__ import annotations
 
 import uuid
-from typing import Any, ClassVar
+from collections.abc import Sequence
+from typing import Any, ClassVar, TypeVar
 
 from django.contrib.auth.models import AbstractUser, BaseUserManager
 from django.contrib.postgres.fields import ArrayField
@@ -11,9 +12,12 @@ from django.db import models
 
 from workspaces.querysets import TenantQuerySet
 
+_SetT = TypeVar("_SetT")
+_GetT = TypeVar("_GetT")
+
 
 class UserManager(BaseUserManager["User"]):
-    """Makes people known by their e-mail address."""
+    """Creates users identified by their e-mail address."""
 
     def create_user(self, email: str, password: str | None = None, **fields: Any) -> User:
         user = self.model(email=self.normalize_email(email).lower(), **fields)
@@ -26,7 +30,7 @@ class UserManager(BaseUserManager["User"]):
 
 
 class User(AbstractUser):
-    """A person, known by e-mail address."""
+    """A person, identified by e-mail address."""
 
     username = None  # type: ignore[assignment]  # Django's documented way to drop the field
     first_name = None  # type: ignore[assignment]  # one name field serves every naming custom
@@ -50,7 +54,7 @@ class User(AbstractUser):
 
 
 class Capability(models.TextChoices):
-    """What a person may do. Stored on the membership; a role is only a bundle of these."""
+    """A right in a workspace. Stored on the membership; a role is only a bundle of these."""
 
     READ = "read", "read documents and ask"
     EDIT = "edit", "add and change documents"
@@ -68,7 +72,7 @@ class Role(models.TextChoices):
 
     @property
     def capabilities(self) -> list[str]:
-        """The bundle: each role adds one capability to the role before it."""
+        """The role's bundle: each role adds one capability to the role before it."""
         rank = list(Role).index(self)
         return [capability.value for capability in list(Capability)[: rank + 1]]
 
@@ -83,7 +87,7 @@ class Workspace(models.Model):
     created_by = models.ForeignKey(User, null=True, on_delete=models.SET_NULL, related_name="+")
     created_at = models.DateTimeField(auto_now_add=True)
 
-    # The membership of the person who passed the gate (workspaces.access); not a column.
+    # The membership of the user who passed the gate (workspaces.access); not a column.
     membership: Membership | None = None
 
     class Meta:
@@ -91,6 +95,39 @@ class Workspace(models.Model):
 
     def __str__(self) -> str:
         return self.name
+
+    def may(self, capability: Capability) -> bool:
+        """Whether the user who passed the gate may do this; False before the gate."""
+        return self.membership is not None and self.membership.may(capability)
+
+
+class TenantForeignKey(models.ForeignKey[_SetT, _GetT]):
+    """A reference inside a workspace.
+
+    Migrations give the table a constraint over ``(workspace_id, …_id)`` where it needs one (see
+    ``kb_project.database.tenancy.Reference``), so Django makes neither constraint nor index and
+    leaves deletion to the database.
+    """
+
+    def __init__(
+        self,
+        to: type[models.Model] | str,
+        *,
+        null: bool = False,
+        related_name: str | None = "+",
+        **options: Any,
+    ) -> None:
+        defaults: dict[str, Any] = {
+            "on_delete": models.DO_NOTHING,
+            "db_constraint": False,
+            "db_index": False,
+        }
+        super().__init__(to, null=null, related_name=related_name, **{**defaults, **options})
+
+    def deconstruct(self) -> tuple[str, str, Sequence[Any], dict[str, Any]]:
+        """Deconstruct as a plain ForeignKey, so that migrations need not know this class."""
+        name, _, args, options = super().deconstruct()
+        return name, "django.db.models.ForeignKey", args, options
 
 
 class TenantModel(models.Model):
@@ -112,7 +149,7 @@ class TenantModel(models.Model):
 
 
 class Membership(TenantModel):
-    """A person in a workspace, with the capabilities the role gave."""
+    """A person's membership in a workspace, with the capabilities of the role."""
 
     user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="memberships")
     role = models.CharField(max_length=20, choices=Role.choices, default=Role.VIEWER)

@@ -1,27 +1,21 @@
-"""What the API answered to requests that must not be carried out twice."""
+"""Stored API responses to requests that must not be carried out twice."""
 
 from __future__ import annotations
 
 from django.conf import settings
 from django.db import models
 
-from workspaces.models.people import TenantModel
+from workspaces.models.people import TenantForeignKey, TenantModel
 
 
 class StoredReply(TenantModel):
-    """The answer to a request that came with an ``Idempotency-Key``; kept for a day.
+    """The response to a request with an ``Idempotency-Key``; kept for a day.
 
-    ``digest`` is of the whole request: the same key with another one is a mistake. The row is
-    written in the request's own transaction: while ``status`` is null somebody is at it.
+    ``digest`` covers the whole request: reusing the key for another one is an error. The row is
+    written in the request's own transaction; ``status`` is null until the request finishes.
     """
 
-    user = models.ForeignKey(
-        settings.AUTH_USER_MODEL,
-        on_delete=models.DO_NOTHING,
-        db_constraint=False,
-        related_name="+",
-        db_index=False,
-    )
+    user = TenantForeignKey(settings.AUTH_USER_MODEL)
     key = models.CharField(max_length=255)
     digest = models.CharField(max_length=64)
     status = models.PositiveSmallIntegerField(null=True)

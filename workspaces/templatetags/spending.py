@@ -1,4 +1,4 @@
-"""Calls and their cost, in words for the page Usage."""
+"""Calls and their cost, in words for the Usage page."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Final
 
 from django import template
 
-from workspaces.money import money
+from workspaces.usage.currency import money
 
 register = template.Library()
 
@@ -60,7 +60,7 @@ def cost(amount: Decimal | float) -> str:
 
 @register.filter
 def work(stage: str) -> str:
-    """What a stage does; stages that are not known here go by their name.
+    """Describe a stage's work; an unknown stage goes by its name.
 
     >>> work("answer"), work("new_stage")
     ('Writing answers', 'New stage')

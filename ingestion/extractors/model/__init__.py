@@ -1,6 +1,6 @@
-"""Who and what a text speaks of, as a chat model says it and the text bears out.
+"""Extraction by a chat model, limited to what the text supports.
 
-``schema`` is what a model answers, ``facts`` keeps of it what stands in the text, ``ask`` holds the
+``schema`` describes the model's answers, ``facts`` keeps what the text supports, ``ask`` runs the
 conversations.
 """
 

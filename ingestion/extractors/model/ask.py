@@ -1,8 +1,8 @@
-"""The conversations in which a chat model reads passages: many side by side, round by round.
+"""Conversations in which a chat model reads passages: many in parallel, round by round.
 
 Round 0 asks for everything a passage says; each further round (gleaning, after GraphRAG) asks in
 the same conversation for what was missed, until a round adds nothing or the limit is reached. The
-rounds of all passages run together, so that the endpoint is never idle between two of them.
+rounds of all passages run together, which keeps the endpoint busy.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ from kb_project.text.regions import Region
 STAGE: Final = "extract"
 GLEANING_FAILED: Final = "gleaning_failed"
 VERSION: Final = "model-1"
-"""Change it when the same answers yield other facts."""
+"""Change it if the same answers yield other facts."""
 USUAL_TYPES: Final = "person, organization, place, event, work, product, concept"
 MOST_GLEANINGS: Final = 5
-# Tokens that marks between turns cost at most.
+# Most tokens that the marks between turns cost.
 _TURN_TOKENS: Final = 16
 
 _PROMPTS: Final = Path(__file__).parents[2] / "prompts"
@@ -37,8 +37,10 @@ _PROMPTS: Final = Path(__file__).parents[2] / "prompts"
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """A chunk to be read. ``start`` is its offset in the document's text, ``regions`` what in it is
-    no prose."""
+    """A chunk to be read.
+
+    ``start`` is its offset in the document's text, ``regions`` are its parts that are not prose.
+    """
 
     chunk_id: uuid.UUID
     document_id: uuid.UUID
@@ -52,7 +54,7 @@ class Passage:
 
 @dataclass(slots=True)
 class _Conversation:
-    """One passage's: what was asked and answered so far, and what it came to."""
+    """The conversation about one passage: prompts and answers so far, and what they yielded."""
 
     prompt: Prompt
     turns: tuple[Turn, ...] = ()
@@ -64,9 +66,9 @@ class _Conversation:
 def extract_all(
     passages: Sequence[Passage], chat: ChatModel, options: ModelOptions, *, stage: str = STAGE
 ) -> Iterator[tuple[int, Reading | ReplyError | None]]:
-    """Each passage's reading with its index, as soon as its last round is in; None before that.
+    """Yield each passage's index and reading once its last round is in; None after earlier rounds.
 
-    A passage whose first round fails has the error; one whose gleaning fails keeps what it had.
+    A passage whose first round fails has the error; if its gleaning fails, it keeps its reading.
     Raises PauseError.
     """
     talks = [_Conversation(extract_prompt(passage, options)) for passage in passages]
@@ -85,7 +87,7 @@ def extract_all(
             if number < gleanings and _goes_on(talk, chat):
                 going.add(index)
             yield index, None if index in going else talk.reading
-        # In the order of the passages, whatever order the replies came in.
+        # In the order of the passages, regardless of the order of replies.
         open_talks = sorted(going)
         if not open_talks:
             return
@@ -107,7 +109,7 @@ def extract_prompt(passage: Passage, options: ModelOptions) -> Prompt:
 
 
 def method_of(chat: ChatModel, options: ModelOptions) -> str:
-    """Name of all that shapes what is found: another method reads every passage again.
+    """Name of everything that determines the findings: a new method reads every passage again.
 
     At most 80 characters: the model's name, for people, and a digest of the rest.
     """
@@ -166,12 +168,12 @@ def _take_in(
 
 
 def _goes_on(talk: _Conversation, chat: ChatModel) -> bool:
-    """Whether a further round may add something, and the conversation has room for it."""
+    """Whether another round may add something, and the conversation has room for it."""
     if not talk.grew:
         return False
     texts = [talk.prompt.system, talk.prompt.user, *(turn.text for turn in talk.turns)]
     room = chat.input_limit(Role.EXTRACT) - _TURN_TOKENS * len(texts)
-    # No token is shorter than a byte: most conversations need no counting.
+    # No token is shorter than a byte, so most conversations need no counting.
     if sum(len(text.encode()) for text in texts) <= room:
         return True
     return sum(map(count_tokens, texts)) <= room

@@ -1,4 +1,4 @@
-"""Facts that are being gathered from a model's answers, before they have their places."""
+"""Facts collected from a model's answers, before they are placed in the text."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ingestion.extractors.model.schema import SaidClaim
 
 @dataclass(slots=True)
 class Entity:
-    """``fragments`` are what was said of it and the span each rests on, in that order, once."""
+    """An entity; ``fragments`` are distinct descriptions, each with the span that supports it."""
 
     name: str
     type: str
@@ -21,7 +21,7 @@ class Entity:
 
 @dataclass(slots=True)
 class Relation:
-    """All that was said of one link by one quote."""
+    """Everything said about one relation on the strength of one quote."""
 
     strength: float = 0.0
     descriptions: list[str] = field(default_factory=list)

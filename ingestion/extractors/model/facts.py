@@ -1,7 +1,7 @@
-"""What a model said, as far as the text bears it out.
+"""Keep what the text supports of a model's answers.
 
-A fact is kept with the span of its quote. One whose quote is not in the text is kept out and
-counted by its reason, as is all that is beyond measure: nothing a model says is trusted.
+A fact is kept with the span of its quote. One whose quote is not in the text is rejected and
+counted by reason, as is everything beyond the limits: nothing a model says is trusted.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ SELF_LOOP: Final = "self_loop"
 TOO_MANY: Final = "too_many"
 NOTHING_SAID: Final = "nothing_said"
 
-# Other words for the types that both tiers know.
+# Synonyms of the types that extraction with and without a model share.
 _SAME_TYPE: Final = {
     "human": PERSON, "people": PERSON, "individual": PERSON, "character": PERSON, "per": PERSON,
     "organisation": ORGANIZATION, "org": ORGANIZATION, "company": ORGANIZATION,
@@ -67,23 +67,23 @@ _NO_LETTER: Final = re.compile(r"[^\w &/+-]|_")
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """What stands of a model's answers, and how much of them does not, by reason."""
+    """What is kept of a model's answers, and how much was rejected, by reason."""
 
     extraction: Extraction = field(default_factory=Extraction)
     rejected: dict[str, int] = field(default_factory=dict)
 
     @property
     def facts(self) -> int:
-        """How much was learned; a further answer that adds nothing leaves it as it was."""
+        """How much was learned; unchanged by an answer that adds nothing."""
         found = self.extraction
         said = len(found.relations) + len(found.fragments) + len(found.claims)
         return said + len({mention.name or mention.surface for mention in found.mentions})
 
 
 def read(answers: Sequence[Answer], text: str, types: Collection[str] = ()) -> Reading:
-    """The answers of one conversation about a text, as one reading; offsets are the text's.
+    """Read the answers of one conversation about a text; offsets are the text's.
 
-    Where ``types`` are given, an entity of any other is of the type "other".
+    If ``types`` are given, an entity of any other type gets the type "other".
     """
     draft = _Draft(folded(text), frozenset(known_type(one) for one in types))
     for answer in answers:
@@ -99,7 +99,7 @@ def read(answers: Sequence[Answer], text: str, types: Collection[str] = ()) -> R
 
 
 def known_type(name: str) -> str:
-    """A type as one short word in lower case.
+    """A type as one short name in lower case.
 
     >>> known_type("ORGANISATION"), known_type("Natural  Object!"), known_type("")
     ('organization', 'natural object', 'other')
@@ -111,7 +111,7 @@ def known_type(name: str) -> str:
 
 @dataclass(slots=True)
 class _Draft:
-    """A reading under way. Whatever is said twice counts once, kept or rejected."""
+    """A reading in progress. Whatever is said twice counts once, kept or rejected."""
 
     text: Folded
     types: frozenset[str]
@@ -201,7 +201,7 @@ class _Draft:
         return entity
 
     def _end(self, name: str, span: Span) -> str:
-        """The key of a named end; "" where no entity has the name and the text lacks it too."""
+        """The key of a named end; "" if it is neither a known entity nor in the text."""
         key = key_of(name)
         if not key or key in self.entities:
             return key
@@ -225,7 +225,7 @@ class _Draft:
 
 
 def key_of(name: str) -> str:
-    """The name's key; "" for one that is too long to be a name, or holds no letter or digit."""
+    """The name's key; "" if it is too long to be a name, or has no letter or digit."""
     return normalise_name(name) if len(name) <= LONGEST_NAME else ""
 
 
@@ -234,7 +234,7 @@ def keywords_of(said: Sequence[str]) -> list[str]:
 
 
 def cut(description: str) -> str:
-    """A description within bounds, ended at a word.
+    """A description within the limit, cut at a word.
 
     >>> cut("word " * 1000)[-6:]
     'word …'

@@ -1,7 +1,7 @@
-"""Where a quote stands in a text: as it is, then spelled alike, then nearly so.
+"""Find a quote in a text: verbatim, then with spelling folded, then approximately.
 
-Models quote with other quotation marks, dashes and line breaks, drop markup, and mend what they
-take for a slip. The span that is found is always the text's own words.
+Models change quotation marks, dashes and line breaks, drop markup, and correct what looks like a
+slip. The span found is always the text's own words.
 """
 
 from __future__ import annotations
@@ -21,28 +21,28 @@ Span = tuple[int, int]
 ALIKE: Final = 90.0
 """0 to 100, by edit distance: about one character in ten may differ."""
 LONGEST_FUZZY: Final = 600
-"""Characters of a quote that is looked for by likeness: what that costs grows with both lengths."""
+"""Characters of a quote that is matched approximately: the cost grows with both lengths."""
 SHORTEST_FUZZY: Final = 12
 """Shorter quotes resemble something in any text."""
 
 _DIGITS: Final = re.compile(r"\d+")
 _QUOTES: Final = frozenset("'\"“”„‟‘’‚‛«»‹›「」『』`´＂＇")
 _DASHES: Final = frozenset("-‐‑‒–—―−﹣－")
-# Marks of emphasis, which a model leaves off, and invisible marks.
+# Emphasis marks, which models drop, and invisible characters.
 _SILENT: Final = frozenset("*_\u00ad\u200b\u200c\u200d\u2060\ufeff")
 _EDGES: Final = " '.,;:!?()[]-。，；：！？（）…"
 
 
 @dataclass(frozen=True, slots=True)
 class Folded:
-    """A text in its plainest spelling: ``text[i]`` came from ``original[places[i]]``."""
+    """A text in its simplest spelling: ``text[i]`` came from ``original[places[i]]``."""
 
     original: str
     text: str
     places: Sequence[int]
 
     def span(self, start: int, end: int) -> Span:
-        """The original's span of a stretch of the folded text."""
+        """The original's span for a stretch of the folded text."""
         return self.places[start], self.places[end - 1] + 1
 
 
@@ -68,7 +68,7 @@ def folded(text: str) -> Folded:
     "the 'cafe' noir"
     """
     if text.isascii():
-        # Most of it is: one character for one, unless white space runs together.
+        # Most text is: one character maps to one, unless there are runs of white space.
         same = text.translate(_ascii())
         if len(same) == len(text) and "  " not in same and not same.startswith(" "):
             return Folded(text, same, range(len(text)))
@@ -86,7 +86,7 @@ def folded(text: str) -> Folded:
 
 
 def locate(quote: str, text: Folded) -> Span | None:
-    """The quote's span in the original text; None where the text does not say it.
+    """The quote's span in the original text, or None if the text does not say it.
 
     >>> locate("keeps the 'Light'", folded("Ada keeps the “light”."))
     (4, 21)
@@ -108,7 +108,7 @@ def locate(quote: str, text: Folded) -> Span | None:
 
 
 def _nearly(wanted: str, text: Folded) -> Span | None:
-    """The stretch most like the quote; one that differs in a number says something else."""
+    """The stretch most like the quote, unless it differs in a number, which changes the meaning."""
     if not SHORTEST_FUZZY <= len(wanted) <= min(LONGEST_FUZZY, len(text.text)):
         return None
     found = fuzz.partial_ratio_alignment(wanted, text.text, score_cutoff=ALIKE)
@@ -132,7 +132,7 @@ def part_like(name: str, text: Folded, *, least: float) -> Span | None:
 
 
 def whole_words(text: str, start: int, end: int) -> Span:
-    """The stretch widened to the words it cuts, without space at its ends.
+    """Widen a stretch to whole words, without space at its ends.
 
     >>> whole_words("the lamp burns", 5, 8)
     (4, 8)
@@ -149,7 +149,7 @@ def whole_words(text: str, start: int, end: int) -> Span:
 
 
 def is_border(text: str, place: int) -> bool:
-    """Whether no word goes on across ``place``; scripts without spaces have borders everywhere."""
+    """Whether no word continues across ``place``; true anywhere in scripts without spaces."""
     if not 0 < place < len(text):
         return True
     before, after = text[place - 1], text[place]

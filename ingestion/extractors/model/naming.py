@@ -1,4 +1,4 @@
-"""Every place where a text spells out a name."""
+"""Find every place where a text spells out a name."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from ingestion.extractors.model.locate import Folded, Span, folded, is_border
 def occurrences(names: Iterable[str], text: Folded) -> dict[str, list[Span]]:
     """Spans in the original text of each name; the longest names first, none overlapping.
 
-    Letters' case and accents do not matter, except that a single word with a capital is not the
-    common word spelled like it: for "May", "may" counts only where no "May" is found.
+    Case and accents do not matter, except that a single capitalised word is not the common word
+    spelt like it: for "May", "may" counts only if no "May" is found.
     """
     taken = bytearray(len(text.text))
     found: dict[str, list[Span]] = {}
@@ -29,7 +29,7 @@ def occurs(name: str, text: Folded) -> bool:
 
 
 def _places(name: str, text: Folded) -> Iterator[Span]:
-    """Stretches of the folded text that spell the name out as words of their own."""
+    """Stretches of the folded text that spell out the name as whole words."""
     wanted = folded(name).text.strip()
     place = text.text.find(wanted) if wanted else -1
     while place >= 0:

@@ -1,4 +1,4 @@
-"""Where in the text the entities of a reading are named."""
+"""Place the entities of a reading in the text."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from kb_project.text.names import normalise_name
 
 SOURCE: Final = "model"
 ALIKE_NAME: Final = 75.0
-"""0 to 100: a part of a quote this like the name is taken for it."""
+"""0 to 100: a part of a quote at least this similar to the name is taken as the name."""
 MOST_KEYWORDS: Final = 10
 _LONGEST_PREDICATE: Final = 60
 _MOST_PREDICATE_WORDS: Final = 6
@@ -24,7 +24,7 @@ _SENTENCE_END: Final = re.compile(r"[.!?。！？]")
 
 @dataclass(frozen=True, slots=True)
 class Placed:
-    """Mentions in the order of the text, and the places of each entity's own among them."""
+    """Mentions in the order of the text, and the indexes of each entity's own."""
 
     text: str
     mentions: tuple[FoundMention, ...]
@@ -40,9 +40,9 @@ class Placed:
 
 
 def placed(entities: Mapping[str, Entity], text: Folded) -> Placed:
-    """A mention for every place that spells an entity's name out.
+    """A mention for every place that spells out an entity's name.
 
-    One that is nowhere spelled out is mentioned where its quote stands: these mentions alone may
+    An entity that is not spelt out anywhere is mentioned at its quote: only these mentions may
     overlap others.
     """
     spelled = occurrences((entity.name for entity in entities.values()), text)
@@ -76,7 +76,7 @@ def relation_found(
 
 
 def _meant(entity: Entity, text: Folded) -> tuple[Span, str]:
-    """The part of the entity's quote that means it: what is like its name, or else the quote."""
+    """The part of the quote that refers to the entity: what resembles its name, or all of it."""
     start, end = entity.quote
     part = part_like(entity.name, folded(text.original[start:end]), least=ALIKE_NAME)
     if part is not None and part[1] - part[0] <= LONGEST_SURFACE:
@@ -94,7 +94,7 @@ def _mention(span: Span, source: str, entity: Entity, text: Folded) -> FoundMent
 
 
 def _predicate(places: Placed, source: int, target: int, span: Span) -> str:
-    """The few words between the two in the quote; '' where there are none or too many."""
+    """The few words between the two in the quote; '' if there are none or too many."""
     first, second = places.mentions[source], places.mentions[target]
     if first.start < span[0] or second.end > span[1] or first.end > second.start:
         return ""

@@ -1,7 +1,7 @@
-"""What a model is asked to answer, and the many ways in which models say the same thing.
+"""The schema of a model's answers, tolerant of the many ways to say the same thing.
 
-A number may come as "8/10", a list as one string with commas, a missing part as null: all of that
-is read as what it means. What cannot be read that way makes the whole answer invalid.
+A number may come as "8/10", a list as one comma-separated string, a missing part as null: all are
+read as what they mean. Anything else makes the whole answer invalid.
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ STATUSES: Final = {
 SUSPECTED: Final = "suspected"
 
 _NUMBER: Final = re.compile(r"-?\d{1,9}(?:\.\d{1,9})?")
-# ISO 8601 of any precision, at the beginning of what was said; a time of day is left off.
+# ISO 8601 of any precision, at the beginning of the value; a time of day is dropped.
 _DATE: Final = re.compile(r"\d{4}(?:-(?:0[1-9]|1[0-2])(?:-(?:0[1-9]|[12]\d|3[01]))?)?(?!\d)")
 _LISTED: Final = re.compile(r"[,;，；、\n]")
-# Control characters, marks that turn the direction of writing, and halves of characters: Postgres
-# refuses some, and none belongs to a name.
+# Control characters, direction marks and lone surrogates: Postgres refuses some, and none belongs
+# in a name.
 _UNWANTED: Final = re.compile(r"[\x00-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]+")
 
 
 def plain_text(value: object) -> str:
-    """Whatever stands where a text is wanted, on one line.
+    """Any value as text on one line.
 
     >>> plain_text(None), plain_text(1869), plain_text(["light", "oil"]), plain_text(" a\\x00 b ")
     ('', '1869', 'light, oil', 'a b')
@@ -42,7 +42,7 @@ def plain_text(value: object) -> str:
 
 
 def as_strength(value: object) -> float:
-    """1 to 10; the least where it cannot be read, so that a guess never outweighs a statement.
+    """1 to 10; the least if it is unreadable, so that a guess never outweighs a statement.
 
     >>> as_strength("8/10"), as_strength(42), as_strength("strong"), as_strength(None)
     (8.0, 10.0, 1.0, 1.0)
@@ -58,7 +58,7 @@ def as_status(value: object) -> str:
 
 
 def as_date(value: object) -> str:
-    """An ISO 8601 date of any precision, '' where there is none.
+    """An ISO 8601 date of any precision, or ''.
 
     >>> as_date("1869-10-03T00:00:00"), as_date(1869), as_date("NONE"), as_date("Michaelmas")
     ('1869-10-03', '1869', '', '')
@@ -68,7 +68,7 @@ def as_date(value: object) -> str:
 
 
 def listed(value: object) -> list[str]:
-    """A list of texts, also where it came as one text.
+    """A list of texts, even if given as one text.
 
     >>> listed("oil, light"), listed(None), listed(["oil", 3])
     (['oil', 'light'], [], ['oil', '3'])
@@ -78,7 +78,7 @@ def listed(value: object) -> list[str]:
 
 
 def rows(value: object) -> list[Any]:
-    """Objects of a list; what is no object becomes an empty one, to be counted as unusable."""
+    """The objects of a list; anything else becomes an empty object, to be counted as unusable."""
     if value is None:
         return []
     if isinstance(value, dict):
@@ -129,9 +129,9 @@ class SaidClaim(_Said):
 
 
 class Answer(_Said):
-    """What one passage says. ``entities`` must be there, if only as an empty list.
+    """What one passage says. ``entities`` is required, even if it is an empty list.
 
-    An answer without it is no answer: it must not pass for a passage that says nothing.
+    An answer without it must not pass for a passage that says nothing.
     """
 
     entities: Annotated[list[SaidEntity], BeforeValidator(rows)]
@@ -140,7 +140,7 @@ class Answer(_Said):
 
     @property
     def is_empty(self) -> bool:
-        """Whether it says nothing at all, as the last round's answer mostly does."""
+        """Whether it says nothing at all, as most last rounds do."""
         return not any(self.__dict__.values())
 
 

@@ -1,4 +1,4 @@
-"""backup FILE: the whole installation, or one workspace, as one portable file."""
+"""backup FILE: write the installation, or one workspace, into one portable file."""
 
 from __future__ import annotations
 

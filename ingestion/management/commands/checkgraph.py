@@ -1,4 +1,4 @@
-"""Compare workspaces with what they follow from; the exit code is 1 where something is adrift."""
+"""Compare workspaces with the data they are derived from; exit code 1 if there is drift."""
 
 from __future__ import annotations
 
@@ -10,20 +10,22 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 from uuid import UUID
 
-from ingestion import consistency, drain, projection
-from ingestion.consistency import Report
+from ingestion import health
+from ingestion.health import Report
+from ingestion.knowledge import projection
+from ingestion.pipeline import inline
 from kb_project.commands import DataCommand
 from kb_project.graph.stores import graph_store
-from workspaces import selectors
 from workspaces.models import Workspace
+from workspaces.people import queries as people_queries
 
 ROUNDS: Final = 3
-"""A repair may bring to light what it had hidden: a few rounds, not for ever."""
+"""A repair may uncover further drift: try a few rounds, but not forever."""
 
 
 @dataclass(slots=True)
 class Look:
-    """What was seen of one workspace; ``repaired`` are sentences of what was done before."""
+    """The result for one workspace; ``repaired`` are sentences on repairs already made."""
 
     workspace: Workspace
     report: Report
@@ -74,22 +76,22 @@ class Command(DataCommand):
 def _chosen(options: dict[str, Any]) -> list[Workspace]:
     if options.get("all"):
         return list(Workspace.objects.order_by("slug"))
-    return [selectors.workspace_at(slug=options["workspace"])]
+    return [people_queries.workspace_at(slug=options["workspace"])]
 
 
 def _look(workspace: Workspace, *, is_deep: bool) -> Look:
-    report = consistency.check(workspace.pk, is_deep=is_deep)
+    report = health.check(workspace.pk, is_deep=is_deep)
     return Look(workspace, report, projection.compare(workspace.pk, graph_store()))
 
 
 def _repaired(look: Look) -> Look:
-    """Mended as far as a machine can, with the work done that mending asks for."""
+    """Repair what can be repaired automatically, and do the work that follows from it."""
     done: list[str] = []
     for _ in range(ROUNDS):
         if not any(drift.is_repairable for drift in look.report.drifts):
             break
-        done += consistency.repair(look.report)
-        drain.drain(look.workspace.pk)
+        done += health.repair(look.report)
+        inline.drain(look.workspace.pk)
         look = _look(look.workspace, is_deep=look.report.is_deep)
     look.repaired = done
     return look

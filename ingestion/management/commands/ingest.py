@@ -1,4 +1,4 @@
-"""ingest PATH… --workspace SLUG: put files into a workspace, or read again what is there."""
+"""ingest PATH… --workspace SLUG: add files to a workspace, or read its documents again."""
 
 from __future__ import annotations
 
@@ -17,19 +17,31 @@ from typing import IO, Any, Final
 
 from django.core.management.base import CommandError, CommandParser
 
-from ingestion import estimate_words, rereading, selectors, services, versions
-from ingestion.history import Deed
+from ingestion.documents import (
+    estimate_queries,
+    estimate_sentences,
+    rereading,
+    services,
+    version_queries,
+    versions,
+)
+from ingestion.documents import outcomes as documents_outcomes
+from ingestion.documents import queries as document_queries
+from ingestion.documents.estimate_queries import FileSize
+from ingestion.documents.outcomes import DocumentOutcome
+from ingestion.documents.services import Filing, Upload
+from ingestion.history.recording import ChangeContext
 from ingestion.management.progress import INTERRUPTED
 from ingestion.models import DocumentState
-from ingestion.selectors import DocumentOutcome, FileSize
-from ingestion.services import Filing, Upload
 from kb_project.commands import DataCommand
 from kb_project.errors import ConflictError, InputError, NotFoundError, UploadError
 from workspaces import access
-from workspaces import selectors as workspace_selectors
-from workspaces import services as workspace_services
+from workspaces.language_models import queries as language_model_queries
 from workspaces.models import Workspace
-from workspaces.selectors import UsageLine
+from workspaces.people import queries as people_queries
+from workspaces.people import services as people_services
+from workspaces.usage import queries as usage_queries
+from workspaces.usage.queries import UsageLine
 
 SECONDS_BETWEEN_LINES: Final = 10.0
 Bring = Callable[[Workspace, IO[bytes], str, Filing], Upload]
@@ -38,7 +50,9 @@ NOTHING_DONE: Final = {"needs_attention": 0, "refused": 0, "paused": 0}
 
 @dataclass(slots=True)
 class Intake:
-    """What came of the files: documents in order, twins among them, and files turned away."""
+    """The result of taking in files: documents in order, the duplicates among them, and refused
+    files.
+    """
 
     documents: list[Any] = field(default_factory=list)
     twins: set[Any] = field(default_factory=set)
@@ -86,7 +100,7 @@ class Command(DataCommand):
     def _take_in(self, options: Mapping[str, Any]) -> dict[str, Any]:
         files = list(files_below(options["paths"]))
         if options["estimate"]:
-            workspace = workspace_selectors.workspace_at(slug=options["workspace"])
+            workspace = people_queries.workspace_at(slug=options["workspace"])
             return self._say(costs(workspace, files), options)
         workspace = self._workspace(options["workspace"])
         bring = replace_or_add if options["replace"] else add
@@ -96,7 +110,7 @@ class Command(DataCommand):
         return self._ingest(workspace, partial(take_in, workspace, files, filing, bring), options)
 
     def _read_again(self, options: Mapping[str, Any]) -> dict[str, Any]:
-        workspace = workspace_selectors.workspace_at(slug=options["workspace"])
+        workspace = people_queries.workspace_at(slug=options["workspace"])
         sentences = costs_again(workspace)
         if options["estimate"]:
             return self._say(sentences, options)
@@ -118,7 +132,7 @@ class Command(DataCommand):
         if options["wait"]:
             services.process_workspace(workspace=workspace, on_progress=Progress(self.stderr))
         with access.in_workspace(workspace.pk):
-            outcomes = selectors.document_outcomes(
+            outcomes = documents_outcomes.document_outcomes(
                 workspace=workspace, document_ids=intake.documents
             )
             total = _total(workspace, outcomes, intake, time.monotonic() - started)
@@ -127,23 +141,23 @@ class Command(DataCommand):
         write = as_json if options["json"] else as_text
         self.stdout.write("\n".join(write(outcomes, intake, total)))
         if asks_models and options["wait"] and not options["json"]:
-            self.stdout.write(" ".join(estimate_words.spent(asked, what="This")))
+            self.stdout.write(" ".join(estimate_sentences.spent(asked, what="This")))
         return total
 
     def _workspace(self, slug: str) -> Workspace:
         try:
-            return workspace_selectors.workspace_at(slug=slug)
+            return people_queries.workspace_at(slug=slug)
         except NotFoundError:
             name = slug.replace("-", " ").replace("_", " ").strip().capitalize()
-            owner = workspace_selectors.only_person()
-            made = workspace_services.workspace_create(name=name or slug, slug=slug, owner=owner)
+            owner = people_queries.only_person()
+            made = people_services.workspace_create(name=name or slug, slug=slug, owner=owner)
         whose = f" It belongs to {owner.email}." if owner else ""
         self.stderr.write(f"There was no workspace '{slug}'; made '{made.name}'.{whose}")
         return made
 
 
 class Progress:
-    """Says how far the work is: one line that is rewritten, or now and then one in a log."""
+    """Reports progress: one line that is rewritten, or an occasional line in a log."""
 
     def __init__(self, out: Any) -> None:
         self._out = out
@@ -166,41 +180,46 @@ class Progress:
 
 def workspace_uses_model(workspace: Workspace) -> bool:
     with access.in_workspace(workspace.pk):
-        return workspace_selectors.model_state(workspace=workspace).tier != "local"
+        return language_model_queries.model_state(workspace=workspace).tier != "local"
 
 
 def costs(workspace: Workspace, files: Sequence[Path]) -> list[str]:
-    """What taking these files in will cost, in sentences; a file that is gone counts as nothing."""
+    """Estimate the cost of taking in these files, in sentences; missing files count as nothing."""
     found = [path for path in files if path.exists()]
     new = unknown(workspace, found)
     here = len(found) - len(new)
     if here and not new:
         return ["Costs nothing: these files are here already, and nothing is read again."]
     sizes = [FileSize(path.name, path.stat().st_size) for path in new]
-    said = estimate_words.sentences(selectors.estimate_for_files(workspace=workspace, files=sizes))
+    said = estimate_sentences.sentences(
+        estimate_queries.estimate_for_files(workspace=workspace, files=sizes)
+    )
     return (
         [*said, f"{here:,} of {len(found):,} files cost nothing: they are here."] if here else said
     )
 
 
 def unknown(workspace: Workspace, paths: Sequence[Path]) -> list[Path]:
-    """The files whose content the workspace does not have."""
+    """Return the files whose content the workspace does not have."""
     digests = dict.fromkeys(paths, "")
     for path in paths:
-        # What cannot be read is turned away when it is taken in, with its reason.
+        # A file that cannot be read is refused with its reason when it is taken in.
         with suppress(OSError), path.open("rb") as file:
             digests[path] = hashlib.file_digest(file, "sha256").hexdigest()
-    here = selectors.contents_here(workspace=workspace, digests=set(digests.values()))
+    here = document_queries.contents_here(workspace=workspace, digests=set(digests.values()))
     return [path for path, digest in digests.items() if digest not in here]
 
 
 def costs_again(workspace: Workspace) -> list[str]:
-    """What reading again will cost, in sentences."""
+    """Estimate the cost of reading documents again, in sentences."""
     estimate = rereading.reading_again_estimate(workspace=workspace)
     if not estimate.documents:
         return [rereading.told(0)]
     noun = "document is" if estimate.documents == 1 else "documents are"
-    return [f"{estimate.documents:,} {noun} to be read again.", *estimate_words.sentences(estimate)]
+    return [
+        f"{estimate.documents:,} {noun} to be read again.",
+        *estimate_sentences.sentences(estimate),
+    ]
 
 
 def read_again(workspace: Workspace) -> Intake:
@@ -211,11 +230,11 @@ def read_again(workspace: Workspace) -> Intake:
 
 def usage_of(workspace: Workspace) -> UsageLine:
     with access.in_workspace(workspace.pk):
-        return workspace_selectors.usage_total(workspace=workspace)
+        return usage_queries.usage_total(workspace=workspace)
 
 
 def usage_since(before: UsageLine, after: UsageLine) -> UsageLine:
-    """What was asked between two looks at the ledger, by this command or beside it."""
+    """Return the usage between two readings of the ledger, by this command or others."""
     counted = ("calls", "cached", "failed", "prompt_tokens", "completion_tokens", "cost")
     return replace(
         after, **{name: getattr(after, name) - getattr(before, name) for name in counted}
@@ -234,7 +253,7 @@ def as_numbers(usage: UsageLine) -> dict[str, Any]:
 
 
 def files_below(paths: Sequence[Path]) -> Iterator[Path]:
-    """The files, and those below folders in the order of their names; hidden ones are left out.
+    """Yield the files, and those below folders ordered by name; hidden ones are left out.
 
     Raises InputError where a path does not exist.
     """
@@ -257,13 +276,13 @@ def add(workspace: Workspace, file: IO[bytes], name: str, filing: Filing) -> Upl
 
 
 def replace_or_add(workspace: Workspace, file: IO[bytes], name: str, filing: Filing) -> Upload:
-    """The next version of the document of that file's name, or a new document."""
-    document = selectors.document_of_file(workspace=workspace, name=services.label_of(name))
+    """Add the file as the next version of the document with its name, or as a new document."""
+    document = version_queries.document_of_file(workspace=workspace, name=services.label_of(name))
     if document is None:
         return add(workspace, file, name, filing)
-    deed = Deed(workspace, user=None, via="command")
+    change = ChangeContext(workspace, user=None, via="command")
     try:
-        versions.document_replace(deed=deed, document=document, file=file, name=name)
+        versions.document_replace(change=change, document=document, file=file, name=name)
     except ConflictError as error:
         if error.code != "same_content":
             raise
@@ -272,7 +291,7 @@ def replace_or_add(workspace: Workspace, file: IO[bytes], name: str, filing: Fil
 
 
 def take_in(workspace: Workspace, files: Sequence[Path], filing: Filing, bring: Bring) -> Intake:
-    """Store each file in a transaction of its own: one that is refused leaves the others alone."""
+    """Store each file in its own transaction, so that a refused one does not affect the others."""
     intake = Intake()
     for path in files:
         try:
@@ -347,7 +366,7 @@ def _remarks(outcome: DocumentOutcome, intake: Intake) -> Iterator[str]:
 def _total(
     workspace: Workspace, outcomes: Sequence[DocumentOutcome], intake: Intake, seconds: float
 ) -> dict[str, Any]:
-    counts = selectors.workspace_counts(workspace=workspace)
+    counts = document_queries.workspace_counts(workspace=workspace)
     states = [outcome.document.state for outcome in outcomes]
     return {
         "workspace": workspace.slug,

@@ -1,4 +1,4 @@
-"""loaddemo: the demo workspace, so that a new installation has something worth asking."""
+"""loaddemo: load the demo workspace, so that a new installation has something to query."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from django.conf import settings
 from django.core.management.base import CommandParser
 
 import ingestion
-from ingestion import selectors, services
+from ingestion.documents import outcomes, services
 from ingestion.models import Document
 from kb_project.commands import DataCommand
 from workspaces import access
-from workspaces import services as workspace_services
 from workspaces.models import User, Workspace
+from workspaces.people import services as people_services
 
 SLUG: Final = "demo"
 NAME: Final = "Merrow Sound Trust"
@@ -44,16 +44,16 @@ class Command(DataCommand):
 
 
 def _person() -> User:
-    """Whoever has the demo's address keeps the password they have by now."""
+    """Return the demo user; an existing one keeps their password."""
     found = User.objects.filter(email=settings.DEMO_EMAIL.lower()).first()
-    return found or workspace_services.person_add(
+    return found or people_services.person_add(
         email=settings.DEMO_EMAIL, password=settings.DEMO_PASSWORD, name="Demo"
     )
 
 
 def _workspace(owner: User) -> Workspace:
     found = Workspace.objects.filter(slug=SLUG).first()
-    return found or workspace_services.workspace_create(
+    return found or people_services.workspace_create(
         name=NAME, slug=SLUG, owner=owner, is_demo=True
     )
 
@@ -74,4 +74,4 @@ def _missing(workspace: Workspace, paths: Sequence[Path]) -> list[Path]:
 
 def _is_unfinished(workspace: Workspace) -> bool:
     with access.in_workspace(workspace.pk):
-        return selectors.has_unfinished_work(workspace=workspace)
+        return outcomes.has_unfinished_work(workspace=workspace)

@@ -1,4 +1,4 @@
-"""Write a workspace's graph projection anew, from the tables."""
+"""Rebuild a workspace's graph projection from the tables."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ import time
 from argparse import ArgumentParser
 from typing import Any
 
-from ingestion import projection
+from ingestion.knowledge import projection
 from kb_project.commands import DataCommand
 from kb_project.graph.stores import graph_store
-from workspaces import selectors
+from workspaces.people import queries as people_queries
 
 
 class Command(DataCommand):
@@ -21,7 +21,7 @@ class Command(DataCommand):
         parser.add_argument("--json", action="store_true", help="print one JSON object")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        workspace = selectors.workspace_at(slug=options["workspace"])
+        workspace = people_queries.workspace_at(slug=options["workspace"])
         started = time.monotonic()
         counts = projection.rebuild(workspace.pk, graph_store())
         answer = {

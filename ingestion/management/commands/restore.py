@@ -1,4 +1,4 @@
-"""restore FILE: put back what 'backup' wrote, all of it or nothing."""
+"""restore FILE: restore what 'backup' wrote, all of it or nothing."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 
 from django.core.management.base import CommandError, CommandParser
 
-from ingestion import restored
+from ingestion import post_restore
 from ingestion.management.progress import INTERRUPTED, Progress, interruptible
 from kb_project.backup import archive, restoring
 from kb_project.backup.manifest import Manifest
@@ -49,8 +49,8 @@ class Command(DataCommand):
         started = time.monotonic()
         wish = restoring.Wish(options["into"], options["as_new"])
         with archive.opened(options["file"]) as opened:
-            done = restoring.restore(opened, wish, restored.HOOKS, report=Progress(self.stderr))
-        woken = sum(restored.wake(id_) for id_ in done.workspaces)
+            done = restoring.restore(opened, wish, post_restore.HOOKS, report=Progress(self.stderr))
+        woken = sum(post_restore.wake(id_) for id_ in done.workspaces)
         return as_restored(done, woken, time.monotonic() - started)
 
 

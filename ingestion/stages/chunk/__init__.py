@@ -1,9 +1,9 @@
 """Chunk: cut documents' texts into overlapping spans.
 
-In: the texts of parsed versions.  Out: Chunk rows whose offsets point into them; what a version
-says that the one before did not say is new, everything else stays (``living``).
-Safe to repeat: chunk ids follow from version and offsets, and what is there already is kept as it
-is, in the transaction that takes away what is there no more.
+In: the texts of parsed versions.  Out: Chunk rows whose offsets point into them. Only passages that
+the previous version did not have are new, all others stay (``publish``).
+Safe to repeat: chunk ids follow from version and offsets. Existing chunks are kept as they are, in
+the transaction that removes those no longer there.
 """
 
 from __future__ import annotations
@@ -11,10 +11,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ingestion.models import IngestionJob
-from ingestion.outcome import Progress, StageOutcome
-from ingestion.selectors import versions_of
+from ingestion.stage import Progress, StageOutcome, versions_of
 from ingestion.stages.chunk.cutting import chunk_id, cut_up, heading_paths, places_of
-from ingestion.stages.chunk.living import Cut, earlier_of, live
+from ingestion.stages.chunk.publish import Cut, earlier_of, live
 from kb_project.ports import Ports
 from workspaces import access
 

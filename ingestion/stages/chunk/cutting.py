@@ -1,4 +1,4 @@
-"""Cutting a version's text into chunks: spans, ids, pages and heading paths."""
+"""Cut a version's text into chunks: spans, ids, pages and heading paths."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from typing import Any
 from django.conf import settings
 
 from ingestion.models import Chunk, DocumentVersion
-from ingestion.stages.chunk.along import spans_along
+from ingestion.stages.chunk.align import spans_along
 from kb_project.llm.tokens import token_starts
 from kb_project.text.regions import Region, as_json, from_json, within
 from kb_project.text.splitting import (
@@ -29,7 +29,7 @@ from kb_project.text.splitting import (
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a chunk stands in its document."""
+    """A chunk's pages and heading path."""
 
     page_first: int | None
     page_last: int | None
@@ -38,16 +38,16 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Earlier:
-    """The text that a version takes the place of, and how it is cut."""
+    """The text that a version replaces, and its spans."""
 
     text: str
     spans: Sequence[Span]
 
 
 def cut_up(version: DocumentVersion, earlier: Earlier | None = None) -> list[Chunk]:
-    """Chunks along those of the earlier text, where there is one.
+    """Cut a version into chunks, along those of the earlier text if there is one.
 
-    Then the version remembers its spans: it is cut in the same way when it comes back.
+    In that case the version remembers its spans, so that it is cut the same way if it comes back.
     """
     if earlier is not None and "spans" not in version.chunking:
         cut = partial(_between, version)
@@ -58,7 +58,7 @@ def cut_up(version: DocumentVersion, earlier: Earlier | None = None) -> list[Chu
 
 
 def _between(version: DocumentVersion, first: int, last: int) -> list[Span]:
-    """A stretch of the text, cut as if it were all there is."""
+    """Cut a stretch of the text as if it were the whole."""
     text = version.text[first:last]
     headings = [start - first for _, _, start in version.headings if first <= start < last]
     spans = _cut(text, version.chunking, token_starts(text), headings)
@@ -66,7 +66,7 @@ def _between(version: DocumentVersion, first: int, last: int) -> list[Span]:
 
 
 def spans_of(version: DocumentVersion, starts: Offsets) -> list[Span]:
-    """The spans that the version's ``chunking`` asks for; what it leaves open, settings decide."""
+    """The spans that the version's ``chunking`` asks for, with settings as defaults."""
     if "spans" in version.chunking:
         return [(start, end) for start, end in version.chunking["spans"]]
     headings = [start for _level, _title, start in version.headings]
@@ -113,7 +113,7 @@ def build_chunks(version: DocumentVersion, spans: Sequence[Span], starts: Offset
 
 
 def chunk_id(version_id: uuid.UUID, start: int, end: int) -> uuid.UUID:
-    """The same span of the same version always has the same id."""
+    """Id of a span: always the same for the same span of the same version."""
     digest = blake2b(version_id.bytes + struct.pack(">QQ", start, end), digest_size=16)
     return uuid.UUID(bytes=digest.digest())
 
@@ -123,8 +123,7 @@ def places_of(
 ) -> list[Place]:
     """Pages and heading path of each span, in one pass over the headings.
 
-    The path is the one in force where the span's first words stand: a heading that opens the
-    span counts.
+    The path is that at the span's first character: a heading that opens the span counts.
     """
     page_starts = [start for _number, start, _end in pages]
     paths = heading_paths(headings)
@@ -140,7 +139,7 @@ def places_of(
 
 
 def regions_of(spans: Sequence[Span], *, regions: Sequence[Region]) -> list[list[Region]]:
-    """The regions of each span, with offsets from its start."""
+    """The regions of each span, with offsets from the span's start."""
     starts = [region.start for region in regions]
     ends = [region.end for region in regions]
     return [

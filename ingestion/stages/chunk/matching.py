@@ -1,4 +1,4 @@
-"""Which passages of a text are those that are there already, by their words."""
+"""Match the passages of a new text with existing ones, by their words."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ START: Final = -1
 
 @dataclass(frozen=True, slots=True)
 class Matching:
-    """``kept`` are pairs of what is there and what it becomes; all in the order of their texts."""
+    """``kept`` pairs each existing chunk with what it becomes; all in the order of their texts."""
 
     kept: tuple[tuple[Chunk, Chunk], ...]
     new: tuple[Chunk, ...]
@@ -24,7 +24,7 @@ class Matching:
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """Passages of two versions; one that is gone where another is new is ``changed``."""
+    """Passages of two versions. One that is gone where another is new counts as ``changed``."""
 
     kept: int
     changed: int
@@ -33,11 +33,11 @@ class Counts:
 
 
 def match(there: Sequence[Chunk], cut: Sequence[Chunk]) -> Matching:
-    """Match passages by equal text, in one pass over each of a few keys.
+    """Match passages by equal text, in one pass per key.
 
-    First what stands exactly where its id says, so that no new passage ever has the id of one that
-    is kept; then what also stands under the same headings; then what has the same words, the first
-    with the first: a passage that was moved is the passage it was.
+    First those at exactly the offsets their id says, so that no new passage gets the id of a kept
+    one; then those under the same headings; then those with the same words, the first with the
+    first: a moved passage stays the same passage.
     """
     ways: tuple[Callable[[Chunk], Hashable], ...] = (
         lambda one: (one.pk, one.text),
@@ -63,7 +63,7 @@ def match(there: Sequence[Chunk], cut: Sequence[Chunk]) -> Matching:
 
 
 def counts_of(matching: Matching) -> Counts:
-    """What is gone and what is new behind the same kept passage took each other's place."""
+    """Count a removed and a new passage after the same kept one as one that changed."""
     gone = _behind(matching.gone, [old for old, _ in matching.kept])
     new = _behind(matching.new, [one for _, one in matching.kept])
     changed = sum(min(number, new[place]) for place, number in gone.items())
@@ -76,7 +76,7 @@ def counts_of(matching: Matching) -> Counts:
 
 
 def _behind(some: Iterable[Chunk], kept: Sequence[Chunk]) -> Counter[int]:
-    """How many stand behind each kept passage, by its place in ``kept``."""
+    """How many come after each kept passage, by its place in ``kept``."""
     marks = {one.ordinal: place for place, one in enumerate(kept)}
     found: Counter[int] = Counter()
     last, ordinals = START, deque(sorted(marks))

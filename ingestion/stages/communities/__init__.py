@@ -1,4 +1,4 @@
-"""Communities: group the entities of a workspace into topics and topics within topics.
+"""Communities: group a workspace's entities into topics and sub-topics.
 
 In: all entities and relationships of the workspace.  Out: Community rows with their members, level
 0 being the root; every entity belongs to one community of level 0.
@@ -15,7 +15,7 @@ from uuid import UUID
 from django.utils import timezone
 
 from ingestion.models import IngestionJob
-from ingestion.outcome import Progress, StageOutcome
+from ingestion.stage import Progress, StageOutcome
 from ingestion.stages.communities import clustering, identity
 from ingestion.stages.communities.clustering import Link
 from ingestion.stages.communities.identity import Changes, Group
@@ -27,7 +27,7 @@ ENTITIES: Final[LiteralString] = """
 SELECT id FROM ingestion_entity WHERE workspace_id = %(workspace)s
 """
 
-# Overlapping chunks repeat a sentence; its place in the document does not.
+# Overlapping chunks repeat a sentence; its offset in the document identifies it.
 LINKS: Final[LiteralString] = """
 SELECT relationship.source_id, relationship.target_id, relationship.weight, first, last
 FROM ingestion_relationship AS relationship
@@ -66,8 +66,8 @@ WHERE member.workspace_id = %(workspace)s
   AND member.community_id = gone.community_id AND member.entity_id = gone.entity_id
 """
 
-# An entity deleted by somebody else since it was read joins nothing; the others cannot be deleted
-# until this transaction ends.
+# An entity deleted since it was read joins nothing; the others cannot be deleted until this
+# transaction ends.
 JOIN: Final[LiteralString] = """
 INSERT INTO ingestion_communitymember (workspace_id, community_id, entity_id)
 SELECT %(workspace)s, new.community_id, new.entity_id

@@ -1,7 +1,7 @@
-"""Gather topics under broader ones, so that no list of topics is too long to take in.
+"""Gather topics under broader ones, so that no list of topics gets too long.
 
-Clusters that have most to do with each other go together, the smallest first: by the weight of
-their relationships, or where there are none by the documents they come from.
+The most closely related clusters are joined, the smallest first: by the weight of their
+relationships or, without any, by the documents they share.
 """
 
 from __future__ import annotations
@@ -12,14 +12,14 @@ from collections.abc import Hashable, Mapping, Sequence
 from typing import Final
 
 MOST_SIBLINGS: Final = 12
-"""Topics side by side: a person looks through five to fifteen."""
+"""Topics side by side: people scan five to fifteen."""
 
 Pair = tuple[int, int]
 Neighbours = Mapping[int, Mapping[int, float]]
 
 
 def neighbours(weights: Mapping[Pair, float]) -> Neighbours:
-    """Each node's neighbours with the weights of the pairs."""
+    """Each node's neighbours, with the weight of each pair."""
     found: defaultdict[int, dict[int, float]] = defaultdict(dict)
     for (a, b), weight in weights.items():
         found[a][b] = found[b][a] = weight
@@ -27,7 +27,7 @@ def neighbours(weights: Mapping[Pair, float]) -> Neighbours:
 
 
 class Bundles:
-    """Clusters on their way into at most ``MOST_SIBLINGS`` bundles; places are those given."""
+    """Clusters being merged into at most ``MOST_SIBLINGS`` bundles, known by their index."""
 
     def __init__(
         self,
@@ -52,10 +52,10 @@ class Bundles:
                 self._places[document].add(place)
         self._into = list(range(len(clusters)))
         self.alone: list[int] = []
-        """Clusters that have nothing to do with any other, where there were too many."""
+        """Clusters unrelated to any other, found when there were too many."""
 
     def made(self) -> list[list[int]]:
-        """The places of the clusters by bundle, those of ``alone`` left out."""
+        """The clusters' indexes by bundle, without those in ``alone``."""
         heap = [(size, self._first(place), place) for place, size in enumerate(self._sizes)]
         heapq.heapify(heap)
         left = len(heap)
@@ -79,7 +79,7 @@ class Bundles:
         return min(self._clusters[place])
 
     def _partner(self, place: int) -> int | None:
-        """Whom it has most to do with, for the other's size: else the largest would take all."""
+        """The most related bundle relative to its size, or else the largest would absorb all."""
         ties: Mapping[int, float] = self._ties[place]
         if not ties:
             ties = Counter(

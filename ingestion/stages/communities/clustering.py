@@ -2,9 +2,9 @@
 
 Hierarchical Leiden (Traag, Waltman, van Eck 2019) by graspologic's native core, with GraphRAG's
 constants: clusters above ``max_size`` are split again, level by level, as long as that yields more
-than one part. Unlike there, relationships in both directions count, every component takes part, and
-where there are too many clusters side by side they are gathered under broader ones. What is too
-small for a topic of its own is gathered under one root.
+than one part. Unlike in GraphRAG, relationships in both directions count, every component takes
+part, and too many clusters side by side are gathered under broader ones. Components too small for a
+topic of their own are gathered under one root.
 """
 
 from __future__ import annotations
@@ -23,17 +23,17 @@ from ingestion.stages.communities.bundling import MOST_SIBLINGS, Bundles, Neighb
 MAX_SIZE: Final = 10
 SEED: Final = 0xDEADBEEF
 RANDOMNESS: Final = 0.001
-# A component with fewer entities, or that rests on fewer sentences, is no topic of its own.
+# A component with fewer entities, or based on fewer sentences, is not a topic of its own.
 SMALLEST_TOPIC: Final = 4
 LEAST_SENTENCES: Final = 3
-# Leiden ignores edges without weight; a relationship always binds a little.
+# Leiden ignores edges without weight, but every relationship should bind a little.
 LEAST_WEIGHT: Final = 1e-3
 
 Pair = tuple[int, int]
 
 
 class Link(NamedTuple):
-    """A relationship; ``first`` and ``last`` name the first and last sentence it rests on."""
+    """A relationship; ``first`` and ``last`` name the first and last sentence of its evidence."""
 
     source: UUID
     target: UUID
@@ -44,7 +44,7 @@ class Link(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Cluster:
-    """``parent`` is the place of the parent in the same list; level 0 has none.
+    """``parent`` is the parent's index in the same list; level 0 has none.
 
     ``is_rest`` marks the root that gathers what is too small for a topic.
     """
@@ -78,7 +78,7 @@ def hierarchy(
 
 
 def pair_weights(links: Iterable[Link], places: Mapping[UUID, int]) -> dict[Pair, float]:
-    """The summed weight of each pair, A to B and B to A together; loops and unknown ends dropped.
+    """The summed weight of each pair in both directions, without loops and unknown ends.
 
     >>> a, b = UUID(int=1), UUID(int=2)
     >>> pair_weights([Link(a, b, 1.0), Link(b, a, 2.0), Link(a, a, 9.0)], {a: 0, b: 1})
@@ -119,7 +119,7 @@ def components(size: int, pairs: Iterable[Pair]) -> list[list[int]]:
 
 @dataclass(frozen=True, slots=True)
 class _Found:
-    """A cluster before it has its place; ``key`` and ``parent`` name it while it is looked for."""
+    """A cluster that has no place in the list yet; ``key`` and ``parent`` name it until then."""
 
     key: str
     level: int
@@ -129,7 +129,7 @@ class _Found:
 
 
 def _sentences(links: Iterable[Link]) -> dict[UUID, set[str]]:
-    """Sentences that each entity's relationships rest on: two of them, if there are two at all."""
+    """The first and last sentence behind each of an entity's relationships."""
     found: defaultdict[UUID, set[str]] = defaultdict(set)
     for link in links:
         for end in (link.source, link.target):
@@ -140,12 +140,12 @@ def _sentences(links: Iterable[Link]) -> dict[UUID, set[str]]:
 def _by_weight(
     parts: Iterable[list[int]], sentences: Mapping[UUID, set[str]], ids: Sequence[UUID]
 ) -> tuple[list[list[int]], list[list[int]]]:
-    """The components that make topics, and the rest."""
+    """Split components into those that make topics and the rest."""
     topics: list[list[int]] = []
     rest: list[list[int]] = []
     for part in parts:
         resting_on = set().union(*(sentences.get(ids[node], ()) for node in part))
-        # No sentence at all means that nobody said which.
+        # No sentence at all means that the sentences are unknown.
         is_thin = 0 < len(resting_on) < LEAST_SENTENCES
         is_topic = len(part) >= SMALLEST_TOPIC and not is_thin
         (topics if is_topic else rest).append(part)
@@ -173,7 +173,7 @@ def _leiden(weights: Mapping[Pair, float], max_size: int) -> Iterator[_Found]:
 def _bundled(
     found: Sequence[_Found], near: Neighbours, documents: Mapping[int, frozenset[str]]
 ) -> tuple[list[_Found], list[list[int]]]:
-    """The clusters, at most ``MOST_SIBLINGS`` beside each other; and those that belong nowhere."""
+    """The clusters, at most ``MOST_SIBLINGS`` side by side, and those that fit under no topic."""
     children: defaultdict[str | None, list[_Found]] = defaultdict(list)
     for one in sorted(found, key=lambda one: min(one.members)):
         children[one.parent].append(one)
@@ -208,9 +208,9 @@ def _bundle(
 
 
 def _gathered(parts: Sequence[list[int]], *, first_of_own: bool) -> Iterator[_Found]:
-    """Small components under one root, those of several entities as clusters of their own.
+    """Small components under one root, those with several entities as clusters of their own.
 
-    A graph that is one small component and nothing else is simply its own topic.
+    A graph that is just one small component is its own topic.
     """
     if not parts:
         return

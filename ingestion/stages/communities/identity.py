@@ -1,7 +1,7 @@
-"""Which new cluster is which old community, and what that changes.
+"""Match new clusters with existing communities, and find what changes.
 
-A community keeps its id, and with it its report and every link to it, as long as most of what it
-was is still there.
+A community keeps its id, and with it its report and every link to it, as long as most of its
+members stay together.
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ from dataclasses import dataclass, field
 from typing import Final
 from uuid import UUID, uuid5
 
+from ingestion.models.communities import other_topics_id
 from ingestion.stages.communities.clustering import Cluster
-from ingestion.topics import other_topics_id
 
-# Members in common, divided by the members of both: below this it is another community.
+# Shared members divided by the members of both: below this it is a different community.
 LEAST_OVERLAP: Final = 0.3
 
 Membership = tuple[UUID, UUID]
@@ -24,9 +24,9 @@ Membership = tuple[UUID, UUID]
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """A community with its members, those of sub-communities included.
+    """A community with its members, including those of sub-communities.
 
-    ``size`` is what the row says: it differs from the members when an entity has been deleted.
+    ``size`` is what the row says: it differs from the members if an entity has been deleted.
     """
 
     id: UUID
@@ -38,7 +38,7 @@ class Group:
 
 @dataclass(frozen=True, slots=True)
 class Changes:
-    """What has to be written; ``changed`` are the communities that need another report."""
+    """What has to be written; ``changed`` are the communities that need a new report."""
 
     added: list[Group] = field(default_factory=list)
     moved: list[Group] = field(default_factory=list)
@@ -74,7 +74,7 @@ def named(
 
 
 def changes(old: Mapping[UUID, Group], new: Mapping[UUID, Group]) -> Changes:
-    """The difference, in an order that depends on the ids only."""
+    """The difference, in an order that depends only on the ids."""
     found = Changes(removed=sorted(old.keys() - new.keys()))
     children_before, children_now = _children(old.values()), _children(new.values())
     for group in new.values():
@@ -95,7 +95,7 @@ def changes(old: Mapping[UUID, Group], new: Mapping[UUID, Group]) -> Changes:
 def _kept_ids(
     clusters: Sequence[Cluster], old: Mapping[UUID, Group], workspace_id: UUID
 ) -> dict[int, UUID]:
-    """Place of a cluster to the id it keeps: the closest pairs first, each side used once."""
+    """Map each cluster's index to the id it keeps: the closest pairs first, each side used once."""
     rest = other_topics_id(workspace_id)
     ids = {place: rest for place, cluster in enumerate(clusters) if cluster.is_rest}
     used = {rest}
@@ -109,7 +109,7 @@ def _kept_ids(
 def _overlaps(
     clusters: Sequence[Cluster], old: Mapping[UUID, Group]
 ) -> Iterable[tuple[tuple[float, int], int, UUID]]:
-    """((distance, levels apart), place, old id) of every pair that is close enough."""
+    """((distance, levels apart), index, old id) of every pair that is close enough."""
     homes: defaultdict[UUID, list[UUID]] = defaultdict(list)
     for group in old.values():
         for entity in group.members:
@@ -124,7 +124,7 @@ def _overlaps(
 
 
 def _new_id(cluster: Cluster, workspace_id: UUID, taken: set[UUID]) -> UUID:
-    """An id that follows from the members, so that the same graph gives the same ids."""
+    """Derive an id from the members, so that the same graph gives the same ids."""
     members = "".join(entity.hex for entity in sorted(cluster.members))
     digest = hashlib.sha256(members.encode()).hexdigest()
     name = f"community {cluster.level} {digest}"

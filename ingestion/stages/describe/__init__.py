@@ -1,12 +1,13 @@
-"""Describe: say what each changed entity and relationship is.
+"""Describe: write a description of each changed entity and relationship.
 
 In: mentions, evidence and fragments of the entities and relationships marked as changed.  Out:
-their names, types, counts, weights and descriptions, each with its places, and what contradicts.
-Safe to repeat: everything is computed anew from the rows; the marks stay for the graph stage.
+their names, types, counts, weights and descriptions, each with its places, and contradictions.
+Safe to repeat: everything is recomputed from the rows; the marks stay for the graph stage.
 
-What people said stands (``settled``): what the documents would say is kept beside it.
-Without a chat model a description is the documents' own sentences. With one it is made of what the
-model noted of each passage (``summarise``); what has no notes is described as without one.
+What people wrote takes precedence (``recompute``): what the documents would say is kept beside it.
+Without a chat model a description is made of the documents' own sentences. With one it is made of
+the model's notes on each passage (``summarise``); what has no notes is described as without a
+model.
 """
 
 from __future__ import annotations
@@ -18,11 +19,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import groupby
 
 from ingestion.models import Chunk, IngestionJob
-from ingestion.outcome import Progress, StageOutcome
-from ingestion.stages.describe import statements as sql
-from ingestion.stages.describe import summarise
+from ingestion.stage import Progress, StageOutcome
+from ingestion.stages.describe import sql, summarise
 from ingestion.stages.describe.extractive import Passage, best_sentences, quoted, quoted_evidence
-from ingestion.stages.describe.settled import settle_rows
+from ingestion.stages.describe.recompute import recompute_rows
 from ingestion.stages.describe.written import Note, Place, Subject, Written
 from kb_project.llm.ports import ChatModel
 from kb_project.ports import Ports
@@ -32,10 +32,10 @@ from workspaces import access
 
 __all__ = ["BATCH", "Passage", "Place", "best_sentences", "run"]
 
-# Mentions looked at per entity.
+# Mentions considered per entity.
 MOST_MENTIONS = 6
 BATCH = 500
-# Answers between two reports of progress, each of which renews the lease.
+# Answers between two progress reports, each of which renews the lease.
 EVERY = 16
 
 Places = Mapping[uuid.UUID, list[Place]]
@@ -45,7 +45,7 @@ Notes = Mapping[uuid.UUID, Subject]
 def run(job: IngestionJob, ports: Ports, progress: Progress) -> StageOutcome:
     scope = {"workspace": job.workspace_id}
     with access.in_workspace(job.workspace_id), bulk_plans():
-        settle_rows(job.workspace_id)
+        recompute_rows(job.workspace_id)
         introductions = _places_by_id(run_sql(sql.INTRODUCTIONS, {**scope, "most": MOST_MENTIONS}))
         best = _places_by_id(run_sql(sql.BEST_EVIDENCE, scope))
         entity_notes = _notes(run_sql(sql.ENTITY_NOTES, scope)) if ports.chat else {}
@@ -64,7 +64,7 @@ def _places_by_id(rows: Iterable[Row]) -> dict[uuid.UUID, list[Place]]:
 
 
 def _notes(rows: Iterable[Row]) -> dict[uuid.UUID, Subject]:
-    """What is noted of each; rows are by subject, in the order of the notes."""
+    """Notes by subject. Rows come grouped by subject, in the order of the notes."""
     subjects = {}
     for row_id, group in groupby(rows, key=lambda row: row[0]):
         said = list(group)
@@ -74,7 +74,7 @@ def _notes(rows: Iterable[Row]) -> dict[uuid.UUID, Subject]:
 
 
 class _Writer:
-    """Describes what changed batch by batch; each batch is committed."""
+    """Describes what changed, in batches that are each committed."""
 
     def __init__(self, workspace_id: uuid.UUID, chat: ChatModel | None, progress: Progress) -> None:
         self._workspace_id = workspace_id
@@ -140,7 +140,7 @@ def _sources(written: Written) -> str:
 
 
 def _batches(found: Places) -> Iterable[tuple[int, list[uuid.UUID]]]:
-    """The ids in batches, each with how many are done after it."""
+    """The ids in batches, each with how many are done once it is."""
     ids = list(found)
     for first in range(0, len(ids), BATCH):
         batch = ids[first : first + BATCH]

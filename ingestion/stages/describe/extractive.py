@@ -1,7 +1,7 @@
 """Descriptions in the documents' own words: the sentences around the first mentions.
 
-Sentences of prose come first, then entries of lists. What is named in headings, menus, code or
-tables only is described by nothing: its page shows where it stands.
+Sentences of prose come first, then list entries. What is named only in headings, menus, code or
+tables gets no description: its page shows where it occurs.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from kb_project.text.regions import Region
 from kb_project.text.statements import Statement, StatementKind
 
 MOST_SENTENCES: Final = 3
-# A sentence shorter than this says little of a name; one longer is no description.
+# A shorter sentence says little about a name; a longer one is no description.
 SHORTEST, LONGEST = 25, 500
 MOST_QUOTED: Final = 2000
 FRAGMENT: Final = 2
 
 
 class Passage:
-    """A chunk's text with what it states, found once."""
+    """A chunk's text with its quotable statements, parsed once."""
 
     def __init__(
         self, chunk_id: uuid.UUID, start: int, text: str, regions: Sequence[Region] = ()
@@ -35,7 +35,7 @@ class Passage:
         self._stated = quotable(text, regions)
 
     def statement_at(self, offset: int) -> Statement | None:
-        """The sentence, or entry of a list, that holds the document offset."""
+        """The sentence or list entry that holds the document offset."""
         index = bisect_right(self._stated, offset - self.start, key=lambda one: one.start) - 1
         found = self._stated[index] if index >= 0 else None
         return found if found and offset - self.start < found.end else None
@@ -55,7 +55,7 @@ def quoted(mentions: Sequence[Place], chunks: Mapping[uuid.UUID, Passage]) -> Wr
 
 
 def quoted_evidence(places: Sequence[Place], chunks: Mapping[uuid.UUID, Passage]) -> Written | None:
-    """A relationship's description: its best evidence. None where the passage is gone."""
+    """A relationship's description: its best evidence. None if the passage is gone."""
     place = places[0]
     if place.chunk_id not in chunks:
         return None
@@ -63,9 +63,9 @@ def quoted_evidence(places: Sequence[Place], chunks: Mapping[uuid.UUID, Passage]
 
 
 def best_sentences(mentions: Sequence[Place], chunks: Mapping[uuid.UUID, Passage]) -> list[Place]:
-    """The sentences around the mentions, each text once; a fragment where there is nothing better.
+    """The sentences around the mentions, each text once; one fragment if there is nothing better.
 
-    Those that can be read by themselves come first, each kind in the mentions' order.
+    Those that make sense on their own come first, each kind in the mentions' order.
     """
     found: dict[str, tuple[int, Place]] = {}
     for mention in mentions:
@@ -79,7 +79,7 @@ def best_sentences(mentions: Sequence[Place], chunks: Mapping[uuid.UUID, Passage
 
 
 def _awkwardness(one: Statement) -> int:
-    """0 for a whole sentence that can be read by itself."""
+    """How poorly a statement reads: 0 for a whole sentence that makes sense on its own."""
     return (
         FRAGMENT * (one.kind is not StatementKind.SENTENCE or not is_ended(one.said))
         + FRAGMENT * (not SHORTEST <= len(one.said) <= LONGEST)

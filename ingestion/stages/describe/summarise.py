@@ -1,9 +1,9 @@
-"""Descriptions from a model's notes: joined while they are few, summarised when they are many.
+"""Descriptions from a model's notes: joined if there are few, summarised if there are many.
 
 LightRAG's rule: fewer than 8 notes of fewer than 1,200 tokens need no call. More are summarised
-window by window, then the summaries in the same way, until one is left. Windows are filled from the
-first note on, so that a later note changes the last window only and the others come from the cache.
-Contradictions are reported apart and keep the statements' own places.
+window by window, then the summaries in the same way, until one is left. Windows are filled in
+order, so that a later note changes only the last window and the others come from the cache.
+Contradictions are reported separately and keep the statements' own places.
 """
 
 from __future__ import annotations
@@ -35,18 +35,18 @@ PROMPT: Final = Path(__file__).resolve().parents[2] / "prompts" / "describe.md"
 MANY_NOTES: Final = 8
 MANY_TOKENS: Final = 1200
 WINDOW: Final = 12_000
-"""Tokens of statements in one call, where the model takes as many."""
+"""Tokens of statements per call, if the model accepts that many."""
 PROMPT_TOKENS: Final = 800
-"""What the prompt takes beside its statements."""
+"""Tokens of the prompt without its statements."""
 SMALLEST_WINDOW: Final = 600
-# 600 tokens, as people count.
+# About 600 tokens.
 WORDS: Final = "400"
 MOST_OUTPUT: Final = 1500
 LONGEST: Final = 6000
 LONGEST_REASON: Final = 500
 MOST_CONFLICTS: Final = 12
 MOST_STATEMENTS: Final = 6
-# LightRAG's cap on the sources of one thing.
+# LightRAG's cap on the sources of one entity or relationship.
 MOST_PLACES: Final = 200
 
 OnAnswer = Callable[[], None]
@@ -74,7 +74,7 @@ class Part:
 
 @dataclass(slots=True)
 class _Work:
-    """A subject on its way to one description."""
+    """A subject whose description is in progress."""
 
     subject: Subject
     parts: list[Part]
@@ -84,9 +84,9 @@ class _Work:
 def describe(
     subjects: Sequence[Subject], chat: ChatModel, on_answer: OnAnswer
 ) -> dict[uuid.UUID, Written]:
-    """A description for each subject that has notes. Call outside transactions.
+    """Write a description for each subject that has notes. Call outside transactions.
 
-    Where a call got no usable answer the notes are joined instead. Raises PauseError.
+    If a call gets no usable answer, the notes are joined instead. Raises PauseError.
     """
     said = [Subject(one.id, one.name, distinct(one.notes)) for one in subjects if one.notes]
     written = {one.id: joined(one.notes) for one in said}
@@ -105,7 +105,7 @@ def describe(
 
 
 def distinct(notes: Sequence[Note]) -> list[Note]:
-    """Each statement once, where it was made first."""
+    """Each statement once, at its first place."""
     first: dict[str, Note] = {}
     for note in notes:
         text = one_line(note.text.replace("\0", ""))
@@ -115,7 +115,7 @@ def distinct(notes: Sequence[Note]) -> list[Note]:
 
 
 def needs_summary(notes: Sequence[Note]) -> bool:
-    """Whether the notes are many, or one is long enough to count as many; one alone never is."""
+    """Whether there are many notes or many tokens; a single note never needs a summary."""
     if len(notes) < 2:
         return False
     if len(notes) >= MANY_NOTES:
@@ -127,7 +127,7 @@ def needs_summary(notes: Sequence[Note]) -> bool:
 
 
 def joined(notes: Sequence[Note]) -> Written:
-    """The notes one after the other, as many as a description may hold."""
+    """The notes one after the other, as many as fit in a description."""
     text, places = "", []
     for note in notes:
         longer = f"{text} {note.text}".strip()
@@ -139,9 +139,9 @@ def joined(notes: Sequence[Note]) -> Written:
 
 
 def windows(parts: Sequence[Part], limit: int) -> list[list[Part]]:
-    """Parts in runs of at most ``limit`` tokens, filled from the first on.
+    """Parts in runs of at most ``limit`` tokens, filled in order.
 
-    Every run but the last holds at least two parts: what is longer than half a window is cut.
+    Every run but the last has at least two parts: a part longer than half a window is cut.
     """
     runs: list[list[Part]] = []
     room = 0
@@ -157,7 +157,7 @@ def windows(parts: Sequence[Part], limit: int) -> list[list[Part]]:
 
 
 def _fold(work: Sequence[_Work], limit: int, chat: ChatModel, on_answer: OnAnswer) -> list[_Work]:
-    """One round: each window becomes one part. Without those that got no usable answer."""
+    """One round: each window becomes one part. Drops subjects without a usable answer."""
     cut = [windows(one.parts, limit) for one in work]
     places = [
         (owner, place)
@@ -206,7 +206,7 @@ def _request(subject: Subject, run: Sequence[Part]) -> ChatRequest[Summary]:
 
 
 def contradictions(found: Sequence[Conflict], run: Sequence[Part]) -> list[Contradiction]:
-    """What the model reported, as far as it names two statements that it was shown."""
+    """The reported conflicts that name at least two of the statements shown."""
     kept = []
     for conflict in found[:MOST_CONFLICTS]:
         reason = one_line(conflict.reason.replace("\0", ""))[:LONGEST_REASON]
@@ -218,7 +218,7 @@ def contradictions(found: Sequence[Conflict], run: Sequence[Part]) -> list[Contr
 
 
 def _note_meant(part: Part, reason: str) -> Note:
-    """Of the notes behind a summary the one that shares most words with the reason."""
+    """Of the notes behind a summary, the one that shares most words with the reason."""
     wanted = set(terms(reason))
     return max(part.notes, key=lambda note: len(wanted & set(terms(note.text))))
 

@@ -1,7 +1,7 @@
-"""What people said of entities and links, put together by the entity it is read as now.
+"""People's edits to entities and relationships, combined by the entity they now apply to.
 
-Of a joined group the kept entity's own rulings count before those of the others, and of two about
-the same thing the later one.
+In a merged group the kept entity's own edits come before those of the others; of two edits to the
+same field the later one counts.
 """
 
 from __future__ import annotations
@@ -11,9 +11,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from ingestion.identity import Ref, key_of_name
 from ingestion.models import EntityRuling, RelationshipRuling
-from ingestion.rulings import Reading
+from ingestion.resolution.keys import Ref, key_of_name
+from ingestion.resolution.overrides import Reading
 
 Field = EntityRuling.Field
 LinkField = RelationshipRuling.Field
@@ -27,14 +27,14 @@ FLAGS: Final = {
 }
 
 Said = tuple[Ref, str, str]
-"""Entity, field and value; what was said later stands behind."""
+"""Entity, field and value; later edits come last."""
 Link = tuple[Ref, Ref]
 SaidOfLink = tuple[Ref, Ref, str, str]
 
 
 @dataclass(slots=True)
 class Wording:
-    """What people say of one entity; None where they say nothing.
+    """People's edits to one entity; None for fields they did not edit.
 
     ``aliases`` are names it goes by, ``refused`` names it does not.
     """
@@ -61,7 +61,7 @@ class Wording:
             self.aliases.pop(key_of_name(value), None)
 
     def join(self, other: Wording) -> None:
-        """Take over from an entity that is read as this one, which keeps its own name and type."""
+        """Take over from an entity merged into this one, which keeps its own name and type."""
         if self.description is None:
             self.description = other.description
         self.is_made |= other.is_made
@@ -70,7 +70,7 @@ class Wording:
 
 @dataclass(slots=True)
 class LinkWording:
-    """What people say of one link."""
+    """People's edits to one relationship."""
 
     is_made: bool = False
     description: str | None = None
@@ -86,7 +86,7 @@ class LinkWording:
 
 
 def wordings(said: Iterable[Said], reading: Reading) -> dict[Ref, Wording]:
-    """By the entity as it is read; nothing of what is deleted."""
+    """Edits by the entity they now apply to, without deleted ones."""
     own: defaultdict[Ref, Wording] = defaultdict(Wording)
     for ref, what, value in said:
         own[ref].hear(what, value)
@@ -103,7 +103,7 @@ def wordings(said: Iterable[Said], reading: Reading) -> dict[Ref, Wording]:
 
 
 def link_wordings(said: Iterable[SaidOfLink], reading: Reading) -> dict[Link, LinkWording]:
-    """By the two entities as they are read; no loops, nothing of what is deleted."""
+    """Edits by the two entities they now apply to, without loops and deleted ones."""
     own: defaultdict[Link, LinkWording] = defaultdict(LinkWording)
     for source, target, what, value in said:
         own[source, target].hear(what, value)
@@ -133,7 +133,7 @@ def _joined(first: LinkWording | None, other: LinkWording) -> LinkWording:
 
 
 def made_refs(entities: Mapping[Ref, Wording], links: Mapping[Link, LinkWording]) -> Sequence[Ref]:
-    """Entities that stand without a document: made by a person, or at an end of a made link."""
+    """Entities that exist without a document: made by a person, or ends of a made relationship."""
     made = {ref for ref, wording in entities.items() if wording.is_made}
     ends = {ref for link, wording in links.items() if wording.is_made for ref in link}
     return sorted(made | ends)

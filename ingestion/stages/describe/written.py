@@ -1,4 +1,4 @@
-"""A description as it is stored: text, places, who wrote it, and what contradicts."""
+"""A description as it is stored: text, places, author, and contradictions."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from typing import Final
 
 EXTRACTIVE: Final = "extractive"
-"""``written_by`` of what the documents say themselves."""
+"""``written_by`` of descriptions quoted from the documents."""
 JOINED: Final = "joined"
-"""``written_by`` of what a model noted of single passages, one note after the other."""
+"""``written_by`` of a model's notes on single passages, one after the other."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +27,7 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """What a model says of one passage."""
+    """A model's note on one passage."""
 
     text: str
     place: Place
@@ -49,7 +49,7 @@ class Contradiction:
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """A description with the places it is made of."""
+    """A description with the places it is based on."""
 
     text: str
     places: tuple[Place, ...]
@@ -59,7 +59,7 @@ class Written:
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """An entity or relationship with what is noted of it, oldest document first."""
+    """An entity or relationship with its notes, oldest document first."""
 
     id: uuid.UUID
     name: str

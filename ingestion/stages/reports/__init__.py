@@ -1,13 +1,13 @@
-"""Reports: say what each topic is about, in cited sentences, from the smallest topics up.
+"""Reports: describe each topic in cited sentences, from the smallest topics up.
 
-In: communities marked as changed, with what their entities, relationships and sub-communities rest
-on.  Out: one report per community: title, summary, rating with its reason, findings, and for every
-sentence the chunks and the spans it rests on.
-Safe to repeat: a batch of communities is written in one transaction, which takes their marks away;
-what was finished before an interruption is not written again, nor is a report that would be made
-from the same as the one that is there (``digests``). Deeper levels come first, since a
-topic also speaks of what its sub-topics found. With a chat model one call is made for each of
-them, all of a level side by side; without one, reports are sentences of the documents.
+In: communities marked as changed, with the evidence of their entities, relationships and
+sub-communities.  Out: one report per community: title, summary, rating with its reason, findings,
+and for every sentence the chunks and spans it rests on.
+Safe to repeat: a batch of communities is written in one transaction, which clears their marks. What
+was finished before an interruption is not written again, nor is a report whose input is the same as
+that of the current one (``digests``). Deeper levels come first, since a topic also draws on its
+sub-topics' findings. A chat model gets one call per community, a whole level in parallel; without
+one, reports are sentences of the documents.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from typing import Final, LiteralString
 from uuid import UUID
 
 from ingestion.models import IngestionJob
-from ingestion.outcome import Progress, StageOutcome
+from ingestion.stage import Progress, StageOutcome
 from ingestion.stages.reports import asking, digests, extractive, naming, rows, saving
 from kb_project.ports import Ports
 from kb_project.sql import bulk_plans, run_sql
@@ -41,7 +41,7 @@ UPDATE ingestion_community SET is_changed = true
 WHERE workspace_id = %(workspace)s AND NOT is_changed AND id IN (SELECT id FROM above)
 """
 
-# A title says what sets a topic apart: it may change where another topic did.
+# A title says what sets a topic apart, so it may change when another topic does.
 MARK_RENAMED: Final[LiteralString] = """
 UPDATE ingestion_community AS community SET is_changed = true
 FROM ingestion_communityreport AS report
@@ -91,9 +91,9 @@ def batches(changed: Sequence[tuple[int, UUID]], size: int) -> Iterator[list[UUI
 
 
 def _quote(workspace_id: UUID, ids: Sequence[UUID], titles: Mapping[UUID, str]) -> int:
-    """Write the extractive reports of communities of one level; returns how many."""
+    """Write the extractive reports of communities of one level; return how many."""
     with access.in_workspace(workspace_id), bulk_plans():
-        seen = saving.last_deed(workspace_id)
+        seen = saving.last_change(workspace_id)
         topics = rows.topics(workspace_id, ids, titles)
         made_from = {id_: digests.of_topic(topic) for id_, topic in topics.items()}
         kept = saving.keep(workspace_id, made_from, seen)

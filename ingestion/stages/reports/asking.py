@@ -1,6 +1,7 @@
-"""Have a chat model write the reports of communities of one level, one call for each.
+"""Have a chat model write the reports of communities of one level, one call each.
 
-What no model could write is written from sentences of the documents, with the reason beside it.
+A report that the model could not write is made of sentences of the documents, with the reason
+beside it.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from dataclasses import dataclass
 from typing import Final
 from uuid import UUID
 
+from ingestion.models.communities import OTHER_TOPICS, other_topics_id
 from ingestion.stages.reports import (
     context,
     digests,
@@ -24,8 +26,7 @@ from ingestion.stages.reports.context import Context
 from ingestion.stages.reports.extractive import Report
 from ingestion.stages.reports.saving import Finished, Said
 from ingestion.stages.reports.written import ReportReply, Written
-from ingestion.topics import OTHER_TOPICS, other_topics_id
-from kb_project.errors import PauseError, ReplyError
+from kb_project.errors import PauseError, Problem, ReplyError
 from kb_project.llm.ports import About, ChatModel, ChatReply, ChatRequest, ModelOptions, Role
 from kb_project.sql import bulk_plans
 from workspaces import access
@@ -35,9 +36,8 @@ LONGEST_AUTHOR: Final = 120
 KEPT: Final = "The report is made of sentences from your documents instead."
 NEXT_STEP: Final = "Write it again, or choose another model for summaries."
 
-# What a model wrote, why it did not, or None where there is nothing to write of.
+# What the model wrote, why it did not, or None if there is nothing to write about.
 Answer = Written | ReplyError | None
-Problem = dict[str, str]
 
 NO_ROOM: Final = ReplyError(
     "The model's window is too small for what is known of the topic.",
@@ -56,13 +56,13 @@ class Asker:
     titles: Mapping[UUID, str]
 
     def write(self, ids: Sequence[UUID], on_answer: Callable[[int], None]) -> int:
-        """Write the reports of communities of one level; ``on_answer`` is told how many came in.
+        """Write the reports of communities of one level; ``on_answer`` gets the number of answers.
 
-        Returns how many were written: what would be asked as it was before is not asked again.
-        Raises PauseError where the work must wait; what came in before is kept.
+        Returns how many were written: a request that would be the same as before is not made again.
+        Raises PauseError if the work must wait; answers that came in before are saved.
         """
         with access.in_workspace(self.workspace_id), bulk_plans():
-            seen = saving.last_deed(self.workspace_id)
+            seen = saving.last_change(self.workspace_id)
             materials = records.materials(self.workspace_id, ids)
         budget = self.budget()
         contexts = {id_: context.build(materials[id_], budget) for id_ in ids}
@@ -88,7 +88,7 @@ class Asker:
         return digests.of_prompt(author, written.asked(made, self.options), made)
 
     def budget(self) -> int:
-        """Tokens that the records of one report may take."""
+        """Tokens available for the records of one report."""
         room = self.chat.input_limit(Role.SUMMARISE) - written.overhead(self.options)
         return min(context.BUDGET, room)
 
@@ -115,11 +115,11 @@ class Asker:
         answers: Mapping[UUID, Answer],
         seen: int,
     ) -> int:
-        """Save what came in, in one transaction; returns how many reports."""
+        """Save the answers in one transaction; return how many reports were written."""
         if not answers:
             return 0
         with access.in_workspace(self.workspace_id), bulk_plans():
-            # Also for what a model left out: a title, or a rating that is a number.
+            # Also for missing parts: a title, or a rating that is a number.
             wanting = [id_ for id_, one in answers.items() if _is_wanting(one)]
             topics = rows.topics(self.workspace_id, wanting, self.titles)
             local = {id_: extractive.write(topic) for id_, topic in topics.items()}
@@ -178,14 +178,7 @@ def _is_wanting(answer: Answer) -> bool:
 
 
 def _problem(error: ReplyError | None) -> Problem | None:
-    if error is None:
-        return None
-    return {
-        "code": error.code,
-        "happened": error.happened,
-        "kept": KEPT,
-        "next_step": error.next_step or NEXT_STEP,
-    }
+    return error.problem(kept=KEPT, next_step=NEXT_STEP) if error else None
 
 
 def _said(report: Written, found: Mapping[UUID, list[evidence.Place]]) -> list[Said]:

@@ -1,10 +1,10 @@
-"""What a community's report is written from: its records, chosen for a budget of tokens.
+"""The records that a community's report is written from, chosen for a budget of tokens.
 
 The order and the substitution are those of the GraphRAG paper (Edge et al. 2024, section 3.1.5):
-relationships by the summed degree of their ends, each after the entities it links and what is
-claimed of them; where a community does not fit, its largest parts speak through their reports,
-one after the other, until it does. Unlike there, entities without relationships take part, every
-relationship of an entity does, and parts that are not replaced keep their links to those that are.
+relationships by the summed degree of their ends, each after its entities and the claims about them.
+If a community does not fit, its largest parts are represented by their reports, one after the
+other, until it does. Unlike in the paper, entities without relationships take part, so does every
+relationship of an entity, and parts that are not replaced keep their links to those that are.
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ from kb_project.llm.tokens import count_tokens, truncate_tokens
 BUDGET: Final = 8_000
 """Tokens of records in one prompt: GraphRAG's own limit."""
 LONGEST_RECORD: Final = 500
-"""Tokens of one entity, relationship or claim: one endless description never fills a prompt."""
+"""Tokens of one entity, relationship or claim, so that no endless description fills a prompt."""
 LONGEST_REPORT: Final = 2_000
-# A letter, and up to six digits at three to a token.
+# A letter and up to six digits, at three per token.
 _LABEL_TOKENS: Final = 3
 _MANY_CHARACTERS: Final = 10
 
 
 class Kind(StrEnum):
-    """What a record is; the value is how references to it are stored."""
+    """The kind of a record, as stored in references to it."""
 
     ENTITY = "entity"
     RELATIONSHIP = "relationship"
@@ -47,7 +47,7 @@ LETTERS: Final[Mapping[Kind, str]] = {
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """One line of a prompt; ``names`` are those of the entities it speaks of."""
+    """One line of a prompt; ``names`` are those of the entities it is about."""
 
     kind: Kind
     id: UUID
@@ -56,7 +56,7 @@ class Record:
 
     @classmethod
     def of(cls, kind: Kind, id_: UUID, text: str, names: tuple[str, ...] = ()) -> Record:
-        """The text is put on one line and cut where it is too long."""
+        """A record with its text on one line, cut if it is too long."""
         longest = LONGEST_REPORT if kind is Kind.REPORT else LONGEST_RECORD
         line = " ".join(text.replace("\0", "").split())
         if len(line) > longest:
@@ -65,7 +65,7 @@ class Record:
 
     @property
     def tokens(self) -> int:
-        """The most that the line costs, label and break included."""
+        """The most that the line costs, including label and line break."""
         return count_tokens(f" {self.text}\n") + _LABEL_TOKENS
 
     @property
@@ -103,7 +103,7 @@ class Statement:
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A sub-community: whom it holds, and its report."""
+    """A sub-community: its members and its report."""
 
     members: frozenset[UUID]
     report: Record | None
@@ -111,7 +111,7 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Material:
-    """All there is to say of a community; its parts share no members."""
+    """All the records of a community; its parts share no members."""
 
     nodes: tuple[Node, ...]
     edges: tuple[Edge, ...] = ()
@@ -121,7 +121,7 @@ class Material:
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """The records of a prompt in their order. ``labels`` leads from "E1" to the record."""
+    """The records of a prompt in order. ``labels`` maps "E1" to the record."""
 
     labels: Mapping[str, Record] = field(default_factory=dict)
 
@@ -131,15 +131,15 @@ class Context:
 
     @property
     def substituted(self) -> int:
-        """Sub-communities that speak through their report."""
+        """Sub-communities represented by their report."""
         return sum(record.kind is Kind.REPORT for record in self.labels.values())
 
 
 def build(material: Material, budget: int = BUDGET) -> Context:
-    """The records within the budget; nothing is left out that would still have fitted."""
+    """Choose the records within the budget; nothing that would still fit is left out."""
     records = list(_owned(material))
     if sum(record.size for record, _ in records) <= budget:
-        return labelled(record for record, _ in records)  # most need no counting
+        return labelled(record for record, _ in records)  # most communities need no counting
     sizes = _sizes(records)
     total = sum(record.tokens for record, _ in records)
     reports: dict[int, Record] = {}
@@ -147,7 +147,7 @@ def build(material: Material, budget: int = BUDGET) -> Context:
         report = material.parts[place].report
         if total <= budget:
             break
-        # A report that is longer than what it stands for would make matters worse.
+        # A report longer than what it replaces would make matters worse.
         if report is not None and report.tokens < sizes[place]:
             total += report.tokens - sizes[place]
             reports[place] = report
@@ -156,7 +156,7 @@ def build(material: Material, budget: int = BUDGET) -> Context:
 
 
 def labelled(records: Iterable[Record]) -> Context:
-    """Each record under its letter and its number among its kind."""
+    """Label each record with its letter and its number among its kind."""
     numbers: Counter[Kind] = Counter()
     labels: dict[str, Record] = {}
     for record in records:
@@ -177,7 +177,7 @@ Owned = tuple[Record, int | None]
 
 
 def _owned(material: Material) -> Iterator[Owned]:
-    """Every record in its order, with the place of the part that it is inside of."""
+    """Every record in order, with the index of the part that it lies in."""
     owners = {member: place for place, part in enumerate(material.parts) for member in part.members}
     nodes = {node.record.id: node for node in material.nodes}
     claims: defaultdict[UUID, list[Record]] = defaultdict(list)
@@ -202,7 +202,7 @@ def _introduced(
     claims: Mapping[UUID, Sequence[Record]],
     owners: Mapping[UUID, int],
 ) -> Iterator[Owned]:
-    """Entities, then what is claimed of them."""
+    """Entities, then the claims about them."""
     for id_ in ids:
         yield nodes[id_].record, owners.get(id_)
     for id_ in ids:
@@ -211,7 +211,7 @@ def _introduced(
 
 
 def _by_degree(edges: Iterable[Edge], nodes: Mapping[UUID, Node]) -> list[Edge]:
-    """By combined degree. Names settle ties before ids do: the same documents, the same prompt."""
+    """By combined degree, ties broken by name, then id: the same documents give the same prompt."""
 
     def key(edge: Edge) -> tuple[int, str, str, UUID]:
         source, target = nodes[edge.source], nodes[edge.target]
@@ -226,7 +226,7 @@ def _weight(node: Node) -> tuple[int, int, str, UUID]:
 
 
 def _sizes(records: Iterable[Owned]) -> Counter[int]:
-    """Tokens that each part's own records take."""
+    """Tokens of each part's own records."""
     sizes: Counter[int] = Counter()
     for record, owner in records:
         if owner is not None:

@@ -1,4 +1,4 @@
-"""What a report is made from, as one short name: the same name, the same report."""
+"""Fingerprints of what a report is made from: the same digest, the same report."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from ingestion.stages.reports.extractive import Topic
 from kb_project.prompt import Prompt
 
 FORM: Final = "2"
-"""Raised when the same material would be written of otherwise."""
+"""Incremented when the same input would give a different report."""
 
 
 def of_topic(topic: Topic) -> str:
-    """For a report of the documents' own sentences."""
+    """For a report made of the documents' own sentences."""
     members = sorted((str(one.id), one.name, one.type, repr(one.pull)) for one in topic.members)
     sentences = sorted(
         (str(one.chunk), one.start, one.end, one.text, one.states, one.leads, _ids(one.entities))
@@ -25,7 +25,7 @@ def of_topic(topic: Topic) -> str:
 
 
 def of_prompt(author: str, asked: Prompt, made: Context) -> str:
-    """For a report by a model: what it would be asked, and the records it may name."""
+    """For a model's report: the prompt, and the records it may cite."""
     records = [(label, str(record.id)) for label, record in made.labels.items()]
     return _digest(author, asked.system, asked.user, records)
 

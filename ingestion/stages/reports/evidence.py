@@ -1,4 +1,4 @@
-"""From the records a passage refers to, down to the places in documents it rests on."""
+"""Trace the records a passage refers to down to the places in documents it rests on."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from kb_project.text.terms import terms
 MOST_PLACES: Final = 4
 """Places cited for one passage."""
 MOST_CANDIDATES: Final = 8
-"""Places looked at for one record."""
+"""Places considered for one record."""
 NEARNESS: Final = 0.5
-"""Of the words that the best place shares with a statement, so many must a further one share."""
+"""A further place must share at least this part of the words that the best place shares."""
 LONGEST_QUOTE: Final = 1_500
 
-# What a model said of an entity, by passage.
+# The model's notes on an entity, by passage.
 FRAGMENTS: Final[LiteralString] = """
 SELECT entity_id, chunk_id, start, "end" FROM (
     SELECT entity_id, chunk_id, start, "end",
@@ -31,7 +31,7 @@ SELECT entity_id, chunk_id, start, "end" FROM (
 WHERE place <= %(most)s
 """
 
-# The sentences a description is made of, and those that link the entity to another.
+# The sentences of a description, and those that link the entity to another.
 INTRODUCTIONS: Final[LiteralString] = """
 SELECT entity.id, (source ->> 'chunk')::uuid, (source ->> 'start')::int, (source ->> 'end')::int
 FROM ingestion_entity AS entity
@@ -57,7 +57,7 @@ SELECT entity_id, chunk_id, start, "end" FROM (
 WHERE place <= %(most)s
 """
 
-# Where nothing is said of an entity, the places that name it.
+# For entities without any of these, the places that name them.
 MENTIONS: Final[LiteralString] = """
 SELECT entity_id, chunk_id, start, "end" FROM (
     SELECT entity_id, chunk_id, start, "end",
@@ -85,7 +85,7 @@ SELECT id, chunk_id, start, "end" FROM ingestion_claim
 WHERE workspace_id = %(workspace)s AND id = ANY (%(ids)s::uuid[])
 """
 
-# What a sub-topic's report rests on itself; it was written first.
+# The evidence of a sub-topic's report, which was written first.
 REPORTS: Final[LiteralString] = """
 SELECT report_id, chunk_id, start, "end" FROM (
     SELECT finding.report_id, evidence.chunk_id, evidence.start, evidence."end",
@@ -101,7 +101,7 @@ SELECT report_id, chunk_id, start, "end" FROM (
 WHERE place <= 3 * %(most)s
 """
 
-# A chunk that is gone gives no row, nor does a span that has slipped out of its chunk.
+# A deleted chunk gives no row, nor does a span that is no longer inside its chunk.
 QUOTES: Final[LiteralString] = """
 SELECT wanted.chunk_id, wanted.start, wanted."end", chunk.document_id,
        substr(chunk.text, wanted.start - chunk.start + 1, wanted."end" - wanted.start)
@@ -134,7 +134,7 @@ Span = tuple[UUID, int, int]
 
 
 def places(workspace_id: UUID, records: Iterable[Record]) -> dict[UUID, list[Place]]:
-    """Where the records are found, by record id; a record that is found nowhere has no entry."""
+    """Where the records are found, by record id; records found nowhere have no entry."""
     wanted: defaultdict[Kind, set[UUID]] = defaultdict(set)
     for record in records:
         wanted[record.kind].add(record.id)
@@ -173,9 +173,9 @@ def _read(workspace_id: UUID, spans: set[Span]) -> dict[Span, Place]:
 
 
 def best(text: str, references: Iterable[Record], found: Mapping[UUID, list[Place]]) -> list[Place]:
-    """The few places that say most of what ``text`` says; none twice, none inside another.
+    """The few places that best match ``text``; none twice, none overlapping.
 
-    The best of them is always there, however little it shares; the others must come near it.
+    The best is always included, however little it shares; the others must come close to it.
     """
     wanted = frozenset(terms(text))
     candidates = [
@@ -195,5 +195,5 @@ def best(text: str, references: Iterable[Record], found: Mapping[UUID, list[Plac
 
 
 def _overlap(one: Place, other: Place) -> bool:
-    """Chunks overlap: the same words may have been found in two of them."""
+    """Whether two places overlap: overlapping chunks may both contain the same words."""
     return one.document == other.document and one.start < other.end and other.start < one.end

@@ -1,9 +1,9 @@
-"""Write a report from sentences that are already there: choose, order and name, invent nothing.
+"""Write a report from existing sentences: choose, order and name, invent nothing.
 
 Sentences are chosen greedily for what they add (Lin and Bilmes 2011, a submodular gain): how much
-the entities they name matter in the topic, less for those already covered, less for a document that
-has had its say, nothing for a near copy. Shape matters too: a sentence that stands alone is better
-than one that begins with "He". What the report is called is known before (``naming``).
+the entities they name matter in the topic, less for those already covered, less for documents
+already quoted, nothing for a near copy. Form matters too: a sentence that makes sense alone is
+better than one that begins with "He". The title is given beforehand (``naming``).
 """
 
 from __future__ import annotations
@@ -23,23 +23,23 @@ MOST_SUMMARY: Final = 3
 MOST_FINDINGS: Final = 10
 LEAST_FINDINGS: Final = 5
 
-# What naming an entity again is worth, and a further sentence of the same document.
+# Factor for naming an entity again, and for each further sentence of the same document.
 REPEATED: Final = 0.25
 SAME_DOCUMENT: Final = 0.85
-# Of a list of names only the weightiest count, or lists would win.
+# Only the weightiest entities of a sentence count, or lists of names would win.
 COUNTED_ENTITIES: Final = 5
-# Shared words by all words of both: above this one sentence repeats the other.
+# Shared words divided by all words of both: above this, one sentence repeats the other.
 NEAR_COPY: Final = 0.6
-# After the least number of findings, a sentence that adds less than this share of the first's
-# gain adds nothing.
+# Once there are enough findings, stop at sentences that gain less than this share of the first's
+# gain.
 LEAST_GAIN: Final = 0.05
 
 # Character counts; a Chinese character says about as much as two and a half letters.
 SHORT, LONG, FAR_TOO_LONG = 40, 220, 500
 WIDE: Final = 2.5
 
-# How much of an entity's pull counts, by type: half of all texts speak of nationalities, and what a
-# topic is about shows in its people and places before its common nouns. Others count in full.
+# How much of an entity's pull counts, by type: half of all texts mention nationalities, and a topic
+# shows in its people and places before its common nouns. Other types count in full.
 NAMING: Final[Mapping[str, float]] = {"group": 0.3, "language": 0.3, "concept": 0.6, "symbol": 0.8}
 
 _WORD: Final = regex.compile(r"\p{Han}|[\p{L}\p{N}]+")
@@ -52,8 +52,8 @@ _QUOTES: Final = "\"'“”‘’«「『[("
 class Sentence:
     """A sentence of a document; ``text[start:end]`` of the document is its quote.
 
-    ``text`` is the quote on one line. ``entities`` are those it names. ``states`` says that a
-    relationship is stated in it, ``leads`` that its document begins with it.
+    ``text`` is the quote on one line. ``entities`` are those it names. ``states`` means that it
+    states a relationship, ``leads`` that its document begins with it.
     """
 
     chunk: UUID
@@ -68,7 +68,7 @@ class Sentence:
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """An entity of a topic; ``pull`` says how much the topic turns on it."""
+    """An entity of a topic; ``pull`` is its importance in the topic."""
 
     id: UUID
     name: str
@@ -77,7 +77,7 @@ class Member:
 
     @property
     def weight(self) -> float:
-        """What the entity counts for where sentences and titles are chosen."""
+        """The entity's weight when sentences and titles are chosen."""
         return self.pull * NAMING.get(self.type, 1.0)
 
 
@@ -124,7 +124,7 @@ def choose(sentences: Collection[Sentence], pulls: Mapping[UUID, float]) -> list
 
 
 class _Choice:
-    """The greedy choice while it is made: what is covered, who has spoken, what was said."""
+    """State of the greedy choice: entities covered, documents quoted, sentences chosen."""
 
     def __init__(self, pulls: Mapping[UUID, float]) -> None:
         self._pulls = pulls
@@ -133,7 +133,7 @@ class _Choice:
         self._said: list[frozenset[str]] = []
 
     def take(self, sentences: Collection[Sentence], most: int) -> list[Sentence]:
-        """Gains only ever fall, so the best of the heap whose gain is fresh is the best of all."""
+        """Choose greedily. Gains only fall, so the heap's top is the best if its gain is fresh."""
         shapes = {sentence: shape(sentence) for sentence in sentences}
         heap = [(-self._gain(s, shapes[s]), *_stable(s), s) for s in sentences]
         heapq.heapify(heap)
@@ -171,7 +171,7 @@ class _Choice:
 
 
 def shape(sentence: Sentence) -> float:
-    """How well a sentence reads on its own, whatever it speaks of: about 0.1 to 1.4."""
+    """How well a sentence reads on its own, whatever its subject: about 0.1 to 1.4."""
     text = sentence.text
     quality = _length_quality(len(text) + (WIDE - 1) * len(_HAN.findall(text)))
     quality *= _ending_quality(text)
@@ -187,14 +187,14 @@ def shape(sentence: Sentence) -> float:
 
 
 def _ending_quality(text: str) -> float:
-    """Statements first; then speech and exclamations; what does not end is a fragment."""
+    """Statements first, then questions and exclamations, fragments last."""
     if text[-1] in ".。":
         return 1.0
     return 0.7 if is_ended(text) else 0.2
 
 
 def _shouts(text: str) -> bool:
-    """Whether capitals make up a third of the letters: a heading, a list, a form."""
+    """Whether more than a third of the letters are capitals: a heading, a list, a form."""
     return sum(map(str.isupper, text)) * 3 > sum(map(str.isalpha, text)) > 0
 
 
@@ -207,7 +207,7 @@ def _length_quality(length: float) -> float:
 
 
 def join_sentences(texts: Sequence[str]) -> str:
-    """One paragraph; no space after a sentence that ends the Chinese way.
+    """Join into one paragraph, without a space after a sentence that ends the Chinese way.
 
     >>> join_sentences(["他走了。", "她来了。"]), join_sentences(["He left.", "她来了。"])
     ('他走了。她来了。', 'He left. 她来了。')
@@ -220,7 +220,7 @@ def join_sentences(texts: Sequence[str]) -> str:
 
 
 def rating(entities: int, links: int, documents: int) -> float:
-    """0 to 10, growing with each figure and ever more slowly; half of a part at its constant."""
+    """0 to 10, growing ever more slowly with each figure; a part is half full at its constant."""
     share = (
         0.4 * entities / (entities + 8)
         + 0.3 * links / (links + 12)
@@ -246,7 +246,7 @@ def _counted(number: int, one: str, several: str) -> str:
 
 
 def _stable(sentence: Sentence) -> tuple[str, int, UUID, int]:
-    """Settles ties by what is said: the same documents give the same report, whatever their ids."""
+    """Sort key by content: the same documents give the same report, whatever their ids."""
     return sentence.text, sentence.start, sentence.document, sentence.end
 
 

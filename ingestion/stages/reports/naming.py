@@ -1,6 +1,6 @@
 """Give every topic of a workspace its title, from the broadest down.
 
-All are named together, since a title is chosen by what sets a topic apart from those beside it.
+All are named together, since a title is what sets a topic apart from its siblings.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ from itertools import groupby
 from typing import Any, Final, LiteralString
 from uuid import UUID
 
+from ingestion.models.communities import OTHER_TOPICS, other_topics_id
 from ingestion.stages.reports.titles import Name, Place, Subject, titles
-from ingestion.topics import OTHER_TOPICS, other_topics_id
 from kb_project.sql import run_sql
 
 MOST_NAMES: Final = 15
-"""Members of a topic that it may be named after."""
+"""Members that a topic may be named after."""
 
 COMMUNITIES: Final[LiteralString] = """
 SELECT level, parent_id, id FROM ingestion_community
@@ -37,7 +37,7 @@ WHERE community.workspace_id = %(workspace)s AND community.level = %(level)s
 GROUP BY community.id, mention.chunk_id
 """
 
-# The members with most relationships inside their topic; each relationship counts for both ends.
+# The members with most relationships inside their topic; a relationship counts for both ends.
 NAMES: Final[LiteralString] = """
 WITH ends AS (
     SELECT source_id AS entity_id, target_id AS other_id, weight FROM ingestion_relationship
@@ -75,7 +75,7 @@ WHERE place <= %(most)s
 ORDER BY community_id, place
 """
 
-# Each passage with the headings above it and those in it: where, how deep, and what they say.
+# Each passage with the headings above it and those in it: offset, level and text.
 HEADINGS: Final[LiteralString] = """
 SELECT chunk.id, chunk.start, document.title, chunk.heading_path, (
        SELECT jsonb_agg(jsonb_build_array(

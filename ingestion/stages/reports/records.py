@@ -1,4 +1,4 @@
-"""The rows that a model's report is written from, as records, for a batch of communities."""
+"""Load the records that a model's report is written from, for a batch of communities."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ JOIN ingestion_communitymember AS b
 WHERE a.workspace_id = %(workspace)s AND a.community_id = ANY (%(ids)s::uuid[])
 """
 
-# The same claim of overlapping chunks is one claim.
+# Overlapping chunks may yield the same claim: it counts once.
 CLAIMS: Final[LiteralString] = """
 SELECT DISTINCT ON (member.community_id, claim.subject_id, claim.description, claim.status)
        member.community_id, claim.id, claim.subject_id, claim.type, claim.status,
@@ -62,7 +62,7 @@ ORDER BY child.id
 
 
 def materials(workspace_id: UUID, ids: Sequence[UUID]) -> dict[UUID, Material]:
-    """What there is to say of each community."""
+    """The records of each community."""
     values = {"workspace": workspace_id, "ids": list(ids)}
     entities = _by_community(run_sql(ENTITIES, values))
     relationships = _by_community(run_sql(RELATIONSHIPS, values))

@@ -1,4 +1,4 @@
-"""The rows that reports are written from, read for a batch of communities at a time."""
+"""Load the rows that reports are written from, for a batch of communities at a time."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from kb_project.text.quotable import quotable
 from kb_project.text.regions import from_json
 from kb_project.text.statements import Statement, StatementKind
 
-# Sentences looked at per community and source.
+# Sentences considered per community and source.
 MOST_EVIDENCE: Final = 40
 MOST_INTRODUCTIONS: Final = 60
-# A longer span is no sentence to quote.
+# A longer span is not a sentence to quote.
 LONGEST_QUOTE: Final = 1_500
 
 MEMBERS: Final[LiteralString] = """
@@ -30,8 +30,8 @@ JOIN ingestion_entity AS entity
 WHERE member.workspace_id = %(workspace)s AND member.community_id = ANY (%(ids)s::uuid[])
 """
 
-# Each relationship inside a community counts for both of its ends. Weights are added up in order:
-# the last digit of a sum decides ties, and must not depend on the plan.
+# Each relationship inside a community counts for both ends. Weights are added in order: the last
+# digit of a sum decides ties, and must not depend on the query plan.
 TIES: Final[LiteralString] = """
 WITH inside AS (
     SELECT a.community_id, r.source_id, r.target_id, r.weight
@@ -59,7 +59,7 @@ WHERE member.workspace_id = %(workspace)s AND member.community_id = ANY (%(ids)s
 GROUP BY member.community_id
 """
 
-# The spans the community's relationships rest on, what is stated before what is named together.
+# The spans the community's relationships rest on, statements before co-occurrences.
 EVIDENCE: Final[LiteralString] = """
 SELECT community_id, chunk_id, start, "end", stated FROM (
     SELECT a.community_id, evidence.chunk_id, evidence.start, evidence."end",
@@ -100,7 +100,7 @@ CROSS JOIN LATERAL jsonb_array_elements(description_sources) AS source
 WHERE place <= %(most)s
 """
 
-# What the reports of the sub-communities say: they were written first.
+# The findings of the sub-communities' reports, which were written first.
 FINDINGS_OF_CHILDREN: Final[LiteralString] = """
 SELECT child.parent_id, evidence.chunk_id, evidence.start, evidence."end", false
 FROM ingestion_community AS child
@@ -119,7 +119,7 @@ SELECT id, start, text, regions FROM ingestion_chunk
 WHERE workspace_id = %(workspace)s AND id = ANY (%(chunks)s::uuid[])
 """
 
-# The text of each span and who is named in it. A chunk that is gone gives no row.
+# The text of each span and the entities named in it. A deleted chunk gives no row.
 SPANS: Final[LiteralString] = """
 SELECT chunk.id, span.start, span."end", chunk.document_id,
        substr(chunk.text, span.start - chunk.start + 1, span."end" - span.start),
@@ -160,7 +160,7 @@ class _Pool:
 def topics(
     workspace_id: UUID, ids: Sequence[UUID], titles: Mapping[UUID, str]
 ) -> dict[UUID, Topic]:
-    """What there is to say of each community."""
+    """Members and sentences of each community."""
     if not ids:
         return {}
     values = {"workspace": workspace_id, "ids": list(ids)}
@@ -186,7 +186,7 @@ def topics(
 def _members(
     rows: Iterable[Row], ties: Mapping[tuple[UUID, UUID], tuple[float, int]]
 ) -> defaultdict[UUID, list[Member]]:
-    """An entity's pull: its rank in the workspace, and how it is tied to the community."""
+    """An entity's pull: its rank in the workspace plus the weight of its ties to the community."""
     return _grouped(
         (
             community,
@@ -216,7 +216,7 @@ def _sentences(values: dict[str, Any]) -> defaultdict[UUID, list[Sentence]]:
 
 
 def _stated(workspace_id: UUID, pool: _Pool) -> _Pool:
-    """The sentences that the spans are in; entries of lists where a community has no sentence."""
+    """The sentences around the spans; list entries if a community has no sentence."""
     chunks = {chunk for spans in pool.spans.values() for chunk, _, _ in spans}
     rows = run_sql(CHUNKS, {"workspace": workspace_id, "chunks": sorted(chunks)})
     passages = {row[0]: _Prose(*row[1:]) for row in rows}
@@ -234,14 +234,14 @@ def _stated(workspace_id: UUID, pool: _Pool) -> _Pool:
 
 
 class _Prose:
-    """What a passage states in whole sentences and entries of lists."""
+    """The whole sentences and list entries of a passage."""
 
     def __init__(self, start: int, text: str, regions: str) -> None:
         self.start = start
         self._stated = quotable(text, from_json(json.loads(regions)))
 
     def at(self, start: int, end: int) -> Statement | None:
-        """The statement that has most of a span of the document's text."""
+        """The statement that has the largest share of a span of the document's text."""
         start, end = start - self.start, end - self.start
         shared = ((min(end, one.end) - max(start, one.start), one) for one in self._stated)
         most, best = max(shared, key=lambda pair: pair[0], default=(0, None))

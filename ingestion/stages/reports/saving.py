@@ -1,4 +1,4 @@
-"""Reports as rows: written in place of those that were there."""
+"""Store reports, replacing earlier ones."""
 
 from __future__ import annotations
 
@@ -11,9 +11,10 @@ from uuid import UUID, uuid5
 
 from django.utils import timezone
 
-from ingestion import name_lock
 from ingestion.models import Finding
+from ingestion.resolution import locks
 from ingestion.stages.reports import extractive
+from kb_project.errors import Problem
 from kb_project.sql import Columns, copy_into, run_sql, temporary_rows
 
 EXTRACTIVE: Final = "extractive"
@@ -23,7 +24,7 @@ DELETE FROM ingestion_communityreport
 WHERE workspace_id = %(workspace)s AND community_id = ANY (%(ids)s::uuid[])
 """
 
-# A chunk deleted by somebody else since it was read is cited no more.
+# A chunk deleted since it was read is no longer cited.
 CITE: Final[LiteralString] = """
 INSERT INTO ingestion_findingevidence
        (workspace_id, id, finding_id, chunk_id, document_id, start, "end")
@@ -34,13 +35,13 @@ JOIN ingestion_chunk AS chunk
 FOR KEY SHARE OF chunk
 """
 
-# The last thing that somebody did; documents that are added change nothing until they are read.
+# The last thing a person did; an added document changes nothing until it is read.
 LAST_DEED: Final[LiteralString] = """
 SELECT coalesce(max(sequence), 0) FROM ingestion_historyevent
 WHERE workspace_id = %(workspace)s AND kind <> 'document_added'
 """
 
-# What was changed by hand since it was read stays marked: the refresh after this one looks again.
+# What a person changed since it was read stays marked for the next refresh.
 UNMARK: Final[LiteralString] = """
 UPDATE ingestion_community SET is_changed = false
 WHERE workspace_id = %(workspace)s AND id = ANY (%(ids)s::uuid[])
@@ -55,7 +56,7 @@ WHERE workspace_id = %(workspace)s AND id = ANY (%(chunks)s::uuid[])
 ORDER BY id FOR KEY SHARE
 """
 
-# What each report was made from, and how many places are left that it rests on.
+# What each report was made from, and how many of its places are left.
 DIGESTS: Final[LiteralString] = """
 SELECT report.community_id, report.digest, (
        SELECT count(*) FROM ingestion_finding AS finding
@@ -108,7 +109,7 @@ Span = tuple[UUID, int, int]
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """A sentence of a summary, or a finding, with the spans it rests on."""
+    """A sentence of a summary, or a finding, with its spans."""
 
     part: str
     summary: str
@@ -119,7 +120,7 @@ class Said:
 
 @dataclass(frozen=True, slots=True)
 class Finished:
-    """A report as it is stored; ``digest`` stands for all that it was made from."""
+    """A report as it is stored; ``digest`` identifies everything it was made from."""
 
     title: str
     summary: str
@@ -127,7 +128,7 @@ class Finished:
     reason: str
     said: Sequence[Said]
     written_by: str = EXTRACTIVE
-    problem: Mapping[str, str] | None = None
+    problem: Problem | None = None
     substituted: int = 0
     rejected: Mapping[str, int] = field(default_factory=dict)
     digest: str = ""
@@ -141,10 +142,8 @@ class Finished:
         return sum(len(one.spans) for one in self.said)
 
 
-def quoted(
-    report: extractive.Report, digest: str, problem: Mapping[str, str] | None = None
-) -> Finished:
-    """An extractive report; ``problem`` says why no model wrote it."""
+def quoted(report: extractive.Report, digest: str, problem: Problem | None = None) -> Finished:
+    """An extractive report; ``problem`` says why the model did not write it."""
     parts = (
         (Finding.Part.SUMMARY.value, report.summary_sentences),
         (Finding.Part.FINDING.value, report.findings),
@@ -165,19 +164,19 @@ def quoted(
     )
 
 
-def last_deed(workspace_id: UUID) -> int:
-    """The number of the last thing somebody did; nobody does another until the transaction ends."""
-    name_lock.join(workspace_id)
+def last_change(workspace_id: UUID) -> int:
+    """The number of the last change by a person; none follows until the transaction ends."""
+    locks.join(workspace_id)
     [(number,)] = run_sql(LAST_DEED, {"workspace": workspace_id})
     return int(number)
 
 
 def keep(workspace_id: UUID, digests: Mapping[UUID, str], seen: int) -> set[UUID]:
-    """Those of the communities whose report was made from the same: they need no other.
+    """The communities whose report was made from the same input: they need no new one.
 
-    Their marks are taken away.
+    Clears their marks.
     """
-    name_lock.join(workspace_id)
+    locks.join(workspace_id)
     values = {"workspace": workspace_id, "ids": sorted(digests)}
     same = {
         id_
@@ -189,7 +188,7 @@ def keep(workspace_id: UUID, digests: Mapping[UUID, str], seen: int) -> set[UUID
 
 
 def stored_digest(digest: str, places: int) -> str:
-    """A report that has lost a place it rested on is not the one that was made.
+    """Digest with the number of places: a report that lost a place is no longer the same.
 
     >>> stored_digest("a" * 64, 12)[-6:]
     'aaa 12'
@@ -198,12 +197,12 @@ def stored_digest(digest: str, places: int) -> str:
 
 
 def replace_reports(workspace_id: UUID, wanted: Mapping[UUID, Finished], seen: int) -> int:
-    """Write the reports of communities, by their ids, and take the communities' marks away.
+    """Write the reports of communities, by community id, and clear the communities' marks.
 
-    One that rests on what went away since it was made is not written, and its mark stays; so do all
-    marks where somebody has done anything since the deed ``seen``. Returns how many were written.
+    A report whose evidence was deleted meanwhile is not written and keeps its mark; all marks stay
+    if a person changed anything after change ``seen``. Returns how many were written.
     """
-    name_lock.join(workspace_id)
+    locks.join(workspace_id)
     reports = _resting_on_what_is_there(workspace_id, wanted)
     values = {"workspace": workspace_id, "ids": sorted(reports), "seen": seen}
     run_sql(FORGET, values)
@@ -228,7 +227,7 @@ def _resting_on_what_is_there(
 
 
 def report_id(community_id: UUID) -> UUID:
-    """A community's report keeps its id however often it is written."""
+    """A community's report keeps its id however often it is rewritten."""
     return uuid5(community_id, "report")
 
 
@@ -246,7 +245,7 @@ _Row = tuple[UUID, UUID, int, Said]
 
 
 def _findings(community_id: UUID, report: Finished) -> Iterator[_Row]:
-    """A finding's id follows from what it says: citations of it outlive a rewritten report."""
+    """A finding's id is derived from its text, so citations survive a rewritten report."""
     of = report_id(community_id)
     ordinals: Counter[str] = Counter()
     copies: Counter[str] = Counter()

@@ -1,9 +1,9 @@
-"""Name topics after what sets them apart: the headings they stand under, and their chief names.
+"""Name topics after what sets them apart: their headings and their chief names.
 
-A heading is the better, the more of what is said of a topic stands under it, and the less of what
-is said of the topics beside it; a name, the more of the topic's relationships it has, and the fewer
-outside. Each is scored by the harmonic mean of the two shares: like class-based tf-idf (BERTopic),
-it weighs what is here against what is elsewhere. Topics beside each other never share a title.
+A heading is better the more of the topic's mentions are under it, and the fewer of its siblings'; a
+name, the more of the topic's relationships it has, and the fewer outside. Each is scored by the
+harmonic mean of the two shares: like class-based tf-idf (BERTopic), it weighs what is here against
+what is elsewhere. Siblings never share a title.
 """
 
 from __future__ import annotations
@@ -25,15 +25,16 @@ MOST_WORDS: Final = 6
 FEWEST_WORDS: Final = 2
 MOST_CHARACTERS: Final = 60
 MOST_UNSPACED: Final = 14
-"""Characters of a label in a script without spaces; two are a word."""
+"""Characters of a label in a script without spaces; two count as a word."""
 MOST_LABELS: Final = 8
-"""Labels of a topic that its title may be made of."""
+"""Candidate labels for a topic's title."""
 TITLED: Final = 0.75
 NAMED: Final = 0.8
 NAMED_OF: Final[Mapping[str, float]] = {"person": 0.6, "place": 0.7, "group": 0.3, "language": 0.3}
-"""What a document's title and a name are worth beside a heading, which somebody chose to say what
-follows; names by type: a chapter is called after what it tells of more often than after where and
-by whom."""
+"""Worth of a document's title and of a name relative to a heading, which an author chose to
+describe what follows. By type, because a chapter is more often called after its subject than after
+a place or person.
+"""
 
 # "9.11.", "Chapter 8:", "IV.", "Stave One:", "第三章".
 _NUMBER: Final = regex.compile(
@@ -64,7 +65,7 @@ _GENERIC: Final = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A passage, or the part of it under one heading, with the headings above it.
+    """A passage, or its part under one heading, with the headings above it.
 
     ``document`` is the document's title.
     """
@@ -76,7 +77,7 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Name:
-    """A member of a topic, with the weight of its relationships: inside the topic, and all."""
+    """A member of a topic, with the weight of its relationships: inside the topic, and in total."""
 
     text: str
     type: str
@@ -88,7 +89,7 @@ class Name:
 class Subject:
     """A topic to be named.
 
-    ``said`` counts what is said of its members at each place; ``names`` are its chief members, the
+    ``said`` counts its members' mentions at each place; ``names`` are its chief members, the
     weightiest first, and ``links`` the weight of all relationships among members.
     """
 
@@ -99,7 +100,7 @@ class Subject:
 
 
 def titles(siblings: Sequence[Subject], taken: Iterable[str] = ()) -> dict[UUID, str]:
-    """A title for each of the topics beside each other, no two the same, none of the ``taken``."""
+    """Title each of these sibling topics: no two the same, none of the ``taken``."""
     of_heading: Counter[str] = Counter()
     for one in siblings:
         of_heading.update(_headings(one.said))
@@ -122,14 +123,14 @@ def titles(siblings: Sequence[Subject], taken: Iterable[str] = ()) -> dict[UUID,
 
 
 def _at_worst(one: Subject, used: Container[str]) -> str:
-    """Its chief name, whatever that looks like, with a number where it is taken."""
+    """The topic's chief name, however it looks, with a number if it is taken."""
     name = next((name.text[:MOST_CHARACTERS] for name in one.names), UNNAMED)
     numbered = chain([name], (f"{name} ({number})" for number in count(2)))
     return next(title for title in numbered if normalise_name(title) not in used)
 
 
 def _headings(said: Mapping[Place, int]) -> Counter[str]:
-    """How much is said under each heading."""
+    """How many mentions are under each heading."""
     counts: Counter[str] = Counter()
     for place, number in said.items():
         for heading in {place.document, *place.headings}:
@@ -138,11 +139,11 @@ def _headings(said: Mapping[Place, int]) -> Counter[str]:
 
 
 def _ranked(one: Subject, of_heading: Mapping[str, int]) -> Iterator[tuple[float, str]]:
-    """Titles that would do, with what each is worth."""
+    """Acceptable titles, with their scores."""
     scores = _scores(one, of_heading)
     best = sorted(scores.items(), key=lambda pair: (-pair[1], pair[0]))[:MOST_LABELS]
     for label, score in best:
-        # One word alone only before there is no title at all.
+        # A single word is only better than no title at all.
         yield (score if words_in(label) >= FEWEST_WORDS else score / 1_000), label
     for (label, score), (other, more) in combinations(best, 2):
         is_short = words_in(label) < FEWEST_WORDS and words_in(label) + words_in(other) < MOST_WORDS
@@ -151,7 +152,7 @@ def _ranked(one: Subject, of_heading: Mapping[str, int]) -> Iterator[tuple[float
 
 
 def _scores(one: Subject, of_heading: Mapping[str, int]) -> dict[str, float]:
-    """How well each label fits the topic, and it alone: 0 to 1."""
+    """How well each label fits the topic, and no other: 0 to 1."""
     scores: dict[str, float] = {}
     documents = {place.document for place in one.said}
     for heading, number in _headings(one.said).items():
@@ -170,7 +171,7 @@ def _keep(scores: dict[str, float], said: str, score: float) -> None:
 
 
 def labels_of(said: str) -> list[str]:
-    """What of a heading or a name would do as a title: at most its first such part.
+    """The first part of a heading or a name that would do as a title; at most one.
 
     >>> labels_of("9.11. Hot Plugging: hotplug"), labels_of("STAVE ONE: MARLEY'S GHOST")
     (['Hot Plugging'], ["Marley's Ghost"])
@@ -196,7 +197,7 @@ def _would_do(label: str) -> bool:
 
 
 def words_in(label: str) -> int:
-    """Words; two characters of a script without spaces are one."""
+    """Number of words; two characters of a script without spaces count as one."""
     unspaced = len(_UNSPACED.findall(label))
     if unspaced > MOST_UNSPACED:
         return MOST_WORDS + 1
@@ -204,7 +205,7 @@ def words_in(label: str) -> int:
 
 
 def _as_title(label: str) -> str:
-    """What is all in capitals is written as a title is."""
+    """Capitalise the first letter, and turn all capitals into title case."""
     letters = [one for one in label if one.isalpha()]
     if len(label.split()) < FEWEST_WORDS or not all(map(str.isupper, letters)):
         return label[:1].upper() + label[1:]

@@ -1,7 +1,7 @@
-"""A report by a chat model: what it is asked, and what of its answer may be kept.
+"""A report by a chat model: the prompt, and what may be kept of the answer.
 
 Nothing is taken on trust. References to records that were not in the prompt are dropped, findings
-without a reference left are kept out, and both are counted; marks in the text become references.
+left without a reference are rejected, and both are counted; marks in the text become references.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ RECORDS: Final = "records"
 
 MOST_SENTENCES: Final = 12
 MOST_REFERENCES: Final = 10
-# References that a sentence of the summary gets by the names in it.
+# References that a summary sentence gets from the names in it.
 MOST_TIES: Final = 4
 LONGEST_TITLE: Final = 300
 LONGEST_REASON: Final = 500
@@ -41,9 +41,9 @@ LONGEST_SENTENCE: Final = 600
 LONGEST_TEXT: Final = 4_000
 
 INVENTED: Final = "invented"
-"""References to records that the prompt did not have."""
+"""References to records that were not in the prompt."""
 UNREFERENCED: Final = "unreferenced"
-"""Findings kept out, since none of their references was real."""
+"""Findings rejected because none of their references was real."""
 
 _LETTERS: Final = "".join(LETTERS.values())
 _LABEL: Final = regex.compile(
@@ -60,7 +60,7 @@ _UNSEEN: Final = regex.compile(r"[\p{Cc}\p{Cs}]+")
 
 
 def number_of(value: Any) -> float | None:
-    """A rating as a number from 0 to 10; None where it is none.
+    """A rating as a number from 0 to 10, or None.
 
     >>> number_of("7/10"), number_of("8,5 of 10"), number_of(42), number_of("high")
     (7.0, 8.5, 10.0, None)
@@ -75,7 +75,7 @@ def number_of(value: Any) -> float | None:
 
 
 def text_of(value: Any) -> str:
-    """Any scalar as text on one line, without what nobody can see; '' for anything else."""
+    """Any scalar as text on one line, without invisible characters; '' for anything else."""
     text = str(value) if isinstance(value, str | int | float) else ""
     return " ".join(_UNSEEN.sub(" ", text).split())
 
@@ -89,7 +89,7 @@ Texts = Annotated[list[Text], BeforeValidator(list_of)]
 
 
 class FindingReply(BaseModel):
-    """One insight as a model puts it."""
+    """One finding as the model returns it."""
 
     summary: Text
     explanation: Text = ""
@@ -97,7 +97,7 @@ class FindingReply(BaseModel):
 
 
 class ReportReply(BaseModel):
-    """A report as a model puts it."""
+    """A report as the model returns it."""
 
     title: Text
     summary: Text
@@ -118,7 +118,7 @@ class Passage:
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """What of a reply is kept. ``rating`` is None, ``title`` '' where the model gave none."""
+    """What is kept of a reply. ``rating`` is None and ``title`` '' if the model gave none."""
 
     title: str
     summary: str
@@ -141,7 +141,7 @@ def asked(context: Context, options: ModelOptions) -> Prompt:
 
 
 def overhead(options: ModelOptions) -> int:
-    """Tokens of a prompt without its records, the schema told in words included."""
+    """Tokens of a prompt without its records, but with the schema."""
     empty = asked(Context(), options)
     return sum(map(count_tokens, (empty.system, empty.user, _schema())))
 
@@ -152,13 +152,13 @@ def _schema() -> str:
 
 
 def _focus(options: ModelOptions) -> str:
-    """What was learned from a sample of the documents; itself no more than data."""
+    """What was learned from a sample of the documents; it is data, not instruction."""
     told = [("domain", options.domain), ("language", options.language)]
     return "\n".join(prompt.fenced(text_of(value)[:200], name) for name, value in told if value)
 
 
 def read(reply: ReportReply, context: Context) -> Written:
-    """What may be kept of a reply to the prompt made of ``context``."""
+    """Keep what is valid of a reply to the prompt made from ``context``."""
     rejected: Counter[str] = Counter()
     findings = list(_findings(reply.findings, context, rejected))
     summary = list(_sentences(reply.summary[:LONGEST_TEXT], context, findings, rejected))
@@ -194,8 +194,8 @@ def _findings(
 def _sentences(
     summary: str, context: Context, findings: Sequence[Passage], rejected: Counter[str]
 ) -> Iterator[Passage]:
-    """The summary by sentence, each with its marks or what its names lead to; at worst nothing."""
-    # "… the light. [E1] Bo …": a mark behind a full stop belongs to the sentence before it.
+    """Split the summary into sentences, each with its marks, else with what its names lead to."""
+    # "… the light. [E1] Bo …": a mark after a full stop belongs to the sentence before it.
     text = _LATE_MARKS.sub(r"\2\1", summary)
     spans = sentence_spans(text)[:MOST_SENTENCES]
     for start, end in spans:
@@ -214,7 +214,7 @@ def _records(marks: Iterable[str], context: Context, rejected: Counter[str]) -> 
         real = [label for label in labels if label in context.labels]
         rejected[INVENTED] += len(labels) - len(real) if labels else bool(mark)
         found |= {label: context.labels[label] for label in real}
-    rejected += Counter()  # counts of nothing are no counts
+    rejected += Counter()  # drops zero counts
     return tuple(found.values())[:MOST_REFERENCES]
 
 
@@ -226,12 +226,12 @@ def _clean(text: str) -> str:
     return str(_MARK.sub("", text)).strip()
 
 
-# What a name in a sentence leads to, the most telling first.
+# What a name in a sentence leads to, in order of preference.
 _TELLING: Final[Sequence[Kind]] = (Kind.RELATIONSHIP, Kind.ENTITY)
 
 
 def _tied(sentence: str, context: Context, findings: Sequence[Passage]) -> tuple[Record, ...]:
-    """Records whose names the sentence has, else those of the finding it repeats."""
+    """Records whose names all occur in the sentence, else those of the finding it repeats."""
     said = _folded(sentence)
     tied = [
         record
@@ -247,7 +247,7 @@ def _tied(sentence: str, context: Context, findings: Sequence[Passage]) -> tuple
     return best[1].references[:MOST_TIES] if best and best[0] >= _LEAST_SHARED else ()
 
 
-# A sentence repeats a finding when so many of its words are in it.
+# A sentence repeats a finding that has at least this share of its words.
 _LEAST_SHARED: Final = 0.5
 
 
@@ -256,7 +256,7 @@ def _shared(wanted: set[str], text: str) -> float:
 
 
 def _is_named(name: str, said: str) -> bool:
-    """Whether a name is in a folded text: as whole words, where the script has words.
+    """Whether a name occurs in a folded text: as whole words, if the script has words.
 
     >>> _is_named("Ada", _folded("By Ada's light.")), _is_named("Ada", _folded("Adam."))
     (True, False)
@@ -274,5 +274,5 @@ def _folded(text: str) -> str:
 
 
 def references_of(passage: Passage) -> list[Mapping[str, str]]:
-    """As a finding stores them."""
+    """References as a finding stores them."""
     return [{"kind": record.kind.value, "id": str(record.id)} for record in passage.references]

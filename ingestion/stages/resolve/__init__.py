@@ -2,23 +2,23 @@
 
 In: what was extracted from the chunks of a group's versions.  Out: entities, aliases, mentions,
 relationships, evidence, fragments, claims, and suggestions for the grey zone.
-Safe to repeat: what each document said is replaced, a group of documents in one transaction.
+Safe to repeat: each document's rows are replaced, a group of documents in one transaction.
 
-Names are matched by their normalised form (``names``) and read as was decided (``ingestion.
-rulings``). Nothing else is merged by machine: look-alikes become suggestions, names that differ in
-a digit never do. Where the workspace has a chat model it is asked about look-alikes and about one
-name for two things (``judging``); its decisions are rows with reasons, which people may undo.
-Without one the outcome does not depend on the order in which documents arrive. With one, a question
-is put about the document that was added later, whichever was read first.
+Names are matched by their normalised form (``names``), subject to the decisions on record
+(``ingestion.resolution``). Nothing else is merged automatically: look-alikes become suggestions,
+names that differ in a digit never do. A workspace's chat model is asked about look-alikes
+(``pairs``) and about one name for two things (``homonyms``); its decisions are rows with reasons,
+which people may undo. Without a model the outcome does not depend on the order in which documents
+arrive. With one, a question is about the document that was added later, whichever was read first.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ingestion.identity import NAME_LENGTH, entity_id, relationship_id
 from ingestion.models import IngestionJob
-from ingestion.outcome import Progress, StageOutcome
+from ingestion.resolution.keys import NAME_LENGTH, entity_id, relationship_id
+from ingestion.stage import Progress, StageOutcome
 from ingestion.stages.resolve import homonyms, pairs
 from ingestion.stages.resolve.alike import likeness, suggestions
 from ingestion.stages.resolve.applying import resolve_documents

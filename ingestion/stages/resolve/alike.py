@@ -1,4 +1,4 @@
-"""Names that look alike: the grey zone, which no machine merges by itself."""
+"""Names that look alike: the grey zone, which is never merged automatically."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from typing import Final
 
 from rapidfuzz import fuzz
 
-from ingestion.identity import entity_id
-from ingestion.rulings import pair_of
+from ingestion.resolution.keys import entity_id
+from ingestion.resolution.overrides import pair_of
 
-# Two names of one type this alike (0 to 100, by edit distance) are worth a person's look.
+# Two names of one type this similar (0 to 100, by edit distance) are worth a person's attention.
 ALIKE: Final = 88.0
-# Keys shorter than this resemble each other by chance.
+# Shorter keys resemble each other by chance.
 SHORTEST_ALIKE: Final = 6
 DIGITS: Final = re.compile(r"\d+")
 
 
 @dataclass(frozen=True, slots=True)
 class Suggestion:
-    """Two entities that may be one; ``left`` is the lower id, ``keys`` are in their own order."""
+    """Two entities that may be one; ``left`` is the lower id, ``keys`` are sorted on their own."""
 
     left: uuid.UUID
     right: uuid.UUID

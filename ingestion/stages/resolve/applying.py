@@ -1,4 +1,4 @@
-"""Reading documents' names as was decided, from what was extracted of them."""
+"""Resolve documents' names from their extractions, applying the decisions on record."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
-from ingestion import name_lock
 from ingestion.extractors import Extraction
-from ingestion.stages.resolve import statements as sql
+from ingestion.resolution import locks
+from ingestion.resolution.active import load_reading
+from ingestion.stages.resolve import sql
 from ingestion.stages.resolve.names import Resolution, resolve
 from ingestion.stages.resolve.saving import save
-from ingestion.standing import load_reading
 from kb_project.sql import run_sql
 from workspaces import access
 
@@ -24,7 +24,7 @@ GROUP: Final = 32
 def resolve_documents(
     workspace_id: uuid.UUID, versions: Mapping[uuid.UUID, uuid.UUID]
 ) -> list[Resolution]:
-    """Resolve documents anew; ``versions`` says which version of each counts."""
+    """Resolve documents again; ``versions`` gives the version of each that counts."""
     documents = sorted(versions)
     resolved: list[Resolution] = []
     for first in range(0, len(documents), GROUP):
@@ -39,7 +39,7 @@ def _resolve_group(
 ) -> list[Resolution]:
     documents = list(versions)
     values = {"workspace": workspace_id, "documents": documents}
-    name_lock.join(workspace_id)
+    locks.join(workspace_id)
     run_sql(sql.LOCK_DOCUMENTS, values)
     resolutions = read_documents(workspace_id, versions)
     save(workspace_id, resolutions)
@@ -49,7 +49,7 @@ def _resolve_group(
 def read_documents(
     workspace_id: uuid.UUID, versions: Mapping[uuid.UUID, uuid.UUID]
 ) -> list[Resolution]:
-    """What documents say as it is read now; nothing is written. In the workspace's scope."""
+    """Resolve documents without writing anything. Call in the workspace's scope."""
     documents = list(versions)
     found, starts = _extractions(workspace_id, list(versions.values()))
     reading = load_reading(workspace_id, documents)
@@ -62,7 +62,7 @@ Extractions = dict[uuid.UUID, list[tuple[uuid.UUID, Extraction]]]
 def _extractions(
     workspace_id: uuid.UUID, versions: Sequence[uuid.UUID]
 ) -> tuple[Extractions, dict[uuid.UUID, int]]:
-    """What was extracted, by document, and where each passage begins."""
+    """The extractions by document, and where each passage begins."""
     found: Extractions = defaultdict(list)
     starts: dict[uuid.UUID, int] = {}
     values = {"workspace": workspace_id, "versions": versions}
@@ -73,6 +73,6 @@ def _extractions(
 
 
 def documents_naming(workspace_id: uuid.UUID, keys: Iterable[str]) -> dict[uuid.UUID, uuid.UUID]:
-    """The documents that name an entity of one of the keys, with the version that was read."""
+    """The documents that name an entity with one of the keys, each with the version read."""
     values = {"workspace": workspace_id, "keys": sorted(set(keys))}
     return dict(run_sql(sql.DOCUMENTS_NAMING, values))

@@ -1,4 +1,4 @@
-"""Putting questions about names to the chat model, with what the documents say on both sides."""
+"""Ask the chat model about names, with what the documents say on both sides."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from typing import Final
 from pydantic import BaseModel
 
 from ingestion.models import ResolutionDecision, Verdict
-from ingestion.outcome import Progress
-from ingestion.stages.resolve import statements as sql
+from ingestion.stage import Progress
+from ingestion.stages.resolve import sql
 from kb_project.errors import ReplyError
 from kb_project.llm.ports import About, ChatModel, ChatRequest, Role
 from kb_project.prompt import Prompt
@@ -21,21 +21,21 @@ from kb_project.sql import run_sql
 
 PROMPTS: Final = Path(__file__).resolve().parents[2] / "prompts"
 MOST_QUESTIONS: Final = 20
-"""Questions of a kind for one document."""
+"""Questions of one kind per document."""
 MOST_NOTES: Final = 4
 MOST_QUOTES: Final = 2
 MOST_DOCUMENTS: Final = 4
 AROUND: Final = 160
-"""Characters on either side of a name that a quote shows."""
+"""Characters that a quote shows on either side of a name."""
 LONGEST_CONTEXT: Final = 6000
 REASON_LENGTH: Final = 1000
 NO_ANSWER: Final = "The model gave no usable answer to "
-# Answers between two reports of progress, each of which renews the lease.
+# Answers between two progress reports, each of which renews the lease.
 EVERY: Final = 16
 
 
 class Answer(BaseModel):
-    """What the model says of two names; ``number`` only where several known things were shown."""
+    """The model's verdict on two names; ``number`` only if several known entities were shown."""
 
     verdict: Verdict
     reason: str = ""
@@ -44,7 +44,7 @@ class Answer(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """What is known of an entity: by all documents, or by some."""
+    """What all or some documents say about an entity."""
 
     name: str
     type: str
@@ -89,7 +89,10 @@ class Unanswered:
 def ask(
     chat: ChatModel, asked: Sequence[Asked], unanswered: Unanswered, progress: Progress
 ) -> dict[int, Answer]:
-    """The answers by question. Call outside transactions; raises PauseError."""
+    """Ask the questions, and return the answers by question. Call outside transactions.
+
+    Raises PauseError.
+    """
     requests = [
         ChatRequest(Role.JUDGE, one.prompt, About("resolve", one.document_id), Answer)
         for one in asked
@@ -108,7 +111,7 @@ def ask(
 def decision(
     workspace_id: uuid.UUID, chat: ChatModel, answer: Answer, **subject: object
 ) -> ResolutionDecision:
-    """The row that keeps an answer."""
+    """The row that stores an answer."""
     return ResolutionDecision(
         workspace_id=workspace_id,
         verdict=answer.verdict,
@@ -120,12 +123,12 @@ def decision(
 
 
 def plain(text: str) -> str:
-    """One line, without what Postgres cannot hold."""
+    """The text on one line, without null characters, which Postgres cannot store."""
     return " ".join(text.replace("\0", "").split())
 
 
 class Contexts:
-    """What documents say of some entities, loaded at once."""
+    """What documents say about some entities, loaded in one go."""
 
     def __init__(self, workspace_id: uuid.UUID, entities: Iterable[uuid.UUID]) -> None:
         values = {"workspace": workspace_id, "entities": sorted(set(entities))}
@@ -135,7 +138,7 @@ class Contexts:
         self._quotes = _by_entity(run_sql(sql.QUOTES_OF, quotes))
 
     def of(self, entity: uuid.UUID, documents: DocumentIds | None = None) -> Context:
-        """What the documents say of it, at most the first few; all documents unless given."""
+        """What the first few documents say about an entity; all documents unless given."""
         name, kind = self._named.get(entity, ("", ""))
         return Context(
             name,

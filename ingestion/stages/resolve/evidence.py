@@ -1,4 +1,4 @@
-"""What the rest of a document says of its names: guesses borne out or not, initials written out."""
+"""Use the rest of a document to confirm or correct guessed names, and to expand initials."""
 
 from __future__ import annotations
 
@@ -26,21 +26,21 @@ from ingestion.extractors.found import (
 from ingestion.extractors.initials import GAP, stands_for
 from ingestion.extractors.kinds import kind_of
 from ingestion.extractors.titles import TITLE
-from ingestion.identity import key_of_name
+from ingestion.resolution.keys import key_of_name
 
 GUESSED: Final = frozenset({NER, BARE, AGAIN})
 SMALL: Final = frozenset(["a", "and", "for", "of", "the"])
 _DOUBTFUL: Final = frozenset({NAME, PERSON, PLACE, GROUP, ORGANIZATION})
 
 Found = Sequence[tuple[uuid.UUID, Extraction]]
-"""What was extracted from a document: chunk and extraction, in the order of the text."""
+"""A document's extractions: chunk and extraction, in the order of the text."""
 
 
 def borne_out(found: Found) -> Found:
-    """The document's mentions, with guesses at longer names by what their words are known to be.
+    """The document's mentions, with guesses at longer names corrected by what their words are.
 
-    Where *Cratchit* is a person, so is *Belinda Cratchit*; where *Debian* is a product, *Debian
-    Wiki* is nobody.
+    If *Cratchit* is a person, so is *Belinda Cratchit*; if *Debian* is a product, *Debian Wiki* is
+    not a person.
     """
     known = _known(mention for _, extraction in found for mention in extraction.mentions)
     read = []
@@ -51,7 +51,7 @@ def borne_out(found: Found) -> Found:
 
 
 def _by_neighbours(mentions: Sequence[FoundMention]) -> Iterator[FoundMention]:
-    """A guess in a list of names: between two persons stands a third."""
+    """Correct guesses in a list of names: between two persons stands a third."""
     last = len(mentions) - 1
     for place, mention in enumerate(mentions):
         if (
@@ -73,7 +73,7 @@ def _is_listed(left: FoundMention, right: FoundMention) -> bool:
 
 
 def _known(mentions: Iterable[FoundMention]) -> dict[str, str]:
-    """What single words are known to name, by what stands around them."""
+    """What single words are known to name, by their context."""
     votes: defaultdict[str, Counter[str]] = defaultdict(Counter)
     for mention in mentions:
         if mention.source == SURE and " " not in mention.surface:
@@ -83,7 +83,7 @@ def _known(mentions: Iterable[FoundMention]) -> dict[str, str]:
 
 def _by_its_words(mention: FoundMention, known: Mapping[str, str]) -> FoundMention:
     if mention.source == TITLE and mention.type == NAME and mention.surface.count(" ") > 1:
-        return replace(mention, type=WORK)  # a document's title that is nobody's name
+        return replace(mention, type=WORK)  # a document's title that is no one's name
     if mention.source not in GUESSED or mention.type not in _DOUBTFUL:
         return mention
     words = key_of_name(mention.surface).split()
@@ -98,9 +98,9 @@ def _by_its_words(mention: FoundMention, known: Mapping[str, str]) -> FoundMenti
 
 
 def written_out(found: Found) -> dict[str, str]:
-    """Initials by key, with the key of the one name beside which they stand.
+    """Map the key of initials to that of the one name they occur next to.
 
-    *MO* is Magnus Okafor where a list has them beside each other or a sentence has one in brackets.
+    *MO* is Magnus Okafor if a list has them side by side or a sentence has one in brackets.
     """
     full: defaultdict[str, set[str]] = defaultdict(set)
     for _, extraction in found:

@@ -1,11 +1,10 @@
-"""One name for two things: asked about where there is reason for doubt.
+"""One name for two things: ask the model if there is reason for doubt.
 
-The question is put about the document that was added later, against what those before it say,
-whichever of them was read first. There is reason for doubt where the later document says that the
-name is another kind of thing, both kinds being ones that say something (a person is no place), or
-where nothing it notes of the name shares a word with what the others note: two passages on one
-thing nearly always repeat a name, a place or a trade. After TinyGraphRAG, which asks about every
-name that comes up twice; the doubt keeps the questions few.
+The question is about the document that was added later, compared with those before it, whichever
+was read first. There is doubt if the later document gives the name a different type, both types
+being specific (a person is not a place), or if none of its notes on the name shares a word with the
+others' notes: two passages on one thing nearly always repeat a name, a place or a trade. After
+TinyGraphRAG, which asks about every name that occurs twice; the doubt keeps the questions few.
 """
 
 from __future__ import annotations
@@ -18,11 +17,12 @@ from datetime import datetime
 from functools import lru_cache
 from typing import Final
 
-from ingestion import name_lock
 from ingestion.extractors.found import CONCEPT, GENERIC_TYPES, NAME, SYMBOL
 from ingestion.models import ResolutionDecision, Verdict
-from ingestion.outcome import Progress
-from ingestion.stages.resolve import statements as sql
+from ingestion.resolution import locks
+from ingestion.resolution.active import next_sense
+from ingestion.stage import Progress
+from ingestion.stages.resolve import sql
 from ingestion.stages.resolve.asking import (
     MOST_NOTES,
     MOST_QUESTIONS,
@@ -36,20 +36,19 @@ from ingestion.stages.resolve.asking import (
 )
 from ingestion.stages.resolve.names import Resolution
 from ingestion.stages.resolve.pairs import reread
-from ingestion.standing import next_sense
 from kb_project.llm.ports import ChatModel
 from kb_project.prompt import fenced, load
 from kb_project.sql import bulk_plans, run_sql
 from kb_project.text.terms import terms
 from workspaces import access
 
-# Kinds that many a thing is called beside its own.
+# Types that many things are given besides their own.
 VAGUE_TYPES: Final = GENERIC_TYPES | {CONCEPT, NAME, SYMBOL, "other", ""}
-# Fewer words than this say too little to share none by anything but chance.
+# With fewer words, sharing none may be chance.
 LEAST_TERMS: Final = 4
 MOST_SENSES: Final = 8
 MOST_EARLIER: Final = 8
-"""Documents before a later one that are compared with it, for each thing of the name."""
+"""Earlier documents that a later one is compared with, for each sense of the name."""
 MOST_ROUNDS: Final = 6
 
 
@@ -72,7 +71,7 @@ class Holder:
 
 @dataclass(frozen=True, slots=True)
 class Doubt:
-    """A document whose use of a name is in question, and the things of that name before it."""
+    """A document whose use of a name is in doubt, and the senses of that name before it."""
 
     subject: Holder
     known: tuple[tuple[Holder, ...], ...]
@@ -86,10 +85,10 @@ def settle(
     unanswered: Unanswered,
     progress: Progress,
 ) -> None:
-    """Ask about the group's doubtful names and read them as the answers say.
+    """Ask about the group's doubtful names and apply the answers.
 
-    Two documents that both mean something new may mean the same new thing: the first of them makes
-    the new sense, the others are asked again with it in sight.
+    Two documents that both mean something new may mean the same new thing: the first creates the
+    new sense, the others are asked again with that sense in view.
     """
     keys = sorted({name.entity[0] for one in resolutions for name in one.names})
     documents = {one.document_id for one in resolutions}
@@ -113,7 +112,7 @@ def _subject(doubt: Doubt) -> tuple[str, uuid.UUID]:
 
 
 def _doubts(workspace_id: uuid.UUID, keys: Sequence[str], documents: set[uuid.UUID]) -> list[Doubt]:
-    """What to ask, the plainest first, at most so many for each document."""
+    """What to ask, the clearest first, at most ``MOST_QUESTIONS`` per document."""
     with bulk_plans():
         rows = run_sql(sql.HOLDERS, {"workspace": workspace_id, "keys": keys})
     shared = [group for group in _by_key(Holder(*row) for row in rows).values() if len(group) > 1]
@@ -137,12 +136,11 @@ def _by_key(holders: Iterable[Holder]) -> dict[str, list[Holder]]:
 
 
 Notes = Mapping[tuple[uuid.UUID, uuid.UUID], frozenset[str]]
-"""The words that a document notes of an entity, by entity and document."""
+"""The words of a document's notes on an entity, by entity and document."""
 
 
 def _compared(holders: Sequence[Holder], documents: set[uuid.UUID]) -> list[Holder]:
-    """Of the holders of one key, those whose notes are looked at: a name that half of all documents
-    use costs a group no more than any other."""
+    """The holders of one key whose notes are compared; few, even for a very common name."""
     subjects = _subjects(holders, documents)
     return [one for one in holders if not one.sense][:MOST_EARLIER] + subjects if subjects else []
 
@@ -177,14 +175,14 @@ def _notes(workspace_id: uuid.UUID, places: set[tuple[uuid.UUID, uuid.UUID]]) ->
 
 @lru_cache(maxsize=4096)
 def _words_of(text: str) -> frozenset[str]:
-    """The groups of a burst look at the same notes again and again."""
+    """Cached: the groups of a burst look at the same notes again and again."""
     return frozenset(terms(text))
 
 
 def doubts_among(
     holders: Sequence[Holder], notes: Notes, documents: set[uuid.UUID]
 ) -> Iterable[Doubt]:
-    """The doubts that documents of this group raise about one name, by themselves or in others.
+    """The doubts that documents of this group raise about one name, in themselves or in others.
 
     ``holders`` are those of one key, by ascending age.
     """
@@ -255,13 +253,13 @@ def _context(contexts: Contexts, holders: Sequence[Holder]) -> str:
 
 
 NEW: Final = -1
-"""Stands for a sense that nobody has used, until it is known which that is."""
+"""Placeholder for a new sense, until its number is known."""
 
 
 def _decisions(
     workspace_id: uuid.UUID, chat: ChatModel, answers: Mapping[Doubt, Answer]
 ) -> list[ResolutionDecision]:
-    """What to keep of the answers; of several new things of one name only the first."""
+    """The decisions to store; of several new senses of one name only the first."""
     made: list[ResolutionDecision] = []
     renewed: set[str] = set()
     for doubt, answer in sorted(answers.items(), key=lambda item: item[0].subject.age):
@@ -285,7 +283,7 @@ def _decisions(
 
 
 def _sense(doubt: Doubt, answer: Answer) -> int | None:
-    """The sense an answer chooses; None for a new one, 0 where it names nothing that is known."""
+    """The sense an answer chooses: None for a new one, 0 if it names none that is known."""
     if answer.verdict == Verdict.DIFFERENT:
         return None if len(doubt.known) < MOST_SENSES else 0
     if answer.verdict == Verdict.SAME and 0 < answer.number <= len(doubt.known):
@@ -294,8 +292,8 @@ def _sense(doubt: Doubt, answer: Answer) -> int | None:
 
 
 def _record(workspace_id: uuid.UUID, made: Sequence[ResolutionDecision]) -> None:
-    """Keep the decisions and read the documents anew whose names now mean something else."""
-    name_lock.hold(workspace_id)
+    """Store the decisions and re-resolve the documents whose names now mean something else."""
+    locks.hold(workspace_id)
     for one in made:
         if one.sense == NEW:
             one.sense = next_sense(workspace_id, one.left_key)

@@ -1,9 +1,8 @@
-"""Which entity each mention of a document means: pure functions over what was extracted.
+"""Decide which entity each mention of a document means: pure functions over extractions.
 
-Two mentions are one entity when their normalised names are equal. Inside one document a single
-name also stands for the one full name that contains it ("Scrooge", after "Ebenezer Scrooge"), and
-initials for the one name beside which they stand.
-Beyond that names are read as was decided, and in no other way.
+Two mentions are one entity if their normalised names are equal. Within a document a single name
+also stands for the one full name that contains it ("Scrooge", after "Ebenezer Scrooge"), and
+initials for the one name they occur next to. Beyond that only decisions on record count.
 """
 
 from __future__ import annotations
@@ -17,17 +16,17 @@ from typing import Final
 from ingestion.extractors import Extraction, FoundRelation
 from ingestion.extractors.found import PERSON, FoundClaim, FoundFragment
 from ingestion.extractors.surroundings import FORMS_OF_ADDRESS
-from ingestion.identity import NAME_LENGTH, Ref, key_of_name
-from ingestion.placements import Place
-from ingestion.rulings import PLAIN, Meant, Reading
+from ingestion.resolution.keys import NAME_LENGTH, Ref, key_of_name
+from ingestion.resolution.overrides import PLAIN, Meant, Reading
+from ingestion.resolution.reassignments import Place
 from ingestion.stages.resolve.evidence import Found, borne_out, written_out
 
 
 @dataclass(frozen=True, slots=True)
 class Name:
-    """A mention with the entity it means; ``key`` is that of ``label``, the name it is given.
+    """A mention with its entity; ``key`` is that of ``label``, the name it is given.
 
-    ``named`` is the key it is read as before anything was decided.
+    ``named`` is the key before any decision is applied.
     """
 
     chunk_id: uuid.UUID
@@ -44,7 +43,7 @@ class Name:
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """A relation between two entities."""
+    """A relationship between two entities."""
 
     source: Ref
     target: Ref
@@ -54,7 +53,7 @@ class Fact:
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """What a model says of an entity by one passage."""
+    """A model's note on an entity in one passage."""
 
     entity: Ref
     chunk_id: uuid.UUID
@@ -63,7 +62,7 @@ class Note:
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """A claim about an entity, and perhaps another one."""
+    """A claim about an entity, and possibly another one."""
 
     subject: Ref
     object: Ref | None
@@ -73,7 +72,7 @@ class Statement:
 
 @dataclass(frozen=True, slots=True)
 class Resolution:
-    """What one document says, by entity; ``hidden`` are keys it names of what people deleted."""
+    """What one document says, by entity; ``hidden`` are the keys it names of deleted entities."""
 
     document_id: uuid.UUID
     names: tuple[Name, ...] = ()
@@ -92,9 +91,9 @@ def resolve(
     reading: Reading = PLAIN,
     starts: Mapping[uuid.UUID, int] = NOWHERE,
 ) -> Resolution:
-    """Give every mention its entity, and everything said of mentions the entities they mean.
+    """Give every mention its entity, and relate what is said of mentions to those entities.
 
-    ``starts`` says where each passage begins, for what people placed by its place in one.
+    ``starts`` gives the start of each passage, for mentions that people reassigned by position.
     """
     found = borne_out(found)
     keyed = [(chunk_id, extraction, _keys(extraction)) for chunk_id, extraction in found]
@@ -116,7 +115,7 @@ def resolve(
 
 
 class _Reader:
-    """Reads one document's passages; ``hidden`` gathers the keys of what was deleted."""
+    """Resolves one document's passages; ``hidden`` collects the keys of deleted entities."""
 
     def __init__(
         self,
@@ -154,7 +153,7 @@ class _Reader:
         return self._full_names.get(key, key)
 
     def _meant(self, key: str, place: Place) -> Meant | None:
-        """None for a key without letters, and for what people deleted."""
+        """None for a key without letters, and for entities people deleted."""
         if not key:
             return None
         named = self._named(key)
@@ -210,7 +209,7 @@ def _keys(extraction: Extraction) -> list[str]:
 
 
 def stand_ins(keys: Iterable[tuple[str, str]]) -> dict[str, str]:
-    """Single names of persons and the one full name in the document that contains each.
+    """Map each single name of a person to the one full name in the document that contains it.
 
     >>> stand_ins([("ebenezer scrooge", "person"), ("scrooge", "person"), ("fred", "person")])
     {'scrooge': 'ebenezer scrooge'}
@@ -219,7 +218,7 @@ def stand_ins(keys: Iterable[tuple[str, str]]) -> dict[str, str]:
     types: dict[str, str] = {}
     for (key, type_name), _ in votes.most_common():
         types.setdefault(key, type_name)
-    # "Fezziwig" is not Mrs. Fezziwig, though nobody else has more of a name.
+    # "Fezziwig" is not Mrs. Fezziwig, even if no one else has a longer name.
     people = {
         key
         for key, type_name in types.items()
@@ -238,7 +237,7 @@ def stand_ins(keys: Iterable[tuple[str, str]]) -> dict[str, str]:
 
 
 def types_of(names: Iterable[Name]) -> dict[Ref, str]:
-    """What most mentions of each entity say it is; the first said wins a tie."""
+    """The type that most mentions give each entity; ties go to the first."""
     votes: dict[Ref, Counter[str]] = defaultdict(Counter)
     for name in names:
         votes[name.entity][name.type] += 1

@@ -1,7 +1,7 @@
-"""Look-alikes, judged by a chat model with what the documents say of both, side by side.
+"""Look-alikes, judged by a chat model that sees what the documents say about both.
 
-A pair is asked about once in a workspace's life; what a person decided or took back is not asked
-about at all. Before a third name follows from two decisions, it is judged against each by itself.
+A pair is asked about only once per workspace, and never if a person decided it or undid a decision.
+Before a third pair follows from two decisions, it is judged on its own.
 """
 
 from __future__ import annotations
@@ -12,12 +12,13 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from ingestion import name_lock
-from ingestion.identity import entity_id
 from ingestion.models import MergeSuggestion, ResolutionDecision, Verdict
-from ingestion.outcome import Progress
-from ingestion.rulings import Pair, Reading, pair_of
-from ingestion.stages.resolve import statements as sql
+from ingestion.resolution import locks
+from ingestion.resolution.active import load_reading
+from ingestion.resolution.keys import entity_id
+from ingestion.resolution.overrides import Pair, Reading, pair_of
+from ingestion.stage import Progress
+from ingestion.stages.resolve import sql
 from ingestion.stages.resolve.alike import differ_in_a_digit
 from ingestion.stages.resolve.applying import documents_naming, resolve_documents
 from ingestion.stages.resolve.asking import (
@@ -30,13 +31,12 @@ from ingestion.stages.resolve.asking import (
     decision,
 )
 from ingestion.stages.resolve.names import Resolution
-from ingestion.standing import load_reading
 from kb_project.llm.ports import ChatModel
 from kb_project.prompt import fenced, load
 from kb_project.sql import run_sql
 from workspaces import access
 
-# Rounds of third names: each joins names that were judged in the round before.
+# Rounds of third pairs: each joins names that were judged in the round before.
 MOST_ROUNDS: Final = 4
 STATES: Final = {
     Verdict.SAME: MergeSuggestion.State.ACCEPTED,
@@ -47,7 +47,7 @@ STATES: Final = {
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """Two keys, the one that sorts first on the left, and the document that brought them up."""
+    """Two keys, the one that sorts first on the left, and the document that raised them."""
 
     pair: Pair
     document_id: uuid.UUID
@@ -60,7 +60,7 @@ def settle(
     unanswered: Unanswered,
     progress: Progress,
 ) -> None:
-    """Ask about the group's look-alikes and read names as the answers say."""
+    """Ask about the group's look-alikes and apply the answers."""
     with access.in_workspace(workspace_id):
         questions = _open_questions(workspace_id, resolutions)
     for _ in range(MOST_ROUNDS):
@@ -74,7 +74,7 @@ def settle(
 
 
 def _open_questions(workspace_id: uuid.UUID, resolutions: Sequence[Resolution]) -> list[Question]:
-    """The most alike first, at most so many for each document."""
+    """The most similar first, at most ``MOST_QUESTIONS`` per document."""
     entities = {name.entity for one in resolutions for name in one.names if not name.entity[1]}
     values = {
         "workspace": workspace_id,
@@ -144,11 +144,11 @@ def _asked(workspace_id: uuid.UUID, questions: Sequence[Question]) -> list[Asked
 
 
 def record(workspace_id: uuid.UUID, decisions: Sequence[ResolutionDecision]) -> tuple[Pair, ...]:
-    """Keep decisions about pairs and read all names anew that they touch, in one transaction.
+    """Store decisions about pairs and re-resolve all names they affect, in one transaction.
 
-    Returns the pairs that are to be judged before links they stand on may be followed.
+    Returns the pairs to judge before the chains that depend on them may be followed.
     """
-    name_lock.hold(workspace_id)
+    locks.hold(workspace_id)
     pairs = [(one.left_key, one.right_key) for one in decisions]
     before = load_reading(workspace_id, [])
     ResolutionDecision.objects.bulk_create(decisions)
@@ -161,16 +161,16 @@ def record(workspace_id: uuid.UUID, decisions: Sequence[ResolutionDecision]) -> 
 
 
 def read_otherwise(before: Reading, after: Reading) -> set[str]:
-    """Keys that are read as another one than before, and what they were and are read as."""
+    """Keys whose entity has changed, and the keys of the old and new entities."""
     refs = {*before.refs, *after.refs}
     readings = [(ref, before.read(ref), after.read(ref)) for ref in refs]
     return {ref[0] for was_is in readings if was_is[1] != was_is[2] for ref in was_is}
 
 
 def reread(workspace_id: uuid.UUID, keys: Iterable[str]) -> None:
-    """Resolve every document anew that names an entity of one of the keys.
+    """Resolve again every document that names an entity with one of the keys.
 
-    What these entities are called is learned anew with it.
+    This also relearns the aliases of these entities.
     """
     wanted = sorted(set(keys))
     if not wanted:
@@ -181,7 +181,7 @@ def reread(workspace_id: uuid.UUID, keys: Iterable[str]) -> None:
 
 
 def show_in_suggestions(workspace_id: uuid.UUID, verdicts: Sequence[tuple[Pair, str]]) -> None:
-    """Let suggestions about the pairs show what was decided."""
+    """Update the state of suggestions about the pairs."""
     values = {
         "lefts": [entity_id(workspace_id, left) for (left, _), _ in verdicts],
         "rights": [entity_id(workspace_id, right) for (_, right), _ in verdicts],

@@ -1,4 +1,4 @@
-"""Writing what a group of documents says in place of what they said before."""
+"""Replace what a group of documents said before with what it says now."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from functools import cache
 from typing import Final
 
 from ingestion.extractors.found import MEANT
-from ingestion.identity import Ref, entity_id, key_of_name, link_id
-from ingestion.stages.resolve import statements as sql
+from ingestion.resolution.keys import Ref, entity_id, key_of_name, link_id
+from ingestion.stages.resolve import sql
 from ingestion.stages.resolve.alike import SHORTEST_ALIKE, suggestions
 from ingestion.stages.resolve.names import Fact, Name, Note, Resolution, Statement, types_of
 from kb_project.sql import Row, run_sql
@@ -21,7 +21,7 @@ UNIT: Final = "\x1f"
 
 
 def save(workspace_id: uuid.UUID, resolutions: Sequence[Resolution]) -> None:
-    """One statement a table for all documents. Call inside a transaction of the workspace."""
+    """Save with one statement per table. Call inside a transaction of the workspace."""
     documents = [resolution.document_id for resolution in resolutions]
     forget(workspace_id, documents)
     if any(resolution.names for resolution in resolutions):
@@ -30,7 +30,7 @@ def save(workspace_id: uuid.UUID, resolutions: Sequence[Resolution]) -> None:
 
 
 def forget(workspace_id: uuid.UUID, documents: Sequence[uuid.UUID]) -> None:
-    """Take away what the documents said before, and mark who they said it of."""
+    """Remove what the documents said before, and mark the entities it was about."""
     values = {"workspace": workspace_id, "documents": list(documents)}
     run_sql(sql.FORGET_HIDDEN, values)
     known = [row[0] for row in run_sql(sql.RESOLVED_BEFORE, values)]
@@ -60,7 +60,7 @@ def _hide(workspace_id: uuid.UUID, names: Sequence[tuple[uuid.UUID, str]]) -> No
 
 
 class _Writer:
-    """The rows of one group, and the ids its entities have."""
+    """Writes the rows of one group; caches its entities' ids."""
 
     def __init__(self, workspace_id: uuid.UUID) -> None:
         self.workspace_id = workspace_id
@@ -75,7 +75,7 @@ class _Writer:
         self._facts([(one.document_id, fact) for one in resolutions for fact in one.facts])
         self._notes([(one.document_id, note) for one in resolutions for note in one.notes])
         self._claims([(one.document_id, said) for one in resolutions for said in one.statements])
-        # A name's type is each document's own opinion: look-alikes are sought under each.
+        # Documents may disagree on a name's type: look-alikes are sought under each.
         self._suggestions({item for one in resolutions for item in types_of(one.names).items()})
 
     def _entities(self, names: Sequence[Name]) -> None:
@@ -203,7 +203,7 @@ class _Writer:
 
 
 def _aliases(name: Name) -> list[tuple[Ref, str, str]]:
-    """The text's own spelling, and the name a model gave where that is another."""
+    """The text's own spelling, and the name a model gave if that is different."""
     label = (name.entity, name.key, name.label)
     if name.surface == name.label or name.source == MEANT:
         return [label]

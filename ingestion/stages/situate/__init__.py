@@ -1,14 +1,15 @@
-"""Situate: say where each chunk stands in its document, and index its words.
+"""Situate: describe each chunk's place in its document, and index its words.
 
-In: the chunks of a group of versions.  Out: each chunk's context, kept apart from its text, and
-the postings of both: from here on the document is found by words. With a chat model, a document
-of several chunks is indexed by the context its own headings give before the model is asked, so
-that it is found while the model is awaited; the model's sentence is then put behind the headings.
+In: the chunks of a group of versions.  Out: each chunk's context, kept apart from its text, and the
+postings of both: from here on the document can be found by words. With a chat model, a document of
+several chunks is first indexed with the context from its own headings, so that it can be found
+while the model works; the model's sentence is then added after the headings.
 Safe to repeat: contexts are overwritten and postings replaced, in one transaction per batch; a
-vector goes with the context it was made of. What a model said is in the reply cache. A chunk whose
-context stays is left alone, and so is what the model in use said of one under the same headings.
-Source: Contextual Retrieval (Anthropic, 2024); the local tier takes the context from the document
-itself instead of asking a model.
+vector is deleted with the context it was made from. The model's replies are cached. A chunk whose
+context is unchanged is skipped, and so is one that the current model has already situated under the
+same headings.
+Source: Contextual Retrieval (Anthropic, 2024); without a model the context is taken from the
+document itself.
 """
 
 from __future__ import annotations
@@ -18,8 +19,7 @@ from collections.abc import Sequence
 
 from ingestion.extractors.situating import situate
 from ingestion.models import Chunk, DocumentVersion, IngestionJob
-from ingestion.outcome import Progress, StageOutcome
-from ingestion.selectors import versions_of
+from ingestion.stage import Progress, StageOutcome, versions_of
 from ingestion.stages.situate.asking import ask, warnings_of
 from ingestion.stages.situate.situated import Situated
 from ingestion.stages.situate.words import index
@@ -48,7 +48,7 @@ def run(jobs: Sequence[IngestionJob], ports: Ports, progress: Progress) -> list[
 def sign(
     workspace_id: uuid.UUID, ports: Ports, asked: Sequence[Situated], group: Sequence[Situated]
 ) -> None:
-    """Write down which model situated a version, or that none did."""
+    """Record which model situated each version, or that none did."""
     model = model_of(ports)
     by_model = {each.version.pk for each in asked}
     wrong: dict[str, list[uuid.UUID]] = {}
@@ -67,7 +67,7 @@ def model_of(ports: Ports) -> str:
 
 
 def keep_said(each: Situated, model: str) -> None:
-    """Let stand what this model said of passages that have stayed since."""
+    """Keep the model's earlier sentences on unchanged passages."""
     if each.version.situated_by != model:
         return
     each.said = frozenset(
@@ -99,7 +99,7 @@ def situated_by_itself(version: DocumentVersion, chunks: list[Chunk]) -> Situate
 
 
 def title_of(version: DocumentVersion) -> str:
-    """All the context a chunk needs that is a whole document."""
+    """The only context needed by a chunk that is a whole document."""
     return version.document.title
 
 
@@ -114,5 +114,5 @@ def context_of(chunk: Chunk, version: DocumentVersion) -> str:
 
 
 def is_indexed(each: Situated) -> bool:
-    """Whether all of its words have been indexed in an earlier run."""
+    """Whether all its words were indexed in an earlier run."""
     return all(chunk.terms is not None for chunk in each.chunks)

@@ -1,4 +1,4 @@
-"""Asking a chat model where the passages of documents stand in them."""
+"""Ask a chat model to describe the place of passages in their documents."""
 
 from __future__ import annotations
 
@@ -8,22 +8,23 @@ from pathlib import Path
 from typing import Any, Final
 
 from ingestion.extractors import contextual
-from ingestion.outcome import Progress
+from ingestion.stage import Progress
 from ingestion.stages.situate.situated import Counted, Situated
 from kb_project.errors import ReplyError
 from kb_project.llm.ports import About, ChatModel, ChatRequest, Role
 from kb_project.prompt import fenced, load
 
 PROMPT: Final = Path(__file__).parents[2] / "prompts" / "situate.md"
-# Requests made up at a time: each holds a whole document.
+# Requests built at a time: each holds a whole document.
 ASKED_AT_ONCE = 128
 UNSITUATED: Final = " passages the model did not say where they"
 
 
 def ask(chat: ChatModel, group: Sequence[Situated], progress: Progress) -> None:
-    """Put the model's sentences behind the local contexts; PauseErrors pass through.
+    """Append the model's sentences to the local contexts; PauseErrors propagate.
 
-    The requests of one document stand in a row: its text is in the provider's prefix cache.
+    The requests of one document follow each other, so that its text is in the provider's prefix
+    cache.
     """
     counted = Counted(progress, sum(len(each.chunks) - len(each.said) for each in group))
     requests = requests_of(chat, group)
@@ -56,7 +57,7 @@ def requests_of(
 
 
 def take(each: Situated, place: int, answer: str) -> None:
-    """Take an answer for a chunk, or count that there is none: its headings situate it then."""
+    """Add the answer to the chunk's context, or count it as missing: the headings then suffice."""
     chunk = each.chunks[place]
     sentence = contextual.cleaned(answer, chunk=chunk.text)
     each.unanswered += not sentence

@@ -1,4 +1,4 @@
-"""A version on its way through the stage, and how far the group is."""
+"""A version in progress, and progress of its group."""
 
 from __future__ import annotations
 
@@ -6,16 +6,16 @@ import time
 from dataclasses import dataclass, field
 
 from ingestion.models import Chunk, DocumentVersion
-from ingestion.outcome import Progress
+from ingestion.stage import Progress
 
 SECONDS_BETWEEN_REPORTS = 0.5
 
 
 @dataclass(slots=True, eq=False)
 class Situated:
-    """A version with its chunks; ``local`` is what the document itself says of each.
+    """A version with its chunks; ``local`` is the context of each from the document itself.
 
-    ``said`` are the places of those of which the model has said where they stand, earlier.
+    ``said`` are the indexes of chunks that the model situated earlier.
     """
 
     version: DocumentVersion
@@ -29,7 +29,7 @@ class Situated:
 
 @dataclass(slots=True)
 class Counted:
-    """Says how far a group is, now and then: every report is a statement and asks for a stop."""
+    """Reports progress every so often: each report is a statement and checks for a stop."""
 
     progress: Progress
     total: int

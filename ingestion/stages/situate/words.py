@@ -1,27 +1,27 @@
-"""The words of chunks: contexts, lengths and postings, written in batches."""
+"""Index the words of chunks: contexts, lengths and postings, written in batches."""
 
 from __future__ import annotations
 
 import uuid
 from collections import Counter
 from collections.abc import Sequence
+from typing import Final, LiteralString
 
-from ingestion import sql
 from ingestion.models import Chunk, ChunkEmbedding, Posting
-from ingestion.outcome import Progress
+from ingestion.stage import Progress
 from ingestion.stages.situate.situated import Counted, Situated
 from kb_project.sql import run_sql
 from kb_project.text.terms import terms
 from workspaces import access
 
 BATCH = 400
-# A term longer than this is no word anybody asks for: a hash, an encoded image.
+# A longer term is not a word anyone searches for, but a hash or an encoded image.
 TERM_LENGTH = 80
 MOST_FREQUENT = 32_767  # what the column holds
 
 
 def index(workspace_id: uuid.UUID, group: Sequence[Situated], progress: Progress) -> None:
-    """Write contexts and postings, a batch in a transaction; what stays as it is is left alone."""
+    """Write contexts and postings, one transaction per batch; unchanged chunks are skipped."""
     rows = [
         (each, chunk, before)
         for each in group
@@ -45,13 +45,13 @@ def index(workspace_id: uuid.UUID, group: Sequence[Situated], progress: Progress
 def index_words(
     workspace_id: uuid.UUID, chunks: Sequence[Chunk], changed: Sequence[uuid.UUID] = ()
 ) -> list[int]:
-    """Write contexts, lengths and postings of some chunks; the number of postings of each."""
+    """Write contexts, lengths and postings of some chunks; return each one's number of postings."""
     counts = [term_counts(situated(chunk)) for chunk in chunks]
     forget(workspace_id, chunks, set(changed))
     for chunk, counted in zip(chunks, counts, strict=True):
         chunk.terms = counted.total()
     there = run_sql(
-        sql.SITUATE_CHUNKS,
+        SITUATE_CHUNKS,
         {
             "workspace": workspace_id,
             "chunks": [chunk.pk for chunk in chunks],
@@ -64,7 +64,7 @@ def index_words(
         (one.pk, counted) for one, counted in zip(chunks, counts, strict=True) if one.pk in here
     ]
     run_sql(
-        sql.ADD_POSTINGS,
+        ADD_POSTINGS,
         {
             "workspace": workspace_id,
             "terms": [term for _, counted in pairs for term in counted],
@@ -78,7 +78,7 @@ def index_words(
 
 
 def forget(workspace_id: uuid.UUID, chunks: Sequence[Chunk], changed: set[uuid.UUID]) -> None:
-    """Drop postings of chunks that have some, and vectors of contexts that are no more.
+    """Drop the chunks' existing postings, and vectors made from outdated contexts.
 
     A chunk whose words were never indexed has neither.
     """
@@ -90,9 +90,29 @@ def forget(workspace_id: uuid.UUID, chunks: Sequence[Chunk], changed: set[uuid.U
 
 
 def situated(chunk: Chunk) -> str:
-    """What is searched and embedded: the context, then the text."""
+    """The text that is searched and embedded: the context, then the chunk."""
     return f"{chunk.context}\n{chunk.text}" if chunk.context else chunk.text
 
 
 def term_counts(text: str) -> Counter[str]:
     return Counter(term for term in terms(text) if len(term) <= TERM_LENGTH)
+
+
+# Arrays in one statement: faster than COPY through a temporary table for a document's few hundred
+# rows, and row-level security refuses COPY itself.
+ADD_POSTINGS: Final[LiteralString] = """
+INSERT INTO ingestion_posting (workspace_id, term, chunk_id, frequency)
+SELECT %(workspace)s, t.term, t.chunk, t.frequency
+  FROM unnest(%(terms)s::text[], %(chunks)s::uuid[], %(frequencies)s::int2[])
+       AS t (term, chunk, frequency)
+"""
+
+
+# Returns those that still exist: a chunk may have been archived or replaced meanwhile.
+SITUATE_CHUNKS: Final[LiteralString] = """
+UPDATE ingestion_chunk AS c SET context = t.context, terms = t.terms
+  FROM unnest(%(chunks)s::uuid[], %(contexts)s::text[], %(lengths)s::int4[])
+       AS t (chunk, context, terms)
+ WHERE c.workspace_id = %(workspace)s AND c.id = t.chunk
+RETURNING c.id
+"""

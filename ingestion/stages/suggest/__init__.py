@@ -1,15 +1,15 @@
 """Suggest: find entities that may be one, for a person to decide.
 
-In: entities with their names, neighbours, passages and vectors, and what was decided before.
-Out: MergeSuggestion rows with their certainty and reasons.
-Safe to repeat: what was found before is replaced. All entities are looked at each time (a few
-seconds for 50,000), so that what is suggested follows from what is there and not from the order in
-which it came, and is gone once it is no longer so.
+In: entities with their names, neighbours, passages and vectors, and earlier decisions.  Out:
+MergeSuggestion rows with their certainty and reasons.
+Safe to repeat: earlier suggestions are replaced. All entities are compared each time (a few seconds
+for 50,000), so that suggestions depend on the current graph and not on the order in which it grew,
+and disappear once they no longer apply.
 
 Nothing is merged here. Pairs come from keys that few entities share (``blocks``), names are
-compared word by word (``naming``, ``opposing``), then what is around them (``company``), and all
-of it is weighed into one certainty (``weighing``). What stands as decided is not asked again: a
-pair that is said to differ stays, marked as such, so that people see that it was found again.
+compared word by word (``naming``), then their surroundings (``neighbours``), and all of it is
+weighed into one certainty (``weighing``). Decided pairs are not asked about again: a pair ruled
+distinct stays, marked as such, so that people see it was found again.
 """
 
 from __future__ import annotations
@@ -23,17 +23,16 @@ from typing import Final
 
 from ingestion.extractors.found import CONCEPT, SYMBOL
 from ingestion.models import IngestionJob, MergeSuggestion, Verdict
-from ingestion.outcome import Progress, StageOutcome
-from ingestion.stages.suggest import blocks, company, weighing
-from ingestion.stages.suggest import statements as sql
-from ingestion.stages.suggest.things import Found, Reason, Thing
-from ingestion.suggestions.decided import Pair, decided_pairs
+from ingestion.resolution.pair_decisions import Pair, decided_pairs
+from ingestion.stage import Progress, StageOutcome
+from ingestion.stages.suggest import blocks, neighbours, sql, weighing
+from ingestion.stages.suggest.features import Found, Reason, Thing
 from kb_project.ports import Ports
 from kb_project.sql import bulk_plans, run_sql, run_sql_count
 from workspaces import access
 
 MOST_WRITTEN: Final = 5000
-"""Suggestions kept of one search, the most certain ones: nobody works through more."""
+"""Suggestions kept per run, the most certain ones: no one works through more."""
 MOST_PASSAGES: Final = 12
 SAMPLE: Final = 1000
 REASON_LENGTH: Final = 300
@@ -47,7 +46,7 @@ def run(job: IngestionJob, ports: Ports, progress: Progress) -> StageOutcome:
     workspace_id = job.workspace_id
     with access.in_workspace(workspace_id), bulk_plans():
         things = load(workspace_id)
-        called = company.calling(_besides(workspace_id, things))
+        called = neighbours.calling(_besides(workspace_id, things))
     progress(1, 3)
     common = blocks.common_in(things.values())
     pairs = blocks.candidates(things.values(), common)
@@ -62,7 +61,7 @@ def run(job: IngestionJob, ports: Ports, progress: Progress) -> StageOutcome:
 
 
 def load(workspace_id: uuid.UUID) -> dict[uuid.UUID, Thing]:
-    """What may be compared. Call in the workspace's scope."""
+    """The entities to compare. Call in the workspace's scope."""
     values = {"workspace": workspace_id, "exact": [SYMBOL], "term": CONCEPT}
     aliases: defaultdict[uuid.UUID, dict[str, str]] = defaultdict(dict)
     for entity, key, name in run_sql(sql.CALLED, values):
@@ -87,10 +86,10 @@ def load(workspace_id: uuid.UUID) -> dict[uuid.UUID, Thing]:
     }
 
 
-def _besides(workspace_id: uuid.UUID, things: Mapping[uuid.UUID, Thing]) -> list[company.Beside]:
-    values = {"workspace": workspace_id, "longest": company.LONGEST_GAP}
+def _besides(workspace_id: uuid.UUID, things: Mapping[uuid.UUID, Thing]) -> list[neighbours.Beside]:
+    values = {"workspace": workspace_id, "longest": neighbours.LONGEST_GAP}
     return [
-        company.Beside(first, second, between, after, is_full=" " in surface.strip())
+        neighbours.Beside(first, second, between, after, is_full=" " in surface.strip())
         for first, second, between, after, surface in run_sql(sql.BESIDE, values)
         if first in things and second in things
     ]
@@ -99,7 +98,7 @@ def _besides(workspace_id: uuid.UUID, things: Mapping[uuid.UUID, Thing]) -> list
 def _cosines(
     workspace_id: uuid.UUID, possible: Sequence[Found], fingerprint: str
 ) -> dict[Pair, float]:
-    """Of the pairs of which no passage names both, where there are vectors."""
+    """Cosines of pairs that no passage names together, if there are vectors."""
     asked = possible[: 2 * MOST_WRITTEN]
     values = {
         "lefts": [one.pair[0] for one in asked],
@@ -116,7 +115,7 @@ def _cosines(
 def _save(
     workspace_id: uuid.UUID, found: Sequence[Found], things: Mapping[uuid.UUID, Thing]
 ) -> None:
-    """Replace what was found before."""
+    """Replace earlier suggestions."""
     decided = decided_pairs(workspace_id)
     rows = sorted(found, key=lambda one: one.pair)
     ends = {"lefts": [one.pair[0] for one in rows], "rights": [one.pair[1] for one in rows]}
@@ -140,12 +139,12 @@ def _save(
 
 
 def effect_of(one: Thing, other: Thing) -> float:
-    """What a merge moves, on a scale that grows ever more slowly."""
+    """How much a merge moves, on a logarithmic scale."""
     return round(math.log(2 + min(one.moves, other.moves)), 4)
 
 
 def sentence_of(reasons: Sequence[Reason]) -> str:
-    """The reasons in one line: same name after removing Inc.; share 4 neighbours."""
+    """The reasons in one line: Same name after removing Inc.; share 4 neighbours."""
     said = [reason.words for reason in reasons if reason.words]
     line = "; ".join(said)
     return (line[:1].upper() + line[1:])[:REASON_LENGTH]

@@ -1,8 +1,8 @@
-"""Which entities are worth comparing: those that share something few entities have.
+"""Choose the entities worth comparing: those that share something few entities have.
 
-No entity is compared with all others. It is put under keys (its words in order, its initials, each
-rare word with a letter left out, …), and compared with what stands under the same key; a key that
-many have says nothing and is passed over.
+Entities are not compared with all others. Each is filed under keys (its words in order, its
+initials, each rare word with a letter left out, …), and compared with those under the same key; a
+key that many share says nothing and is skipped.
 """
 
 from __future__ import annotations
@@ -12,20 +12,20 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, combinations, pairwise
 from typing import Final
 
+from ingestion.stages.suggest.features import Thing
 from ingestion.stages.suggest.naming import SHORTEST_SPELLED, Common, acronyms, is_short
-from ingestion.stages.suggest.things import Thing
 from ingestion.stages.suggest.words import bare
 
 CROWD: Final = 16
-"""A key under which more stand is no reason to compare them."""
+"""A key with more entities than this is no reason to compare them."""
 RARE: Final = 40
-"""A word in more names than this is found in pairs with another one only."""
+"""A word in more names than this is not a key on its own."""
 LONGEST_WORD: Final = 20
 MOST_WORDS: Final = 8
 
 
 def common_in(things: Iterable[Thing]) -> Common:
-    """How many entities have a word in their name, or may be shortened to some initials."""
+    """Count the entities that have a word in their name, or may be shortened to some initials."""
     words, initials = Counter[str](), Counter[str]()
     for thing in things:
         words.update(set(thing.spelt))
@@ -34,13 +34,13 @@ def common_in(things: Iterable[Thing]) -> Common:
 
 
 def candidates(things: Iterable[Thing], common: Common) -> list[tuple[Thing, Thing]]:
-    """Pairs worth comparing, the lower id first: a number that grows as the entities do."""
+    """Pairs worth comparing, the lower id first; their number grows linearly with the entities."""
     rows = sorted(things, key=lambda one: one.id)
     by_key = defaultdict[str, list[int]](list)
     for place, thing in enumerate(rows):
         for key in set(keys_of(thing, common)):
             by_key[key].append(place)
-    # A word, and the word without each of its letters, mostly stand over the same entities.
+    # A word and its deletions mostly file the same entities.
     groups = {tuple(members) for members in by_key.values() if 1 < len(members) <= CROWD}
     pairs = set(chain.from_iterable(combinations(members, 2) for members in groups))
     pairs.update(_in_order(rows))
@@ -48,7 +48,7 @@ def candidates(things: Iterable[Thing], common: Common) -> list[tuple[Thing, Thi
 
 
 def keys_of(thing: Thing, common: Common) -> Iterator[str]:
-    """What an entity is found under; the first letters say of what kind a key is."""
+    """The keys an entity is filed under; the prefix tells the kind of key."""
     words = thing.spelt[:MOST_WORDS]
     yield "s:" + "".join(words)
     yield "w:" + " ".join(sorted(thing.telling))
@@ -78,14 +78,14 @@ def _word_keys(words: tuple[str, ...], common: Common) -> Iterator[str]:
 
 
 def _deletes(word: str) -> Iterator[str]:
-    """The word, and the word without each of its letters: words a letter apart share one."""
+    """The word, and the word without each of its letters: words one letter apart share a key."""
     yield word
     for place in range(len(word)):
         yield word[:place] + word[place + 1 :]
 
 
 def _in_order(rows: Sequence[Thing]) -> Iterator[tuple[int, int]]:
-    """Names that are neighbours when sorted, and when sorted from their last letter on."""
+    """Names that are adjacent when sorted forwards, or by their reversed letters."""
     for step in (1, -1):
         keys = [thing.key[::step] for thing in rows]
         places = sorted(range(len(rows)), key=keys.__getitem__)

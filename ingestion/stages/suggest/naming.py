@@ -1,7 +1,8 @@
-"""Names of two entities that may be two spellings of one.
+"""Compare the names of two entities that may be two spellings of one.
 
-Every function takes two entities and says why their names may be one, or None. Words are compared
-in one spelling (``words.written_out``) and without accents, case and punctuation, as keys are.
+Every function takes two entities and returns why their names may mean one thing, or None. Words are
+compared in a standard spelling (``words.written_out``) and, like keys, without accents, case and
+punctuation.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from rapidfuzz import fuzz
 from rapidfuzz.distance import DamerauLevenshtein
 
 from ingestion.extractors.found import PERSON
-from ingestion.stages.suggest.things import UNTYPED, Reason, Thing
+from ingestion.stages.suggest.features import UNTYPED, Reason, Thing
 from ingestion.stages.suggest.words import SMALL, TITLES, VESSELS, bare, counting
 
 
@@ -30,7 +31,7 @@ class Common:
 ACRONYM: Final = "acronym"
 SHORTEST_SPELLED: Final = 5
 LONG: Final = 8
-# Words that are in so many names are words of their own, not misspelt ones.
+# Words in at least this many names are words of their own, not misspellings.
 COMMON: Final = 3
 SHORTEST_NAME: Final = 3
 LONGEST_INITIALS: Final = 4
@@ -40,7 +41,7 @@ LONGEST: Final = 12
 
 
 def spelt_otherwise(one: Thing, other: Thing, _common: Common) -> Reason | None:
-    """The same words with other spaces, or one of them abbreviated in the usual way."""
+    """The same words with different spacing, or one of them abbreviated in the usual way."""
     left, right = one.spelt, other.spelt
     if left == right:
         return Reason("name", 5.5, "the same name with a word spelt otherwise", is_of_names=True)
@@ -50,7 +51,7 @@ def spelt_otherwise(one: Thing, other: Thing, _common: Common) -> Reason | None:
 
 
 def without_forms(one: Thing, other: Thing, common: Common) -> Reason | None:
-    """The same name when titles, honours and legal forms are left out."""
+    """The same name once titles, honours and legal forms are removed."""
     left, right = one.core, other.core
     if left != right or one.words == other.words:
         return None
@@ -59,7 +60,7 @@ def without_forms(one: Thing, other: Thing, common: Common) -> Reason | None:
     names = [word for word in left if word not in counting(left)]
     weight = 4.5 if len(names) != 1 else _single(names[0], common)
     if not VESSELS.isdisjoint({*one.words[:1], *other.words[:1]}):
-        weight -= 2.0  # ships are named after somebody
+        weight -= 2.0  # ships are named after people
     return Reason("name", weight - (2.0 if both else 0), f"same name {gone}", is_of_names=True)
 
 
@@ -70,12 +71,12 @@ def _without(thing: Thing, kept: Sequence[str]) -> str:
 
 
 def _single(word: str, common: Common) -> float:
-    """A surname alone says the less, the more names have it."""
+    """Weight of a surname alone: the more names have it, the less it says."""
     return 3.2 - math.log(max(1, common.words.get(word, 1)))
 
 
 def otherwise_ordered(one: Thing, other: Thing, _common: Common) -> Reason | None:
-    """The same words in another order, but for small ones: University of X, X University."""
+    """The same words in another order, apart from small ones: University of X, X University."""
     left, right = one.telling, other.telling
     if len(left) < 2 or one.core == other.core:
         return None
@@ -87,7 +88,7 @@ def otherwise_ordered(one: Thing, other: Thing, _common: Common) -> Reason | Non
 
 
 def fuller(one: Thing, other: Thing, common: Common) -> Reason | None:
-    """One name in full: a middle name more, initials written out."""
+    """One name in full: an extra middle name, or initials spelt out."""
     left, right = one.core, other.core
     if not _may_be_people(one, other) or min(len(left), len(right)) < 2 or left == right:
         return None
@@ -107,7 +108,7 @@ def _may_be_people(one: Thing, other: Thing) -> bool:
 
 
 def _fits(one: Sequence[str], other: Sequence[str]) -> bool:
-    """Whether two people's names are one: the same last name, and no first name in the way.
+    """Whether two people's names match: the same last name, and no first name in conflict.
 
     >>> _fits(("jrr", "tolkien"), ("john", "ronald", "reuel", "tolkien"))
     True
@@ -126,7 +127,7 @@ def _fits(one: Sequence[str], other: Sequence[str]) -> bool:
 
 
 def _given(given: Sequence[str], beside: Sequence[str]) -> list[str]:
-    """First names, joined initials apart again where the other's names begin with them."""
+    """First names, with joined initials split if the other's names begin with them."""
     initials = "".join(word[0] for word in beside)
     parts: list[str] = []
     for word in given:
@@ -146,12 +147,12 @@ def _in_order(short: Sequence[str], long_: Sequence[str]) -> bool:
 
 
 def _one_is(word: str, name: str) -> bool:
-    """The same first name, or the initial of it."""
+    """Whether a word is the same first name, or its initial."""
     return word == name or (1 in (len(word), len(name)) and word[0] == name[0])
 
 
 def contained(one: Thing, other: Thing, common: Common) -> Reason | None:
-    """One name is a part of the other."""
+    """One name is part of the other."""
     short, long_ = sorted((one, other), key=lambda side: len(side.words))
     few, many = short.telling, long_.telling
     if not set(few) < set(many) or len(many) > LONGEST or _is_no_name(few, long_):
@@ -164,14 +165,14 @@ def contained(one: Thing, other: Thing, common: Common) -> Reason | None:
     is_name = _may_be_people(one, other) and long_.type in (PERSON, *UNTYPED)
     if not is_name or few[0] not in (many[0], many[-1]):
         return None
-    # Fewer people share a last name than a first one.
+    # Fewer people share a last name than a first name.
     weight = _single(few[0], common) - (0.6 if few[0] == many[-1] else 1.4)
     weight += 0.6 if short.words[0] in TITLES else 0.0
     return Reason("name", weight, said, is_of_names=True)
 
 
 def _is_no_name(few: Sequence[str], long_: Thing) -> bool:
-    """A rank, which many have (2nd Earl), or where somebody is from (Tuscany, Guy of Tuscany)."""
+    """A rank that many have (2nd Earl), or a place of origin (Tuscany, Guy of Tuscany)."""
     if all(word in TITLES or word in counting(tuple(few)) for word in few):
         return True
     first = long_.spelt.index(few[0])
@@ -183,12 +184,12 @@ def _at_end(few: Sequence[str], many: Sequence[str]) -> bool:
 
 
 def _repeats_initials(few: Sequence[str], many: Sequence[str]) -> bool:
-    """NV Nia Vellacott."""
+    """Whether the name follows its own initials: NV Nia Vellacott."""
     return _at_end(few, many) and many[: -len(few)] == ("".join(word[0] for word in few),)
 
 
 def shortened(one: Thing, other: Thing, _common: Common) -> Reason | None:
-    """Word by word the same, but one is cut off: Univ, Co-op."""
+    """The same word by word, but one is cut off: Univ, Co-op."""
     left, right = one.spelt, other.spelt
     if len(left) != len(right) or len(left) < 2:
         return None
@@ -203,7 +204,7 @@ def _is_cut(short: str, long_: str) -> bool:
 
 
 def misspelt(one: Thing, other: Thing, common: Common) -> Reason | None:
-    """Word by word the same but for a letter or two in a word, one of which is no common word."""
+    """The same word by word, apart from a letter or two in words that are not both common."""
     left, right = one.spelt, other.spelt
     if len(left) != len(right) or len(left) > LONGEST:
         return None
@@ -221,7 +222,7 @@ def _misspelt(
     weight = 3.4 if len(words) > len(differing) else 1.5
     weight += 0.4 if all(min(len(a), len(b)) >= LONG for a, b in differing) else 0.0
     weight -= 1.2 * (len(differing) - 1)
-    # Two given names, or two words, that many names have: Austrian is no misspelt Australian.
+    # Two given names, or two words, that many names have: Austrian is not a misspelt Australian.
     weight -= sum(1.8 for a, b in differing if _are_common(a, b, common))
     weight -= sum(0.8 for a, b in differing if a[0] != b[0])
     if one.type == PERSON and differing[0][0] == words[0]:
@@ -238,7 +239,7 @@ def _is_plural(one: str, other: str) -> bool:
 
 
 def _near(one: str, other: str) -> bool:
-    """A letter's difference between words of five letters, two between those of nine."""
+    """Whether words differ by one letter (at least five letters), or two (at least nine)."""
     if not (one.isascii() and other.isascii()):
         return False
     shortest = min(len(one), len(other))
@@ -249,7 +250,7 @@ def _near(one: str, other: str) -> bool:
 
 
 def alike(one: Thing, other: Thing, _common: Common) -> Reason | None:
-    """Letters in much the same order, whatever words they make."""
+    """Letters in much the same order, whatever words they form."""
     if min(len(one.key), len(other.key)) < LONG:
         return None
     score = fuzz.ratio(one.key, other.key, score_cutoff=ALIKE)
@@ -259,9 +260,9 @@ def alike(one: Thing, other: Thing, _common: Common) -> Reason | None:
 
 
 def acronym(one: Thing, other: Thing, common: Common) -> Reason | None:
-    """One is made of the first letters of the other's words.
+    """One consists of the first letters of the other's words.
 
-    A name in capitals or with full stops only: "who" is a word.
+    Only for a short name in capitals: "who" is a word.
     """
     for short, long_ in ((one, other), (other, one)):
         if len(short.words) == 1 and is_short(short) and short.key in acronyms(long_.words):
@@ -279,7 +280,7 @@ def is_short(thing: Thing) -> bool:
 
 
 def acronyms(words: tuple[str, ...]) -> frozenset[str]:
-    """What a name of several words may be shortened to.
+    """The initials that a name of several words may be shortened to.
 
     >>> sorted(acronyms(("world", "health", "organization")))
     ['who']
@@ -293,7 +294,7 @@ def acronyms(words: tuple[str, ...]) -> frozenset[str]:
 
 
 def alias(one: Thing, other: Thing, common: Common) -> Reason | None:
-    """What one is called is also said of the other."""
+    """One entity's name is also an alias of the other, or they share an alias."""
     for called, named in ((one, other), (other, one)):
         if called.key in named.aliases and not _is_where_from(called, named):
             said = f"documents call “{named.name}” “{called.name}” too"
@@ -326,4 +327,4 @@ BY_NAME: Final[tuple[Callable[[Thing, Thing, Common], Reason | None], ...]] = (
     acronym,
     alias,
 )
-"""All ways in which two names may be one; they say the same thing, so the weightiest counts."""
+"""All ways in which two names may be one. They overlap, so only the weightiest counts."""

@@ -1,7 +1,7 @@
-"""What words of names mean, as far as telling names apart and together goes.
+"""What words in names mean, as far as needed to tell names apart.
 
-Lists are of English and of the commonest forms elsewhere; a name in another language is compared by
-its letters, its order and its surroundings.
+The lists cover English and the commonest forms elsewhere; a name in another language is compared by
+its letters, order and surroundings.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ SMALL: Final = _list(
     """of the and for in on at by to a an de da do dos das del della di du des la le les el los las
     y e et und von van der den het"""
 )
-"""Left out of an acronym, and of what makes a name."""
+"""Left out of acronyms and of the words that make a name."""
 WRITTEN_OUT: Final = {
     "st": "saint", "mt": "mount", "ft": "fort", "dept": "department", "univ": "university",
     "intl": "international", "natl": "national", "bros": "brothers", "assn": "association",
@@ -41,7 +41,7 @@ WRITTEN_OUT: Final = {
     "labour": "labor", "defence": "defense", "programme": "program", "catalogue": "catalog",
     "bin": "ibn", "nr": "number", "no": "number", "vol": "volume", "ave": "avenue", "rd": "road",
 }  # fmt: skip
-"""Two spellings of a word, the first read as the second."""
+"""Two spellings of a word; the first is read as the second."""
 JUNIORS: Final = _list("jr sr junior senior snr jnr")
 COUNTED: Final = _list(
     """first second third fourth fifth sixth seventh eighth ninth tenth one two three four five six
@@ -62,11 +62,11 @@ _OPPOSED: Final = (
     "alpha beta gamma delta", "bachelor master", "infantry cavalry artillery", "army navy",
 )  # fmt: skip
 OPPOSED: Final = {word: place for place, row in enumerate(_OPPOSED) for word in row.split()}
-"""Of two names that differ in two words of one number, each means another thing."""
+"""Rows of opposites: names that differ in two words of one row mean different things."""
 
 
 def counting(words: tuple[str, ...]) -> tuple[str, ...]:
-    """The words that tell one of several: numbers, and Roman ones and junior behind a name.
+    """The words that number a thing: numbers anywhere, Roman numerals and junior after a name.
 
     >>> counting(("henry", "viii")), counting(("2nd", "civil", "war")), counting(("vi", "lind"))
     (('viii',), ('2nd',), ())
@@ -81,7 +81,7 @@ def counting(words: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def written_out(words: tuple[str, ...]) -> tuple[str, ...]:
-    """The words in one spelling.
+    """The words in one standard spelling.
 
     >>> written_out(("st", "mary", "theatre"))
     ('saint', 'mary', 'theater')
@@ -92,7 +92,7 @@ def written_out(words: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def bare(words: tuple[str, ...]) -> tuple[str, ...]:
-    """The words without forms of address, honours and legal forms; all if nothing were left.
+    """The words without titles, honours and legal forms; all of them if none would be left.
 
     >>> bare(("dr", "anton", "hallgrim")), bare(("acme", "co", "inc")), bare(("capt",))
     (('anton', 'hallgrim'), ('acme',), ('capt',))
@@ -108,5 +108,5 @@ def bare(words: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def telling(words: tuple[str, ...]) -> tuple[str, ...]:
-    """The words without the small ones between them; all if nothing were left."""
+    """The words without the small ones; all of them if none would be left."""
     return tuple(word for word in words if word not in SMALL) or words

@@ -2,12 +2,12 @@
 
 In: chunks with vectors.  Out: SummaryNode rows with their edges, one SummaryTree for each document
 of several chunks, and one over the documents' roots. A document of one chunk is its own root.
-Safe to repeat: a tree whose leaves and writer are as they were is left alone; in one that is not,
-a node of the same children is kept with its id, text and vector. A document's tree is saved in one
-transaction, so a stopped run goes on where it was.
+Safe to repeat: a tree whose leaves and writer are unchanged is skipped; otherwise, nodes with the
+same children keep their id, text and vector. A document's tree is saved in one transaction, so a
+stopped run resumes where it was.
 
-Vectors may come after the refresh that asks for them: documents are taken as they are complete,
-the tree over all of them waits until no vectors are being made.
+Vectors may arrive after the refresh that needs them: documents are processed once they are
+complete, and the tree over all of them waits until no vectors are being made.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from typing import Final
 from uuid import UUID
 
 from ingestion.models import IngestionJob
-from ingestion.outcome import Progress, StageOutcome
+from ingestion.stage import Progress, StageOutcome
 from ingestion.stages.tree import rows
 from ingestion.stages.tree.growth import Known, Tree, grow
 from ingestion.stages.tree.items import Item
@@ -31,13 +31,13 @@ from kb_project.ports import Ports
 from kb_project.sql import Row, bulk_plans, run_sql
 from workspaces import access
 
-# Chunks whose documents are summarised together: enough calls side by side, bounded memory.
+# Chunks whose documents are summarised together: enough parallel calls, bounded memory.
 CHUNKS_AT_ONCE: Final = 400
 
 
 @dataclass(frozen=True, slots=True)
 class _Work:
-    """What every step of one run needs."""
+    """What every step of a run needs."""
 
     workspace_id: UUID
     writer: Writer
@@ -53,7 +53,7 @@ class _Work:
         }
 
     def is_settled(self, node: rows.Stored) -> bool:
-        """Whether the node may stay: what a model failed to write is asked for again."""
+        """Whether the node may stay: a node that the model failed to write is tried again."""
         return node.summary.written_by == self.writer.name
 
 
@@ -77,9 +77,9 @@ def run(job: IngestionJob, ports: Ports, progress: Progress) -> StageOutcome:
 
 
 def is_missed(workspace_id: UUID, fingerprint: str) -> bool:
-    """Whether vectors have come for which no tree was built, and nothing went wrong before.
+    """Whether new vectors have no tree yet, and no earlier refresh failed.
 
-    Who would write the summaries plays no part: a change of model is no reason to begin by itself.
+    The writer of the summaries does not matter: a change of model alone starts nothing.
     """
     values = {"workspace": workspace_id, "fingerprint": fingerprint, "writer": None}
     with access.in_workspace(workspace_id), bulk_plans():
@@ -95,7 +95,7 @@ def is_missed(workspace_id: UUID, fingerprint: str) -> bool:
 def batches(
     stale: Sequence[tuple[UUID, str, int]], most: int = CHUNKS_AT_ONCE
 ) -> Iterator[list[tuple[UUID, str, int]]]:
-    """Documents in order, with at most so many chunks together unless one alone has more."""
+    """Documents in order, in batches of at most ``most`` chunks unless one alone has more."""
     batch: list[tuple[UUID, str, int]] = []
     for one in stale:
         if batch and sum(chunks for _, _, chunks in batch) + one[2] > most:
@@ -107,7 +107,7 @@ def batches(
 
 
 def _documents(work: _Work, digests: dict[UUID, str]) -> int:
-    """Build and save the trees of some documents; returns how many nodes were made."""
+    """Build and save the trees of some documents; return how many nodes were made."""
     trees = _load(work, digests)
     grow(trees, work.writer, work.embedder, work.tick)
     return sum(_save(work, tree) for tree in trees)
@@ -173,7 +173,7 @@ def _load_collection(work: _Work, roots: Sequence[Row]) -> Tree:
 
 
 def leaves_digest(roots: Sequence[Row], fingerprint: str) -> str:
-    """Stands for the leaves of the tree over all documents, in whatever order."""
+    """Digest of the leaves of the tree over all documents, regardless of their order."""
     identities = sorted(str(identity) for _, _, identity, _ in roots)
     return sha256("\n".join([*identities, fingerprint]).encode()).hexdigest()
 

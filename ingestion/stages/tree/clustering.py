@@ -1,14 +1,14 @@
-"""What belongs together: fewer dimensions by UMAP, then a Gaussian mixture, twice (RAPTOR).
+"""Cluster vectors: dimensions reduced by UMAP, then a Gaussian mixture, twice (RAPTOR).
 
-Sarthi and others, "RAPTOR: Recursive Abstractive Processing for Tree-Organized Retrieval" (2024):
-a global pass whose neighbourhoods are √(n − 1) wide, then a local one inside each global cluster;
-the number of clusters is the one of the least Bayesian information criterion, and an item is in
-every cluster it belongs to with more than 0.1. Covariances are diagonal with 1e-4 added, since full
-ones fail on large sets.
+Sarthi and others, "RAPTOR: Recursive Abstractive Processing for Tree-Organized Retrieval" (2024): a
+global pass whose neighbourhoods are √(n − 1) wide, then a local one inside each global cluster. The
+number of clusters is the one with the least Bayesian information criterion, and an item is in every
+cluster to which it belongs with a probability above 0.1. Covariances are diagonal with 1e-4 added,
+since full ones fail on large sets.
 
-Measured on two cores, 384 dimensions, both passes and everything: 60 items 0.5 s, 200 1 s,
-700 3 s, 2,000 14 s. The first use of UMAP in a process takes 10 s more: its code is
-compiled then, which is why smaller sets do without it.
+Measured on two cores, 384 dimensions, both passes in total: 60 items 0.5 s, 200 1 s, 700 3 s, 2,000
+14 s. The first use of UMAP in a process takes 10 s more to compile its code, which is why smaller
+sets do without it.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ MEMBERSHIP: Final = 0.1
 MOST_CLUSTERS: Final = 50
 SEED: Final = 224
 
-# A graph of so few neighbours has no shape for UMAP to keep, and below dimensions + 2 it fails:
+# With so few neighbours UMAP has no structure to preserve, and below dimensions + 2 items it fails:
 # principal components take its place.
 FEWEST_FOR_UMAP: Final = 30
 # Sets up to this size are one cluster.
 SMALLEST: Final = 3
-# Larger sets are divided by nearest centroid first, so that time grows with their number only.
+# Larger sets are first divided by nearest centroid, so that time grows only linearly.
 MOST_AT_ONCE: Final = 2_000
-# The search for the number of clusters ends when so many numbers in a row were no better.
+# The search for the number of clusters ends after this many numbers without improvement.
 PATIENCE: Final = 12
 
 Points = NDArray[np.float64]
@@ -48,12 +48,12 @@ Cluster = dict[int, float]
 def clusters(vectors: Vectors) -> list[Cluster]:
     """Clusters that cover every row of ``vectors``; an item may be in several.
 
-    The same rows in the same order give the same clusters. Each has at least two items that are in
-    no other cluster with a higher probability, so there are at most half as many as items.
+    The same rows in the same order give the same clusters. Each has at least two items whose
+    probability is highest in it, so there are at most half as many clusters as items.
     """
     if len(vectors) <= SMALLEST:
         return [dict.fromkeys(range(len(vectors)), 1.0)] if len(vectors) else []
-    # Copies stay together, and would only be zero distances to the mathematics.
+    # Copies stay together; as points they would only be zero distances.
     distinct, copies = np.unique(vectors.round(5), axis=0, return_inverse=True)
     found = [
         {item: found[of] for item, of in enumerate(copies.ravel().tolist()) if of in found}
@@ -63,7 +63,7 @@ def clusters(vectors: Vectors) -> list[Cluster]:
 
 
 def cores(found: Sequence[Cluster]) -> list[list[int]]:
-    """The items that are in each cluster more surely than in any other: disjoint, covering all."""
+    """The items that are most probably in each cluster: disjoint, covering all."""
     best: dict[int, tuple[float, int]] = {}
     for number, cluster in enumerate(found):
         for item, probability in cluster.items():
@@ -76,7 +76,7 @@ def cores(found: Sequence[Cluster]) -> list[list[int]]:
 
 
 def settled(found: Sequence[Cluster], vectors: Vectors) -> list[Cluster]:
-    """The clusters without those that are nobody's first; one of a single item joins another."""
+    """Drop clusters that are no item's first choice; merge those with a single such item."""
     inside = cores(found)
     kept = [(dict(found[i]), items) for i, items in enumerate(inside) if items]
     while len(kept) > 1 and (lone := _lone(kept)) is not None:
@@ -97,7 +97,7 @@ def _nearest(vector: Vectors, groups: Sequence[list[int]], vectors: Vectors) -> 
 
 
 def _found(vectors: Vectors) -> Iterator[Cluster]:
-    """Global clusters, and inside each the local ones, of distinct vectors."""
+    """Global clusters of distinct vectors, and the local ones inside each."""
     for part in _parts(vectors):
         for outer in _mixture(_reduced(vectors[part], round(sqrt(len(part) - 1)))):
             members = part[list(outer)]
@@ -107,7 +107,7 @@ def _found(vectors: Vectors) -> Iterator[Cluster]:
 
 
 def _parts(vectors: Vectors) -> list[Indexes]:
-    """All rows, or where they are too many the rows nearest to each of some centroids."""
+    """All rows or, if there are too many, groups by nearest centroid."""
     everything = np.arange(len(vectors))
     if len(vectors) <= MOST_AT_ONCE:
         return [everything]
@@ -132,7 +132,7 @@ def _reduced(vectors: Vectors, neighbours: int) -> Points:
 
 def _by_umap(vectors: Vectors, neighbours: int) -> Points:
     with warnings.catch_warnings():
-        # Its neural sibling is missing; of items far from all others the mixture takes care.
+        # Its neural variant is not installed; the mixture handles items far from all others.
         warnings.filterwarnings("ignore", "Tensorflow not installed", ImportWarning)
         warnings.filterwarnings("ignore", module="umap")
         from umap import UMAP
@@ -148,11 +148,11 @@ def _by_umap(vectors: Vectors, neighbours: int) -> Points:
 
 
 def _by_components(vectors: Vectors) -> Points:
-    """The coordinates along the principal components; few, where there are few items."""
+    """The coordinates along the principal components; fewer if there are few items."""
     centred = vectors.astype(np.float64) - vectors.mean(axis=0)
     left, sizes, _ = np.linalg.svd(centred, full_matrices=False)
     wanted = min(DIMENSIONS, max(1, round(sqrt(len(vectors)))))
-    # Signs are a matter of taste to the decomposition: the largest coordinate is positive.
+    # The decomposition's signs are arbitrary: the largest coordinate is made positive.
     points = (left * sizes)[:, :wanted]
     largest = points[np.abs(points).argmax(axis=0), np.arange(points.shape[1])]
     turned: Points = points * np.where(largest < 0, -1.0, 1.0)
@@ -160,7 +160,7 @@ def _by_components(vectors: Vectors) -> Points:
 
 
 def _mixture(points: Points) -> Iterator[Cluster]:
-    """The clusters of the mixture that the criterion likes best."""
+    """The clusters of the mixture with the best criterion."""
     chances = _chances(points)
     chances[np.arange(len(points)), chances.argmax(axis=1)] += 1e-9 + MEMBERSHIP
     for column in chances.T:

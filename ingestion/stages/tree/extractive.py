@@ -1,7 +1,7 @@
-"""A summary of sentences that are already there: those most like everything else.
+"""A summary made of existing sentences: those most like everything else.
 
-The classical centroid method (Radev and others 2004) without vectors: a term counts for how many
-of the texts have it, a sentence for what its terms count, less for those already said.
+The classical centroid method (Radev and others 2004) without vectors: a term counts by how many of
+the texts have it, a sentence by its terms, less for those already covered.
 """
 
 from __future__ import annotations
@@ -20,7 +20,8 @@ from kb_project.text.terms import terms
 MOST_TOKENS: Final = 120
 LONGEST_QUOTE: Final = 400
 FEWEST_TERMS: Final = 4
-# What saying a term again is worth; a sentence that leans on the one before; one without an end.
+# Factors for a term that is repeated, for a sentence that leans on the one before, and for one
+# without an end.
 REPEATED: Final = 0.2
 LEANING: Final = 0.6
 UNENDED: Final = 0.4
@@ -35,9 +36,9 @@ class _Candidate:
 
 
 def summarise(items: Sequence[Item]) -> Summary:
-    """Sentences of the items, in their order, of about ``MOST_TOKENS``; at least one.
+    """Sentences of the items, in order, about ``MOST_TOKENS`` in total; at least one.
 
-    Entries of lists where there are no sentences; "…" where there is no prose at all.
+    List entries if there are no sentences; "…" if there is no prose at all.
     """
     quotes = [item.sentences() for item in items]
     has_sentences = any(not one.is_entry for found in quotes for one in found)
@@ -57,7 +58,7 @@ def summarise(items: Sequence[Item]) -> Summary:
 
 
 def term_weights(texts: Iterable[Iterable[str]]) -> dict[str, float]:
-    """What each term counts: how many items have it, and a little how often they do."""
+    """Each term's weight: how many items have it, and slightly how often they do."""
     spread: Counter[str] = Counter()
     often: Counter[str] = Counter()
     for sentences in texts:
@@ -68,14 +69,14 @@ def term_weights(texts: Iterable[Iterable[str]]) -> dict[str, float]:
 
 
 def cost(text: str) -> float:
-    """About how many tokens the text is, at a hundredth of the price of counting them."""
+    """Rough number of tokens, at a hundredth of the cost of counting them."""
     return len(text.encode()) / 4
 
 
 def shortened(sentence: Sentence) -> Sentence:
-    """A sentence too long to quote ends at a space before that; its span ends there too.
+    """Cut a sentence that is too long to quote, if possible at a space, together with its span.
 
-    Only where the quote is one line as it stands: else offsets would have to be guessed.
+    Only if the quote is on one line in the document: otherwise offsets would be guesses.
     """
     if len(sentence.text) <= LONGEST_QUOTE:
         return sentence
@@ -87,7 +88,7 @@ def shortened(sentence: Sentence) -> Sentence:
 
 
 def _chosen(candidates: Sequence[_Candidate], weights: Mapping[str, float]) -> list[_Candidate]:
-    """Greedily what adds most by its length, until the summary is long enough."""
+    """Choose greedily what adds most for its length, until the summary is long enough."""
     left, budget = list(candidates), float(MOST_TOKENS)
     chosen: list[_Candidate] = []
     covered: set[str] = set()
@@ -102,7 +103,7 @@ def _chosen(candidates: Sequence[_Candidate], weights: Mapping[str, float]) -> l
 
 
 def _gain(one: _Candidate, weights: Mapping[str, float], covered: set[str]) -> float:
-    """Divided by the root of its length: neither the shortest nor the longest sentence wins."""
+    """Divided by the root of the length, so that neither the shortest nor the longest wins."""
     worth = sum(weights[term] * (REPEATED if term in covered else 1.0) for term in one.terms)
     shape = (LEANING if leans(one.sentence.text) else 1.0) * (
         1.0 if is_ended(one.sentence.text) else UNENDED

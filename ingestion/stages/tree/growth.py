@@ -1,7 +1,7 @@
 """Grow trees from their leaves, layer by layer, several trees at a time.
 
-Trees of one batch share every call: the summaries of a layer are asked for side by side whichever
-tree they are of, and their vectors made together.
+The trees of a batch share every call: the summaries of a layer are requested in parallel across
+trees, and their vectors made together.
 """
 
 from __future__ import annotations
@@ -19,19 +19,19 @@ from ingestion.stages.tree.plan import MOST_LAYERS, layer
 from ingestion.stages.tree.writing import Tick, Writer
 from kb_project.llm.ports import Embedder, Vectors
 
-# Some seconds of work on a small machine.
+# A few seconds of work on a small machine.
 EMBEDDED_AT_ONCE: Final = 16
 
 
-# Nodes that are stored already, by digest.
+# Nodes already stored, by digest.
 Known = dict[str, tuple[Summary, Vectors]]
 
 
 @dataclass(slots=True)
 class Tree:
-    """A tree while it grows: ``items`` are what the next layer summarises, at last the root.
+    """A growing tree: ``items`` are what the next layer summarises, finally the root.
 
-    ``digest`` stands for the leaves.
+    ``digest`` identifies the leaves.
     """
 
     owner: UUID
@@ -62,7 +62,7 @@ class Tree:
 
 
 def grow(trees: Sequence[Tree], writer: Writer, embedder: Embedder, tick: Tick) -> None:
-    """Give every tree its nodes. Raises PauseError where a model makes the work wait."""
+    """Give every tree its nodes. Raises PauseError if the model makes the work wait."""
     for number in range(1, MOST_LAYERS + 1):
         growing = [tree for tree in trees if not tree.is_grown]
         planned: list[tuple[Tree, Draft]] = []

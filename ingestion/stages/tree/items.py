@@ -1,4 +1,4 @@
-"""What a tree is made of: leaves and nodes, and the sentences they can be quoted by."""
+"""The parts of a tree: leaves, nodes, and the sentences they can be quoted by."""
 
 from __future__ import annotations
 
@@ -19,21 +19,26 @@ EXTRACTIVE: Final = "extractive"
 
 @dataclass(frozen=True, slots=True)
 class Sentence:
-    """A sentence on one line. With a ``chunk``, offsets of the quote are in the document's text;
-    what a model wrote has no place."""
+    """A sentence on one line.
+
+    With a ``chunk``, the offsets are those of the quote in the document's text; a model's sentence
+    has no place.
+    """
 
     text: str
     chunk: UUID | None = None
     start: int = 0
     end: int = 0
     is_entry: bool = False
-    """Of a list: quoted where there is no sentence."""
+    """A list entry: quoted only if there is no sentence."""
 
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """A leaf or a node that the next layer summarises. ``start`` is a chunk's place, and
-    ``regions`` what in it is no prose."""
+    """A leaf or a node that the next layer summarises.
+
+    ``start`` is a chunk's offset, and ``regions`` its parts that are not prose.
+    """
 
     id: UUID
     is_chunk: bool
@@ -45,7 +50,7 @@ class Item:
     regions: tuple[Region, ...] = ()
 
     def sentences(self) -> list[Sentence]:
-        """What it can be quoted by: a chunk's prose, a summary's sources, else its own."""
+        """Sentences to quote it by: a chunk's prose, a summary's sources, else its own."""
         if self.sources:
             return list(self.sources)
         if not self.is_chunk:
@@ -65,7 +70,7 @@ class Item:
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """What a cluster has in common, and which sentences say so; ``failed``: no model did."""
+    """What a cluster has in common, and its sources; ``failed``: the model could not write it."""
 
     text: str
     tokens: int
@@ -91,7 +96,7 @@ class Draft:
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """A written node; ``is_kept`` says that its row is there already."""
+    """A written node; ``is_kept`` means that its row already exists."""
 
     draft: Draft
     summary: Summary
@@ -111,13 +116,13 @@ class Node:
 
 
 def digest_of(children: Iterable[UUID], fingerprint: str, writer: str) -> str:
-    """Names a node by what it is made of: the same children, vectors and writer, the same node."""
+    """Identify a node by its content: the same children, vectors and writer give the same node."""
     parts = [*sorted(str(child) for child in children), fingerprint, writer]
     return sha256("\n".join(parts).encode()).hexdigest()
 
 
 def node_id(owner: UUID, digest: str) -> UUID:
-    """A node's id follows from its digest, so it is the same after a re-index.
+    """Derive a node's id from its digest, so that it survives a re-index.
 
     ``owner`` is the document, or the workspace for the tree over all documents.
     """

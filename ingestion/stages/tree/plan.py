@@ -1,7 +1,7 @@
-"""Which items one layer of a tree summarises together, so that every layer is smaller.
+"""Decide which items one layer of a tree summarises together, so that every layer is smaller.
 
-A cluster whose texts are over the limit is clustered again, and where that divides nothing halved
-in order: this always ends, whatever the vectors are.
+A cluster whose texts exceed the limit is clustered again, and if that divides nothing, halved in
+order: this always ends, whatever the vectors are.
 """
 
 from __future__ import annotations
@@ -12,18 +12,18 @@ from typing import Final
 from ingestion.stages.tree.clustering import DIMENSIONS, SMALLEST, Cluster, clusters, cores
 from kb_project.llm.ports import Vectors
 
-# Tokens that one summary is written from (RAPTOR).
+# Tokens of text per summary (RAPTOR).
 TEXT_LIMIT: Final = 3_500
 MOST_LAYERS: Final = 5
-# So few nodes have one root above them (RAPTOR: not more than the reduced dimensions).
+# Up to this many nodes get one root (RAPTOR: no more than the reduced dimensions).
 FEW: Final = DIMENSIONS + 1
 
 
 def layer(vectors: Vectors, tokens: Sequence[int], *, limit: int, is_last: bool) -> list[Cluster]:
     """Clusters that cover all items: one, or at most half as many as items.
 
-    ``tokens`` are the lengths of the items' texts. The last layer is one cluster in any case; so
-    are two or three items, however long they are.
+    ``tokens`` are the lengths of the items' texts. The last layer is always one cluster; so are two
+    or three items, however long they are.
     """
     everything = dict.fromkeys(range(len(tokens)), 1.0)
     if is_last or len(tokens) <= SMALLEST:
@@ -31,7 +31,7 @@ def layer(vectors: Vectors, tokens: Sequence[int], *, limit: int, is_last: bool)
     found = [everything] if len(tokens) <= FEW else clusters(vectors)
     parts = [part for group in found for part in _split(group, vectors, tokens, limit)]
     if len(parts) > len(tokens) // 2:
-        # Items in several clusters can make as many parts as there are items.
+        # Items in several clusters can result in as many parts as there are items.
         firm = [dict.fromkeys(items, 1.0) for items in cores(found)]
         parts = [part for group in firm for part in _split(group, vectors, tokens, limit)]
     return parts

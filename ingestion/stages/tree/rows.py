@@ -1,4 +1,4 @@
-"""The rows that trees are made from and kept in."""
+"""Load the rows that trees are made from, and save trees."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from kb_project.llm.ports import Vectors
 from kb_project.sql import run_sql
 from kb_project.text.regions import from_json
 
-# Documents of several chunks, all of which have a vector, whose tree is missing or was made from
-# other chunks, other contexts or another model's vectors. Chunks that were written anew, whatever
-# their ids, have lost their edges. Without a writer, who wrote the tree does not matter; nor does
-# it where the document has not been read again since: a change of model by itself costs nothing.
+# Documents of several chunks, all with a vector, whose tree is missing or was made from other
+# chunks, contexts or another model's vectors. Chunks that were replaced, whatever their ids, have
+# lost their edges. The writer is ignored if none is given, or if the document has not been read
+# again since: a change of model alone costs nothing.
 STALE_DOCUMENTS: Final[LiteralString] = """
 WITH leaves AS (
     SELECT c.document_id, count(*) AS chunks, count(v.chunk_id) AS vectors,
@@ -101,7 +101,7 @@ SELECT n.document_id, n.id, n.digest, n.text, n.tokens, n.written_by, n.vector::
         OR (%(collection)s AND n.document_id IS NULL))
 """
 
-# The quotes of summaries; of a chunk that is gone there is none.
+# The quotes of summaries, except those of deleted chunks.
 SOURCES: Final[LiteralString] = """
 SELECT n.id, c.id, s.start, s."end", substr(c.text, s.start - c.start + 1, s."end" - s.start)
   FROM ingestion_summarynode AS n
@@ -110,7 +110,7 @@ SELECT n.id, c.id, s.start, s."end", substr(c.text, s.start - c.start + 1, s."en
  WHERE n.workspace_id = %(workspace)s AND n.id = ANY (%(nodes)s::uuid[])
 """
 
-# Trees of documents that have one chunk or none now.
+# Trees of documents that now have one chunk or none.
 FORGET_SINGLE: Final[LiteralString] = """
 DELETE FROM ingestion_summarynode AS n USING ingestion_summarytree AS t
  WHERE t.workspace_id = %(workspace)s AND t.document_id IS NOT NULL AND (
@@ -124,7 +124,7 @@ FORGET_COLLECTION: Final[LiteralString] = """
 DELETE FROM ingestion_summarynode WHERE workspace_id = %(workspace)s AND document_id IS NULL
 """
 
-# Leaves stay where they are until the tree is saved; what is gone is missing in the count.
+# Locks leaves until the tree is saved; the count shows whether any is gone.
 HOLD_CHUNKS: Final[LiteralString] = """
 SELECT id FROM ingestion_chunk
  WHERE workspace_id = %(workspace)s AND id = ANY (%(ids)s::uuid[])
@@ -159,7 +159,7 @@ SELECT EXISTS (
        AND j.kind = 'document' AND j.state IN ('pending', 'running'))
 """
 
-# A refresh that failed is not asked for again by machine; one that runs may be past this already.
+# A failed refresh is not restarted automatically; a running one may be past this already.
 MAY_REFRESH: Final[LiteralString] = """
 SELECT coalesce((SELECT state IN ('done', 'running') FROM ingestion_ingestionjob
                   WHERE workspace_id = %(workspace)s AND kind = 'workspace'
@@ -168,7 +168,7 @@ SELECT coalesce((SELECT state IN ('done', 'running') FROM ingestion_ingestionjob
 
 
 def vector_of(numbers: Sequence[float]) -> Vectors:
-    """Of length one again after its time in half precision."""
+    """The vector, normalised again after being stored in half precision."""
     vector = np.asarray(numbers, np.float32)
     return (vector / (float(np.linalg.norm(vector)) or 1.0)).astype(np.float32)
 
@@ -192,7 +192,7 @@ def chunk_items(values: dict[str, Any]) -> Iterator[tuple[UUID, Item]]:
 
 @dataclass(frozen=True, slots=True)
 class Stored:
-    """A node as it is in the table, with the sentences it quotes."""
+    """A stored node with the sentences it quotes."""
 
     digest: str
     item: Item
@@ -220,9 +220,9 @@ def stored_nodes(values: dict[str, Any]) -> Iterator[tuple[UUID | None, Stored]]
 
 
 def save(workspace_id: UUID, tree: Tree, *, writer: str, fingerprint: str) -> bool:
-    """Put the tree in place of the one before; nodes that stay keep their rows.
+    """Replace the previous tree; nodes that stay keep their rows.
 
-    False, and nothing is written, where a leaf was deleted meanwhile. Call inside a transaction.
+    False, with nothing written, if a leaf was deleted meanwhile. Call inside a transaction.
     """
     if not _holds_leaves(workspace_id, tree):
         return False

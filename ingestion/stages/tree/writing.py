@@ -1,4 +1,4 @@
-"""Who writes a tree's summaries: a chat model, or nobody, and then they are chosen sentences."""
+"""Writers of a tree's summaries: a chat model or, without one, a choice of sentences."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from kb_project.llm.tokens import count_tokens, truncate_tokens
 from kb_project.prompt import Prompt, fenced, load
 
 PROMPT: Final = Path(__file__).parents[2] / "prompts" / "tree.md"
-# A summary keeps no more than this, however much a model says within its role's limit.
+# Longest summary kept, however much the model writes within its role's limit.
 MOST_TOKENS: Final = 300
-# The prompt's own words, and the marks around passages.
+# Tokens of the prompt itself and the marks around passages.
 OVERHEAD: Final = 400
 LEAST_LIMIT: Final = 200
 
@@ -28,9 +28,9 @@ _FENCE: Final = re.compile(r"^```\w*\s*|\s*```$")
 
 
 class Writer(Protocol):
-    """Writes the summary of each draft, from texts of ``limit`` tokens together.
+    """Writes the summary of each draft from texts of at most ``limit`` tokens in total.
 
-    ``name`` is who signs, ``key`` changes wherever the same draft would read differently.
+    ``name`` is the signature; ``key`` changes whenever the same draft would give another text.
     """
 
     @property
@@ -43,7 +43,7 @@ class Writer(Protocol):
     def limit(self) -> int: ...
 
     def write(self, drafts: Sequence[Draft], tick: Tick) -> list[Summary]:
-        """One summary a draft, in order. ``tick`` is called now and then."""
+        """One summary per draft, in order. ``tick`` is called every so often."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +64,7 @@ class ExtractiveWriter:
 
 
 class ModelWriter:
-    """Asks the chat model for each cluster, side by side; without a usable answer, sentences."""
+    """Asks the chat model about all clusters in parallel; sentences replace unusable answers."""
 
     def __init__(self, chat: ChatModel) -> None:
         self._chat = chat
@@ -106,7 +106,7 @@ def writer_for(chat: ChatModel | None) -> Writer:
 
 
 def fitting(items: Sequence[Item], limit: int) -> list[str]:
-    """The items' texts; where they are too long together, each no longer than its share."""
+    """The items' texts; if they are too long in total, each is cut to its share."""
     if sum(item.tokens for item in items) <= limit:
         return [item.text for item in items]
     share = max(1, limit // len(items))
@@ -116,7 +116,7 @@ def fitting(items: Sequence[Item], limit: int) -> list[str]:
 
 
 def cleaned(said: str) -> str:
-    """One bounded paragraph of what a model said; empty where that holds no word.
+    """One bounded paragraph of the model's answer; empty if it has no words.
 
     >>> cleaned("```text\\nThe keepers\\x00 of the light.\\n```"), cleaned(" ** \\n")
     ('The keepers of the light.', '')

@@ -7,16 +7,29 @@ died is started again by the next connection, pooled or not.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final
 
 import psycopg
+from django.core.management.color import Style
 from django.db import DEFAULT_DB_ALIAS
-from django.db.backends.postgresql import base
+from django.db.backends.postgresql import base, operations
 
 from kb_project.database import embedded
-from kb_project.database.engine.operations import DatabaseOperations
 from kb_project.database.prepare import Plan, prepare
+
+
+class DatabaseOperations(operations.DatabaseOperations):
+    def sql_flush(
+        self, style: Style, tables: Sequence[str], *, reset_sequences: bool = False, **_: Any
+    ) -> list[str]:
+        """Empty the tables and whatever refers to them: some tables have no managed model."""
+        statements = super().sql_flush(
+            style, tables, reset_sequences=reset_sequences, allow_cascade=True
+        )
+        return list(statements)
+
 
 DATA: Final = "embedded_data"
 OWNER: Final = "embedded_owner"

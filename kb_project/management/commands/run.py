@@ -15,13 +15,12 @@ from kb_project.database.engine.base import DATA
 from kb_project.database.migrating import migrate
 from kb_project.env import env_int, env_str
 from kb_project.errors import KBError
-from kb_project.supervisor.console import Console
 from kb_project.supervisor.database_guard import DatabaseGuard
 from kb_project.supervisor.listener import open_listener
 from kb_project.supervisor.part import Part
 from kb_project.supervisor.single import only_supervisor
 from kb_project.supervisor.supervisor import OWN_NAME, Supervisor, stopped_by_signals
-from kb_project.supervisor.welcome import SignIn, call_when_answering, welcome_text
+from kb_project.supervisor.welcome import Console, SignIn, call_when_answering, welcome_text
 
 WEB: Final = "web"
 DEMO: Final = "demo"

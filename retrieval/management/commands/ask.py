@@ -1,4 +1,4 @@
-"""ask QUESTION --workspace SLUG: an answer from the documents, each sentence cited."""
+"""ask QUESTION --workspace SLUG: answer from the documents, each sentence cited."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from typing import Any
 from django.core.management.base import CommandParser
 
 from kb_project.commands import DataCommand
-from retrieval import asking, selectors
+from retrieval.conversations import asking, queries
+from retrieval.management.scope_options import add_scope_options, scope_of
 from retrieval.models import NEXT_STEP, Outcome
-from retrieval.scope_options import add_scope_options, scope_of
 from retrieval.search.modes import DEFAULT_MODE, MODES
-from workspaces import selectors as workspace_selectors
+from workspaces.people import queries as people_queries
 
 
 class Command(DataCommand):
@@ -27,7 +27,7 @@ class Command(DataCommand):
         parser.add_argument("--json", action="store_true", help="Print one JSON object.")
 
     def handle(self, *_args: Any, **options: Any) -> None:
-        workspace = workspace_selectors.workspace_at(slug=options["workspace"])
+        workspace = people_queries.workspace_at(slug=options["workspace"])
         answer = asking.ask(
             workspace=workspace,
             user=None,
@@ -35,7 +35,7 @@ class Command(DataCommand):
             mode=options["mode"],
             scope=scope_of(workspace, options),
         )
-        view = selectors.answer_view(workspace=workspace, answer=answer)
+        view = queries.answer_view(workspace=workspace, answer=answer)
         if options["json"]:
             self.stdout.write(json.dumps(view, ensure_ascii=False))
         else:
@@ -43,7 +43,7 @@ class Command(DataCommand):
 
 
 def as_text(view: dict[str, Any]) -> Iterator[str]:
-    """The answer with its numbers and what each of them opens, or that there is none."""
+    """Yield the answer with its citations, or that there is none."""
     if view["outcome"] == Outcome.ANSWERED:
         yield " ".join(
             one["text"] + "".join(f" [{number}]" for number in one["citations"])

@@ -1,6 +1,6 @@
-"""evaluate: how well each mode finds what is known to answer known questions.
+"""evaluate: measure how well each mode finds the known evidence of questions.
 
-Of a data set in a folder, in a workspace that is thrown away; or of a workspace's own question set.
+Uses a data set in a folder, in a temporary workspace, or a workspace's own question set.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from django.core.management.base import CommandParser
 
 from kb_project.commands import DataCommand
 from kb_project.errors import InputError
-from retrieval.evaluation import dataset, in_place, runner, table
+from retrieval.evaluation import dataset, runner, table, workspace_run
 from retrieval.evaluation.plan import Plan
 from retrieval.search.modes import MODES
 
@@ -56,7 +56,7 @@ class Command(DataCommand):
         if bool(options["dataset"]) == bool(options["set"]):
             raise InputError("Name either a folder, or a question set with --set and --workspace.")
         if options["set"]:
-            return in_place.evaluate(
+            return workspace_run.evaluate(
                 options["workspace"],
                 options["set"],
                 plan,

@@ -1,4 +1,4 @@
-"""search QUESTION --workspace SLUG: the passages found for a question."""
+"""search QUESTION --workspace SLUG: print the passages found for a question."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from django.conf import settings
 from django.core.management.base import CommandParser
 
 from kb_project.commands import DataCommand
-from retrieval import services
-from retrieval.scope_options import add_scope_options, scope_of
+from retrieval.management.scope_options import add_scope_options, scope_of
+from retrieval.search import services
 from retrieval.search.hits import Hit
 from retrieval.search.modes import DEFAULT_MODE, MODES
-from retrieval.services import SearchResult
-from workspaces import selectors
+from retrieval.search.services import SearchResult
+from workspaces.people import queries as people_queries
 
 
 class Command(DataCommand):
@@ -30,7 +30,7 @@ class Command(DataCommand):
         parser.add_argument("--json", action="store_true", help="Print one JSON object.")
 
     def handle(self, *_args: Any, **options: Any) -> None:
-        workspace = selectors.workspace_at(slug=options["workspace"])
+        workspace = people_queries.workspace_at(slug=options["workspace"])
         found = services.search(
             workspace=workspace,
             question=options["question"],

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from retrieval.search.drift import extractive, modelled
 from retrieval.search.found import Found
-from retrieval.search.global_ import searched
+from retrieval.search.global_search import searched
 from retrieval.search.query import Query
 
 

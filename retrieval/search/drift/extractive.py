@@ -8,11 +8,11 @@ from typing import Final
 
 from kb_project.sql import run_sql
 from kb_project.text.names import normalise_name
-from retrieval import reports_sql as sql
-from retrieval.search import fuse
+from retrieval.search import hybrid
+from retrieval.search import reports_sql as sql
 from retrieval.search.drift import local_search
 from retrieval.search.found import Found, Record, Seed
-from retrieval.search.global_.ranking import Ranked
+from retrieval.search.global_search.ranking import Ranked
 from retrieval.search.query import Note, Query, ScoredChunk
 from workspaces import access
 
@@ -41,7 +41,7 @@ def found(query: Query, ranked: Sequence[Ranked]) -> Found:
         query.reporter.check()
         followed = local_search.toward(deeper, name)
         lists.append(_told(followed, name))
-    fused = fuse.fuse(lists, [FIRST, *(1.0 for _ in names)])
+    fused = hybrid.fuse(lists, [FIRST, *(1.0 for _ in names)])
     return Found(
         chunks=fused[: query.top_k],
         records=_records(first, ranked),

@@ -26,8 +26,9 @@ from retrieval.search.drift.replies import (
     StepReply,
 )
 from retrieval.search.found import Found, Point
-from retrieval.search.global_ import asking, batches
-from retrieval.search.global_.replies import clean, labels_in, marks_in
+from retrieval.search.global_search import batches
+from retrieval.search.global_search import calls as global_search_calls
+from retrieval.search.global_search.replies import clean, labels_in, marks_in
 from retrieval.search.hits import Hit, hydrate
 from retrieval.search.query import Query, ScoredChunk
 from retrieval.search.reporting import EventKind
@@ -105,7 +106,7 @@ class Following:
             lines = [f"{label} {line}" for label, (_, line) in passages.items()]
             asked = _filled(self._query.question, one.question, "\n".join(lines))
             requests.append(batches.request(self._query, ROLE, asked, StepReply))
-        replies = asking.values(self._query, self._chat, requests)
+        replies = global_search_calls.values(self._query, self._chat, requests)
         for one, found, labels, reply in zip(chosen, searches, held, replies, strict=True):
             self.counts["follow_ups"] += 1
             self.counts["follow_ups_lost"] += reply is None

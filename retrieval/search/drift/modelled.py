@@ -7,13 +7,13 @@ from typing import Final
 from uuid import UUID
 
 from kb_project.llm.ports import ChatModel
-from retrieval.search import fuse
+from retrieval.search import hybrid
 from retrieval.search.drift import following, local_search, primer
 from retrieval.search.drift.following import Following
 from retrieval.search.drift.primer import Primed
 from retrieval.search.found import Found, Point, Record, Seed
-from retrieval.search.global_.modelled import Shelf
-from retrieval.search.global_.ranking import Ranked, with_nearest
+from retrieval.search.global_search.map_reduce import Shelf
+from retrieval.search.global_search.ranking import Ranked, with_nearest
 from retrieval.search.query import Query, ScoredChunk
 
 REPORTS: Final = 5
@@ -60,7 +60,7 @@ def _passages(query: Query, first: Found, primed: Primed, walked: Following) -> 
     _add_primed(hits, primed)
     lists = [first.chunks, *(step.found.chunks for step in walked.steps)]
     worth = [step.point.score / 100 if step.point else LEAST for step in walked.steps]
-    beside = fuse.fuse(lists, [1.0, *worth])
+    beside = hybrid.fuse(lists, [1.0, *worth])
     return sorted(with_nearest(hits, beside), key=lambda hit: -hit.score)[: query.top_k]
 
 

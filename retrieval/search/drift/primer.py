@@ -12,10 +12,10 @@ from typing import Final
 
 from kb_project.llm.ports import ChatModel, Role
 from retrieval.search.drift.replies import FollowUp, StepReply
-from retrieval.search.global_ import asking, batches, mapping
-from retrieval.search.global_.mapping import Drawn
-from retrieval.search.global_.ranking import Ranked
-from retrieval.search.global_.replies import clean, labels_in, marks_in
+from retrieval.search.global_search import batches, calls, mapping
+from retrieval.search.global_search.mapping import Drawn
+from retrieval.search.global_search.ranking import Ranked
+from retrieval.search.global_search.replies import clean, labels_in, marks_in
 from retrieval.search.query import Query
 from retrieval.search.reporting import EventKind
 
@@ -44,7 +44,7 @@ def prime(query: Query, chat: ChatModel, ranked: tuple[Ranked, ...]) -> Primed:
     batch = batches.pack(nearest, budget, by_score)[0]
     _say(query, len(batch.labels))
     asked = batches.filled("drift_primer", query.question, batch.text)
-    reply = asking.values(query, chat, [batches.request(query, ROLE, asked, StepReply)])[0]
+    reply = calls.values(query, chat, [batches.request(query, ROLE, asked, StepReply)])[0]
     if reply is None:
         return Primed(None, (), 0, is_lost=True)
     named = labels_in([*reply.records, *marks_in(reply.answer)])

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Final
 from pydantic import BaseModel, BeforeValidator, Field
 
 from kb_project.text.words import words
-from retrieval.search.global_.replies import Score, Text, Texts, list_of, number_of, score_of
+from retrieval.search.global_search.replies import Score, Text, Texts, list_of, number_of, score_of
 
 UNSAID: Final = 50.0
 """What a follow-up question counts that nobody gave a score."""

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 from uuid import UUID
 
-from ingestion.history import Deed
-from ingestion.identity import entity_id
+from ingestion.history.recording import ChangeContext
 from ingestion.models import Alias, Document, Entity, HistoryEvent, Mention, Relationship
-from ingestion.stages.describe.settled import settle_rows
+from ingestion.resolution.keys import entity_id
+from ingestion.stages.describe.recompute import recompute_rows
 from tests import rows
 from tests.ingestion.stages.resolve.said import Said, all_of, paper, run
 from workspaces import access
@@ -35,10 +35,10 @@ class Desk:
         self.workspace: Workspace = cast.workspace
         run(*(paper(self.workspace, name, SAID[name]) for name in papers))
         with access.in_workspace(self.workspace.pk):
-            settle_rows(self.workspace.pk)
+            recompute_rows(self.workspace.pk)
 
-    def deed(self, user: User | None = None, **more: Any) -> Deed:
-        return Deed(self.workspace, user or self.cast.alice, **more)
+    def change(self, user: User | None = None, **more: Any) -> ChangeContext:
+        return ChangeContext(self.workspace, user or self.cast.alice, **more)
 
     def id(self, key: str, sense: int = 0) -> UUID:
         return entity_id(self.workspace.pk, key, sense)

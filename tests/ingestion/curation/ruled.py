@@ -1,4 +1,4 @@
-"""Rulings written as a person's deeds, and the graph as it is read under them, by name."""
+"""Rulings written as a person's changes, and the graph as it is read under them, by name."""
 
 from __future__ import annotations
 
@@ -6,9 +6,8 @@ from typing import Any
 
 from django.utils import timezone
 
-from ingestion import history
-from ingestion.curation import settling
-from ingestion.history import Deed
+from ingestion.history import recording
+from ingestion.history.recording import ChangeContext
 from ingestion.models import (
     Alias,
     Document,
@@ -23,6 +22,7 @@ from ingestion.models import (
     RelationshipRuling,
     ResolutionDecision,
 )
+from ingestion.pipeline import propagate
 from kb_project.text.names import normalise_name
 from workspaces import access
 from workspaces.models import Workspace
@@ -36,60 +36,60 @@ class Hand:
     def __init__(self, workspace: Workspace) -> None:
         self.workspace = workspace
 
-    def deed(self, *rulings: Any, keys: list[str]) -> HistoryEvent:
+    def change(self, *rulings: Any, keys: list[str]) -> HistoryEvent:
         with access.in_workspace(self.workspace.pk):
-            history.lock(self.workspace)
-            event = history.record(
-                Deed(self.workspace, None), EventKind.ENTITY_EDITED, {}, {"keys": keys}
+            recording.lock(self.workspace)
+            event = recording.record(
+                ChangeContext(self.workspace, None), EventKind.ENTITY_EDITED, {}, {"keys": keys}
             )
             for ruling in rulings:
                 ruling.workspace, ruling.event = self.workspace, event
                 if not isinstance(ruling, ResolutionDecision):
                     ruling.sequence = event.sequence
                 ruling.save(force_insert=True)
-            settling.read_anew(self.workspace.pk, keys)
+            propagate.read_anew(self.workspace.pk, keys)
         return event
 
     def undo(self, event: HistoryEvent) -> None:
         with access.in_workspace(self.workspace.pk):
-            history.lock(self.workspace)
+            recording.lock(self.workspace)
             for table in TABLES:
                 rows = table.objects.in_workspace(self.workspace).filter(event=event)
                 rows.update(undone_at=timezone.now())
-            settling.read_anew(self.workspace.pk, event.details["keys"])
+            propagate.read_anew(self.workspace.pk, event.details["keys"])
 
     def merge(self, kept: str, other: str) -> HistoryEvent:
         left, right = sorted([kept, other])
         row = ResolutionDecision(
             left_key=left, right_key=right, verdict="same", by="person", keeps_right=right == kept
         )
-        return self.deed(row, keys=[kept, other])
+        return self.change(row, keys=[kept, other])
 
     def place(self, key: str, target: tuple[str, int], **where: Any) -> HistoryEvent:
         row = MentionPlacement(key=key, target_key=target[0], target_sense=target[1], **where)
-        return self.deed(row, keys=[key, target[0]])
+        return self.change(row, keys=[key, target[0]])
 
     def say(self, key: str, *said: tuple[str, str], sense: int = 0) -> HistoryEvent:
         rows = [EntityRuling(key=key, sense=sense, field=field, value=text) for field, text in said]
-        return self.deed(*rows, keys=[key])
+        return self.change(*rows, keys=[key])
 
     def link(self, source: str, target: str, *said: tuple[str, str]) -> HistoryEvent:
         rows = [
             RelationshipRuling(source_key=source, target_key=target, field=field, value=text)
             for field, text in said
         ]
-        return self.deed(*rows, keys=[source, target])
+        return self.change(*rows, keys=[source, target])
 
     def delete_documents(self, *names: str) -> None:
         """As if they had never been: what they alone said is marked, and settled."""
         from ingestion.stages.resolve import saving  # noqa: PLC0415 - tests only of this step
 
         with access.in_workspace(self.workspace.pk):
-            history.lock(self.workspace)
+            recording.lock(self.workspace)
             rows = Document.objects.in_workspace(self.workspace).filter(name__in=names)
             saving.forget(self.workspace.pk, list(rows.values_list("pk", flat=True)))
             rows.delete()
-            settling.settle(self.workspace.pk)
+            propagate.settle(self.workspace.pk)
 
 
 def graph_of(workspace: Workspace) -> dict[str, Any]:

@@ -11,25 +11,26 @@ from uuid import UUID
 import pytest
 from django.db import connections
 
-from ingestion import history
-from ingestion.curation.differing import entities_differ
+from ingestion.curation.distinct import entities_differ
 from ingestion.curation.entities import entity_edit
 from ingestion.curation.merging import entities_merge
 from ingestion.curation.splitting import Selection, entity_split
-from ingestion.history import Deed
+from ingestion.history import recording
+from ingestion.history.recording import ChangeContext
 from ingestion.models import HistoryEvent
 from kb_project.errors import ConflictError, KBError, PreconditionError
 from tests import rows
 from tests.ingestion.curation.papers import Desk
 from tests.ingestion.stages.resolve.said import Said, paper, run
-from workspaces import access, services
+from workspaces import access
 from workspaces.models import Role
+from workspaces.people import services as people_services
 
 pytestmark = [pytest.mark.usefixtures("fake_embedder"), pytest.mark.django_db(transaction=True)]
 INC, LTD, ADA, ORRAN, MERCURY = "acme inc", "acme ltd", "ada lind", "orran", "mercury"
 HANDS = 10
 
-Do = Callable[[Deed], HistoryEvent]
+Do = Callable[[ChangeContext], HistoryEvent]
 
 
 class Hand(threading.Thread):
@@ -44,21 +45,22 @@ class Hand(threading.Thread):
     def run(self) -> None:
         try:
             self.gun.wait(60)
-            self.event = self.do(self.desk.deed(expected=self.expected))
+            self.event = self.do(self.desk.change(expected=self.expected))
         except Exception as error:  # noqa: BLE001  # the test looks at every one of them
             self.error = error
         finally:
             connections.close_all()
 
 
-def at_once(desk: Desk, *deeds: tuple[Do, tuple[str, ...]]) -> list[Hand]:
-    """Each deed by a hand of its own, which saw the named entities before."""
+def at_once(desk: Desk, *changes: tuple[Do, tuple[str, ...]]) -> list[Hand]:
+    """Each change by a hand of its own, which saw the named entities before."""
     with access.in_workspace(desk.workspace.pk):
         seen = [
-            history.revisions(desk.workspace, [desk.id(key) for key in keys]) for _, keys in deeds
+            recording.revisions(desk.workspace, [desk.id(key) for key in keys])
+            for _, keys in changes
         ]
-    gun = threading.Barrier(len(deeds))
-    hands = [Hand(desk, do, expected, gun) for (do, _), expected in zip(deeds, seen, strict=True)]
+    gun = threading.Barrier(len(changes))
+    hands = [Hand(desk, do, expected, gun) for (do, _), expected in zip(changes, seen, strict=True)]
     for hand in hands:
         hand.start()
     for hand in hands:
@@ -69,13 +71,13 @@ def at_once(desk: Desk, *deeds: tuple[Do, tuple[str, ...]]) -> list[Hand]:
 @pytest.fixture
 def desk(media: Path) -> Desk:
     cast = rows.make_cast()
-    services.member_add(workspace=cast.workspace, user=cast.bob, role=Role.CURATOR)
+    people_services.member_add(workspace=cast.workspace, user=cast.bob, role=Role.CURATOR)
     return Desk(cast)
 
 
 def merge(desk: Desk, kept: str, other: str) -> tuple[Do, tuple[str, ...]]:
     return (
-        lambda deed: entities_merge(deed=deed, kept=desk.id(kept), others=[desk.id(other)]),
+        lambda change: entities_merge(change=change, kept=desk.id(kept), others=[desk.id(other)]),
         (kept, other),
     )
 
@@ -83,7 +85,9 @@ def merge(desk: Desk, kept: str, other: str) -> tuple[Do, tuple[str, ...]]:
 def split(desk: Desk, key: str, document: str, name: str) -> tuple[Do, tuple[str, ...]]:
     chosen = Selection(documents=(desk.document(document).pk,))
     return (
-        lambda deed: entity_split(deed=deed, entity=desk.id(key), selection=chosen, name=name),
+        lambda change: entity_split(
+            change=change, entity=desk.id(key), selection=chosen, name=name
+        ),
         (key,),
     )
 
@@ -110,7 +114,7 @@ def test_ten_hands_on_overlapping_entities(desk: Desk):
     done = [hand.event for hand in hands if hand.event]
     assert len(done) + len(errors) == HANDS
     assert done
-    # Every winner's deed is there, and no two of them were of one entity.
+    # Every winner's change is there, and no two of them were of one entity.
     events = desk.events()
     assert {event.pk for event in events} == {event.pk for event in done}
     touched = [one for hand in hands if hand.event for one in hand.expected]
@@ -124,9 +128,9 @@ def test_ten_hands_on_overlapping_entities(desk: Desk):
 
 
 def test_who_does_not_say_what_they_saw_is_told_what_is_gone(desk: Desk):
-    deeds = [merge(desk, LTD, INC)[0], merge(desk, INC, LTD)[0]]
+    changes = [merge(desk, LTD, INC)[0], merge(desk, INC, LTD)[0]]
 
-    hands = at_once(desk, *((do, ()) for do in deeds))
+    hands = at_once(desk, *((do, ()) for do in changes))
 
     errors = [hand.error for hand in hands if hand.error]
     assert [type(error) for error in errors] == [ConflictError]
@@ -135,8 +139,8 @@ def test_who_does_not_say_what_they_saw_is_told_what_is_gone(desk: Desk):
 
 def test_ten_wordings_of_one_entity_all_count_one_after_the_other(desk: Desk):
     def write(number: int) -> Do:
-        return lambda deed: entity_edit(
-            deed=deed, entity=desk.id(LTD), description=f"Firm {number}."
+        return lambda change: entity_edit(
+            change=change, entity=desk.id(LTD), description=f"Firm {number}."
         )
 
     hands = at_once(desk, *((write(number), ()) for number in range(HANDS)))
@@ -151,17 +155,20 @@ def test_hands_do_not_disturb_reading_nor_reading_hands(desk: Desk):
     jobs = [paper(desk.workspace, f"z{n}", Said([("Acme Inc", "organization")])) for n in range(6)]
 
     def read(number: int) -> Do:
-        def work(deed: Deed) -> Any:
+        def work(change: ChangeContext) -> Any:
             run(jobs[number])
 
         return work
 
-    deeds = [merge(desk, LTD, INC)[0], merge(desk, ORRAN, MERCURY)[0]]
+    changes = [merge(desk, LTD, INC)[0], merge(desk, ORRAN, MERCURY)[0]]
     hands = at_once(
         desk,
-        *((do, ()) for do in deeds),
+        *((do, ()) for do in changes),
         *((read(number), ()) for number in range(6)),
-        (lambda deed: entities_differ(deed=deed, entities=[desk.id(ADA), desk.id(ORRAN)]), ()),
+        (
+            lambda change: entities_differ(change=change, entities=[desk.id(ADA), desk.id(ORRAN)]),
+            (),
+        ),
     )
 
     assert [hand.error for hand in hands if not isinstance(hand.error, KBError)] == [None] * 9

@@ -1,4 +1,4 @@
-"""Deeds upon deeds: merges of what was merged, splits of what was split, and the way back."""
+"""Changes upon changes: merges of what was merged, splits of what was split, and the way back."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from ingestion.curation.differing import entities_differ
+from ingestion.curation.distinct import entities_differ
 from ingestion.curation.entities import entity_delete, entity_edit
 from ingestion.curation.merging import entities_merge
 from ingestion.curation.relationships import relationship_create, relationship_delete
@@ -31,17 +31,17 @@ def desk(media: Path) -> Desk:
 
 def merged(desk: Desk, kept: str, *others: str) -> HistoryEvent:
     return entities_merge(
-        deed=desk.deed(), kept=desk.id(kept), others=[desk.id(one) for one in others]
+        change=desk.change(), kept=desk.id(kept), others=[desk.id(one) for one in others]
     )
 
 
 def split(desk: Desk, key: str, document: str, name: str) -> HistoryEvent:
     chosen = Selection(documents=(desk.document(document).pk,))
-    return entity_split(deed=desk.deed(), entity=desk.id(key), selection=chosen, name=name)
+    return entity_split(change=desk.change(), entity=desk.id(key), selection=chosen, name=name)
 
 
 def undone(desk: Desk, event: HistoryEvent) -> HistoryEvent:
-    return event_undo(deed=desk.deed(), event=event)
+    return event_undo(change=desk.change(), event=event)
 
 
 def blocker_of(desk: Desk, event: HistoryEvent) -> str:
@@ -174,7 +174,7 @@ def test_a_group_is_split_and_put_together_again(desk: Desk):
 
     assert blocker_of(desk, merge) == str(parts.pk)
     again = entities_merge(
-        deed=desk.deed(), kept=desk.id(LTD), others=[entity_of(desk, "acme of orran").pk]
+        change=desk.change(), kept=desk.id(LTD), others=[entity_of(desk, "acme of orran").pk]
     )
     assert str(entity_id_of(again, 1)) == made
     for event in (again, parts, merge):
@@ -197,7 +197,10 @@ def test_a_split_off_entity_can_itself_be_split(desk: Desk):
     documents = [desk.document(name).pk for name in ("b", "f")]
     before = desk.state()
     first = entity_split(
-        deed=desk.deed(), entity=desk.id(LTD), selection=Selection(documents=documents), name="One"
+        change=desk.change(),
+        entity=desk.id(LTD),
+        selection=Selection(documents=documents),
+        name="One",
     )
     between = desk.state()
 
@@ -226,16 +229,22 @@ def test_what_was_moved_back_and_forth_is_where_it_was_moved_last(desk: Desk):
     chosen = Selection(documents=(desk.document("b").pk,))
     before = desk.mentions()
 
-    mentions_move(deed=desk.deed(), entity=desk.id(LTD), selection=chosen, target=desk.id(MERCURY))
+    mentions_move(
+        change=desk.change(), entity=desk.id(LTD), selection=chosen, target=desk.id(MERCURY)
+    )
     assert desk.mentions()[MERCURY] == before[MERCURY] + 1
-    mentions_move(deed=desk.deed(), entity=desk.id(MERCURY), selection=chosen, target=desk.id(LTD))
+    mentions_move(
+        change=desk.change(), entity=desk.id(MERCURY), selection=chosen, target=desk.id(LTD)
+    )
 
     assert desk.mentions() == before
 
 
 def test_mentions_that_were_moved_follow_when_their_target_is_merged(desk: Desk):
     chosen = Selection(documents=(desk.document("b").pk,))
-    mentions_move(deed=desk.deed(), entity=desk.id(LTD), selection=chosen, target=desk.id(MERCURY))
+    mentions_move(
+        change=desk.change(), entity=desk.id(LTD), selection=chosen, target=desk.id(MERCURY)
+    )
     there = desk.mentions()
 
     event = merged(desk, ADA, MERCURY)
@@ -248,10 +257,12 @@ def test_mentions_that_were_moved_follow_when_their_target_is_merged(desk: Desk)
 
 def test_mentions_moved_to_what_is_deleted_are_nobodys(desk: Desk):
     chosen = Selection(documents=(desk.document("b").pk,))
-    mentions_move(deed=desk.deed(), entity=desk.id(LTD), selection=chosen, target=desk.id(MERCURY))
+    mentions_move(
+        change=desk.change(), entity=desk.id(LTD), selection=chosen, target=desk.id(MERCURY)
+    )
     there = desk.mentions()
 
-    event = entity_delete(deed=desk.deed(), entity=desk.id(MERCURY))
+    event = entity_delete(change=desk.change(), entity=desk.id(MERCURY))
 
     assert desk.mentions() == {name: n for name, n in there.items() if name != MERCURY}
     undone(desk, event)
@@ -261,7 +272,7 @@ def test_mentions_moved_to_what_is_deleted_are_nobodys(desk: Desk):
 # --- what people protected, deleted and named -----------------------------------------------------
 def test_what_is_protected_and_worded_stays_so_when_documents_say_more(desk: Desk):
     entity_edit(
-        deed=desk.deed(), entity=desk.id(LTD), name="Acme Group", type="firm",
+        change=desk.change(), entity=desk.id(LTD), name="Acme Group", type="firm",
         description="A firm of Orran.", is_protected=True,
     )  # fmt: skip
 
@@ -276,7 +287,7 @@ def test_what_is_protected_and_worded_stays_so_when_documents_say_more(desk: Des
 
 
 def test_a_deleted_name_stays_away_although_another_goes_by_it(desk: Desk):
-    entity_delete(deed=desk.deed(), entity=desk.id(MERCURY))
+    entity_delete(change=desk.change(), entity=desk.id(MERCURY))
 
     read_again(desk, "f", Said([("Mercury", "product"), ("Ada Lind", "person")]))
 
@@ -286,7 +297,7 @@ def test_a_deleted_name_stays_away_although_another_goes_by_it(desk: Desk):
 
 def test_what_is_merged_into_a_deleted_entitys_place_does_not_bring_it_back(desk: Desk):
     merge = merged(desk, LTD, INC)
-    deletion = entity_delete(deed=desk.deed(), entity=desk.id(LTD))
+    deletion = entity_delete(change=desk.change(), entity=desk.id(LTD))
 
     assert not {LTD, INC} & set(desk.names())
     assert blocker_of(desk, merge) == str(deletion.pk)
@@ -297,9 +308,9 @@ def test_what_is_merged_into_a_deleted_entitys_place_does_not_bring_it_back(desk
 
 def test_a_deleted_name_may_be_given_to_another_as_an_alias(desk: Desk):
     before = desk.state()
-    deletion = entity_delete(deed=desk.deed(), entity=desk.id(MERCURY))
+    deletion = entity_delete(change=desk.change(), entity=desk.id(MERCURY))
 
-    alias = entity_edit(deed=desk.deed(), entity=desk.id(ORRAN), add_aliases=["Mercury"])
+    alias = entity_edit(change=desk.change(), entity=desk.id(ORRAN), add_aliases=["Mercury"])
 
     with access.in_workspace(desk.workspace.pk):
         named = Alias.objects.in_workspace(desk.workspace).filter(name="Mercury")
@@ -310,8 +321,8 @@ def test_a_deleted_name_may_be_given_to_another_as_an_alias(desk: Desk):
 
 
 def test_an_alias_that_was_given_and_taken_away_leads_nowhere(desk: Desk):
-    entity_edit(deed=desk.deed(), entity=desk.id(ORRAN), add_aliases=["The island"])
-    entity_edit(deed=desk.deed(), entity=desk.id(ORRAN), remove_aliases=["The island"])
+    entity_edit(change=desk.change(), entity=desk.id(ORRAN), add_aliases=["The island"])
+    entity_edit(change=desk.change(), entity=desk.id(ORRAN), remove_aliases=["The island"])
 
     read_again(desk, "f", Said([("The island", "place")]))
 
@@ -320,7 +331,7 @@ def test_an_alias_that_was_given_and_taken_away_leads_nowhere(desk: Desk):
 
 
 def test_a_rename_goes_with_the_merge_and_comes_back_from_it(desk: Desk):
-    entity_edit(deed=desk.deed(), entity=desk.id(INC), name="Acme of the East")
+    entity_edit(change=desk.change(), entity=desk.id(INC), name="Acme of the East")
     before = desk.state()
 
     event = merged(desk, LTD, INC)
@@ -334,7 +345,7 @@ def test_a_rename_goes_with_the_merge_and_comes_back_from_it(desk: Desk):
 
 
 def test_what_was_told_apart_stays_apart_when_a_third_is_merged_with_one(desk: Desk):
-    entities_differ(deed=desk.deed(), entities=[desk.id(LTD), desk.id(INC)])
+    entities_differ(change=desk.change(), entities=[desk.id(LTD), desk.id(INC)])
 
     merged(desk, LTD, ORRAN)
 
@@ -344,7 +355,7 @@ def test_what_was_told_apart_stays_apart_when_a_third_is_merged_with_one(desk: D
 
 
 def test_what_was_told_apart_is_merged_all_the_same_and_apart_again(desk: Desk):
-    entities_differ(deed=desk.deed(), entities=[desk.id(LTD), desk.id(INC), desk.id(ORRAN)])
+    entities_differ(change=desk.change(), entities=[desk.id(LTD), desk.id(INC), desk.id(ORRAN)])
     before = desk.state()
 
     event = merged(desk, LTD, INC, ORRAN)
@@ -356,7 +367,7 @@ def test_what_was_told_apart_is_merged_all_the_same_and_apart_again(desk: Desk):
 
 # --- facts ----------------------------------------------------------------------------------------
 def test_a_deleted_fact_does_not_come_back_by_a_merge_of_an_end(desk: Desk):
-    relationship_delete(deed=desk.deed(), relationship=desk.link(LTD, ORRAN))
+    relationship_delete(change=desk.change(), relationship=desk.link(LTD, ORRAN))
 
     event = merged(desk, LTD, INC)
 
@@ -367,7 +378,7 @@ def test_a_deleted_fact_does_not_come_back_by_a_merge_of_an_end(desk: Desk):
 
 def test_a_fact_of_ones_own_follows_through_two_merges_and_back(desk: Desk):
     relationship_create(
-        deed=desk.deed(), source=desk.id(INC), target=desk.id(MERCURY), description="Buys it."
+        change=desk.change(), source=desk.id(INC), target=desk.id(MERCURY), description="Buys it."
     )
     states = [desk.state()]
     events = [merged(desk, LTD, INC)]
@@ -382,7 +393,7 @@ def test_a_fact_of_ones_own_follows_through_two_merges_and_back(desk: Desk):
 
 def test_a_fact_between_what_becomes_one_is_no_more_and_comes_back(desk: Desk):
     made = relationship_create(
-        deed=desk.deed(), source=desk.id(INC), target=desk.id(LTD), description="Once owned it."
+        change=desk.change(), source=desk.id(INC), target=desk.id(LTD), description="Once owned it."
     )
 
     event = merged(desk, LTD, INC)

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from ingestion.curation import previewing
 from ingestion.curation.effects import FIGURES, Effect, State, Verb, between
-from ingestion.history import Deed
-from ingestion.life import documents_trash
+from ingestion.documents.lifecycle import documents_trash
+from ingestion.history.recording import ChangeContext
 from ingestion.models import Evidence, Mention
 from tests import rows
 from tests.ingestion.curation.papers import Desk
@@ -108,7 +108,7 @@ def test_trashing_documents_does_what_was_said(media: Path):
     assert desk.state() == before
     mentions, facts = sum(desk.mentions().values()), set(desk.links())
     entities = set(desk.names())
-    documents_trash(deed=Deed(desk.workspace, desk.cast.alice), documents=going)
+    documents_trash(change=ChangeContext(desk.workspace, desk.cast.alice), documents=going)
 
     assert effect.passages == 3
     assert effect.mentions == mentions - len(all_of(desk.workspace, Mention, "pk"))

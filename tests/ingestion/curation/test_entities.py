@@ -26,11 +26,11 @@ def desk(media: Path) -> Desk:
 
 
 def create(desk: Desk, name: str = "The Trust", **more: Any) -> HistoryEvent:
-    return entity_create(deed=desk.deed(), name=name, type="organization", **more)
+    return entity_create(change=desk.change(), name=name, type="organization", **more)
 
 
 def edit(desk: Desk, key: str, **said: Any) -> HistoryEvent:
-    return entity_edit(deed=desk.deed(), entity=desk.id(key), **said)
+    return entity_edit(change=desk.change(), entity=desk.id(key), **said)
 
 
 def refused(desk: Desk, code: str, key: str = LTD, **said: Any) -> Any:
@@ -77,7 +77,7 @@ def test_what_is_there_is_not_made_again(desk: Desk, name: str):
 
 
 def test_a_name_that_was_merged_away_is_taken_by_what_it_is_read_as(desk: Desk):
-    entities_merge(deed=desk.deed(), kept=desk.id(LTD), others=[desk.id(INC)])
+    entities_merge(change=desk.change(), kept=desk.id(LTD), others=[desk.id(INC)])
 
     with pytest.raises(ConflictError) as error:
         create(desk, "Acme Inc")
@@ -89,7 +89,7 @@ def test_a_name_that_was_merged_away_is_taken_by_what_it_is_read_as(desk: Desk):
 
 
 def test_making_what_was_deleted_brings_it_back(desk: Desk):
-    entity_delete(deed=desk.deed(), entity=desk.id(LTD))
+    entity_delete(change=desk.change(), entity=desk.id(LTD))
 
     create(desk, "Acme Ltd")
 
@@ -128,7 +128,7 @@ def test_an_entity_is_confirmed_and_that_is_undone_in_the_history(desk: Desk):
     assert desk.entity(LTD).is_confirmed
 
     refused(desk, "undo_instead", is_confirmed=False)
-    event_undo(deed=desk.deed(), event=event)
+    event_undo(change=desk.change(), event=event)
 
     assert not desk.entity(LTD).is_confirmed
 
@@ -190,18 +190,18 @@ def test_an_edit_is_previewed(desk: Desk):
 def test_what_is_deleted_stays_away(desk: Desk):
     preview = previewing.delete(workspace=desk.workspace, entity=desk.id(LTD))
 
-    event = entity_delete(deed=desk.deed(), entity=desk.id(LTD))
+    event = entity_delete(change=desk.change(), entity=desk.id(LTD))
 
     assert event.details["counts"] == preview.figures
     assert preview.sentence == "4 facts and 3 mentions are hidden."
     run(paper(desk.workspace, "z", Said([("Acme Ltd", "x"), ("Orran", "place")])))
     assert LTD not in desk.names()
-    event_undo(deed=desk.deed(), event=event)
+    event_undo(change=desk.change(), event=event)
     assert desk.mentions()[LTD] == 4
 
 
 def test_what_is_deleted_says_by_whom(desk: Desk):
-    event = entity_delete(deed=desk.deed(), entity=desk.id(LTD))
+    event = entity_delete(change=desk.change(), entity=desk.id(LTD))
 
     with pytest.raises(ConflictError) as error:
         edit(desk, LTD, name="Acme Group")
@@ -213,4 +213,4 @@ def test_what_is_deleted_says_by_whom(desk: Desk):
 
 def test_what_never_was_is_not_found(desk: Desk):
     with pytest.raises(NotFoundError):
-        entity_edit(deed=desk.deed(), entity=UUID(int=1), name="A")
+        entity_edit(change=desk.change(), entity=UUID(int=1), name="A")

@@ -18,7 +18,7 @@ from ingestion.curation.relationships import relationship_create, relationship_d
 from ingestion.curation.splitting import Selection, entity_split, mentions_move
 from ingestion.curation.undoing import event_undo
 from ingestion.models import Document, Entity, HistoryEvent, Relationship
-from ingestion.stages.describe.settled import settle_rows
+from ingestion.stages.describe.recompute import recompute_rows
 from kb_project.errors import ConflictError, InputError
 from tests import rows
 from tests.ingestion.curation.papers import Desk
@@ -70,7 +70,7 @@ class Town(Desk):
         self.workspace = self.cast.workspace
         run(*(paper(self.workspace, f"p{place}", one) for place, one in enumerate(said)))
         with access.in_workspace(self.workspace.pk):
-            settle_rows(self.workspace.pk)
+            recompute_rows(self.workspace.pk)
 
     def all(self, model: Any, *order: str, **wanted: Any) -> list[Any]:
         with access.in_workspace(self.workspace.pk):
@@ -106,26 +106,26 @@ def last_of(town: Town, place: int) -> HistoryEvent:
 
 DEEDS: dict[str, Any] = {
     "merge": lambda town, one, other: entities_merge(
-        deed=town.deed(), kept=town.pick(one), others=[town.pick(other)]
+        change=town.change(), kept=town.pick(one), others=[town.pick(other)]
     ),
-    "delete": lambda town, one, _: entity_delete(deed=town.deed(), entity=town.pick(one)),
+    "delete": lambda town, one, _: entity_delete(change=town.change(), entity=town.pick(one)),
     "link": lambda town, one, other: relationship_create(
-        deed=town.deed(), source=town.pick(one), target=town.pick(other), description="Cousins."
+        change=town.change(), source=town.pick(one), target=town.pick(other), description="Cousins."
     ),
     "unlink": lambda town, one, _: relationship_delete(
-        deed=town.deed(), relationship=link_of(town, one)
+        change=town.change(), relationship=link_of(town, one)
     ),
     "split": lambda town, one, other: entity_split(
-        deed=town.deed(), entity=town.pick(one), selection=town.chosen(other), name="Ada Lind"
+        change=town.change(), entity=town.pick(one), selection=town.chosen(other), name="Ada Lind"
     ),
     "move": lambda town, one, other: mentions_move(
-        deed=town.deed(), entity=town.pick(one), selection=town.chosen(other),
+        change=town.change(), entity=town.pick(one), selection=town.chosen(other),
         target=town.pick(other),
     ),
     "rename": lambda town, one, other: entity_edit(
-        deed=town.deed(), entity=town.pick(one), name=f"Name {other}"
+        change=town.change(), entity=town.pick(one), name=f"Name {other}"
     ),
-    "undo": lambda town, one, _: event_undo(deed=town.deed(), event=last_of(town, one)),
+    "undo": lambda town, one, _: event_undo(change=town.change(), event=last_of(town, one)),
 }  # fmt: skip
 
 
@@ -146,12 +146,12 @@ def test_a_merge_does_what_was_foreseen(said: list[Said], steps: list[Step], one
         foreseen = previewing.merge(workspace=town.workspace, kept=kept, others=[away])
         assert town.state() == before
 
-        event = entities_merge(deed=town.deed(), kept=kept, others=[away])
+        event = entities_merge(change=town.change(), kept=kept, others=[away])
 
         assert event.details["counts"] == foreseen.figures
         assert kept.pk in {entity.pk for entity in town.all(Entity)}
         assert away.pk not in {entity.pk for entity in town.all(Entity)}
-        event_undo(deed=town.deed(), event=event)
+        event_undo(change=town.change(), event=event)
         assert town.state() == before
 
 
@@ -165,11 +165,11 @@ def test_a_deletion_does_what_was_foreseen(said: list[Said], steps: list[Step], 
         foreseen = previewing.delete(workspace=town.workspace, entity=going)
         assert town.state() == before
 
-        event = entity_delete(deed=town.deed(), entity=going)
+        event = entity_delete(change=town.change(), entity=going)
 
         assert event.details["counts"] == foreseen.figures
         assert going.pk not in {entity.pk for entity in town.all(Entity)}
-        event_undo(deed=town.deed(), event=event)
+        event_undo(change=town.change(), event=event)
         assert town.state() == before
 
 
@@ -188,11 +188,11 @@ def test_a_split_or_a_move_does_what_was_foreseen(
         foreseen = preview(workspace=town.workspace, **wanted)
         assert town.state() == before
 
-        event = (mentions_move if is_move else entity_split)(deed=town.deed(), **wanted)
+        event = (mentions_move if is_move else entity_split)(change=town.change(), **wanted)
 
         assert event.details["counts"] == foreseen.figures
         assert foreseen.mentions > 0
-        event_undo(deed=town.deed(), event=event)
+        event_undo(change=town.change(), event=event)
         assert town.state() == before
 
 
@@ -208,10 +208,10 @@ def test_taking_back_does_what_was_foreseen(said: list[Said], steps: list[Step],
         foreseen = previewing.undo(workspace=town.workspace, event=event)
         assert town.state() == before
 
-        undoing = event_undo(deed=town.deed(), event=event)
+        undoing = event_undo(change=town.change(), event=event)
 
         assert undoing.details["counts"] == foreseen.figures
-        event_undo(deed=town.deed(), event=undoing)
+        event_undo(change=town.change(), event=undoing)
         assert town.state() == before
 
 
@@ -227,7 +227,7 @@ def test_whatever_was_done_is_taken_back_from_the_last_to_the_first(
         town.do(step)
     standing = [one for one in town.events() if one.undone_at is None]
     while standing:
-        event_undo(deed=town.deed(), event=standing[-1])
+        event_undo(change=town.change(), event=standing[-1])
         standing = [one for one in town.events() if one.undone_at is None and one.kind != "undo"]
 
     assert town.state() == before

@@ -6,12 +6,12 @@ from uuid import uuid4
 import pytest
 
 from ingestion.curation import previewing
-from ingestion.curation.differing import entities_differ
+from ingestion.curation.distinct import entities_differ
 from ingestion.curation.entities import entity_edit
 from ingestion.curation.merging import MOST, entities_merge
-from ingestion.curation.settling import read_anew
 from ingestion.curation.undoing import event_undo
 from ingestion.models import EventKind, HistoryEvent, MergeSuggestion, ResolutionDecision
+from ingestion.pipeline.propagate import read_anew
 from kb_project.errors import ConflictError, InputError, NotFoundError, PreconditionError
 from tests import rows
 from tests.ingestion.curation.papers import Desk
@@ -29,7 +29,7 @@ def desk(media: Path) -> Desk:
 
 def merged(desk: Desk, kept: str = LTD, *others: str, name: str | None = None) -> HistoryEvent:
     return entities_merge(
-        deed=desk.deed(),
+        change=desk.change(),
         kept=desk.entity(kept),
         others=[desk.entity(one) for one in others or (INC,)],
         name=name,
@@ -37,7 +37,7 @@ def merged(desk: Desk, kept: str = LTD, *others: str, name: str | None = None) -
 
 
 def test_one_is_read_as_the_other(desk: Desk):
-    event = entities_merge(deed=desk.deed(), kept=desk.entity(LTD), others=[desk.entity(INC)])
+    event = entities_merge(change=desk.change(), kept=desk.entity(LTD), others=[desk.entity(INC)])
 
     assert desk.mentions() == {LTD: 5, "ada lind": 2, "mercury": 2, "orran": 2}
     assert desk.links() == [
@@ -69,7 +69,7 @@ def test_the_preview_says_just_what_then_happens(desk: Desk):
         workspace=desk.workspace, kept=desk.id(LTD), others=[desk.entity(INC)]
     )
 
-    event = entities_merge(deed=desk.deed(), kept=desk.id(LTD), others=[desk.id(INC)])
+    event = entities_merge(change=desk.change(), kept=desk.id(LTD), others=[desk.id(INC)])
 
     assert event.details["counts"] == preview.figures
     assert (preview.mentions, preview.facts) == (2, 2)
@@ -92,7 +92,7 @@ def test_reports_that_speak_of_them_are_counted(desk: Desk):
 
 def test_several_become_one_and_what_they_say_of_each_other_goes(desk: Desk):
     event = entities_merge(
-        deed=desk.deed(),
+        change=desk.change(),
         kept=desk.id("orran"),
         others=[desk.id(one) for one in ("mercury", INC, LTD)],
     )
@@ -105,9 +105,9 @@ def test_several_become_one_and_what_they_say_of_each_other_goes(desk: Desk):
 
 def test_undoing_gives_what_there_was(desk: Desk):
     before = desk.state()
-    event = entities_merge(deed=desk.deed(), kept=desk.id(LTD), others=[desk.id(INC)])
+    event = entities_merge(change=desk.change(), kept=desk.id(LTD), others=[desk.id(INC)])
 
-    event_undo(deed=desk.deed(), event=event)
+    event_undo(change=desk.change(), event=event)
 
     assert desk.state() == before
 
@@ -169,7 +169,7 @@ def test_a_type_that_says_nothing_gives_way(desk: Desk):
 
 def test_what_two_people_wrote_is_kept_with_its_source(desk: Desk):
     for key, text in ((LTD, "A firm."), (INC, "Another firm.")):
-        entity_edit(deed=desk.deed(), entity=desk.id(key), description=text)
+        entity_edit(change=desk.change(), entity=desk.id(key), description=text)
 
     event = merged(desk)
 
@@ -179,19 +179,19 @@ def test_what_two_people_wrote_is_kept_with_its_source(desk: Desk):
         {"entity": str(desk.id(LTD)), "name": "Acme Ltd", "value": "A firm.", "by": "person"},
         {"entity": str(desk.id(INC)), "name": "Acme Inc", "value": "Another firm.", "by": "person"},
     ]
-    event_undo(deed=desk.deed(), event=event)
+    event_undo(change=desk.change(), event=event)
     assert desk.entity(INC).description == "Another firm."
 
 
 def test_what_was_said_to_differ_is_told_and_overruled(desk: Desk):
-    entities_differ(deed=desk.deed(), entities=[desk.id(LTD), desk.id(INC)])
+    entities_differ(change=desk.change(), entities=[desk.id(LTD), desk.id(INC)])
     preview = previewing.merge(workspace=desk.workspace, kept=desk.id(LTD), others=[desk.id(INC)])
 
     event = merged(desk)
 
     assert preview.notes == ("Alice said before that two of them are not the same.",)
     assert INC not in desk.names()
-    event_undo(deed=desk.deed(), event=event)
+    event_undo(change=desk.change(), event=event)
     assert INC in desk.names()
 
 
@@ -205,7 +205,7 @@ def test_what_a_model_joined_stays_joined(desk: Desk):
         read_anew(desk.workspace.pk, ["acme limited", LTD])
     assert LTD not in desk.names()
 
-    entities_merge(deed=desk.deed(), kept=desk.id(INC), others=[desk.id("acme limited")])
+    entities_merge(change=desk.change(), kept=desk.id(INC), others=[desk.id("acme limited")])
 
     assert desk.names() == [INC, "ada lind", "mercury", "orran"]
 
@@ -228,21 +228,23 @@ def test_nothing_is_merged_with_itself(desk: Desk):
     for others in ([INC], [LTD, LTD]):
         with pytest.raises(InputError) as refused:
             entities_merge(
-                deed=desk.deed(), kept=desk.id(INC), others=[desk.id(one) for one in others]
+                change=desk.change(), kept=desk.id(INC), others=[desk.id(one) for one in others]
             )
         assert refused.value.code == "same_entity"
 
 
 def test_one_alone_is_not_merged(desk: Desk):
     with pytest.raises(InputError) as refused:
-        entities_merge(deed=desk.deed(), kept=desk.id(INC), others=[])
+        entities_merge(change=desk.change(), kept=desk.id(INC), others=[])
 
     assert refused.value.code == "nothing_to_merge"
 
 
 def test_so_many_are_not_merged_at_once(desk: Desk):
     with pytest.raises(InputError) as refused:
-        entities_merge(deed=desk.deed(), kept=desk.id(INC), others=[uuid4() for _ in range(500)])
+        entities_merge(
+            change=desk.change(), kept=desk.id(INC), others=[uuid4() for _ in range(500)]
+        )
 
     assert refused.value.code == "too_many"
     assert f"at most {MOST}" in refused.value.sentence
@@ -252,7 +254,7 @@ def test_what_is_elsewhere_is_not_found(desk: Desk):
     foreign = rows.make_entity(rows.make_workspace("Elsewhere"), "Acme Inc")
 
     with pytest.raises(NotFoundError):
-        entities_merge(deed=desk.deed(), kept=desk.id(LTD), others=[foreign])
+        entities_merge(change=desk.change(), kept=desk.id(LTD), others=[foreign])
     with pytest.raises(NotFoundError):
         previewing.merge(workspace=desk.workspace, kept=desk.id(LTD), others=[foreign])
 
@@ -261,7 +263,7 @@ def test_what_was_merged_away_says_by_whom_and_into_what(desk: Desk):
     first = merged(desk)
 
     with pytest.raises(ConflictError) as refused:
-        entities_merge(deed=desk.deed(), kept=desk.id("orran"), others=[desk.id(INC)])
+        entities_merge(change=desk.change(), kept=desk.id("orran"), others=[desk.id(INC)])
 
     assert refused.value.code == "merged_away"
     assert refused.value.happened.startswith("'Acme Inc' was merged into 'Acme Ltd' by Alice on ")
@@ -273,10 +275,12 @@ def test_what_was_merged_away_says_by_whom_and_into_what(desk: Desk):
 
 def test_who_saw_an_older_state_is_told_what_changed(desk: Desk):
     expected = {desk.id(LTD): 0}
-    event = entity_edit(deed=desk.deed(), entity=desk.id(LTD), type="firm")
+    event = entity_edit(change=desk.change(), entity=desk.id(LTD), type="firm")
 
     with pytest.raises(PreconditionError) as refused:
-        entities_merge(deed=desk.deed(expected=expected), kept=desk.id(LTD), others=[desk.id(INC)])
+        entities_merge(
+            change=desk.change(expected=expected), kept=desk.id(LTD), others=[desk.id(INC)]
+        )
 
     assert refused.value.events == (event.pk,)
     assert INC in desk.names()

@@ -32,7 +32,7 @@ def desk(media: Path) -> Desk:
 def link(desk: Desk, source: str, target: str, **said: Any) -> HistoryEvent:
     wanted = {"description": "Lives there."} | said
     return relationship_create(
-        deed=desk.deed(), source=desk.id(source), target=desk.id(target), **wanted
+        change=desk.change(), source=desk.id(source), target=desk.id(target), **wanted
     )
 
 
@@ -52,10 +52,10 @@ def test_two_entities_are_linked_whatever_documents_say(desk: Desk):
 def test_a_link_follows_what_it_links(desk: Desk):
     link(desk, ADA, INC)
 
-    event = entities_merge(deed=desk.deed(), kept=desk.id(LTD), others=[desk.id(INC)])
+    event = entities_merge(change=desk.change(), kept=desk.id(LTD), others=[desk.id(INC)])
 
     assert desk.link(ADA, LTD).description == "Lives there."
-    event_undo(deed=desk.deed(), event=event)
+    event_undo(change=desk.change(), event=event)
     assert desk.link(ADA, INC).description == "Lives there."
 
 
@@ -66,14 +66,14 @@ def test_a_link_that_documents_state_is_worded(desk: Desk):
     }
 
     preview = previewing.relationship_edit(workspace=desk.workspace, **wanted)
-    event = relationship_edit(deed=desk.deed(), **wanted)
+    event = relationship_edit(change=desk.change(), **wanted)
 
     worded = desk.link(LTD, ADA)
     assert worded.description == "Employs her since 1851."
     assert "description" in worded.proposed
     assert event.details["counts"] == preview.figures
     assert event.details["after"] == {"description": "Employs her since 1851."}
-    event_undo(deed=desk.deed(), event=event)
+    event_undo(change=desk.change(), event=event)
     assert desk.link(LTD, ADA).proposed == {}
 
 
@@ -81,7 +81,7 @@ def test_what_is_deleted_stays_away_until_it_is_linked_again(desk: Desk):
     preview = previewing.relationship_delete(
         workspace=desk.workspace, relationship=desk.link(LTD, ADA)
     )
-    event = relationship_delete(deed=desk.deed(), relationship=desk.link(LTD, ADA))
+    event = relationship_delete(change=desk.change(), relationship=desk.link(LTD, ADA))
     said = Said([("Acme Ltd", "organization"), ("Ada Lind", "person")], links=[(0, 1, "employs")])
     run(paper(desk.workspace, "z", said))
 
@@ -131,17 +131,17 @@ def test_saying_what_is_so_already_is_refused(desk: Desk):
     there = desk.link(LTD, ADA)
 
     with pytest.raises(InputError) as refused:
-        relationship_edit(deed=desk.deed(), relationship=there, keywords=there.keywords)
+        relationship_edit(change=desk.change(), relationship=there, keywords=there.keywords)
 
     assert refused.value.code == "nothing_to_change"
 
 
 def test_what_was_deleted_says_by_whom(desk: Desk):
     there = desk.link(LTD, ADA)
-    event = relationship_delete(deed=desk.deed(), relationship=there)
+    event = relationship_delete(change=desk.change(), relationship=there)
 
     with pytest.raises(ConflictError) as refused:
-        relationship_delete(deed=desk.deed(), relationship=there)
+        relationship_delete(change=desk.change(), relationship=there)
 
     assert refused.value.code == "deleted_before"
     assert refused.value.happened.startswith(
@@ -149,4 +149,4 @@ def test_what_was_deleted_says_by_whom(desk: Desk):
     )
     assert refused.value.fields["event"] == str(event.pk)
     with pytest.raises(NotFoundError):
-        relationship_delete(deed=desk.deed(), relationship=uuid4())
+        relationship_delete(change=desk.change(), relationship=uuid4())

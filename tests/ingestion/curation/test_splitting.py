@@ -33,7 +33,7 @@ def in_documents(desk: Desk, *names: str) -> Selection:
 
 def split(desk: Desk, key: str, selection: Selection, name: str, sense: int = 0) -> HistoryEvent:
     return entity_split(
-        deed=desk.deed(), entity=desk.id(key, sense), selection=selection, name=name
+        change=desk.change(), entity=desk.id(key, sense), selection=selection, name=name
     )
 
 
@@ -65,7 +65,7 @@ def test_it_holds_for_what_the_document_says_later(desk: Desk):
 
 
 def test_a_name_means_something_else_wherever_it_is_used(desk: Desk):
-    entities_merge(deed=desk.deed(), kept=desk.id(LTD), others=[desk.id(INC)])
+    entities_merge(change=desk.change(), kept=desk.id(LTD), others=[desk.id(INC)])
 
     split(desk, LTD, Selection(aliases=("Acme Inc",)), "Acme of America")
 
@@ -102,7 +102,7 @@ def test_a_single_mention_is_named_by_its_place(desk: Desk):
 def test_what_was_moved_by_place_before_is_not_forgotten(desk: Desk):
     """Of a document whose mention somebody moved here, just that is moved on."""
     mentions_move(
-        deed=desk.deed(), entity=desk.id(LTD), selection=in_documents(desk, "b"),
+        change=desk.change(), entity=desk.id(LTD), selection=in_documents(desk, "b"),
         target=desk.id(INC),
     )  # fmt: skip
     before = desk.mentions()
@@ -135,7 +135,7 @@ def test_moving_is_previewed_too(desk: Desk):
     }
     preview = previewing.move(workspace=desk.workspace, **wanted)
 
-    event = mentions_move(deed=desk.deed(), **wanted)
+    event = mentions_move(change=desk.change(), **wanted)
 
     assert event.details["counts"] == preview.figures
     assert preview.mentions == 1
@@ -145,7 +145,7 @@ def test_moving_is_previewed_too(desk: Desk):
 def test_a_name_is_given_to_a_new_entity_each_time(desk: Desk):
     before = desk.state()
     first = split(desk, MERCURY, in_documents(desk, "e"), "Mercury")
-    event_undo(deed=desk.deed(), event=first)
+    event_undo(change=desk.change(), event=first)
     assert desk.state() == before
 
     second = split(desk, MERCURY, in_documents(desk, "d"), "Mercury")
@@ -156,7 +156,7 @@ def test_a_name_is_given_to_a_new_entity_each_time(desk: Desk):
 
 def test_the_new_one_may_have_a_type(desk: Desk):
     entity_split(
-        deed=desk.deed(), entity=desk.id(MERCURY), selection=in_documents(desk, "e"),
+        change=desk.change(), entity=desk.id(MERCURY), selection=in_documents(desk, "e"),
         name="Mercury", type="Planet",
     )  # fmt: skip
 
@@ -167,10 +167,10 @@ def test_the_new_one_may_have_a_type(desk: Desk):
 def test_a_new_thing_is_split_and_worded_again(desk: Desk):
     split(desk, LTD, in_documents(desk, "b", "d"), "Acme of Orran")
     event = split(desk, "acme of orran", in_documents(desk, "d"), "Acme of Skarrow")
-    entity_edit(deed=desk.deed(), entity=desk.id("acme of orran"), description="A branch.")
+    entity_edit(change=desk.change(), entity=desk.id("acme of orran"), description="A branch.")
 
     assert desk.mentions()["acme of skarrow"] == desk.mentions()["acme of orran"] == 1
-    event_undo(deed=desk.deed(), event=event)
+    event_undo(change=desk.change(), event=event)
     assert desk.mentions()["acme of orran"] == 2
 
 
@@ -192,7 +192,7 @@ def test_neither_nothing_nor_everything_is_split(desk: Desk, selection: Selectio
     assert refused.value.next_step
     with pytest.raises(InputError):
         mentions_move(
-            deed=desk.deed(), entity=desk.id(MERCURY), selection=selection, target=desk.id(LTD)
+            change=desk.change(), entity=desk.id(MERCURY), selection=selection, target=desk.id(LTD)
         )
     assert desk.events() == []
 
@@ -214,7 +214,7 @@ def test_a_name_that_another_has_is_refused(desk: Desk):
 def test_mentions_are_not_moved_to_where_they_are(desk: Desk):
     with pytest.raises(InputError) as refused:
         mentions_move(
-            deed=desk.deed(), entity=desk.id(LTD), selection=in_documents(desk, "b"),
+            change=desk.change(), entity=desk.id(LTD), selection=in_documents(desk, "b"),
             target=desk.id(LTD),
         )  # fmt: skip
 

@@ -1,4 +1,4 @@
-"""What was done at one stroke, and deeds on the graph while documents come and go."""
+"""What was done at one stroke, and changes on the graph while documents come and go."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from uuid import UUID, uuid4
 
 import pytest
 
-from ingestion import life
 from ingestion.curation import previewing
-from ingestion.curation.differing import entities_differ
+from ingestion.curation.distinct import entities_differ
 from ingestion.curation.entities import entity_create, entity_delete, entity_edit
 from ingestion.curation.merging import entities_merge
 from ingestion.curation.splitting import Selection, entity_split
 from ingestion.curation.undoing import event_undo
+from ingestion.documents import lifecycle
+from ingestion.history import queries as history_queries
 from ingestion.models import HistoryEvent
-from ingestion.selectors import history as selectors
 from kb_project.errors import ConflictError
 from tests import rows
 from tests.ingestion.curation.papers import Desk
@@ -33,18 +33,18 @@ def desk(media: Path) -> Desk:
 
 def merged(desk: Desk, kept: str, *others: str, batch: UUID | None = None) -> HistoryEvent:
     return entities_merge(
-        deed=desk.deed(batch=batch), kept=desk.id(kept), others=[desk.id(one) for one in others]
+        change=desk.change(batch=batch), kept=desk.id(kept), others=[desk.id(one) for one in others]
     )
 
 
 def undone(desk: Desk, event: HistoryEvent) -> HistoryEvent:
-    return event_undo(deed=desk.deed(), event=event)
+    return event_undo(change=desk.change(), event=event)
 
 
 def live(desk: Desk, action: str, *names: str) -> HistoryEvent:
-    service: Any = getattr(life, f"documents_{action}")
+    service: Any = getattr(lifecycle, f"documents_{action}")
     event: HistoryEvent = service(
-        deed=desk.deed(), documents=[desk.document(name) for name in names]
+        change=desk.change(), documents=[desk.document(name) for name in names]
     )
     return event
 
@@ -109,7 +109,7 @@ def test_of_a_batch_what_blocks_one_is_not_its_neighbour(desk: Desk):
     done = [merged(desk, LTD, INC, batch=batch), merged(desk, ORRAN, LTD, batch=batch)]
 
     with access.in_workspace(desk.workspace.pk):
-        views = selectors.event_views(workspace=desk.workspace, rows=done)
+        views = history_queries.event_views(workspace=desk.workspace, rows=done)
 
     assert [view.can_undo for view in views] == [True, True]
 
@@ -173,7 +173,7 @@ def test_a_merge_of_what_no_document_names_any_more_is_taken_back(desk: Desk):
 def test_a_split_by_document_is_there_again_with_its_document(desk: Desk):
     chosen = Selection(documents=(desk.document("b").pk,))
     event = entity_split(
-        deed=desk.deed(), entity=desk.id(LTD), selection=chosen, name="Acme of Orran"
+        change=desk.change(), entity=desk.id(LTD), selection=chosen, name="Acme of Orran"
     )
     after = desk.state()
     live(desk, "trash", "b")
@@ -189,7 +189,7 @@ def test_a_split_by_document_is_there_again_with_its_document(desk: Desk):
 def test_what_was_deleted_stays_away_when_documents_come_back(desk: Desk):
     live(desk, "disable", "d", "e")
     live(desk, "enable", "d")
-    event = entity_delete(deed=desk.deed(), entity=desk.id(MERCURY))
+    event = entity_delete(change=desk.change(), entity=desk.id(MERCURY))
 
     live(desk, "enable", "e")
 
@@ -200,7 +200,7 @@ def test_what_was_deleted_stays_away_when_documents_come_back(desk: Desk):
 
 def test_what_was_told_apart_is_so_for_documents_that_come_back(desk: Desk):
     live(desk, "trash", "c")
-    entities_differ(deed=desk.deed(), entities=[desk.id(LTD), desk.id(INC)])
+    entities_differ(change=desk.change(), entities=[desk.id(LTD), desk.id(INC)])
 
     live(desk, "restore", "c")
 
@@ -210,16 +210,16 @@ def test_what_was_told_apart_is_so_for_documents_that_come_back(desk: Desk):
 
 def test_what_was_made_outlives_documents_and_what_was_only_worded_goes_with_them(desk: Desk):
     made = entity_create(
-        deed=desk.deed(), name="The Trust", type="organization", description="A fund."
+        change=desk.change(), name="The Trust", type="organization", description="A fund."
     )
-    entity_edit(deed=desk.deed(), entity=desk.id(ORRAN), is_protected=True, description="Home.")
+    entity_edit(change=desk.change(), entity=desk.id(ORRAN), is_protected=True, description="Home.")
     live(desk, "delete", "b", "e")
 
     assert str(made.details["entity"]) in {str(one[0]) for one in desk.state()[0]}
     assert ORRAN not in desk.names()
 
 
-def test_documents_and_deeds_are_taken_back_in_any_order_that_does_not_touch(desk: Desk):
+def test_documents_and_changes_are_taken_back_in_any_order_that_does_not_touch(desk: Desk):
     before = desk.state()
     trashed = live(desk, "trash", "e")
     merge = merged(desk, LTD, INC)

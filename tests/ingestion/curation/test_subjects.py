@@ -7,8 +7,8 @@ from uuid import uuid4
 
 import pytest
 
-from ingestion.curation import carrying, suggested
-from ingestion.curation.differing import entities_differ
+from ingestion.curation import operation, suggested
+from ingestion.curation.distinct import entities_differ
 from ingestion.curation.entities import entity_create, entity_delete, entity_edit
 from ingestion.curation.merging import entities_merge
 from ingestion.curation.relationships import relationship_delete
@@ -23,7 +23,7 @@ from ingestion.curation.subjects import (
 )
 from ingestion.curation.undoing import event_undo
 from ingestion.models import Entity, EventKind, HistoryEvent, Verdict
-from ingestion.standing import load_reading
+from ingestion.resolution.active import load_reading
 from kb_project.errors import ConflictError, NotFoundError, PreconditionError
 from kb_project.text.names import normalise_name
 from tests import rows
@@ -40,7 +40,7 @@ def desk(media: Path) -> Desk:
 
 
 def merged(desk: Desk, kept: str, other: str) -> HistoryEvent:
-    return entities_merge(deed=desk.deed(), kept=desk.id(kept), others=[desk.id(other)])
+    return entities_merge(change=desk.change(), kept=desk.id(kept), others=[desk.id(other)])
 
 
 def refusal(desk: Desk, key: str) -> ConflictError:
@@ -51,7 +51,7 @@ def refusal(desk: Desk, key: str) -> ConflictError:
 
 def split(desk: Desk, key: str, document: str, name: str) -> HistoryEvent:
     chosen = Selection(documents=(desk.document(document).pk,))
-    return entity_split(deed=desk.deed(), entity=desk.id(key), selection=chosen, name=name)
+    return entity_split(change=desk.change(), entity=desk.id(key), selection=chosen, name=name)
 
 
 # --- as it is now ---------------------------------------------------------------------------------
@@ -64,7 +64,7 @@ def test_several_come_in_the_order_in_which_they_are_named(desk: Desk):
 
 def test_a_row_that_was_read_before_is_read_again(desk: Desk):
     before = desk.entity(ADA)
-    entity_edit(deed=desk.deed(), entity=before, description="Keeps the light.")
+    entity_edit(change=desk.change(), entity=before, description="Keeps the light.")
 
     with access.in_workspace(desk.workspace.pk):
         assert living(desk.workspace, before).description == "Keeps the light."
@@ -82,20 +82,20 @@ def test_of_a_chain_each_names_what_it_was_merged_into_itself(desk: Desk):
 
 
 def test_what_was_deleted_is_to_be_undone_first(desk: Desk):
-    event = entity_delete(deed=desk.deed(desk.cast.bob), entity=desk.id(ADA))
+    event = entity_delete(change=desk.change(desk.cast.bob), entity=desk.id(ADA))
 
     error = refusal(desk, ADA)
 
     assert (error.code, error.next_step) == ("deleted_before", "Undo that first.")
     assert error.happened.startswith("'Ada Lind' was deleted by Bob on ")
-    event_undo(deed=desk.deed(), event=event)
+    event_undo(change=desk.change(), event=event)
     with access.in_workspace(desk.workspace.pk):
         assert living(desk.workspace, desk.id(ADA)).name == "Ada Lind"
 
 
 def test_a_link_that_was_deleted_names_who_did_it(desk: Desk):
     link = desk.link(LTD, ADA)
-    relationship_delete(deed=desk.deed(), relationship=link)
+    relationship_delete(change=desk.change(), relationship=link)
 
     with access.in_workspace(desk.workspace.pk), pytest.raises(ConflictError) as refused:
         living_link(desk.workspace, link)
@@ -120,12 +120,12 @@ def test_nothing_is_done_to_an_entity_of_another_workspace(desk: Desk):
     before = other.state()
 
     for service in (
-        lambda: entities_merge(deed=desk.deed(), kept=desk.id(LTD), others=[other.id(INC)]),
-        lambda: entities_merge(deed=desk.deed(), kept=other.id(INC), others=[desk.id(LTD)]),
-        lambda: entity_edit(deed=desk.deed(), entity=other.entity(ADA), description="Mine."),
-        lambda: entity_delete(deed=desk.deed(), entity=other.entity(ADA)),
-        lambda: entities_differ(deed=desk.deed(), entities=[desk.id(LTD), other.id(INC)]),
-        lambda: relationship_delete(deed=desk.deed(), relationship=other.link(LTD, ADA)),
+        lambda: entities_merge(change=desk.change(), kept=desk.id(LTD), others=[other.id(INC)]),
+        lambda: entities_merge(change=desk.change(), kept=other.id(INC), others=[desk.id(LTD)]),
+        lambda: entity_edit(change=desk.change(), entity=other.entity(ADA), description="Mine."),
+        lambda: entity_delete(change=desk.change(), entity=other.entity(ADA)),
+        lambda: entities_differ(change=desk.change(), entities=[desk.id(LTD), other.id(INC)]),
+        lambda: relationship_delete(change=desk.change(), relationship=other.link(LTD, ADA)),
     ):
         with pytest.raises(NotFoundError):
             service()
@@ -139,7 +139,7 @@ def test_an_event_of_another_workspace_is_not_taken_back(desk: Desk):
     event = merged(other, LTD, INC)
 
     with pytest.raises(NotFoundError):
-        event_undo(deed=desk.deed(), event=event)
+        event_undo(change=desk.change(), event=event)
 
     assert INC not in other.names()
 
@@ -164,7 +164,7 @@ def test_a_sense_is_free_that_nobody_ever_had(desk: Desk):
     with access.in_workspace(desk.workspace.pk):
         assert free_ref(desk.workspace, LTD) == (LTD, 2)
 
-    event_undo(deed=desk.deed(), event=event)
+    event_undo(change=desk.change(), event=event)
 
     with access.in_workspace(desk.workspace.pk):
         assert free_ref(desk.workspace, LTD) == (LTD, 2)
@@ -203,26 +203,26 @@ def test_the_name_of_what_was_merged_away_is_that_of_what_is_kept(desk: Desk):
 
 
 def test_a_name_that_was_given_up_by_a_rename_leads_to_what_it_was_of(desk: Desk):
-    entity_edit(deed=desk.deed(), entity=desk.id(ADA), name="Ada Holm")
+    entity_edit(change=desk.change(), entity=desk.id(ADA), name="Ada Holm")
 
     assert taken_by(desk, "Ada Holm") == "Ada Holm"
     assert taken_by(desk, "Ada Lind") == "Ada Holm"
 
 
 def test_an_alias_is_taken_until_it_is_taken_away(desk: Desk):
-    entity_edit(deed=desk.deed(), entity=desk.id(ORRAN), add_aliases=["The island"])
+    entity_edit(change=desk.change(), entity=desk.id(ORRAN), add_aliases=["The island"])
     assert taken_by(desk, "The island") == "Orran"
 
-    entity_edit(deed=desk.deed(), entity=desk.id(ORRAN), remove_aliases=["The island"])
+    entity_edit(change=desk.change(), entity=desk.id(ORRAN), remove_aliases=["The island"])
 
     assert taken_by(desk, "The island") == ""
 
 
 def test_the_name_of_what_was_deleted_is_free(desk: Desk):
-    entity_delete(deed=desk.deed(), entity=desk.id(MERCURY))
+    entity_delete(change=desk.change(), entity=desk.id(MERCURY))
 
     assert taken_by(desk, "Mercury") == ""
-    event = entity_create(deed=desk.deed(), name="Mercury", type="planet")
+    event = entity_create(change=desk.change(), name="Mercury", type="planet")
     assert event.details["entity"] == str(desk.id(MERCURY))
 
 
@@ -237,15 +237,15 @@ def test_a_name_is_not_taken_by_somebody_elsewhere(desk: Desk):
 # --- how it is carried out ------------------------------------------------------------------------
 def test_what_was_seen_of_any_subject_must_still_be_so(desk: Desk):
     seen = {desk.id(LTD): 0, desk.id(INC): 0}
-    edit = entity_edit(deed=desk.deed(), entity=desk.id(INC), description="New.")
+    edit = entity_edit(change=desk.change(), entity=desk.id(INC), description="New.")
 
     with pytest.raises(PreconditionError) as refused:
-        entities_merge(deed=desk.deed(expected=seen), kept=desk.id(LTD), others=[desk.id(INC)])
+        entities_merge(change=desk.change(expected=seen), kept=desk.id(LTD), others=[desk.id(INC)])
 
     assert refused.value.events == (edit.pk,)
     assert INC in desk.names()
     seen[desk.id(INC)] = edit.sequence
-    entities_merge(deed=desk.deed(expected=seen), kept=desk.id(LTD), others=[desk.id(INC)])
+    entities_merge(change=desk.change(expected=seen), kept=desk.id(LTD), others=[desk.id(INC)])
     assert INC not in desk.names()
 
 
@@ -253,7 +253,7 @@ def test_of_what_is_rehearsed_nothing_stays_but_what_it_tells(desk: Desk):
     before = desk.state()
 
     with access.in_workspace(desk.workspace.pk):
-        event = carrying.rehearsed(lambda: merged(desk, LTD, INC))
+        event = operation.dry_run(lambda: merged(desk, LTD, INC))
 
     assert (event.kind, event.details["counts"]["mentions"]) == (EventKind.ENTITIES_MERGED, 2)
     assert desk.state() == before
@@ -268,7 +268,7 @@ def test_what_fails_half_way_leaves_nothing(desk: Desk):
         raise ZeroDivisionError
 
     with pytest.raises(ZeroDivisionError):
-        carrying.carried_out(desk.deed(), work)
+        operation.operation(desk.change(), work)
 
     assert desk.state() == before
     assert desk.events() == []
@@ -278,7 +278,7 @@ def test_what_is_told_later_is_added_to_what_was_told(desk: Desk):
     event = merged(desk, LTD, INC)
 
     with access.in_workspace(desk.workspace.pk):
-        carrying.tell(event, {"notes": ["Look again."]})
+        operation.tell(event, {"notes": ["Look again."]})
 
     [kept] = desk.events()
     assert kept.details["notes"] == ["Look again."]
@@ -294,13 +294,13 @@ def standing(desk: Desk, left: str, right: str) -> str:
 def test_the_last_word_that_stands_counts(desk: Desk):
     assert standing(desk, INC, LTD) == Verdict.UNSURE
 
-    differ = entities_differ(deed=desk.deed(), entities=[desk.id(LTD), desk.id(INC)])
+    differ = entities_differ(change=desk.change(), entities=[desk.id(LTD), desk.id(INC)])
     assert standing(desk, INC, LTD) == Verdict.DIFFERENT
     merge = merged(desk, LTD, INC)
     assert standing(desk, INC, LTD) == Verdict.SAME
-    event_undo(deed=desk.deed(), event=merge)
+    event_undo(change=desk.change(), event=merge)
     assert standing(desk, INC, LTD) == Verdict.DIFFERENT
-    event_undo(deed=desk.deed(), event=differ)
+    event_undo(change=desk.change(), event=differ)
 
     assert standing(desk, INC, LTD) == Verdict.UNSURE
 
@@ -312,8 +312,8 @@ def test_the_history_keeps_what_people_wrote_and_not_what_documents_say(desk: De
             description="Acme Ltd makes lenses in Orran."
         )
 
-    first = entity_edit(deed=desk.deed(), entity=entity, description="Makes lenses.")
-    second = entity_edit(deed=desk.deed(), entity=entity, description="Grinds lenses.")
+    first = entity_edit(change=desk.change(), entity=entity, description="Makes lenses.")
+    second = entity_edit(change=desk.change(), entity=entity, description="Grinds lenses.")
 
     assert first.details["before"] == {"description": ""}
     assert second.details["before"] == {"description": "Makes lenses."}

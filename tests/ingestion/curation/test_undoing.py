@@ -6,15 +6,15 @@ from uuid import uuid4
 import pytest
 
 from ingestion.curation import previewing
-from ingestion.curation.differing import entities_differ
+from ingestion.curation.distinct import entities_differ
 from ingestion.curation.entities import entity_create, entity_delete, entity_edit
 from ingestion.curation.merging import entities_merge
 from ingestion.curation.relationships import relationship_create, relationship_delete
 from ingestion.curation.splitting import Selection, entity_split, mentions_move
 from ingestion.curation.undoing import event_undo
-from ingestion.life import documents_delete, documents_trash
+from ingestion.documents.lifecycle import documents_delete, documents_trash
+from ingestion.history import queries as history_queries
 from ingestion.models import EventKind, HistoryEvent
-from ingestion.selectors import history as selectors
 from kb_project.errors import ConflictError, NotFoundError
 from tests import rows
 from tests.ingestion.curation.papers import Desk
@@ -30,16 +30,16 @@ def desk(media: Path) -> Desk:
 
 
 def merged(desk: Desk, kept: str, other: str) -> HistoryEvent:
-    return entities_merge(deed=desk.deed(), kept=desk.id(kept), others=[desk.id(other)])
+    return entities_merge(change=desk.change(), kept=desk.id(kept), others=[desk.id(other)])
 
 
 def split(desk: Desk, key: str, document: str, name: str) -> HistoryEvent:
     chosen = Selection(documents=(desk.document(document).pk,))
-    return entity_split(deed=desk.deed(), entity=desk.id(key), selection=chosen, name=name)
+    return entity_split(change=desk.change(), entity=desk.id(key), selection=chosen, name=name)
 
 
 def undone(desk: Desk, event: HistoryEvent) -> HistoryEvent:
-    return event_undo(deed=desk.deed(desk.cast.bob), event=event)
+    return event_undo(change=desk.change(desk.cast.bob), event=event)
 
 
 def refusal(desk: Desk, event: HistoryEvent) -> ConflictError:
@@ -50,37 +50,43 @@ def refusal(desk: Desk, event: HistoryEvent) -> ConflictError:
     return refused.value
 
 
-DEEDS = {
+CHANGES = {
     "create": lambda desk: entity_create(
-        deed=desk.deed(), name="The Trust", type="organization", description="A fund."
+        change=desk.change(), name="The Trust", type="organization", description="A fund."
     ),
-    "rename": lambda desk: entity_edit(deed=desk.deed(), entity=desk.id(LTD), name="Acme Group"),
-    "alias": lambda desk: entity_edit(deed=desk.deed(), entity=desk.id(LTD), add_aliases=["ACM"]),
+    "rename": lambda desk: entity_edit(
+        change=desk.change(), entity=desk.id(LTD), name="Acme Group"
+    ),
+    "alias": lambda desk: entity_edit(
+        change=desk.change(), entity=desk.id(LTD), add_aliases=["ACM"]
+    ),
     "words": lambda desk: entity_edit(
-        deed=desk.deed(), entity=desk.id(LTD), type="firm", description="A firm.",
+        change=desk.change(), entity=desk.id(LTD), type="firm", description="A firm.",
         is_protected=True, is_confirmed=True,
     ),
-    "delete": lambda desk: entity_delete(deed=desk.deed(), entity=desk.id(LTD)),
+    "delete": lambda desk: entity_delete(change=desk.change(), entity=desk.id(LTD)),
     "merge": lambda desk: merged(desk, LTD, INC),
     "split": lambda desk: split(desk, LTD, "b", "Acme of Orran"),
     "move": lambda desk: mentions_move(
-        deed=desk.deed(), entity=desk.id(LTD), target=desk.id(INC),
+        change=desk.change(), entity=desk.id(LTD), target=desk.id(INC),
         selection=Selection(documents=(desk.document("b").pk,)),
     ),
-    "differ": lambda desk: entities_differ(deed=desk.deed(), entities=[desk.id(LTD), desk.id(INC)]),
+    "differ": lambda desk: entities_differ(
+        change=desk.change(), entities=[desk.id(LTD), desk.id(INC)]
+    ),
     "link": lambda desk: relationship_create(
-        deed=desk.deed(), source=desk.id(ADA), target=desk.id(ORRAN), description="Lives there."
+        change=desk.change(), source=desk.id(ADA), target=desk.id(ORRAN), description="Lives there."
     ),
     "unlink": lambda desk: relationship_delete(
-        deed=desk.deed(), relationship=desk.link(LTD, ADA)
+        change=desk.change(), relationship=desk.link(LTD, ADA)
     ),
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("what", DEEDS)
-def test_every_deed_is_taken_back_and_done_again(desk: Desk, what: str):
+@pytest.mark.parametrize("what", CHANGES)
+def test_every_change_is_taken_back_and_done_again(desk: Desk, what: str):
     before = desk.state()
-    event = DEEDS[what](desk)
+    event = CHANGES[what](desk)
     after = desk.state()
 
     undoing = undone(desk, event)
@@ -98,9 +104,9 @@ def test_every_deed_is_taken_back_and_done_again(desk: Desk, what: str):
     assert what == "differ" or after != before
 
 
-@pytest.mark.parametrize("what", DEEDS)
+@pytest.mark.parametrize("what", CHANGES)
 def test_the_preview_of_an_undoing_says_just_what_then_happens(desk: Desk, what: str):
-    event = DEEDS[what](desk)
+    event = CHANGES[what](desk)
     before = desk.state()
 
     preview = previewing.undo(workspace=desk.workspace, event=event)
@@ -109,9 +115,9 @@ def test_the_preview_of_an_undoing_says_just_what_then_happens(desk: Desk, what:
     assert undone(desk, event).details["counts"] == preview.figures
 
 
-def test_all_deeds_are_taken_back_in_reverse(desk: Desk):
+def test_all_changes_are_taken_back_in_reverse(desk: Desk):
     before = desk.state()
-    done = [DEEDS[what](desk) for what in ("words", "link", "split", "differ", "merge", "create")]
+    done = [CHANGES[what](desk) for what in ("words", "link", "split", "differ", "merge", "create")]
 
     for event in reversed(done):
         undone(desk, event)
@@ -129,7 +135,7 @@ def test_nothing_is_taken_back_twice(desk: Desk):
 def test_what_was_done_later_to_the_same_entity_is_taken_back_first(desk: Desk):
     first = merged(desk, LTD, INC)
     later = entities_merge(
-        deed=desk.deed(desk.cast.bob), kept=desk.id(ORRAN), others=[desk.id(LTD)]
+        change=desk.change(desk.cast.bob), kept=desk.id(ORRAN), others=[desk.id(LTD)]
     )
 
     error = refusal(desk, first)
@@ -153,8 +159,8 @@ def test_what_was_done_to_others_is_not_in_the_way(desk: Desk):
 
 
 def test_wordings_are_taken_back_in_any_order(desk: Desk):
-    first = entity_edit(deed=desk.deed(), entity=desk.id(LTD), description="One.")
-    second = entity_edit(deed=desk.deed(), entity=desk.id(LTD), description="Two.")
+    first = entity_edit(change=desk.change(), entity=desk.id(LTD), description="One.")
+    second = entity_edit(change=desk.change(), entity=desk.id(LTD), description="Two.")
 
     undone(desk, first)
     assert desk.entity(LTD).description == "Two."
@@ -165,7 +171,7 @@ def test_wordings_are_taken_back_in_any_order(desk: Desk):
 
 def test_a_wording_in_between_outlives_what_was_before_it(desk: Desk):
     first = merged(desk, LTD, INC)
-    entity_edit(deed=desk.deed(), entity=desk.id(LTD), description="A firm.")
+    entity_edit(change=desk.change(), entity=desk.id(LTD), description="A firm.")
 
     undone(desk, first)
 
@@ -174,11 +180,11 @@ def test_a_wording_in_between_outlives_what_was_before_it(desk: Desk):
 
 @pytest.mark.parametrize("made_by", ["split", "create"])
 def test_whatever_was_done_to_what_was_made_comes_first(desk: Desk, made_by: str):
-    event = DEEDS[made_by](desk)
+    event = CHANGES[made_by](desk)
     [made] = event.details["created"]
     with access.in_workspace(desk.workspace.pk):
         rows_of = {str(one.pk): one for one in type(desk.entity(LTD)).objects.all()}
-    edit = entity_edit(deed=desk.deed(), entity=rows_of[made], description="New.")
+    edit = entity_edit(change=desk.change(), entity=rows_of[made], description="New.")
 
     error = refusal(desk, event)
 
@@ -189,8 +195,10 @@ def test_whatever_was_done_to_what_was_made_comes_first(desk: Desk, made_by: str
 def test_a_batch_is_taken_back_as_a_whole(desk: Desk):
     before = desk.state()
     batch = uuid4()
-    first = entities_merge(deed=desk.deed(batch=batch), kept=desk.id(LTD), others=[desk.id(INC)])
-    entities_merge(deed=desk.deed(batch=batch), kept=desk.id(LTD), others=[desk.id(ORRAN)])
+    first = entities_merge(
+        change=desk.change(batch=batch), kept=desk.id(LTD), others=[desk.id(INC)]
+    )
+    entities_merge(change=desk.change(batch=batch), kept=desk.id(LTD), others=[desk.id(ORRAN)])
 
     undoing = undone(desk, first)
 
@@ -201,7 +209,7 @@ def test_a_batch_is_taken_back_as_a_whole(desk: Desk):
 
 def test_what_is_elsewhere_is_not_found(desk: Desk):
     with pytest.raises(NotFoundError):
-        event_undo(deed=desk.deed(), event=uuid4())
+        event_undo(change=desk.change(), event=uuid4())
 
 
 def test_views_say_what_was_done_and_whether_it_can_be_taken_back(desk: Desk):
@@ -210,8 +218,8 @@ def test_views_say_what_was_done_and_whether_it_can_be_taken_back(desk: Desk):
     undone(desk, later)
 
     with access.in_workspace(desk.workspace.pk):
-        rows_ = selectors.events(workspace=desk.workspace)
-        views = selectors.event_views(workspace=desk.workspace, rows=list(rows_)[:3])
+        rows_ = history_queries.events(workspace=desk.workspace)
+        views = history_queries.event_views(workspace=desk.workspace, rows=list(rows_)[:3])
 
     assert [view.sentence for view in views] == [
         "Bob undid: Alice merged 'Acme Ltd' into 'Orran'.",
@@ -228,7 +236,9 @@ def test_views_say_what_was_done_and_whether_it_can_be_taken_back(desk: Desk):
 
 def test_documents_come_back_and_go_again_as_the_preview_says(desk: Desk):
     before = desk.state()
-    event = documents_trash(deed=desk.deed(), documents=[desk.document("b"), desk.document("d")])
+    event = documents_trash(
+        change=desk.change(), documents=[desk.document("b"), desk.document("d")]
+    )
 
     preview = previewing.undo(workspace=desk.workspace, event=event)
     undoing = undone(desk, event)
@@ -243,8 +253,8 @@ def test_documents_come_back_and_go_again_as_the_preview_says(desk: Desk):
 
 def test_what_was_done_for_good_is_not_taken_back(desk: Desk):
     going = [desk.document("a")]
-    documents_trash(deed=desk.deed(), documents=going)
-    event = documents_delete(deed=desk.deed(), documents=going)
+    documents_trash(change=desk.change(), documents=going)
+    event = documents_delete(change=desk.change(), documents=going)
 
     assert refusal(desk, event).code == "not_undoable"
 
@@ -254,7 +264,7 @@ def test_a_document_is_not_taken_back_before_what_it_went_through(desk: Desk):
         added = HistoryEvent.objects.in_workspace(desk.workspace).get(
             kind=EventKind.DOCUMENT_ADDED, subjects__subject_id=desk.document("a").pk
         )
-    trashed = documents_trash(deed=desk.deed(), documents=[desk.document("a")])
+    trashed = documents_trash(change=desk.change(), documents=[desk.document("a")])
 
     error = refusal(desk, added)
 

@@ -12,9 +12,8 @@ from hypothesis import strategies as st
 
 from ingestion.extractors import capitals, chinese, code
 from ingestion.extractors.found import LONGEST_SURFACE, NAME, Extraction, FoundMention
-from ingestion.extractors.linguistic import extract_many
+from ingestion.extractors.linguistic import extract_many, quoted_titles
 from ingestion.extractors.mentions import longest, mention
-from ingestion.extractors.quotes import quoted_titles
 from ingestion.extractors.titles import known_name_mentions, naming_key, with_title
 from ingestion.extractors.together import by_sentence, together
 from ingestion.extractors.windows import LONGEST_WINDOW, joined, windows

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from ingestion.extractors.quotes import quoted_titles
+from ingestion.extractors.linguistic import quoted_titles
 
 
 @pytest.mark.parametrize(

@@ -41,7 +41,7 @@ def picked(found: list[Row], place: int) -> Row:
 
 
 class Lives(RuleBasedStateMachine):
-    """Deeds in any order; a deed that is refused must leave everything as it was."""
+    """Changes in any order; a change that is refused must leave everything as it was."""
 
     world: World
     first: dict[str, Any]
@@ -53,11 +53,11 @@ class Lives(RuleBasedStateMachine):
         self.first = self.world.state()
         self.before = len(self.world.standing())
 
-    def attempt(self, deed: Any) -> None:
+    def attempt(self, change: Any) -> None:
         before = self.world.state()
         is_done = False
         with suppress(RefusedError, *REFUSALS):
-            deed()
+            change()
             is_done = True
         self.world.work()
         self.world.check()
@@ -85,11 +85,11 @@ class Lives(RuleBasedStateMachine):
 
     @rule(action=st.sampled_from(["disable", "enable", "trash", "restore"]), places=st.sets(PICK))
     def change_lives(self, action: str, places: set[int]) -> None:
-        def deed() -> None:
+        def change() -> None:
             chosen = {one.pk: one for one in (self.document(place) for place in sorted(places))}
             self.world.live(action, *chosen.values())
 
-        self.attempt(deed)
+        self.attempt(change)
 
     # --- the graph ------------------------------------------------------------------------------
     @rule(kept=PICK, other=PICK)

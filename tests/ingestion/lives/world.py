@@ -11,17 +11,11 @@ from contextlib import suppress
 from typing import Any, Final
 from uuid import UUID
 
-from ingestion import consistency, editing, groups, life, pipeline, services, versions
-from ingestion.curation import (
-    differing,
-    entities,
-    merging,
-    relationships,
-    splitting,
-    undoing,
-)
+from ingestion import health
+from ingestion.curation import distinct, entities, merging, relationships, splitting, undoing
 from ingestion.curation.splitting import Selection
-from ingestion.history import Deed
+from ingestion.documents import lifecycle, metadata, services, versions
+from ingestion.history.recording import ChangeContext
 from ingestion.models import (
     Chunk,
     ChunkEmbedding,
@@ -38,6 +32,7 @@ from ingestion.models import (
     RunState,
     SentenceVector,
 )
+from ingestion.pipeline import batching, runner
 from kb_project.errors import ConflictError, InputError
 from tests import rows
 from tests.ingestion.curation.ruled import graph_of
@@ -63,7 +58,7 @@ PASSAGE: Final = {"strategy": "sentence", "size": 12}
 
 
 class World:
-    """One workspace and the people who change it. A refused deed changes nothing."""
+    """One workspace and the people who change it. A refused change changes nothing."""
 
     def __init__(self, workspace: Workspace, people: Sequence[User]) -> None:
         self.workspace = workspace
@@ -71,9 +66,9 @@ class World:
         self.done = 0
 
     # --- what people do -------------------------------------------------------------------------
-    def deed(self, **more: Any) -> Deed:
+    def change(self, **more: Any) -> ChangeContext:
         self.done += 1
-        return Deed(self.workspace, self.people[self.done % len(self.people)], **more)
+        return ChangeContext(self.workspace, self.people[self.done % len(self.people)], **more)
 
     def add(self, name: str) -> None:
         with access.in_workspace(self.workspace.pk):
@@ -92,61 +87,61 @@ class World:
                 file = io.BytesIO(text.encode())
                 self.scoped(
                     versions.document_replace,
-                    deed=self.deed(), document=document, file=file, name=document.name,
+                    change=self.change(), document=document, file=file, name=document.name,
                 )  # fmt: skip
                 return
 
     def retitle(self, document: Document, title: str) -> None:
-        self.scoped(editing.document_edit, deed=self.deed(), document=document, title=title)
+        self.scoped(metadata.document_edit, change=self.change(), document=document, title=title)
 
     def live(self, action: str, *documents: Document) -> None:
-        service = getattr(life, f"documents_{action}")
-        self.scoped(service, deed=self.deed(), documents=list(documents))
+        service = getattr(lifecycle, f"documents_{action}")
+        self.scoped(service, change=self.change(), documents=list(documents))
 
     def merge(self, kept: Entity, *others: Entity) -> None:
-        self.scoped(merging.entities_merge, deed=self.deed(), kept=kept, others=list(others))
+        self.scoped(merging.entities_merge, change=self.change(), kept=kept, others=list(others))
 
     def split(self, entity: Entity, document: Document, name: str) -> None:
         chosen = Selection(documents=(document.pk,))
         self.scoped(
             splitting.entity_split,
-            deed=self.deed(), entity=entity, selection=chosen, name=name, type=entity.type,
+            change=self.change(), entity=entity, selection=chosen, name=name, type=entity.type,
         )  # fmt: skip
 
     def move(self, entity: Entity, document: Document, target: Entity) -> None:
         chosen = Selection(documents=(document.pk,))
         self.scoped(
             splitting.mentions_move,
-            deed=self.deed(), entity=entity, selection=chosen, target=target,
+            change=self.change(), entity=entity, selection=chosen, target=target,
         )  # fmt: skip
 
     def differ(self, one: Entity, other: Entity) -> None:
-        self.scoped(differing.entities_differ, deed=self.deed(), entities=[one, other])
+        self.scoped(distinct.entities_differ, change=self.change(), entities=[one, other])
 
     def edit(self, entity: Entity, **said: Any) -> None:
-        self.scoped(entities.entity_edit, deed=self.deed(), entity=entity, **said)
+        self.scoped(entities.entity_edit, change=self.change(), entity=entity, **said)
 
     def create(self, name: str) -> None:
         self.scoped(
             entities.entity_create,
-            deed=self.deed(), name=name, type="person", description="Known in town.",
+            change=self.change(), name=name, type="person", description="Known in town.",
         )  # fmt: skip
 
     def delete(self, entity: Entity) -> None:
-        self.scoped(entities.entity_delete, deed=self.deed(), entity=entity)
+        self.scoped(entities.entity_delete, change=self.change(), entity=entity)
 
     def link(self, source: Entity, target: Entity) -> None:
         self.scoped(
             relationships.relationship_create,
-            deed=self.deed(), source=source, target=target, description="They are cousins.",
+            change=self.change(), source=source, target=target, description="They are cousins.",
         )  # fmt: skip
 
     def unlink(self, relationship: Relationship) -> None:
         service = relationships.relationship_delete
-        self.scoped(service, deed=self.deed(), relationship=relationship)
+        self.scoped(service, change=self.change(), relationship=relationship)
 
     def undo(self, event: HistoryEvent) -> None:
-        self.scoped(undoing.event_undo, deed=self.deed(), event=event)
+        self.scoped(undoing.event_undo, change=self.change(), event=event)
 
     def scoped(self, service: Callable[..., Any], **given: Any) -> Any:
         with access.in_workspace(self.workspace.pk):
@@ -179,7 +174,7 @@ class World:
     # --- what follows ---------------------------------------------------------------------------
     def work(self) -> None:
         """Do all that waits."""
-        while any([self._lane(pipeline.MAIN), self._lane(pipeline.EMBEDDING)]):
+        while any([self._lane(runner.MAIN), self._lane(runner.EMBEDDING)]):
             pass
         unfinished = [RunState.PENDING, RunState.RUNNING, RunState.FAILED, RunState.PAUSED]
         left = self.all(IngestionJob, "created_at", state__in=unfinished)
@@ -187,15 +182,15 @@ class World:
 
     def _lane(self, lane: str) -> bool:
         has_worked = False
-        while jobs := groups.next_group(self.workspace.pk, lane):
-            if not pipeline.run_group(jobs, lane).begun:
+        while jobs := batching.next_group(self.workspace.pk, lane):
+            if not runner.run_group(jobs, lane).begun:
                 break
             has_worked = True
         return has_worked
 
     def check(self) -> None:
         """Everything is as it follows from documents and rulings, and nothing waits."""
-        report = consistency.check(self.workspace.pk, is_deep=True)
+        report = health.check(self.workspace.pk, is_deep=True)
         assert report.is_sound, str(report)
         assert report.is_settled, [one.sentence for one in report.waiting]
 

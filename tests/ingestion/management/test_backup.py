@@ -11,10 +11,8 @@ from typing import Any
 import pytest
 from django.core.management import CommandError, call_command
 
-from ingestion import drain
 from ingestion.curation import merging, undoing
-from ingestion.history import Deed
-from ingestion.identity import entity_id, relationship_id
+from ingestion.history.recording import ChangeContext
 from ingestion.models import (
     Community,
     Document,
@@ -25,6 +23,8 @@ from ingestion.models import (
     SummaryNode,
     WalkSnapshot,
 )
+from ingestion.pipeline import inline
+from ingestion.resolution.keys import entity_id, relationship_id
 from kb_project.backup.tables import LEASES, contents
 from tests import backups, rows
 from tests.backups import answers, command, drifts, fresh_database, make_harbour
@@ -116,7 +116,7 @@ def test_a_second_one_beside_the_first_lives_a_life_of_its_own(cast: rows.Cast, 
     assert answers(second, cast.alice) == before
     assert_ids_follow(second)
     later = add(second, "late.txt", "Ada Lind sells the boat of Bo Strand. Carl Moe buys it.")
-    drain.drain(second.pk)
+    inline.drain(second.pk)
     assert document_of(later).state == DocumentState.READY
     assert_ids_follow(second)
     assert_all_is_well(second)
@@ -127,15 +127,15 @@ def test_a_second_one_beside_the_first_lives_a_life_of_its_own(cast: rows.Cast, 
 def test_what_was_joined_in_one_is_taken_back_in_the_other(cast: rows.Cast, tmp_path: Path):
     before = keys(cast.workspace)
     event = join(cast.workspace, "ada lind", "bo strand")
-    drain.drain(cast.workspace.pk)
+    inline.drain(cast.workspace.pk)
     backups.write(tmp_path / "one.zip", "harbour")
     command("restore", tmp_path / "one.zip", "--as-new", "--into", "second")
     second = Workspace.objects.get(slug="second")
     assert keys(second) == keys(cast.workspace) == before - {"bo strand"}
 
     with access.in_workspace(second.pk):
-        undoing.event_undo(deed=Deed(second, cast.alice), event=event.pk)
-    drain.drain(second.pk)
+        undoing.event_undo(change=ChangeContext(second, cast.alice), event=event.pk)
+    inline.drain(second.pk)
 
     assert keys(second) == before
     assert_ids_follow(second)
@@ -149,7 +149,7 @@ def test_names_can_be_joined_in_a_second_one(cast: rows.Cast, tmp_path: Path):
     second = Workspace.objects.get(slug="second")
 
     join(second, "ada lind", "bo strand")
-    drain.drain(second.pk)
+    inline.drain(second.pk)
 
     assert keys(second) == keys(cast.workspace) - {"bo strand"}
     assert_ids_follow(second)
@@ -159,9 +159,9 @@ def test_names_can_be_joined_in_a_second_one(cast: rows.Cast, tmp_path: Path):
 def join(workspace: Workspace, kept: str, other: str) -> HistoryEvent:
     with access.in_workspace(workspace.pk):
         known = Entity.objects.in_workspace(workspace)
-        deed = Deed(workspace, User.objects.get(name="Alice"))
+        change = ChangeContext(workspace, User.objects.get(name="Alice"))
         return merging.entities_merge(
-            deed=deed, kept=known.get(key=kept), others=[known.get(key=other)]
+            change=change, kept=known.get(key=kept), others=[known.get(key=other)]
         )
 
 

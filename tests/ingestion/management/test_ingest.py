@@ -17,11 +17,12 @@ from ingestion.models import Document
 from kb_project.errors import InputError
 from tests import rows
 from tests.provider import MODEL, Provider
-from workspaces import access, ports, selectors
-from workspaces import services as workspace_services
-from workspaces.choice import ModelChoice
+from workspaces import access, ports
+from workspaces.language_models import services as language_model_services
+from workspaces.language_models.choice import ModelChoice
+from workspaces.language_models.services import PriceGiven
 from workspaces.models import Workspace
-from workspaces.services import PriceGiven
+from workspaces.people import queries as people_queries
 
 pytestmark = pytest.mark.django_db
 
@@ -104,7 +105,7 @@ def test_a_workspace_that_is_not_there_is_made_for_the_only_account(folder: Path
 
     call_command("ingest", str(folder), "--workspace", "old-papers", stdout=StringIO(), stderr=err)
 
-    [workspace] = selectors.workspaces_of(user=alice)
+    [workspace] = people_queries.workspaces_of(user=alice)
     assert (workspace.slug, workspace.name) == ("old-papers", "Old papers")
     assert "There was no workspace 'old-papers'" in err.getvalue()
 
@@ -219,9 +220,9 @@ def provider(folder: Path) -> Iterator[Provider]:
     with Provider() as provider:
         with access.in_workspace(workspace.pk):
             choice = ModelChoice(endpoint=provider.url, model=MODEL)
-            workspace_services.model_settings_save(workspace=workspace, choice=choice)
+            language_model_services.model_settings_save(workspace=workspace, choice=choice)
             price = PriceGiven(MODEL, Decimal(1), Decimal(2))
-            workspace_services.prices_set(workspace=workspace, prices=[price])
+            language_model_services.prices_set(workspace=workspace, prices=[price])
         yield provider
     ports._shelf.kept.clear()
     gc.collect()
@@ -305,13 +306,13 @@ def test_a_budget_that_runs_out_pauses_what_is_left_and_keeps_the_rest(
 ):
     workspace = Workspace.objects.get(slug="papers")
     with access.in_workspace(workspace.pk):
-        workspace_services.budget_set(workspace=workspace, cap="0.000001")
+        language_model_services.budget_set(workspace=workspace, cap="0.000001")
 
     _, total = call_json(folder, "--workspace", "papers", "--wait", code=1)
 
     assert total["paused"] == 2
     with access.in_workspace(workspace.pk):
-        workspace_services.budget_set(workspace=workspace, cap="100")
+        language_model_services.budget_set(workspace=workspace, cap="100")
     _, total = call_json(folder, "--workspace", "papers", "--wait")
     assert (total["paused"], total["ready"]) == (0, 2)
 

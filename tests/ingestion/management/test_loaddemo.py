@@ -10,8 +10,9 @@ from django.core.management import call_command
 from ingestion.management.commands import loaddemo
 from ingestion.models import Document, DocumentState
 from tests import rows
-from workspaces import access, selectors
+from workspaces import access
 from workspaces.models import User, Workspace
+from workspaces.people import queries as people_queries
 
 pytestmark = pytest.mark.django_db
 
@@ -48,7 +49,7 @@ def test_the_demo_is_a_workspace_of_its_own_person(settings):
     said = call("--no-wait")
 
     person = User.objects.get(email=settings.DEMO_EMAIL)
-    [workspace] = selectors.workspaces_of(user=person)
+    [workspace] = people_queries.workspaces_of(user=person)
     assert (workspace.slug, workspace.is_demo) == ("demo", True)
     assert workspace.membership.role == "owner"
     assert person.check_password(settings.DEMO_PASSWORD)

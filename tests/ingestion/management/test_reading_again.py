@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from django.core.management import CommandError, call_command
 
-from ingestion import rereading
+from ingestion.documents import rereading
 from ingestion.extractors import METHOD
 from ingestion.models import ChunkExtraction
 from tests import rows

@@ -5,6 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ingestion.models import (
+    ArchivedChunk,
+    ArchivedExtraction,
+    ArchivedPosting,
+    ArchivedSentenceVector,
+    ArchivedVector,
     Chunk,
     ChunkExtraction,
     Claim,
@@ -29,11 +34,6 @@ from ingestion.models import (
     RelationshipRuling,
     ResolutionDecision,
     SentenceVector,
-    ShelvedChunk,
-    ShelvedExtraction,
-    ShelvedPosting,
-    ShelvedSentenceVector,
-    ShelvedVector,
     StageRun,
     SuggestionSkip,
     SummaryEdge,
@@ -128,25 +128,27 @@ def _make_history(document: Document, ada: Entity) -> None:
     HistorySubject.objects.create(
         workspace=workspace, event=event, subject_id=ada.pk, kind="entity", sequence=1
     )
-    deed = {"workspace": workspace, "event": event, "sequence": 1}
-    MentionPlacement.objects.create(**deed, key=ada.key, document=document, target_key="ada")
-    EntityRuling.objects.create(**deed, key="ada", field="created")
+    change = {"workspace": workspace, "event": event, "sequence": 1}
+    MentionPlacement.objects.create(**change, key=ada.key, document=document, target_key="ada")
+    EntityRuling.objects.create(**change, key="ada", field="created")
     HiddenName.objects.create(workspace=workspace, document=document, key="the light")
-    RelationshipRuling.objects.create(**deed, source_key="ada", target_key="olaf", field="created")
+    RelationshipRuling.objects.create(
+        **change, source_key="ada", target_key="olaf", field="created"
+    )
 
 
 def _make_shelf(version: DocumentVersion) -> None:
     """What was put away: nothing of it is among what is searched."""
     workspace = version.workspace
-    chunk = ShelvedChunk.objects.create(
+    chunk = ArchivedChunk.objects.create(
         workspace=workspace, document_id=version.document_id, version=version, ordinal=0, start=0,
         end=9, text="Put away.", tokens=2,
     )  # fmt: skip
     row = {"workspace": workspace, "chunk": chunk}
-    ShelvedExtraction.objects.create(**row, method="m", payload={})
-    ShelvedPosting.objects.create(**row, term="away", frequency=1)
-    ShelvedVector.objects.create(**row, fingerprint="f", vector=[1, 0])
-    ShelvedSentenceVector.objects.create(**row, start=0, end=9, fingerprint="f", vector=[1, 0])
+    ArchivedExtraction.objects.create(**row, method="m", payload={})
+    ArchivedPosting.objects.create(**row, term="away", frequency=1)
+    ArchivedVector.objects.create(**row, fingerprint="f", vector=[1, 0])
+    ArchivedSentenceVector.objects.create(**row, start=0, end=9, fingerprint="f", vector=[1, 0])
 
 
 def _make_tree(document: Document, chunk: Chunk) -> None:

@@ -8,10 +8,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ingestion import sentences
 from ingestion.models import Chunk, ChunkEmbedding, IngestionJob
-from ingestion.outcome import NO_PROGRESS, Progress
+from ingestion.stage import NO_PROGRESS, Progress
 from ingestion.stages import chunk, embed
+from ingestion.vectors import sentences
 from kb_project.llm.fake import FakeEmbedder
 from kb_project.llm.ports import Vectors
 from kb_project.ports import Ports, build_ports

@@ -7,7 +7,7 @@ import pytest
 from ingestion.extractors import METHOD, Extraction
 from ingestion.extractors.found import FoundMention
 from ingestion.models import ChunkExtraction, DocumentVersion, IngestionJob
-from ingestion.outcome import NO_PROGRESS, Progress, StageOutcome
+from ingestion.stage import NO_PROGRESS, Progress, StageOutcome
 from ingestion.stages import chunk, extract
 from kb_project.ports import build_ports
 from tests import rows

@@ -11,7 +11,7 @@ import pytest
 
 from ingestion.extractors import Extraction
 from ingestion.models import Chunk, ChunkExtraction, DocumentVersion, IngestionJob
-from ingestion.outcome import NO_PROGRESS, StageOutcome
+from ingestion.stage import NO_PROGRESS, StageOutcome
 from ingestion.stages import chunk, extract
 from kb_project.llm.fake import FakeChat
 from kb_project.llm.ports import ModelOptions

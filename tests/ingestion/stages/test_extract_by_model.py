@@ -10,7 +10,7 @@ import pytest
 
 from ingestion.extractors import METHOD, Extraction
 from ingestion.models import Alias, Chunk, ChunkExtraction, DocumentVersion, IngestionJob
-from ingestion.outcome import NO_PROGRESS, Progress, StageOutcome
+from ingestion.stage import NO_PROGRESS, Progress, StageOutcome
 from ingestion.stages import chunk, extract, resolve
 from kb_project.errors import BudgetError, ReplyError
 from kb_project.llm.ports import ChatRequest, ModelOptions

@@ -9,6 +9,7 @@ from django.utils import timezone
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ingestion.knowledge.projection import compare
 from ingestion.models import (
     Community,
     CommunityMember,
@@ -21,8 +22,7 @@ from ingestion.models import (
     RunState,
     StageRun,
 )
-from ingestion.outcome import NO_PROGRESS, StageOutcome
-from ingestion.projection import compare
+from ingestion.stage import NO_PROGRESS, StageOutcome
 from ingestion.stages import graph
 from kb_project.graph.age_store import AgeGraphStore
 from kb_project.graph.memory_store import MemoryGraphStore

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from ingestion.models import Document, DocumentVersion, IngestionJob
-from ingestion.outcome import NO_PROGRESS, StageOutcome
 from ingestion.parsers import ParsedDocument
+from ingestion.stage import NO_PROGRESS, StageOutcome
 from ingestion.stages import parse
 from kb_project.errors import ParseError
 from kb_project.ports import build_ports

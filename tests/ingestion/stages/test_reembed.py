@@ -6,10 +6,11 @@ from dataclasses import replace
 
 import pytest
 
-from ingestion import embedding, vectors
 from ingestion.models import Chunk, ChunkEmbedding, IngestionJob, JobKind, RunState
-from ingestion.outcome import NO_PROGRESS, Progress
+from ingestion.pipeline import workspace_jobs
+from ingestion.stage import NO_PROGRESS, Progress
 from ingestion.stages import embed, reembed
+from ingestion.vectors import chunks
 from kb_project.errors import EndpointError
 from kb_project.llm.fake import FakeEmbedder
 from kb_project.llm.ports import Vectors
@@ -83,7 +84,7 @@ def choose(workspace: Workspace, model: Other) -> IngestionJob:
             fingerprint=model.fingerprint,
             state=IndexState.BUILDING,
         )
-    return embedding.vectors_renew(workspace_id=workspace.pk)
+    return workspace_jobs.vectors_renew(workspace_id=workspace.pk)
 
 
 def give_up(workspace: Workspace) -> None:
@@ -232,7 +233,7 @@ def test_a_workspace_without_passages_changes_at_once(other: Other, monkeypatch)
 def test_other_settings_make_all_vectors_anew(workspace, settings):
     old = counts(workspace)
     ports = replace(build_ports(), embedder=Other())
-    job = embedding.vectors_renew(workspace_id=workspace.pk)
+    job = workspace_jobs.vectors_renew(workspace_id=workspace.pk)
 
     reembed.run(job, ports, NO_PROGRESS)
 
@@ -241,37 +242,39 @@ def test_other_settings_make_all_vectors_anew(workspace, settings):
 
 # --- asking for it --------------------------------------------------------------------------------
 def test_there_is_one_job_whoever_asks(workspace):
-    first = embedding.vectors_renew(workspace_id=workspace.pk)
-    second = embedding.vectors_renew(workspace_id=workspace.pk)
+    first = workspace_jobs.vectors_renew(workspace_id=workspace.pk)
+    second = workspace_jobs.vectors_renew(workspace_id=workspace.pk)
 
     assert first == second
     assert first.kind == JobKind.REEMBED
 
 
 def test_a_job_that_was_stopped_is_taken_up_again(workspace):
-    job = embedding.vectors_renew(workspace_id=workspace.pk)
+    job = workspace_jobs.vectors_renew(workspace_id=workspace.pk)
     with access.in_workspace(workspace.pk):
         IngestionJob.objects.in_workspace(workspace).update(state=RunState.PAUSED)
 
-    assert embedding.vectors_renew(workspace_id=workspace.pk) == job
+    assert workspace_jobs.vectors_renew(workspace_id=workspace.pk) == job
     with access.in_workspace(workspace.pk):
         job.refresh_from_db()
     assert job.state == RunState.PENDING
 
 
 def test_a_finished_job_is_followed_by_another(workspace):
-    job = embedding.vectors_renew(workspace_id=workspace.pk)
+    job = workspace_jobs.vectors_renew(workspace_id=workspace.pk)
     with access.in_workspace(workspace.pk):
         IngestionJob.objects.in_workspace(workspace).update(state=RunState.DONE)
 
-    assert embedding.vectors_renew(workspace_id=workspace.pk) != job
+    assert workspace_jobs.vectors_renew(workspace_id=workspace.pk) != job
 
 
 def test_a_worker_that_starts_with_other_settings_renews_what_is_foreign(workspace, monkeypatch):
-    assert embedding.renew_foreign_vectors() == 0
-    monkeypatch.setattr(embedding, "build_ports", lambda: replace(build_ports(), embedder=Other()))
+    assert workspace_jobs.renew_foreign_vectors() == 0
+    monkeypatch.setattr(
+        workspace_jobs, "build_ports", lambda: replace(build_ports(), embedder=Other())
+    )
 
-    assert embedding.renew_foreign_vectors() == 1
+    assert workspace_jobs.renew_foreign_vectors() == 1
 
 
 def test_vectors_of_a_context_that_has_changed_are_not_kept(workspace):
@@ -280,7 +283,7 @@ def test_vectors_of_a_context_that_has_changed_are_not_kept(workspace):
     with access.in_workspace(workspace.pk):
         Chunk.objects.in_workspace(workspace).filter(pk=chunk.pk).update(context="Changed")
 
-    vectors.make(workspace.pk, [chunk], build_ports().embedder)
+    chunks.make(workspace.pk, [chunk], build_ports().embedder)
 
     with access.in_workspace(workspace.pk):
         found = ChunkEmbedding.objects.in_workspace(workspace).filter(chunk=chunk)

@@ -6,7 +6,7 @@ import pytest
 from django.utils import timezone
 
 from ingestion.models import Chunk, IngestionJob, JobKind, WalkSnapshot
-from ingestion.outcome import NO_PROGRESS
+from ingestion.stage import NO_PROGRESS
 from ingestion.stages import snapshot
 from kb_project.graph.walk_index import WalkIndex
 from kb_project.ports import build_ports

@@ -11,7 +11,7 @@ import pytest
 
 from ingestion.extractors.model import Passage
 from ingestion.models import IngestionJob, JobKind
-from ingestion.outcome import NO_PROGRESS, Progress, StageOutcome
+from ingestion.stage import NO_PROGRESS, Progress, StageOutcome
 from ingestion.stages import tune
 from kb_project.errors import BudgetError, ReplyError, StageError
 from kb_project.llm.fake import FakeEmbedder

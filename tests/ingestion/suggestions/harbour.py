@@ -5,13 +5,13 @@ from __future__ import annotations
 import uuid
 from collections.abc import Mapping
 
-from ingestion.identity import entity_id
 from ingestion.models import (
     Entity,
     MergeSuggestion,
     ResolutionDecision,
     Verdict,
 )
+from ingestion.resolution.keys import entity_id
 from kb_project.text.names import normalise_name
 from tests import rows
 from workspaces import access

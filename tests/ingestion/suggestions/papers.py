@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from uuid import UUID
 
-from ingestion.history import Deed
-from ingestion.identity import entity_id
+from ingestion.history.recording import ChangeContext
 from ingestion.models import Entity, IngestionJob, JobKind
-from ingestion.outcome import NO_PROGRESS
+from ingestion.resolution.keys import entity_id
+from ingestion.stage import NO_PROGRESS
 from ingestion.stages import suggest
-from ingestion.stages.describe.settled import settle_rows
+from ingestion.stages.describe.recompute import recompute_rows
 from ingestion.suggestions import queue
 from ingestion.suggestions.queue import Case
 from kb_project.ports import build_ports
@@ -37,7 +37,7 @@ def make_cast() -> rows.Cast:
 def search(cast: rows.Cast) -> None:
     """What the refresh does that a decision asks for."""
     with access.in_workspace(cast.workspace.pk):
-        settle_rows(cast.workspace.pk)
+        recompute_rows(cast.workspace.pk)
     job = IngestionJob(workspace=cast.workspace, kind=JobKind.WORKSPACE)
     suggest.run(job, build_ports(), NO_PROGRESS)
 
@@ -60,8 +60,8 @@ def id_of(cast: rows.Cast, key: str) -> UUID:
     return entity_id(cast.workspace.pk, key)
 
 
-def deed(cast: rows.Cast, **more: object) -> Deed:
-    return Deed(cast.workspace, cast.alice, **more)  # type: ignore[arg-type]  # as Deed says
+def change(cast: rows.Cast, **more: object) -> ChangeContext:
+    return ChangeContext(cast.workspace, cast.alice, **more)  # type: ignore[arg-type]  # as ChangeContext says
 
 
 def entities(cast: rows.Cast) -> list[str]:

@@ -6,8 +6,8 @@ from itertools import combinations
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ingestion.resolution.pair_decisions import pair_of
 from ingestion.suggestions.cases import MOST, Group, Suggested, grouped, key_of
-from ingestion.suggestions.decided import pair_of
 
 A, B, C, D, E, F = (uuid.UUID(int=number) for number in range(1, 7))
 

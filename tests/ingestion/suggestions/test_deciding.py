@@ -7,8 +7,8 @@ import pytest
 
 from ingestion.curation.undoing import event_undo
 from ingestion.models import HistoryEvent
+from ingestion.resolution.pair_decisions import pair_of
 from ingestion.suggestions import deciding, queue
-from ingestion.suggestions.decided import pair_of
 from kb_project.errors import ConflictError, InputError, NotFoundError, PreconditionError
 from tests import rows
 from tests.ingestion.suggestions.papers import (
@@ -18,7 +18,7 @@ from tests.ingestion.suggestions.papers import (
     UNIT,
     case_of,
     cases,
-    deed,
+    change,
     entities,
     id_of,
     keys,
@@ -38,7 +38,7 @@ def cast(media: Path) -> rows.Cast:
 def accept(cast: rows.Cast, *wanted: str) -> HistoryEvent:
     case = case_of(cast, *wanted)
     return deciding.case_accept(
-        deed=deed(cast, expected=case.expected),
+        change=change(cast, expected=case.expected),
         entities=[side.id for side in case.entities],
         kept=case.kept,
     )
@@ -66,7 +66,7 @@ def test_a_case_is_merged_and_leaves_the_queue(cast: rows.Cast):
 def test_and_comes_back_when_that_is_undone(cast: rows.Cast):
     event = accept(cast, ACME, INC)
 
-    event_undo(deed=deed(cast), event=event)
+    event_undo(change=change(cast), event=event)
     search(cast)
 
     assert INC in entities(cast)
@@ -75,7 +75,7 @@ def test_and_comes_back_when_that_is_undone(cast: rows.Cast):
 
 def test_what_is_dropped_stays_as_it_is(cast: rows.Cast):
     deciding.case_accept(
-        deed=deed(cast),
+        change=change(cast),
         entities=[id_of(cast, key) for key in (ACME, INC, SHORT)],
         kept=id_of(cast, ACME),
         dropped=[id_of(cast, SHORT)],
@@ -90,7 +90,7 @@ def test_what_is_dropped_stays_as_it_is(cast: rows.Cast):
 def test_what_is_kept_and_what_is_dropped_are_of_the_case(cast: rows.Cast, kept, dropped):
     with pytest.raises(InputError) as refused:
         deciding.case_accept(
-            deed=deed(cast),
+            change=change(cast),
             entities=[id_of(cast, ACME), id_of(cast, INC)],
             kept=id_of(cast, kept),
             dropped=[id_of(cast, key) for key in dropped],
@@ -102,7 +102,7 @@ def test_what_is_kept_and_what_is_dropped_are_of_the_case(cast: rows.Cast, kept,
 def test_all_but_one_dropped_is_no_merge(cast: rows.Cast):
     with pytest.raises(InputError):
         deciding.case_accept(
-            deed=deed(cast),
+            change=change(cast),
             entities=[id_of(cast, ACME), id_of(cast, INC)],
             kept=id_of(cast, ACME),
             dropped=[id_of(cast, INC)],
@@ -111,7 +111,7 @@ def test_all_but_one_dropped_is_no_merge(cast: rows.Cast):
 
 def test_not_the_same_is_remembered_whenever_they_are_found_again(cast: rows.Cast):
     case = case_of(cast, ACME, INC)
-    deciding.case_reject(deed=deed(cast), entities=[side.id for side in case.entities])
+    deciding.case_reject(change=change(cast), entities=[side.id for side in case.entities])
     search(cast)
 
     assert [keys(case) for case in cases(cast)] == [{UNIT, SHORT}]
@@ -124,15 +124,15 @@ def test_not_the_same_is_remembered_whenever_they_are_found_again(cast: rows.Cas
 
 def test_not_the_same_taken_back_is_asked_again(cast: rows.Cast):
     case = case_of(cast, ACME, INC)
-    event = deciding.case_reject(deed=deed(cast), entities=[side.id for side in case.entities])
+    event = deciding.case_reject(change=change(cast), entities=[side.id for side in case.entities])
 
-    event_undo(deed=deed(cast), event=event)
+    event_undo(change=change(cast), event=event)
 
     assert len(cases(cast)) == 2
 
 
 def test_what_was_said_of_a_name_holds_for_what_it_was_merged_into(cast: rows.Cast):
-    deciding.case_reject(deed=deed(cast), entities=[id_of(cast, ACME), id_of(cast, SHORT)])
+    deciding.case_reject(change=change(cast), entities=[id_of(cast, ACME), id_of(cast, SHORT)])
     accept(cast, ACME, INC)
 
     with access.in_workspace(cast.workspace.pk):
@@ -143,11 +143,11 @@ def test_what_was_said_of_a_name_holds_for_what_it_was_merged_into(cast: rows.Ca
 
 def test_who_decides_on_what_has_changed_is_told(cast: rows.Cast):
     case = case_of(cast, ACME, INC)
-    deciding.case_reject(deed=deed(cast), entities=[id_of(cast, INC), id_of(cast, SHORT)])
+    deciding.case_reject(change=change(cast), entities=[id_of(cast, INC), id_of(cast, SHORT)])
 
     with pytest.raises(PreconditionError):
         deciding.case_accept(
-            deed=deed(cast, expected=case.expected),
+            change=change(cast, expected=case.expected),
             entities=[side.id for side in case.entities],
             kept=case.kept,
         )
@@ -160,7 +160,7 @@ def test_a_case_is_merged_once(cast: rows.Cast):
 
     with pytest.raises(ConflictError):
         deciding.case_accept(
-            deed=deed(cast), entities=[side.id for side in case.entities], kept=case.kept
+            change=change(cast), entities=[side.id for side in case.entities], kept=case.kept
         )
 
 
@@ -178,12 +178,12 @@ def test_one_undo_takes_all_of_it_back(cast: rows.Cast):
     before = entities(cast)
 
     done = deciding.cases_accept_above(
-        deed=deed(cast), threshold=0.5, digest=preview(cast, 0.5).digest
+        change=change(cast), threshold=0.5, digest=preview(cast, 0.5).digest
     )
     assert len(done.events) == 2
     assert {event.batch for event in done.events} == {done.batch}
     assert len(entities(cast)) == 4
-    event_undo(deed=deed(cast), event=done.events[1])
+    event_undo(change=change(cast), event=done.events[1])
 
     assert entities(cast) == before
     search(cast)
@@ -195,7 +195,7 @@ def test_nothing_is_merged_that_was_not_looked_at(cast: rows.Cast):
     accept(cast, ACME, INC)
 
     with pytest.raises(PreconditionError):
-        deciding.cases_accept_above(deed=deed(cast), threshold=0.5, digest=seen.digest)
+        deciding.cases_accept_above(change=change(cast), threshold=0.5, digest=seen.digest)
 
     assert SHORT in entities(cast)
 
@@ -203,17 +203,17 @@ def test_nothing_is_merged_that_was_not_looked_at(cast: rows.Cast):
 def test_nothing_that_certain_is_nothing_to_do(cast: rows.Cast):
     assert preview(cast, 1).sentence == "No open case is that certain."
     with pytest.raises(InputError) as refused:
-        deciding.cases_accept_above(deed=deed(cast), threshold=1)
+        deciding.cases_accept_above(change=change(cast), threshold=1)
     assert refused.value.code == "nothing_to_accept"
 
 
 @pytest.mark.parametrize("threshold", [0.49, 1.01, float("nan")])
 def test_what_is_hardly_certain_is_never_accepted_unseen(cast: rows.Cast, threshold: float):
     with pytest.raises(InputError) as refused:
-        deciding.cases_accept_above(deed=deed(cast), threshold=threshold)
+        deciding.cases_accept_above(change=change(cast), threshold=threshold)
     assert refused.value.code == "certainty_out_of_range"
 
 
 def test_entities_of_another_workspace_are_nothing_here(cast: rows.Cast):
     with pytest.raises(NotFoundError):
-        deciding.case_reject(deed=deed(cast), entities=[uuid4(), uuid4()])
+        deciding.case_reject(change=change(cast), entities=[uuid4(), uuid4()])

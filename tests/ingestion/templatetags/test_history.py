@@ -4,8 +4,8 @@ from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID
 
+from ingestion.history.queries import EventView
 from ingestion.models import EventKind, HistoryEvent
-from ingestion.selectors.history import EventView
 from ingestion.templatetags.history import changes, event_sentence, in_words
 from workspaces.models import Workspace
 

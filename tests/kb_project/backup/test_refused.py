@@ -13,7 +13,7 @@ from django.core.management import CommandError, call_command
 from django.test import override_settings
 from pytest_django import DjangoDbBlocker
 
-from ingestion import restored
+from ingestion import post_restore
 from kb_project.backup import archive, restoring
 from kb_project.errors import ConflictError, InputError, KBError
 from tests import backups
@@ -190,7 +190,7 @@ def test_stopping_it_leaves_nothing(path: Path, elsewhere: Path, moment: str):
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt), archive.opened(path) as opened:
-        restoring.restore(opened, restoring.Wish(), restored.HOOKS, report=report)
+        restoring.restore(opened, restoring.Wish(), post_restore.HOOKS, report=report)
 
     assert_nothing_is_there(elsewhere)
 

@@ -7,11 +7,11 @@ from typing import Any
 
 from pydantic import BaseModel
 
+from kb_project.llm.call import Exchange
+from kb_project.llm.capabilities import Found
 from kb_project.llm.chat import Chat
 from kb_project.llm.config import ChatConfig, RoleLimits
-from kb_project.llm.exchange import Exchange
 from kb_project.llm.fake import FakeProvider, MemoryCallStore, rough_tokens
-from kb_project.llm.found import Found
 from kb_project.llm.openai_client import OpenAiProvider
 from kb_project.llm.ports import About, ChatRequest, Role, Turn
 from kb_project.llm.provider import Provider

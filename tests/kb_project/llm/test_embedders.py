@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from kb_project.errors import InputError
 from kb_project.llm import local_embedder, tokens
-from kb_project.llm.embedders import embedder_named
 from kb_project.llm.fake import FakeEmbedder
 from kb_project.llm.local_embedder import LONGEST_PASSAGE, LocalEmbedder
+from kb_project.ports import embedder_named
 
 
 def test_a_setting_names_an_embedder():

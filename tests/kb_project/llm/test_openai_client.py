@@ -11,7 +11,7 @@ from kb_project.errors import EndpointError, KBError, RefusedError, ReplyError
 from kb_project.llm.chat import build_chat
 from kb_project.llm.config import ChatConfig
 from kb_project.llm.fake import MemoryCallStore
-from kb_project.llm.openai_line import bases_of
+from kb_project.llm.http import bases_of
 from kb_project.llm.ports import ChatReply, Role, Turn
 from kb_project.llm.slots import LocalSlots
 from kb_project.llm.support import Support

@@ -15,13 +15,12 @@ from kb_project.database import embedded
 from kb_project.database.embedded import running
 from kb_project.errors import ConflictError, UnavailableError
 from kb_project.supervisor import database_guard, listener
-from kb_project.supervisor.console import Console
 from kb_project.supervisor.database_guard import DatabaseGuard
 from kb_project.supervisor.listener import open_listener
 from kb_project.supervisor.part import how_it_ended
 from kb_project.supervisor.single import only_supervisor
 from kb_project.supervisor.watchman import groups_left
-from kb_project.supervisor.welcome import SignIn, call_when_answering, welcome_text
+from kb_project.supervisor.welcome import Console, SignIn, call_when_answering, welcome_text
 from tests.kb_project.database.conftest import folder as folder
 from tests.kb_project.database.conftest import kill_all
 

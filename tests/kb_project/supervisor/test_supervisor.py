@@ -37,7 +37,7 @@ time.sleep(600)
 """
 SUPERVISE = """
 import sys
-from kb_project.supervisor.console import Console
+from kb_project.supervisor.welcome import Console
 from kb_project.supervisor.part import Part
 from kb_project.supervisor.supervisor import Supervisor, stopped_by_signals
 parts = [Part(name, (sys.executable, "-S", "-c", sys.argv[1])) for name in ("one", "two")]
@@ -174,7 +174,7 @@ def test_stopping_ends_parts_and_their_children():
         wait_until(lambda: heard.from_("one"))
         pids = heard.pids("one")
 
-    assert [pid for pid in pids if is_alive(pid)] == []
+    wait_until(lambda: not any(map(is_alive, pids)))
 
 
 def test_a_part_that_does_not_listen_is_killed_in_the_end(monkeypatch):

@@ -6,9 +6,9 @@ from uuid import UUID
 
 from ingestion.models import CorpusVersion
 from kb_project.ports import build_ports
-from retrieval import asking
-from retrieval.answering import claims, jobs, wake
-from retrieval.answering.wake import Call
+from retrieval.answering import claims, jobs, notify
+from retrieval.answering.notify import Call
+from retrieval.conversations import asking
 from retrieval.models import Answer, AnswerEvent
 from tests import rows
 from tests.rows import Cast
@@ -50,7 +50,7 @@ def queue(cast: Cast, question: str = QUESTION, **how: object) -> Answer:
 
 
 def call_of(answer: Answer) -> Call:
-    return Call(wake.ANSWER, answer.workspace_id, answer.pk)
+    return Call(notify.ANSWER, answer.workspace_id, answer.pk)
 
 
 def run(answer: Answer, *, worker: str = WORKER) -> Answer:

@@ -9,7 +9,7 @@ from retrieval.answering import gathering
 from retrieval.answering.candidates import candidates
 from retrieval.answering.features import Rarity
 from retrieval.answering.gathering import Gathered
-from retrieval.search import sought
+from retrieval.search import query_features
 from retrieval.search.hits import Hit
 from retrieval.search.sentences import Cosines
 
@@ -41,7 +41,7 @@ def hit(
 def gathered(question: str, *hits: Hit) -> Gathered:
     """All statements are equally near, and every word that is held as rare as the others."""
     found = candidates(hits)
-    wanted = sought.read(question)
+    wanted = query_features.read(question)
     held = " ".join(hit.text for hit in hits).lower()
     frequencies = {term: 1 for term in wanted.terms if term in held}
     rarity = Rarity(frequencies, max(4, len(hits)))

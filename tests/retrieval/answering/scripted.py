@@ -12,9 +12,9 @@ from kb_project.errors import ReplyError
 from kb_project.llm.fake import FakeChat
 from kb_project.llm.ports import ChatRequest, Role
 from kb_project.ports import build_ports
-from retrieval import services
 from retrieval.answering import flow
 from retrieval.answering.drafts import Asking, Draft, Earlier
+from retrieval.search import services
 from retrieval.search.reporting import EventKind, StoppedError
 from retrieval.search.scope import Scope
 from tests import rows

@@ -6,10 +6,10 @@ import dataclasses
 
 import pytest
 
-from ingestion.selectors.corpus import corpus_version
-from retrieval import asking
+from ingestion.knowledge.corpus import corpus_version
 from retrieval.answering import cache, jobs
 from retrieval.answering.drafts import Asking, Earlier
+from retrieval.conversations import asking
 from retrieval.models import AnswerState, Citation
 from retrieval.search.reporting import EventKind
 from retrieval.search.scope import Scope
@@ -25,8 +25,8 @@ from tests.retrieval.answering.asked import (
     set_version,
 )
 from workspaces import access
-from workspaces import services as workspace_services
-from workspaces.choice import ModelChoice
+from workspaces.language_models import services as language_model_services
+from workspaces.language_models.choice import ModelChoice
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("fake_embedder")]
 
@@ -130,7 +130,7 @@ def test_each_change_of_the_models_is_worked_on(cast):
     keys = {before.key(QUESTION)}
 
     for model in ("one", "two"):
-        workspace_services.model_settings_save(
+        language_model_services.model_settings_save(
             workspace=cast.workspace, choice=dataclasses.replace(choice, model=model)
         )
         keys.add(cache.place_of(asking_of(cast)).key(QUESTION))
@@ -145,7 +145,7 @@ def asking_of(cast, *earlier):
 def test_what_a_model_writes_in_the_light_of_a_conversation_stays_in_it(cast):
     said = Earlier("Is the keeper to be dismissed?", "She is.")
     without_model = {cache.place_of(asking_of(cast, *one)).key(QUESTION) for one in ((), (said,))}
-    workspace_services.model_settings_save(
+    language_model_services.model_settings_save(
         workspace=cast.workspace,
         choice=ModelChoice(endpoint="http://127.0.0.1:9/v1", key="k", model="one"),
     )

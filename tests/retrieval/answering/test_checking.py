@@ -5,10 +5,10 @@ from uuid import UUID
 import pytest
 
 from retrieval.answering.checking import check, likely_place, to_compare
-from retrieval.answering.citing import cite, cited_passages
+from retrieval.answering.citations.citing import cite, cited_passages
+from retrieval.answering.citations.numbering import Numbering
 from retrieval.answering.drafts import WrittenSentence
-from retrieval.answering.figures_in import missing_names, missing_numbers
-from retrieval.answering.numbering import Numbering
+from retrieval.answering.quantities import missing_names, missing_numbers
 from retrieval.answering.sentences import Said
 from retrieval.search.hits import Hit
 

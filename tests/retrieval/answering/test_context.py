@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kb_project.llm.tokens import count_tokens
+from retrieval.answering.citations.numbering import Numbering
 from retrieval.answering.context import build, by_score
-from retrieval.answering.numbering import Numbering
 from retrieval.search.found import Found, Point, Record, RecordKind, Shares
 from retrieval.search.hits import Hit
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from ingestion import decisions, drain, record
+from ingestion.curation import decisions
+from ingestion.knowledge.corpus import corpus_version
 from ingestion.models import Entity, IngestionJob, JobKind, RunState, StageRun, Verdict
-from ingestion.selectors.corpus import corpus_version
+from ingestion.pipeline import inline, transitions
 from tests import rows
 from tests.ingestion.jobs import add, states
 from tests.retrieval.answering.asked import KEEPERS, queue, run
@@ -32,7 +33,7 @@ def read(media, fake_embedder):
     """A workspace whose one document came in as documents do."""
     cast = rows.make_cast()
     add(cast.workspace, "keepers.txt", KEEPERS)
-    drain.drain(cast.workspace.pk)
+    inline.drain(cast.workspace.pk)
     return cast
 
 
@@ -40,7 +41,7 @@ def test_a_document_that_is_read_moves_it(read):
     before = version_of(read.workspace)
     first = run(queue(read))
     add(read.workspace, "oil.txt", "Bo Strand keeps the Skarrow light since Ada Lind left.")
-    drain.drain(read.workspace.pk)
+    inline.drain(read.workspace.pk)
 
     assert version_of(read.workspace) > before
     assert is_cached(run(queue(read))) is False
@@ -51,7 +52,7 @@ def test_a_document_that_is_read_moves_it(read):
 def test_a_stage_that_fails_moves_it_too(read):
     before = version_of(read.workspace)
     job = add(read.workspace, "bad.pdf", "%PDF-1.4 and nothing more")
-    drain.drain(read.workspace.pk)
+    inline.drain(read.workspace.pk)
 
     assert RunState.FAILED.value in states(job).values()
     assert version_of(read.workspace) > before
@@ -59,7 +60,7 @@ def test_a_stage_that_fails_moves_it_too(read):
 
 def test_a_persons_ruling_about_names_moves_it(read):
     add(read.workspace, "more.txt", "Ada Lind met Bo Strand at Tern Rock on a Friday.")
-    drain.drain(read.workspace.pk)
+    inline.drain(read.workspace.pk)
     run(queue(read))
     before = version_of(read.workspace)
     with access.in_workspace(read.workspace.pk):
@@ -70,13 +71,13 @@ def test_a_persons_ruling_about_names_moves_it(read):
 
     assert version_of(read.workspace) is None
     assert not is_cached(run(queue(read)))
-    drain.drain(read.workspace.pk)
+    inline.drain(read.workspace.pk)
     ruled = version_of(read.workspace)
     assert ruled > before
 
     decisions.decision_undo(workspace=read.workspace, decision=decision, user=read.alice)
     assert version_of(read.workspace) is None
-    drain.drain(read.workspace.pk)
+    inline.drain(read.workspace.pk)
     assert version_of(read.workspace) > ruled
 
 
@@ -84,10 +85,10 @@ def test_reading_again_moves_it(read):
     before = version_of(read.workspace)
     with access.in_workspace(read.workspace.pk):
         [job] = IngestionJob.objects.in_workspace(read.workspace).filter(kind=JobKind.DOCUMENT)
-        record.repeat(job, ["extract"])
+        transitions.repeat(job, ["extract"])
 
     assert version_of(read.workspace) is None
-    drain.drain(read.workspace.pk)
+    inline.drain(read.workspace.pk)
     assert version_of(read.workspace) > before
 
 
@@ -103,7 +104,7 @@ def test_a_group_of_documents_moves_it_once_a_stage(read):
     before = version_of(read.workspace)
     for number in range(3):
         add(read.workspace, f"{number}.txt", f"The boat number {number} brings oil on Fridays.")
-    drain.drain(read.workspace.pk)
+    inline.drain(read.workspace.pk)
 
     with access.in_workspace(read.workspace.pk):
         ended = StageRun.objects.in_workspace(read.workspace).count()

@@ -9,9 +9,9 @@ import pytest
 from django.db import connections
 
 from kb_project.llm.halting import Halt
-from retrieval import asking
-from retrieval.answering import claims, keeping
+from retrieval.answering import claims, persistence
 from retrieval.answering.events import StoredReporter, TakenOverError
+from retrieval.conversations import asking
 from retrieval.models import AnswerState
 from retrieval.search.reporting import EventKind
 from tests.retrieval.answering.asked import (
@@ -66,7 +66,7 @@ def step_of(answer):
 
 def test_an_event_waits_for_whoever_is_ending_the_answer(answer):
     with access.in_workspace(answer.workspace_id):
-        keeping.fail(answer, keeping.INTERRUPTED)
+        persistence.fail(answer, persistence.INTERRUPTED)
         writing = Beside(step_of(answer))
         time.sleep(A_MOMENT)
     writing.join()
@@ -89,14 +89,14 @@ def test_whoever_ends_the_answer_waits_for_an_event_that_is_being_written(answer
 
 def test_of_two_who_end_it_one_does(answer):
     with access.in_workspace(answer.workspace_id):
-        keeping.fail(answer, keeping.INTERRUPTED)
-        late = Beside(lambda: keeping.fail(answer, keeping.UNEXPECTED))
+        persistence.fail(answer, persistence.INTERRUPTED)
+        late = Beside(lambda: persistence.fail(answer, persistence.UNEXPECTED))
         time.sleep(A_MOMENT)
     late.join()
 
     assert isinstance(late.error, TakenOverError)
     ended = fresh(answer)
-    assert (ended.state, ended.problem) == (AnswerState.FAILED, keeping.INTERRUPTED)
+    assert (ended.state, ended.problem) == (AnswerState.FAILED, persistence.INTERRUPTED)
 
 
 def test_what_is_stopped_while_it_waits_is_taken_up_by_nobody(fake_embedder):

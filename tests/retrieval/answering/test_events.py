@@ -3,9 +3,9 @@ from __future__ import annotations
 import pytest
 
 from kb_project.llm.halting import Halt
-from retrieval import asking
-from retrieval.answering import claims, events, wake
+from retrieval.answering import claims, events, notify
 from retrieval.answering.events import StoredReporter, TakenOverError
+from retrieval.conversations import asking
 from retrieval.search.reporting import EventKind, StoppedError
 from tests.retrieval.answering.asked import (
     WORKER,
@@ -84,11 +84,11 @@ def test_another_workers_answer_is_not_written_to(answer):
 
 
 def test_messages_are_read_as_they_were_sent(answer):
-    call = wake.Call(wake.STOP, answer.workspace_id, answer.pk)
+    call = notify.Call(notify.STOP, answer.workspace_id, answer.pk)
 
-    assert wake.call_in(f"stop {answer.workspace_id} {answer.pk}") == call
-    assert wake.answer_in(f"{answer.pk} 7") == answer.pk
-    assert wake.answer_in("nobody 7") is None
+    assert notify.call_in(f"stop {answer.workspace_id} {answer.pk}") == call
+    assert notify.answer_in(f"{answer.pk} 7") == answer.pk
+    assert notify.answer_in("nobody 7") is None
 
 
 def test_a_plan_is_written_together_with_what_follows_it(answer):

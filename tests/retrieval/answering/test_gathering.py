@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from ingestion import sentences as embedded
+from ingestion.vectors import sentences as embedded
 from kb_project.ports import build_ports
 from retrieval.answering import extractive, gathering, ranking
 from retrieval.models import Outcome

@@ -5,8 +5,8 @@ import pytest
 from ingestion.models import Chunk, Document
 from kb_project.errors import EndpointError, InputError
 from kb_project.llm.halting import Halt, halted_by
-from retrieval import asking
-from retrieval.answering import claims, jobs, keeping
+from retrieval.answering import claims, jobs, persistence
+from retrieval.conversations import asking
 from retrieval.models import Answer, AnswerState, Citation
 from retrieval.search.reporting import EventKind
 from retrieval.search.scope import Scope
@@ -100,7 +100,7 @@ def test_a_model_that_is_away_ends_in_a_state_that_says_so_with_the_passages(cas
     assert answer.problem == {
         "code": "endpoint_down",
         "happened": "The endpoint does not answer.",
-        "kept": keeping.KEPT,
+        "kept": persistence.KEPT,
         "next_step": "Try again later.",
     }
     assert kinds_of(answer)[-2:] == ["passages", "failed"]
@@ -304,7 +304,7 @@ def test_the_first_step_is_told_at_once(cast, monkeypatch):
 
 def test_where_others_wait_the_first_step_is_told_with_what_comes_of_it(cast, monkeypatch):
     told = told_before_drafting(monkeypatch)
-    monkeypatch.setattr(jobs.turns, "is_crowded", lambda: True)
+    monkeypatch.setattr(jobs.scheduler, "is_crowded", lambda: True)
 
     answer = run(queue(cast))
 

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from retrieval.answering.marking import MOST, marked
-from retrieval.search.sought import read
+from retrieval.search.query_features import read
 
 
 def bold(said, question):

@@ -18,16 +18,17 @@ from django.db import connection
 from kb_project.env import child_environment
 from kb_project.ports import build_ports
 from kb_project.sql import run_sql
-from retrieval import asking
-from retrieval.answering import wake
+from retrieval.answering import notify
+from retrieval.conversations import asking
 from retrieval.models import Answer, AnswerState
 from tests import rows
 from tests.api import address, client
 from tests.provider import Provider
 from tests.retrieval.answering.asked import KEEPERS, events_of, fresh, kinds_of, queue
 from tests.rows import Cast
-from workspaces import access, services
-from workspaces.choice import ModelChoice
+from workspaces import access
+from workspaces.language_models import services as language_model_services
+from workspaces.language_models.choice import ModelChoice
 from workspaces.models import ModelCall
 
 pytestmark = [
@@ -99,7 +100,7 @@ def cast(provider: Provider, fake_embedder: None) -> Cast:
     made = rows.make_cast()
     rows.make_document(made.workspace, "Keepers", KEEPERS, embedder=build_ports().embedder)
     choice = ModelChoice(endpoint=provider.url, key=provider.key, model=provider.model)
-    services.model_settings_save(workspace=made.workspace, choice=choice)
+    language_model_services.model_settings_save(workspace=made.workspace, choice=choice)
     return made
 
 
@@ -224,7 +225,7 @@ def test_a_worker_cut_off_in_the_middle_ends_what_it_was_at(cast, provider, work
 
 def test_a_call_that_was_lost_is_made_up_for(cast, worker, monkeypatch):
     with monkeypatch.context() as patched:
-        patched.setattr(wake, "call_to", lambda *_: "")
+        patched.setattr(notify, "call_to", lambda *_: "")
         answer = queue(cast, mode="lexical")
 
     wait_for(answer, AnswerState.DONE)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import pytest
 
-from ingestion import sentences
+from ingestion.vectors import sentences
 from kb_project.ports import build_ports
 from retrieval.models import Outcome
 from tests import rows

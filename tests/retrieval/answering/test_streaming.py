@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from kb_project.llm.fake import FakeChat
 from kb_project.llm.ports import About, ChatRequest, Role
 from kb_project.prompt import Prompt
-from retrieval.answering.numbering import Numbering
+from retrieval.answering.citations.numbering import Numbering
 from retrieval.answering.sentences import sentences_in
 from retrieval.answering.streaming import NO_ANSWER, Refusal, stream
 from tests.retrieval.answering.scripted import Told

@@ -15,14 +15,14 @@ from kb_project.llm.ports import Role
 from kb_project.ports import build_ports
 from kb_project.text.names import normalise_name
 from kb_project.text.regions import Region, RegionKind
-from retrieval import services
 from retrieval.answering import suggesting
 from retrieval.answering.drafts import Asking, CitedPassage, Draft, Earlier, WrittenSentence
 from retrieval.answering.stated import stated_in
 from retrieval.answering.suggesting import LONGEST, MOST, distinct, to_go_on
+from retrieval.search import services
 from retrieval.search.hits import Hit
 from retrieval.search.scope import Scope
-from retrieval.services import SearchResult
+from retrieval.search.services import SearchResult
 from tests import rows
 from workspaces import access
 from workspaces.models import Workspace

@@ -13,10 +13,10 @@ from django.utils.module_loading import import_string
 
 from kb_project.errors import EndpointError
 from kb_project.sql import run_sql
-from retrieval import asking
-from retrieval.answering import claims, jobs, wake, worker
-from retrieval.answering.wake import Call
+from retrieval.answering import claims, jobs, notify, worker
+from retrieval.answering.notify import Call
 from retrieval.answering.worker import Desk
+from retrieval.conversations import asking
 from retrieval.models import AnswerState
 from retrieval.search.reporting import EventKind
 from tests.retrieval.answering.asked import (
@@ -45,18 +45,18 @@ def cast(fake_embedder):
 def desk():
     """A worker that serves in threads of this process until the test ends."""
     made = Desk(name="test-host:2:2")
-    listener = worker.Listener(wake.WORK, hear=made.hear)
+    listener = worker.Listener(notify.WORK, hear=made.hear)
     listener.start()
     wait_until(lambda: listener.is_listening)
     tending = threading.Thread(target=in_thread(worker._tend), args=[made])
-    serve = in_thread(partial(worker._serve, kind=wake.ANSWER))
+    serve = in_thread(partial(worker._serve, kind=notify.ANSWER))
     threads = [threading.Thread(target=serve, args=[made]) for _ in range(2)]
     for thread in (tending, *threads):
         thread.start()
     yield made
     made.stopping.set()
     for _ in threads:
-        made.todo[wake.ANSWER].put(None)
+        made.todo[notify.ANSWER].put(None)
     for thread in (tending, *threads):
         thread.join(PATIENCE)
     listener.stop()
@@ -103,7 +103,7 @@ def test_several_are_answered_side_by_side(cast, desk, monkeypatch):
 
 
 def test_what_nobody_was_called_to_is_found_by_looking(cast, desk, monkeypatch):
-    monkeypatch.setattr(wake, "call_to", lambda *_: "")
+    monkeypatch.setattr(notify, "call_to", lambda *_: "")
     answer = queue(cast)
 
     worker._look(desk)
@@ -171,7 +171,7 @@ def test_a_stop_that_nobody_heard_is_seen_with_the_lease(cast, desk, monkeypatch
     monkeypatch.setattr(jobs.flow, "draft_answer", endless)
     answer = queue(cast)
     assert begun.wait(PATIENCE)
-    monkeypatch.setattr(wake, "wake", lambda *_: None)
+    monkeypatch.setattr(notify, "wake", lambda *_: None)
     asking.answer_stop(workspace=cast.workspace, user=cast.bob, answer_id=answer.pk)
 
     wait_for(answer, AnswerState.STOPPED)
@@ -250,7 +250,7 @@ def test_what_a_living_worker_has_is_left_alone_until_its_lease_runs_out(cast):
 
 def dead_worker() -> str:
     """On this host, with the start time of no process."""
-    host = claims.leases.worker_name().partition(":")[0]
+    host = claims.workers.worker_name().partition(":")[0]
     return f"{host}:1:17"
 
 
@@ -277,7 +277,7 @@ def test_whatever_is_dispatched_is_there():
 
 
 def test_stopping_what_is_not_there_does_nothing(cast):
-    Desk().running.halt(Call(wake.STOP, cast.workspace.pk, cast.workspace.pk))
+    Desk().running.halt(Call(notify.STOP, cast.workspace.pk, cast.workspace.pk))
 
 
 def test_what_is_missed_is_added_once_while_it_waits(cast):
@@ -286,8 +286,8 @@ def test_what_is_missed_is_added_once_while_it_waits(cast):
     desk.add_missed(calls)
     desk.add_missed(calls)
 
-    assert desk.todo[wake.ANSWER].qsize() == 2
-    assert desk.todo[wake.EVALUATION].empty()
+    assert desk.todo[notify.ANSWER].qsize() == 2
+    assert desk.todo[notify.EVALUATION].empty()
 
 
 def test_an_evaluation_waits_in_a_line_of_its_own(cast):
@@ -295,5 +295,5 @@ def test_an_evaluation_waits_in_a_line_of_its_own(cast):
 
     desk.hear(f"evaluation {cast.workspace.pk} {cast.workspace.pk}")
 
-    assert desk.todo[wake.ANSWER].empty()
-    assert desk.todo[wake.EVALUATION].qsize() == 1
+    assert desk.todo[notify.ANSWER].empty()
+    assert desk.todo[notify.EVALUATION].qsize() == 1

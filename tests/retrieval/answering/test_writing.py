@@ -10,10 +10,10 @@ from ingestion.models import DocumentVersion
 from kb_project.errors import BudgetError, EndpointError, ReplyError
 from kb_project.llm.fake import FakeChat
 from kb_project.llm.ports import Role
-from retrieval import services
 from retrieval.answering import writing
 from retrieval.answering.drafts import Earlier
 from retrieval.models import Outcome
+from retrieval.search import services
 from retrieval.search.reporting import EventKind, StoppedError
 from tests.retrieval.answering.scripted import (
     Told,

@@ -11,9 +11,9 @@ from django.db import connections
 
 from kb_project.database.listening import Listener
 from kb_project.sql import run_sql
-from retrieval import asking
-from retrieval.answering import claims, flow, jobs, turns, wake, worker
+from retrieval.answering import claims, flow, jobs, notify, scheduler, worker
 from retrieval.answering.worker import Desk
+from retrieval.conversations import asking
 from retrieval.models import AnswerState
 from tests.retrieval.answering.asked import fresh, kinds_of, make_asked_cast, queue
 from tests.retrieval.answering.test_worker import PATIENCE, in_thread, wait_for, wait_until
@@ -36,10 +36,10 @@ def cast(fake_embedder):
 def desk():
     """A worker in threads of this process, many of them."""
     made = Desk(name="test-host:2:2")
-    listener = Listener(wake.WORK, hear=made.hear)
+    listener = Listener(notify.WORK, hear=made.hear)
     listener.start()
     wait_until(lambda: listener.is_listening)
-    serve = in_thread(partial(worker._serve, kind=wake.ANSWER))
+    serve = in_thread(partial(worker._serve, kind=notify.ANSWER))
     threads = [threading.Thread(target=in_thread(worker._tend), args=[made])]
     threads += [threading.Thread(target=serve, args=[made]) for _ in range(THREADS)]
     for thread in threads:
@@ -47,7 +47,7 @@ def desk():
     yield made
     made.stopping.set()
     for _ in threads:
-        made.todo[wake.ANSWER].put(None)
+        made.todo[notify.ANSWER].put(None)
     for thread in threads:
         thread.join(PATIENCE)
     listener.stop()
@@ -57,8 +57,8 @@ def desk():
 def slow(monkeypatch):
     """While it is not set, the slow question is being looked for; nobody loses patience."""
     go_on, real = threading.Event(), flow._find
-    monkeypatch.setattr(turns, "PATIENCE", PATIENCE)
-    monkeypatch.setattr(turns, "FRESH", PATIENCE)
+    monkeypatch.setattr(scheduler, "PATIENCE", PATIENCE)
+    monkeypatch.setattr(scheduler, "FRESH", PATIENCE)
 
     def find(asked, reporter):
         if asked.question == SLOW:
@@ -154,7 +154,7 @@ def test_what_waits_keeps_its_lease(cast, desk, slow):
 def test_what_waits_in_a_worker_that_died_is_ended_by_the_next(cast, desk, slow):
     begun_slowly(cast)
     answer = waiting(cast)
-    dead = f"{claims.leases.worker_name().partition(':')[0]}:1:17"
+    dead = f"{claims.workers.worker_name().partition(':')[0]}:1:17"
     with claims.access.in_workspace(cast.workspace.pk):
         run_sql(
             "UPDATE retrieval_answer SET worker = %s WHERE workspace_id = %s AND id = %s",
@@ -200,7 +200,7 @@ def test_what_fails_while_others_wait_lets_them_go_on(cast, desk, slow, monkeypa
 
 
 def test_nobody_waits_for_ever(cast, desk, slow, monkeypatch):
-    monkeypatch.setattr(turns, "PATIENCE", 0.5)
+    monkeypatch.setattr(scheduler, "PATIENCE", 0.5)
     begun_slowly(cast)
 
     wait_for(waiting(cast), AnswerState.DONE)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from kb_project.llm.embedders import embedder_named
+from kb_project.ports import embedder_named
 from retrieval.evaluation import sets
 from retrieval.models import QuestionSet, SetQuestion
 from tests import rows

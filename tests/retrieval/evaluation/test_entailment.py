@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kb_project.llm.embedders import embedder_named
 from kb_project.llm.fake import FakeEmbedder
+from kb_project.ports import embedder_named
 from retrieval.evaluation.entailment import (
     MOST_CLAIMS,
     claims_in,

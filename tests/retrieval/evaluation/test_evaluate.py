@@ -7,7 +7,7 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from ingestion.models import Document
-from retrieval.evaluation import runner, throwaway
+from retrieval.evaluation import runner, temporary
 from retrieval.evaluation.dataset import Evidence, SourceQuestion, load
 from retrieval.evaluation.plan import Plan
 from retrieval.evaluation.ragchecker import METRICS
@@ -79,7 +79,7 @@ class TestOnARealWorkspace:
     def _surroundings(self, fake_embedder, media):
         yield
         for workspace in Workspace.objects.all():
-            throwaway.delete(workspace)
+            temporary.delete(workspace)
 
     def test_every_mode_is_measured_in_the_agreed_shape(self, folder):
         report = json.loads(evaluate(folder, modes=",".join(MODES), k="1,2", json=True))

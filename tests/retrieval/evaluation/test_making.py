@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from kb_project.errors import BudgetError, InputError, ReplyError
 from kb_project.llm.fake import FakeChat
 from kb_project.ports import build_ports
-from retrieval.evaluation import control, making, runs, selectors, sets
+from retrieval.evaluation import control, making, queries, runs, sets
 from retrieval.evaluation.control import Order
 from retrieval.evaluation.making import MadeQuestion, Source, checked, spread
 from retrieval.models import RunProgress
@@ -57,7 +57,7 @@ def make(people, empty, number=10):
     runs.run_evaluation(run.workspace_id, run.pk)
     with access.in_workspace(run.workspace_id):
         run.refresh_from_db()
-        return run, list(selectors.questions_of(workspace=people.workspace, question_set=empty))
+        return run, list(queries.questions_of(workspace=people.workspace, question_set=empty))
 
 
 def test_sentences_that_name_somebody_become_proposals(people, empty):
@@ -144,7 +144,7 @@ def test_making_goes_on_with_the_passages_that_are_left(people, empty):
 
     with access.in_workspace(run.workspace_id):
         run.refresh_from_db()
-        made = selectors.questions_of(workspace=people.workspace, question_set=empty)
+        made = queries.questions_of(workspace=people.workspace, question_set=empty)
         assert (run.state, made.count()) == (RunProgress.DONE, 0)
 
 

@@ -5,9 +5,9 @@ import pytest
 from kb_project.errors import BudgetError, ConflictError, InputError, ReplyError
 from kb_project.llm import halting
 from kb_project.llm.halting import Halt
-from retrieval.answering import claims, wake
-from retrieval.answering.wake import Call
-from retrieval.evaluation import control, measuring, requeueing, runs, selectors, sets
+from retrieval.answering import claims, notify
+from retrieval.answering.notify import Call
+from retrieval.evaluation import control, measuring, queries, runs, sets
 from retrieval.evaluation.control import Order
 from retrieval.evaluation.plan import Plan
 from retrieval.evaluation.ragchecker import METRICS
@@ -59,7 +59,7 @@ def problem_of(row: EvaluationRun | EvaluationResult) -> dict[str, str]:
 
 def results(run: EvaluationRun) -> list[EvaluationResult]:
     with access.in_workspace(run.workspace_id):
-        return list(selectors.results_of(workspace=run.workspace, run=run))
+        return list(queries.results_of(workspace=run.workspace, run=run))
 
 
 @pytest.fixture
@@ -142,7 +142,7 @@ def test_what_the_run_was_made_under_is_kept(people, made):
 
 def test_evidence_whose_document_has_gone_counts_as_not_found(people, made):
     with access.in_workspace(people.workspace.pk):
-        question = selectors.questions_of(workspace=people.workspace, question_set=made)[0]
+        question = queries.questions_of(workspace=people.workspace, question_set=made)[0]
         question.evidence = [{"document": "Nowhere", "chunk": None, "quote": ""}]
         question.save()
 
@@ -227,7 +227,7 @@ def test_a_run_whose_worker_died_waits_for_the_next_and_goes_on_where_it_was(peo
         rows_ = EvaluationRun.objects.in_workspace(run.workspace_id).filter(pk=run.pk)
         rows_.update(state=RunProgress.RUNNING, worker=dead, problem=None)
 
-    claims.interrupt(Call(wake.EVALUATION, run.workspace_id, run.pk), dead)
+    claims.interrupt(Call(notify.EVALUATION, run.workspace_id, run.pk), dead)
 
     assert fresh(run).state == RunProgress.QUEUED
     assert do(run).state == RunProgress.DONE
@@ -236,9 +236,9 @@ def test_a_run_whose_worker_died_waits_for_the_next_and_goes_on_where_it_was(peo
 
 def test_a_run_that_brings_its_workers_down_is_left_alone_in_the_end(people, made):
     run = start(people, made, worker="elsewhere:1:1")
-    call = Call(wake.EVALUATION, run.workspace_id, run.pk)
+    call = Call(notify.EVALUATION, run.workspace_id, run.pk)
 
-    for _ in range(requeueing.MOST + 1):
+    for _ in range(claims.MOST + 1):
         claims.interrupt(call, "elsewhere:1:1")
         claims.claim(call, "elsewhere:1:1")
 
@@ -250,7 +250,7 @@ def test_a_run_that_was_to_stop_when_its_worker_died_has_ended(people, made):
     run = start(people, made, worker="elsewhere:1:1")
     control.run_stop(workspace=people.workspace, run=run)
 
-    claims.interrupt(Call(wake.EVALUATION, run.workspace_id, run.pk), "elsewhere:1:1")
+    claims.interrupt(Call(notify.EVALUATION, run.workspace_id, run.pk), "elsewhere:1:1")
 
     assert fresh(run).state == RunProgress.STOPPED
     assert fresh(run).finished_at is not None

@@ -6,9 +6,9 @@ from uuid import uuid4
 import pytest
 
 from kb_project.errors import ConflictError, InputError, NotFoundError
-from retrieval import asking
-from retrieval.evaluation import evidence, exchange, selectors, sets
-from retrieval.evaluation.exchange import Written
+from retrieval.conversations import asking
+from retrieval.evaluation import evidence, files, queries, sets
+from retrieval.evaluation.files import Written
 from retrieval.models import EvaluationRun, QuestionSet, RunProgress, SetQuestion
 from tests import rows
 from tests.retrieval.evaluation import cast
@@ -29,7 +29,7 @@ def made(people) -> QuestionSet:
 
 def questions(workspace, question_set) -> list[SetQuestion]:
     with access.in_workspace(workspace.pk):
-        return list(selectors.questions_of(workspace=workspace, question_set=question_set))
+        return list(queries.questions_of(workspace=workspace, question_set=question_set))
 
 
 def texts(workspace, question_set) -> list[str]:
@@ -147,7 +147,7 @@ def test_a_question_is_not_added_twice(people, made):
         ("Who?", [], "", "There is no evidence"),
         ("Who?", "Nowhere", "", "Its evidence names no document"),
         ("Who?", 7, "", "There is no evidence"),
-        ("Who?", ["Oil"], "x" * (exchange.LONGEST_ANSWER + 1), "Its answer has more"),
+        ("Who?", ["Oil"], "x" * (files.LONGEST_ANSWER + 1), "Its answer has more"),
     ],
 )
 def test_a_question_that_cannot_be_asked_is_refused(people, made, text, given, answer, fault):
@@ -156,7 +156,7 @@ def test_a_question_that_cannot_be_asked_is_refused(people, made, text, given, a
 
 
 def test_a_set_takes_so_many_questions_and_no_more(people, made, monkeypatch):
-    monkeypatch.setattr(exchange, "MOST_QUESTIONS", 3)
+    monkeypatch.setattr(files, "MOST_QUESTIONS", 3)
 
     with pytest.raises(InputError, match="at most 3"):
         cast.add(people.workspace, made, "One more?", ["Oil"])
@@ -258,16 +258,16 @@ def test_sets_of_another_workspace_are_not_there(people, made):
     other = rows.make_workspace("Elsewhere")
 
     with access.in_workspace(other.pk), pytest.raises(NotFoundError):
-        selectors.set_get(workspace=other, set_id=made.pk)
+        queries.set_get(workspace=other, set_id=made.pk)
     with access.in_workspace(other.pk), pytest.raises(NotFoundError, match="no question set"):
-        selectors.set_named(workspace=other, name="Basics")
+        queries.set_named(workspace=other, name="Basics")
 
 
 def test_a_set_is_found_by_its_name_or_the_names_are_told(people, made):
     with access.in_workspace(people.workspace.pk):
-        assert selectors.set_named(workspace=people.workspace, name="Basics") == made
+        assert queries.set_named(workspace=people.workspace, name="Basics") == made
         with pytest.raises(NotFoundError) as missing:
-            selectors.set_named(workspace=people.workspace, name="Nope")
+            queries.set_named(workspace=people.workspace, name="Nope")
 
     assert "'Basics'" in missing.value.sentence
 
@@ -278,7 +278,7 @@ def test_a_list_of_sets_says_how_many_questions_each_has(people, made):
     )
 
     with access.in_workspace(people.workspace.pk):
-        found = selectors.sets(workspace=people.workspace)
-        [row] = selectors.set_rows(workspace=people.workspace, rows=list(found))
+        found = queries.sets(workspace=people.workspace)
+        [row] = queries.set_rows(workspace=people.workspace, rows=list(found))
 
     assert (row.accepted, row.proposed, row.runs, row.last) == (3, 1, 0, None)

@@ -6,7 +6,7 @@ import pytest
 
 from ingestion.models import WalkSnapshot
 from kb_project.llm.fake import FakeEmbedder
-from retrieval import services
+from retrieval.search import services
 from retrieval.search.auto import Known, choose, telling_names
 from retrieval.search.modes import DEFAULT_MODE, MODES
 from retrieval.search.query import QuestionVector

@@ -4,7 +4,7 @@ from uuid import uuid4
 
 import pytest
 
-from retrieval.search import fuse, mix
+from retrieval.search import hybrid, mix
 from retrieval.search.found import Record, RecordKind
 from tests.retrieval.search.films import make_films
 from workspaces import access
@@ -30,7 +30,7 @@ def test_entities_links_meaning_and_words_are_joined():
     found = mix.search(query)
 
     with access.in_workspace(films.workspace.pk):
-        by_words_and_meaning = fuse.search(query)
+        by_words_and_meaning = hybrid.search(query)
     ids = [one.chunk_id for one in found.chunks]
     assert by_words_and_meaning[0].chunk_id in ids
     assert films.chunk("Ada Lind").pk in ids

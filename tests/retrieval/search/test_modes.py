@@ -5,7 +5,7 @@ import pytest
 from ingestion.models import WalkSnapshot
 from kb_project.errors import InputError
 from kb_project.llm.fake import FakeEmbedder
-from retrieval import services
+from retrieval.search import services
 from retrieval.search.found import PASSAGES_ONLY
 from retrieval.search.modes import MODES, mode_named
 from retrieval.search.query import QuestionVector

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from kb_project.errors import InputError
 from kb_project.llm.fake import FakeEmbedder
-from retrieval.search import sought
+from retrieval.search import query_features
 from retrieval.search.modes import DEFAULT_MODE, MODES, mode_named
 from retrieval.search.query import (
     LONGEST_QUESTION,
@@ -21,7 +21,7 @@ from retrieval.search.query import (
     checked_top_k,
     clean_question,
 )
-from retrieval.search.sought import Kind
+from retrieval.search.query_features import Kind
 
 TOLD = st.text(alphabet="Ada Lind keps thlig9?多少谁灯塔的", max_size=40)
 
@@ -91,9 +91,9 @@ def test_a_note_is_made_once_however_often_it_applies():
 
 @given(TOLD)
 def test_what_is_sought_is_read_the_same_every_time_and_names_are_terms(question):
-    found = sought.read(question)
+    found = query_features.read(question)
 
-    assert found == sought.read(question)
+    assert found == query_features.read(question)
     assert len(found.terms) == len(set(found.terms))
     assert found.kind in Kind
     assert found.text == question
@@ -113,7 +113,7 @@ def test_what_is_sought_is_read_the_same_every_time_and_names_are_terms(question
     ],
 )
 def test_the_kind_is_of_whole_question_words_and_the_first_kind_decides(question, kind):
-    assert sought.kind_of(question) is kind
+    assert query_features.kind_of(question) is kind
 
 
 def test_only_the_mode_of_words_does_without_vectors():

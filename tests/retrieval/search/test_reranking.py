@@ -10,7 +10,7 @@ from kb_project.llm import endpoint_reranker
 from kb_project.llm.fake import FakeEmbedder
 from kb_project.llm.rerank import Ranking
 from kb_project.ports import build_ports
-from retrieval import services
+from retrieval.search import services
 from retrieval.search.hits import Hit
 from retrieval.search.modes import MODES
 from retrieval.search.query import Query, QuestionVector
@@ -19,9 +19,9 @@ from retrieval.search.reranking import CANDIDATES, as_text, reranked
 from tests import rows
 from tests.provider import Provider
 from tests.workspaces.models_rows import ledger
-from workspaces import services as workspace_services
+from workspaces.language_models import reranking
+from workspaces.language_models.rerank_choice import RerankChoice
 from workspaces.models import RerankerKind, Workspace
-from workspaces.rerank_choice import RerankChoice
 
 
 class Backwards:
@@ -144,7 +144,7 @@ def workspace(fake_embedder) -> Workspace:
 
 def set_reranker(workspace: Workspace, provider: Provider) -> None:
     choice = RerankChoice(RerankerKind.ENDPOINT, provider.url, None, "cross-1")
-    workspace_services.reranker_set(workspace=workspace, choice=choice)
+    reranking.reranker_set(workspace=workspace, choice=choice)
 
 
 def search(workspace: Workspace, mode: str = "lexical", top_k: int = 20):

@@ -6,7 +6,7 @@ import pytest
 
 from kb_project.errors import InputError
 from kb_project.ports import build_ports
-from retrieval import services
+from retrieval.search import services
 from retrieval.search.found import Found, Point, Record, RecordKind
 from retrieval.search.query import Query, QuestionVector, ScoredChunk
 from retrieval.search.scope import MOST_NAMES, Scope

@@ -6,7 +6,7 @@ from ingestion.models import WalkSnapshot
 from kb_project.errors import UnavailableError
 from kb_project.llm.fake import FakeEmbedder
 from retrieval.search import snapshots
-from retrieval.search.fuse import INSTEAD
+from retrieval.search.hybrid import INSTEAD
 from retrieval.search.query import Query, QuestionVector
 from tests import rows
 from workspaces import access

@@ -6,8 +6,7 @@ import pytest
 
 from ingestion.models import SummaryEdge, SummaryNode, SummaryTree
 from kb_project.llm.fake import FakeEmbedder
-from retrieval import services
-from retrieval.search import tree
+from retrieval.search import services, tree
 from retrieval.search.found import RecordKind
 from retrieval.search.query import QuestionVector
 from retrieval.search.scope import Scope

@@ -4,8 +4,7 @@ import pytest
 
 from ingestion.models import Document
 from kb_project.llm.fake import FakeEmbedder
-from retrieval import services
-from retrieval.search import snapshots
+from retrieval.search import services, snapshots
 from retrieval.search.query import QuestionVector
 from retrieval.search.scope import Scope
 from tests import rows

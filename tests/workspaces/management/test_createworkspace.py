@@ -7,8 +7,8 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from tests import rows
-from workspaces import selectors
 from workspaces.models import Role, Workspace
+from workspaces.people import queries as people_queries
 
 pytestmark = pytest.mark.django_db
 
@@ -39,7 +39,7 @@ def test_the_owner_named_is_its_owner():
 
     [membership] = [
         row.membership
-        for row in selectors.workspaces_of(user=rows.make_user("Bob"))
+        for row in people_queries.workspaces_of(user=rows.make_user("Bob"))
         if row.slug == "papers"
     ]
     assert membership.role == Role.OWNER
@@ -50,7 +50,7 @@ def test_the_only_account_owns_what_commands_make():
 
     said = call("My papers")
 
-    assert [row.name for row in selectors.workspaces_of(user=alice)] == ["My papers"]
+    assert [row.name for row in people_queries.workspaces_of(user=alice)] == ["My papers"]
     assert "It belongs to alice@example.com." in said
 
 

@@ -12,8 +12,8 @@ from tests import rows
 from tests.provider import Provider
 from tests.workspaces.models_rows import ENDPOINT, KEY, a_call, an_outcome, budget
 from workspaces import access, secrets
-from workspaces.calls import TableCallStore, prices_of
 from workspaces.models import ModelSettings, Workspace
+from workspaces.usage.ledger import TableCallStore, prices_of
 
 pytestmark = pytest.mark.django_db
 

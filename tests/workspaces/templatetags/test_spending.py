@@ -9,8 +9,8 @@ import pytest
 from django.conf import settings
 from django.template import engines
 
-from workspaces import money
 from workspaces.templatetags import spending
+from workspaces.usage import currency
 
 APPS = ("ingestion", "kb_project/llm", "retrieval")
 STAGE_NAMED = re.compile(r"(?<!\w)About\(\s*\"(\w+)\"|^STAGE(?:: Final)? = \"(\w+)\"", re.MULTILINE)
@@ -23,7 +23,7 @@ def stages_in_the_ledger() -> set[str]:
     return {a or b for text in texts if "About(" in text for a, b in STAGE_NAMED.findall(text)}
 
 
-@pytest.mark.parametrize("module", [money, spending])
+@pytest.mark.parametrize("module", [currency, spending])
 def test_the_examples_hold(module):
     assert doctest.testmod(module).failed == 0
 

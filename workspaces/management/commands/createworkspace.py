@@ -1,4 +1,4 @@
-"""createworkspace NAME --slug SLUG: a place for a team's documents."""
+"""createworkspace NAME --slug SLUG: create a workspace."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from typing import Any
 from django.core.management.base import CommandParser
 
 from kb_project.commands import DataCommand
-from workspaces import selectors, services
+from workspaces.people import queries as people_queries
+from workspaces.people import services as people_services
 
 
 class Command(DataCommand):
@@ -26,8 +27,8 @@ class Command(DataCommand):
         parser.add_argument("--json", action="store_true", help="Print one JSON object.")
 
     def handle(self, *_args: Any, name: str, slug: str, owner: str, **options: Any) -> None:
-        person = selectors.person(email=owner) if owner else selectors.only_person()
-        workspace = services.workspace_create(name=name, slug=slug, owner=person)
+        person = people_queries.person(email=owner) if owner else people_queries.only_person()
+        workspace = people_services.workspace_create(name=name, slug=slug, owner=person)
         answer = {
             "workspace": str(workspace.pk),
             "slug": workspace.slug,

@@ -1,7 +1,7 @@
-"""setmodel --workspace SLUG --endpoint URL --model NAME: which models a workspace works with.
+"""setmodel --workspace SLUG --endpoint URL --model NAME: choose a workspace's models.
 
-What is not given stays as it is. The key comes from a file or from the variable MODEL_KEY, never
-from the command line, which other people of the machine can read.
+Options left out stay as they are. The key comes from a file or from the variable MODEL_KEY, never
+from the command line, which other users of the machine can read.
 """
 
 from __future__ import annotations
@@ -19,9 +19,14 @@ from kb_project.commands import DataCommand
 from kb_project.env import env_str
 from kb_project.errors import InputError
 from kb_project.llm.ports import Role
-from workspaces import access, selectors, services
-from workspaces.choice import DEAREST, ModelChoice, checked_money
+from workspaces import access
+from workspaces.language_models import queries as language_model_queries
+from workspaces.language_models import reranking, reranking_queries, testing
+from workspaces.language_models import services as language_model_services
+from workspaces.language_models.choice import DEAREST, ModelChoice, checked_money
 from workspaces.models import RerankerKind, Workspace
+from workspaces.people import queries as people_queries
+from workspaces.usage import queries as usage_queries
 
 LONGEST_KEY_FILE: Final = 10_000
 
@@ -65,7 +70,7 @@ class Command(DataCommand):
         parser.add_argument("--json", action="store_true", help="Print one JSON object.")
 
     def handle(self, *_args: Any, workspace: str, **options: Any) -> None:
-        found = selectors.workspace_at(slug=workspace)
+        found = people_queries.workspace_at(slug=workspace)
         self._set(found, options)
         tested = _tested(found) if options["test"] else []
         answer = _answer(found) | {
@@ -79,19 +84,21 @@ class Command(DataCommand):
 
     def _set(self, workspace: Workspace, options: dict[str, Any]) -> None:
         if options["local"]:
-            services.model_settings_clear(workspace=workspace)
+            language_model_services.model_settings_clear(workspace=workspace)
         else:
             with access.in_workspace(workspace.pk):
-                now = selectors.model_state(workspace=workspace).choice
+                now = language_model_queries.model_state(workspace=workspace).choice
             choice = _choice(now, options)
             if choice != now:
-                services.model_settings_save(workspace=workspace, choice=choice)
+                language_model_services.model_settings_save(workspace=workspace, choice=choice)
         _set_reranker(workspace, options)
         if options["price"]:
-            services.prices_set(workspace=workspace, prices=_prices(workspace, options["price"]))
+            language_model_services.prices_set(
+                workspace=workspace, prices=_prices(workspace, options["price"])
+            )
         if options["budget"] is not None:
             cap = None if options["budget"] == "none" else options["budget"]
-            services.budget_set(workspace=workspace, cap=cap)
+            language_model_services.budget_set(workspace=workspace, cap=cap)
 
 
 def _set_reranker(workspace: Workspace, options: dict[str, Any]) -> None:
@@ -101,17 +108,17 @@ def _set_reranker(workspace: Workspace, options: dict[str, Any]) -> None:
     if not given and key is None:
         return
     with access.in_workspace(workspace.pk):
-        now = selectors.reranker_state(workspace=workspace).choice
-    services.reranker_set(workspace=workspace, choice=replace(now, key=key, **given))
+        now = reranking_queries.reranker_state(workspace=workspace).choice
+    reranking.reranker_set(workspace=workspace, choice=replace(now, key=key, **given))
 
 
-def _tested(workspace: Workspace) -> list[services.TestLine]:
-    """Chat models and reranker, as far as they are set."""
+def _tested(workspace: Workspace) -> list[testing.TestLine]:
+    """Test the chat models and the reranker, where they are set."""
     with access.in_workspace(workspace.pk):
-        has_reranker = selectors.reranker_state(workspace=workspace).is_on
-        is_local = selectors.model_state(workspace=workspace).tier == "local"
-    lines = [] if has_reranker and is_local else services.model_test(workspace=workspace)
-    return lines + (services.reranker_test(workspace=workspace) if has_reranker else [])
+        has_reranker = reranking_queries.reranker_state(workspace=workspace).is_on
+        is_local = language_model_queries.model_state(workspace=workspace).tier == "local"
+    lines = [] if has_reranker and is_local else testing.model_test(workspace=workspace)
+    return lines + (reranking.reranker_test(workspace=workspace) if has_reranker else [])
 
 
 def _choice(now: ModelChoice, options: dict[str, Any]) -> ModelChoice:
@@ -142,12 +149,14 @@ def _key_in(path: Path | None) -> str | None:
         ) from None
 
 
-def _prices(workspace: Workspace, texts: Sequence[str]) -> list[services.PriceGiven]:
-    """The prices there are, with those that are given in their place."""
+def _prices(workspace: Workspace, texts: Sequence[str]) -> list[language_model_services.PriceGiven]:
+    """Return the present prices, replaced by the given ones."""
     with access.in_workspace(workspace.pk):
-        rows = selectors.prices_in(workspace=workspace)
+        rows = usage_queries.prices_in(workspace=workspace)
     prices = {
-        row.model: services.PriceGiven(row.model, row.prompt, row.completion, row.cached_prompt)
+        row.model: language_model_services.PriceGiven(
+            row.model, row.prompt, row.completion, row.cached_prompt
+        )
         for row in rows
     }
     for text in texts:
@@ -156,14 +165,14 @@ def _prices(workspace: Workspace, texts: Sequence[str]) -> list[services.PriceGi
     return list(prices.values())
 
 
-def _price(model: str, amounts: Sequence[str]) -> services.PriceGiven:
+def _price(model: str, amounts: Sequence[str]) -> language_model_services.PriceGiven:
     if len(amounts) not in {2, 3}:
         raise InputError(
             f"The price of {model} must be IN,OUT or IN,OUT,CACHED.", kept="Nothing was changed."
         )
     money = [checked_money(amount, DEAREST, f"The price of {model}") for amount in amounts]
     cached: Decimal | None = money[2] if len(money) > 2 else None
-    return services.PriceGiven(model, money[0], money[1], cached)
+    return language_model_services.PriceGiven(model, money[0], money[1], cached)
 
 
 def _pair(text: str) -> tuple[str, str]:
@@ -177,9 +186,9 @@ def _pair(text: str) -> tuple[str, str]:
 
 def _answer(workspace: Workspace) -> dict[str, Any]:
     with access.in_workspace(workspace.pk):
-        state = selectors.model_state(workspace=workspace)
-        spending = selectors.spending_of(workspace=workspace)
-        reranker = selectors.reranker_state(workspace=workspace)
+        state = language_model_queries.model_state(workspace=workspace)
+        spending = usage_queries.spending_of(workspace=workspace)
+        reranker = reranking_queries.reranker_state(workspace=workspace)
     return {
         "workspace": workspace.slug,
         "tier": state.tier,

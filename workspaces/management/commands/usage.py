@@ -1,4 +1,4 @@
-"""usage --workspace SLUG: what its models were asked, and what it cost."""
+"""usage --workspace SLUG: show what its models were called for, and the cost."""
 
 from __future__ import annotations
 
@@ -8,9 +8,11 @@ from typing import Any
 from django.core.management.base import CommandParser
 
 from kb_project.commands import DataCommand
-from workspaces import access, selectors
+from workspaces import access
 from workspaces.models import Workspace
-from workspaces.selectors import UsageLine
+from workspaces.people import queries as people_queries
+from workspaces.usage import queries as usage_queries
+from workspaces.usage.queries import UsageLine
 
 
 class Command(DataCommand):
@@ -21,18 +23,18 @@ class Command(DataCommand):
         parser.add_argument("--json", action="store_true", help="Print one JSON object.")
 
     def handle(self, *_args: Any, workspace: str, **options: Any) -> None:
-        answer = _answer(selectors.workspace_at(slug=workspace))
+        answer = _answer(people_queries.workspace_at(slug=workspace))
         text = json.dumps(answer, ensure_ascii=False) if options["json"] else _said(answer)
         self.stdout.write(text)
 
 
 def _answer(workspace: Workspace) -> dict[str, Any]:
     with access.in_workspace(workspace.pk):
-        total = selectors.usage_total(workspace=workspace)
-        spending = selectors.spending_of(workspace=workspace)
+        total = usage_queries.usage_total(workspace=workspace)
+        spending = usage_queries.spending_of(workspace=workspace)
         parts = {
-            f"by_{by}": [_line(line) for line in selectors.usage_by(workspace=workspace, by=by)]
-            for by in selectors.USAGE_KINDS
+            f"by_{by}": [_line(line) for line in usage_queries.usage_by(workspace=workspace, by=by)]
+            for by in usage_queries.USAGE_KINDS
         }
     return {
         "workspace": workspace.slug,

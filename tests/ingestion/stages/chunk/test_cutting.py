@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from ingestion.models import Chunk, DocumentVersion, IngestionJob
-from ingestion.outcome import NO_PROGRESS
+from ingestion.stage import NO_PROGRESS
 from ingestion.stages import chunk
 from ingestion.stages.chunk import chunk_id, heading_paths, places_of
 from kb_project.llm.tokens import token_starts

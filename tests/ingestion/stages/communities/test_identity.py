@@ -6,9 +6,9 @@ from uuid import UUID
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ingestion.models.communities import other_topics_id
 from ingestion.stages.communities.clustering import Cluster, Link, hierarchy
 from ingestion.stages.communities.identity import Changes, Group, changes, named
-from ingestion.topics import other_topics_id
 
 WORKSPACE = UUID(int=99)
 TRIPLES = st.lists(

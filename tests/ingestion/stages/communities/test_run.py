@@ -6,9 +6,9 @@ from uuid import UUID
 import pytest
 
 from ingestion.models import Community, CommunityMember, Entity, IngestionJob, JobKind, Relationship
-from ingestion.outcome import NO_PROGRESS, StageOutcome
+from ingestion.models.communities import other_topics_id
+from ingestion.stage import NO_PROGRESS, StageOutcome
 from ingestion.stages import communities
-from ingestion.topics import other_topics_id
 from kb_project.graph.memory_store import MemoryGraphStore
 from kb_project.llm.fake import FakeEmbedder
 from kb_project.ports import Ports

@@ -14,7 +14,7 @@ from ingestion.models import (
     Mention,
     Relationship,
 )
-from ingestion.outcome import NO_PROGRESS, Progress
+from ingestion.stage import NO_PROGRESS, Progress
 from ingestion.stages import describe
 from ingestion.stages.describe import Passage, Place, best_sentences
 from kb_project.ports import build_ports

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from ingestion.models import Entity, IngestionJob, JobKind, Mention, Relationship
-from ingestion.outcome import NO_PROGRESS
+from ingestion.stage import NO_PROGRESS
 from ingestion.stages import describe
 from kb_project.llm.fake import FakeChat
 from tests import rows

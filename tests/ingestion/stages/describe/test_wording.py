@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from ingestion.rulings import Reading
+from ingestion.resolution.overrides import Reading
 from ingestion.stages.describe.wording import (
     LinkWording,
     Wording,

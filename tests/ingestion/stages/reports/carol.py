@@ -16,7 +16,7 @@ from ingestion.models import (
     IngestionJob,
     JobKind,
 )
-from ingestion.outcome import NO_PROGRESS, Progress, StageOutcome
+from ingestion.stage import NO_PROGRESS, Progress, StageOutcome
 from ingestion.stages import communities, reports
 from kb_project.graph.memory_store import MemoryGraphStore
 from kb_project.llm.fake import FakeChat, FakeEmbedder

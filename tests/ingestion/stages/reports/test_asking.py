@@ -13,9 +13,9 @@ from ingestion.models import (
     Entity,
     Finding,
 )
-from ingestion.outcome import StageOutcome
+from ingestion.models.communities import OTHER_TOPICS, other_topics_id
+from ingestion.stage import StageOutcome
 from ingestion.stages.reports import context
-from ingestion.topics import OTHER_TOPICS, other_topics_id
 from kb_project.llm.config import ChatConfig
 from kb_project.llm.fake import FakeChat
 from kb_project.llm.ports import ChatRequest

@@ -14,7 +14,7 @@ from ingestion.models import (
     Entity,
     Finding,
 )
-from ingestion.outcome import Progress, StageOutcome
+from ingestion.stage import Progress, StageOutcome
 from kb_project.errors import EndpointError, ReplyError
 from kb_project.llm.fake import FakeChat, MemoryCallStore
 from kb_project.llm.ports import ChatRequest

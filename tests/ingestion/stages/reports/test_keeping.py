@@ -17,7 +17,7 @@ from ingestion.models import (
     JobKind,
     Relationship,
 )
-from ingestion.outcome import NO_PROGRESS
+from ingestion.stage import NO_PROGRESS
 from ingestion.stages import reports
 from ingestion.stages.reports import digests, extractive, naming, rows, saving
 from kb_project.graph.memory_store import MemoryGraphStore

@@ -14,9 +14,9 @@ from ingestion.models import (
     JobKind,
     Relationship,
 )
-from ingestion.outcome import NO_PROGRESS, Progress, StageOutcome
+from ingestion.models.communities import OTHER_TOPICS, other_topics_id
+from ingestion.stage import NO_PROGRESS, Progress, StageOutcome
 from ingestion.stages import reports
-from ingestion.topics import OTHER_TOPICS, other_topics_id
 from kb_project.graph.memory_store import MemoryGraphStore
 from kb_project.llm.fake import FakeEmbedder
 from kb_project.ports import Ports

@@ -14,7 +14,7 @@ from ingestion.extractors.found import (
     FoundRelation,
 )
 from ingestion.models import Chunk, ChunkExtraction, IngestionJob
-from ingestion.outcome import NO_PROGRESS, StageOutcome
+from ingestion.stage import NO_PROGRESS, StageOutcome
 from ingestion.stages import resolve
 from kb_project.errors import ReplyError
 from kb_project.llm.fake import FakeChat

@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from ingestion import decisions, selectors
+from ingestion.curation import decisions
+from ingestion.documents import queries as document_queries
 from ingestion.models import Entity, Fragment, Mention, Relationship, ResolutionDecision
 from ingestion.stages.resolve import entity_id
 from tests import rows
@@ -206,7 +207,7 @@ def test_a_person_says_that_a_document_means_something_else(workspace: Workspace
     run(paper(workspace, "god", GOD), paper(workspace, "metal", METAL))
     with access.in_workspace(workspace.pk):
         entity = Entity.objects.in_workspace(workspace).get(key="mercury")
-        document = selectors.documents(workspace=workspace, text="metal").get()
+        document = document_queries.documents(workspace=workspace, text="metal").get()
 
     decisions.sense_record(
         workspace=workspace, user=rows.make_user("Alice"), entity=entity, document=document

@@ -21,7 +21,7 @@ from ingestion.models import (
     MergeSuggestion,
     Relationship,
 )
-from ingestion.outcome import NO_PROGRESS, StageOutcome
+from ingestion.stage import NO_PROGRESS, StageOutcome
 from ingestion.stages import resolve
 from ingestion.stages.resolve import entity_id, likeness, relationship_id, stand_ins, suggestions
 from kb_project.ports import build_ports

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from ingestion import decisions, selectors
+from ingestion.curation import decisions
 from ingestion.models import (
     Alias,
     Claim,
@@ -18,7 +18,8 @@ from ingestion.models import (
     ResolutionDecision,
     Verdict,
 )
-from ingestion.rulings import pair_of
+from ingestion.resolution import queries as resolution_queries
+from ingestion.resolution.overrides import pair_of
 from ingestion.stages.resolve import asking
 from kb_project.errors import ConflictError, EndpointError
 from kb_project.llm.fake import FakeChat
@@ -207,8 +208,8 @@ def test_a_third_name_does_not_follow_where_it_was_judged_apart(workspace: Works
     assert len(chat.requests) == 3
     assert named(workspace) == ["jacob marlea", "jacob marlec"]
     with access.in_workspace(workspace.pk):
-        found = selectors.decisions(workspace=workspace)
-        views = selectors.decision_views(workspace=workspace, rows=found)
+        found = resolution_queries.decisions(workspace=workspace)
+        views = resolution_queries.decision_views(workspace=workspace, rows=found)
     left_out = [one for one in views if one.is_conflicting or one.is_waiting]
     assert [one.is_waiting for one in left_out] == [verdict == "unsure"]
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from ingestion.models import Chunk, ChunkEmbedding, DocumentVersion, IngestionJob, Posting
-from ingestion.outcome import NO_PROGRESS, Progress, StageOutcome
+from ingestion.stage import NO_PROGRESS, Progress, StageOutcome
 from ingestion.stages import chunk, situate
 from ingestion.stages.situate import asking, situated
 from kb_project.errors import BudgetError, ReplyError

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from ingestion.models import Chunk, ChunkEmbedding, DocumentVersion, IngestionJob, Posting
-from ingestion.outcome import NO_PROGRESS, Progress
+from ingestion.stage import NO_PROGRESS, Progress
 from ingestion.stages import chunk, situate
 from ingestion.stages.situate import words
 from kb_project.ports import build_ports

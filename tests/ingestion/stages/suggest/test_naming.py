@@ -3,8 +3,8 @@ from __future__ import annotations
 import pytest
 
 from ingestion.stages.suggest import blocks, naming
+from ingestion.stages.suggest.features import Reason
 from ingestion.stages.suggest.naming import Common, acronyms
-from ingestion.stages.suggest.things import Reason
 from tests.ingestion.stages.suggest.things import thing
 
 NOTHING = Common()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ingestion.stages.suggest.things import Thing
+from ingestion.stages.suggest.features import Thing
 from tests.ingestion.stages.suggest.things import found_among, names_of, thing
 
 ORGANIZATION = "organization"

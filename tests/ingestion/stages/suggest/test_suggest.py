@@ -10,7 +10,7 @@ from ingestion.models import (
     ResolutionDecision,
     Verdict,
 )
-from ingestion.outcome import NO_PROGRESS
+from ingestion.stage import NO_PROGRESS
 from ingestion.stages import suggest
 from kb_project.llm.fake import FakeEmbedder
 from kb_project.ports import build_ports

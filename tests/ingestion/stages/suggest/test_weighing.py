@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ingestion.stages.suggest import blocks, opposing, weighing
-from ingestion.stages.suggest.things import Reason, Thing
+from ingestion.stages.suggest import blocks, weighing
+from ingestion.stages.suggest.features import Reason, Thing
 from tests.ingestion.stages.suggest.things import found_among, names_of, thing
 
 
@@ -99,7 +99,7 @@ def test_one_entity_is_suggested_with_few_others():
 
 def test_no_reason_is_no_certainty():
     assert weighing.certainty_of([]) == 0
-    assert weighing.certainty_of([Reason("name", opposing.NEVER)]) == 0
+    assert weighing.certainty_of([Reason("name", weighing.NEVER)]) == 0
 
 
 NAMES = st.lists(

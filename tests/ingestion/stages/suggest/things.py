@@ -6,8 +6,8 @@ import uuid
 from collections.abc import Iterable
 
 from ingestion.stages.suggest import blocks
-from ingestion.stages.suggest.company import Beside, calling
-from ingestion.stages.suggest.things import Found, Thing
+from ingestion.stages.suggest.features import Found, Thing
+from ingestion.stages.suggest.neighbours import Beside, calling
 from ingestion.stages.suggest.weighing import weighed, with_likeness
 from kb_project.text.names import normalise_name
 

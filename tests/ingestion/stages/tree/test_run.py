@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from ingestion.models import Chunk, ChunkEmbedding, Document, SummaryNode
-from ingestion.outcome import Progress
+from ingestion.stage import Progress
 from ingestion.stages import tree
 from kb_project.llm.fake import FakeEmbedder
 from tests import rows

@@ -4,7 +4,7 @@ import pytest
 
 from retrieval.search import drift
 from tests import rows
-from tests.retrieval.search.global_.reef import Reef
+from tests.retrieval.search.global_search.reef import Reef
 
 pytestmark = pytest.mark.django_db
 

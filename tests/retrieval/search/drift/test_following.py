@@ -9,8 +9,8 @@ from retrieval.search.drift.replies import FollowUp
 from retrieval.search.found import Found, Point
 from retrieval.search.query import ScoredChunk
 from tests import rows
-from tests.retrieval.search.global_.model import lines_of, scripted
-from tests.retrieval.search.global_.reef import Reef
+from tests.retrieval.search.global_search.model import lines_of, scripted
+from tests.retrieval.search.global_search.reef import Reef
 
 ONE, TWO, THREE = (UUID(int=number) for number in (1, 2, 3))
 

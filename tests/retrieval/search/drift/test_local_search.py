@@ -6,8 +6,8 @@ import pytest
 
 from retrieval.search.drift import local_search
 from tests import rows
-from tests.retrieval.search.global_.model import scripted
-from tests.retrieval.search.global_.reef import Reef
+from tests.retrieval.search.global_search.model import scripted
+from tests.retrieval.search.global_search.reef import Reef
 
 pytestmark = pytest.mark.django_db
 

@@ -9,8 +9,8 @@ from kb_project.errors import EndpointError, ReplyError
 from retrieval.search import drift
 from retrieval.search.reporting import EventKind, StoppedError
 from tests import rows
-from tests.retrieval.search.global_.model import asked, lines_of, scripted
-from tests.retrieval.search.global_.reef import Reef
+from tests.retrieval.search.global_search.model import asked, lines_of, scripted
+from tests.retrieval.search.global_search.reef import Reef
 
 pytestmark = pytest.mark.django_db
 

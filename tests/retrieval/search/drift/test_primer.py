@@ -6,8 +6,8 @@ from kb_project.errors import ReplyError
 from kb_project.llm.fake import FakeEmbedder
 from retrieval.search.drift import primer
 from retrieval.search.query import Query, QuestionVector
-from tests.retrieval.search.global_.model import lines_of, scripted
-from tests.retrieval.search.global_.shelves import id_of, make_report, ranked
+from tests.retrieval.search.global_search.model import lines_of, scripted
+from tests.retrieval.search.global_search.shelves import id_of, make_report, ranked
 
 QUERY = Query(UUID(int=1), "Which lamps?", 5, QuestionVector(FakeEmbedder(), "Which lamps?"))
 REPORTS = [make_report(f"topic {number}", f"Said {number}.") for number in range(30)]

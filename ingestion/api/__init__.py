@@ -1,1 +1,0 @@
-"""The API of documents and of what was found in them."""

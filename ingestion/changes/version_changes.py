@@ -1,0 +1,244 @@
+"""What a version of a document changed compared with the previous one.
+
+What the earlier version says is captured when it stops being live, and compared with the later one
+once that has been fully read. Only passages that differ are compared.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any, Final, LiteralString
+
+from ingestion.changes.comparison import Difference, Fact, Key, Named, Said, compare
+from ingestion.changes.text_changes import TextChange, text_changes
+from ingestion.models import DocumentVersion
+from kb_project.sql import Row, run_sql
+from workspaces import access
+from workspaces.models import Workspace
+
+# What these passages of a document state: relationships that a sentence states, and claims.
+STATED: Final[LiteralString] = """
+SELECT 'relationship', s.id, s.name, t.id, t.name, e.predicate, e.description,
+       e.chunk_id = ANY(%(looked_at)s::uuid[]), e.start, e."end",
+       CASE WHEN e.chunk_id = ANY(%(looked_at)s::uuid[])
+            THEN left(substr(c.text, e.start - c.start + 1, e."end" - e.start), %(most)s)
+            ELSE '' END
+  FROM ingestion_evidence AS e
+  JOIN ingestion_chunk AS c ON c.workspace_id = %(workspace)s AND c.id = e.chunk_id
+  JOIN ingestion_relationship AS r ON r.workspace_id = %(workspace)s AND r.id = e.relationship_id
+  JOIN ingestion_entity AS s ON s.workspace_id = %(workspace)s AND s.id = r.source_id
+  JOIN ingestion_entity AS t ON t.workspace_id = %(workspace)s AND t.id = r.target_id
+ WHERE e.workspace_id = %(workspace)s AND e.document_id = %(document)s AND e.kind = 'stated'
+   AND (%(chunks)s::uuid[] IS NULL OR e.chunk_id = ANY(%(chunks)s::uuid[]))
+UNION ALL
+SELECT 'claim', s.id, s.name, o.id, coalesce(o.name, ''), k.type,
+       CASE k.status WHEN 'true' THEN '' ELSE k.status || ': ' END || k.description,
+       k.chunk_id = ANY(%(looked_at)s::uuid[]), k.start, k."end",
+       CASE WHEN k.chunk_id = ANY(%(looked_at)s::uuid[])
+            THEN left(substr(c.text, k.start - c.start + 1, k."end" - k.start), %(most)s)
+            ELSE '' END
+  FROM ingestion_claim AS k
+  JOIN ingestion_chunk AS c ON c.workspace_id = %(workspace)s AND c.id = k.chunk_id
+  JOIN ingestion_entity AS s ON s.workspace_id = %(workspace)s AND s.id = k.subject_id
+  LEFT JOIN ingestion_entity AS o ON o.workspace_id = %(workspace)s AND o.id = k.object_id
+ WHERE k.workspace_id = %(workspace)s AND k.document_id = %(document)s
+   AND (%(chunks)s::uuid[] IS NULL OR k.chunk_id = ANY(%(chunks)s::uuid[]))
+ ORDER BY 9, 10, 3, 5, 6
+"""
+
+# Entities they name, and where first: once for the passages compared, once for the rest.
+NAMED: Final[LiteralString] = """
+SELECT id, name, looked_at, start, stop, quote FROM (
+    SELECT DISTINCT ON (e.id, looked_at) e.id, e.name, m.start, m."end" AS stop,
+           m.chunk_id = ANY(%(looked_at)s::uuid[]) AS looked_at,
+           substr(c.text, greatest(m.start - c.start - %(around)s, 0) + 1,
+                  m."end" - m.start + 2 * %(around)s) AS quote
+      FROM ingestion_mention AS m
+      JOIN ingestion_entity AS e ON e.workspace_id = %(workspace)s AND e.id = m.entity_id
+      JOIN ingestion_chunk AS c ON c.workspace_id = %(workspace)s AND c.id = m.chunk_id
+     WHERE m.workspace_id = %(workspace)s AND m.document_id = %(document)s
+       AND (%(chunks)s::uuid[] IS NULL OR m.chunk_id = ANY(%(chunks)s::uuid[]))
+     ORDER BY e.id, looked_at, m.start) AS first
+ ORDER BY start, name
+"""
+
+
+QUOTE_LENGTH: Final = 300
+AROUND: Final = 60
+"""Characters shown on either side of a name."""
+MOST_KEPT: Final = 5000
+"""Facts captured: more than any page shows."""
+
+FIRST, READING, COMPARED, UNKNOWN = "first", "reading", "compared", "unknown"
+PASSAGES: Final = ("kept", "changed", "new", "gone")
+
+
+@dataclass(frozen=True, slots=True)
+class Passing:
+    """Ids of passages that go, come, or stay but are read again, and the counts people see."""
+
+    counts: Mapping[str, int]
+    gone: Sequence[uuid.UUID]
+    new: Sequence[uuid.UUID]
+    read_again: Sequence[uuid.UUID]
+
+
+@dataclass(frozen=True, slots=True)
+class Changes:
+    """``against`` is the previous version's number, None for a first version.
+
+    ``state`` is ``first``, ``reading`` until the version is fully read, ``compared``, or
+    ``unknown`` if it never was because another version came too soon. ``passages`` counts those
+    kept, changed, new and gone; empty until they are counted.
+    """
+
+    number: int
+    against: int | None
+    state: str
+    passages: Mapping[str, int] = field(default_factory=dict)
+    facts: Difference = field(default_factory=Difference)
+
+
+def changes_of(*, workspace: Workspace, version: DocumentVersion) -> Changes:
+    """What changed compared with the previous version."""
+    kept = version.changes
+    if kept is None:
+        before = version_before(workspace=workspace, version=version)
+        if before is None:
+            return Changes(version.number, None, FIRST)
+        return Changes(version.number, before.number, UNKNOWN if _was_live(version) else READING)
+    passages = {name: kept["passages"].get(name, 0) for name in PASSAGES}
+    if "facts" in kept:
+        facts = Difference.from_json(kept["facts"])
+        return Changes(version.number, kept["from"], COMPARED, passages, facts)
+    is_live = version.document.live_number == version.number
+    return Changes(version.number, kept["from"], READING if is_live else UNKNOWN, passages)
+
+
+def _was_live(version: DocumentVersion) -> bool:
+    return version.document.live_number >= version.number
+
+
+def version_before(*, workspace: Workspace, version: DocumentVersion) -> DocumentVersion | None:
+    """The version to compare with: the one it replaced, or else the previous number."""
+    rows = DocumentVersion.objects.in_workspace(workspace).filter(document_id=version.document_id)
+    if version.changes:
+        return rows.filter(number=version.changes["from"]).first()
+    return rows.filter(number__lt=version.number).order_by("-number").first()
+
+
+def text_changes_of(*, workspace: Workspace, version: DocumentVersion) -> list[TextChange]:
+    """Both texts by paragraph; empty if there is no previous version, or one was never read."""
+    before = version_before(workspace=workspace, version=version)
+    if before is None or not (before.parsed_at and version.parsed_at):
+        return []
+    return text_changes(before.text, version.text)
+
+
+def capture(
+    workspace_id: uuid.UUID,
+    before: DocumentVersion,
+    version: DocumentVersion,
+    passing: Passing,
+) -> None:
+    """Record what passages say before they are removed or read again.
+
+    A version made live once more was already compared the first time.
+    """
+    _give_up(workspace_id, before)
+    if version.changes is not None or version.number == 1:
+        return
+    said = _said(workspace_id, version.document_id, chunks=[*passing.gone, *passing.read_again])
+    version.changes = {
+        "from": before.number,
+        "passages": dict(passing.counts),
+        "looked_at": [str(pk) for pk in (*passing.new, *passing.read_again)],
+        "before": {
+            "facts": [asdict(one) for one in said.facts[:MOST_KEPT]],
+            "named": [asdict(one) for one in said.named[:MOST_KEPT]],
+        },
+    }
+    _save(workspace_id, version)
+
+
+def settle(workspace_id: uuid.UUID, versions: Sequence[uuid.UUID | None]) -> None:
+    """Compare versions whose facts have now been read with what was captured; skip all others."""
+    with access.in_workspace(workspace_id):
+        rows = DocumentVersion.objects.in_workspace(workspace_id).filter(
+            DocumentVersion.IS_LIVE, pk__in=versions, changes__has_key="before"
+        )
+        for version in rows.defer("text"):
+            _compare(workspace_id, version)
+
+
+def _compare(workspace_id: uuid.UUID, version: DocumentVersion) -> None:
+    kept: dict[str, Any] = version.changes or {}
+    before = Said(
+        [Fact(**one) for one in kept["before"]["facts"]],
+        [Named(**one) for one in kept["before"]["named"]],
+    )
+    looked_at = [uuid.UUID(pk) for pk in kept["looked_at"]]
+    after, facts, named = _says(workspace_id, version.document_id, looked_at)
+    difference = compare(before, after, facts=facts, named=named)
+    version.changes = {
+        "from": kept["from"],
+        "passages": kept["passages"],
+        "facts": difference.as_json(),
+    }
+    _save(workspace_id, version)
+
+
+def _give_up(workspace_id: uuid.UUID, version: DocumentVersion) -> None:
+    """Drop what was captured for a version that is replaced before it was fully read."""
+    if version.changes and "before" in version.changes:
+        version.changes = {name: version.changes[name] for name in ("from", "passages")}
+        _save(workspace_id, version)
+
+
+def _save(workspace_id: uuid.UUID, version: DocumentVersion) -> None:
+    rows = DocumentVersion.objects.in_workspace(workspace_id).filter(pk=version.pk)
+    rows.update(changes=version.changes)
+
+
+def _said(workspace_id: uuid.UUID, document_id: uuid.UUID, *, chunks: list[uuid.UUID]) -> Said:
+    values = _values(workspace_id, document_id, chunks) | {"chunks": chunks}
+    stated, named = run_sql(STATED, values), run_sql(NAMED, values)
+    return Said([_fact(row) for row in stated], [_named(row) for row in named])
+
+
+def _says(
+    workspace_id: uuid.UUID, document_id: uuid.UUID, looked_at: list[uuid.UUID]
+) -> tuple[Said, set[Key], set[str]]:
+    """What the compared passages say, and the keys and ids of what all others say."""
+    values = _values(workspace_id, document_id, looked_at) | {"chunks": None}
+    stated, named = run_sql(STATED, values), run_sql(NAMED, values)
+    said = Said([_fact(row) for row in stated if row[7]], [_named(row) for row in named if row[2]])
+    others = {_fact(row).key for row in stated if not row[7]}
+    return said, others, {str(row[0]) for row in named if not row[2]}
+
+
+def _values(
+    workspace_id: uuid.UUID, document_id: uuid.UUID, looked_at: list[uuid.UUID]
+) -> dict[str, Any]:
+    return {
+        "workspace": workspace_id,
+        "document": document_id,
+        "looked_at": looked_at,
+        "most": QUOTE_LENGTH,
+        "around": AROUND,
+    }
+
+
+def _fact(row: Row) -> Fact:
+    kind, source_id, source, target_id, target, predicate, text, _, start, end, quote = row
+    return Fact(
+        kind, str(source_id), source, str(target_id or ""), target, predicate, text, start, end,
+        quote,
+    )  # fmt: skip
+
+
+def _named(row: Row) -> Named:
+    entity_id, name, _, start, end, quote = row
+    return Named(str(entity_id), name, start, end, " ".join(quote.split()))

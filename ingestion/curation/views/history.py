@@ -1,0 +1,79 @@
+"""Pages of the history, and undoing events."""
+
+from __future__ import annotations
+
+from uuid import UUID
+
+from django.contrib.auth.decorators import login_required
+from django.http import HttpResponse, HttpResponseRedirect
+from django.shortcuts import render
+from django.urls import reverse
+from django.views.decorators.http import require_GET, require_POST
+
+from ingestion.curation import forms, history_presenters, presenters, undoing
+from ingestion.curation.views import answers
+from ingestion.history import queries as history_queries
+from ingestion.history import toasts
+from kb_project.errors import ConflictError, InputError
+from workspaces import access
+from workspaces.requests import UserRequest
+
+
+@login_required
+@require_GET
+def workspace_history(request: UserRequest, workspace_id: str) -> HttpResponse:
+    workspace = access.workspace_for_reading(user=request.user, workspace_id=workspace_id)
+    context = {"workspace": workspace, "section": "history"} | presenters.rights(workspace)
+    context |= history_presenters.history_context(workspace=workspace, query=request.GET)
+    return render(request, "ingestion/curation/workspace_history.html", context)
+
+
+@login_required
+@require_GET
+def entity_history(request: UserRequest, workspace_id: str, entity_id: UUID) -> HttpResponse:
+    workspace = access.workspace_for_reading(user=request.user, workspace_id=workspace_id)
+    context = history_presenters.entity_context(workspace=workspace, entity_id=entity_id)
+    context |= history_presenters.history_context(
+        workspace=workspace, query=request.GET, subject_id=entity_id
+    )
+    return render(request, "ingestion/curation/entity_history.html", context)
+
+
+@login_required
+@require_GET
+def document_history(request: UserRequest, workspace_id: str, document_id: UUID) -> HttpResponse:
+    workspace = access.workspace_for_reading(user=request.user, workspace_id=workspace_id)
+    context = history_presenters.document_context(workspace=workspace, document_id=document_id)
+    context |= history_presenters.history_context(
+        workspace=workspace, query=request.GET, subject_id=document_id
+    )
+    return render(request, "ingestion/curation/document_history.html", context)
+
+
+@login_required
+@require_GET
+def event_detail(request: UserRequest, workspace_id: str, event_id: UUID) -> HttpResponse:
+    workspace = access.workspace_for_reading(user=request.user, workspace_id=workspace_id)
+    context = history_presenters.event_context(workspace=workspace, event_id=event_id)
+    return render(request, "ingestion/curation/event_detail.html", context)
+
+
+@login_required
+@require_POST
+def event_undo(request: UserRequest, workspace_id: str, event_id: UUID) -> HttpResponse:
+    workspace = access.workspace_for_reading(user=request.user, workspace_id=workspace_id)
+    event = history_queries.event_get(workspace=workspace, event_id=event_id)
+    if history_queries.is_of_documents(event):
+        workspace = access.workspace_for_writing(user=request.user, workspace_id=workspace_id)
+    else:
+        workspace = access.workspace_for_curating(user=request.user, workspace_id=workspace_id)
+    change = forms.change_of(workspace, request.user, request.POST)
+    try:
+        undone = undoing.event_undo(change=change, event=event)
+    except (InputError, ConflictError) as error:
+        context = history_presenters.event_context(workspace=workspace, event_id=event_id)
+        refusal = presenters.refusal_of(workspace, error)
+        return answers.again(request, "ingestion/curation/event_detail.html", context, refusal)
+    toasts.leave(request, workspace, undone)
+    default = reverse("ingestion:event_detail", args=[workspace.slug, undone.pk])
+    return HttpResponseRedirect(forms.back_of(request, default))

@@ -1,0 +1,152 @@
+"""What is lost when documents go, and what remains because other sources support it."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Final, LiteralString
+
+from ingestion.models import Document, HistoryEvent
+from kb_project.sql import bulk_plans, run_sql
+from kb_project.text.counting import counted
+from workspaces import access
+from workspaces.models import Workspace
+
+# A fact made by a person needs no document.
+LOSSES: Final[LiteralString] = """
+WITH passages AS (
+    SELECT count(*) AS number FROM ingestion_chunk
+     WHERE workspace_id = %(workspace)s AND document_id = ANY(%(documents)s::uuid[])
+), archived AS (
+    SELECT count(*) AS number FROM ingestion_shelvedchunk
+     WHERE workspace_id = %(workspace)s AND document_id = ANY(%(documents)s::uuid[])
+), stated AS MATERIALIZED (
+    SELECT DISTINCT relationship_id AS id FROM ingestion_evidence
+     WHERE workspace_id = %(workspace)s AND document_id = ANY(%(documents)s::uuid[])
+), elsewhere AS MATERIALIZED (
+    SELECT DISTINCT relationship_id AS id FROM ingestion_evidence
+     WHERE workspace_id = %(workspace)s AND relationship_id = ANY (ARRAY(SELECT id FROM stated))
+       AND document_id <> ALL(%(documents)s::uuid[])
+    UNION
+    SELECT id FROM ingestion_relationship
+     WHERE workspace_id = %(workspace)s AND is_made AND id = ANY (ARRAY(SELECT id FROM stated))
+), named AS MATERIALIZED (
+    SELECT DISTINCT entity_id AS id FROM ingestion_mention
+     WHERE workspace_id = %(workspace)s AND document_id = ANY(%(documents)s::uuid[])
+), known AS MATERIALIZED (
+    SELECT DISTINCT entity_id AS id FROM ingestion_mention
+     WHERE workspace_id = %(workspace)s AND entity_id = ANY (ARRAY(SELECT id FROM named))
+       AND document_id <> ALL(%(documents)s::uuid[])
+    UNION
+    SELECT id FROM ingestion_entity
+     WHERE workspace_id = %(workspace)s AND is_made AND id = ANY (ARRAY(SELECT id FROM named))
+)
+SELECT passages.number + archived.number, (SELECT count(*) FROM stated),
+       (SELECT count(*) FROM elsewhere), (SELECT count(*) FROM named), (SELECT count(*) FROM known)
+  FROM passages, archived
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Losses:
+    """Counts of passages, facts and entities lost, and of facts and entities that keep a source."""
+
+    documents: int
+    passages: int
+    facts: int
+    facts_kept: int
+    entities: int
+    entities_kept: int
+
+    def as_json(self) -> dict[str, int]:
+        return asdict(self)
+
+    @property
+    def sentence(self) -> str:
+        """Describe the losses, without the documents' names.
+
+        >>> Losses(1, 212, 31, 9, 4, 20).sentence
+        '212 passages go; 31 facts lose their only source; 9 keep other sources.'
+        >>> Losses(1, 1, 1, 0, 1, 0).sentence
+        '1 passage goes; 1 fact loses its only source.'
+        >>> Losses(1, 0, 0, 0, 0, 0).sentence
+        'Nothing has been read in it.'
+        """
+        parts = []
+        if self.passages:
+            parts.append(f"{counted(self.passages, 'passage')} {_does(self.passages, 'go')}")
+        if self.facts:
+            own = "its" if self.facts == 1 else "their"
+            does = _does(self.facts, "lose")
+            parts.append(f"{counted(self.facts, 'fact')} {does} {own} only source")
+        if self.facts_kept:
+            parts.append(f"{self.facts_kept:,} {_does(self.facts_kept, 'keep')} other sources")
+        nothing = f"Nothing has been read in {'it' if self.documents == 1 else 'them'}."
+        return f"{'; '.join(parts)}." if parts else nothing
+
+
+def losses_of(*, workspace: Workspace, documents: Sequence[uuid.UUID]) -> Losses:
+    """Count what would go with the documents, live or archived."""
+    values = {"workspace": workspace.pk, "documents": list(documents)}
+    with access.in_workspace(workspace.pk), bulk_plans():
+        [(passages, facts, facts_kept, entities, known)] = run_sql(LOSSES, values)
+    return Losses(
+        documents=len(documents),
+        passages=passages,
+        facts=facts - facts_kept,
+        facts_kept=facts_kept,
+        entities=entities - known,
+        entities_kept=known,
+    )
+
+
+def _does(number: int, verb: str) -> str:
+    if number != 1:
+        return verb
+    return f"{verb}es" if verb.endswith("o") else f"{verb}s"
+
+
+def named(documents: Sequence[Document]) -> str:
+    if len(documents) == 1:
+        return f"“{documents[0].title}”"
+    return counted(len(documents), "document")
+
+
+def into_trash(document: Document, losses: Losses, days: int) -> str:
+    """Describe the consequences of moving the document to the trash."""
+    follows = losses.sentence if document.is_live else "It is not searched as it is."
+    return f"{follows} It can be restored for {counted(days, 'day')}."
+
+
+def for_good(documents: Sequence[Document], losses: Losses) -> str:
+    """Describe the consequences of deleting the documents for good."""
+    parts = [f"Deleting {named(documents)} removes {counted(losses.passages, 'passage')}"]
+    if losses.facts:
+        own = "its" if losses.facts == 1 else "their"
+        verb = "loses" if losses.facts == 1 else "lose"
+        parts.append(f"{counted(losses.facts, 'fact')} {verb} {own} only source")
+    if losses.facts_kept:
+        parts.append(f"{losses.facts_kept:,} keep{'s' * (losses.facts_kept == 1)} other sources")
+    cited = ("it", "its number") if len(documents) == 1 else ("them", "their numbers")
+    kept = f"Answers that cite {cited[0]} keep {cited[1]}, without what they quoted."
+    return f"{'; '.join(parts)}. {kept}"
+
+
+def are_gone(count: int) -> str:
+    """Say how many of the chosen documents no longer exist.
+
+    >>> are_gone(1)
+    '1 document of those chosen is not there any more.'
+    """
+    verb = "is" if count == 1 else "are"
+    return f"{counted(count, 'document')} of those chosen {verb} not there any more."
+
+
+def twins(event: HistoryEvent) -> str:
+    """Describe other documents like a restored one; '' if there are none."""
+    titles = event.details.get("twins") or []
+    if not titles:
+        return ""
+    others = f" and {len(titles) - 1} more like it" if len(titles) > 1 else ""
+    return f"There is another document called “{titles[0]}”{others}. Both are searched."

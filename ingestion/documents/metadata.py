@@ -1,0 +1,225 @@
+"""A document's metadata as people edit it: title, collection, tags and date.
+
+A title takes part in reading: it helps to find passages and to understand names. So a new title has
+the document situated, embedded, extracted and resolved again. Everything else is a plain update.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date
+from typing import Any, Final
+
+from django.utils import timezone
+
+from ingestion.documents import archive
+from ingestion.history import recording
+from ingestion.history.recording import ChangeContext
+from ingestion.knowledge.corpus import CORPUS_CHANGED
+from ingestion.models import (
+    ArchivedExtraction,
+    ChunkExtraction,
+    Collection,
+    Document,
+    DocumentState,
+    EventKind,
+    HistoryEvent,
+    RunState,
+    StageRun,
+    SubjectKind,
+)
+from ingestion.pipeline import batching, runner, transitions
+from kb_project.errors import ConflictError, InputError
+from kb_project.sql import run_sql
+from workspaces import access
+
+TITLE_LENGTH: Final = 500
+AGAIN: Final = ("situate", "embed", "extract", "resolve")
+"""The stages that use a title."""
+
+
+@dataclass(frozen=True, slots=True)
+class Unsaid:
+    """Marks a date that was not given: None clears the date."""
+
+
+UNSAID: Final = Unsaid()
+
+
+def document_edit(
+    *,
+    change: ChangeContext,
+    document: Document,
+    title: str | None = None,
+    collection: str | None = None,
+    tags: Sequence[str] | None = None,
+    dated: date | Unsaid | None = UNSAID,
+) -> HistoryEvent:
+    """Change the given fields; a collection is given by name, '' for none.
+
+    Raises InputError for a title that is empty or longer than 500 characters, ConflictError if
+    nothing would change, if the document is in the trash, or for a new title while the document is
+    being read.
+    """
+    with access.in_workspace(change.workspace.pk):
+        recording.lock(change.workspace)
+        recording.check_expected(change)
+        rows = Document.objects.in_workspace(change.workspace).select_related("collection")
+        row = rows.get(pk=document.pk)
+        wanted = _wanted(row, title, collection, tags, dated)
+        before = said_of(row)
+        after = {name: value for name, value in wanted.items() if value != before[name]}
+        _check(row, after)
+        _write(change, row, after)
+        return recording.record(
+            change,
+            EventKind.DOCUMENT_EDITED,
+            {row.pk: SubjectKind.DOCUMENT},
+            {
+                "names": {str(row.pk): after.get("title", before["title"])},
+                "before": {name: before[name] for name in after},
+                "after": after,
+            },
+        )
+
+
+def put_back(change: ChangeContext, document: Document, event: HistoryEvent) -> None:
+    """Set the fields as if one edit had not been made; ``lifecycle.take_back`` does the rest.
+
+    The latest active edit of each field counts; without one, its value before all edits.
+    """
+    edits = HistoryEvent.objects.in_workspace(change.workspace).filter(
+        kind=EventKind.DOCUMENT_EDITED, subjects__subject_id=document.pk
+    )
+    told = [(one.details, one.undone_at is None and one.pk != event.pk) for one in edits]
+    due = {field: _due(field, told[::-1]) for field in event.details["after"]}
+    rows = Document.objects.in_workspace(change.workspace).select_related("collection")
+    row = rows.get(pk=document.pk)
+    before = said_of(row)
+    _write(change, row, {field: value for field, value in due.items() if value != before[field]})
+
+
+def _due(field: str, told: Sequence[tuple[Mapping[str, Any], bool]]) -> Any:
+    """Return a field's value after edits, oldest first, some of which are undone."""
+    edits = [(details, stands) for details, stands in told if field in details["after"]]
+    standing = [details["after"][field] for details, stands in edits if stands]
+    return standing[-1] if standing else edits[0][0]["before"][field]
+
+
+def said_of(document: Document) -> dict[str, Any]:
+    """Return the editable fields as history stores them."""
+    return {
+        "title": document.title,
+        "collection": document.collection.name if document.collection else "",
+        "tags": list(document.tags),
+        "dated": document.dated.isoformat() if document.dated else None,
+    }
+
+
+def _wanted(
+    row: Document,
+    title: str | None,
+    collection: str | None,
+    tags: Sequence[str] | None,
+    dated: date | Unsaid | None,
+) -> dict[str, Any]:
+    wanted: dict[str, Any] = {}
+    if title is not None:
+        wanted["title"] = _clean_title(title)
+    if collection is not None:
+        wanted["collection"] = clean_name(collection.replace("\0", ""))
+    if tags is not None:
+        wanted["tags"] = clean_tags(tags)
+    if not isinstance(dated, Unsaid):
+        wanted["dated"] = dated.isoformat() if dated else None
+    return wanted
+
+
+def _clean_title(title: str) -> str:
+    cleaned = " ".join(title.replace("\0", "").split())
+    if not cleaned or len(cleaned) > TITLE_LENGTH:
+        raise InputError(
+            f"A title has 1 to {TITLE_LENGTH} characters.",
+            code="invalid_title",
+            kept="The title was not changed.",
+        )
+    return cleaned
+
+
+def _check(row: Document, after: Mapping[str, Any]) -> None:
+    if row.trashed_at is not None:
+        raise ConflictError(
+            f"'{row.title}' is in the trash.",
+            code="in_trash",
+            kept="It is unchanged.",
+            next_step="Restore it first.",
+        )
+    if not after:
+        raise ConflictError(
+            f"'{row.title}' says all of this already.", code="nothing_changed", kept="It is so."
+        )
+
+
+def _write(change: ChangeContext, row: Document, after: Mapping[str, Any]) -> None:
+    values = dict(after)
+    if "collection" in values:
+        values["collection"] = collection_named(change.workspace.pk, values["collection"])
+    rows = Document.objects.in_workspace(change.workspace).filter(pk=row.pk)
+    if "title" in values and values["title"] != row.title:
+        _read_again(change.workspace.pk, row)
+    rows.update(**values, updated_at=timezone.now())
+    if not row.is_live or "title" not in values:
+        return
+    # Titles shown and cited have changed.
+    run_sql(CORPUS_CHANGED, {"workspace": change.workspace.pk})
+
+
+def _read_again(workspace_id: uuid.UUID, row: Document) -> None:
+    """Repeat the stages that use the title; for an archived document, once it is back.
+
+    Raises ConflictError while the document is being read: its stages use the old title.
+    """
+    job = transitions.last_job(workspace_id, row)
+    if job is None:
+        return
+    if job.state == RunState.RUNNING:
+        raise ConflictError(
+            f"'{row.title}' is being read.",
+            code="already_under_way",
+            kept="It is unchanged.",
+            next_step="Change its title once its row says that it is ready.",
+        )
+    # An empty method means not read yet. What was found before stays until then.
+    for table in (ChunkExtraction, ArchivedExtraction):
+        rows = table.objects.in_workspace(workspace_id)
+        rows.filter(chunk__workspace=workspace_id, chunk__document=row).update(method="")
+    if job.state == RunState.DONE and row.is_live:
+        transitions.repeat(job, AGAIN)
+        batching.call_for(workspace_id, [job.pk], *runner.LANES)
+        return
+    # A stopped job stays stopped, and runs all these stages once it resumes.
+    runs = StageRun.objects.in_workspace(workspace_id).filter(job=job, stage__in=AGAIN)
+    runs.filter(state=RunState.DONE).update(state=RunState.PENDING, attempts=0, units_done=0)
+    if job.state == RunState.DONE:
+        transitions.stop(job, RunState.CANCELLED, archive.PUT_AWAY)
+        transitions.set_document(job, DocumentState.PAUSED)
+
+
+def clean_tags(tags: Sequence[str]) -> list[str]:
+    cut = (tag.strip().lower()[:60].strip() for tag in tags)
+    return list(dict.fromkeys(tag for tag in cut if tag))[:20]
+
+
+def clean_name(name: str) -> str:
+    """Normalise a collection's name."""
+    return " ".join(name.split())[:120].strip()
+
+
+def collection_named(workspace_id: uuid.UUID, name: str) -> Collection | None:
+    """Get or create the collection of that name; None for an empty name."""
+    name = clean_name(name)
+    if not name:
+        return None
+    return Collection.objects.get_or_create(workspace_id=workspace_id, name=name)[0]

@@ -1,0 +1,183 @@
+"""Lays out a document's stored text for reading: headings, paragraphs, tables, a marked span.
+
+Everything here is pure: text and offsets in, plain values out. Offsets are characters of the
+version's text throughout, so that a citation's span marks exactly the characters it cites.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+
+from ingestion.documents.reader.blocks import (
+    Block,
+    Grouping,
+    Span,
+    blocks_of,
+    markdown_groups,
+    plain_groups,
+    record_groups,
+)
+
+MOST_HEADINGS = 200
+
+
+@dataclass(frozen=True, slots=True)
+class OutlineEntry:
+    """A heading in the outline; ``is_here`` if it lies in the window shown."""
+
+    depth: int
+    title: str
+    start: int
+    is_here: bool
+
+    @property
+    def anchor(self) -> str:
+        return f"h-{self.start}"
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """The parts of a document version needed to lay it out."""
+
+    text: str
+    headings: list[list[object]]
+    pages: list[list[int]]
+    is_markdown: bool = False
+    is_records: bool = False
+    """Whether every line is its own record, as in a table that was read row by row."""
+    code: Sequence[Span] = ()
+    """Spans of code, in order; Markdown marks its own."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """A stretch of a document, laid out. ``is_lost``: the requested span does not exist."""
+
+    blocks: tuple[Block, ...]
+    window: Window
+    outline: tuple[OutlineEntry, ...]
+    is_lost: bool
+
+
+def read(
+    source: Source, *, span: Span | None = None, begin: int = 0, length: int = 60_000
+) -> Reading:
+    """Lay out about ``length`` characters, around ``span`` or from ``begin`` on."""
+    is_lost = span is not None and not is_within(span, source.text)
+    marked = None if is_lost else span
+    window = window_of(source.text, span=marked, begin=begin, length=length)
+    return Reading(
+        blocks=tuple(
+            blocks_of(
+                source.text[window.start : window.end],
+                offset=window.start,
+                headings=headings_in(source, window),
+                pages=source.pages if len(source.pages) > 1 else [],
+                span=marked,
+                groups=groups_for(source),
+            )
+        ),
+        window=window,
+        outline=outline_of(source, window),
+        is_lost=is_lost,
+    )
+
+
+def groups_for(source: Source) -> Grouping:
+    if source.is_records:
+        return record_groups
+    return markdown_groups if source.is_markdown else partial(plain_groups, code=source.code)
+
+
+def is_within(span: Span, text: str) -> bool:
+    start, end = span
+    return 0 <= start < end <= len(text) and bool(text[start:end].strip())
+
+
+def headings_in(source: Source, window: Window) -> dict[int, int]:
+    """Map the offset where each heading's line begins to the heading's depth."""
+    return {
+        int(str(start)): int(str(depth))
+        for depth, _, start in source.headings
+        if window.start <= int(str(start)) < window.end
+    }
+
+
+def outline_of(source: Source, window: Window) -> tuple[OutlineEntry, ...]:
+    """Return the first headings, with depths counted from the shallowest."""
+    if len(source.headings) < 2:
+        return ()
+    top = min(int(str(depth)) for depth, _, _ in source.headings)
+    return tuple(
+        OutlineEntry(
+            depth=int(str(depth)) - top + 1,
+            title=str(title),
+            start=int(str(start)),
+            is_here=window.start <= int(str(start)) < window.end,
+        )
+        for depth, title, start in source.headings[:MOST_HEADINGS]
+    )
+
+
+def page_at(pages: list[list[int]], offset: int) -> int | None:
+    """Return the number of the page an offset lies on.
+
+    >>> page_at([[1, 0, 10], [2, 12, 30]], 15)
+    2
+    """
+    return next((number for number, start, end in pages if start <= offset < end), None)
+
+
+SNAP = 600
+"""Characters within which a cut is moved to the nearest line break."""
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """A stretch of text; ``earlier`` and ``later`` are where its neighbours begin, if there are
+    any.
+    """
+
+    start: int
+    end: int
+    earlier: int | None
+    later: int | None
+
+
+def window_of(text: str, *, span: tuple[int, int] | None, begin: int, length: int) -> Window:
+    """Return about ``length`` characters of ``text`` around ``span``, or from ``begin``.
+
+    >>> window_of("abc", span=None, begin=0, length=10)
+    Window(start=0, end=3, earlier=None, later=None)
+    """
+    if len(text) <= length * 1.5:
+        return Window(0, len(text), None, None)
+    first = begin if span is None else max(0, span[0] - length // 2)
+    at = min(max(0, first), len(text) - 1)
+    start = _snap_back(text, at)
+    # Count from the requested offset, not from the snapped start: then the stretch before this one
+    # always reaches up to it, and the one after always advances.
+    least = at + length if span is None else max(at + length, span[1])
+    end = _snap_forward(text, least)
+    return Window(
+        start=start,
+        end=end,
+        earlier=max(0, start - length) if start > 0 else None,
+        later=end if end < len(text) else None,
+    )
+
+
+def _snap_back(text: str, at: int) -> int:
+    """Return the beginning of the line if it is near; a line may be the whole file."""
+    if at == 0:
+        return 0
+    return max(text.rfind("\n", max(0, at - SNAP), at) + 1, 0) or at
+
+
+def _snap_forward(text: str, at: int) -> int:
+    if at >= len(text):
+        return len(text)
+    found = text.find("\n", at, at + SNAP)
+    return at if found < 0 else found + 1

@@ -1,0 +1,70 @@
+"""What a program saw before it writes: revisions, as entity tags and by id."""
+
+from __future__ import annotations
+
+import re
+import uuid
+from collections.abc import Mapping
+from typing import Any, Final
+
+from django.utils.http import parse_etags
+from drf_spectacular.utils import OpenApiParameter
+from rest_framework import serializers
+
+from ingestion.history import recording
+from kb_project.errors import InputError
+from workspaces.models import Workspace
+from workspaces.requests import ApiRequest
+
+TAG: Final = re.compile(r'(?:W/)?"(\d{1,18})"')
+ANY: Final = "*"
+
+IF_MATCH: Final = OpenApiParameter(
+    "If-Match",
+    str,
+    OpenApiParameter.HEADER,
+    description="The ETag of what is changed, as it was read. Where it was changed since, nothing"
+    " is done and the answer is 412; its 'fields.events' say what was done.",
+)
+
+
+class ExpectedField(serializers.DictField):
+    """Revisions of several things, by id."""
+
+    child = serializers.IntegerField(min_value=0)
+
+    def __init__(self) -> None:
+        super().__init__(
+            required=False,
+            help_text="Revisions as they were read, by id. Where one of them was changed since,"
+            " nothing is done and the answer is 412.",
+        )
+
+    def to_internal_value(self, data: Any) -> dict[uuid.UUID, int]:
+        values: dict[str, int] = super().to_internal_value(data)
+        try:
+            return {uuid.UUID(one): number for one, number in values.items()}
+        except ValueError as error:
+            raise serializers.ValidationError("Every key is an id.") from error
+
+
+def tags_of(workspace: Workspace, subject_id: uuid.UUID) -> dict[str, str]:
+    """The headers that name a thing's revision."""
+    [revision] = recording.revisions(workspace, [subject_id]).values()
+    return {"ETag": f'"{revision}"'}
+
+
+def expected_of(request: ApiRequest, subject_id: uuid.UUID) -> Mapping[uuid.UUID, int]:
+    """What ``If-Match`` says of a thing; nothing where it is not sent. Raises InputError."""
+    tags = parse_etags(request.headers.get("If-Match", ANY))
+    if tags == [ANY]:
+        return {}
+    found = TAG.fullmatch(tags[0]) if len(tags) == 1 else None
+    if found is None:
+        raise InputError(
+            'If-Match holds one entity tag, such as "12".',
+            code="if_match_invalid",
+            kept="Nothing was changed.",
+            next_step="Send the ETag that came with what you read.",
+        )
+    return {subject_id: int(found[1])}

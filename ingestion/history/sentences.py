@@ -1,0 +1,233 @@
+"""Events of the history in words: what somebody did, and what was done by somebody."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final
+
+from django.utils import timezone
+
+from ingestion.models import EventKind, HistoryEvent
+
+MOST_NAMES: Final = 3
+SYSTEM: Final = "Concordance"
+
+
+def who(event: HistoryEvent) -> str:
+    if event.user:
+        return str(event.user)
+    return SYSTEM if event.via in ("schedule", "command") else "a former member"
+
+
+def on_day(event: HistoryEvent) -> str:
+    """The day, with the year where it is another one than this."""
+    day = timezone.localtime(event.created_at)
+    year = "" if day.year == timezone.localtime().year else f" {day.year}"
+    return f"{day.day} {day:%b}{year}"
+
+
+def active(event: HistoryEvent) -> str:
+    """What somebody did: "Ana merged 'Acme Inc.' into 'Acme Ltd'"."""
+    person = who(event)
+    return f"{person[0].upper()}{person[1:]} {change(event)}"
+
+
+def passive(event: HistoryEvent, *, of: str = "", again: bool = False) -> str:
+    """What was done: "'Acme Ltd' was merged into 'Acme Group' by Ben on 4 Nov".
+
+    ``of`` is the id of what it is told of.
+    """
+    told = _PASSIVE.get(event.kind, _was("changed"))(event, of)
+    if again:
+        told = told.replace(" merged into ", " merged again into ", 1)
+    return f"{told} by {who(event)} on {on_day(event)}"
+
+
+def change(event: HistoryEvent) -> str:
+    """The sentence without who."""
+    return _ACTIVE.get(event.kind, _plain("changed"))(event)
+
+
+# --- names ----------------------------------------------------------------------------------------
+def quoted(names: Sequence[str]) -> str:
+    """
+    >>> quoted(["A", "B"]), quoted(list("ABCDE"))
+    ("'A' and 'B'", "'A', 'B', 'C' and 2 others")
+    """
+    shown = [f"'{name}'" for name in names[:MOST_NAMES]]
+    left = len(names) - len(shown)
+    if left:
+        shown.append(f"{left} others" if left > 1 else "another one")
+    if len(shown) < 2:
+        return "".join(shown) or "something"
+    return f"{', '.join(shown[:-1])} and {shown[-1]}"
+
+
+def names_in(event: HistoryEvent) -> Mapping[str, str]:
+    found: Mapping[str, str] = event.details.get("names", {})
+    return found
+
+
+def name(event: HistoryEvent, one: Any) -> str:
+    """The quoted name of one of its subjects, as it was then."""
+    return f"'{names_in(event).get(str(one), 'something')}'"
+
+
+def _names(event: HistoryEvent, ids: Sequence[str]) -> str:
+    return quoted([names_in(event).get(one, "something") for one in ids])
+
+
+def _all(event: HistoryEvent) -> str:
+    return quoted(sorted(names_in(event).values()))
+
+
+Tell = Callable[[HistoryEvent], str]
+TellOf = Callable[[HistoryEvent, str], str]
+
+
+def _plain(verb: str, after: str = "") -> Tell:
+    return lambda event: f"{verb} {_all(event)}{after}"
+
+
+def _was(verb: str) -> TellOf:
+    def told(event: HistoryEvent, of: str) -> str:
+        shown = name(event, of) if of in names_in(event) else _all(event)
+        return f"{shown} {'was' if of or len(names_in(event)) < 2 else 'were'} {verb}"
+
+    return told
+
+
+# --- of entities ----------------------------------------------------------------------------------
+def _merged(event: HistoryEvent) -> str:
+    details = event.details
+    return f"merged {_names(event, details['others'])} into {name(event, details['kept'])}"
+
+
+def _merged_into(event: HistoryEvent, of: str) -> str:
+    details = event.details
+    others = [of] if of in details["others"] else details["others"]
+    was = "was" if len(others) == 1 else "were"
+    return f"{_names(event, others)} {was} merged into {name(event, details['kept'])}"
+
+
+def _split(event: HistoryEvent) -> str:
+    return f"split {name(event, event.details['into'])} off {name(event, event.details['from'])}"
+
+
+def _split_off(event: HistoryEvent, of: str) -> str:
+    into, source = event.details["into"], event.details["from"]
+    return f"{name(event, into)} was split off {name(event, source)}"
+
+
+def _moved_mentions(event: HistoryEvent) -> str:
+    number = event.details.get("counts", {}).get("mentions", 0)
+    mentions = "1 mention" if number == 1 else f"{number:,} mentions"
+    source, into = event.details["from"], event.details["into"]
+    return f"moved {mentions} from {name(event, source)} to {name(event, into)}"
+
+
+def _were_moved(event: HistoryEvent, of: str) -> str:
+    source, into = event.details["from"], event.details["into"]
+    return f"Mentions of {name(event, source)} were moved to {name(event, into)}"
+
+
+_SAID: Final[Mapping[str, Callable[[str, Any, Any], str]]] = {
+    "name": lambda it, old, new: f"renamed '{old}' to '{new}'",
+    "type": lambda it, old, new: f"changed the type of {it} from {old or 'none'} to {new}",
+    "description": lambda it, old, new: f"wrote the description of {it}",
+    "add_aliases": lambda it, old, new: f"added {quoted(new)} to the names of {it}",
+    "remove_aliases": lambda it, old, new: f"took {quoted(old)} from the names of {it}",
+    "is_protected": lambda it, old, new: f"{'protected' if new else 'no longer protects'} {it}",
+    "is_confirmed": lambda it, old, new: f"confirmed {it}",
+}
+
+
+def _edited(event: HistoryEvent) -> str:
+    before, after = event.details.get("before", {}), event.details.get("after", {})
+    it = name(event, event.details.get("entity"))
+    said = [_SAID[one](it, before.get(one), after[one]) for one in _SAID if one in after]
+    return " and ".join(said) or f"edited {it}"
+
+
+def _not_the_same(event: HistoryEvent) -> str:
+    return f"said that {_all(event)} are not the same"
+
+
+def _were_told_apart(event: HistoryEvent, of: str) -> str:
+    return f"{_all(event)} were said not to be the same"
+
+
+# --- of links, decisions and undoing --------------------------------------------------------------
+def _link(event: HistoryEvent) -> str:
+    ends = event.details
+    return f"from {name(event, ends.get('source'))} to {name(event, ends.get('target'))}"
+
+
+def _linked(event: HistoryEvent) -> str:
+    ends = event.details
+    return f"linked {name(event, ends.get('source'))} to {name(event, ends.get('target'))}"
+
+
+def _link_was(verb: str) -> TellOf:
+    return lambda event, of: f"The link {_link(event)} was {verb}"
+
+
+def _decision(event: HistoryEvent) -> str:
+    left, right = event.details.get("left", ""), event.details.get("right", "")
+    if not right:
+        return f"took back a decision about the name '{left}'"
+    are = "are the same" if event.details.get("verdict") == "same" else "are not the same"
+    return f"took back that '{left}' and '{right}' {are}"
+
+
+def _undid(event: HistoryEvent) -> str:
+    return f"undid: {event.details.get('undid', 'something')}"
+
+
+def _replaced(event: HistoryEvent) -> str:
+    number = event.details.get("after", {}).get("version")
+    verb = "restored" if event.details.get("is_restored") else "added"
+    return f"{verb} version {number} of {quoted(list(names_in(event).values()))}"
+
+
+_ACTIVE: Final[Mapping[str, Tell]] = {
+    EventKind.ENTITY_CREATED: _plain("created"),
+    EventKind.ENTITY_EDITED: _edited,
+    EventKind.ENTITY_DELETED: _plain("deleted"),
+    EventKind.ENTITIES_MERGED: _merged,
+    EventKind.ENTITY_SPLIT: _split,
+    EventKind.MENTIONS_MOVED: _moved_mentions,
+    EventKind.NOT_THE_SAME: _not_the_same,
+    EventKind.RELATIONSHIP_CREATED: _linked,
+    EventKind.RELATIONSHIP_EDITED: lambda event: f"edited the link {_link(event)}",
+    EventKind.RELATIONSHIP_DELETED: lambda event: f"deleted the link {_link(event)}",
+    EventKind.DOCUMENT_ADDED: _plain("added"),
+    EventKind.DOCUMENT_EDITED: _plain("edited"),
+    EventKind.DOCUMENT_REPLACED: _replaced,
+    EventKind.DOCUMENT_DISABLED: _plain("disabled"),
+    EventKind.DOCUMENT_ENABLED: _plain("enabled"),
+    EventKind.DOCUMENT_TRASHED: _plain("moved", " to the trash"),
+    EventKind.DOCUMENT_RESTORED: _plain("restored", " from the trash"),
+    EventKind.DOCUMENT_DELETED: _plain("deleted", " for good"),
+    EventKind.DECISION_UNDONE: _decision,
+    EventKind.UNDO: _undid,
+}
+_PASSIVE: Final[Mapping[str, TellOf]] = {
+    EventKind.ENTITY_CREATED: _was("created"),
+    EventKind.ENTITY_EDITED: _was("edited"),
+    EventKind.ENTITY_DELETED: _was("deleted"),
+    EventKind.ENTITIES_MERGED: _merged_into,
+    EventKind.ENTITY_SPLIT: _split_off,
+    EventKind.MENTIONS_MOVED: _were_moved,
+    EventKind.NOT_THE_SAME: _were_told_apart,
+    EventKind.RELATIONSHIP_CREATED: _link_was("made"),
+    EventKind.RELATIONSHIP_EDITED: _link_was("edited"),
+    EventKind.RELATIONSHIP_DELETED: _link_was("deleted"),
+    EventKind.DOCUMENT_REPLACED: _was("replaced by a new version"),
+    EventKind.DOCUMENT_DISABLED: _was("disabled"),
+    EventKind.DOCUMENT_ENABLED: _was("enabled"),
+    EventKind.DOCUMENT_TRASHED: _was("moved to the trash"),
+    EventKind.DOCUMENT_RESTORED: _was("restored from the trash"),
+    EventKind.DOCUMENT_DELETED: _was("deleted for good"),
+    EventKind.DECISION_UNDONE: lambda event, of: "A decision about its name was undone",
+}

@@ -1,0 +1,191 @@
+"""The tree of topics and their reports."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+from django.db.models import QuerySet
+
+from ingestion.knowledge.spans import SourceSpan, span_of
+from ingestion.models import Claim, Community, CommunityReport, Entity, Finding, Relationship
+from ingestion.models.communities import other_topics_id
+from kb_project.errors import found
+from workspaces.models import Workspace
+from workspaces.ports import settings_of, uses_installation
+
+EXTRACTIVE: Final = "extractive"
+
+
+@dataclass(slots=True)
+class TopicNode:
+    """A community in the tree of topics; ``report`` is missing until it is written."""
+
+    community: Community
+    report: CommunityReport | None
+    children: list[TopicNode] = field(default_factory=list)
+
+    @property
+    def is_rest(self) -> bool:
+        """Whether it gathers what belongs to no topic."""
+        return self.community.pk == other_topics_id(self.community.workspace_id)
+
+
+def topic_tree(*, workspace: Workspace) -> list[TopicNode]:
+    """The communities as a forest, biggest first, "Other topics" last, with two queries."""
+    reports = {
+        report.community_id: report
+        for report in CommunityReport.objects.in_workspace(workspace).defer("rating_reason")
+    }
+    communities = Community.objects.in_workspace(workspace).order_by("level", "-size", "id")
+    nodes = {row.pk: TopicNode(row, reports.get(row.pk)) for row in communities}
+    roots: list[TopicNode] = []
+    for node in nodes.values():
+        parent = nodes.get(node.community.parent_id) if node.community.parent_id else None
+        (parent.children if parent else roots).append(node)
+    # What belongs nowhere else comes last, however much of it there is.
+    return sorted(roots, key=lambda node: node.is_rest)
+
+
+@dataclass(frozen=True, slots=True)
+class RecordReference:
+    """A record that a model gave for a statement, and where to read on about it.
+
+    ``entity`` is the one whose page shows the record; a report has ``community_id`` instead.
+    """
+
+    kind: str
+    id: uuid.UUID
+    label: str
+    entity: Entity | None = None
+    community_id: uuid.UUID | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class FindingView:
+    """A statement of a report with its passages, and the records they were found by."""
+
+    finding: Finding
+    sources: tuple[SourceSpan, ...]
+    references: tuple[RecordReference, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class TopicView:
+    """A community with its report; ``summary`` and ``findings`` carry their sources."""
+
+    community: Community
+    report: CommunityReport | None
+    summary: tuple[FindingView, ...]
+    findings: tuple[FindingView, ...]
+    entities: tuple[Entity, ...]
+    parent: CommunityReport | None
+    children: tuple[CommunityReport, ...]
+
+    @property
+    def is_extractive(self) -> bool:
+        return self.report is not None and self.report.written_by == EXTRACTIVE
+
+    @property
+    def not_kept(self) -> int:
+        """References and findings of the model's that led to no record."""
+        return sum(self.report.rejected.values()) if self.report else 0
+
+    @property
+    def uncited(self) -> int:
+        """Sentences of the summary that no passage stands behind."""
+        return sum(not view.sources for view in self.summary)
+
+
+def community_get(*, workspace: Workspace, community_id: uuid.UUID) -> Community:
+    """Raises NotFoundError."""
+    rows = Community.objects.in_workspace(workspace)
+    return found(rows.filter(pk=community_id).first(), "topic")
+
+
+def has_chat_model(*, workspace: Workspace) -> bool:
+    """Whether reports are written by a model from now on."""
+    row = settings_of(workspace.pk)
+    return bool(row and row.endpoint) or uses_installation(row)
+
+
+def unwritten_reports(*, workspace: Workspace) -> QuerySet[CommunityReport]:
+    """Reports that a model could write and has not: it failed, or there was none before."""
+    rows = CommunityReport.objects.in_workspace(workspace).filter(written_by=EXTRACTIVE)
+    if has_chat_model(workspace=workspace):
+        return rows.filter(community__size__gt=0)
+    return rows.filter(problem__isnull=False)
+
+
+def topic_view(*, workspace: Workspace, community_id: uuid.UUID) -> TopicView:
+    """Raises NotFoundError."""
+    community = community_get(workspace=workspace, community_id=community_id)
+    reports = CommunityReport.objects.in_workspace(workspace).select_related("community")
+    report = reports.filter(community=community).first()
+    views = _findings(workspace, report) if report else []
+    return TopicView(
+        community=community,
+        report=report,
+        summary=tuple(view for view in views if view.finding.part == Finding.Part.SUMMARY),
+        findings=tuple(view for view in views if view.finding.part == Finding.Part.FINDING),
+        entities=tuple(
+            Entity.objects.in_workspace(workspace)
+            .filter(communities__community=community, communities__workspace=workspace)
+            .order_by("-rank", "-mention_count")[:40]
+        ),
+        parent=reports.filter(community__children=community).first(),
+        children=tuple(
+            reports.filter(community__parent=community).order_by("-community__size", "id")
+        ),
+    )
+
+
+def _findings(workspace: Workspace, report: CommunityReport) -> list[FindingView]:
+    rows = list(
+        Finding.objects.in_workspace(workspace)
+        .filter(report=report)
+        .prefetch_related("evidence__chunk__document")
+        .order_by("part", "ordinal")
+    )
+    known = _records(workspace, [given for row in rows for given in row.references])
+    return [
+        FindingView(
+            row,
+            tuple(span_of(place.chunk, place.start, place.end) for place in row.evidence.all()),
+            tuple(known[given["id"]] for given in row.references if given["id"] in known),
+        )
+        for row in rows
+    ]
+
+
+def _records(
+    workspace: Workspace, references: Iterable[Mapping[str, str]]
+) -> dict[str, RecordReference]:
+    """The records that are still there, by id, with one query for each kind."""
+    ids: dict[str, set[str]] = {}
+    for given in references:
+        ids.setdefault(given["kind"], set()).add(given["id"])
+    entities = Entity.objects.in_workspace(workspace).filter(pk__in=ids.get("entity", ()))
+    relationships = Relationship.objects.in_workspace(workspace).select_related("source", "target")
+    claims = Claim.objects.in_workspace(workspace).select_related("subject")
+    reports = CommunityReport.objects.in_workspace(workspace).filter(pk__in=ids.get("report", ()))
+    records = [
+        *(RecordReference("entity", row.pk, row.name, row) for row in entities),
+        *(
+            RecordReference(
+                "relationship", row.pk, f"{row.source.name} → {row.target.name}", row.source
+            )
+            for row in relationships.filter(pk__in=ids.get("relationship", ()))
+        ),
+        *(
+            RecordReference("claim", row.pk, f"Claim: {row.subject.name}", row.subject)
+            for row in claims.filter(pk__in=ids.get("claim", ()))
+        ),
+        *(
+            RecordReference("report", row.pk, row.title, community_id=row.community_id)
+            for row in reports
+        ),
+    ]
+    return {str(record.id): record for record in records}

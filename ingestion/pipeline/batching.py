@@ -1,0 +1,89 @@
+"""Which jobs go through a lane together.
+
+A group costs as many statements and as many trips to a model as one document. It is bounded in
+number and in bytes, so that progress is shown now and then and a stop is heard soon.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+from ingestion.models import IngestionJob, JobKind
+from ingestion.pipeline import runner, sql
+from kb_project.jobs import workers
+from kb_project.sql import bulk_plans, run_sql
+from workspaces import access
+
+MOST_JOBS: Final = 64
+# Of the files as they were sent: text, mostly. What is larger goes alone.
+MOST_BYTES: Final = 1024 * 1024
+# A stage that was begun this often and not ended may be what kills the worker: then its document
+# goes alone, and takes no other with it.
+MOST_ATTEMPTS_TOGETHER: Final = 2
+
+# Looked at for a group; all where nothing is found among them.
+WINDOW: Final = 1000
+
+Waiting = tuple[uuid.UUID, int, int]
+
+
+def next_group(
+    workspace_id: uuid.UUID, lane: str, first: uuid.UUID | None = None
+) -> list[IngestionJob]:
+    """Jobs that have something to do in the lane and that nobody has, documents first.
+
+    ``first`` is taken before all others where it is among them.
+    """
+    values = {
+        "workspace": workspace_id,
+        "worker": workers.worker_name(),
+        "stages": list(runner.LANES[lane]),
+        "after": runner.EMBEDS_AFTER if lane == runner.EMBEDDING else "",
+        "most": MOST_JOBS,
+    }
+    with access.in_workspace(workspace_id), bulk_plans():
+        waiting = run_sql(sql.WAITING_JOBS, {**values, "window": WINDOW})
+        waiting = waiting or run_sql(sql.WAITING_JOBS, {**values, "window": None})
+        if not waiting:
+            return []
+        jobs = IngestionJob.objects.in_workspace(workspace_id).in_bulk([row[0] for row in waiting])
+    known = [row for row in waiting if row[0] in jobs]
+    documents = {pk for pk, job in jobs.items() if job.kind == JobKind.DOCUMENT}
+    known.sort(key=lambda row: row[0] != first)
+    return [jobs[pk] for pk in together(known, documents)]
+
+
+def call_for(workspace_id: uuid.UUID, jobs: Sequence[uuid.UUID], *lanes: str) -> None:
+    """Wake the lanes for some jobs: a worker takes up a group, and calls for the rest."""
+    for job_id in jobs[::MOST_JOBS]:
+        for lane in lanes:
+            runner.wake(workspace_id, job_id, lane)
+
+
+def call_for_the_rest(workspace_id: uuid.UUID, lane: str) -> None:
+    """Wake the lane once more where jobs still wait: one call serves a burst of any length."""
+    if jobs := next_group(workspace_id, lane):
+        runner.wake(workspace_id, jobs[0].pk, lane)
+
+
+def together(waiting: Iterable[Waiting], documents: set[uuid.UUID]) -> list[uuid.UUID]:
+    """The first jobs of ``(id, bytes, attempts)`` that make one group.
+
+    >>> a, b, c = uuid.UUID(int=1), uuid.UUID(int=2), uuid.UUID(int=3)
+    >>> together([(a, 10, 0), (b, 10, 3), (c, 10, 0)], {a, b, c}) == [a, c]
+    True
+    >>> together([(b, 10, 3), (a, 10, 0)], {a, b}) == [b]
+    True
+    """
+    group: list[uuid.UUID] = []
+    room = MOST_BYTES
+    for job_id, size, attempts in waiting:
+        is_alone = job_id not in documents or attempts >= MOST_ATTEMPTS_TOGETHER or size > room
+        if is_alone and not group:
+            return [job_id]
+        if not is_alone and len(group) < MOST_JOBS:
+            group.append(job_id)
+            room -= size
+    return group

@@ -1,0 +1,162 @@
+"""Doing a workspace's pending work in this process, for commands that wait for the result.
+
+Any worker may help at the same time: leases decide who does what.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+import uuid
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+from django.db import connection
+
+from ingestion.models import IngestionJob, JobKind, RunState, StageRun
+from ingestion.pipeline import batching, leases, runner
+from kb_project.database.outages import through_outages
+from kb_project.errors import PauseError
+from kb_project.jobs import workers
+from kb_project.jobs.gc import seldom_collected
+from workspaces import access
+
+# How long to wait before looking again at work that somebody else holds.
+PATIENCE = 0.5
+EMBEDDING_THREAD = "embedding lane"
+BESIDE_THREAD = "main lane, beside"
+
+OnProgress = Callable[[int, int], None]
+Work = Callable[..., None]
+
+
+def drain(workspace_id: uuid.UUID, on_progress: OnProgress | None = None) -> None:
+    """Work until every job has ended or is paused; the embedding lane runs in a second thread.
+
+    With a chat model a third one takes the main lane's next group, while the first waits for the
+    model or the database. Without one it would only share the processor that reads the language.
+    """
+    main_is_idle, is_given_up = threading.Event(), threading.Event()
+    has_moved = threading.Event()
+    signals = (main_is_idle, is_given_up)
+    embedding = _thread(EMBEDDING_THREAD, _embed_until_idle, workspace_id, *signals)
+    beside = _thread(BESIDE_THREAD, _work_beside, workspace_id, has_moved, *signals)
+    work_on_main = partial(_drain_main, workspace_id, on_progress, has_moved)
+    try:
+        with seldom_collected():
+            through_outages(work_on_main)
+            main_is_idle.set()
+            while embedding.is_alive():
+                embedding.join(PATIENCE)
+                _tell(workspace_id, on_progress)
+            through_outages(work_on_main)
+    finally:
+        # After Ctrl-C the thread stops behind the document it is at; its lease frees itself.
+        is_given_up.set()
+        main_is_idle.set()
+        for thread in (embedding, beside):
+            thread.join(PATIENCE)
+
+
+def _drain_main(
+    workspace_id: uuid.UUID, on_progress: OnProgress | None, has_moved: threading.Event
+) -> None:
+    while _has_open_stages(workspace_id, runner.LANES[runner.MAIN]):
+        has_moved.clear()
+        if not _work_through(workspace_id, runner.MAIN, on_progress):
+            leases.free_leases(workspace_id)
+            has_moved.wait(PATIENCE)
+
+
+def _work_through(workspace_id: uuid.UUID, lane: str, on_progress: OnProgress | None) -> bool:
+    """Run groups while there are any; false when nothing could be done here and now."""
+    has_worked = False
+    while jobs := batching.next_group(workspace_id, lane):
+        if not runner.run_group(jobs, lane).begun:
+            break
+        has_worked = True
+        _tell(workspace_id, on_progress)
+    return has_worked
+
+
+def _thread(name: str, work: Work, *arguments: Any) -> threading.Thread:
+    thread = threading.Thread(
+        name=name, target=_with_connection, args=(work, *arguments), daemon=True
+    )
+    thread.start()
+    return thread
+
+
+def _with_connection(work: Work, *arguments: Any) -> None:
+    try:
+        through_outages(partial(work, *arguments))
+    finally:
+        connection.close()
+
+
+def _work_beside(
+    workspace_id: uuid.UUID,
+    has_moved: threading.Event,
+    main_is_idle: threading.Event,
+    is_given_up: threading.Event,
+) -> None:
+    with workers.seated("beside"):
+        while not (main_is_idle.is_set() or is_given_up.is_set()):
+            if _has_chat(workspace_id) and _work_on_a_group(workspace_id):
+                has_moved.set()
+            else:
+                main_is_idle.wait(PATIENCE / 2)
+
+
+def _has_chat(workspace_id: uuid.UUID) -> bool:
+    try:
+        return runner.ports_for(workspace_id).chat is not None
+    except PauseError:
+        return False
+
+
+def _work_on_a_group(workspace_id: uuid.UUID) -> bool:
+    jobs = batching.next_group(workspace_id, runner.MAIN)
+    is_for_documents = bool(jobs) and jobs[0].kind == JobKind.DOCUMENT
+    return is_for_documents and bool(runner.run_group(jobs, runner.MAIN).begun)
+
+
+def _embed_until_idle(
+    workspace_id: uuid.UUID,
+    main_is_idle: threading.Event,
+    is_given_up: threading.Event,
+) -> None:
+    while not is_given_up.is_set():
+        last_round = main_is_idle.is_set()
+        jobs = batching.next_group(workspace_id, runner.EMBEDDING)
+        if jobs and runner.run_group(jobs, runner.EMBEDDING).begun:
+            continue
+        if not last_round:
+            main_is_idle.wait(PATIENCE / 2)
+        elif not _has_open_stages(workspace_id, runner.LANES[runner.EMBEDDING]):
+            return
+        else:  # somebody else holds them, or died holding them
+            leases.free_leases(workspace_id)
+            time.sleep(PATIENCE)
+
+
+def _has_open_stages(workspace_id: uuid.UUID, stages: tuple[str, ...]) -> bool:
+    with access.in_workspace(workspace_id):
+        open_runs = StageRun.objects.in_workspace(workspace_id).filter(
+            stage__in=stages, state__in=[RunState.PENDING, RunState.RUNNING]
+        )
+        jobs = IngestionJob.objects.in_workspace(workspace_id).filter(
+            state__in=[RunState.PENDING, RunState.RUNNING], pk__in=open_runs.values("job_id")
+        )
+        return jobs.exists()
+
+
+def _tell(workspace_id: uuid.UUID, on_progress: OnProgress | None) -> None:
+    if on_progress is None:
+        return
+    with access.in_workspace(workspace_id):
+        jobs = IngestionJob.objects.in_workspace(workspace_id).filter(kind=JobKind.DOCUMENT)
+        total = jobs.count()
+        waiting = jobs.filter(state__in=[RunState.PENDING, RunState.RUNNING]).count()
+    on_progress(total - waiting, total)

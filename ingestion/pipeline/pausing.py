@@ -1,0 +1,85 @@
+"""Ending a pause: what waited for a model, a key or a budget goes on where it stopped.
+
+A pause is the whole workspace's: the first group that meets it writes down why, and what comes to
+the same stage later waits without asking (``pipeline.claim_next``). A pause for a model that was
+away ends by itself, again and again until it is back; every other one when somebody has changed
+something, or says so.
+"""
+
+from __future__ import annotations
+
+import logging
+import uuid
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from ingestion.models import IngestionJob, JobKind, RunState
+from ingestion.pipeline import batching, runner, sql
+from kb_project.sql import run_sql
+from workspaces import access
+from workspaces.models import Workspace
+
+logger = logging.getLogger(__name__)
+
+# ``EndpointError``'s codes: waiting alone may help.
+PASSING: Final = ("endpoint_down", "endpoint_timeout", "endpoint_busy")
+SECONDS_OF_PAUSE: Final = 120.0
+
+
+def work_resume(workspace_id: uuid.UUID, codes: Sequence[str] = ()) -> int:
+    """Let paused jobs go on, all of them or those paused for these codes; returns how many."""
+    with access.in_workspace(workspace_id):
+        scope = {"workspace": workspace_id, "codes": list(codes)}
+        # The documents' end asks for a refresh anyway; and only one may wait.
+        run_sql(sql.FORGET_PAUSED_REFRESHES, scope)
+        resumed = [job_id for (job_id,) in run_sql(sql.RESUME_JOBS, scope)]
+        batching.call_for(workspace_id, resumed, *runner.LANES)
+    if resumed:
+        logger.info("paused work resumed workspace=%s jobs=%s", workspace_id, len(resumed))
+    return len(resumed)
+
+
+def resume_what_may_fare_better(workspace_id: uuid.UUID) -> int:
+    """Try again what a model that was away has held up for two minutes; returns how many jobs."""
+    with access.in_workspace(workspace_id):
+        values = {
+            "workspace": workspace_id,
+            "codes": list(PASSING),
+            "seconds": SECONDS_OF_PAUSE,
+        }
+        [(is_time,)] = run_sql(sql.PAUSES_TO_END, values)
+    return work_resume(workspace_id, PASSING) if is_time else 0
+
+
+# What an admin mends on the page of the models, and on the page of their use.
+OF_MODELS: Final = frozenset({"key_refused", "model_unknown", "endpoint_not_a_model"})
+OF_BUDGET: Final = "budget_spent"
+
+
+@dataclass(frozen=True, slots=True)
+class Pause:
+    """``problem`` is ``{"code", "happened", "kept", "next_step"}``, of the latest such job."""
+
+    problem: dict[str, str]
+    documents: int
+    others: int
+
+    @property
+    def is_of_budget(self) -> bool:
+        return self.problem.get("code") == OF_BUDGET
+
+    @property
+    def is_of_models(self) -> bool:
+        return self.problem.get("code") in OF_MODELS
+
+
+def work_pause(*, workspace: Workspace) -> Pause | None:
+    paused = IngestionJob.objects.in_workspace(workspace).filter(state=RunState.PAUSED)
+    kinds = list(paused.values_list("kind", flat=True))
+    if not kinds:
+        return None
+    problems = paused.filter(problem__isnull=False).order_by("-created_at")
+    documents = kinds.count(JobKind.DOCUMENT)
+    latest = problems.values_list("problem", flat=True).first()
+    return Pause(latest or {}, documents, len(kinds) - documents)

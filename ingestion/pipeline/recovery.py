@@ -1,0 +1,125 @@
+"""Taking up what dead workers left behind.
+
+The tables say what is unfinished; a queue entry only wakes somebody. So whatever happens to the
+queue, looking at the tables is enough to go on.
+"""
+
+from __future__ import annotations
+
+import logging
+import uuid
+from collections import defaultdict
+from collections.abc import Collection
+
+from django.db import transaction
+from django.utils import timezone
+from django_q.models import OrmQ
+
+from ingestion.models import IngestionJob, RunState, StageRun
+from ingestion.pipeline import leases, pausing, runner, sql, workspace_jobs
+from kb_project.sql import run_sql
+from workspaces import access
+from workspaces.models import Workspace
+
+logger = logging.getLogger(__name__)
+
+UNFINISHED = (RunState.PENDING, RunState.RUNNING)
+
+
+def start_lane(lane: str) -> int:
+    """What a starting worker does: wake every job that has work in its lane; returns how many.
+
+    The lane's queue entries go first: some may be locked, for hours, in the name of a worker that
+    is gone. They carry nothing but wakes.
+    """
+    with transaction.atomic():
+        OrmQ.objects.filter(key=lane).delete()
+        woken = sum(recover(workspace_id, lanes=(lane,)) for workspace_id in _workspace_ids())
+    if lane == runner.EMBEDDING:
+        woken += workspace_jobs.renew_foreign_vectors()
+    logger.info("lane started lane=%s jobs_woken=%s", lane, woken)
+    return woken
+
+
+def sweep() -> int:
+    """Free what dead workers held, wake what nobody is called to, and try again what only waits
+    for a model that was away; returns how many jobs."""
+    idle = [lane for lane in runner.LANES if is_idle(lane)]
+    return sum(
+        recover(workspace_id, lanes=idle) + pausing.resume_what_may_fare_better(workspace_id)
+        for workspace_id in _workspace_ids()
+    )
+
+
+def recover(workspace_id: uuid.UUID, *, lanes: Collection[str] = ()) -> int:
+    """Free the leases of dead workers and wake the jobs they held; returns how many jobs.
+
+    In ``lanes``, wake every job that has something to do.
+    """
+    freed = leases.free_leases(workspace_id)
+    woken = _wake_unfinished(workspace_id, runner.LANES if freed else lanes)
+    if runner.MAIN in lanes and not runner.main_lane_is_busy(workspace_id):
+        _request_missed_refresh(workspace_id)
+        runner.request_missed_tree(workspace_id)
+    return woken
+
+
+def is_idle(lane: str) -> bool:
+    """Whether the lane's workers have taken every entry of their queue."""
+    return not OrmQ.objects.filter(key=lane, lock__lte=timezone.now()).exists()
+
+
+def _workspace_ids() -> list[uuid.UUID]:
+    return list(Workspace.objects.order_by("pk").values_list("pk", flat=True))
+
+
+def _wake_unfinished(workspace_id: uuid.UUID, lanes: Collection[str]) -> int:
+    if not lanes:
+        return 0
+    woken = 0
+    with access.in_workspace(workspace_id):
+        jobs = IngestionJob.objects.in_workspace(workspace_id).filter(state__in=UNFINISHED)
+        ids = list(jobs.order_by("created_at").values_list("pk", flat=True))
+        open_stages = _open_stages(workspace_id, ids)
+        for job_id in ids:
+            calls = [lane for lane in lanes if has_work(lane, open_stages[job_id])]
+            for lane in calls:
+                runner.wake(workspace_id, job_id, lane)
+            woken += bool(calls)
+    return woken
+
+
+def _open_stages(
+    workspace_id: uuid.UUID, job_ids: list[uuid.UUID]
+) -> defaultdict[uuid.UUID, set[str]]:
+    found: defaultdict[uuid.UUID, set[str]] = defaultdict(set)
+    runs = StageRun.objects.in_workspace(workspace_id).filter(
+        job_id__in=job_ids, state__in=UNFINISHED
+    )
+    for job_id, stage in runs.values_list("job_id", "stage"):
+        found[job_id].add(stage)
+    return found
+
+
+def has_work(lane: str, open_stages: Collection[str]) -> bool:
+    """Whether a job with these stages before it has something to do in the lane now.
+
+    A job that only needs to be closed is the main lane's.
+
+    >>> has_work("embedding", {"embed", "extract"}), has_work("embedding", {"embed", "situate"})
+    (True, False)
+    >>> has_work("main", {"embed"}), has_work("main", set())
+    (False, True)
+    """
+    if lane == runner.EMBEDDING and runner.EMBEDS_AFTER in open_stages:
+        return False
+    is_open = any(stage in runner.LANES[lane] for stage in open_stages)
+    return is_open or (lane == runner.MAIN and not open_stages)
+
+
+def _request_missed_refresh(workspace_id: uuid.UUID) -> None:
+    """A worker that died between a burst's last document and its refresh asked for none."""
+    with access.in_workspace(workspace_id):
+        [(is_missed,)] = run_sql(sql.REFRESH_IS_MISSED, {"workspace": workspace_id})
+    if is_missed:
+        runner.request_refresh(workspace_id)

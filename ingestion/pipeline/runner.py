@@ -1,0 +1,384 @@
+"""The order of the stages, and the one place that runs them.
+
+Two lanes work on documents: the main lane reads, cuts, situates, extracts and resolves; the
+embedding lane makes the vectors, which is slow on a small machine and must hold nothing up.
+Documents go through a lane in groups: a stage is run once for all of them. Workspace stages run
+once per burst of changes.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+import uuid
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial, wraps
+from itertools import groupby
+from typing import Final
+
+from django_q.exceptions import TimeoutException
+from django_q.tasks import async_task
+
+from ingestion.changes import version_changes
+from ingestion.models import IngestionJob, JobKind, RunState, StageRun
+from ingestion.pipeline import leases, sql, transitions
+from ingestion.stage import Progress, StageOutcome
+from ingestion.stages import (
+    chunk,
+    communities,
+    describe,
+    embed,
+    extract,
+    graph,
+    parse,
+    reembed,
+    reports,
+    resolve,
+    situate,
+    snapshot,
+    suggest,
+    tree,
+    tune,
+)
+from kb_project.database.outages import DATABASE_AWAY, through_outages
+from kb_project.errors import PauseError
+from kb_project.logs import current_job
+from kb_project.ports import Ports
+from kb_project.sql import run_sql
+from workspaces import access
+from workspaces.ports import ports_for
+
+logger = logging.getLogger(__name__)
+
+JobStage = Callable[[IngestionJob, Ports, Progress], StageOutcome]
+# One outcome a job, in their order; the jobs are of one workspace.
+Stage = Callable[[Sequence[IngestionJob], Ports, Progress], list[StageOutcome]]
+
+
+def alone(stage: JobStage) -> Stage:
+    """A stage that takes one job at a time, as a stage of a group."""
+
+    @wraps(stage)
+    def run(jobs: Sequence[IngestionJob], ports: Ports, progress: Progress) -> list[StageOutcome]:
+        return [stage(job, ports, progress) for job in jobs]
+
+    return run
+
+
+DOCUMENT_STAGES: Final[dict[str, Stage]] = {
+    "parse": parse.run,
+    "chunk": chunk.run,
+    "situate": situate.run,
+    "embed": embed.run,
+    "extract": extract.run,
+    "resolve": resolve.run,
+}
+# What a job of another kind does, in order.
+WORKSPACE_STAGES: Final[dict[str, JobStage]] = {
+    "describe": describe.run,
+    "graph": graph.run,
+    "communities": communities.run,
+    "reports": reports.run,
+    "tree": tree.run,
+    "snapshot": snapshot.run,
+    "suggest": suggest.run,
+}
+REEMBED_STAGES: Final[dict[str, JobStage]] = {"reembed": reembed.run}
+TUNE_STAGES: Final[dict[str, JobStage]] = {"tune": tune.run}
+
+PLANS: Final[dict[str, tuple[str, ...]]] = {
+    JobKind.DOCUMENT: tuple(DOCUMENT_STAGES),
+    JobKind.WORKSPACE: tuple(WORKSPACE_STAGES),
+    JobKind.REEMBED: tuple(REEMBED_STAGES),
+    JobKind.TUNE: tuple(TUNE_STAGES),
+}
+STAGES: Final[dict[str, Stage]] = DOCUMENT_STAGES | {
+    name: alone(stage) for name, stage in (WORKSPACE_STAGES | REEMBED_STAGES | TUNE_STAGES).items()
+}
+MAIN: Final = "main"
+EMBEDDING: Final = "embedding"
+LANES: Final[dict[str, tuple[str, ...]]] = {
+    MAIN: tuple(name for name in STAGES if name not in ("embed", *REEMBED_STAGES)),
+    EMBEDDING: ("embed", *REEMBED_STAGES),
+}
+# The stage that must be done before the embedding lane may begin.
+EMBEDS_AFTER: Final = "situate"
+# The stage after which a version has said what it says.
+TELLS_AFTER: Final = "resolve"
+RUN_LANE: Final = "ingestion.tasks.run_lane"
+MAX_ATTEMPTS: Final = 4
+
+
+@dataclass(slots=True)
+class Member:
+    """A job on its way through a lane, with the stage runs it has before it there, in order."""
+
+    job: IngestionJob
+    runs: list[StageRun]
+
+    @property
+    def run(self) -> StageRun:
+        return self.runs[0]
+
+
+@dataclass(frozen=True, slots=True)
+class Tally:
+    """Of a group: how many jobs were taken up, and how many came to the end of the lane."""
+
+    begun: int = 0
+    through: int = 0
+
+
+def stages_of(kind: str) -> tuple[str, ...]:
+    """What a job of this kind does, in order."""
+    return PLANS[kind]
+
+
+def plan_stages(*jobs: IngestionJob) -> None:
+    """Write down what the jobs have to do. Call inside their transaction."""
+    for kind, members in groupby(jobs, key=lambda job: job.kind):
+        planned = list(members)
+        values = {
+            "workspace": planned[0].workspace_id,
+            "jobs": [job.pk for job in planned],
+            "stages": list(stages_of(kind)),
+        }
+        run_sql(sql.PLAN_STAGES, values)
+
+
+def wake(workspace_id: uuid.UUID, job_id: uuid.UUID, lane: str) -> None:
+    """Ask a worker of the lane to look at the job; the queue row commits with its reason.
+
+    It takes up what else waits there too, so that one call serves a burst of documents.
+    """
+    async_task(RUN_LANE, str(workspace_id), str(job_id), lane, cluster=lane)
+
+
+def run_lane(job: IngestionJob, lane: str, ports: Ports | None = None) -> bool:
+    """``run_group`` for one job; returns whether the lane's part of it is done."""
+    return bool(run_group([job], lane, ports).through)
+
+
+def run_group(jobs: Sequence[IngestionJob], lane: str, ports: Ports | None = None) -> Tally:
+    """Run the lane's unfinished stages of some jobs of one workspace, as far as they can go now.
+
+    Each stage is run for all of them before the next. Where the database goes away on the way,
+    wait for it and go on where the work stopped.
+    """
+    others = f" and {len(jobs) - 1} more" if len(jobs) > 1 else ""
+    token = current_job.set(f"{jobs[0].pk}{others}")
+    try:
+        with access.repeatable_work():
+            return through_outages(partial(_run_group, jobs, lane, ports))
+    finally:
+        current_job.reset(token)
+
+
+def _run_group(jobs: Sequence[IngestionJob], lane: str, ports: Ports | None) -> Tally:
+    with access.in_workspace(jobs[0].workspace_id):
+        going = members_of(transitions.begin(jobs), lane)
+    if not going:
+        return Tally()
+    run_sql(sql.REFRESH_STATISTICS)
+    try:
+        ports = ports or ports_for(jobs[0].workspace_id)
+    except PauseError as error:
+        taken, _ = claim_next(going)
+        fail(taken, error, seconds=0)
+        return Tally(len(taken))
+    begun, through = set[uuid.UUID](), 0
+    while going:
+        taken, going = claim_next(going)
+        begun.update(member.job.pk for member in taken)
+        passed = run_stage(taken, ports)
+        for member in passed:
+            del member.runs[0]
+        going += [member for member in passed if member.runs]
+        through += sum(not member.runs for member in passed)
+    after_lane(jobs[0], lane)
+    return Tally(len(begun), through)
+
+
+def members_of(jobs: Sequence[IngestionJob], lane: str) -> list[Member]:
+    """The jobs with a stage of the lane before them; none for the embedding lane before its turn.
+
+    A job whose stages are all done, but which nobody has closed, is closed here.
+    """
+    unfinished = leases.unfinished(jobs)
+    transitions.close([job for job in jobs if not unfinished[job.pk]])
+    members = []
+    for job in jobs:
+        runs = unfinished[job.pk]
+        is_early = lane == EMBEDDING and any(run.stage == EMBEDS_AFTER for run in runs)
+        if not is_early and (mine := [run for run in runs if run.stage in LANES[lane]]):
+            members.append(Member(job, mine))
+    return members
+
+
+def claim_next(members: Sequence[Member]) -> tuple[list[Member], list[Member]]:
+    """Claim the earliest stage that any of them is at: (those to run it now, those further on).
+
+    What another worker holds, and what is to stop or to wait, is left out of both.
+    """
+    first = min(member.run.ordinal for member in members)
+    due = [member for member in members if member.run.ordinal == first]
+    later = [member for member in members if member.run.ordinal > first]
+    workspace_id, stage = due[0].job.workspace_id, due[0].run.stage
+    with access.in_workspace(workspace_id):
+        claim = leases.claim([member.run for member in due])
+        pause = transitions.pause_at(workspace_id, stage)
+        if pause and claim.taken:
+            transitions.pause(claim.taken, pause, seconds=0)
+            return [], later
+        ours = {run.pk for run in claim.taken}
+        held = [member for member in due if member.run.pk in ours]
+        return [one for one in held if _may_run(one, claim)], later
+
+
+def _may_run(member: Member, claim: leases.Claim) -> bool:
+    if member.run.pk in claim.unwanted:
+        transitions.cancel(member.run, member.job, seconds=0)
+    elif member.run.attempts > MAX_ATTEMPTS:
+        transitions.fail(member.run, member.job, transitions.worn_out(member.run), seconds=0)
+    else:
+        return True
+    return False
+
+
+def run_stage(
+    members: Sequence[Member], ports: Ports, beside: Sequence[Member] = ()
+) -> list[Member]:
+    """Run one claimed stage of a group; returns those that are through with it.
+
+    What becomes of the others is written down. ``beside`` are those that wait for their turn.
+    """
+    if not members:
+        return []
+    started = time.monotonic()
+    stage = STAGES[members[0].run.stage]
+    progress = leases.progress_of([one.run for one in members], beside=[one.run for one in beside])
+    try:
+        outcomes = stage([member.job for member in members], ports, progress)
+    except (leases.LeaseLostError, leases.CancelledError) as stop:
+        rest = without(stop, members, seconds=time.monotonic() - started)
+        return run_stage(rest, ports, beside)
+    except DATABASE_AWAY:
+        raise  # no database, nothing to record in: the lease is still ours when it comes back
+    # The one broad except of the project: whatever a stage dies of is recorded on its document.
+    # The queue's timeout is a SystemExit, not an Exception.
+    except (Exception, TimeoutException) as error:  # noqa: BLE001 - see above
+        if len(members) > 1 and not isinstance(error, PauseError | TimeoutException):
+            return run_one_by_one(members, ports)
+        fail(members, error, seconds=time.monotonic() - started)
+        return []
+    return finish(members, outcomes, seconds=time.monotonic() - started)
+
+
+def run_one_by_one(members: Sequence[Member], ports: Ports) -> list[Member]:
+    """Run a stage that failed for a group again for each, so that only the one at fault fails."""
+    passed = []
+    for place, member in enumerate(members):
+        beside = members[place + 1 :]
+        leases.renew([one.run for one in beside])
+        passed += run_stage([member], ports, beside)
+    return passed
+
+
+def without(
+    stop: leases.LeaseLostError | leases.CancelledError,
+    members: Sequence[Member],
+    *,
+    seconds: float,
+) -> list[Member]:
+    """The members whose stage may still be run; those that were asked to stop are cancelled."""
+    if isinstance(stop, leases.CancelledError):
+        for member in (one for one in members if one.run.pk in stop.runs):
+            transitions.cancel(member.run, member.job, seconds=seconds)
+    return [one for one in members if one.run.pk not in stop.runs]
+
+
+def fail(members: Sequence[Member], error: BaseException, *, seconds: float) -> None:
+    """Write down what a stage died of, or why it waits."""
+    problem = transitions.problem_of(error)
+    if isinstance(error, PauseError) and members:
+        transitions.pause([member.run for member in members], problem, seconds=seconds)
+        return
+    for member in members:
+        transitions.fail(member.run, member.job, problem, seconds=seconds)
+
+
+def finish(
+    members: Sequence[Member], outcomes: Sequence[StageOutcome], *, seconds: float
+) -> list[Member]:
+    """Write a stage's good end for the group; returns those that were still ours to end."""
+    workspace_id, stage = members[0].job.workspace_id, members[0].run.stage
+    with access.in_workspace(workspace_id):
+        good = []
+        for member, outcome in zip(members, outcomes, strict=True):
+            transitions.add_warnings(member.job, outcome.warnings)
+            if outcome.failed is None:
+                good.append(member)
+            else:
+                fail([member], outcome.failed, seconds=seconds / len(members))
+        ended = transitions.end([one.run for one in good], RunState.DONE, seconds=seconds)
+        passed = [member for member in members if member.run.pk in ended]
+        if stage == EMBEDS_AFTER and passed:
+            wake(workspace_id, passed[0].job.pk, EMBEDDING)
+        if stage == TELLS_AFTER and passed:
+            version_changes.settle(workspace_id, [one.job.version_id for one in passed])
+        transitions.close([member.job for member in passed if len(member.runs) == 1])
+    return passed
+
+
+def after_lane(job: IngestionJob, lane: str) -> None:
+    """The burst's last document asks for a refresh; before that, a snapshot now and then.
+
+    However the document ended: the last one of a burst may be the one that cannot be read.
+    """
+    if job.kind == JobKind.WORKSPACE:
+        wake_waiting_refresh(job.workspace_id)
+    elif lane == MAIN:
+        with access.in_workspace(job.workspace_id):
+            is_busy = main_lane_is_busy(job.workspace_id)
+            is_due = is_busy and snapshot.is_due(job.workspace_id)
+        if not is_busy:
+            request_refresh(job.workspace_id)
+        elif is_due:
+            snapshot.renew(job.workspace_id)
+    else:
+        request_missed_tree(job.workspace_id)
+
+
+def request_missed_tree(workspace_id: uuid.UUID) -> None:
+    """Vectors often come after the refresh that wanted to build a tree from them."""
+    fingerprint = ports_for(workspace_id).embedder.fingerprint
+    if not main_lane_is_busy(workspace_id) and tree.is_missed(workspace_id, fingerprint):
+        request_refresh(workspace_id)
+
+
+def main_lane_is_busy(workspace_id: uuid.UUID) -> bool:
+    """Whether any document still has a stage of the main lane before it."""
+    with access.in_workspace(workspace_id):
+        values = {"workspace": workspace_id, "stages": list(LANES[MAIN])}
+        [(is_busy,)] = run_sql(sql.LANE_IS_BUSY, values)
+    return bool(is_busy)
+
+
+def request_refresh(workspace_id: uuid.UUID) -> None:
+    """Have the workspace stages run once more; one waiting request serves all who ask."""
+    with access.in_workspace(workspace_id):
+        for (job_id,) in run_sql(sql.ADD_REFRESH, {"workspace": workspace_id}):
+            job = IngestionJob.objects.in_workspace(workspace_id).get(pk=job_id)
+            plan_stages(job)
+            wake(workspace_id, job.pk, MAIN)
+
+
+def wake_waiting_refresh(workspace_id: uuid.UUID) -> None:
+    """A refresh that was asked for while another one ran begins now."""
+    with access.in_workspace(workspace_id):
+        waiting = IngestionJob.objects.in_workspace(workspace_id).filter(
+            kind=JobKind.WORKSPACE, state=RunState.PENDING
+        )
+        for job in waiting:
+            wake(workspace_id, job.pk, MAIN)

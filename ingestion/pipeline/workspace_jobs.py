@@ -1,0 +1,79 @@
+"""Starting the work that brings a workspace's vectors in line with the model it chose."""
+
+from __future__ import annotations
+
+import uuid
+
+from ingestion.models import IngestionJob, JobKind, RunState
+from ingestion.pipeline import runner, transitions
+from ingestion.vectors import chunks
+from kb_project.ports import build_ports
+from workspaces import access
+from workspaces.models import EmbeddingIndex, IndexState, Workspace
+from workspaces.ports import LOCAL
+
+UNFINISHED = (RunState.PENDING, RunState.RUNNING)
+
+
+def vectors_renew(*, workspace_id: uuid.UUID) -> IngestionJob:
+    """Have the vectors made that the workspace's indexes ask for, and the others deleted.
+
+    The same call after a change was asked for, after it was given up, and after it was stopped or
+    failed: the work goes on where it was. One job does it at a time.
+    """
+    with access.in_workspace(workspace_id):
+        # The workspace's row serialises two people who both ask.
+        Workspace.objects.select_for_update(no_key=True).get(pk=workspace_id)
+        job = _last_job(workspace_id)
+        if job is None or job.state == RunState.DONE:
+            job = IngestionJob.objects.create(workspace_id=workspace_id, kind=JobKind.REEMBED)
+            runner.plan_stages(job)
+        elif job.state not in UNFINISHED:
+            transitions.reopen(job)
+        runner.wake(workspace_id, job.pk, runner.EMBEDDING)
+    return job
+
+
+def _last_job(workspace_id: uuid.UUID) -> IngestionJob | None:
+    jobs = IngestionJob.objects.in_workspace(workspace_id).filter(kind=JobKind.REEMBED)
+    return jobs.order_by("-created_at").first()
+
+
+def vectors_are_foreign(*, workspace_id: uuid.UUID) -> bool:
+    """Whether there are vectors of another embedder than the one that settings name.
+
+    A workspace that chose its own model asks for its changes itself.
+    """
+    with access.in_workspace(workspace_id):
+        indexes = EmbeddingIndex.objects.in_workspace(workspace_id)
+        if indexes.filter(state=IndexState.ACTIVE).exclude(provider=LOCAL).exists():
+            return False
+    return chunks.has_others(workspace_id, chunks.kept(workspace_id, build_ports().embedder))
+
+
+def renew_foreign_vectors() -> int:
+    """What a starting worker of the embedding lane does; returns in how many workspaces."""
+    ids = Workspace.objects.order_by("pk").values_list("pk", flat=True)
+    due = [pk for pk in ids if vectors_are_foreign(workspace_id=pk)]
+    for workspace_id in due:
+        vectors_renew(workspace_id=workspace_id)
+    return len(due)
+
+
+def tuning_begin(*, workspace_id: uuid.UUID) -> IngestionJob:
+    """Have a sample of the documents looked at; one job does it at a time.
+
+    A job that is under way goes on, one that is paused is taken up again, else a new one begins.
+    """
+    with access.in_workspace(workspace_id):
+        # The workspace's row serialises two people who both ask.
+        Workspace.objects.select_for_update(no_key=True).get(pk=workspace_id)
+        jobs = IngestionJob.objects.in_workspace(workspace_id).filter(kind=JobKind.TUNE)
+        job = jobs.filter(state__in=[*UNFINISHED, RunState.PAUSED]).first()
+        if job is None:
+            job = IngestionJob.objects.create(workspace_id=workspace_id, kind=JobKind.TUNE)
+            runner.plan_stages(job)
+        elif job.state == RunState.PAUSED:
+            transitions.reopen(job)
+        runner.wake(workspace_id, job.pk, runner.MAIN)
+    return job

@@ -1,0 +1,43 @@
+"""Keys of entities and relationships in a workspace, and the ids derived from them."""
+
+from __future__ import annotations
+
+import uuid
+from hashlib import blake2b
+from typing import Final
+
+from kb_project.text.names import normalise_name
+
+NAME_LENGTH: Final = 300
+"""Characters kept of a name, and of its key."""
+Ref = tuple[str, int]
+"""An entity: its key and its sense, which numbers the things of that name (0 by default)."""
+
+
+def key_of_name(name: str) -> str:
+    """What all spellings of a name share; empty if it has no letter and no digit."""
+    return normalise_name(name)[:NAME_LENGTH]
+
+
+def entity_id(workspace_id: uuid.UUID, key: str, sense: int = 0) -> uuid.UUID:
+    """The id of an entity of this name in the workspace, whichever document names it first."""
+    if sense:
+        return _id(workspace_id, "sense", key, str(sense))
+    return _id(workspace_id, "entity", key)
+
+
+def relationship_id(
+    workspace_id: uuid.UUID, source: str, target: str, senses: tuple[int, int] = (0, 0)
+) -> uuid.UUID:
+    told_apart = [str(sense) for sense in senses] if any(senses) else []
+    return _id(workspace_id, "relationship", source, target, *told_apart)
+
+
+def link_id(workspace_id: uuid.UUID, source: Ref, target: Ref) -> uuid.UUID:
+    """The id of the relationship between two entities."""
+    return relationship_id(workspace_id, source[0], target[0], (source[1], target[1]))
+
+
+def _id(workspace_id: uuid.UUID, *parts: str) -> uuid.UUID:
+    digest = blake2b("\0".join(parts).encode(), digest_size=16, key=workspace_id.bytes)
+    return uuid.UUID(bytes=digest.digest())

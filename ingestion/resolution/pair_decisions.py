@@ -1,0 +1,117 @@
+"""Which pairs of entities were decided about, and by whom: nobody is asked about those again."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable, Collection, Iterator
+from dataclasses import dataclass
+from datetime import datetime
+
+from ingestion.models import Entity, EventKind, HistoryEvent, ResolutionDecision, Verdict
+from ingestion.resolution.active import load_joined
+from ingestion.resolution.keys import Ref
+
+Pair = tuple[uuid.UUID, uuid.UUID]
+"""Two entities, the lower id first."""
+
+
+@dataclass(frozen=True, slots=True)
+class Decided:
+    """What stands about a pair. ``model`` is '' and ``user_id`` None for a former member.
+
+    ``decision_id`` is None where a split or a move tells them apart.
+    """
+
+    verdict: str
+    user_id: int | None
+    model: str
+    created_at: datetime
+    reason: str
+    decision_id: uuid.UUID | None
+    event_id: uuid.UUID | None
+
+
+@dataclass(frozen=True, slots=True)
+class _Said:
+    """Two things, as they were called when it was said, and what was said of them."""
+
+    ends: tuple[Ref, Ref]
+    decided: Decided
+    is_by_person: bool
+
+    @property
+    def rank(self) -> tuple[bool, datetime, str]:
+        """The word that counts comes last: a person's, then the latest."""
+        row = self.decided.decision_id or self.decided.event_id
+        return self.is_by_person, self.decided.created_at, str(row)
+
+
+def decided_pairs(workspace_id: uuid.UUID) -> dict[Pair, Decided]:
+    """What stands between entities as they are read now; a person's word before a model's.
+
+    What was said of a name holds for the entity that it was merged into. What a model was not sure
+    of is open. Whoever splits an entity, or moves mentions of it to another one, says that the two
+    differ, and so does a document in which a name means another thing. Call in the workspace's
+    scope.
+    """
+    said = [*_of_decisions(workspace_id), *_of_parted(workspace_id)]
+    read = load_joined(workspace_id).read if said else _itself
+    ends = [(_ends(one, read), one.decided) for one in sorted(said, key=lambda one: one.rank)]
+    ids = _ids(workspace_id, {ref for pair, _ in ends for ref in pair})
+    return {
+        pair_of(ids[left], ids[right]): decided
+        for (left, right), decided in ends
+        if left in ids and right in ids
+    }
+
+
+def _of_decisions(workspace_id: uuid.UUID) -> Iterator[_Said]:
+    rows = ResolutionDecision.objects.in_workspace(workspace_id).filter(undone_at=None)
+    for row in rows.exclude(verdict=Verdict.UNSURE):
+        if row.right_key:
+            yield _said((row.left_key, row.left_sense), (row.right_key, row.right_sense), row)
+        elif row.verdict == Verdict.DIFFERENT:
+            # A new sense of a name was told apart from all that there were.
+            for earlier in range(row.sense):
+                yield _said((row.left_key, earlier), (row.left_key, row.sense), row)
+
+
+def _of_parted(workspace_id: uuid.UUID) -> Iterator[_Said]:
+    """Splits and moves that stand."""
+    events = HistoryEvent.objects.in_workspace(workspace_id).filter(
+        kind__in=(EventKind.ENTITY_SPLIT, EventKind.MENTIONS_MOVED), undone_at=None
+    )
+    for event in events:
+        refs = event.details["refs"]
+        (key, sense), (other, its) = (refs[event.details[end]] for end in ("from", "into"))
+        decided = Decided(
+            Verdict.DIFFERENT, event.user_id, "", event.created_at, event.reason, None, event.pk
+        )
+        yield _Said(((key, sense), (other, its)), decided, is_by_person=True)
+
+
+def pair_of(one: uuid.UUID, other: uuid.UUID) -> Pair:
+    return (one, other) if one < other else (other, one)
+
+
+def _ids(workspace_id: uuid.UUID, refs: Collection[Ref]) -> dict[Ref, uuid.UUID]:
+    """The entities that are there, by what they are named by."""
+    rows = Entity.objects.in_workspace(workspace_id).filter(key__in={key for key, _ in refs})
+    return {(key, sense): pk for key, sense, pk in rows.values_list("key", "sense", "pk")}
+
+
+def _ends(said: _Said, read: Callable[[Ref], Ref]) -> tuple[Ref, Ref]:
+    """What it is about now; of two that are read as one, the two that were meant."""
+    left, right = (read(ref) for ref in said.ends)
+    return said.ends if left == right else (left, right)
+
+
+def _itself(ref: Ref) -> Ref:
+    return ref
+
+
+def _said(left: Ref, right: Ref, row: ResolutionDecision) -> _Said:
+    decided = Decided(
+        row.verdict, row.user_id, row.model, row.created_at, row.reason, row.pk, row.event_id
+    )
+    return _Said((left, right), decided, row.by == ResolutionDecision.By.PERSON)

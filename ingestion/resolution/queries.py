@@ -1,0 +1,122 @@
+"""What was decided about names, for pages and the API."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from django.db.models import Q, QuerySet
+from django.db.models.functions import Length
+
+from ingestion.models import Alias, Entity, MergeSuggestion, ResolutionDecision, Verdict
+from ingestion.resolution.active import load_reading
+from ingestion.resolution.overrides import PLAIN, Reading
+from kb_project.errors import found
+from workspaces.models import Workspace
+
+
+@dataclass(frozen=True, slots=True)
+class DecisionView:
+    """A decision and what became of it.
+
+    ``left`` and ``right`` are the names as documents write them.
+    ``is_conflicting``: it stands, but would join names that are decided to differ.
+    ``is_waiting``: it stands, but would join names of which that was never said one by one.
+    """
+
+    decision: ResolutionDecision
+    left: str
+    right: str
+    is_conflicting: bool = False
+    is_waiting: bool = False
+
+    @property
+    def is_undone(self) -> bool:
+        return self.decision.undone_at is not None
+
+    @property
+    def decider(self) -> str:
+        """Who decided it, as people read it."""
+        row = self.decision
+        if row.by == ResolutionDecision.By.MODEL:
+            return row.model or "a model"
+        return str(row.user) if row.user else "a former member"
+
+
+def decisions(*, workspace: Workspace, keys: Iterable[str] = ()) -> QuerySet[ResolutionDecision]:
+    """Latest first; only those about names with one of the keys where some are given."""
+    rows = ResolutionDecision.objects.in_workspace(workspace)
+    wanted = list(keys)
+    if wanted:
+        rows = rows.filter(Q(left_key__in=wanted) | Q(right_key__in=wanted))
+    return rows.select_related("document", "user").order_by("-created_at", "id")
+
+
+def decision_get(*, workspace: Workspace, decision_id: uuid.UUID) -> ResolutionDecision:
+    """Raises NotFoundError."""
+    rows = ResolutionDecision.objects.in_workspace(workspace)
+    return found(rows.filter(pk=decision_id).first(), "decision")
+
+
+def decision_views(
+    *, workspace: Workspace, rows: Iterable[ResolutionDecision]
+) -> list[DecisionView]:
+    shown = list(rows)
+    is_needed = any(row.verdict == Verdict.SAME and row.right_key for row in shown)
+    reading = load_reading(workspace.pk, []) if is_needed else PLAIN
+    names = _names(workspace, shown)
+    return [_view(row, reading, names) for row in shown]
+
+
+def _names(workspace: Workspace, shown: Iterable[ResolutionDecision]) -> dict[str, str]:
+    """A name as documents write it, by its normalised form; the longest of several."""
+    keys = {key for row in shown for key in (row.left_key, row.right_key) if key}
+    rows = Alias.objects.in_workspace(workspace).filter(key__in=keys)
+    pairs = rows.order_by(Length("name"), "-name").values_list("key", "name").distinct()
+    return dict(pairs)
+
+
+def _view(row: ResolutionDecision, reading: Reading, names: Mapping[str, str]) -> DecisionView:
+    keys = (row.left_key, row.right_key)
+    left, right = (names.get(key, key) for key in keys)
+    if row.undone_at or row.verdict != Verdict.SAME or not row.right_key:
+        return DecisionView(row, left, right)
+    if keys in reading.conflicting:
+        return DecisionView(row, left, right, is_conflicting=True)
+    ends = ((row.left_key, row.left_sense), (row.right_key, row.right_sense))
+    first, second = (reading.read(end) for end in ends)
+    return DecisionView(row, left, right, is_waiting=first != second)
+
+
+def decisions_about(*, workspace: Workspace, entity: Entity) -> list[DecisionView]:
+    """What was decided about an entity's names, latest first."""
+    aliases = entity.aliases.filter(workspace=workspace).values_list("key", flat=True)
+    rows = decisions(workspace=workspace, keys={entity.key, *aliases})
+    return decision_views(workspace=workspace, rows=rows.exclude(verdict=Verdict.UNSURE)[:50])
+
+
+@dataclass(frozen=True, slots=True)
+class LookAlike:
+    """An entity that may be the one looked at, and why."""
+
+    other: Entity
+    reason: str
+
+
+def look_alikes(*, workspace: Workspace, entity: Entity, most: int = 5) -> list[LookAlike]:
+    """What waits for a person to say whether it is the same, the most alike first."""
+    rows = (
+        MergeSuggestion.objects.in_workspace(workspace)
+        .filter(Q(left=entity) | Q(right=entity), state=MergeSuggestion.State.OPEN)
+        .select_related("left", "right")
+        .order_by("-score", "id")[:most]
+    )
+    return [
+        LookAlike(row.right if row.left_id == entity.pk else row.left, row.reason) for row in rows
+    ]
+
+
+def entity_of_key(*, workspace: Workspace, key: str) -> Entity | None:
+    """The first thing of that name."""
+    return Entity.objects.in_workspace(workspace).filter(key=key).order_by("sense").first()

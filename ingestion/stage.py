@@ -1,0 +1,76 @@
+"""What a stage gives back, and how it reports on the way."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from ingestion.models import (
+    DocumentVersion,
+    IngestionJob,
+)
+from kb_project.errors import KBError, found
+from workspaces import access
+
+
+@dataclass(frozen=True, slots=True)
+class StageOutcome:
+    """``written`` counts rows made; ``warnings`` are sentences for the document's row.
+
+    ``failed`` is what stopped this one job of a group, while the others went on.
+    """
+
+    written: int = 0
+    warnings: tuple[str, ...] = ()
+    failed: KBError | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How a stage says how far it is. Calling it renews the lease and raises when cancelled."""
+
+    report: Callable[[int, int], None]
+
+    def __call__(self, done: int, total: int) -> None:
+        self.report(done, total)
+
+
+def _ignore(_done: int, _total: int) -> None:
+    return None
+
+
+NO_PROGRESS = Progress(report=_ignore)
+
+
+def version_of(job: IngestionJob) -> DocumentVersion:
+    """The version a document's job works on, with its document. Raises NotFoundError.
+
+    It is read once per job object: the stages of a lane share it, and parsing fills it in.
+    """
+    if job.version_id and not IngestionJob.version.is_cached(job):
+        with access.in_workspace(job.workspace_id):
+            job.version = (
+                DocumentVersion.objects.in_workspace(job.workspace_id)
+                .select_related("document")
+                .filter(pk=job.version_id)
+                .first()
+            )
+    return found(job.version, "version of a document")
+
+
+def versions_of(jobs: Sequence[IngestionJob]) -> list[DocumentVersion]:
+    """The versions that some documents' jobs of one workspace work on, in one query.
+
+    Raises NotFoundError. They are shared by the stages of a lane like that of ``version_of``.
+    """
+    unread = [job for job in jobs if job.version_id and not IngestionJob.version.is_cached(job)]
+    if unread:
+        with access.in_workspace(jobs[0].workspace_id):
+            rows = (
+                DocumentVersion.objects.in_workspace(jobs[0].workspace_id)
+                .select_related("document")
+                .in_bulk([job.version_id for job in unread])
+            )
+        for job in unread:
+            job.version = rows.get(job.version_id)
+    return [found(job.version, "version of a document") for job in jobs]

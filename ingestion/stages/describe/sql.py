@@ -1,0 +1,203 @@
+"""The SQL of descriptions: what the rows say about each changed entity and relationship."""
+
+from __future__ import annotations
+
+from typing import Final, LiteralString
+
+# Counts the mentions of the changed entities. Each mention votes for a type: context cues count
+# most, capitals alone or a repetition in the same text least. Ties go to the type that sorts first,
+# so that the order of arrival does not matter.
+# *In* precedes more than places, so cues for a place weigh less; and a place that has only the
+# recogniser's word is often a mistake, however often it repeats, so its guesses are capped. The
+# recogniser also tends to call what it does not know an organization.
+# If a type rests on guesses alone, a single word does not become a person because a recogniser says
+# so, nor anything else on a guess or two: it becomes a term. A name is taken only from spellings of
+# the key itself: a short form never replaces the full name.
+COUNT_ENTITIES: Final[LiteralString] = """
+WITH weighed AS (
+    SELECT m.entity_id, m.type, bool_and(m.source = ANY(%(guesses)s::text[])) AS is_guessed,
+           coalesce(sum(CASE m.type WHEN 'place' THEN 1.5 WHEN 'name' THEN 0.75 ELSE 3 END)
+                    FILTER (WHERE m.source = %(sure)s), 0) AS known,
+           coalesce(sum(CASE m.source WHEN %(again)s THEN 0.4 WHEN %(bare)s THEN 0.25 ELSE 1 END
+                        * CASE m.type WHEN 'name' THEN 0.25 WHEN 'organization' THEN 0.5 ELSE 1 END)
+                    FILTER (WHERE m.source <> %(sure)s), 0) AS guessed
+      FROM ingestion_entity AS e
+      JOIN ingestion_mention AS m ON m.workspace_id = %(workspace)s AND m.entity_id = e.id
+     WHERE e.workspace_id = %(workspace)s AND e.is_changed
+     GROUP BY m.entity_id, m.type
+), voted AS (
+    SELECT entity_id, type, is_guessed,
+           known + CASE type WHEN 'place' THEN least(guessed, 5) ELSE guessed END AS votes
+      FROM weighed
+), typed AS (
+    SELECT entity_id, max(votes) AS votes,
+           (array_agg(is_guessed ORDER BY votes DESC, type))[1] AS is_guessed,
+           (array_agg(type ORDER BY votes DESC, type))[1] AS type
+      FROM voted GROUP BY entity_id
+), counted AS (
+    SELECT m.entity_id, count(*) AS mentions, count(DISTINCT m.chunk_id) AS chunks,
+           mode() WITHIN GROUP (ORDER BY m.surface)
+               FILTER (WHERE a.key = e.key) AS name,
+           mode() WITHIN GROUP (ORDER BY m.label)
+               FILTER (WHERE m.own_key = e.key) AS label
+      FROM ingestion_entity AS e
+      JOIN ingestion_mention AS m ON m.workspace_id = %(workspace)s AND m.entity_id = e.id
+      LEFT JOIN ingestion_alias AS a ON a.workspace_id = %(workspace)s
+            AND a.entity_id = e.id AND a.name = m.surface
+     WHERE e.workspace_id = %(workspace)s AND e.is_changed
+     GROUP BY m.entity_id
+), locked AS (
+    SELECT id FROM ingestion_entity WHERE workspace_id = %(workspace)s AND is_changed
+     ORDER BY id FOR NO KEY UPDATE
+), known AS (
+    SELECT e.id, CASE
+           WHEN NOT t.is_guessed THEN t.type
+           WHEN strpos(e.key, ' ') > 0 AND t.type <> 'name' THEN t.type
+           WHEN t.type = 'place' AND t.votes >= 3 THEN t.type
+           WHEN t.type = 'organization' AND t.votes >= 1.5 THEN t.type
+           WHEN t.type IN ('product', 'work', 'event', 'group') AND c.mentions > 1 THEN t.type
+           WHEN t.type = 'language' THEN t.type
+           ELSE 'concept' END AS type
+      FROM ingestion_entity AS e
+      JOIN typed AS t ON t.entity_id = e.id
+      JOIN counted AS c ON c.entity_id = e.id
+     WHERE e.workspace_id = %(workspace)s
+)
+UPDATE ingestion_entity AS e
+   SET mention_count = c.mentions, chunk_count = c.chunks, type = k.type,
+       name = coalesce(c.name, c.label, e.proposed->>'name', e.name),
+       proposed = e.proposed - 'name' - 'type'
+  FROM counted AS c JOIN locked AS l ON l.id = c.entity_id JOIN known AS k ON k.id = c.entity_id
+ WHERE e.workspace_id = %(workspace)s AND e.id = c.entity_id
+"""
+
+# Strengths are summed as numbers. Keywords are the model's, plus the words between the two names.
+COUNT_RELATIONSHIPS: Final[LiteralString] = """
+WITH counted AS (
+    SELECT v.relationship_id, sum(v.strength ORDER BY v.strength) AS weight, count(*) AS number,
+           coalesce(array_agg(DISTINCT left(v.predicate, 80) ORDER BY left(v.predicate, 80))
+                    FILTER (WHERE v.predicate <> ''), '{}') AS predicates
+      FROM ingestion_relationship AS r
+      JOIN ingestion_evidence AS v
+        ON v.workspace_id = %(workspace)s AND v.relationship_id = r.id
+     WHERE r.workspace_id = %(workspace)s AND r.is_changed
+     GROUP BY v.relationship_id
+), worded AS (
+    SELECT v.relationship_id, array_agg(DISTINCT k.word ORDER BY k.word) AS words
+      FROM ingestion_relationship AS r
+      JOIN ingestion_evidence AS v
+        ON v.workspace_id = %(workspace)s AND v.relationship_id = r.id
+     CROSS JOIN LATERAL unnest(v.keywords) AS k (word)
+     WHERE r.workspace_id = %(workspace)s AND r.is_changed AND v.keywords <> '{}'
+     GROUP BY v.relationship_id
+), locked AS (
+    SELECT id FROM ingestion_relationship WHERE workspace_id = %(workspace)s AND is_changed
+     ORDER BY id FOR NO KEY UPDATE
+)
+UPDATE ingestion_relationship AS r
+   SET weight = c.weight, evidence_count = c.number, proposed = r.proposed - 'keywords',
+       keywords = coalesce(w.words[1:12], '{}') || c.predicates[1:5]
+  FROM counted AS c JOIN locked AS l ON l.id = c.relationship_id
+  LEFT JOIN worded AS w ON w.relationship_id = c.relationship_id
+ WHERE r.workspace_id = %(workspace)s AND r.id = c.relationship_id
+"""
+
+# Facts that lost their last evidence go, and leave a tombstone for the projection.
+BURY_RELATIONSHIPS: Final[LiteralString] = """
+WITH gone AS (
+    DELETE FROM ingestion_relationship AS r
+     WHERE r.workspace_id = %(workspace)s AND r.is_changed AND NOT r.is_made AND NOT EXISTS (
+           SELECT FROM ingestion_evidence AS v
+            WHERE v.workspace_id = %(workspace)s AND v.relationship_id = r.id)
+    RETURNING r.id)
+INSERT INTO ingestion_graphtombstone (workspace_id, id) SELECT %(workspace)s, id FROM gone
+ON CONFLICT DO NOTHING
+"""
+BURY_ENTITIES: Final[LiteralString] = """
+WITH gone AS (
+    DELETE FROM ingestion_entity AS e
+     WHERE e.workspace_id = %(workspace)s AND e.is_changed AND NOT e.is_made AND NOT EXISTS (
+           SELECT FROM ingestion_mention AS m
+            WHERE m.workspace_id = %(workspace)s AND m.entity_id = e.id)
+    RETURNING e.id)
+INSERT INTO ingestion_graphtombstone (workspace_id, id) SELECT %(workspace)s, id FROM gone
+ON CONFLICT DO NOTHING
+"""
+
+# The mentions most likely to introduce a changed entity: those in a document it names, then the
+# earliest in each document.
+INTRODUCTIONS: Final[LiteralString] = """
+SELECT entity_id, chunk_id, start, "end" FROM (
+    SELECT m.entity_id, m.chunk_id, m.start, m."end",
+           row_number() OVER (PARTITION BY m.entity_id
+                              ORDER BY m.source = 'title' DESC, c.ordinal, m.start, d.title, m.id
+           ) AS place
+      FROM ingestion_entity AS e
+      JOIN ingestion_mention AS m ON m.workspace_id = %(workspace)s AND m.entity_id = e.id
+      JOIN ingestion_chunk AS c ON c.workspace_id = %(workspace)s AND c.id = m.chunk_id
+      JOIN ingestion_document AS d ON d.workspace_id = %(workspace)s AND d.id = m.document_id
+     WHERE e.workspace_id = %(workspace)s AND e.is_changed) AS ranked
+ WHERE place <= %(most)s
+ ORDER BY entity_id, place
+"""
+
+BEST_EVIDENCE: Final[LiteralString] = """
+SELECT DISTINCT ON (v.relationship_id) v.relationship_id, v.chunk_id, v.start, v."end"
+  FROM ingestion_relationship AS r
+  JOIN ingestion_evidence AS v ON v.workspace_id = %(workspace)s AND v.relationship_id = r.id
+  JOIN ingestion_chunk AS c ON c.workspace_id = %(workspace)s AND c.id = v.chunk_id
+  JOIN ingestion_document AS d ON d.workspace_id = %(workspace)s AND d.id = v.document_id
+ WHERE r.workspace_id = %(workspace)s AND r.is_changed
+ ORDER BY v.relationship_id, v.kind = 'stated' DESC, v.strength DESC, d.title, c.ordinal, v.start
+"""
+
+# The model's notes on changed entities and relationships, by passage. Later documents come last, so
+# that what was summarised before keeps its place.
+ENTITY_NOTES: Final[LiteralString] = """
+SELECT f.entity_id, e.name, f.chunk_id, f.start, f."end", f.text
+  FROM ingestion_entity AS e
+  JOIN ingestion_fragment AS f ON f.workspace_id = %(workspace)s AND f.entity_id = e.id
+  JOIN ingestion_chunk AS c ON c.workspace_id = %(workspace)s AND c.id = f.chunk_id
+  JOIN ingestion_document AS d ON d.workspace_id = %(workspace)s AND d.id = f.document_id
+ WHERE e.workspace_id = %(workspace)s AND e.is_changed
+ ORDER BY f.entity_id, d.created_at, d.id, c.ordinal, f.start, f.text
+"""
+RELATIONSHIP_NOTES: Final[LiteralString] = """
+SELECT v.relationship_id, s.name || ' → ' || t.name, v.chunk_id, v.start, v."end", v.description
+  FROM ingestion_relationship AS r
+  JOIN ingestion_evidence AS v ON v.workspace_id = %(workspace)s AND v.relationship_id = r.id
+  JOIN ingestion_entity AS s ON s.workspace_id = %(workspace)s AND s.id = r.source_id
+  JOIN ingestion_entity AS t ON t.workspace_id = %(workspace)s AND t.id = r.target_id
+  JOIN ingestion_chunk AS c ON c.workspace_id = %(workspace)s AND c.id = v.chunk_id
+  JOIN ingestion_document AS d ON d.workspace_id = %(workspace)s AND d.id = v.document_id
+ WHERE r.workspace_id = %(workspace)s AND r.is_changed AND v.description <> ''
+ ORDER BY v.relationship_id, d.created_at, d.id, c.ordinal, v.start, v.description
+"""
+
+# If a person wrote the description, this one is kept beside it.
+DESCRIBE_ENTITIES: Final[LiteralString] = """
+UPDATE ingestion_entity AS e
+   SET description = CASE WHEN e.written_by = 'person' THEN e.description ELSE t.description END,
+       description_sources = CASE WHEN e.written_by = 'person' THEN e.description_sources
+                                  ELSE t.sources END,
+       written_by = CASE WHEN e.written_by = 'person' THEN e.written_by ELSE t.written_by END,
+       proposed = CASE WHEN e.written_by = 'person' THEN e.proposed || jsonb_build_object(
+           'description', t.description, 'description_sources', t.sources,
+           'written_by', t.written_by) ELSE e.proposed END,
+       conflicts = t.conflicts
+  FROM unnest(%(ids)s::uuid[], %(descriptions)s::text[], %(sources)s::jsonb[],
+              %(writers)s::text[], %(conflicts)s::jsonb[])
+       AS t (id, description, sources, written_by, conflicts)
+ WHERE e.workspace_id = %(workspace)s AND e.id = t.id
+"""
+DESCRIBE_RELATIONSHIPS: Final[LiteralString] = """
+UPDATE ingestion_relationship AS r
+   SET description = CASE WHEN r.written_by = 'person' THEN r.description ELSE t.description END,
+       written_by = CASE WHEN r.written_by = 'person' THEN r.written_by ELSE t.written_by END,
+       proposed = CASE WHEN r.written_by = 'person' THEN r.proposed || jsonb_build_object(
+           'description', t.description, 'written_by', t.written_by) ELSE r.proposed END,
+       conflicts = t.conflicts
+  FROM unnest(%(ids)s::uuid[], %(descriptions)s::text[], %(writers)s::text[],
+              %(conflicts)s::jsonb[]) AS t (id, description, written_by, conflicts)
+ WHERE r.workspace_id = %(workspace)s AND r.id = t.id
+"""

@@ -1,0 +1,233 @@
+"""What the page of cases shows: one case, the effect of deciding it, and progress in the queue."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
+from typing import Any, Final
+
+from django.http import QueryDict
+from django.utils import timezone
+
+from ingestion.curation import forms, presenters, previewing
+from ingestion.curation.presenters import Preview
+from ingestion.documents.links import reader_url
+from ingestion.history import queries as history_queries
+from ingestion.history import sentences
+from ingestion.models import EventKind, HistoryEvent, HistorySubject
+from ingestion.suggestions import deciding, queue
+from ingestion.suggestions.queue import MOST_SHOWN, Case, Counts
+from ingestion.suggestions.sides import Quote, Side
+from kb_project.errors import InputError, NotFoundError
+from workspaces.models import User, Workspace
+
+FEWEST: Final = 2
+MOST_NAMES: Final = 6
+IN_WORDS: Final = {1: "one", 2: "two", 3: "three", 4: "four", 5: "five"}
+THRESHOLDS: Final = (99, 95, 90, 85, 80)
+"""Certainties, in percent, offered for bulk merging."""
+USUAL: Final = 95
+DECISIONS: Final = (EventKind.ENTITIES_MERGED, EventKind.NOT_THE_SAME)
+GONE: Final = "Someone has decided this case meanwhile, or it no longer exists."
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A quote, and the URL to read it at."""
+
+    quote: Quote
+    url: str
+
+
+@dataclass(frozen=True, slots=True)
+class Card:
+    """One entity of a case; ``number`` is the keyboard key that keeps it."""
+
+    number: int
+    side: Side
+    is_kept: bool
+    places: tuple[Place, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """A case with the choices made in it so far."""
+
+    case: Case
+    cards: tuple[Card, ...]
+    dropped: tuple[Side, ...]
+    kept: Side
+    gained: tuple[str, ...]
+    preview: Preview | None
+
+    @property
+    def seen(self) -> list[str]:
+        return [f"{one}:{revision}" for one, revision in self.case.expected.items()]
+
+    @property
+    def names(self) -> str:
+        return sentences.quoted([card.side.name for card in self.cards])
+
+    @property
+    def number(self) -> str:
+        """The number of entities side by side, in words."""
+        return IN_WORDS[len(self.cards)]
+
+    @property
+    def may_drop(self) -> bool:
+        return len(self.cards) > FEWEST
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """The choices in a case: which entity is kept, and which are left out of the decision."""
+
+    kept: uuid.UUID
+    dropped: tuple[uuid.UUID, ...]
+    entities: tuple[uuid.UUID, ...]
+
+    @property
+    def set(self) -> list[uuid.UUID]:
+        """The entities the decision is about."""
+        return [one for one in self.entities if one not in self.dropped]
+
+
+def chosen_of(case: Case, given: QueryDict) -> Chosen:
+    """Read the choices. Raises InputError for entities outside the case, or fewer than two left."""
+    entities = tuple(side.id for side in case.entities)
+    dropped = tuple(forms.ids_of(given, "drop"))
+    kept = forms.id_of(given, "kept") or case.kept
+    if not {kept, *dropped} <= set(entities):
+        raise InputError(
+            "This entity is not part of the case.",
+            code="not_in_the_case",
+            kept=deciding.UNCHANGED,
+            next_step="Choose among those that are shown.",
+        )
+    left = [one for one in entities if one not in dropped]
+    if len(left) < FEWEST:
+        raise InputError(
+            "A case needs at least two entities.",
+            code="too_few",
+            kept=deciding.UNCHANGED,
+            next_step="Say that they are not the same, or skip the case.",
+        )
+    if kept in dropped:
+        kept = case.kept if case.kept in left else left[0]
+    return Chosen(kept, dropped, entities)
+
+
+# --- the page -------------------------------------------------------------------------------------
+def queue_context(*, workspace: Workspace, user: User, given: QueryDict) -> dict[str, Any]:
+    """Build the page's context. Raises InputError for choices no page offers."""
+    page = queue.case_queue(
+        workspace=workspace, user=user, limit=1, after=given.get("after", "")[:100]
+    )
+    wanted = forms.id_of(given, "case")
+    case, notice = _case(workspace, user, page.cases, wanted)
+    rights = presenters.rights(workspace)
+    return {
+        "workspace": workspace,
+        "section": "curation",
+        "shown": _shown(workspace, case, given if case and case.key == wanted else QueryDict()),
+        "notice": notice,
+        "counts": page.counts,
+        "open_number": min(page.counts.open, MOST_SHOWN),
+        "progress": progress(page.counts, case),
+        "next": page.next,
+        "refused": queue.case_refused(workspace=workspace),
+        "last": last_decision(workspace, user) if rights["is_curator"] else None,
+        "usual": USUAL,
+        **rights,
+    }
+
+
+def _case(
+    workspace: Workspace, user: User, first: Collection[Case], wanted: uuid.UUID | None
+) -> tuple[Case | None, str]:
+    if wanted is None or any(case.key == wanted for case in first):
+        return next(iter(first), None), ""
+    try:
+        return queue.case_get(workspace=workspace, key=wanted, user=user), ""
+    except NotFoundError:
+        return next(iter(first), None), GONE
+
+
+def _shown(workspace: Workspace, case: Case | None, given: QueryDict) -> Shown | None:
+    if case is None:
+        return None
+    chosen = chosen_of(case, given)
+    sides = {side.id: side for side in case.entities}
+    kept = sides[chosen.kept]
+    inside = [sides[one] for one in chosen.set]
+    return Shown(
+        case=case,
+        cards=tuple(
+            Card(number, side, side.id == kept.id, _places(workspace, side))
+            for number, side in enumerate(inside, start=1)
+        ),
+        dropped=tuple(sides[one] for one in chosen.dropped),
+        kept=kept,
+        gained=_gained(kept, inside),
+        preview=_preview(workspace, chosen) if presenters.may_curate(workspace) else None,
+    )
+
+
+def _places(workspace: Workspace, side: Side) -> tuple[Place, ...]:
+    return tuple(
+        Place(quote, reader_url(workspace, quote.document_id, start=quote.start, end=quote.end))
+        for quote in side.quotes
+    )
+
+
+def _gained(kept: Side, sides: Iterable[Side]) -> tuple[str, ...]:
+    """Return the names that the kept entity will gain."""
+    own = {kept.name, *kept.aliases}
+    names = dict.fromkeys(name for side in sides for name in (side.name, *side.aliases))
+    return tuple(name for name in names if name not in own)[:MOST_NAMES]
+
+
+def _preview(workspace: Workspace, chosen: Chosen) -> Preview:
+    others = [one for one in chosen.set if one != chosen.kept]
+    return presenters.previewed(
+        workspace,
+        lambda: previewing.merge(workspace=workspace, kept=chosen.kept, others=others),
+    )
+
+
+def progress(counts: Counts, case: Case | None) -> str:
+    """
+    >>> progress(Counts(open=21, skipped=3, decided_today=3), None)
+    '21 open, 3 decided today'
+    """
+    done = f"{counts.decided_today} decided today"
+    if case is None:
+        return f"{counts.open} open, {done}"
+    total = counts.open + counts.decided_today
+    if case.is_skipped:
+        return f"{counts.open} of {total} left, all of them put off; {done}"
+    return f"{counts.decided_today + counts.skipped + 1} of {total}, {done}"
+
+
+# --- earlier decisions ----------------------------------------------------------------------------
+def last_decision(workspace: Workspace, user: User) -> HistoryEvent | None:
+    """Return the user's latest decision of today that can be undone."""
+    midnight = timezone.localtime().replace(hour=0, minute=0, second=0, microsecond=0)
+    rows = history_queries.events(workspace=workspace, user=user)
+    return rows.filter(kind__in=DECISIONS, undone_at=None, created_at__gte=midnight).first()
+
+
+def meanwhile(workspace: Workspace, seen: dict[uuid.UUID, int]) -> str:
+    """Describe the latest change to the entities since they were seen; '' if there was none."""
+    rows = (
+        HistorySubject.objects.in_workspace(workspace)
+        .filter(subject_id__in=list(seen))
+        .order_by("-sequence")
+        .values_list("subject_id", "sequence", "event_id")
+    )
+    later = [event for one, sequence, event in rows[:50] if sequence > seen[one]]
+    if not later:
+        return ""
+    event = history_queries.event_get(workspace=workspace, event_id=later[0])
+    return f"{sentences.active(event)}."

@@ -1,0 +1,172 @@
+"""Pages of the queue: case by case, and all cases above a certainty at once."""
+
+from __future__ import annotations
+
+from typing import Final
+from uuid import UUID
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.http import HttpResponse, HttpResponseRedirect, QueryDict
+from django.shortcuts import redirect, render
+from django.views.decorators.http import require_GET, require_http_methods, require_POST
+
+from ingestion.curation import forms
+from ingestion.curation import presenters as curation_presenters
+from ingestion.curation.views import answers
+from ingestion.history import toasts
+from ingestion.models import HistoryEvent
+from ingestion.suggestions import deciding, presenters, queue, skipping
+from ingestion.suggestions.queue import Case
+from kb_project.errors import ConflictError, InputError, KBError, NotFoundError
+from workspaces import access
+from workspaces.models import Workspace
+from workspaces.requests import UserRequest
+
+TEMPLATE: Final = "ingestion/curation/queue.html"
+QUEUE: Final = "ingestion:curation_queue"
+
+
+@login_required
+@require_GET
+def curation_queue(request: UserRequest, workspace_id: str) -> HttpResponse:
+    workspace = access.workspace_for_reading(user=request.user, workspace_id=workspace_id)
+    try:
+        context = presenters.queue_context(
+            workspace=workspace, user=request.user, given=request.GET
+        )
+    except InputError as error:
+        return _again(request, workspace, QueryDict(), error)
+    return render(request, TEMPLATE, context)
+
+
+@login_required
+@require_POST
+def case_merge(request: UserRequest, workspace_id: str) -> HttpResponse:
+    return _decided(request, workspace_id, is_same=True)
+
+
+@login_required
+@require_POST
+def case_differ(request: UserRequest, workspace_id: str) -> HttpResponse:
+    return _decided(request, workspace_id, is_same=False)
+
+
+@login_required
+@require_POST
+def case_skip(request: UserRequest, workspace_id: str) -> HttpResponse:
+    workspace = access.workspace_for_curating(user=request.user, workspace_id=workspace_id)
+    try:
+        case = queue.case_get(workspace=workspace, key=_key(request), user=request.user)
+    except NotFoundError:
+        return _gone(request, workspace)
+    skipping.case_skip(workspace=workspace, user=request.user, case=case.key)
+    return redirect(QUEUE, workspace.slug)
+
+
+def _decided(request: UserRequest, workspace_id: str, *, is_same: bool) -> HttpResponse:
+    workspace = access.workspace_for_curating(user=request.user, workspace_id=workspace_id)
+    try:
+        case = queue.case_get(workspace=workspace, key=_key(request), user=request.user)
+    except NotFoundError:
+        return _gone(request, workspace)
+    try:
+        event = _decide(request, workspace, case, is_same=is_same)
+    except ConflictError as error:
+        if not _is_open(workspace, case.key):
+            return _gone(request, workspace)
+        return _again(request, workspace, request.POST, error)
+    except (InputError, NotFoundError) as error:
+        return _again(request, workspace, QueryDict(f"case={case.key}"), error)
+    return answers.done(request, workspace, event, QUEUE)
+
+
+def _decide(
+    request: UserRequest, workspace: Workspace, case: Case, *, is_same: bool
+) -> HistoryEvent:
+    chosen = presenters.chosen_of(case, request.POST)
+    change = forms.change_of(workspace, request.user, request.POST)
+    if not is_same:
+        return deciding.case_reject(change=change, entities=chosen.set)
+    return deciding.case_accept(
+        change=change, entities=chosen.entities, kept=chosen.kept, dropped=chosen.dropped
+    )
+
+
+def _key(request: UserRequest) -> UUID:
+    key = forms.id_of(request.POST, "case")
+    if key is None:
+        raise NotFoundError("This case is no longer open.", next_step="Go on with the next one.")
+    return key
+
+
+def _is_open(workspace: Workspace, key: UUID) -> bool:
+    try:
+        queue.case_get(workspace=workspace, key=key)
+    except NotFoundError:
+        return False
+    return True
+
+
+def _gone(request: UserRequest, workspace: Workspace) -> HttpResponse:
+    """Go on to the next case, saying what happened to this one."""
+    since = presenters.meanwhile(workspace, forms.expected_of(request.POST))
+    told = since or "It has been decided, or no longer exists."
+    messages.info(request, f"That case is no longer open. {told} Nothing else was changed.")
+    return redirect(QUEUE, workspace.slug)
+
+
+def _again(
+    request: UserRequest, workspace: Workspace, given: QueryDict, error: KBError
+) -> HttpResponse:
+    """Render the page in its present state, with the reason for the refusal."""
+    context = presenters.queue_context(workspace=workspace, user=request.user, given=given)
+    return answers.again(
+        request, TEMPLATE, context, curation_presenters.refusal_of(workspace, error)
+    )
+
+
+# --- all above a certainty ------------------------------------------------------------------------
+@login_required
+@require_http_methods(["GET", "POST"])
+def cases_above(request: UserRequest, workspace_id: str) -> HttpResponse:
+    workspace = access.workspace_for_curating(user=request.user, workspace_id=workspace_id)
+    given = request.POST if request.method == "POST" else request.GET
+    percent = _percent(given)
+    refusal = None
+    if request.method == "POST":
+        change = forms.change_of(workspace, request.user, given)
+        digest = given.get("digest", "")[:16] or "none"
+        try:
+            done = deciding.cases_accept_above(
+                change=change, threshold=percent / 100, digest=digest
+            )
+        except (InputError, ConflictError) as error:
+            refusal = curation_presenters.refusal_of(workspace, error)
+        else:
+            return _all_done(request, workspace, done)
+    context = {
+        "workspace": workspace,
+        "section": "curation",
+        "percent": percent,
+        "thresholds": presenters.THRESHOLDS,
+        "bulk": deciding.accept_above_preview(workspace=workspace, threshold=percent / 100),
+    }
+    template = "ingestion/curation/queue_above.html"
+    if refusal:
+        return answers.again(request, template, context, refusal)
+    return render(request, template, context)
+
+
+def _percent(given: QueryDict) -> int:
+    text = given.get("above", "")
+    return int(text) if text in {str(one) for one in presenters.THRESHOLDS} else presenters.USUAL
+
+
+def _all_done(
+    request: UserRequest, workspace: Workspace, done: deciding.Bulk
+) -> HttpResponseRedirect:
+    number = len(done.events)
+    noun = "case" if number == 1 else "cases"
+    toasts.leave(request, workspace, done.events[0], f"Merged {number} {noun}.")
+    return redirect(QUEUE, workspace.slug)

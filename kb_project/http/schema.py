@@ -1,0 +1,26 @@
+"""How the API describes itself: names of serializers, tags, ways to sign in."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from drf_spectacular.authentication import BasicScheme
+from drf_spectacular.openapi import AutoSchema
+
+
+class PasswordScheme(BasicScheme):  # type: ignore[no-untyped-call]  # registers itself
+    target_class = "kb_project.http.authentication.PasswordAuthentication"
+    priority = 0
+
+
+class NestedNames(AutoSchema):
+    """Names nested serializers after the view they are nested in: ``DocumentList.Output``."""
+
+    def get_serializer_name(self, serializer: Any, direction: Any) -> str:
+        *outer, own = type(serializer).__qualname__.split(".")
+        return "".join(part.removesuffix("Api") for part in outer) + own.removesuffix("Serializer")
+
+    def get_tags(self) -> list[str]:
+        """The noun of the address: what comes after the workspace."""
+        words = [word for word in self.path.split("/") if word and not word.startswith("{")]
+        return [words[3] if len(words) > 3 else "workspaces"]

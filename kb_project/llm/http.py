@@ -1,0 +1,263 @@
+"""The line to one OpenAI-compatible server: the official client, with bounds of our own.
+
+Its retries are off (ours know about pauses), redirects are not followed (a key goes to one host
+only), and answers are read up to a size and until a deadline, however slowly they drip.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import threading
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import closing, contextmanager
+from typing import Any, Final
+from urllib.parse import urlsplit
+
+import httpx2
+import openai
+from openai import APIStatusError, OpenAI
+
+from kb_project.errors import EndpointError, RefusedError, ReplyError
+from kb_project.llm import halting
+from kb_project.llm import openai_errors as errors
+from kb_project.llm.provider import LONGEST_REPLY
+from kb_project.llm.support import Support
+from kb_project.llm.transport import make_halting
+
+CONNECT_SECONDS: Final = 10.0
+MOST_CLIENTS: Final = 32
+CHAT: Final = "/chat/completions"
+EMBEDDINGS: Final = "/embeddings"
+MODELS: Final = "/models"
+RERANK: Final = "/rerank"
+_AS_STREAM: Final = {"X-Stainless-Raw-Response": "stream"}
+"""How the client is told to leave an answer unread where it has no method for the address."""
+_LARGEST: Final = 4 * LONGEST_REPLY
+"""Bytes of a whole HTTP answer: JSON escapes take up to six bytes a character."""
+_REFUSAL: Final = 64_000
+"""Bytes of a refusal that are read, and the seconds it may take to come in."""
+_REFUSAL_SECONDS: Final = 10.0
+_clients: dict[tuple[str, str, int], OpenAI] = {}
+_opening = threading.Lock()
+
+
+class Line:
+    """Thread-safe. ``endpoint`` may or may not end in ``/v1``, or name the chat path itself."""
+
+    def __init__(self, endpoint: str, key: str) -> None:
+        self.host = urlsplit(endpoint).hostname or "The endpoint"
+        self._key = key
+        self._bases = bases_of(endpoint)
+
+    def ask(
+        self,
+        path: str,
+        body: Mapping[str, Any] | None,
+        timeout: float,
+        *,
+        used: Support,
+        largest: int = _LARGEST,
+    ) -> dict[str, Any]:
+        """The JSON object that the server answers; raises as ``Provider`` says."""
+        with self.open(path, body, timeout, used=used) as chunks:
+            read = b"".join(bounded(chunks, largest))
+        return self.decoded(read)
+
+    @contextmanager
+    def open(
+        self, path: str, body: Mapping[str, Any] | None, timeout: float, *, used: Support
+    ) -> Iterator[Iterator[bytes]]:
+        """The answer's bytes as they come in. Raises ReplyError where the work is halted."""
+        halting.check()
+        try:
+            with self._opened(path, body, timeout, used) as chunks:
+                yield chunks
+        except EndpointError:
+            halting.check()
+            raise
+
+    @contextmanager
+    def _opened(
+        self, path: str, body: Mapping[str, Any] | None, timeout: float, used: Support
+    ) -> Iterator[Iterator[bytes]]:
+        deadline = time.monotonic() + timeout
+        try:
+            with self._sent(path, body, timeout, used) as response:
+                yield self._timed(response.iter_bytes(), deadline)
+        except (openai.APITimeoutError, httpx2.TimeoutException) as error:
+            raise errors.timed_out(self.host) from error
+        except (openai.APIConnectionError, httpx2.TransportError, httpx2.StreamError) as error:
+            raise errors.down(self.host, "cannot be reached, or broke off") from error
+        except openai.APIStatusError as error:
+            # Without its cause: that holds the server's own words, which may echo text or key.
+            raise self._refusal(error, used) from None
+        except (openai.OpenAIError, httpx2.HTTPError, httpx2.InvalidURL) as error:
+            raise errors.not_a_model(self.host) from error
+
+    def decoded(self, read: bytes) -> dict[str, Any]:
+        """The object in an answer; servers that answer 200 with an error are seen through."""
+        try:
+            found = json.loads(read)
+        except (ValueError, RecursionError):
+            if read.lstrip()[:1] == b"{":  # it began well: worth another try
+                raise errors.down(self.host, "broke off in the middle of an answer") from None
+            raise errors.not_a_model(self.host) from None
+        if not isinstance(found, dict):
+            raise errors.not_a_model(self.host)
+        self.check(found)
+        return found
+
+    def check(self, found: Mapping[str, Any]) -> None:
+        problem = found.get("error")
+        if problem and not found.get("choices"):
+            status = problem.get("code") if isinstance(problem, dict) else None
+            known = status if isinstance(status, int) and 400 <= status < 600 else 500
+            raise errors.from_status(known, json.dumps(problem), host=self.host, used=Support())
+
+    @contextmanager
+    def _sent(
+        self, path: str, body: Mapping[str, Any] | None, timeout: float, used: Support
+    ) -> Iterator[Any]:
+        """Tries the address as given and then with ``/v1``; the one that answers is remembered."""
+        for base in self._bases:
+            is_last = base == self._bases[-1]
+            try:
+                with _request(client_for(base, self._key), path, body, timeout) as found:
+                    if not is_last and "html" in found.headers.get("content-type", ""):
+                        continue
+                    self._bases = (base,)
+                    yield found
+                    return
+            except openai.APIStatusError as error:
+                refusal = self._refusal(error, used)
+                if is_last or getattr(refusal, "code", "") != "endpoint_not_a_model":
+                    raise
+
+    def _refusal(self, error: APIStatusError, used: Support) -> Exception:
+        return errors.from_status(
+            error.status_code,
+            error.response.text,
+            host=self.host,
+            used=used,
+            retry_after=_seconds(error.response.headers.get("retry-after", "")),
+        )
+
+    def _timed(self, chunks: Iterator[bytes], deadline: float) -> Iterator[bytes]:
+        for chunk in chunks:
+            yield chunk
+            if time.monotonic() > deadline:
+                raise errors.timed_out(self.host)
+
+
+def bases_of(endpoint: str) -> tuple[str, ...]:
+    """The addresses to try.
+
+    >>> bases_of("http://127.0.0.1:11434/")
+    ('http://127.0.0.1:11434', 'http://127.0.0.1:11434/v1')
+    >>> bases_of("https://api.example.com/v1/chat/completions")
+    ('https://api.example.com/v1',)
+    """
+    base = endpoint.strip().rstrip("/")
+    for path in (CHAT, EMBEDDINGS, RERANK):
+        base = base.removesuffix(path)
+    last = urlsplit(base).path.rpartition("/")[2]
+    return (base,) if last[:1] == "v" and last[1:2].isdigit() else (base, f"{base}/v1")
+
+
+def bounded(chunks: Iterator[bytes], largest: int) -> Iterator[bytes]:
+    """The chunks; raises ReplyError when they are more than ``largest`` bytes together."""
+    total = 0
+    for chunk in chunks:
+        total += len(chunk)
+        if total > largest:
+            raise ReplyError("The model's answer is endless.", code="reply_invalid")
+        yield chunk
+
+
+def client_for(base: str, key: str) -> OpenAI:
+    """One a place, key and process, with its connections kept open: they do not survive a fork."""
+    place = (base, key, os.getpid())
+    with _opening:
+        if place not in _clients:
+            # The oldest is closed when the last call on it has ended.
+            while len(_clients) >= MOST_CLIENTS:
+                _clients.pop(next(iter(_clients)))
+            _clients[place] = _client(base, key)
+        return _clients[place]
+
+
+def _client(base: str, key: str) -> OpenAI:
+    parts = urlsplit(base)
+    if parts.scheme not in ("http", "https") or not parts.hostname:
+        raise RefusedError(
+            "The endpoint's address is not a web address.",
+            code="endpoint_not_a_model",
+            next_step="It begins with http:// or https://.",
+        )
+    if not (key.isascii() and key.isprintable()):
+        raise errors.key_refused(parts.hostname)
+    # What the environment says of an organisation belongs to somebody else's key.
+    unsaid: Any = {"OpenAI-Organization": openai.omit, "OpenAI-Project": openai.omit}
+    return openai.OpenAI(
+        # Not empty: an empty key would be looked for in the environment.
+        api_key=key.strip() or "none",
+        base_url=base,
+        max_retries=0,
+        http_client=make_halting(
+            openai.DefaultHttpxClient(
+                follow_redirects=False, event_hooks={"response": [_bound_refusal]}
+            )
+        ),
+        default_headers=unsaid,
+    )
+
+
+def _bound_refusal(response: httpx2.Response) -> None:
+    """The client reads the whole body of a refusal by itself: as much of it as is looked at."""
+    if not response.is_success and isinstance(response.stream, httpx2.SyncByteStream):
+        response.stream = _Refusal(response.stream)
+
+
+class _Refusal(httpx2.SyncByteStream):
+    """The beginning of a body, as it comes in within a few seconds."""
+
+    def __init__(self, whole: httpx2.SyncByteStream) -> None:
+        self._whole = whole
+
+    def __iter__(self) -> Iterator[bytes]:
+        until, left = time.monotonic() + _REFUSAL_SECONDS, _REFUSAL
+        for chunk in self._whole:
+            yield chunk[:left]
+            left -= len(chunk)
+            if left <= 0 or time.monotonic() > until:
+                return
+
+    def close(self) -> None:
+        self._whole.close()
+
+
+def _request(client: OpenAI, path: str, body: Mapping[str, Any] | None, timeout: float) -> Any:
+    limits = httpx2.Timeout(timeout, connect=min(timeout, CONNECT_SECONDS))
+    if body is None:
+        return client.models.with_streaming_response.list(timeout=limits)
+    if path == EMBEDDINGS:
+        return client.embeddings.with_streaming_response.create(**body, timeout=limits)
+    if path == RERANK:
+        unread: Any = client.post(
+            path,
+            cast_to=object,
+            body=dict(body),
+            options={"headers": _AS_STREAM, "timeout": limits},
+        )
+        return closing(unread)
+    return client.chat.completions.with_streaming_response.create(**body, timeout=limits)
+
+
+def _seconds(wish: str) -> float:
+    """Retry-After in seconds; its other form, a date, counts as no wish."""
+    try:
+        return max(0.0, float(wish))
+    except ValueError:
+        return 0.0

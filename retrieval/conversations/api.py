@@ -1,0 +1,271 @@
+"""API for asking questions and reading answers."""
+
+from __future__ import annotations
+
+from typing import Any
+from uuid import UUID
+
+from django.db import transaction
+from django.urls import reverse
+from django.utils.decorators import method_decorator
+from drf_spectacular.utils import extend_schema
+from rest_framework import serializers
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from kb_project.http.api import ASKING, READING, WRITING, ProblemSerializer
+from retrieval.conversations import asking, queries
+from retrieval.conversations.queries import Asked
+from retrieval.models import Answer, AnswerState, Outcome
+from retrieval.search.api import DEFAULT_MODE, ScopeSerializer
+from retrieval.search.modes import MODES
+from retrieval.search.query import LONGEST_QUESTION
+from retrieval.search.scope import Scope
+from workspaces import access
+from workspaces.models import Workspace
+from workspaces.requests import ApiRequest
+
+
+class CheckSerializer(serializers.Serializer[Any]):
+    """Whether the passages a sentence cites support it."""
+
+    verdict = serializers.CharField(help_text="supported, unsupported, general or conflict.")
+    by = serializers.CharField(help_text="quote, likeness, or the judge model's name.")
+    score = serializers.FloatField()
+
+
+class SentenceSerializer(serializers.Serializer[Any]):
+    """A sentence of an answer. ``spans`` are ``[number, start, end]`` in the cited document.
+
+    ``marked`` are ``[start, end]`` offsets in ``text`` of the words that answer.
+    """
+
+    text = serializers.CharField()
+    citations = serializers.ListField(child=serializers.IntegerField())
+    spans = serializers.ListField(
+        child=serializers.ListField(child=serializers.IntegerField()), default=list
+    )
+    marked = serializers.ListField(
+        child=serializers.ListField(child=serializers.IntegerField()), default=list
+    )
+    check = CheckSerializer(allow_null=True, default=None)
+
+
+class CitationSerializer(serializers.Serializer[Any]):
+    """A cited passage. ``quote`` equals the document's text from ``start`` to ``end``.
+
+    A permanently deleted document has no quote and no id.
+    """
+
+    number = serializers.IntegerField()
+    document = serializers.UUIDField(source="document_id", allow_null=True)
+    title = serializers.CharField()
+    chunk = serializers.UUIDField(source="chunk_id")
+    version = serializers.IntegerField(
+        source="version_number", help_text="The document's version in which the offsets count."
+    )
+    start = serializers.IntegerField()
+    end = serializers.IntegerField()
+    quote = serializers.CharField(trim_whitespace=False)
+    spans = serializers.ListField(child=serializers.ListField(child=serializers.IntegerField()))
+
+
+class NearestSerializer(serializers.Serializer[Any]):
+    """A passage near a question that the documents may not answer."""
+
+    document = serializers.UUIDField(source="document.pk")
+    title = serializers.CharField(source="document.title")
+    chunk = serializers.UUIDField(source="chunk_id")
+    start = serializers.IntegerField()
+    end = serializers.IntegerField()
+    text = serializers.CharField(trim_whitespace=False)
+
+
+class TroubleSerializer(serializers.Serializer[Any]):
+    """The reason why there is no answer."""
+
+    code = serializers.CharField()
+    happened = serializers.CharField()
+    kept = serializers.CharField()
+    next_step = serializers.CharField()
+
+
+class AnswerSerializer(serializers.Serializer[Any]):
+    """An answer with its question."""
+
+    id = serializers.UUIDField(source="answer.pk")
+    question_id = serializers.UUIDField(source="question.pk")
+    conversation = serializers.UUIDField(source="question.conversation_id", allow_null=True)
+    question = serializers.CharField(source="question.text")
+    standalone = serializers.CharField(
+        source="question.standalone",
+        help_text="The question as searched for, where the conversation changed it.",
+    )
+    mode = serializers.CharField(source="question.mode", help_text="As it was asked for.")
+    mode_used = serializers.CharField(source="answer.mode")
+    scope = serializers.DictField(source="question.scope")
+    state = serializers.ChoiceField(source="answer.state", choices=AnswerState.choices)
+    problem = TroubleSerializer(source="answer.problem", allow_null=True)
+    answer = serializers.SerializerMethodField()
+    outcome = serializers.ChoiceField(
+        source="answer.written_outcome",
+        choices=Outcome.values,
+        allow_null=True,
+        help_text="`unsure` comes with the nearest passages; null until the answer is written.",
+    )
+    message = serializers.CharField(
+        source="answer.message", help_text="What to say where there is no answer; else empty."
+    )
+    probability = serializers.FloatField(
+        source="answer.trace.probability",
+        default=None,
+        allow_null=True,
+        help_text="That the documents answer this, from 0 to 1, where no model wrote the answer.",
+    )
+    supported = serializers.BooleanField(
+        source="answer.is_supported", help_text="True only where the outcome is `answered`."
+    )
+    sentences = SentenceSerializer(many=True, source="answer.sentences")
+    citations = CitationSerializer(many=True)
+    nearest = NearestSerializer(many=True, help_text="Given where the outcome is `unsure`.")
+    follow_ups = serializers.ListField(
+        child=serializers.CharField(), source="answer.follow_ups", help_text="To ask next."
+    )
+    written_by = serializers.CharField(source="answer.written_by")
+    trace = serializers.DictField(source="answer.trace")
+    events = serializers.SerializerMethodField(help_text="Where what happens can be followed.")
+    created_at = serializers.DateTimeField(source="answer.created_at")
+    finished_at = serializers.DateTimeField(source="answer.finished_at", allow_null=True)
+
+    def get_answer(self, asked: Asked) -> str:
+        return " ".join(sentence["text"] for sentence in asked.answer.sentences)
+
+    def get_events(self, asked: Asked) -> str:
+        return events_address(asked.answer)
+
+
+class QuestionSerializer(serializers.Serializer[Any]):
+    question = serializers.CharField(max_length=LONGEST_QUESTION)
+    mode = serializers.ChoiceField(choices=list(MODES), default=DEFAULT_MODE)
+    scope = ScopeSerializer(required=False)
+    conversation = serializers.UUIDField(
+        required=False, help_text="One of your own, to go on with it."
+    )
+
+
+class QueuedSerializer(serializers.Serializer[Any]):
+    """An answer in progress. Follow it at ``events``, read it at ``answers/<id>/``."""
+
+    id = serializers.UUIDField(source="pk")
+    question_id = serializers.UUIDField()
+    conversation = serializers.UUIDField(source="question.conversation_id", allow_null=True)
+    state = serializers.ChoiceField(choices=AnswerState.choices)
+    events = serializers.SerializerMethodField()
+
+    def get_events(self, answer: Answer) -> str:
+        return events_address(answer)
+
+
+def events_address(answer: Answer) -> str:
+    return reverse("retrieval_api:answer_events", args=[answer.workspace_id, answer.pk])
+
+
+def _wanted(request: ApiRequest, workspace: Workspace) -> dict[str, Any]:
+    given = QuestionSerializer(data=request.data)
+    given.is_valid(raise_exception=True)
+    wanted = given.validated_data
+    return {
+        "workspace": workspace,
+        "user": request.user,
+        "question": wanted["question"],
+        "mode": wanted["mode"],
+        "scope": Scope.from_json(wanted.get("scope")),
+        "conversation_id": wanted.get("conversation"),
+    }
+
+
+# A chat model may take a minute: hold no transaction open meanwhile.
+@method_decorator(transaction.non_atomic_requests, name="dispatch")
+class AskApi(APIView):
+    """Ask and wait for the answer."""
+
+    has_own_transactions = True
+
+    @extend_schema(
+        operation_id="ask", request=QuestionSerializer, responses={201: AnswerSerializer, **ASKING}
+    )
+    def post(self, request: ApiRequest, workspace_id: str) -> Response:
+        """Ask a question and wait for the answer, which is kept under its id."""
+        with transaction.atomic():
+            workspace = access.workspace_for_reading(user=request.user, workspace_id=workspace_id)
+        answer = asking.ask(**_wanted(request, workspace))
+        with access.in_workspace(workspace.pk):
+            asked = queries.asked(workspace=workspace, question_id=answer.question_id)
+            return Response(AnswerSerializer(asked).data, status=201)
+
+
+class QuestionsApi(APIView):
+    """Ask without waiting: a worker makes the answer."""
+
+    @extend_schema(
+        operation_id="question_ask",
+        request=QuestionSerializer,
+        responses={202: QueuedSerializer, **WRITING, 400: ProblemSerializer},
+    )
+    def post(self, request: ApiRequest, workspace_id: str) -> Response:
+        """Ask a question; follow the answer's events or read it later."""
+        workspace = access.workspace_for_reading(user=request.user, workspace_id=workspace_id)
+        answer = asking.question_ask(**_wanted(request, workspace))
+        return Response(QueuedSerializer(answer).data, status=202)
+
+
+class AnswerApi(APIView):
+    """An answer, in progress or finished."""
+
+    @extend_schema(operation_id="answer", responses={200: AnswerSerializer, **READING})
+    def get(self, request: ApiRequest, workspace_id: str, answer_id: UUID) -> Response:
+        """Return an answer."""
+        workspace = access.workspace_for_reading(user=request.user, workspace_id=workspace_id)
+        answer = queries.answer_of(workspace=workspace, answer_id=answer_id)
+        asked = queries.asked(
+            workspace=workspace, question_id=answer.question_id, answer_id=answer_id
+        )
+        return Response(AnswerSerializer(asked).data)
+
+
+class AnswerStopApi(APIView):
+    """Stop an answer in progress."""
+
+    @extend_schema(
+        operation_id="answer_stop", request=None, responses={202: QueuedSerializer, **WRITING}
+    )
+    def post(self, request: ApiRequest, workspace_id: str, answer_id: UUID) -> Response:
+        """Stop an answer in progress, including its model call; what has been written is kept."""
+        workspace = access.workspace_for_reading(user=request.user, workspace_id=workspace_id)
+        answer = asking.answer_stop(workspace=workspace, user=request.user, answer_id=answer_id)
+        return Response(QueuedSerializer(answer).data, status=202)
+
+
+class QuestionAgainApi(APIView):
+    """Ask a question again."""
+
+    class InputSerializer(serializers.Serializer[Any]):
+        mode = serializers.ChoiceField(choices=list(MODES), required=False)
+
+    @extend_schema(
+        operation_id="question_again",
+        request=InputSerializer,
+        responses={202: QueuedSerializer, **WRITING, 400: ProblemSerializer},
+    )
+    def post(self, request: ApiRequest, workspace_id: str, question_id: UUID) -> Response:
+        """Answer a question again, in another mode if one is given."""
+        workspace = access.workspace_for_reading(user=request.user, workspace_id=workspace_id)
+        given = self.InputSerializer(data=request.data)
+        given.is_valid(raise_exception=True)
+        answer = asking.answer_again(
+            workspace=workspace,
+            user=request.user,
+            question_id=question_id,
+            mode=given.validated_data.get("mode", ""),
+        )
+        return Response(QueuedSerializer(answer).data, status=202)

@@ -1,0 +1,120 @@
+"""Stream an answer's events (SSE): from the first one on, then as they happen.
+
+The view checks access inside its transaction and returns; the stream then waits in the event loop,
+holding neither a thread nor a connection. Every read checks again: a stream ends when its
+follower's membership ends, and when its answer does.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Mapping
+from dataclasses import replace
+from typing import Final
+from uuid import UUID
+from weakref import WeakKeyDictionary
+
+from django.contrib.auth.decorators import login_required
+from django.http import HttpResponse, StreamingHttpResponse
+from django.http.response import HttpResponseBase
+from django.views.decorators.http import require_GET
+
+from kb_project.errors import NotFoundError
+from kb_project.sql import run_sql
+from retrieval.answering import sql
+from retrieval.answering.subscriptions import SECONDS_WITHOUT_LISTENER, hub
+from retrieval.conversations.following import Event, Followed, Reading
+from retrieval.models import Answer
+from retrieval.search.reporting import EventKind
+from workspaces import access
+from workspaces.models import User, Workspace
+from workspaces.requests import UserRequest
+
+HEARTBEAT_SECONDS: Final = 15.0
+HEARTBEAT: Final = b": still here\n\n"
+LAST: Final = frozenset({EventKind.DONE, EventKind.FAILED, EventKind.STOPPED})
+NEVER: Final = -1
+_readings: WeakKeyDictionary[asyncio.AbstractEventLoop, Reading] = WeakKeyDictionary()
+
+
+@login_required
+@require_GET
+def answer_events(request: UserRequest, workspace_id: str, answer_id: UUID) -> HttpResponseBase:
+    workspace = access.workspace_for_reading(user=request.user, workspace_id=workspace_id)
+    after = after_of(request.headers, request.GET)
+    return stream_of(workspace=workspace, user=request.user, answer_id=answer_id, after=after)
+
+
+def stream_of(*, workspace: Workspace, user: User, answer_id: UUID, after: int) -> HttpResponseBase:
+    """Return the response that streams the events after ``after``. Raises NotFoundError.
+
+    A client that reconnects after the last event gets 204, which tells a browser to stop.
+    """
+    is_finished = _is_finished(workspace.pk, answer_id)
+    if is_finished and after != NEVER and not events_after(workspace.pk, answer_id, after):
+        return HttpResponse(status=204)
+    response = StreamingHttpResponse(
+        followed(Followed(workspace.pk, answer_id, user.pk, after)),
+        content_type="text/event-stream",
+    )
+    # A buffering proxy would hold the answer back.
+    response.headers["X-Accel-Buffering"] = "no"
+    response.headers["Cache-Control"] = "no-store"
+    return response
+
+
+def _is_finished(workspace_id: UUID, answer_id: UUID) -> bool:
+    """Return whether the answer has ended, in plain SQL, as every asker comes here next. Raises
+    NotFoundError."""
+    rows = run_sql(sql.ANSWER_STATE, {"workspace": workspace_id, "answer": answer_id})
+    if not rows:
+        raise NotFoundError("There is no such answer in this workspace.")
+    return Answer(state=rows[0][0]).is_finished
+
+
+def after_of(headers: Mapping[str, str], query: Mapping[str, str]) -> int:
+    """Return the last event the client knows; an unreadable value counts as none.
+
+    >>> after_of({"Last-Event-ID": "7"}, {"after": "3"}), after_of({}, {"after": "x"})
+    (7, -1)
+    """
+    said = headers.get("Last-Event-ID") or query.get("after", "")
+    is_number = said.isascii() and said.isdigit() and len(said) < 10
+    return int(said) if is_number else NEVER
+
+
+async def followed(answer: Followed) -> AsyncIterator[bytes]:
+    """Yield the events after a known one until the last, with a comment whenever it is quiet for
+    long."""
+    heard = time.monotonic()
+    with hub().watching(answer.answer_id) as watcher:
+        yield HEARTBEAT
+        while True:
+            try:
+                events = await reading().read(answer)
+            except NotFoundError:
+                return
+            for event in events or ():
+                answer, heard = replace(answer, after=event.sequence), time.monotonic()
+                yield event.as_bytes()
+                if event.kind in LAST:
+                    return
+            if events is None or not hub().is_listening:
+                await watcher.wait(SECONDS_WITHOUT_LISTENER)
+            else:
+                await watcher.wait(max(0.1, heard + HEARTBEAT_SECONDS - time.monotonic()))
+            if time.monotonic() - heard >= HEARTBEAT_SECONDS:
+                heard = time.monotonic()
+                yield HEARTBEAT
+
+
+def reading() -> Reading:
+    """Return the reads of the running event loop."""
+    return _readings.setdefault(asyncio.get_running_loop(), Reading())
+
+
+def events_after(workspace_id: UUID, answer_id: UUID, after: int) -> list[Event]:
+    values = {"workspace": workspace_id, "answer": answer_id, "after": after}
+    with access.in_workspace(workspace_id):
+        return [Event(*row) for row in run_sql(sql.EVENTS_AFTER, values)]

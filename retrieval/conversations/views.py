@@ -1,0 +1,181 @@
+"""Pages of retrieval: a workspace's home, asking, answers, search."""
+
+from __future__ import annotations
+
+from typing import Final
+from uuid import UUID
+
+from django.contrib.auth.decorators import login_required
+from django.db import transaction
+from django.http import HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.views.decorators.http import require_GET, require_http_methods, require_POST
+
+from kb_project.errors import InputError, KBError
+from retrieval.conversations import asking, forms, queries
+from retrieval.conversations.presenters import answers, boxes, pages, passages, scopes
+from retrieval.models import Answer
+from retrieval.search import services
+from workspaces import access
+from workspaces.models import Workspace
+from workspaces.requests import UserRequest
+
+HITS_SHOWN: Final = 20
+
+
+@login_required
+@require_GET
+def home(request: UserRequest, workspace_id: str) -> HttpResponse:
+    workspace = access.workspace_for_reading(user=request.user, workspace_id=workspace_id)
+    page = pages.home(workspace=workspace, user=request.user)
+    context = {"workspace": workspace, "section": "home", "home": page, "ask": page.box}
+    return render(request, "retrieval/home.html", context)
+
+
+@login_required
+@require_http_methods(["GET", "POST"])
+def ask(request: UserRequest, workspace_id: str) -> HttpResponse:
+    workspace = access.workspace_for_reading(user=request.user, workspace_id=workspace_id)
+    wanted = forms.wanted_of(request.POST or request.GET, "question")
+    context: dict[str, object] = {"workspace": workspace, "section": "ask"}
+    if request.method == "POST":
+        try:
+            answer = asking.question_ask(
+                workspace=workspace,
+                user=request.user,
+                question=wanted.question,
+                mode=wanted.mode,
+                scope=wanted.scope,
+                conversation_id=wanted.conversation,
+            )
+        except InputError as error:
+            context["problem"] = error
+        else:
+            return redirect("retrieval:answer_detail", workspace.slug, answer.question_id)
+    context |= pages.ask_page(workspace=workspace, user=request.user, wanted=wanted)
+    return render(request, "retrieval/ask.html", context)
+
+
+@transaction.non_atomic_requests
+@login_required
+@require_GET
+def starters(request: UserRequest, workspace_id: str) -> HttpResponse:
+    """Render starter questions for a page that loaded before they were found."""
+    with transaction.atomic():
+        workspace = access.workspace_for_reading(user=request.user, workspace_id=workspace_id)
+    found = queries.found_starters(workspace=workspace)
+    context = {"workspace": workspace, "starters": found}
+    return render(request, "retrieval/starters.html", context)
+
+
+@login_required
+@require_GET
+def scope_choices(request: UserRequest, workspace_id: str, name: str) -> HttpResponse:
+    """Render documents or names that match what is typed into the filter panel."""
+    workspace = access.workspace_for_reading(user=request.user, workspace_id=workspace_id)
+    text = forms.text_of(request.GET, f"find_{name}")
+    choices = scopes.found_choices(workspace=workspace, name=name, text=text)
+    context = {"choices": choices, "text": text}
+    return render(request, "retrieval/scope_choices.html", context)
+
+
+@login_required
+@require_GET
+def answer_detail(request: UserRequest, workspace_id: str, question_id: UUID) -> HttpResponse:
+    workspace = access.workspace_for_reading(user=request.user, workspace_id=workspace_id)
+    context = {"workspace": workspace, "section": "ask"} | pages.question_page(
+        workspace=workspace,
+        user=request.user,
+        question_id=question_id,
+        answer_id=forms.id_of(request.GET, "answer"),
+    )
+    return render(request, "retrieval/question.html", context)
+
+
+@login_required
+@require_GET
+def answer_fragment(request: UserRequest, workspace_id: str, question_id: UUID) -> HttpResponse:
+    """Render the answer as it is now, for a page that follows it."""
+    workspace = access.workspace_for_reading(user=request.user, workspace_id=workspace_id)
+    context = {"workspace": workspace} | pages.answer_part(
+        workspace=workspace,
+        question_id=question_id,
+        answer_id=forms.id_of(request.GET, "answer"),
+    )
+    return render(request, "retrieval/answer.html", context)
+
+
+@login_required
+@require_POST
+def answer_stop(request: UserRequest, workspace_id: str, answer_id: UUID) -> HttpResponse:
+    workspace = access.workspace_for_reading(user=request.user, workspace_id=workspace_id)
+    answer = asking.answer_stop(workspace=workspace, user=request.user, answer_id=answer_id)
+    if request.htmx:
+        return HttpResponse(status=204)
+    return _to_answer(workspace, answer)
+
+
+@login_required
+@require_POST
+def question_again(request: UserRequest, workspace_id: str, question_id: UUID) -> HttpResponse:
+    """Answer the question again, in the same or another mode; earlier answers are kept."""
+    workspace = access.workspace_for_reading(user=request.user, workspace_id=workspace_id)
+    answer = asking.answer_again(
+        workspace=workspace,
+        user=request.user,
+        question_id=question_id,
+        mode=request.POST.get("mode", ""),
+    )
+    return _to_answer(workspace, answer)
+
+
+def _to_answer(workspace: Workspace, answer: Answer) -> HttpResponse:
+    page = reverse("retrieval:answer_detail", args=[workspace.slug, answer.question_id])
+    return redirect(f"{page}?answer={answer.pk}")
+
+
+@transaction.non_atomic_requests
+@login_required
+@require_GET
+def search(request: UserRequest, workspace_id: str) -> HttpResponse:
+    """Search, with no transaction open while a mode or a reranker calls a model."""
+    with transaction.atomic():
+        workspace = access.workspace_for_reading(user=request.user, workspace_id=workspace_id)
+    wanted = forms.wanted_of(request.GET, "q")
+    context: dict[str, object] = {"workspace": workspace, "section": "search", "text": wanted.text}
+    found = None
+    if wanted.text:
+        try:
+            found = _searched(workspace, wanted)
+        except KBError as error:
+            context["problem"] = error
+    with transaction.atomic():
+        access.workspace_for_reading(user=request.user, workspace_id=workspace_id)
+        context["ask"] = boxes.ask_box(
+            workspace=workspace, mode=wanted.mode, filters=wanted.filters
+        )
+        if found is not None:
+            context |= _shown_search(workspace, wanted.text, found)
+        return render(request, "retrieval/search.html", context)
+
+
+def _searched(workspace: Workspace, wanted: forms.Wanted) -> services.SearchResult:
+    return services.search(
+        workspace=workspace,
+        question=wanted.text,
+        mode=wanted.mode,
+        top_k=HITS_SHOWN,
+        scope=wanted.scope,
+    )
+
+
+def _shown_search(
+    workspace: Workspace, question: str, found: services.SearchResult
+) -> dict[str, object]:
+    return {
+        "notes": found.notes,
+        "scope_empty": any(note.code == answers.EMPTY_SCOPE for note in found.notes),
+        "used": found.mode,
+        "hits": passages.shown_hits(workspace=workspace, question=question, hits=found.hits),
+    }

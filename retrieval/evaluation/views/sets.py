@@ -1,0 +1,215 @@
+"""Pages of question sets: the list, a set with its questions, and their forms."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+from uuid import UUID
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.core.paginator import Paginator
+from django.http import HttpResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.http import require_GET, require_http_methods, require_POST
+
+from kb_project.errors import ConflictError, InputError, KBError
+from retrieval.evaluation import (
+    control,
+    estimating,
+    evidence,
+    forms,
+    making,
+    presenters,
+    queries,
+    sets,
+)
+from retrieval.evaluation.control import Order
+from retrieval.evaluation.files import LARGEST_FILE
+from retrieval.models import QuestionSet, SetQuestion
+from retrieval.search.modes import MODES
+from workspaces import access
+from workspaces.models import Workspace
+from workspaces.requests import UserRequest
+
+QUESTIONS_SHOWN: Final = 25
+RUNS_SHOWN: Final = 20
+TO_MAKE: Final = 20
+State = SetQuestion.State
+
+
+@login_required
+@require_http_methods(["GET", "POST"])
+def set_list(request: UserRequest, workspace_id: str) -> HttpResponse:
+    gate = access.workspace_for_reading
+    if request.method == "POST":
+        gate = access.workspace_for_writing
+    workspace = gate(user=request.user, workspace_id=workspace_id)
+    context: dict[str, Any] = {"workspace": workspace, "section": "evaluation"}
+    if request.method == "POST":
+        name = request.POST.get("name", "")
+        try:
+            made = sets.set_create(workspace=workspace, user=request.user, name=name)
+        except (InputError, ConflictError) as error:
+            context |= {"problem": error, "name": name[: sets.LONGEST_NAME]}
+        else:
+            return redirect("retrieval:set_detail", workspace.slug, made.pk)
+    rows = list(queries.sets(workspace=workspace))
+    found = queries.set_rows(workspace=workspace, rows=rows)
+    context["rows"] = [(row, presenters.shown_run(row.last) if row.last else None) for row in found]
+    context["may_write"] = presenters.may_write(workspace)
+    return render(request, "evaluation/set_list.html", context)
+
+
+@login_required
+@require_GET
+def set_detail(request: UserRequest, workspace_id: str, set_id: UUID) -> HttpResponse:
+    workspace = access.workspace_for_reading(user=request.user, workspace_id=workspace_id)
+    found = queries.set_get(workspace=workspace, set_id=set_id)
+    context = set_context(workspace, found, page=request.GET.get("page", "1"))
+    return render(request, "evaluation/set_detail.html", context)
+
+
+def set_context(workspace: Workspace, found: QuestionSet, *, page: str = "1") -> dict[str, Any]:
+    names = evidence.names_in(workspace)
+    rows = queries.questions_of(workspace=workspace, question_set=found)
+    questions = queries.accepted_of(workspace=workspace, question_set=found)
+    accepted = Paginator(questions, QUESTIONS_SHOWN).get_page(page)
+    proposed = rows.filter(state=State.PROPOSED)
+    runs = list(queries.runs_of(workspace=workspace, question_set=found)[:RUNS_SHOWN])
+    making_run = queries.making(workspace=workspace, question_set=found)
+    shown_runs = [presenters.shown_run(run) for run in runs]
+    context: dict[str, Any] = {
+        "workspace": workspace,
+        "section": "evaluation",
+        "set": found,
+        "page": accepted,
+        "accepted": accepted.paginator.count,
+        "questions": [presenters.shown_question(row, names) for row in accepted],
+        "proposed": [presenters.shown_question(row, names) for row in proposed],
+        "runs": shown_runs,
+        "making": presenters.shown_run(making_run) if making_run else None,
+        "is_moving": any(run.is_moving for run in shown_runs),
+        "may_write": presenters.may_write(workspace),
+    }
+    return context | _start_form(workspace, found) if context["may_write"] else context
+
+
+def _start_form(workspace: Workspace, found: QuestionSet) -> dict[str, Any]:
+    chosen = list(MODES)[:2]
+    estimate = estimating.estimate_for_run(
+        workspace=workspace, question_set=found, modes=chosen, answers=False
+    )
+    to_make = estimating.estimate_for_making(workspace=workspace, number=TO_MAKE)
+    return {
+        "modes": list(MODES.values()),
+        "chosen": chosen,
+        "ks": ", ".join(map(str, control.KS)),
+        "estimate": estimate,
+        "sentences": estimating.sentences(estimate),
+        "to_make": TO_MAKE,
+        "most_made": making.MOST,
+        "making_sentences": estimating.sentences(to_make),
+        "largest_file": LARGEST_FILE,
+    }
+
+
+@login_required
+@require_GET
+def set_estimate(request: UserRequest, workspace_id: str, set_id: UUID) -> HttpResponse:
+    """Show what the run being configured will cost."""
+    workspace = access.workspace_for_writing(user=request.user, workspace_id=workspace_id)
+    found = queries.set_get(workspace=workspace, set_id=set_id)
+    context: dict[str, Any] = {}
+    try:
+        plan = forms.plan_in(request.GET)
+    except InputError as error:
+        context["sentences"] = [error.sentence]
+    else:
+        estimate = estimating.estimate_for_run(
+            workspace=workspace,
+            question_set=found,
+            modes=list(plan.modes),
+            answers="answers" in request.GET,
+        )
+        context = {"estimate": estimate, "sentences": estimating.sentences(estimate)}
+    return render(request, "evaluation/estimate.html", context)
+
+
+@login_required
+@require_POST
+def set_rename(request: UserRequest, workspace_id: str, set_id: UUID) -> HttpResponse:
+    workspace = access.workspace_for_writing(user=request.user, workspace_id=workspace_id)
+    found = queries.set_get(workspace=workspace, set_id=set_id)
+    try:
+        sets.set_rename(workspace=workspace, question_set=found, name=request.POST.get("name", ""))
+    except (InputError, ConflictError) as error:
+        messages.error(request, error.sentence)
+    return redirect("retrieval:set_detail", workspace.slug, set_id)
+
+
+@login_required
+@require_POST
+def set_delete(request: UserRequest, workspace_id: str, set_id: UUID) -> HttpResponse:
+    workspace = access.workspace_for_writing(user=request.user, workspace_id=workspace_id)
+    found = queries.set_get(workspace=workspace, set_id=set_id)
+    try:
+        sets.set_delete(workspace=workspace, question_set=found)
+    except ConflictError as error:
+        messages.error(request, error.sentence)
+        return redirect("retrieval:set_detail", workspace.slug, set_id)
+    messages.success(request, f"The set “{found.name}” is deleted, with its runs.")
+    return redirect("retrieval:set_list", workspace.slug)
+
+
+@login_required
+@require_POST
+def set_import(request: UserRequest, workspace_id: str, set_id: UUID) -> HttpResponse:
+    workspace = access.workspace_for_writing(user=request.user, workspace_id=workspace_id)
+    found = queries.set_get(workspace=workspace, set_id=set_id)
+    file = request.FILES.get("file")
+    content = file.read(LARGEST_FILE + 1) if file else request.POST.get("text", "").encode()
+    try:
+        number = sets.set_import(workspace=workspace, question_set=found, content=content)
+    except (InputError, ConflictError) as error:
+        messages.error(request, error.sentence)
+    else:
+        messages.success(request, added(number))
+    return redirect("retrieval:set_detail", workspace.slug, set_id)
+
+
+def added(number: int) -> str:
+    """
+    >>> added(0), added(1), added(2)
+    ('Every question was there already.', '1 question added.', '2 questions added.')
+    """
+    if not number:
+        return "Every question was there already."
+    return f"{number:,} question{'' if number == 1 else 's'} added."
+
+
+@login_required
+@require_GET
+def set_export(request: UserRequest, workspace_id: str, set_id: UUID) -> HttpResponse:
+    workspace = access.workspace_for_reading(user=request.user, workspace_id=workspace_id)
+    found = queries.set_get(workspace=workspace, set_id=set_id)
+    lines = sets.set_export(workspace=workspace, question_set=found)
+    response = HttpResponse(lines, content_type="application/x-ndjson; charset=utf-8")
+    response["Content-Disposition"] = 'attachment; filename="questions.jsonl"'
+    return response
+
+
+@login_required
+@require_POST
+def questions_make(request: UserRequest, workspace_id: str, set_id: UUID) -> HttpResponse:
+    workspace = access.workspace_for_writing(user=request.user, workspace_id=workspace_id)
+    found = queries.set_get(workspace=workspace, set_id=set_id)
+    try:
+        control.questions_make(
+            workspace=workspace,
+            order=Order(request.user),
+            question_set=found,
+            number=forms.number_in(request.POST, "number"),
+        )
+    except KBError as error:
+        messages.error(request, error.sentence)
+    return redirect("retrieval:set_detail", workspace.slug, set_id)

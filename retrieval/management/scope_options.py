@@ -1,0 +1,57 @@
+"""Options by which commands narrow a search."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from django.core.management.base import CommandParser
+
+from retrieval.search import scope_choices
+from retrieval.search.scope import Scope
+from workspaces import access
+from workspaces.models import Workspace
+
+NAMES: Final = ("collection", "tag", "media_type", "document", "include", "exclude")
+
+
+def add_scope_options(parser: CommandParser) -> None:
+    several: dict[str, Any] = {"action": "append", "default": []}
+    parser.add_argument(
+        "--collection", metavar="NAME", help="Only this one's documents.", **several
+    )
+    parser.add_argument("--tag", metavar="TAG", help="Only documents with this tag.", **several)
+    parser.add_argument("--media-type", metavar="TYPE", help="Only such files.", **several)
+    parser.add_argument("--document", metavar="ID", help="Only this document.", **several)
+    parser.add_argument("--dated-from", metavar="DATE", default="", help="Such as 2024-05-01.")
+    parser.add_argument("--dated-to", metavar="DATE", default="", help="The last day that counts.")
+    parser.add_argument("--include", metavar="NAME", help="A name to begin with.", **several)
+    parser.add_argument("--exclude", metavar="NAME", help="A name to leave out.", **several)
+
+
+def scope_of(workspace: Workspace, options: dict[str, Any]) -> Scope:
+    """Build the scope. Raises InputError if a filter names nothing, or has an invalid value."""
+    if not any(options[name] for name in (*NAMES, "dated_from", "dated_to")):
+        return Scope()
+    with access.in_workspace(workspace.pk):
+        shelves = [
+            scope_choices.collection_named(workspace=workspace, name=name)
+            for name in options["collection"]
+        ]
+        named = {
+            filter_: [
+                scope_choices.entity_named(workspace=workspace, name=name).pk
+                for name in options[filter_]
+            ]
+            for filter_ in ("include", "exclude")
+        }
+    return Scope.from_json(
+        {
+            "collections": [shelf.pk for shelf in shelves],
+            "tags": options["tag"],
+            "media_types": options["media_type"],
+            "documents": options["document"],
+            "dated_from": options["dated_from"],
+            "dated_to": options["dated_to"],
+            **named,
+        }
+    )

@@ -1,0 +1,167 @@
+"""Searching through the API."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from django.conf import settings
+from django.db import transaction
+from django.http import QueryDict
+from django.utils.decorators import method_decorator
+from drf_spectacular.utils import extend_schema
+from rest_framework import serializers
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from kb_project.http.api import ASKING, READING
+from retrieval.search import scope_choices, services
+from retrieval.search.modes import MODES
+from retrieval.search.query import LONGEST_QUESTION, MOST_HITS
+from retrieval.search.scope import Scope
+from workspaces import access
+from workspaces.requests import ApiRequest
+
+DEFAULT_MODE: Final = next(iter(MODES))
+LISTS: Final = ("documents", "collections", "tags", "media_types", "include", "exclude")
+DATES: Final = ("dated_from", "dated_to")
+
+
+class ScopeSerializer(serializers.Serializer[Any]):
+    """Which documents count: all filters must hold; within one, any of its values will do."""
+
+    documents = serializers.ListField(child=serializers.UUIDField(), required=False)
+    collections = serializers.ListField(child=serializers.UUIDField(), required=False)
+    tags = serializers.ListField(child=serializers.CharField(), required=False)
+    media_types = serializers.ListField(child=serializers.CharField(), required=False)
+    dated_from = serializers.DateField(required=False)
+    dated_to = serializers.DateField(required=False)
+    include = serializers.ListField(
+        child=serializers.UUIDField(), required=False, help_text="Entities to begin with."
+    )
+    exclude = serializers.ListField(
+        child=serializers.UUIDField(),
+        required=False,
+        help_text="Entities to leave out, with the passages that are about them.",
+    )
+
+
+class NoteSerializer(serializers.Serializer[Any]):
+    """Something to know about a result, such as that vectors are still being made."""
+
+    code = serializers.CharField()
+    sentence = serializers.CharField()
+
+
+class HitSerializer(serializers.Serializer[Any]):
+    """A passage: ``text`` is the document's text from ``start`` to ``end``."""
+
+    document = serializers.UUIDField(source="document_id")
+    title = serializers.CharField()
+    chunk = serializers.UUIDField(source="chunk_id")
+    start = serializers.IntegerField()
+    end = serializers.IntegerField()
+    score = serializers.FloatField()
+    text = serializers.CharField(trim_whitespace=False)
+    headings = serializers.ListField(child=serializers.CharField(), source="heading_path")
+    page = serializers.IntegerField(allow_null=True)
+    why = serializers.ListField(child=serializers.CharField(), help_text="What led here.")
+
+
+@method_decorator(transaction.non_atomic_requests, name="dispatch")
+class SearchApi(APIView):
+    """Passages for a question."""
+
+    has_own_transactions = True
+
+    class QuerySerializer(ScopeSerializer):
+        q = serializers.CharField(max_length=LONGEST_QUESTION)
+        mode = serializers.ChoiceField(choices=list(MODES), default=DEFAULT_MODE)
+        top_k = serializers.IntegerField(min_value=1, max_value=MOST_HITS, required=False)
+
+    class InputSerializer(serializers.Serializer[Any]):
+        q = serializers.CharField(max_length=LONGEST_QUESTION)
+        mode = serializers.ChoiceField(choices=list(MODES), default=DEFAULT_MODE)
+        top_k = serializers.IntegerField(min_value=1, max_value=MOST_HITS, required=False)
+        scope = ScopeSerializer(required=False)
+
+    class OutputSerializer(serializers.Serializer[Any]):
+        mode = serializers.CharField(source="mode.name")
+        hits = HitSerializer(many=True)
+        notes = NoteSerializer(many=True)
+        trace = serializers.DictField()
+
+    @extend_schema(
+        operation_id="search_by_address",
+        parameters=[QuerySerializer],
+        responses={200: OutputSerializer, **ASKING},
+    )
+    def get(self, request: ApiRequest, workspace_id: str) -> Response:
+        """Search; the filters stand in the address and may be repeated."""
+        return self._search(request, workspace_id, _nested(request.query_params))
+
+    @extend_schema(
+        operation_id="search",
+        request=InputSerializer,
+        responses={200: OutputSerializer, **ASKING},
+    )
+    def post(self, request: ApiRequest, workspace_id: str) -> Response:
+        """Search; the filters stand in the body."""
+        return self._search(request, workspace_id, request.data)
+
+    def _search(self, request: ApiRequest, workspace_id: str, data: Any) -> Response:
+        # No transaction is open while a mode or a reranker asks a model.
+        with transaction.atomic():
+            workspace = access.workspace_for_reading(user=request.user, workspace_id=workspace_id)
+        given = self.InputSerializer(data=data)
+        given.is_valid(raise_exception=True)
+        wanted = given.validated_data
+        found = services.search(
+            workspace=workspace,
+            question=wanted["q"],
+            mode=wanted["mode"],
+            top_k=wanted.get("top_k", settings.TOP_K),
+            scope=Scope.from_json(wanted.get("scope")),
+        )
+        return Response(self.OutputSerializer(found).data)
+
+
+def _nested(query: QueryDict) -> dict[str, Any]:
+    """An address' flat filters in the shape a body has; lists may also stand between commas.
+
+    >>> _nested(QueryDict("q=oil&tags=tide,light&tags=log"))
+    {'q': 'oil', 'scope': {'tags': ['tide', 'light', 'log']}}
+    """
+    words = {name: query[name] for name in ("q", "mode", "top_k") if name in query}
+    scope: dict[str, Any] = {
+        name: [value for given in query.getlist(name) for value in given.split(",") if value]
+        for name in LISTS
+        if name in query
+    }
+    scope |= {name: query[name] for name in DATES if query.get(name)}
+    return words | ({"scope": scope} if scope else {})
+
+
+class CountedSerializer(serializers.Serializer[Any]):
+    """One value of a filter and how many documents it leaves."""
+
+    id = serializers.UUIDField(allow_null=True, help_text="Of a collection; else null.")
+    value = serializers.CharField()
+    documents = serializers.IntegerField()
+
+
+class ScopeChoicesApi(APIView):
+    """The filters that there is something to choose for."""
+
+    class OutputSerializer(serializers.Serializer[Any]):
+        collections = CountedSerializer(many=True)
+        tags = CountedSerializer(many=True)
+        media_types = CountedSerializer(many=True)
+        dated_from = serializers.DateField(allow_null=True, help_text="The earliest date.")
+        dated_to = serializers.DateField(allow_null=True, help_text="The latest date.")
+
+    @extend_schema(operation_id="scope_choices", responses={200: OutputSerializer, **READING})
+    def get(self, request: ApiRequest, workspace_id: str) -> Response:
+        """Values that filters can have. Documents and names are listed by their own operations."""
+        workspace = access.workspace_for_reading(user=request.user, workspace_id=workspace_id)
+        found = scope_choices.scope_choices(workspace=workspace)
+        return Response(self.OutputSerializer(found).data)

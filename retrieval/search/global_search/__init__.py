@@ -1,0 +1,62 @@
+"""Global: questions about the documents as a whole, answered from the reports of their topics."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from kb_project.errors import PauseError
+from kb_project.llm.ports import ChatModel
+from retrieval.search import hybrid
+from retrieval.search.found import Found
+from retrieval.search.global_search import extractive, map_reduce, ranking, reports
+from retrieval.search.global_search.map_reduce import Shelf
+from retrieval.search.global_search.ranking import Ranked
+from retrieval.search.hybrid import INSTEAD
+from retrieval.search.query import Note, Query
+from workspaces import access
+
+
+def search(query: Query) -> Found:
+    """Called outside transactions. Raises StoppedError."""
+    return searched(query, map_reduce.found, extractive.found, extractive.INSTEAD)
+
+
+def searched(
+    query: Query,
+    by_model: Callable[[Query, ChatModel, Shelf], Found],
+    without: Callable[[Query, Sequence[Ranked]], Found],
+    instead: Note,
+) -> Found:
+    """A search that begins with the reports: by a chat model where one can be asked, else without.
+
+    ``instead`` ends the sentence on why none was asked. Outside transactions; raises StoppedError.
+    """
+    with access.in_workspace(query.workspace_id):
+        shelf = take(query)
+        if shelf is None:
+            return hybrid.instead(query)
+    if query.chat is None or query.calls < 1:
+        why = "chat model is chosen" if query.chat is None else "call of the chat model is left"
+        query.note(instead.code, f"No {why}, so {instead.sentence}")
+        return without(query, shelf.ranked)
+    try:
+        return by_model(query, query.chat, shelf)
+    except PauseError as error:
+        query.note(instead.code, f"{error.happened} For now {instead.sentence}")
+        return without(query, shelf.ranked)
+
+
+def take(query: Query) -> Shelf | None:
+    """The reports to search; None, with a note, where there are none. Inside a transaction."""
+    kept = reports.load(query)
+    shown = reports.topics(query, kept)
+    if shown:
+        if kept.waiting:
+            some = "One topic has" if kept.waiting == 1 else f"{kept.waiting:,} topics have"
+            query.note("reports_pending", f"{some} no report yet and took no part.")
+        return Shelf(kept, tuple(ranking.rank(query, kept, shown)))
+    if kept.reports:
+        query.note("no_report_in_scope", f"No topic's report rests on these documents. {INSTEAD}")
+    else:
+        query.note("reports_pending", f"No topic has a report yet. {INSTEAD}")
+    return None

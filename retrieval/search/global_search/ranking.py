@@ -1,0 +1,165 @@
+"""Which reports a question is about: by their words and by the passages they rest on."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Final
+from uuid import UUID
+
+from django.utils.functional import cached_property
+
+from kb_project.text.terms import terms
+from retrieval.search import dense, lexical
+from retrieval.search.found import Record, RecordKind
+from retrieval.search.global_search.reports import Library, Topic
+from retrieval.search.global_search.terms import Part
+from retrieval.search.query import Query, ScoredChunk
+
+NEAREST: Final = 200
+"""Passages whose closeness to the question counts; others count as far."""
+TELLING: Final = 3
+"""Passages of a report that its closeness is the mean of."""
+RATING: Final = 0.1
+"""Share of a report's own rating: it decides where a question says little, as global ones do."""
+TOPICS: Final = 20
+"""Reports whose passages are given."""
+LARGEST_SHARE: Final = 1 / 3
+"""Of the passages given, those of one report."""
+
+
+@dataclass(frozen=True)
+class Ranked:
+    """``near`` are passages close to the question, ``told`` the scores of parts of reports by the
+    question's words; both of the whole library."""
+
+    topic: Topic
+    score: float
+    near: Mapping[UUID, float] = field(default_factory=dict, repr=False, compare=False)
+    told: Mapping[Part, float] = field(default_factory=dict, repr=False, compare=False)
+
+    @cached_property
+    def chunks(self) -> tuple[tuple[UUID, float], ...]:
+        """What the report rests on with a score, the most telling first.
+
+        By what the statement on a passage has of the question, and how near it is itself. Equal
+        scores keep the report's own order. Made when asked for: most reports are never given.
+        """
+        scores: dict[UUID, float] = {}
+        for number in sorted(self.topic.parts - {0}):
+            told = self.told.get((self.topic.place, number), 0.0)
+            for chunk in self.topic.report.statements[number - 1].chunks:
+                score = told + self.near.get(chunk, 0.0)
+                scores[chunk] = max(score, scores.get(chunk, 0.0))
+        return tuple(sorted(scores.items(), key=lambda pair: -pair[1]))
+
+    def record(self, score: float, why: tuple[str, ...] = ()) -> Record:
+        return Record(
+            kind=RecordKind.REPORT,
+            id=self.topic.report.id,
+            title=self.topic.title,
+            text=self.topic.text,
+            sources=tuple(chunk for chunk, _ in self.chunks),
+            score=score,
+            why=why,
+        )
+
+
+def rank(query: Query, shelf: Library, topics: Sequence[Topic]) -> list[Ranked]:
+    """Every topic, best first; the same question gives the same order."""
+    wanted = list(dict.fromkeys(terms(query.question)))
+    shown = {topic.place: topic.parts for topic in topics}
+    by_words, by_parts = shelf.words.scores(wanted, shown)
+    most = max(by_words.values(), default=0.0) or 1.0
+    told = _against_best(by_parts)
+    near = closeness(query)
+    by_passages = _by_passages(shelf, shown, near)
+    ranked = [
+        Ranked(
+            topic,
+            by_words.get(topic.place, 0.0) / most
+            + by_passages.get(topic.place, 0.0)
+            + RATING * topic.report.rating / 10,
+            near,
+            told,
+        )
+        for topic in topics
+    ]
+    return sorted(ranked, key=lambda one: (-one.score, one.topic.place))
+
+
+def _against_best(scores: Mapping[Part, float]) -> dict[Part, float]:
+    most = max(scores.values(), default=0.0) or 1.0
+    return {part: score / most for part, score in scores.items()}
+
+
+def _by_passages(
+    shelf: Library, shown: Mapping[int, frozenset[int]], near: Mapping[UUID, float]
+) -> dict[int, float]:
+    """The closeness of reports: the mean of their nearest passages, as many as are telling."""
+    found: defaultdict[int, list[float]] = defaultdict(list)
+    for chunk, score in near.items():
+        places = {
+            place for place, part in shelf.resting.get(chunk, ()) if part in shown.get(place, ())
+        }
+        for place in places:
+            found[place].append(score)
+    return {
+        place: sum(sorted(scores, reverse=True)[:TELLING]) / TELLING
+        for place, scores in found.items()
+    }
+
+
+def closeness(query: Query) -> dict[UUID, float]:
+    """Passages near the question by meaning and by words, from 0 to 2."""
+    by_meaning = dict(dense.nearest(query, NEAREST))
+    dense.note_pending(query)
+    found = _scaled(by_meaning)
+    if terms(query.question):
+        best = lexical.best(query, NEAREST)
+        most = max((score for _, score, _ in best), default=0.0) or 1.0
+        for chunk, score, _ in best:
+            found[chunk] = found.get(chunk, 0.0) + score / most
+    return found
+
+
+def _scaled(cosines: Mapping[UUID, float]) -> dict[UUID, float]:
+    low, high = min(cosines.values(), default=0.0), max(cosines.values(), default=0.0)
+    return {chunk: (cosine - low) / ((high - low) or 1.0) for chunk, cosine in cosines.items()}
+
+
+def passages(ranked: Sequence[Ranked], count: int) -> list[ScoredChunk]:
+    """Passages of the best reports, not too many of one; best first."""
+    most = max(1, round(count * LARGEST_SHARE))
+    chosen: dict[UUID, ScoredChunk] = {}
+    spare: dict[UUID, ScoredChunk] = {}
+    for one in ranked[:TOPICS]:
+        new = [pair for pair in one.chunks if pair[0] not in chosen]
+        why = (f"Behind the topic “{one.topic.title}”",)
+        for number, (chunk, score) in enumerate(new):
+            hit = ScoredChunk(chunk, one.score + score, why)
+            (chosen if number < most else spare).setdefault(chunk, hit)
+    best = _best(list(chosen.values()), count)
+    more = [hit for chunk, hit in spare.items() if chunk not in chosen]
+    return _best(best + _best(more, count - len(best)), count)
+
+
+def with_nearest(
+    behind: Mapping[UUID, ScoredChunk], nearest: Sequence[ScoredChunk]
+) -> list[ScoredChunk]:
+    """What points rest on, then what the question is nearest to.
+
+    What no point rests on counts less than whatever one does.
+    """
+    least = min((hit.score for hit in behind.values()), default=1.0)
+    most = max((hit.score for hit in nearest), default=0.0) or 1.0
+    beside = (hit for hit in nearest if hit.chunk_id not in behind)
+    return [
+        *behind.values(),
+        *(replace(hit, score=least * hit.score / (2 * most)) for hit in beside),
+    ]
+
+
+def _best(hits: Sequence[ScoredChunk], count: int) -> list[ScoredChunk]:
+    return sorted(hits, key=lambda hit: (-hit.score, hit.chunk_id))[:count]

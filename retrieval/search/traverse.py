@@ -1,0 +1,89 @@
+"""Traverse: down the tree of summaries from its root, by the nearest of each layer (RAPTOR).
+
+At each layer the five summaries nearest to the question are opened; the passages met on the way
+are ranked by their own likeness. Where collapsed search finds the nearest of everything, this
+stays within the topics that are nearest as a whole.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+from uuid import UUID
+
+from kb_project.sql import run_sql
+from retrieval.search import dense, tree, tree_sql
+from retrieval.search.entities_passages import topped_up
+from retrieval.search.found import Found
+from retrieval.search.query import Query
+from retrieval.search.tree import Node
+
+WIDTH: Final = 5
+"""Summaries opened at each layer."""
+MOST_LAYERS: Final = 20
+"""Far more than there are: five layers for all documents and five for each."""
+
+
+def search(query: Query) -> Found:
+    roots = _roots(query)
+    if not roots:
+        return tree.search(query)
+    dense.note_pending(query)
+    opened, chunks = descend(query, roots)
+    leaves = tree.leaves_of(query, [node.id for node in opened])
+    told = [node for node in opened if tree.inside(leaves, node)]
+    best = sorted(told, key=lambda node: (-node.cosine, node.id))[: query.top_k]
+    found = tree.raised({node.id: node.cosine for node in chunks}, best, leaves)
+    return Found(
+        topped_up(query, found),
+        tuple(tree.summary_record(node, leaves[node.id]) for node in best),
+    )
+
+
+def descend(query: Query, roots: Sequence[Node]) -> tuple[list[Node], list[Node]]:
+    """The summaries opened and the passages met, in that order.
+
+    With a scope only summaries that stand over some of it are opened.
+    """
+    allowed = _over_the_scope(query)
+    opened: dict[UUID, Node] = {}
+    chunks: dict[UUID, Node] = {}
+    layer = _nearest(roots, allowed)
+    for _ in range(MOST_LAYERS):
+        layer = [node for node in layer if node.id not in opened]
+        if not layer:
+            break
+        opened |= {node.id: node for node in layer}
+        children = _children(query, layer)
+        chunks |= {node.id: node for node in children if node.is_chunk}
+        layer = _nearest([node for node in children if not node.is_chunk], allowed)
+    return list(opened.values()), list(chunks.values())
+
+
+def _nearest(nodes: Sequence[Node], allowed: frozenset[UUID] | None) -> list[Node]:
+    return [node for node in nodes if allowed is None or node.id in allowed][:WIDTH]
+
+
+def _roots(query: Query) -> list[Node]:
+    parameters = tree.tree_parameters(query)
+    rows = run_sql(tree_sql.ROOTS, parameters)
+    over_all = [root for root, is_whole in rows if is_whole]
+    wanted = over_all or [root for root, _ in rows]
+    if not wanted:
+        return []
+    return tree.nodes_of(run_sql(tree_sql.NODES, parameters | {"nodes": wanted}))
+
+
+def _children(query: Query, nodes: Sequence[Node]) -> list[Node]:
+    parameters = tree.tree_parameters(query) | {"nodes": [node.id for node in nodes]}
+    return tree.nodes_of(run_sql(tree_sql.CHILDREN, parameters))
+
+
+def _over_the_scope(query: Query) -> frozenset[UUID] | None:
+    if query.documents is None:
+        return None
+    rows = run_sql(
+        tree_sql.OVER_THE_SCOPE,
+        {"workspace": query.workspace_id, "documents": query.document_list},
+    )
+    return frozenset(node for (node,) in rows)

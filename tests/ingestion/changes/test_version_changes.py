@@ -1,0 +1,308 @@
+"""What a version brought against the one before: when it is told, when awaited, when given up."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from ingestion.changes import version_changes
+from ingestion.changes.version_changes import COMPARED, FIRST, READING, UNKNOWN, Changes, Passing
+from ingestion.documents import version_presenters, version_queries
+from ingestion.documents.version_presenters import ShownChanges
+from ingestion.documents.version_queries import VersionRow
+from ingestion.models import Document, IngestionJob, RunState
+from kb_project.errors import NotFoundError
+from tests import rows
+from tests.ingestion.versioned import (
+    FIRST_TEXT,
+    GONE,
+    KEPT,
+    LAST,
+    NEW,
+    SECOND_TEXT,
+    first_version,
+    fresh,
+    read,
+    replaced,
+    reverted,
+    version_of,
+)
+from workspaces import access
+from workspaces.models import Workspace
+
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("fake_embedder", "media")]
+
+
+@pytest.fixture
+def workspace() -> Workspace:
+    return rows.make_workspace()
+
+
+def twice(workspace: Workspace, text: str = SECOND_TEXT) -> Document:
+    """A document whose second version was read to the end."""
+    document = first_version(workspace)
+    replaced(document, text)
+    read(workspace, refreshes=False)
+    return fresh(document)
+
+
+def told(document: Document, number: int) -> Changes:
+    with access.in_workspace(document.workspace_id):
+        return version_changes.changes_of(
+            workspace=document.workspace, version=version_of(document, number)
+        )
+
+
+def shown(document: Document, number: int) -> ShownChanges:
+    with access.in_workspace(document.workspace_id):
+        return version_presenters.shown_changes(document.workspace, version_of(document, number))
+
+
+def listed(document: Document) -> list[VersionRow]:
+    with access.in_workspace(document.workspace_id):
+        return version_queries.version_rows(workspace=document.workspace, document=fresh(document))
+
+
+# --- when changes are told ------------------------------------------------------------------------
+def test_of_a_first_version_nothing_changed(workspace: Workspace):
+    document = first_version(workspace)
+
+    assert told(document, 1) == Changes(1, None, FIRST)
+    assert shown(document, 1).text == ()
+
+
+def test_while_it_is_read_the_changes_are_awaited(workspace: Workspace):
+    document = first_version(workspace)
+    replaced(document, SECOND_TEXT)
+
+    assert told(document, 2) == Changes(2, 1, READING)
+    assert not shown(document, 2).is_told
+
+
+def test_once_it_is_read_passages_and_facts_are_told(workspace: Workspace):
+    found = told(twice(workspace), 2)
+
+    assert (found.number, found.against, found.state) == (2, 1, COMPARED)
+    assert set(found.passages) == set(version_changes.PASSAGES)
+    assert found.passages["kept"] >= 2
+    assert "Cora Vane" in {one.name for one in found.facts.entities_gained}
+    assert "Bo Strand" in {one.name for one in found.facts.entities_lost}
+    assert not {"Ada Lind", "Olaf Brekke"} & {one.name for one in found.facts.entities_lost}
+
+
+def test_the_same_words_in_another_order_change_no_fact(workspace: Workspace):
+    found = told(
+        twice(workspace, f"# Boats\n\n{LAST}\n\n# Light\n\n{KEPT}\n\n# Oil\n\n{GONE}\n"), 2
+    )
+
+    assert found.state == COMPARED
+    assert (found.facts.entities_gained, found.facts.entities_lost) == ((), ())
+    assert (found.facts.gained, found.facts.lost, found.facts.altered) == ((), (), ())
+
+
+def test_versions_that_wait_are_each_compared_with_the_one_before(workspace: Workspace):
+    document = first_version(workspace)
+    replaced(document, SECOND_TEXT)
+    third = f"{SECOND_TEXT}\n\nThe boats are gone.\n"
+    replaced(document, third)
+    read(workspace, refreshes=False)
+
+    document = fresh(document)
+
+    assert document.live_number == 3
+    assert (told(document, 2).against, told(document, 2).state) == (1, COMPARED)
+    assert (told(document, 3).against, told(document, 3).state) == (2, COMPARED)
+
+
+def test_what_was_captured_for_a_version_that_goes_unread_is_given_up(workspace: Workspace):
+    document = first_version(workspace)
+    replaced(document, SECOND_TEXT)
+    first, second = version_of(document, 1), version_of(document, 2)
+    passing = Passing({"kept": 2}, [], [], [])
+    with access.in_workspace(workspace.pk):
+        version_changes.capture(workspace.pk, first, second, passing)
+        assert "before" in (second.changes or {})
+
+        version_changes.capture(workspace.pk, second, version_of(document, 1), passing)
+
+    found = told(document, 2)
+    assert (found.against, found.state) == (1, UNKNOWN)
+    assert found.passages == {"kept": 2, "changed": 0, "new": 0, "gone": 0}
+    assert version_of(document, 1).changes is None
+
+
+def test_going_back_does_not_rewrite_what_was_told(workspace: Workspace):
+    document = twice(workspace)
+    before = told(document, 2)
+
+    reverted(document, 1)
+    read(workspace, refreshes=False)
+
+    assert fresh(document).live_number == 1
+    assert told(document, 2) == before
+    assert told(document, 1).state == FIRST
+
+
+def test_what_is_shown_leads_to_the_version_that_says_it(workspace: Workspace):
+    page = shown(twice(workspace), 2)
+
+    assert page.is_told
+    assert page.has_facts
+    assert any("version=2" in one.url for one in page.entities_gained)
+    assert all("version=1" in one.url for one in page.entities_lost)
+    assert all("\n" not in one.quote for one in (*page.entities_gained, *page.entities_lost))
+
+
+def test_figures_leave_out_what_there_is_none_of(workspace: Workspace):
+    page = shown(twice(workspace), 2)
+
+    assert page.figures[0].endswith("stayed as they were")
+    assert not any(one.startswith("0 ") for one in page.figures)
+
+
+@pytest.mark.parametrize(
+    ("passages", "figures"),
+    [
+        ({}, []),
+        ({"kept": 0, "changed": 0, "new": 0, "gone": 0}, []),
+        ({"kept": 1}, ["1 passage stayed as it was"]),
+        ({"changed": 1, "gone": 2}, ["1 passage changed", "2 went"]),
+        ({"new": 1200, "gone": 1}, ["1,200 passages came", "1 went"]),
+    ],
+)
+def test_the_first_figure_says_what_is_counted(passages: dict[str, int], figures: list[str]):
+    assert version_presenters.figures(Changes(2, 1, COMPARED, passages)) == figures
+
+
+# --- the list of versions -------------------------------------------------------------------------
+def test_a_version_is_live_earlier_or_being_read(workspace: Workspace):
+    document = twice(workspace)
+    replaced(document, f"{SECOND_TEXT}\nMore.\n")
+
+    assert [(row.number, row.state, row.may_restore) for row in listed(document)] == [
+        (3, "reading", False),
+        (2, "live", False),
+        (1, "earlier", True),
+    ]
+
+
+def test_a_version_that_cannot_be_read_failed_and_cannot_be_restored(workspace: Workspace):
+    document = first_version(workspace)
+    replaced(document, b"%PDF-1.7 broken", name="log.pdf")
+    read(workspace, refreshes=False)
+
+    rows_ = listed(document)
+
+    assert [(row.number, row.state, row.may_restore) for row in rows_] == [
+        (2, "failed", False),
+        (1, "live", False),
+    ]
+    assert rows_[0].problem
+    assert rows_[1].problem is None
+
+
+def test_each_version_has_the_name_and_size_of_its_file(workspace: Workspace):
+    document = first_version(workspace, name="log.md")
+    replaced(document, SECOND_TEXT, name="log-2.md")
+    read(workspace, refreshes=False)
+
+    assert [(row.name, row.size) for row in listed(document)] == [
+        ("log-2.md", len(SECOND_TEXT)),
+        ("log.md", len(FIRST_TEXT)),
+    ]
+
+
+def test_what_is_on_its_way_in_is_numbered(workspace: Workspace):
+    document = twice(workspace)
+    with access.in_workspace(workspace.pk):
+        assert version_queries.versions_unread(workspace=workspace, document_id=document.pk) == []
+    replaced(document, f"{SECOND_TEXT}\nMore.\n")
+
+    with access.in_workspace(workspace.pk):
+        assert version_queries.versions_unread(workspace=workspace, document_id=document.pk) == [3]
+
+
+def test_a_version_that_is_searched_already_is_not_on_its_way_in(workspace: Workspace):
+    document = twice(workspace)
+    with access.in_workspace(workspace.pk):
+        jobs = IngestionJob.objects.in_workspace(workspace).filter(version__number=2)
+        assert jobs.update(state=RunState.RUNNING) == 1
+
+        assert version_queries.versions_unread(workspace=workspace, document_id=document.pk) == []
+
+
+def test_a_version_is_asked_for_by_number_or_is_the_live_one(workspace: Workspace):
+    document = twice(workspace)
+
+    with access.in_workspace(workspace.pk):
+        asked: Any = {"workspace": workspace, "document": document}
+        assert version_queries.version_asked(**asked, number=None).number == 2
+        assert version_queries.version_asked(**asked, number=1).number == 1
+        for number in (0, 3, -1):
+            with pytest.raises(NotFoundError):
+                version_queries.version_asked(**asked, number=number)
+
+
+def test_a_version_is_not_found_from_elsewhere(workspace: Workspace):
+    document = twice(workspace)
+    other = rows.make_workspace("Elsewhere")
+
+    with access.in_workspace(other.pk):
+        assert version_queries.version_rows(workspace=other, document=document) == []
+        with pytest.raises(NotFoundError):
+            version_queries.version_get(workspace=other, document=document, number=1)
+
+
+def test_a_document_is_found_by_its_files_name_while_it_is_searched(workspace: Workspace):
+    document = first_version(workspace, name="log.md")
+    with access.in_workspace(workspace.pk):
+        assert version_queries.document_of_file(workspace=workspace, name="log.md") == document
+        assert version_queries.document_of_file(workspace=workspace, name="LOG.md") is None
+        Document.objects.in_workspace(workspace).update(disabled_at=document.created_at)
+
+        assert version_queries.document_of_file(workspace=workspace, name="log.md") is None
+
+
+# --- a place in an earlier version ----------------------------------------------------------------
+def earlier(document: Document, number: int, span: tuple[int, int] | None) -> Any:
+    with access.in_workspace(document.workspace_id):
+        return version_presenters.earlier_of(document.workspace, version_of(document, number), span)
+
+
+def test_a_quote_that_still_stands_is_found_where_it_stands_now(workspace: Workspace):
+    document = twice(workspace)
+    start = FIRST_TEXT.index(KEPT)
+    now = SECOND_TEXT.index(KEPT)
+
+    found = earlier(document, 1, (start, start + len(KEPT)))
+
+    assert found.is_there
+    assert f"start={now}" in found.live_url
+    assert (found.live_number, found.changes_number) == (2, 2)
+
+
+@pytest.mark.parametrize("span", [(5, 5), (9, 3), (-4, 2), (0, 10**9)])
+def test_a_place_that_is_none_leads_to_the_live_version_as_a_whole(
+    workspace: Workspace, span: tuple[int, int]
+):
+    found = earlier(twice(workspace), 1, span)
+
+    assert not found.is_there
+    assert "start=" not in found.live_url
+
+
+def test_the_live_version_has_nothing_before_it_to_tell(workspace: Workspace):
+    assert earlier(twice(workspace), 2, None) is None
+
+
+def test_after_going_back_the_later_version_is_told_as_not_searched(workspace: Workspace):
+    document = twice(workspace)
+    reverted(document, 1)
+    read(workspace, refreshes=False)
+    start = SECOND_TEXT.index(NEW)
+
+    found = earlier(fresh(document), 2, (start, start + len(NEW)))
+
+    assert "version 1 is the one that is searched" in found.sentence
+    assert (found.live_number, found.changes_number) == (1, None)

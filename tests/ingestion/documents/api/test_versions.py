@@ -1,0 +1,164 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
+
+from tests.api import address, assert_nothing_there, assert_problem, client
+from tests.ingestion.versioned import (
+    FIRST_TEXT,
+    GONE,
+    NEW,
+    SECOND_TEXT,
+    first_version,
+    fresh,
+    read,
+    replaced,
+)
+from tests.rows import Cast, make_cast
+
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("fake_embedder", "media")]
+
+
+@pytest.fixture
+def cast() -> Cast:
+    return make_cast()
+
+
+def there(cast: Cast, document, rest: str = "") -> str:
+    return address(cast.workspace, f"documents/{document.pk}/versions/{rest}")
+
+
+def add(cast: Cast, user, document, text: str = SECOND_TEXT, **headers: str) -> Any:
+    file = SimpleUploadedFile("log.md", text.encode())
+    return client(user).post(
+        there(cast, document), {"file": file}, headers=headers, format="multipart"
+    )
+
+
+def states(response: Any) -> dict[int, str]:
+    return {one["number"]: one["state"] for one in response.json()["results"]}
+
+
+# --- adding ---------------------------------------------------------------------------------------
+def test_a_version_is_added_and_listed(cast: Cast):
+    document = first_version(cast.workspace)
+
+    response = add(cast, cast.alice, document)
+
+    assert response.status_code == 202
+    assert states(response) == {2: "reading", 1: "live"}
+    read(cast.workspace, refreshes=False)
+    listed = client(cast.bob).get(there(cast, document))
+    assert (listed.json()["live"], states(listed)) == (2, {2: "live", 1: "earlier"})
+    assert listed.json()["results"][0]["added_by"] == cast.alice.email
+
+
+def test_who_may_add_one(cast: Cast):
+    document = first_version(cast.workspace)
+
+    assert_problem(add(cast, cast.bob, document), 403, "forbidden")
+    assert_nothing_there(add(cast, cast.charlie, document))
+    assert_problem(add(cast, None, document), 401, "not_authenticated")
+
+
+@pytest.mark.parametrize(
+    ("text", "status", "code"), [("", 400, "empty"), (FIRST_TEXT, 409, "same_content")]
+)
+def test_what_is_no_new_version_is_refused(cast: Cast, text: str, status: int, code: str):
+    document = first_version(cast.workspace)
+
+    assert_problem(add(cast, cast.alice, document, text), status, code)
+    assert fresh(document).state == "ready"
+
+
+def test_a_file_that_is_too_large_is_refused(cast: Cast, settings):
+    document = first_version(cast.workspace)
+    settings.MAX_UPLOAD_BYTES = 10
+
+    assert_problem(add(cast, cast.alice, document), 400, "too_large")
+
+
+def test_no_file_is_no_version(cast: Cast):
+    document = first_version(cast.workspace)
+
+    response = client(cast.alice).post(there(cast, document), {}, format="multipart")
+
+    assert_problem(response, 400, "no_file")
+
+
+def test_who_saw_another_version_is_told(cast: Cast):
+    document = first_version(cast.workspace)
+    seen = client(cast.alice).get(there(cast, document))["ETag"]
+
+    assert add(cast, cast.alice, document, **{"If-Match": seen}).status_code == 202
+    late = add(cast, cast.alice, document, SECOND_TEXT + "More.", **{"If-Match": seen})
+    assert_problem(late, 412, "changed_meanwhile")
+    odd = add(cast, cast.alice, document, SECOND_TEXT + "More.", **{"If-Match": '"x"'})
+    assert_problem(odd, 400, "if_match_invalid")
+
+
+def test_the_same_request_twice_adds_one_version(cast: Cast):
+    document = first_version(cast.workspace)
+
+    first = add(cast, cast.alice, document, **{"Idempotency-Key": "a"})
+    again = add(cast, cast.alice, document, **{"Idempotency-Key": "a"})
+
+    assert (first.status_code, again.status_code) == (202, 202)
+    assert states(again) == {2: "reading", 1: "live"}
+    assert again["Idempotency-Replayed"] == "true"
+
+
+# --- restoring ------------------------------------------------------------------------------------
+def test_an_earlier_version_is_restored(cast: Cast):
+    document = first_version(cast.workspace)
+    replaced(document, SECOND_TEXT)
+    read(cast.workspace, refreshes=False)
+    restore = there(cast, document, "1/restore/")
+
+    assert_problem(client(cast.bob).post(restore), 403, "forbidden")
+    assert_nothing_there(client(cast.charlie).post(restore))
+    assert client(cast.alice).post(restore).status_code == 202
+    assert_problem(client(cast.alice).post(restore), 409, "version_is_live")
+    read(cast.workspace, refreshes=False)
+
+    assert states(client(cast.alice).get(there(cast, document))) == {2: "earlier", 1: "live"}
+    none = client(cast.alice).post(there(cast, document, "7/restore/"))
+    assert_problem(none, 404, "not_found")
+
+
+# --- what changed ---------------------------------------------------------------------------------
+def test_changes_are_told_with_their_places(cast: Cast):
+    document = first_version(cast.workspace)
+    replaced(document, SECOND_TEXT)
+    read(cast.workspace, refreshes=False)
+
+    told = client(cast.bob).get(there(cast, document, "2/changes/")).json()
+
+    assert (told["state"], told["against"]) == ("compared", 1)
+    assert told["passages"]["changed"] == 1
+    [lost] = [one for one in told["entities_lost"] if one["name"] == "Bo Strand"]
+    assert FIRST_TEXT[lost["start"] : lost["end"]] == "Bo Strand"
+    [gained] = [one for one in told["entities_gained"] if one["name"] == "Cora Vane"]
+    assert SECOND_TEXT[gained["start"] : gained["end"]] == "Cora Vane"
+    words = {piece["kind"]: piece["text"] for change in told["text"] for piece in change["pieces"]}
+    assert {"gone", "new"} <= set(words)
+    assert_nothing_there(client(cast.charlie).get(there(cast, document, "2/changes/")))
+    assert_problem(client(cast.bob).get(there(cast, document, "3/changes/")), 404, "not_found")
+
+
+def test_the_text_of_an_earlier_version_is_read(cast: Cast):
+    document = first_version(cast.workspace)
+    replaced(document, SECOND_TEXT)
+    read(cast.workspace, refreshes=False)
+    text = address(cast.workspace, f"documents/{document.pk}/text/")
+    start = FIRST_TEXT.index(GONE)
+    place = {"start": start, "end": start + len(GONE)}
+
+    earlier = client(cast.bob).get(text, place | {"version": 1}).json()
+    now = client(cast.bob).get(text).json()
+
+    assert (earlier["text"], earlier["version"]) == (GONE, 1)
+    assert (NEW in now["text"], now["version"]) == (True, 2)
+    assert_problem(client(cast.bob).get(text, {"version": 5}), 404, "not_found")

@@ -1,0 +1,173 @@
+"""What people say of a document, and what is read again for it."""
+
+from __future__ import annotations
+
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ingestion.documents import lifecycle
+from ingestion.documents.metadata import said_of
+from ingestion.history import recording
+from ingestion.history.recording import ChangeContext
+from ingestion.models import (
+    Chunk,
+    Document,
+    DocumentState,
+    EventKind,
+    IngestionJob,
+    RunState,
+)
+from ingestion.pipeline import runner
+from kb_project.errors import ConflictError, InputError
+from tests import rows
+from tests.ingestion import jobs, state
+from workspaces import access
+from workspaces.models import Workspace
+
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("fake_embedder")]
+
+PLAIN: dict[str, Any] = {"collection": "Light", "tags": ["Oil", "oil "], "dated": date(1987, 5, 11)}
+AGAIN = {"situate", "embed", "extract", "resolve"}
+
+
+@pytest.fixture
+def workspace(media: Path) -> Workspace:
+    return rows.make_workspace()
+
+
+@pytest.fixture
+def change(workspace: Workspace) -> ChangeContext:
+    return ChangeContext(workspace, rows.make_user("Alice"))
+
+
+@pytest.fixture
+def log(workspace: Workspace) -> Document:
+    return state.read(workspace, {"Log": state.TEXTS["Log"]})["Log"]
+
+
+def now(document: Document) -> Document:
+    with access.in_workspace(document.workspace_id):
+        rows_ = Document.objects.in_workspace(document.workspace_id).select_related("collection")
+        return rows_.get(pk=document.pk)
+
+
+def ran_again(workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> set[str]:
+    """The stages of documents that are run when everything follows."""
+    ran: set[str] = set()
+    with monkeypatch.context() as patch:
+        for name in runner.DOCUMENT_STAGES:
+            inner = runner.STAGES[name]
+
+            def noting(*arguments: object, name=name, inner=inner) -> object:
+                ran.add(name)
+                return inner(*arguments)
+
+            patch.setitem(runner.STAGES, name, noting)
+        state.settled(workspace)
+    return ran
+
+
+def test_plain_changes_have_nothing_read_again(
+    change: ChangeContext, log: Document, monkeypatch: pytest.MonkeyPatch
+):
+    event = lifecycle.document_edit(change=change, document=log, **PLAIN)
+
+    row = now(log)
+    assert (row.collection and row.collection.name, row.tags) == ("Light", ["oil"])
+    assert row.dated == date(1987, 5, 11)
+    assert event.kind == EventKind.DOCUMENT_EDITED
+    assert event.details["before"] == {"collection": "", "tags": [], "dated": None}
+    assert not ran_again(change.workspace, monkeypatch)
+
+
+def test_a_new_title_has_read_again_what_depends_on_it(
+    change: ChangeContext, log: Document, monkeypatch: pytest.MonkeyPatch
+):
+    lifecycle.document_edit(change=change, document=log, title="  The   keepers ")
+
+    assert now(log).title == "The keepers"
+    assert ran_again(change.workspace, monkeypatch) == AGAIN
+    fresh = rows.make_workspace("Fresh")
+    state.read(fresh, {"The keepers": state.TEXTS["Log"]})
+    assert state.graph(change.workspace) == state.graph(fresh)
+    with access.in_workspace(change.workspace.pk):
+        assert "The keepers" in Chunk.objects.in_workspace(change.workspace).get().context
+
+
+def test_a_title_can_be_taken_back(change: ChangeContext, log: Document):
+    before = state.graph(change.workspace)
+    event = lifecycle.document_edit(change=change, document=log, title="The keepers", tags=["oil"])
+    state.settled(change.workspace)
+
+    with access.in_workspace(change.workspace.pk):
+        recording.lock(change.workspace)
+        lifecycle.take_back(change=change, event=event)
+    state.settled(change.workspace)
+
+    assert (now(log).title, now(log).tags) == ("Log", [])
+    assert state.graph(change.workspace) == before
+
+
+def test_a_new_title_of_what_is_disabled_is_read_once_it_is_back(
+    change: ChangeContext, log: Document, monkeypatch: pytest.MonkeyPatch
+):
+    lifecycle.document_disable(change=change, document=log)
+    lifecycle.document_edit(change=change, document=log, title="The keepers")
+    assert not ran_again(change.workspace, monkeypatch)
+
+    lifecycle.document_enable(change=change, document=log)
+
+    assert ran_again(change.workspace, monkeypatch) == AGAIN
+    assert now(log).state == DocumentState.READY
+
+
+def test_a_title_given_before_it_is_read_stays(change: ChangeContext):
+    log = jobs.document_of(jobs.add(change.workspace))
+
+    lifecycle.document_edit(change=change, document=log, title="The keepers")
+    state.settled(change.workspace)
+
+    assert (now(log).title, now(log).state) == ("The keepers", DocumentState.READY)
+
+
+def test_no_title_changes_under_those_who_read(change: ChangeContext, log: Document):
+    with access.in_workspace(change.workspace.pk):
+        IngestionJob.objects.in_workspace(change.workspace).update(state=RunState.RUNNING)
+
+    with pytest.raises(ConflictError, match="is being read"):
+        lifecycle.document_edit(change=change, document=log, title="The keepers")
+
+    assert now(log).title == "Log"
+
+
+@pytest.mark.parametrize("title", ["", " \0 ", "x" * 501, "x" * 10_000])
+def test_a_title_has_some_characters_and_not_too_many(
+    change: ChangeContext, log: Document, title: str
+):
+    with pytest.raises(InputError):
+        lifecycle.document_edit(change=change, document=log, title=title)
+
+
+def test_what_is_said_already_and_what_is_in_the_trash_is_not_edited(
+    change: ChangeContext, log: Document
+):
+    with pytest.raises(ConflictError) as same:
+        lifecycle.document_edit(change=change, document=log, title="Log")
+    lifecycle.document_trash(change=change, document=log)
+    with pytest.raises(ConflictError) as away:
+        lifecycle.document_edit(change=change, document=log, title="The keepers")
+
+    assert (same.value.code, away.value.code) == ("nothing_changed", "in_trash")
+
+
+def test_a_collection_of_a_long_name_is_told_as_it_is_called(change: ChangeContext, log: Document):
+    name = f"{'x' * 119} and more"
+
+    event = lifecycle.document_edit(change=change, document=log, collection=name)
+
+    assert event.details["after"]["collection"] == said_of(now(log))["collection"] == "x" * 119
+    with pytest.raises(ConflictError, match="says all of this already"):
+        lifecycle.document_edit(change=change, document=log, collection=name)

@@ -1,0 +1,96 @@
+from __future__ import annotations
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+
+from ingestion.knowledge import spans, summaries
+from ingestion.models import Chunk, Document, DocumentVersion
+from kb_project.text.regions import Region, RegionKind, as_json, within
+from tests import rows
+from workspaces import access
+
+pytestmark = pytest.mark.django_db
+
+MENU = "Home | The lamp of Skarrow | The reef of Skarrow | The keepers of Skarrow."
+LEAD = "This handbook explains how the lamp of Skarrow is kept."
+
+
+@pytest.fixture
+def cast() -> rows.Cast:
+    return rows.make_cast()
+
+
+@pytest.fixture
+def handbook(cast: rows.Cast) -> Document:
+    """A menu, what it is about, and forty paragraphs that go on about it."""
+    going_on = [f"In year {1800 + n} the lamp of Skarrow burned {n} barrels." for n in range(40)]
+    text = "\n\n".join([MENU, LEAD, *going_on])
+    document = rows.make_document(cast.workspace, "Handbook", text)
+    regions = [Region(RegionKind.NAVIGATION, 0, len(MENU))]
+    with access.in_workspace(cast.workspace.pk):
+        DocumentVersion.objects.in_workspace(cast.workspace).update(regions=as_json(regions))
+        for chunk in Chunk.objects.in_workspace(cast.workspace):
+            chunk.regions = as_json(within(regions, chunk.start, chunk.end))
+            chunk.save()
+    return document
+
+
+def in_short(cast: rows.Cast, document: Document) -> list[spans.SourceSpan]:
+    with access.in_workspace(cast.workspace.pk):
+        version = DocumentVersion.objects.in_workspace(cast.workspace).get(document=document)
+        return summaries.in_short(workspace=cast.workspace, version=version, most=2)
+
+
+def page_of(cast: rows.Cast, document: Document) -> str:
+    browser = Client()
+    browser.force_login(cast.bob, backend="django.contrib.auth.backends.ModelBackend")
+    address = reverse("ingestion:document_detail", args=[cast.workspace.slug, document.pk])
+    return browser.get(address).content.decode()
+
+
+def test_a_document_is_told_by_its_own_prose_in_order(cast: rows.Cast, handbook: Document):
+    quotes = in_short(cast, handbook)
+
+    assert quotes[0].text == LEAD
+    assert len(quotes) == 2
+    assert quotes[0].start < quotes[1].start
+    assert not any(one.text in MENU for one in quotes)
+
+
+def test_quotes_know_where_they_stand(cast: rows.Cast, handbook: Document):
+    with access.in_workspace(cast.workspace.pk):
+        text = DocumentVersion.objects.in_workspace(cast.workspace).get().text
+
+    for one in in_short(cast, handbook):
+        assert text[one.start : one.end] == one.text
+
+
+def test_a_short_document_is_its_own_summary(cast: rows.Cast):
+    note = rows.make_document(cast.workspace, "Note", "The lamp burns colza oil. Ada lights it.")
+
+    assert in_short(cast, note) == []
+    assert "In short" not in page_of(cast, note)
+
+
+def test_the_page_opens_with_the_sentences_and_the_way_to_each(cast: rows.Cast, handbook: Document):
+    page = page_of(cast, handbook)
+
+    short = page[page.index("In short") : page.index("</section>")]
+    assert LEAD in short
+    assert "Key sentences from this document." in short
+    assert f"start={len(MENU) + 2}" in short
+
+
+def test_dedications_are_not_quoted(cast: rows.Cast):
+    dedication = "The lamp of Skarrow was kept by Ada Lind, and to Ada Lind this lamp is dedicated."
+    lines = [f"The lamp of Skarrow burned {n} barrels in {1800 + n}." for n in range(40)]
+    text = "\n\n".join([f"Dedication\n{dedication}", "Lamp\n" + lines[0], *lines[1:]])
+    document = rows.make_document(cast.workspace, "Handbook", text)
+    regions = [Region(RegionKind.HEADING, 0, 10, 1)]
+    with access.in_workspace(cast.workspace.pk):
+        for chunk in Chunk.objects.in_workspace(cast.workspace):
+            chunk.regions = as_json(within(regions, chunk.start, chunk.end))
+            chunk.save()
+
+    assert dedication not in [one.text for one in in_short(cast, document)]

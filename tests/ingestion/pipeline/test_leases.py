@@ -1,0 +1,252 @@
+from __future__ import annotations
+
+import os
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from ingestion.models import IngestionJob, RunState, StageRun
+from ingestion.pipeline import leases, sql
+from kb_project.jobs import workers
+from kb_project.sql import run_sql
+from tests import rows
+from tests.ingestion.jobs import add, fresh, run_of
+from workspaces import access
+
+pytestmark = pytest.mark.django_db
+
+OTHER = "elsewhere:12:345"
+
+
+@pytest.fixture
+def job(media: Path) -> IngestionJob:
+    return add(rows.make_workspace())
+
+
+@pytest.fixture
+def run(job: IngestionJob) -> StageRun:
+    return run_of(job, "parse")
+
+
+def hold(run: StageRun, worker: str, *, seconds: int = 60) -> None:
+    """Give the lease to somebody for so long; a negative number: it ran out."""
+    statement = """
+        UPDATE ingestion_stagerun SET state = 'running', leased_by = %s, attempts = attempts + 1,
+               leased_until = now() + make_interval(secs => %s) WHERE id = %s
+    """
+    with access.in_workspace(run.workspace_id):
+        run_sql(statement, [worker, seconds, run.pk])
+
+
+def seen(run: StageRun) -> StageRun:
+    with access.in_workspace(run.workspace_id):
+        return StageRun.objects.in_workspace(run.workspace_id).get(pk=run.pk)
+
+
+def dead_worker() -> str:
+    """The name of a process of this host that has ended."""
+    child = subprocess.Popen([sys.executable, "-c", "pass"])
+    name = f"{socket.gethostname()[:40]}:{child.pid}:{workers._started(child.pid)}"
+    child.wait()
+    return name
+
+
+# --- taking ---------------------------------------------------------------------------------------
+def test_a_waiting_stage_is_taken_once(run: StageRun):
+    assert leases.claim([run]).taken
+
+    taken = seen(run)
+    assert (taken.state, taken.attempts) == (RunState.RUNNING, 1)
+    assert taken.leased_by == workers.worker_name()
+    assert taken.leased_until is not None
+    assert taken.started_at is not None
+
+
+def test_a_stage_that_somebody_holds_cannot_be_taken(run: StageRun):
+    hold(run, OTHER)
+
+    assert not leases.claim([run]).taken
+    assert seen(run).leased_by == OTHER
+
+
+def test_a_lease_that_ran_out_is_free_to_take(run: StageRun):
+    hold(run, OTHER, seconds=-1)
+
+    assert leases.claim([run]).taken
+    assert seen(run).leased_by == workers.worker_name()
+
+
+def test_one_takes_up_again_what_one_holds_oneself(run: StageRun):
+    leases.claim([run])
+
+    assert leases.claim([run]).taken
+    assert seen(run).attempts == 2
+
+
+@pytest.mark.parametrize("state", [RunState.DONE, RunState.FAILED, RunState.CANCELLED])
+def test_what_has_ended_is_not_taken(run: StageRun, state: RunState):
+    with access.in_workspace(run.workspace_id):
+        StageRun.objects.in_workspace(run.workspace_id).filter(pk=run.pk).update(state=state)
+
+    assert not leases.claim([run]).taken
+
+
+def test_the_start_of_a_stage_is_its_first_one(run: StageRun):
+    leases.claim([run])
+    first = seen(run).started_at
+
+    leases.claim([run])
+
+    assert seen(run).started_at == first
+
+
+# --- reporting ------------------------------------------------------------------------------------
+def test_progress_is_written_down_and_renews_the_lease(run: StageRun):
+    leases.claim([run])
+    with access.in_workspace(run.workspace_id):
+        run_sql("UPDATE ingestion_stagerun SET leased_until = now() WHERE id = %s", [run.pk])
+
+    leases.progress_of([run])(3, 8)
+
+    now = seen(run)
+    assert (now.units_done, now.units_total) == (3, 8)
+    [(is_held,)] = held(run)
+    assert is_held
+
+
+def held(run: StageRun) -> list[tuple[bool]]:
+    with access.in_workspace(run.workspace_id):
+        statement = (
+            "SELECT leased_until > now() + interval '5 s' FROM ingestion_stagerun WHERE id = %s"
+        )
+        return run_sql(statement, [run.pk])
+
+
+def test_progress_forgives_earlier_attempts(run: StageRun):
+    for _ in range(3):
+        leases.claim([run])
+
+    leases.progress_of([run])(1, 8)
+
+    assert seen(run).attempts == 1
+
+
+def test_going_over_the_same_ground_forgives_nothing(run: StageRun):
+    leases.claim([run])
+    leases.progress_of([run])(4, 8)
+    leases.claim([run])
+
+    leases.progress_of([run])(4, 8)
+
+    assert seen(run).attempts == 2
+
+
+def test_who_lost_the_lease_learns_it_at_the_next_report(run: StageRun):
+    leases.claim([run])
+    hold(run, OTHER)
+
+    with pytest.raises(leases.LeaseLostError):
+        leases.progress_of([run])(1, 2)
+
+
+def test_who_was_asked_to_stop_learns_it_at_the_next_report(job: IngestionJob, run: StageRun):
+    leases.claim([run])
+    with access.in_workspace(job.workspace_id):
+        jobs = IngestionJob.objects.in_workspace(job.workspace_id)
+        jobs.filter(pk=job.pk).update(cancel_requested=True)
+
+    with pytest.raises(leases.CancelledError):
+        leases.progress_of([run])(1, 2)
+
+
+# --- freeing --------------------------------------------------------------------------------------
+def test_what_a_dead_worker_of_this_host_held_is_freed_at_once(run: StageRun):
+    hold(run, dead_worker())
+
+    assert leases.free_leases(run.workspace_id) == 1
+    assert (seen(run).state, seen(run).leased_by) == (RunState.PENDING, "")
+
+
+def test_what_a_worker_elsewhere_holds_is_left_to_it_until_it_runs_out(run: StageRun):
+    hold(run, OTHER)
+    kept = leases.free_leases(run.workspace_id)
+    hold(run, OTHER, seconds=-1)
+
+    assert (kept, leases.free_leases(run.workspace_id)) == (0, 1)
+
+
+def test_what_one_holds_oneself_is_not_freed(run: StageRun):
+    leases.claim([run])
+
+    assert leases.free_leases(run.workspace_id) == 0
+
+
+def test_other_workspaces_are_not_touched(run: StageRun, media: Path):
+    foreign = run_of(add(rows.make_workspace("Elsewhere")), "parse")
+    hold(foreign, OTHER, seconds=-1)
+
+    assert leases.free_leases(run.workspace_id) == 0
+
+
+def test_a_recycled_process_id_is_not_taken_for_the_worker_it_named():
+    host, pid = socket.gethostname()[:40], os.getpid()
+
+    assert not workers.is_dead(workers.worker_name())
+    assert workers.is_dead(f"{host}:{pid}:1")
+
+
+@pytest.mark.parametrize("name", ["", "x", "elsewhere:1:2", f"{socket.gethostname()[:40]}:x:1"])
+def test_a_name_that_says_nothing_is_not_called_dead(name: str):
+    assert not workers.is_dead(name)
+
+
+def test_a_name_fits_its_column():
+    longest = StageRun._meta.get_field("leased_by").max_length
+
+    assert longest is not None
+    assert len(workers.worker_name()) <= longest
+
+
+# --- what is left ---------------------------------------------------------------------------------
+def test_unfinished_stages_come_in_their_order(job: IngestionJob):
+    with access.in_workspace(job.workspace_id):
+        runs = StageRun.objects.in_workspace(job.workspace_id).filter(job=job)
+        runs.filter(stage__in=["parse", "embed"]).update(state=RunState.DONE)
+
+    assert [run.stage for run in leases.unfinished([fresh(job)])[job.pk]] == [
+        "chunk",
+        "situate",
+        "extract",
+        "resolve",
+    ]
+
+
+def test_the_statements_name_the_workspace_themselves():
+    assert all(
+        "%(workspace)s" in statement
+        for statement in (sql.CLAIM_STAGES, sql.REPORT_PROGRESS, sql.FREE_LEASES, sql.LEASE_HOLDERS)
+    )
+
+
+def test_two_workers_of_one_process_have_names_of_their_own():
+    first = workers.worker_name()
+
+    with workers.seated("beside"):
+        second = workers.worker_name()
+
+    assert first != second
+    assert second.startswith(first)
+    assert workers.worker_name() == first
+    assert not workers.is_dead(second)
+
+
+def test_a_second_worker_cannot_take_what_the_first_one_holds(run: StageRun):
+    assert leases.claim([run]).taken
+
+    with workers.seated("beside"):
+        assert not leases.claim([run]).taken
+
+    assert leases.claim([run]).taken

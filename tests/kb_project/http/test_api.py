@@ -1,0 +1,298 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import yaml
+from django.core.management import call_command
+from django.test import Client
+
+from kb_project.http.api import LARGEST_PAGE, PAGE_SIZE, PageInput, page_of
+from tests import rows
+from workspaces.models import Workspace
+
+DOCS = "/api/v1/docs/"
+
+
+# --- pages of lists -------------------------------------------------------------------------------
+@pytest.mark.django_db
+@pytest.mark.parametrize(
+    ("page", "size", "names"),
+    [(1, 2, ["A", "B"]), (2, 2, ["C"]), (3, 2, []), (1, 100, ["A", "B", "C"])],
+)
+def test_a_page_is_cut_out_of_a_list(page: int, size: int, names: list[str]):
+    for name in "ABC":
+        rows.make_workspace(name)
+
+    found = page_of(Workspace.objects.order_by("name"), page=page, page_size=size)
+
+    assert [workspace.name for workspace in found.results] == names
+    assert (found.total, found.pages) == (3, -(-3 // size))
+
+
+@pytest.mark.django_db
+def test_an_empty_list_has_no_pages():
+    found = page_of(Workspace.objects.all(), page=1, page_size=10)
+
+    assert found.of([]) == {"total": 0, "page": 1, "page_size": 10, "pages": 0, "results": []}
+
+
+@pytest.mark.parametrize(
+    ("query", "expected"),
+    [
+        ({}, {"page": 1, "page_size": PAGE_SIZE}),
+        ({"page": "3", "page_size": "7"}, {"page": 3, "page_size": 7}),
+        ({"page_size": str(LARGEST_PAGE)}, {"page": 1, "page_size": LARGEST_PAGE}),
+    ],
+)
+def test_a_page_is_asked_for_by_number(query: dict[str, str], expected: dict[str, int]):
+    given = PageInput(data=query)
+
+    assert given.is_valid()
+    assert given.validated_data == expected
+
+
+@pytest.mark.parametrize(
+    "query", [{"page": "0"}, {"page": "x"}, {"page_size": str(LARGEST_PAGE + 1)}, {"page": "-1"}]
+)
+def test_a_page_that_cannot_be_is_refused(query: dict[str, str]):
+    assert not PageInput(data=query).is_valid()
+
+
+# --- the schema -----------------------------------------------------------------------------------
+@pytest.fixture(scope="module")
+def schema(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    """The schema as the command writes it; it fails on any warning."""
+    target = tmp_path_factory.mktemp("schema") / "schema.yml"
+    call_command("spectacular", file=str(target), validate=True, fail_on_warn=True)
+    loaded: dict[str, Any] = yaml.safe_load(target.read_text())
+    return loaded
+
+
+def operations(schema: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    return {
+        operation["operationId"]: operation
+        for methods in schema["paths"].values()
+        for operation in methods.values()
+    }
+
+
+def test_every_operation_is_described(schema: dict[str, Any]):
+    assert set(operations(schema)) == {
+        "workspace_list",
+        "workspace_create",
+        "workspace",
+        "document_list",
+        "document_add",
+        "document",
+        "document_text",
+        "document_retry",
+        "document_cancel",
+        "documents_retry",
+        "document_estimate",
+        "document_tree",
+        "version_add",
+        "version_changes",
+        "version_list",
+        "version_restore",
+        "read_again",
+        "read_again_estimate",
+        "work_resume",
+        "document_edit",
+        "document_delete",
+        "document_disable",
+        "document_enable",
+        "document_trash",
+        "document_restore",
+        "document_losses",
+        "documents_trash",
+        "trash",
+        "trash_restore",
+        "trash_empty",
+        "passage_problems",
+        "passage_retry",
+        "decision_list",
+        "decision_record",
+        "decision_undo",
+        "suggestion_list",
+        "suggestion_refused",
+        "suggestion_accept",
+        "suggestion_reject",
+        "suggestion_skip",
+        "suggestion_accept_above_preview",
+        "suggestion_accept_above",
+        "workspace_tree",
+        "health",
+        "health_check",
+        "models",
+        "models_set",
+        "models_test",
+        "prices",
+        "prices_set",
+        "budget",
+        "budget_set",
+        "usage",
+        "entity_list",
+        "entity",
+        "entity_create",
+        "entity_edit",
+        "entity_delete",
+        "entity_merge",
+        "entity_differ",
+        "entity_split",
+        "entity_move",
+        "relationship",
+        "relationship_create",
+        "relationship_edit",
+        "relationship_delete",
+        "history_list",
+        "history_event",
+        "history_undo",
+        "community_list",
+        "community",
+        "report_retry",
+        "reports_retry",
+        "search",
+        "search_by_address",
+        "ask",
+        "answer",
+        "answer_events",
+        "answer_stop",
+        "question_ask",
+        "question_again",
+        "scope_choices",
+        "reranker",
+        "reranker_set",
+        "reranker_test",
+        "evaluation_run",
+        "evaluation_run_comparison",
+        "evaluation_run_continue",
+        "evaluation_run_delete",
+        "evaluation_run_estimate",
+        "evaluation_run_list",
+        "evaluation_run_results",
+        "evaluation_run_start",
+        "evaluation_run_stop",
+        "question_set",
+        "question_set_create",
+        "question_set_delete",
+        "question_set_export",
+        "question_set_import",
+        "question_set_list",
+        "question_set_rename",
+        "set_question_add",
+        "set_question_change",
+        "set_question_delete",
+        "set_question_keep",
+        "set_question_list",
+        "set_questions_decide",
+        "set_questions_make",
+    }
+    assert all(operation.get("description") for operation in operations(schema).values())
+
+
+def test_every_operation_says_how_it_may_fail(schema: dict[str, Any]):
+    for name, operation in operations(schema).items():
+        failures = {
+            status: answer for status, answer in operation["responses"].items() if status >= "4"
+        }
+        assert "401" in failures, name
+        for answer in failures.values():
+            body = answer["content"]["application/json"]["schema"]
+            assert body == {"$ref": "#/components/schemas/Problem"}
+
+
+def test_what_writes_may_be_forbidden(schema: dict[str, Any]):
+    writing = {"document_add", "document_retry", "document_cancel"}
+    writing |= {"passage_retry", "report_retry", "reports_retry", "documents_retry"}
+    writing |= {"document_estimate", "work_resume", "decision_record", "decision_undo"}
+    writing |= {"read_again", "read_again_estimate", "version_add", "version_restore"}
+    writing |= {"health", "health_check", "documents_trash", "trash_restore", "trash_empty"}
+    writing |= {f"document_{verb}" for verb in ("edit", "delete", "disable", "enable")}
+    writing |= {"document_trash", "document_restore"}
+    writing |= {"models_set", "models_test", "prices_set", "budget_set"}
+    writing |= {"reranker_set", "reranker_test", "answer_stop", "question_ask", "question_again"}
+    writing |= {f"evaluation_run_{verb}" for verb in ("start", "stop", "continue", "delete")}
+    writing |= {f"question_set_{verb}" for verb in ("create", "delete", "import", "rename")}
+    writing |= {f"set_question_{verb}" for verb in ("add", "change", "delete", "keep")}
+    writing |= {f"entity_{verb}" for verb in ("create", "edit", "delete", "merge", "differ")}
+    writing |= {"entity_split", "entity_move", "history_undo"}
+    writing |= {f"relationship_{verb}" for verb in ("create", "edit", "delete")}
+    writing |= {f"suggestion_{verb}" for verb in ("accept", "reject", "skip", "accept_above")}
+    writing |= {"evaluation_run_estimate", "set_questions_decide", "set_questions_make"}
+
+    forbidding = {name for name, one in operations(schema).items() if "403" in one["responses"]}
+    assert forbidding == writing
+
+
+def test_operations_are_grouped_by_what_they_are_about(schema: dict[str, Any]):
+    tags = {name: one["tags"] for name, one in operations(schema).items()}
+
+    assert tags["document_text"] == ["documents"]
+    assert tags["workspace_create"] == ["workspaces"]
+    assert {tag for group in tags.values() for tag in group} == {
+        "workspaces",
+        "documents",
+        "entities",
+        "communities",
+        "decisions",
+        "relationships",
+        "history",
+        "suggestions",
+        "tree",
+        "trash",
+        "models",
+        "prices",
+        "budget",
+        "usage",
+        "search",
+        "ask",
+        "answers",
+        "questions",
+        "scope",
+        "reranker",
+        "evaluation",
+        "health",
+    }
+
+
+def test_shapes_are_named_after_what_they_describe(schema: dict[str, Any]):
+    shapes = set(schema["components"]["schemas"])
+
+    assert {"Problem", "Document", "DocumentListOutput", "Hit", "Answer", "Community"} <= shapes
+    assert not {"Output", "Input"} & shapes
+
+
+def test_both_ways_to_sign_in_are_named(schema: dict[str, Any]):
+    assert set(schema["components"]["securitySchemes"]) == {"basicAuth", "cookieAuth"}
+
+
+@pytest.mark.django_db
+def test_the_schema_is_served_to_anybody():
+    response = Client().get("/api/v1/schema/")
+
+    assert response.status_code == 200
+    assert "/api/v1/workspaces/" in yaml.safe_load(response.content)["paths"]
+
+
+# --- the page that shows it -----------------------------------------------------------------------
+@pytest.mark.django_db
+def test_the_page_of_the_api_loads_everything_from_us():
+    response = Client().get(DOCS)
+
+    page = response.content.decode()
+    assert response.status_code == 200
+    assert "http://" not in page
+    assert "https://" not in page
+    assert "<style" not in page
+    assert "script src=" in page
+    policy = response.headers["Content-Security-Policy"]
+    assert "unsafe" not in policy
+
+
+@pytest.mark.django_db
+def test_its_script_is_a_file_of_its_own():
+    response = Client().get(f"{DOCS}?script=")
+
+    assert response.headers["Content-Type"].startswith("application/javascript")
+    assert b"SwaggerUIBundle" in response.content

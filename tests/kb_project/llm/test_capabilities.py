@@ -1,0 +1,204 @@
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
+from typing import Any
+
+import pytest
+
+from kb_project.llm.capabilities import Found, found_for
+from kb_project.llm.chat import Chat, build_chat
+from kb_project.llm.config import ChatConfig
+from kb_project.llm.fake import MemoryCallStore
+from kb_project.llm.ports import ChatReply, Role
+from kb_project.llm.slots import LocalSlots
+from kb_project.llm.support import Feature, Support
+from tests.kb_project.llm.asking import request
+from tests.provider import Provider
+
+LOWER = Support().without(Feature.SCHEMA)
+LONG = 60.0
+
+
+@pytest.fixture
+def server() -> Iterator[Provider]:
+    with Provider() as provider:
+        yield provider
+
+
+@pytest.fixture
+def threads() -> Iterator[ThreadPoolExecutor]:
+    with ThreadPoolExecutor(16) as pool:
+        yield pool
+
+
+def config_of(server: Provider, **chosen: Any) -> ChatConfig:
+    return ChatConfig(server.url, server.model, key=server.key, **chosen)
+
+
+def chat_to(config: ChatConfig, store: MemoryCallStore | None = None) -> Chat:
+    return build_chat(config, store or MemoryCallStore(), slots=LocalSlots(8))
+
+
+def ask_eight(chat: Chat, name: str = "one") -> None:
+    replies = dict(chat.ask_many([request(f"Passage {n} of {name}.") for n in range(8)]))
+    assert all(isinstance(reply, ChatReply) for reply in replies.values())
+
+
+def forms(server: Provider) -> list[str]:
+    return [seen.form for seen in server.requests if seen.form]
+
+
+def call(found: Found, body: Callable[[], object], *, has_form: bool = True) -> None:
+    with found.turn("m", has_form=has_form):
+        body()
+
+
+class Lead:
+    """A first call that is under way until it is let go of."""
+
+    def __init__(self, found: Found, threads: ThreadPoolExecutor, *, fails: bool = False) -> None:
+        self._go, self._fails = threading.Event(), fails
+        started = threading.Event()
+        self._made = threads.submit(call, found, lambda: self._wait(started))
+        assert started.wait(10)
+
+    def end(self) -> None:
+        self._go.set()
+        with suppress(OSError):
+            self._made.result(10)
+
+    def _wait(self, started: threading.Event) -> None:
+        started.set()
+        self._go.wait(LONG)
+        if self._fails:
+            raise OSError
+
+
+def followers(found: Found, threads: ThreadPoolExecutor, seen: list[Support]) -> list[Future[None]]:
+    def look() -> None:
+        seen.append(found.support)
+
+    return [threads.submit(call, found, look) for _ in range(6)]
+
+
+def test_calls_wait_for_the_first_one_and_know_what_it_learned(threads):
+    found, seen = Found(head_start=LONG), list[Support]()
+    lead = Lead(found, threads)
+    others = followers(found, threads, seen)
+    time.sleep(0.05)
+    assert seen == []
+
+    found.step_down(Feature.SCHEMA)
+    lead.end()
+
+    for other in others:
+        other.result(10)
+    assert seen == [LOWER] * 6
+
+
+def test_a_first_call_that_takes_long_holds_up_nobody_for_long(threads):
+    found, seen = Found(head_start=0.05), list[Support]()
+    lead = Lead(found, threads)
+
+    for other in followers(found, threads, seen):
+        other.result(10)
+
+    assert len(seen) == 6
+    lead.end()
+
+
+def test_after_a_first_call_that_fails_the_next_one_leads(threads):
+    found, seen = Found(head_start=LONG), list[Support]()
+    lead = Lead(found, threads, fails=True)
+    others = followers(found, threads, seen)
+
+    lead.end()
+
+    for other in others:
+        other.result(10)
+    assert len(seen) == 6
+
+
+@pytest.mark.parametrize("known", [Support(), LOWER])
+def test_nobody_waits_where_the_settings_say_what_is_understood(threads, known):
+    found, seen = Found(head_start=LONG), list[Support]()
+    found.told(known)
+    lead = Lead(found, threads)
+
+    for other in followers(found, threads, seen):
+        other.result(10)
+
+    assert seen == [known] * 6
+    lead.end()
+
+
+def test_calls_without_a_form_wait_for_none_with_one(threads):
+    found, seen = Found(head_start=LONG), list[Support]()
+    lead = Lead(found, threads)
+
+    call(found, lambda: seen.append(found.support), has_form=False)
+
+    assert len(seen) == 1
+    lead.end()
+
+
+def test_what_the_settings_said_before_does_not_take_back_what_was_found_out():
+    found = Found(Support())
+    found.step_down(Feature.SCHEMA)
+
+    found.told(Support())
+    found.told(None)
+
+    assert found.support == LOWER
+
+
+def test_a_test_of_the_endpoint_counts_more_than_what_was_found_out_before_it():
+    found = Found()
+    found.step_down(Feature.SCHEMA)
+    found.kept(LOWER)
+
+    found.told(Support())
+
+    assert found.support == Support()
+
+
+def test_only_the_first_of_many_calls_is_refused(server):
+    server.script.refused = {"json_schema", "json_object"}
+
+    ask_eight(chat_to(config_of(server)))
+
+    assert forms(server) == ["json_schema", "json_object"]
+
+
+def test_chats_of_one_endpoint_find_out_together(server, threads):
+    server.script.refused = {"json_schema", "json_object"}
+    stores = [MemoryCallStore() for _ in range(4)]
+    chats = [chat_to(config_of(server), store) for store in stores]
+
+    asked = [threads.submit(ask_eight, chat, str(n)) for n, chat in enumerate(chats)]
+
+    for one in asked:
+        one.result(30)
+    assert forms(server) == ["json_schema", "json_object"]
+    # Each workspace's settings get to know it.
+    assert {store.support for store in stores} == {LOWER.without(Feature.JSON)}
+
+
+def test_another_key_or_model_is_another_matter(server):
+    shared = found_for(config_of(server))
+
+    assert found_for(config_of(server)) is shared
+    assert found_for(config_of(server, models={Role.JUDGE: "other"})) is not shared
+    assert found_for(ChatConfig(server.url, server.model, key="other")) is not shared
+
+
+def test_threads_that_come_at_once_get_the_same(server, threads):
+    config = config_of(server)
+
+    found = list(threads.map(lambda _: found_for(config), range(16)))
+
+    assert len({id(one) for one in found}) == 1

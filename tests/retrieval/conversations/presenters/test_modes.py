@@ -1,0 +1,42 @@
+"""The menu of ways to search."""
+
+from __future__ import annotations
+
+from retrieval.conversations.presenters.modes import GROUPS, REST, group_of, label_of, mode_groups
+from retrieval.search.modes import MODES
+
+
+def test_every_mode_stands_in_the_menu_once():
+    shown = [mode.name for group in mode_groups() for mode in group.modes]
+
+    assert sorted(shown) == sorted(MODES)
+
+
+def test_no_group_is_empty_and_the_one_that_chooses_stands_above_all():
+    groups = mode_groups()
+
+    assert all(group.modes for group in groups)
+    if "auto" in MODES:
+        assert [mode.name for mode in groups[0].modes] == ["auto"]
+        assert groups[0].label == ""
+
+
+def test_every_mode_says_in_a_sentence_what_it_does():
+    for mode in MODES.values():
+        assert mode.label
+        assert mode.explanation.endswith(".")
+
+
+def test_a_mode_of_a_family_stands_beside_it():
+    assert group_of("global_dynamic") == group_of("global") != REST
+    assert group_of("tree_traversal") == group_of("tree")
+
+
+def test_a_mode_that_nobody_sorted_in_is_shown_all_the_same():
+    assert group_of("telepathy") == REST
+    assert REST not in [label for label, _ in GROUPS]
+
+
+def test_an_answer_by_a_mode_that_is_gone_keeps_its_name():
+    assert label_of("walk") == MODES["walk"].label
+    assert label_of("old_way") == "Old way"

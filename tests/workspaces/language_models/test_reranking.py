@@ -1,0 +1,224 @@
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import pytest
+
+from kb_project.errors import ConflictError, InputError
+from kb_project.llm import endpoint_reranker
+from kb_project.llm.endpoint_reranker import EndpointReranker
+from kb_project.llm.listwise_reranker import ListwiseReranker
+from kb_project.llm.rerank import BrokenReranker
+from tests import rows
+from tests.provider import Provider
+from tests.workspaces.models_rows import ENDPOINT, KEY, ledger
+from workspaces import access, secrets
+from workspaces.language_models import reranking
+from workspaces.language_models import services as language_model_services
+from workspaces.language_models.choice import ModelChoice
+from workspaces.language_models.rerank_choice import (
+    RerankChoice,
+    checked_rerank_choice,
+    rerank_choice_in,
+)
+from workspaces.models import ModelSettings, RerankerKind, Workspace
+from workspaces.ports import ports_for
+
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("fake_embedder")]
+
+CHOICE = RerankChoice(RerankerKind.ENDPOINT, ENDPOINT, KEY, "cross-1")
+MODEL = RerankChoice(RerankerKind.MODEL)
+
+
+@pytest.fixture
+def workspace() -> Workspace:
+    return rows.make_workspace()
+
+
+@pytest.fixture
+def provider() -> Iterator[Provider]:
+    endpoint_reranker.breaker_of.cache_clear()
+    with Provider() as running:
+        yield running
+
+
+def stored(workspace: Workspace) -> ModelSettings:
+    with access.in_workspace(workspace.pk):
+        return ModelSettings.objects.in_workspace(workspace).get()
+
+
+def key_of(workspace: Workspace) -> str:
+    return secrets.unseal(stored(workspace).rerank_sealed_key, workspace.pk)
+
+
+def with_chat(workspace: Workspace, endpoint: str = ENDPOINT) -> None:
+    language_model_services.model_settings_save(
+        workspace=workspace, choice=ModelChoice(endpoint=endpoint, model="small-1")
+    )
+
+
+def test_reranking_is_off_unless_somebody_chose_it(workspace):
+    assert ports_for(workspace.pk).reranker is None
+
+    with_chat(workspace)
+
+    assert ports_for(workspace.pk).reranker is None
+
+
+def test_an_endpoint_is_chosen_and_its_key_sealed(workspace):
+    reranking.reranker_set(workspace=workspace, choice=CHOICE)
+
+    row = stored(workspace)
+    assert rerank_choice_in(row) == replace(CHOICE, key=None)
+    assert key_of(workspace) == KEY
+    assert KEY.encode() not in bytes(row.rerank_sealed_key)
+    assert row.rerank_key_hint == "wxyz"
+    assert isinstance(ports_for(workspace.pk).reranker, EndpointReranker)
+
+
+def test_a_workspace_with_a_reranker_alone_stays_on_the_local_tier(workspace):
+    reranking.reranker_set(workspace=workspace, choice=CHOICE)
+
+    assert ports_for(workspace.pk).chat is None
+
+
+def test_the_key_of_the_chat_model_is_another(workspace):
+    language_model_services.model_settings_save(
+        workspace=workspace, choice=ModelChoice(endpoint=ENDPOINT, model="m", key="sk-of-the-chat")
+    )
+    reranking.reranker_set(workspace=workspace, choice=CHOICE)
+
+    assert secrets.unseal(stored(workspace).sealed_key, workspace.pk) == "sk-of-the-chat"
+    assert key_of(workspace) == KEY
+
+
+def test_a_key_is_not_sent_to_another_host(workspace):
+    reranking.reranker_set(workspace=workspace, choice=CHOICE)
+    elsewhere = replace(CHOICE, key=None, endpoint="https://other.example.org/v1")
+
+    with pytest.raises(InputError) as caught:
+        reranking.reranker_set(workspace=workspace, choice=elsewhere)
+
+    assert caught.value.code == "key_for_another_host"
+    assert stored(workspace).rerank_endpoint == ENDPOINT
+
+
+def test_switching_off_keeps_what_was_entered(workspace):
+    reranking.reranker_set(workspace=workspace, choice=CHOICE)
+
+    reranking.reranker_set(
+        workspace=workspace, choice=replace(CHOICE, kind=RerankerKind.OFF, key=None)
+    )
+
+    assert ports_for(workspace.pk).reranker is None
+    assert key_of(workspace) == KEY
+
+
+def test_a_key_can_be_removed(workspace):
+    reranking.reranker_set(workspace=workspace, choice=CHOICE)
+
+    reranking.reranker_set(workspace=workspace, choice=replace(CHOICE, key=""))
+
+    assert (key_of(workspace), stored(workspace).rerank_key_hint) == ("", "")
+
+
+def test_the_chat_model_reranks_where_there_is_one(workspace):
+    with_chat(workspace)
+
+    reranking.reranker_set(workspace=workspace, choice=MODEL)
+
+    assert isinstance(ports_for(workspace.pk).reranker, ListwiseReranker)
+
+
+def test_the_local_tier_has_no_chat_model_to_rerank(workspace):
+    with pytest.raises(ConflictError) as caught:
+        reranking.reranker_set(workspace=workspace, choice=MODEL)
+
+    assert caught.value.code == "no_model"
+
+
+def test_when_the_chat_model_goes_its_reranking_goes(workspace):
+    with_chat(workspace)
+    reranking.reranker_set(workspace=workspace, choice=MODEL)
+
+    language_model_services.model_settings_clear(workspace=workspace)
+
+    assert ports_for(workspace.pk).reranker is None
+
+
+def test_a_key_that_cannot_be_read_stops_reranking_only(workspace, settings):
+    reranking.reranker_set(workspace=workspace, choice=CHOICE)
+    settings.SECRET_KEY = "another"
+    reranking.reranker_set(workspace=workspace, choice=replace(CHOICE, key=None, model="cross-2"))
+
+    reranker = ports_for(workspace.pk).reranker
+
+    assert isinstance(reranker, BrokenReranker)
+    assert reranker.name == "cross-2"
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"endpoint": ""},
+        {"model": " "},
+        {"endpoint": "ftp://example.org"},
+        {"endpoint": "http://169.254.169.254/v1"},
+        {"endpoint": "https://me:secret@example.org"},
+        {"key": "sk with spaces"},
+        {"model": "x" * 200},
+        {"kind": "magic"},
+    ],
+)
+def test_what_breaks_a_rule_is_refused(changes):
+    with pytest.raises(InputError) as caught:
+        checked_rerank_choice(replace(CHOICE, **changes))
+
+    assert caught.value.kept == "Nothing was changed."
+
+
+# --- the test -------------------------------------------------------------------------------------
+def on(provider: Provider) -> RerankChoice:
+    return replace(CHOICE, endpoint=provider.url)
+
+
+def test_the_test_makes_one_real_call_and_the_ledger_has_it(workspace, provider):
+    reranking.reranker_set(workspace=workspace, choice=on(provider))
+
+    [line] = reranking.reranker_test(workspace=workspace)
+
+    assert line.is_good, line.sentence
+    assert "cross-1" in line.what
+    assert provider.count("rerank") == 1
+    [call] = ledger(workspace)
+    assert (call.stage, call.model, call.state) == ("rerank", "cross-1", "done")
+    assert call.prompt_tokens == 21
+
+
+def test_the_test_says_what_fails(workspace, provider):
+    provider.script.next("401", kind="rerank")
+    reranking.reranker_set(workspace=workspace, choice=on(provider))
+
+    [line] = reranking.reranker_test(workspace=workspace)
+
+    assert not line.is_good
+    assert "refuses the key" in line.sentence
+    assert [call.state for call in ledger(workspace)] == ["failed"]
+
+
+def test_a_reranker_that_ranks_nonsense_first_does_not_pass(workspace, provider):
+    rows_ = [{"index": place, "relevance_score": 3 - place} for place in range(3)]
+    provider.script.reranking = {"results": rows_}
+    reranking.reranker_set(workspace=workspace, choice=on(provider))
+
+    [line] = reranking.reranker_test(workspace=workspace)
+
+    assert not line.is_good
+
+
+def test_what_is_off_cannot_be_tested(workspace):
+    with pytest.raises(ConflictError) as caught:
+        reranking.reranker_test(workspace=workspace)
+
+    assert caught.value.code == "reranker_off"

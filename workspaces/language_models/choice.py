@@ -1,0 +1,241 @@
+"""The choice of models, and its validation."""
+
+from __future__ import annotations
+
+import ipaddress
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from decimal import Decimal, InvalidOperation
+from typing import Final
+from urllib.parse import SplitResult, urlsplit
+
+from kb_project.errors import InputError
+from kb_project.llm.ports import Role
+from workspaces.models import ModelSettings
+
+LONGEST_ENDPOINT: Final = 500
+LONGEST_KEY: Final = 500
+LONGEST_MODEL: Final = 120
+LONGEST_TYPE: Final = 40
+MOST_TYPES: Final = 40
+MOST_OUTPUT: Final = 200_000
+LONGEST_TIMEOUT: Final = 3_600
+CONCURRENCY: Final = (1, 256)
+CONTEXT_WINDOW: Final = (512, 10_000_000)
+GLEANINGS: Final = (0, 5)
+MOST_MONEY: Final = Decimal(10_000_000)
+DEAREST: Final = Decimal(10_000)
+"""Per million tokens: above it, a cost would not fit its column."""
+
+_UNPRINTABLE: Final = re.compile(r"[\x00-\x20\x7f]")
+_FULL_ADDRESS: Final = re.compile(r"/(chat/)?completions/?$")
+_METADATA_HOSTS: Final = frozenset({"metadata.google.internal", "metadata"})
+
+
+@dataclass(frozen=True)
+class ModelChoice:
+    """An admin's choice. ``key``: None keeps the stored one, '' removes it.
+
+    ``role_models`` is ``{role: model}``; ``limits`` is ``{role: {"max_output", "timeout"}}``.
+    """
+
+    endpoint: str = ""
+    key: str | None = field(default=None, repr=False)
+    is_local: bool = False
+    model: str = ""
+    role_models: Mapping[str, str] = field(default_factory=dict)
+    limits: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    concurrency: int = 8
+    context_window: int = 16_000
+    gleanings: int = 1
+    wants_claims: bool = False
+    allows_general: bool = False
+    wants_judge: bool = True
+    entity_types: tuple[str, ...] = ()
+
+
+def choice_in(settings: ModelSettings | None) -> ModelChoice:
+    """Return the present choice, never with the key."""
+    if settings is None:
+        return ModelChoice()
+    return ModelChoice(
+        endpoint=settings.endpoint,
+        is_local=settings.is_local,
+        model=settings.model,
+        role_models=dict(settings.role_models),
+        limits=dict(settings.limits),
+        concurrency=settings.concurrency,
+        context_window=settings.context_window,
+        gleanings=settings.gleanings,
+        wants_claims=settings.wants_claims,
+        allows_general=settings.allows_general,
+        wants_judge=settings.wants_judge,
+        entity_types=tuple(settings.entity_types),
+    )
+
+
+def checked(choice: ModelChoice) -> ModelChoice:
+    """Return the choice in its stored form. Raises InputError for an invalid one."""
+    found = replace(
+        choice,
+        endpoint=checked_endpoint(choice.endpoint),
+        key=None if choice.key is None else checked_key(choice.key),
+        model=checked_model(choice.model),
+        role_models=_checked_role_models(choice.role_models),
+        limits=_checked_limits(choice.limits),
+        concurrency=_within(choice.concurrency, CONCURRENCY, "Calls at once"),
+        context_window=_within(choice.context_window, CONTEXT_WINDOW, "The context window"),
+        gleanings=_within(choice.gleanings, GLEANINGS, "Second looks"),
+        entity_types=checked_entity_types(choice.entity_types),
+    )
+    has_all = all(role.value in found.role_models for role in Role)
+    if found.endpoint and not found.model and not has_all:
+        raise InputError(
+            "No model is named for this endpoint.",
+            kept="Nothing was changed.",
+            next_step="Enter a model's name at the endpoint.",
+        )
+    return found
+
+
+def checked_endpoint(text: str) -> str:
+    """Return the base URL of an OpenAI-compatible server, '' for none.
+
+    >>> checked_endpoint(" http://localhost:8080/v1/chat/completions ")
+    'http://localhost:8080/v1'
+    """
+    address = _FULL_ADDRESS.sub("", text.strip()).rstrip("/")
+    if not address:
+        return ""
+    if len(address) > LONGEST_ENDPOINT:
+        raise _refused(f"The endpoint has more than {LONGEST_ENDPOINT} characters.")
+    parts = _parts(address)
+    if parts.scheme not in {"http", "https"} or not parts.hostname:
+        raise _refused("The endpoint must start with http:// or https:// and name a host.")
+    if "@" in parts.netloc:
+        raise _refused("The endpoint must not hold a name or password: the key has its own field.")
+    if parts.query or parts.fragment:
+        raise _refused("The endpoint must be an address without '?' and '#'.")
+    if _is_metadata(parts.hostname):
+        raise _refused("No model can be served from this endpoint address.")
+    return address
+
+
+def origin(endpoint: str) -> tuple[str, str, int | None]:
+    """Return scheme, host and port: where a key may be sent.
+
+    >>> origin("https://Models.example.org/v1") == origin("https://models.example.org:443/other")
+    True
+    """
+    parts = urlsplit(endpoint)
+    usual = {"http": 80, "https": 443}.get(parts.scheme)
+    return parts.scheme, parts.hostname or "", parts.port or usual
+
+
+def host_of(endpoint: str) -> str:
+    """Return the part of a URL that may be shown to everyone.
+
+    >>> host_of("http://localhost:8080/v1"), host_of("")
+    ('localhost:8080', '')
+    """
+    return urlsplit(endpoint).netloc.rpartition("@")[2]
+
+
+def checked_key(text: str) -> str:
+    """Validate a key for use in a header: printable ASCII characters, no spaces."""
+    key = text.strip()
+    if len(key) > LONGEST_KEY:
+        raise _refused(f"The key has more than {LONGEST_KEY} characters.")
+    if not key.isascii() or _UNPRINTABLE.search(key):
+        raise _refused("The key contains invalid characters, such as spaces or accents.")
+    return key
+
+
+def checked_model(text: str) -> str:
+    name = text.strip()
+    if len(name) > LONGEST_MODEL:
+        raise _refused(f"The name of a model has at most {LONGEST_MODEL} characters.")
+    if not name.isprintable():
+        raise _refused("The name of a model cannot hold line breaks or control characters.")
+    return name
+
+
+def checked_entity_types(types: Iterable[str]) -> tuple[str, ...]:
+    """Return the types in order, without repeats or extra spaces."""
+    names = dict.fromkeys(" ".join(name.split()) for name in types)
+    found = tuple(name for name in names if name)
+    if len(found) > MOST_TYPES:
+        raise _refused(f"There may be at most {MOST_TYPES} entity types.")
+    if any(len(name) > LONGEST_TYPE or not name.isprintable() for name in found):
+        raise _refused(f"An entity type has at most {LONGEST_TYPE} printable characters.")
+    return found
+
+
+def checked_money(amount: Decimal | str | float, most: Decimal, what: str) -> Decimal:
+    """Return an amount from 0 to ``most``. Raises InputError, also for NaN and infinity."""
+    try:
+        money = Decimal(str(amount).strip())
+    except InvalidOperation:
+        raise _refused(f"{what} must be a number.") from None
+    if not money.is_finite() or not 0 <= money <= most:
+        raise _refused(f"{what} must be between 0 and {most:,}.")
+    return money
+
+
+def _parts(address: str) -> SplitResult:
+    if _UNPRINTABLE.search(address):
+        raise _refused("The endpoint is not an address: it contains spaces or control characters.")
+    try:
+        parts = urlsplit(address)
+        _ = parts.port
+    except ValueError:
+        raise _refused("The endpoint is not an address.") from None
+    return parts
+
+
+def _is_metadata(host: str) -> bool:
+    """Whether cloud machines get their own credentials from this host. Model servers on private
+    addresses are allowed; link-local addresses have no other use.
+    """
+    try:
+        return ipaddress.ip_address(host).is_link_local
+    except ValueError:
+        return host.lower().rstrip(".") in _METADATA_HOSTS
+
+
+def _checked_role_models(given: Mapping[str, str]) -> dict[str, str]:
+    _refuse_unknown_roles(given)
+    named = {role: checked_model(str(model)) for role, model in given.items()}
+    return {role: model for role, model in named.items() if model}
+
+
+def _checked_limits(given: Mapping[str, Mapping[str, float]]) -> dict[str, dict[str, float]]:
+    _refuse_unknown_roles(given)
+    found: dict[str, dict[str, float]] = {}
+    for role, limits in given.items():
+        bounds = {"max_output": (1, MOST_OUTPUT), "timeout": (1, LONGEST_TIMEOUT)}
+        if unknown := set(limits) - set(bounds):
+            raise _refused(f"'{min(unknown)[:40]}' is no limit: max_output and timeout are.")
+        if limits:
+            found[role] = {
+                name: _within(int(value), bounds[name], f"The {name} of {role}")
+                for name, value in limits.items()
+            }
+    return found
+
+
+def _refuse_unknown_roles(given: Mapping[str, object]) -> None:
+    if unknown := set(given) - set(Role):
+        raise _refused(f"'{min(unknown)[:40]}' is no role; there are {', '.join(Role)}.")
+
+
+def _within(number: int, bounds: tuple[int, int], what: str) -> int:
+    least, most = bounds
+    if not least <= number <= most:
+        raise _refused(f"{what} must be from {least:,} to {most:,}.")
+    return number
+
+
+def _refused(happened: str) -> InputError:
+    return InputError(happened, kept="Nothing was changed.")

@@ -1,0 +1,134 @@
+"""Changes the embedding model of a workspace.
+
+A change creates a second index beside the one in use: a row in state BUILDING, which the pipeline
+fills and swaps in once complete. Search continues meanwhile.
+"""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass
+from functools import partial
+from typing import Final
+
+from django.db import transaction
+from django_q.tasks import async_task
+
+from kb_project.errors import ConflictError, InputError, RefusedError
+from kb_project.llm.ports import Embedder
+from kb_project.ports import build_ports
+from workspaces import access, ports
+from workspaces.language_models.choice import checked_model
+from workspaces.language_models.services import QUEUE
+from workspaces.models import EmbeddingIndex, IndexState, Workspace
+
+logger = logging.getLogger(__name__)
+
+REEMBED: Final = "ingestion.tasks.reembed"
+MOST_DIMENSIONS: Final = 4_000
+"""The most dimensions pgvector can index at half precision."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """An embedder that answered, and its index."""
+
+    embedder: Embedder
+    index: EmbeddingIndex
+
+
+def embedding_change(*, workspace: Workspace, provider: str, model: str = "") -> EmbeddingIndex:
+    """Start an index with the endpoint's ``model`` or the local one. Call outside transactions.
+
+    Calls the model once first. Raises InputError or ConflictError for an invalid choice, and the
+    endpoint's error if it does not embed.
+    """
+    wanted = _local(workspace) if provider == ports.LOCAL else _at_endpoint(workspace, model)
+    with access.in_workspace(workspace.pk):
+        _refuse_needless(workspace, wanted.embedder)
+        wanted.index.save(force_insert=True)
+        transaction.on_commit(partial(async_task, REEMBED, str(workspace.pk), cluster=QUEUE))
+    logger.info("embedding change began workspace=%s index=%s", workspace.pk, wanted.index.pk)
+    return wanted.index
+
+
+def embedding_give_up(*, workspace: Workspace) -> None:
+    """Abandon the index being built; the one in use stays. Raises ConflictError."""
+    with access.in_workspace(workspace.pk):
+        rows = EmbeddingIndex.objects.in_workspace(workspace).filter(state=IndexState.BUILDING)
+        if not rows.update(state=IndexState.RETIRED):
+            raise ConflictError(
+                "No index is being built.", code="no_index_building", kept="Nothing was changed."
+            )
+        transaction.on_commit(partial(async_task, REEMBED, str(workspace.pk), cluster=QUEUE))
+    logger.info("embedding change given up workspace=%s", workspace.pk)
+
+
+def _local(workspace: Workspace) -> _Found:
+    embedder = build_ports().embedder
+    index = EmbeddingIndex(
+        workspace=workspace,
+        provider=ports.LOCAL,
+        dimension=embedder.dimension,
+        fingerprint=embedder.fingerprint,
+        state=IndexState.BUILDING,
+    )
+    return _Found(embedder, index)
+
+
+def _at_endpoint(workspace: Workspace, model: str) -> _Found:
+    name = checked_model(model)
+    if not name:
+        raise InputError(
+            "An embedding model has a name.",
+            kept="Nothing was changed.",
+            next_step="Enter its name at the endpoint.",
+        )
+    with access.in_workspace(workspace.pk):
+        row = ports.settings_of(workspace.pk)
+        config = ports.chat_config(workspace.pk, row)
+    if config is None:
+        raise ports.no_model()
+    index = EmbeddingIndex(
+        workspace=workspace,
+        endpoint=config.endpoint,
+        sealed_key=row.sealed_key if row and row.endpoint else b"",
+        model=name,
+        dimension=0,
+        state=IndexState.BUILDING,
+    )
+    embedder = _measured(index)
+    return _Found(embedder, index)
+
+
+def _measured(index: EmbeddingIndex) -> Embedder:
+    """Call the model once: there is no other way to learn its vectors' dimension."""
+    embedder = ports.embedder_of(index, build_ports())
+    index.dimension = embedder.dimension
+    if not 1 <= index.dimension <= MOST_DIMENSIONS:
+        raise RefusedError(
+            f"The model's vectors have {index.dimension} dimensions; at most {MOST_DIMENSIONS}"
+            " can be searched.",
+            code="endpoint_not_a_model",
+            kept="Nothing was changed.",
+        )
+    index.fingerprint = embedder.fingerprint
+    return embedder
+
+
+def _refuse_needless(workspace: Workspace, embedder: Embedder) -> None:
+    if ports.index_of(workspace.pk, IndexState.BUILDING) is not None:
+        raise ConflictError(
+            "Another index is already being built.",
+            code="index_building",
+            kept="Nothing was changed.",
+            next_step="Wait until it is complete, or cancel it first.",
+        )
+    active = ports.index_of(workspace.pk, IndexState.ACTIVE)
+    used = active.fingerprint if active else build_ports().embedder.fingerprint
+    if used == embedder.fingerprint:
+        raise ConflictError(
+            "This model's vectors are the ones in use.",
+            code="index_in_use",
+            kept="Nothing was changed.",
+        )

@@ -1,0 +1,130 @@
+"""Queries for a workspace's models. Nothing here ever contains a key."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from django.conf import settings
+
+from kb_project.llm.config import DEFAULT_LIMITS
+from kb_project.llm.ports import Role
+from kb_project.ports import build_ports
+from workspaces import ports
+from workspaces.language_models.choice import ModelChoice, choice_in, host_of
+from workspaces.models import EmbeddingIndex, IndexState, ModelSettings, Workspace
+
+Tier = Literal["own", "installation", "local"]
+
+
+@dataclass(frozen=True, slots=True)
+class RoleModel:
+    """A role's model and limits. ``own`` and the own limits are '' or None where the default
+    applies.
+    """
+
+    role: Role
+    model: str
+    own: str
+    max_output: int
+    timeout: int
+    own_max_output: int | None
+    own_timeout: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class ModelState:
+    """The choice of models, and what is in effect."""
+
+    tier: Tier
+    choice: ModelChoice
+    host: str
+    model: str
+    has_key: bool
+    key_hint: str
+    support: dict[str, bool]
+    tuning: dict[str, object]
+    roles: tuple[RoleModel, ...]
+    has_installation_model: bool
+
+    @property
+    def models(self) -> list[str]:
+        """Every chat model that may be called, without repeats."""
+        if self.tier == "local":
+            return []
+        return sorted({role.model for role in self.roles if role.model})
+
+
+@dataclass(frozen=True, slots=True)
+class EmbeddingState:
+    """``model`` makes the vectors searched now; ``building`` is the index that will replace it.
+
+    ``own_local`` is the name of the installation's local model.
+    """
+
+    model: str
+    dimension: int
+    is_local: bool
+    own_local: str
+    active: EmbeddingIndex | None
+    building: EmbeddingIndex | None
+
+
+def model_state(*, workspace: Workspace) -> ModelState:
+    return state_of(ports.settings_of(workspace.pk))
+
+
+def state_of(row: ModelSettings | None) -> ModelState:
+    choice = choice_in(row)
+    tier = _tier(row)
+    model = choice.model or (settings.MODEL_NAME if tier == "installation" else "")
+    endpoint = settings.MODEL_ENDPOINT if tier == "installation" else choice.endpoint
+    return ModelState(
+        tier=tier,
+        choice=choice,
+        host=host_of(endpoint),
+        model=model,
+        has_key=bool(row and row.sealed_key),
+        key_hint=row.key_hint if row else "",
+        support=dict(row.support) if row else {},
+        tuning=dict(row.tuning) if row else {},
+        roles=tuple(_role(role, choice, model) for role in Role),
+        has_installation_model=ports.installation_has_model(),
+    )
+
+
+def embedding_state(*, workspace: Workspace) -> EmbeddingState:
+    active = ports.index_of(workspace.pk, IndexState.ACTIVE)
+    local = build_ports().embedder
+    name = local.fingerprint.split("/")[0]
+    is_local = active is None or active.provider == ports.LOCAL
+    return EmbeddingState(
+        model=name if active is None or is_local else active.model,
+        dimension=local.dimension if active is None or is_local else active.dimension,
+        is_local=is_local,
+        own_local=name,
+        active=active,
+        building=ports.index_of(workspace.pk, IndexState.BUILDING),
+    )
+
+
+def _tier(row: ModelSettings | None) -> Tier:
+    if row is not None and row.endpoint:
+        return "own"
+    return "installation" if ports.uses_installation(row) else "local"
+
+
+def _role(role: Role, choice: ModelChoice, model: str) -> RoleModel:
+    own = choice.role_models.get(role, "")
+    limits = choice.limits.get(role, {})
+    max_output, timeout = limits.get("max_output"), limits.get("timeout")
+    usual = DEFAULT_LIMITS[role]
+    return RoleModel(
+        role=role,
+        model=own or model,
+        own=own,
+        max_output=int(max_output or usual.max_output),
+        timeout=int(timeout or usual.timeout),
+        own_max_output=None if max_output is None else int(max_output),
+        own_timeout=None if timeout is None else int(timeout),
+    )

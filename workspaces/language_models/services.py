@@ -1,0 +1,260 @@
+"""Sets a workspace's models, prices and budget."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from functools import partial
+from typing import Any, Final
+
+from django.db import transaction
+from django_q.tasks import async_task
+
+from kb_project.errors import InputError
+from kb_project.llm.config import ChatConfig
+from kb_project.llm.ports import Role
+from kb_project.sql import run_sql
+from workspaces import access, ports, secrets, sql
+from workspaces.language_models.choice import (
+    DEAREST,
+    MOST_MONEY,
+    ModelChoice,
+    checked,
+    checked_entity_types,
+    checked_model,
+    checked_money,
+    choice_in,
+    origin,
+)
+from workspaces.models import (
+    CachedReply,
+    EmbeddingIndex,
+    IndexState,
+    ModelBudget,
+    ModelPrice,
+    ModelSettings,
+    Workspace,
+)
+
+logger = logging.getLogger(__name__)
+
+RESUME: Final = "ingestion.tasks.resume_workspace"
+TUNE: Final = "ingestion.tasks.tune"
+QUEUE: Final = "main"
+MOST_PRICES: Final = 100
+
+
+@dataclass(frozen=True, slots=True)
+class PriceGiven:
+    """A price per million tokens. Without ``cached_prompt``, cached tokens cost the
+    same as others.
+    """
+
+    model: str
+    prompt: Decimal
+    completion: Decimal
+    cached_prompt: Decimal | None = None
+
+
+def model_settings_save(*, workspace: Workspace, choice: ModelChoice) -> ModelSettings:
+    """Save the choice; work that was waiting for it resumes.
+
+    A key stays with the host it was entered for: choosing another host without its key would leak
+    the old one. Raises InputError for an invalid choice, and then nothing is changed.
+    """
+    choice = checked(choice)
+    with access.in_workspace(workspace.pk):
+        row = row_to_change(workspace)
+        if row.sealed_key and choice.key is None:
+            refuse_another_host(row.endpoint, choice.endpoint)
+        if (row.endpoint, row.model) != (choice.endpoint, choice.model):
+            row.support = {}
+        _set_choice(row, choice)
+        _set_key(row, choice.key if choice.endpoint else "")
+        row.save()
+        _resume(workspace)
+    logger.info("model settings saved workspace=%s", workspace.pk)
+    return row
+
+
+def model_settings_clear(*, workspace: Workspace) -> None:
+    """Use no model, even if the installation has one. Prices, budget, cache and ledger stay, and so
+    does an embedding index: its vectors are in use.
+    """
+    with access.in_workspace(workspace.pk):
+        chosen = choice_in(ports.settings_of(workspace.pk))
+        nothing = replace(chosen, endpoint="", model="", role_models={}, limits={}, is_local=True)
+        model_settings_save(workspace=workspace, choice=nothing)
+
+
+def installation_model_use(*, workspace: Workspace) -> None:
+    """Use the installation's model in place of the workspace's own or none."""
+    with access.in_workspace(workspace.pk):
+        chosen = choice_in(ports.settings_of(workspace.pk))
+        nothing = replace(chosen, endpoint="", model="", role_models={}, limits={}, is_local=False)
+        model_settings_save(workspace=workspace, choice=nothing)
+
+
+def prices_set(*, workspace: Workspace, prices: Sequence[PriceGiven]) -> list[ModelPrice]:
+    """Replace all prices. Raises InputError for an invalid price."""
+    rows = [_price(workspace, price) for price in prices]
+    names = [row.model for row in rows]
+    if len(rows) > MOST_PRICES or len(set(names)) < len(names):
+        raise InputError(
+            f"A model has one price, and there may be {MOST_PRICES} of them.",
+            kept="Nothing was changed.",
+        )
+    with access.in_workspace(workspace.pk):
+        ModelPrice.objects.in_workspace(workspace).delete()
+        ModelPrice.objects.bulk_create(rows)
+    logger.info("model prices set workspace=%s models=%s", workspace.pk, len(rows))
+    return rows
+
+
+def budget_set(*, workspace: Workspace, cap: Decimal | str | float | None) -> ModelBudget:
+    """Limit the total spending, past spending included; None for no limit.
+
+    Work that was waiting for the budget resumes. Raises InputError for an invalid amount.
+    """
+    amount = None if cap is None else checked_money(cap, MOST_MONEY, "The budget")
+    with access.in_workspace(workspace.pk):
+        run_sql(sql.BEGIN_BUDGET, {"workspace": workspace.pk})
+        rows = ModelBudget.objects.in_workspace(workspace)
+        rows.update(cap=amount)
+        budget = rows.get()
+        _resume(workspace)
+    logger.info("model budget set workspace=%s cap=%s", workspace.pk, amount)
+    return budget
+
+
+def cache_clear(*, workspace: Workspace, role: str = "") -> int:
+    """Delete cached replies of one role or all: the same prompts are then called and paid for
+    again.
+    """
+    if role and role not in set(Role):
+        raise InputError(f"There is no role '{role[:40]}'.", kept="Nothing was removed.")
+    with access.in_workspace(workspace.pk):
+        rows = CachedReply.objects.in_workspace(workspace)
+        removed, _ = (rows.filter(role=role) if role else rows).delete()
+    logger.info("cache cleared workspace=%s role=%s removed=%s", workspace.pk, role, removed)
+    return removed
+
+
+def entity_types_set(*, workspace: Workspace, types: Sequence[str]) -> ModelSettings:
+    """Set the entity types to extract; none leaves it to the model."""
+    names = checked_entity_types(types)
+    with access.in_workspace(workspace.pk):
+        row = row_to_change(workspace)
+        row.entity_types = list(names)
+        row.save()
+    logger.info("entity types set workspace=%s types=%s", workspace.pk, len(names))
+    return row
+
+
+def tuning_save(*, workspace: Workspace, tuning: Mapping[str, Any]) -> ModelSettings:
+    """Save what was learned from the documents: domain, language, examples, and ``types`` if any.
+
+    Learned types apply only if no types were chosen.
+    """
+    with access.in_workspace(workspace.pk):
+        row = row_to_change(workspace)
+        row.tuning = dict(tuning)
+        if not row.entity_types:
+            row.entity_types = list(checked_entity_types(tuning.get("types", ())))
+        row.save()
+    logger.info("tuning saved workspace=%s", workspace.pk)
+    return row
+
+
+def tuning_start(*, workspace: Workspace) -> None:
+    """Have the model read a sample of the documents. Raises ConflictError without a chat model."""
+    config_needed(workspace)
+    transaction.on_commit(partial(async_task, TUNE, str(workspace.pk), cluster=QUEUE))
+    logger.info("tuning asked for workspace=%s", workspace.pk)
+
+
+def tuning_forget(*, workspace: Workspace) -> ModelSettings:
+    with access.in_workspace(workspace.pk):
+        row = row_to_change(workspace)
+        row.tuning = {}
+        row.save()
+    logger.info("tuning forgotten workspace=%s", workspace.pk)
+    return row
+
+
+def config_needed(workspace: Workspace) -> ChatConfig:
+    """Return the workspace's chat models. Raises ConflictError if there are none."""
+    with access.in_workspace(workspace.pk):
+        config = ports.chat_config(workspace.pk, ports.settings_of(workspace.pk))
+    if config is None:
+        raise ports.no_model()
+    return config
+
+
+def row_to_change(workspace: Workspace) -> ModelSettings:
+    """Return the workspace's row, locked, creating it if missing."""
+    ModelSettings.objects.get_or_create(workspace=workspace)
+    return ModelSettings.objects.in_workspace(workspace).select_for_update().get()
+
+
+def _set_choice(row: ModelSettings, choice: ModelChoice) -> None:
+    row.endpoint = choice.endpoint
+    row.is_local = choice.is_local and not choice.endpoint
+    row.model = choice.model
+    row.role_models = dict(choice.role_models)
+    row.limits = {role: dict(limits) for role, limits in choice.limits.items()}
+    row.concurrency = choice.concurrency
+    row.context_window = choice.context_window
+    row.gleanings = choice.gleanings
+    row.wants_claims = choice.wants_claims
+    row.allows_general = choice.allows_general
+    row.wants_judge = choice.wants_judge
+    row.entity_types = list(choice.entity_types)
+
+
+def _set_key(row: ModelSettings, key: str | None) -> None:
+    """Store a key; None keeps the old one. It also replaces the key of indexes at the same
+    endpoint.
+    """
+    if key is None:
+        return
+    row.sealed_key = secrets.seal(key, row.workspace_id)
+    row.key_hint = secrets.hint(key)
+    if key:
+        indexes = EmbeddingIndex.objects.in_workspace(row.workspace_id)
+        indexes.exclude(state=IndexState.RETIRED).filter(endpoint=row.endpoint).update(
+            sealed_key=row.sealed_key
+        )
+
+
+def _price(workspace: Workspace, given: PriceGiven) -> ModelPrice:
+    model = checked_model(given.model)
+    if not model:
+        raise InputError("A price needs the name of its model.", kept="Nothing was changed.")
+    cached = given.prompt if given.cached_prompt is None else given.cached_prompt
+    return ModelPrice(
+        workspace=workspace,
+        model=model,
+        prompt=checked_money(given.prompt, DEAREST, f"The price of {model}"),
+        cached_prompt=checked_money(cached, DEAREST, f"The price of {model}"),
+        completion=checked_money(given.completion, DEAREST, f"The price of {model}"),
+    )
+
+
+def _resume(workspace: Workspace) -> None:
+    transaction.on_commit(partial(async_task, RESUME, str(workspace.pk), cluster=QUEUE))
+
+
+def refuse_another_host(before: str, now: str) -> None:
+    """Raise InputError if a stored key would go to another host than it was entered for; without an
+    endpoint it goes nowhere.
+    """
+    if now and origin(before) != origin(now):
+        raise InputError(
+            "The stored key was entered for another host, and is not sent elsewhere.",
+            code="key_for_another_host",
+            kept="Nothing was changed.",
+            next_step="Enter the key of the new endpoint, or choose to remove the stored one.",
+        )

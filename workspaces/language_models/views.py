@@ -1,0 +1,247 @@
+"""Pages of a workspace's models: their settings, prices, budget and usage."""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.db import transaction
+from django.http import HttpResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.http import require_GET, require_http_methods, require_POST
+
+from kb_project.errors import KBError
+from workspaces import access
+from workspaces.language_models import embedding, reranking_forms, reranking_queries, testing
+from workspaces.language_models import forms as language_model_forms
+from workspaces.language_models import queries as language_model_queries
+from workspaces.language_models import services as language_model_services
+from workspaces.models import Capability, Workspace
+from workspaces.requests import UserRequest
+from workspaces.usage import queries as usage_queries
+
+
+@login_required
+@require_http_methods(["GET", "POST"])
+def model_settings(request: UserRequest, workspace_id: str) -> HttpResponse:
+    if request.method == "POST":
+        return _save(request, workspace_id)
+    workspace = access.workspace_for_reading(user=request.user, workspace_id=workspace_id)
+    return model_page(request, workspace)
+
+
+def _save(request: UserRequest, workspace_id: str) -> HttpResponse:
+    workspace = access.workspace_for_administering(user=request.user, workspace_id=workspace_id)
+    state = language_model_queries.model_state(workspace=workspace)
+    form = language_model_forms.model_form(state, request.POST)
+    if not form.is_valid():
+        return model_page(request, workspace, form=form)
+    choice = form.choice(is_local=state.choice.is_local)
+    try:
+        language_model_services.model_settings_save(workspace=workspace, choice=choice)
+    except KBError as error:
+        return model_page(request, workspace, form=form, problem=error)
+    messages.success(request, "Models saved. Work that was waiting for them continues.")
+    return redirect("workspaces:model_settings", workspace.slug)
+
+
+@transaction.non_atomic_requests
+@login_required
+@require_POST
+def model_test(request: UserRequest, workspace_id: str) -> HttpResponse:
+    """Make one real call of each kind; no transaction is open while the endpoint answers."""
+    return tested_page(request, workspace_id, testing.model_test)
+
+
+class Trial(Protocol):
+    def __call__(self, *, workspace: Workspace) -> list[testing.TestLine]: ...
+
+
+def tested_page(request: UserRequest, workspace_id: str, test: Trial) -> HttpResponse:
+    """Render a test's result, alone or in the page; for views without a transaction."""
+    with transaction.atomic():
+        workspace = access.workspace_for_administering(user=request.user, workspace_id=workspace_id)
+    context: dict[str, Any] = {"workspace": workspace}
+    try:
+        context["probe"] = test(workspace=workspace)
+    except KBError as error:
+        context["problem"] = error
+    if request.htmx:
+        return render(request, "workspaces/model_test.html", context)
+    with transaction.atomic():
+        access.workspace_for_administering(user=request.user, workspace_id=workspace_id)
+        return model_page(request, workspace, tested=context)
+
+
+@login_required
+@require_POST
+def model_settings_clear(request: UserRequest, workspace_id: str) -> HttpResponse:
+    workspace = access.workspace_for_administering(user=request.user, workspace_id=workspace_id)
+    language_model_services.model_settings_clear(workspace=workspace)
+    messages.success(request, "This workspace works on the local tier again.")
+    return redirect("workspaces:model_settings", workspace.slug)
+
+
+@login_required
+@require_POST
+def installation_model_use(request: UserRequest, workspace_id: str) -> HttpResponse:
+    workspace = access.workspace_for_administering(user=request.user, workspace_id=workspace_id)
+    language_model_services.installation_model_use(workspace=workspace)
+    messages.success(request, "This workspace works with the installation's model.")
+    return redirect("workspaces:model_settings", workspace.slug)
+
+
+@login_required
+@require_POST
+def prices_set(request: UserRequest, workspace_id: str) -> HttpResponse:
+    workspace = access.workspace_for_administering(user=request.user, workspace_id=workspace_id)
+    lines = language_model_forms.price_forms([], [], request.POST)
+    if not lines.is_valid():
+        return model_page(request, workspace, prices=lines)
+    given = [price for line in lines if (price := line.given())]
+    try:
+        language_model_services.prices_set(workspace=workspace, prices=given)
+    except KBError as error:
+        return model_page(request, workspace, prices=lines, problem=error)
+    messages.success(request, "Prices saved. They apply from the next call.")
+    return redirect("workspaces:model_settings", workspace.slug)
+
+
+@login_required
+@require_POST
+def budget_set(request: UserRequest, workspace_id: str) -> HttpResponse:
+    workspace = access.workspace_for_administering(user=request.user, workspace_id=workspace_id)
+    form = language_model_forms.BudgetForm(request.POST)
+    if not form.is_valid():
+        return model_page(request, workspace, budget=form)
+    language_model_services.budget_set(workspace=workspace, cap=form.cleaned_data["cap"])
+    messages.success(request, "Budget saved. Work that was waiting for it continues.")
+    return redirect("workspaces:model_settings", workspace.slug)
+
+
+@login_required
+@require_POST
+def cache_clear(request: UserRequest, workspace_id: str) -> HttpResponse:
+    workspace = access.workspace_for_administering(user=request.user, workspace_id=workspace_id)
+    try:
+        removed = language_model_services.cache_clear(
+            workspace=workspace, role=request.POST.get("role", "")
+        )
+    except KBError as error:
+        messages.error(request, error.sentence)
+    else:
+        messages.success(request, f"{removed} kept replies were forgotten.")
+    return redirect("workspaces:model_settings", workspace.slug)
+
+
+@login_required
+@require_POST
+def tuning_start(request: UserRequest, workspace_id: str) -> HttpResponse:
+    workspace = access.workspace_for_administering(user=request.user, workspace_id=workspace_id)
+    try:
+        language_model_services.tuning_start(workspace=workspace)
+    except KBError as error:
+        messages.error(request, error.sentence)
+    else:
+        messages.success(
+            request, "The model reads a sample of the documents. What it learns appears here."
+        )
+    return redirect("workspaces:model_settings", workspace.slug)
+
+
+@login_required
+@require_POST
+def tuning_forget(request: UserRequest, workspace_id: str) -> HttpResponse:
+    workspace = access.workspace_for_administering(user=request.user, workspace_id=workspace_id)
+    language_model_services.tuning_forget(workspace=workspace)
+    messages.success(request, "What was learned from the documents was deleted.")
+    return redirect("workspaces:model_settings", workspace.slug)
+
+
+@transaction.non_atomic_requests
+@login_required
+@require_POST
+def embedding_change(request: UserRequest, workspace_id: str) -> HttpResponse:
+    """Start a new embedding index; no transaction is open while the new model answers a
+    test call.
+    """
+    with transaction.atomic():
+        workspace = access.workspace_for_administering(user=request.user, workspace_id=workspace_id)
+    model = request.POST.get("model", "")
+    provider = request.POST.get("provider", "endpoint")
+    try:
+        embedding.embedding_change(workspace=workspace, provider=provider, model=model)
+    except KBError as error:
+        messages.error(request, error.sentence)
+    else:
+        messages.success(
+            request,
+            "A second index is being built. The current one stays in use until it is complete.",
+        )
+    return redirect("workspaces:model_settings", workspace.slug)
+
+
+@login_required
+@require_POST
+def embedding_give_up(request: UserRequest, workspace_id: str) -> HttpResponse:
+    workspace = access.workspace_for_administering(user=request.user, workspace_id=workspace_id)
+    try:
+        embedding.embedding_give_up(workspace=workspace)
+    except KBError as error:
+        messages.warning(request, error.sentence)
+    return redirect("workspaces:model_settings", workspace.slug)
+
+
+@login_required
+@require_GET
+def usage(request: UserRequest, workspace_id: str) -> HttpResponse:
+    workspace = access.workspace_for_reading(user=request.user, workspace_id=workspace_id)
+    state = language_model_queries.model_state(workspace=workspace)
+    context = {
+        "workspace": workspace,
+        "section": "usage",
+        "state": state,
+        "total": usage_queries.usage_total(workspace=workspace),
+        "spending": usage_queries.spending_of(workspace=workspace),
+        "unpriced": usage_queries.unpriced(workspace=workspace, models=state.models),
+        "by_stage": usage_queries.usage_by(workspace=workspace, by="stage"),
+        "by_model": usage_queries.usage_by(workspace=workspace, by="model"),
+        "by_day": usage_queries.usage_by(workspace=workspace, by="day", most=14),
+        "by_document": usage_queries.usage_by(workspace=workspace, by="document", most=10),
+        "calls": usage_queries.last_calls(workspace=workspace),
+        "can_set": _can_set(workspace),
+    }
+    return render(request, "workspaces/usage.html", context)
+
+
+def _can_set(workspace: Workspace) -> bool:
+    return workspace.may(Capability.ADMINISTER)
+
+
+def model_page(request: UserRequest, workspace: Workspace, **given: Any) -> HttpResponse:
+    """Render the Models page; submitted forms in ``given`` replace fresh ones."""
+    state = language_model_queries.model_state(workspace=workspace)
+    spending = usage_queries.spending_of(workspace=workspace)
+    prices = usage_queries.prices_in(workspace=workspace)
+    reranker = reranking_queries.reranker_state(workspace=workspace)
+    context = {
+        "workspace": workspace,
+        "section": "models",
+        "state": state,
+        "embedding": language_model_queries.embedding_state(workspace=workspace),
+        "spending": spending,
+        "unpriced": usage_queries.unpriced(workspace=workspace, models=state.models),
+        "prices_now": prices,
+        "roles": language_model_forms.ROLE_TITLES.items(),
+        "can_set": _can_set(workspace),
+        "reranker": reranker,
+    }
+    if context["can_set"]:
+        context |= {
+            "rerank_form": reranking_forms.rerank_form(reranker),
+            "form": language_model_forms.model_form(state),
+            "prices": language_model_forms.price_forms(prices, state.models),
+            "budget": language_model_forms.budget_form(spending),
+        }
+    return render(request, "workspaces/model_settings.html", context | given)

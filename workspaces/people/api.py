@@ -1,0 +1,75 @@
+"""The REST operations on workspaces."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from drf_spectacular.utils import extend_schema
+from rest_framework import serializers
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from kb_project.http.api import READING, ProblemSerializer
+from workspaces import access
+from workspaces.people import queries as people_queries
+from workspaces.people import services as people_services
+from workspaces.requests import ApiRequest
+
+
+class WorkspaceSerializer(serializers.Serializer[Any]):
+    id = serializers.UUIDField()
+    name = serializers.CharField()
+    slug = serializers.CharField(help_text="Serves in place of the id in every address.")
+    is_demo = serializers.BooleanField()
+    role = serializers.CharField(source="membership.role")
+    capabilities = serializers.ListField(
+        child=serializers.CharField(), source="membership.capabilities"
+    )
+    created_at = serializers.DateTimeField()
+
+
+class WorkspaceListApi(APIView):
+    """The workspaces you are a member of."""
+
+    class InputSerializer(serializers.Serializer[Any]):
+        name = serializers.CharField(max_length=120)
+        slug = serializers.SlugField(max_length=60, required=False, default="")
+
+    class OutputSerializer(serializers.Serializer[Any]):
+        total = serializers.IntegerField()
+        results = WorkspaceSerializer(many=True)
+
+    @extend_schema(operation_id="workspace_list", responses={200: OutputSerializer, **READING})
+    def get(self, request: ApiRequest) -> Response:
+        """List your workspaces."""
+        workspaces = people_queries.workspaces_of(user=request.user)
+        answer = {"total": len(workspaces), "results": workspaces}
+        return Response(self.OutputSerializer(answer).data)
+
+    @extend_schema(
+        operation_id="workspace_create",
+        request=InputSerializer,
+        responses={
+            201: WorkspaceSerializer,
+            400: ProblemSerializer,
+            401: ProblemSerializer,
+            409: ProblemSerializer,
+        },
+    )
+    def post(self, request: ApiRequest) -> Response:
+        """Create a workspace; you become its owner."""
+        given = self.InputSerializer(data=request.data)
+        given.is_valid(raise_exception=True)
+        made = people_services.workspace_create(owner=request.user, **given.validated_data)
+        workspace = access.workspace_for_reading(user=request.user, workspace_id=made.pk)
+        return Response(WorkspaceSerializer(workspace).data, status=201)
+
+
+class WorkspaceApi(APIView):
+    """One workspace."""
+
+    @extend_schema(operation_id="workspace", responses={200: WorkspaceSerializer, **READING})
+    def get(self, request: ApiRequest, workspace_id: str) -> Response:
+        """View a workspace."""
+        workspace = access.workspace_for_reading(user=request.user, workspace_id=workspace_id)
+        return Response(WorkspaceSerializer(workspace).data)

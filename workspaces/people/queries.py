@@ -1,0 +1,59 @@
+"""Queries for people, workspaces and memberships."""
+
+from __future__ import annotations
+
+from kb_project.errors import NotFoundError
+from workspaces import access
+from workspaces.models import Membership, User, Workspace
+
+
+def workspaces_of(*, user: User) -> list[Workspace]:
+    """Return the user's workspaces by name, each with the user's ``membership``."""
+    with access.as_person(user):
+        memberships = list(
+            Membership.objects.filter(user=user)
+            .select_related("workspace")
+            .order_by("workspace__name")
+        )
+    for membership in memberships:
+        membership.workspace.membership = membership
+    return [membership.workspace for membership in memberships]
+
+
+def members_of(*, workspace: Workspace) -> list[Membership]:
+    return list(
+        Membership.objects.in_workspace(workspace)
+        .select_related("user")
+        .order_by("user__name", "user__email")
+    )
+
+
+def workspace_at(*, slug: str) -> Workspace:
+    """Return the workspace with this slug, for commands: who can run them may see every workspace.
+
+    Raises NotFoundError.
+    """
+    workspace = Workspace.objects.filter(slug=slug).first()
+    if workspace is None:
+        raise NotFoundError(
+            f"There is no workspace '{slug}'.",
+            next_step="`manage.py createworkspace NAME --slug SLUG` makes one.",
+        )
+    return workspace
+
+
+def person(*, email: str) -> User:
+    """Raises NotFoundError."""
+    user = User.objects.filter(email=email.strip().lower()).first()
+    if user is None:
+        raise NotFoundError(
+            f"There is no account for {email}.",
+            next_step="Let the person sign up first, or name another one.",
+        )
+    return user
+
+
+def only_person() -> User | None:
+    """Return the server's account if there is only one: a command's new workspace belongs to it."""
+    people = list(User.objects.filter(is_active=True).order_by("pk")[:2])
+    return people[0] if len(people) == 1 else None

@@ -1,0 +1,50 @@
+"""Pages of workspaces and their members."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from django.contrib.auth.decorators import login_required
+from django.http import HttpResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.http import require_GET, require_http_methods
+
+from kb_project.errors import KBError
+from workspaces import access
+from workspaces.models import Capability, Role
+from workspaces.people import queries as people_queries
+from workspaces.people import services as people_services
+from workspaces.people.forms import WorkspaceForm
+from workspaces.requests import UserRequest
+
+ROLES: Final = [(role.label, Capability(role.capabilities[-1]).label) for role in Role]
+
+
+@login_required
+@require_GET
+def workspace_list(request: UserRequest) -> HttpResponse:
+    return render(request, "workspaces/workspace_list.html")
+
+
+@login_required
+@require_http_methods(["GET", "POST"])
+def workspace_create(request: UserRequest) -> HttpResponse:
+    form = WorkspaceForm(request.POST or None)
+    context: dict[str, object] = {"form": form}
+    if form.is_valid():
+        try:
+            workspace = people_services.workspace_create(owner=request.user, **form.cleaned_data)
+        except KBError as error:
+            context["problem"] = error
+        else:
+            return redirect("ingestion:document_list", workspace.slug)
+    return render(request, "workspaces/workspace_create.html", context)
+
+
+@login_required
+@require_GET
+def member_list(request: UserRequest, workspace_id: str) -> HttpResponse:
+    workspace = access.workspace_for_reading(user=request.user, workspace_id=workspace_id)
+    members = people_queries.members_of(workspace=workspace)
+    context = {"workspace": workspace, "section": "members", "members": members, "roles": ROLES}
+    return render(request, "workspaces/member_list.html", context)

@@ -1,0 +1,318 @@
+"""Records a workspace's model calls: the ledger, the cache of replies, the budget.
+
+A call to a model with a price is opened beforehand: a ledger row, and its maximum cost reserved in
+the budget by one conditional UPDATE, so that the cap holds however many workers call at once. When
+it ends, the actual cost replaces the reservation. A crash in between leaves the row open and the
+money reserved, since it is unknown whether the provider charged. After ``LOST_AFTER``, the
+reservation is released when the money is needed, and the row records that the call's end is
+unknown.
+
+A call to a model without a price costs nothing: its row is written when it ends.
+
+A call that ends while the database is away is kept in memory and written by the next use of the
+workspace's store in this process: a reply that was paid for is not requested again.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+import uuid
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import timedelta
+from decimal import ROUND_UP, Decimal
+from typing import Any, Final
+
+from django.db import DatabaseError
+
+from kb_project.database.outages import DATABASE_AWAY
+from kb_project.errors import BudgetError
+from kb_project.llm.store import CallOutcome, CallRecord, StoredReply
+from kb_project.llm.support import Support
+from kb_project.sql import run_sql, run_sql_count
+from workspaces import access, sql
+from workspaces.models import ModelCall, ModelSettings
+
+MILLION: Final = 1_000_000
+SMALLEST: Final = Decimal("1e-10")
+"""The smallest unit of a cost; costs are rounded up to it."""
+LARGEST: Final = 2**31 - 1
+PRICES_HOLD: Final = 2.0
+"""Seconds for which prices are cached, so that a free call costs no query."""
+NOTHING: Final = Decimal(0)
+LOST_AFTER: Final = timedelta(days=1)
+"""No call takes this long: one that is still open ended with its process."""
+
+
+@dataclass(frozen=True, slots=True)
+class Price:
+    """A price per million tokens; ``cached_prompt`` applies to tokens in the provider's
+    own cache.
+    """
+
+    prompt: Decimal
+    cached_prompt: Decimal
+    completion: Decimal
+
+    def of(self, *, prompt: int, completion: int, cached: int = 0) -> Decimal:
+        """
+        >>> Price(Decimal(2), Decimal(1), Decimal(10)).of(prompt=1000, cached=400, completion=50)
+        Decimal('0.0021000000')
+        """
+        cached = min(cached, prompt)
+        millionths = (
+            (prompt - cached) * self.prompt
+            + cached * self.cached_prompt
+            + completion * self.completion
+        )
+        return (millionths / MILLION).quantize(SMALLEST, rounding=ROUND_UP)
+
+
+def prices_of(workspace_id: uuid.UUID) -> dict[str, Price]:
+    """Return prices by model name; call in the workspace's scope."""
+    found = run_sql(sql.PRICES, {"workspace": workspace_id})
+    return {model: Price(*prices) for model, *prices in found}
+
+
+class TableCallStore:
+    """A ``kb_project.llm.store.CallStore`` in the tables of one workspace.
+
+    ``endpoint`` is the one whose ``support`` may be stored: what a replaced endpoint supports does
+    not overwrite its successor's.
+    """
+
+    def __init__(self, workspace_id: uuid.UUID, *, endpoint: str = "") -> None:
+        self._workspace_id = workspace_id
+        self._endpoint = endpoint
+        self._prices: dict[str, Price] = {}
+        self._prices_until = 0.0
+        self._under_way: dict[uuid.UUID, tuple[CallRecord, Price | None]] = {}
+
+    def find(self, keys: Sequence[str]) -> dict[str, StoredReply]:
+        if not keys:
+            return {}
+        self._write_ended()
+        with self._scope(is_paid=False):
+            found = run_sql(sql.KEPT_REPLIES, {"workspace": self._workspace_id, "keys": list(keys)})
+        return {key: StoredReply(*rest) for key, *rest in found}
+
+    def open_calls(self, calls: Sequence[CallRecord]) -> list[uuid.UUID]:
+        prices = self._known_prices()
+        ids = [uuid.uuid4() for _ in calls]
+        pairs = list(zip(ids, calls, strict=True))
+        priced = {pk: call for pk, call in pairs if call.model in prices}
+        if priced:
+            lines = [_opened(pk, call, prices[call.model]) for pk, call in priced.items()]
+            with self._scope(is_paid=True):
+                self._reserve(sum((line.cost for line in lines), NOTHING))
+                self._write(lines)
+        self._under_way |= {pk: (call, prices.get(call.model)) for pk, call in pairs}
+        return ids
+
+    def settle(self, ids: Sequence[uuid.UUID], outcomes: Sequence[CallOutcome]) -> None:
+        """Record the calls' outcomes. Raises if the database is away, but keeps them in memory."""
+        lines = [
+            _settled(pk, *self._under_way[pk], outcome)
+            for pk, outcome in zip(ids, outcomes, strict=True)
+            if pk in self._under_way
+        ]
+        self._write_ended(lines)
+        for pk in ids:
+            self._under_way.pop(pk, None)
+
+    def note_cached(self, calls: Sequence[CallRecord], replies: Sequence[StoredReply]) -> None:
+        lines = [_from_cache(call, reply) for call, reply in zip(calls, replies, strict=True)]
+        if lines:
+            with self._scope(is_paid=False):
+                self._write(lines)
+
+    def remember_support(self, support: Support) -> None:
+        found = support.as_dict()
+        with access.in_workspace(self._workspace_id):
+            rows = ModelSettings.objects.in_workspace(self._workspace_id)
+            rows.filter(endpoint__in=["", self._endpoint]).update(support=found)
+
+    @contextmanager
+    def _scope(self, *, is_paid: bool) -> Iterator[None]:
+        """Paid calls wait for the disk; the others may be lost in a server crash."""
+        durability = access.lasting_work() if is_paid else access.repeatable_work()
+        with durability, access.in_workspace(self._workspace_id):
+            yield
+
+    def _known_prices(self) -> dict[str, Price]:
+        now = time.monotonic()
+        if now > self._prices_until:
+            with self._scope(is_paid=False):
+                self._prices = prices_of(self._workspace_id)
+            self._prices_until = now + PRICES_HOLD
+        return self._prices
+
+    def _write_ended(self, ended: Sequence[_Line] = ()) -> None:
+        """Write these calls and those that could not be written before, each once."""
+        kept = _unwritten.take(self._workspace_id)
+        lines = list({line.pk: line for line in (*kept, *ended)}.values())
+        if not lines:
+            return
+        paid = [line for line in lines if line.is_paid]
+        is_over = False
+        try:
+            with self._scope(is_paid=bool(paid)):
+                self._write([line for line in lines if not line.is_paid])
+                self._charge(paid)
+                self._keep(lines)
+            is_over = True
+        except DATABASE_AWAY:
+            raise
+        except DatabaseError:
+            is_over = True  # the database would never accept it
+            raise
+        finally:
+            if not is_over:
+                _unwritten.add(self._workspace_id, lines)
+
+    def _reserve(self, amount: Decimal) -> None:
+        """Reserve the amount. Raises BudgetError if the cap does not allow it."""
+        values = {"workspace": self._workspace_id, "amount": amount}
+        if amount == NOTHING or run_sql_count(sql.RESERVE, values):
+            return
+        run_sql(sql.BEGIN_BUDGET, values)
+        run_sql_count(sql.GIVE_UP_LOST_CALLS, values | {"age": LOST_AFTER})
+        if not run_sql_count(sql.RESERVE, values):
+            raise _spent(self._workspace_id)
+
+    def _write(self, lines: Sequence[_Line]) -> None:
+        if lines:
+            run_sql(sql.WRITE_CALLS, _columns(self._workspace_id, lines))
+
+    def _charge(self, lines: Sequence[_Line]) -> None:
+        if lines:
+            run_sql(sql.SETTLE_CALLS, _columns(self._workspace_id, lines))
+
+    def _keep(self, lines: Iterable[_Line]) -> None:
+        # In a fixed order, so that workers with the same replies do not deadlock.
+        whole = sorted((line for line in lines if line.reply is not None), key=_key_of)
+        if whole:
+            texts = {"texts": [_storable(line.reply or "") for line in whole]}
+            run_sql(sql.KEEP_REPLIES, _columns(self._workspace_id, whole) | texts)
+
+
+@dataclass(frozen=True, slots=True)
+class _Line:
+    """A row of the ledger, and the reply to keep if there is one."""
+
+    pk: uuid.UUID
+    call: CallRecord
+    state: ModelCall.State
+    cost: Decimal = NOTHING
+    code: str = ""
+    prompt_tokens: int = 0
+    cached_tokens: int = 0
+    completion_tokens: int = 0
+    seconds: float = 0.0
+    reply: str | None = None
+    is_paid: bool = False
+
+
+class _Unwritten:
+    """Ended calls of this process that are not yet in the database, by workspace."""
+
+    def __init__(self) -> None:
+        self._lines: dict[uuid.UUID, dict[uuid.UUID, _Line]] = {}
+        self._lock = threading.Lock()
+
+    def add(self, workspace_id: uuid.UUID, lines: Iterable[_Line]) -> None:
+        with self._lock:
+            kept = self._lines.setdefault(workspace_id, {})
+            kept.update((line.pk, line) for line in lines)
+
+    def take(self, workspace_id: uuid.UUID) -> list[_Line]:
+        """Take a workspace's calls for one thread to write; if it fails, it puts them back."""
+        with self._lock:
+            return list(self._lines.pop(workspace_id, {}).values())
+
+
+_unwritten: Final = _Unwritten()
+
+
+def _opened(pk: uuid.UUID, call: CallRecord, price: Price) -> _Line:
+    most = price.of(prompt=call.prompt_tokens_estimate, completion=call.max_output)
+    return _Line(pk, call, ModelCall.State.OPEN, cost=most)
+
+
+def _key_of(line: _Line) -> str:
+    return line.call.key
+
+
+def _settled(pk: uuid.UUID, call: CallRecord, price: Price | None, outcome: CallOutcome) -> _Line:
+    prompt, completion = _count(outcome.prompt_tokens), _count(outcome.completion_tokens)
+    cached = min(_count(outcome.cached_tokens), prompt)
+    return _Line(
+        pk,
+        call,
+        state=ModelCall.State.FAILED if outcome.reply is None else ModelCall.State.DONE,
+        cost=price.of(prompt=prompt, completion=completion, cached=cached) if price else NOTHING,
+        code=outcome.code,
+        prompt_tokens=prompt,
+        cached_tokens=cached,
+        completion_tokens=completion,
+        seconds=outcome.seconds,
+        reply=outcome.reply,
+        is_paid=price is not None,
+    )
+
+
+def _from_cache(call: CallRecord, reply: StoredReply) -> _Line:
+    return _Line(
+        uuid.uuid4(),
+        call,
+        ModelCall.State.CACHED,
+        prompt_tokens=reply.prompt_tokens,
+        completion_tokens=reply.completion_tokens,
+    )
+
+
+def _columns(workspace_id: uuid.UUID, lines: Sequence[_Line]) -> dict[str, Any]:
+    """Return the rows as arrays, with texts cut to their columns' lengths."""
+    calls = [line.call for line in lines]
+    return {
+        "workspace": workspace_id,
+        "ids": [line.pk for line in lines],
+        "states": [line.state.value for line in lines],
+        "keys": [call.key[:64] for call in calls],
+        "stages": [call.stage[:20] for call in calls],
+        "roles": [call.role.value for call in calls],
+        "prompts": [call.prompt[:60] for call in calls],
+        "versions": [call.prompt_version[:12] for call in calls],
+        "models": [call.model[:120] for call in calls],
+        "documents": [call.document_id for call in calls],
+        "chunks": [call.chunk_id for call in calls],
+        "questions": [call.question_id for call in calls],
+        "codes": [line.code[:60] for line in lines],
+        "prompt_tokens": [line.prompt_tokens for line in lines],
+        "cached_tokens": [line.cached_tokens for line in lines],
+        "completion_tokens": [line.completion_tokens for line in lines],
+        "costs": [line.cost for line in lines],
+        "seconds": [line.seconds for line in lines],
+    }
+
+
+def _count(reported: int) -> int:
+    """Clamp a reported number of tokens to its column's range."""
+    return max(0, min(reported, LARGEST))
+
+
+def _storable(text: str) -> str:
+    """Make text storable in Postgres: no NUL, no lone surrogate."""
+    return text.replace("\0", "").encode("utf-8", "replace").decode()
+
+
+def _spent(workspace_id: uuid.UUID) -> BudgetError:
+    [(cap, spent)] = run_sql(sql.BUDGET, {"workspace": workspace_id})
+    return BudgetError(
+        f"The workspace's budget for models does not allow another call: {spent:.4f} of"
+        f" {cap:.4f} is spent or set aside for calls under way.",
+        kept="Everything done so far is kept.",
+        next_step="An admin can raise the budget on the page Models; work then continues.",
+    )

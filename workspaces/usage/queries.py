@@ -1,0 +1,131 @@
+"""Queries for the usage and cost of a workspace's models. Nothing here ever contains a key."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from decimal import Decimal
+from typing import Final, Literal
+
+from django.conf import settings
+
+from kb_project.sql import run_sql
+from workspaces import sql
+from workspaces.models import ModelBudget, ModelCall, ModelPrice, Workspace
+
+By = Literal["stage", "role", "model", "document", "day"]
+USAGE_KINDS: Final[tuple[By, ...]] = ("stage", "role", "model", "document", "day")
+MOST_LINES: Final = 50
+MOST_CALLS: Final = 50
+LONGEST_CALL: Final = timedelta(hours=4)
+"""All attempts at the longest timeout: a call open for longer lost its process."""
+
+
+@dataclass(frozen=True, slots=True)
+class UsageLine:
+    """``calls`` includes those answered from the cache; tokens and costs do not.
+
+    ``title`` is a document's, '' if it is gone.
+    """
+
+    name: str
+    calls: int = 0
+    cached: int = 0
+    failed: int = 0
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    cost: Decimal = Decimal(0)
+    seconds: float = 0.0
+    title: str = ""
+
+    @property
+    def tokens(self) -> int:
+        return self.prompt_tokens + self.completion_tokens
+
+
+@dataclass(frozen=True, slots=True)
+class Spending:
+    """``spent`` counts calls in progress at their maximum cost; without a ``cap``, no limit.
+
+    ``lost`` calls are among them: a crash left them open, so their cost is unknown.
+    """
+
+    cap: Decimal | None
+    spent: Decimal
+    lost: int = 0
+    lost_cost: Decimal = Decimal(0)
+
+    @property
+    def left(self) -> Decimal | None:
+        return None if self.cap is None else max(Decimal(0), self.cap - self.spent)
+
+    @property
+    def percent(self) -> int:
+        """Percentage of the cap, from 0 to 100."""
+        if self.cap is None:
+            return 0
+        return 100 if not self.cap else min(100, int(100 * self.spent / self.cap))
+
+
+def usage_total(*, workspace: Workspace) -> UsageLine:
+    return _total(workspace.pk, None)
+
+
+def usage_of_document(*, workspace: Workspace, document_id: uuid.UUID) -> UsageLine:
+    """Return the usage for one document; all zeros if no model was called for it."""
+    return _total(workspace.pk, document_id)
+
+
+def usage_by(*, workspace: Workspace, by: By, most: int = MOST_LINES) -> list[UsageLine]:
+    """Return usage, most expensive first, days newest first. Documents are named by id, with a
+    title.
+    """
+    lines = _lines(workspace.pk, by, None, most)
+    if by != "document" or not lines:
+        return lines
+    values = {"workspace": workspace.pk, "ids": [line.name for line in lines]}
+    titles: dict[str, str] = dict(run_sql(sql.DOCUMENT_TITLES, values))
+    return [replace(line, title=titles.get(line.name, "")) for line in lines]
+
+
+def spending_of(*, workspace: Workspace) -> Spending:
+    budget = ModelBudget.objects.in_workspace(workspace).first()
+    if budget is None:
+        return Spending(None, usage_total(workspace=workspace).cost)
+    values = {"workspace": workspace.pk, "age": LONGEST_CALL}
+    [(lost, cost)] = run_sql(sql.LOST_CALLS, values)
+    return Spending(budget.cap, budget.spent, lost, cost)
+
+
+def last_calls(*, workspace: Workspace, most: int = MOST_CALLS) -> list[ModelCall]:
+    return list(ModelCall.objects.in_workspace(workspace).order_by("-created_at")[:most])
+
+
+def prices_in(*, workspace: Workspace) -> list[ModelPrice]:
+    return list(ModelPrice.objects.in_workspace(workspace).order_by("model"))
+
+
+def unpriced(*, workspace: Workspace, models: Sequence[str]) -> list[str]:
+    """Return the models without a price: a budget does not limit their calls."""
+    priced = {price.model for price in prices_in(workspace=workspace)}
+    return sorted({model for model in models if model} - priced)
+
+
+def _total(workspace_id: uuid.UUID, document_id: uuid.UUID | None) -> UsageLine:
+    lines = _lines(workspace_id, "", document_id, 1)
+    return replace(lines[0], name="") if lines else UsageLine("")
+
+
+def _lines(
+    workspace_id: uuid.UUID, by: str, document_id: uuid.UUID | None, most: int
+) -> list[UsageLine]:
+    values = {
+        "workspace": workspace_id,
+        "by": by,
+        "document": document_id,
+        "zone": settings.TIME_ZONE,
+        "most": most,
+    }
+    return [UsageLine(*row) for row in run_sql(sql.USAGE_BY, values)]
