@@ -1,4 +1,4 @@
-"""What is done once the rows of a workspace are back: what is derived, and what was under way."""
+"""Restore derived data and resume unfinished work once a workspace's rows are back."""
 
 from __future__ import annotations
 
@@ -24,8 +24,9 @@ Rows = Callable[[str], Iterator[Row]]
 
 
 def new_ids(rows: Rows, old: UUID, new: UUID) -> dict[str, str]:
-    """Ids of the workspace ``old`` to those in ``new``: entities, relationships, the topic of
-    everything else, and the workspace's own summaries."""
+    """Map ids of the workspace ``old`` to those in ``new``: entities, relationships, the topic
+    "Other topics", and the workspace's own summaries.
+    """
     refs = {row["id"]: (row["key"], row["sense"]) for row in rows("ingestion_entity")}
     ids = {str(entity_id(old, *ref)): str(entity_id(new, *ref)) for ref in _decided(rows)}
     ids |= {id_: str(entity_id(new, *ref)) for id_, ref in refs.items()}
@@ -72,17 +73,17 @@ def _summaries(rows: Rows, new: UUID) -> Iterator[tuple[str, str]]:
             yield row["id"], str(node_id(new, row["digest"]))
 
 
-# A pair stands by ascending id, and the ids are others now.
+# Pairs are stored by ascending id, and the ids have changed.
 TURN_PAIRS: Final[LiteralString] = """
 UPDATE ingestion_mergesuggestion SET left_id = right_id, right_id = left_id
  WHERE workspace_id = %(workspace)s AND left_id > right_id
 """
-# What this session has written is told to the statistics now, not when it is idle.
+# Flush this session's statistics now rather than when it is idle.
 TELL_STATISTICS: Final[LiteralString] = "SELECT pg_stat_force_next_flush()"
 
 
 def settle(workspace_id: UUID, has_new_ids: bool) -> None:  # noqa: FBT001 - a hook's only switch
-    """The projection in AGE and the snapshot of the walk, in the transaction of the rows."""
+    """Rebuild the projection in AGE and the walk's snapshot, in the transaction of the rows."""
     with access.in_workspace(workspace_id):
         if has_new_ids:
             run_sql(TURN_PAIRS, {"workspace": workspace_id})
@@ -91,8 +92,10 @@ def settle(workspace_id: UUID, has_new_ids: bool) -> None:  # noqa: FBT001 - a h
 
 
 def wake(workspace_id: UUID) -> int:
-    """Let what was under way go on; returns how many jobs. Call after the rows are there to stay:
-    the planner is told of them too."""
+    """Resume unfinished work; return how many jobs.
+
+    Call after the rows are committed: this also refreshes the planner's statistics.
+    """
     run_sql(TELL_STATISTICS)
     run_sql(sql.REFRESH_STATISTICS)
     return recovery.recover(workspace_id, lanes=tuple(runner.LANES))

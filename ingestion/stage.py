@@ -1,4 +1,4 @@
-"""What a stage gives back, and how it reports on the way."""
+"""The result of a stage, and how it reports progress."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from workspaces import access
 class StageOutcome:
     """``written`` counts rows made; ``warnings`` are sentences for the document's row.
 
-    ``failed`` is what stopped this one job of a group, while the others went on.
+    ``failed`` is what stopped this one job of a group while the others went on.
     """
 
     written: int = 0
@@ -27,7 +27,7 @@ class StageOutcome:
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """How a stage says how far it is. Calling it renews the lease and raises when cancelled."""
+    """Reports a stage's progress. Calling it renews the lease and raises if cancelled."""
 
     report: Callable[[int, int], None]
 
@@ -59,9 +59,9 @@ def version_of(job: IngestionJob) -> DocumentVersion:
 
 
 def versions_of(jobs: Sequence[IngestionJob]) -> list[DocumentVersion]:
-    """The versions that some documents' jobs of one workspace work on, in one query.
+    """The versions that documents' jobs of one workspace work on, in one query.
 
-    Raises NotFoundError. They are shared by the stages of a lane like that of ``version_of``.
+    Raises NotFoundError. Like that of ``version_of``, they are shared by the stages of a lane.
     """
     unread = [job for job in jobs if job.version_id and not IngestionJob.version.is_cached(job)]
     if unread:

@@ -1,4 +1,4 @@
-"""What the queue calls. A task takes ids, looks rows up, calls one function, ends."""
+"""Tasks called by the queue: each takes ids, looks rows up, calls one function and ends."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from workspaces import idempotency
 
 
 def run_lane(workspace_id: str, job_id: str, lane: str) -> None:
-    """The job that called, with others that wait beside it; none where others were faster."""
+    """Run the calling job with others that wait in the lane, unless other workers were faster."""
     workspace = uuid.UUID(workspace_id)
     jobs = batching.next_group(workspace, lane, uuid.UUID(job_id))
     if jobs and runner.run_group(jobs, lane).begun:
@@ -23,28 +23,28 @@ def resume_workspace(workspace_id: str) -> None:
 
 
 def reembed(workspace_id: str) -> None:
-    """After a workspace chose another embedding model, or gave a change up."""
+    """Renew vectors after a workspace chose another embedding model, or abandoned a change."""
     workspace_jobs.vectors_renew(workspace_id=uuid.UUID(workspace_id))
 
 
 def tune(workspace_id: str) -> None:
-    """After somebody asked to learn from the workspace's documents."""
+    """Start tuning after a person asked to learn from the workspace's documents."""
     workspace_jobs.tuning_begin(workspace_id=uuid.UUID(workspace_id))
 
 
 def sweep() -> None:
-    """Every minute, by the schedule that migration 0003 makes."""
+    """Runs every minute, by the schedule that migration 0003 creates."""
     recovery.sweep()
     lifecycle.trash_purge()
     runs.take_up()
 
 
 def check_graph(workspace_id: str, check_id: str) -> None:
-    """A check of a whole workspace that waits."""
+    """Run the pending check of a whole workspace."""
     runs.run(uuid.UUID(workspace_id), uuid.UUID(check_id))
 
 
 def check_all() -> None:
-    """Every night, by the schedule that migration 0015 makes."""
+    """Runs every night, by the schedule that migration 0015 creates."""
     idempotency.forget_old_answers()
     runs.request_all()

@@ -32,9 +32,7 @@ class Fact:
 
     @property
     def key(self) -> Key:
-        """Identifies the fact wherever it is stated. Models word relationships differently each
-        time.
-        """
+        """Identifies the fact wherever it is stated: models reword relationships each time."""
         text = self.text if self.kind == "claim" else ""
         return self.kind, self.source_id, self.target_id, self.predicate, text
 

@@ -110,8 +110,7 @@ _BATCH: Final = 32
 
 
 class _Model(threading.local):
-    """One pipeline per thread, since they cannot be shared; loaded on first use, in half a second.
-    """
+    """One pipeline per thread (they cannot be shared), loaded on first use in half a second."""
 
     loaded: Language | None = None
 
@@ -190,8 +189,7 @@ def _mention(
 
 
 def _opens_sentence(name: Span, common: Collection[str]) -> bool:
-    """Whether it is only capitalised as a sentence's first word: the text has it in lower case too.
-    """
+    """Whether its capital only marks a sentence's first word: the text has it lower-case too."""
     first = name[0]
     return len(name) == 1 and bool(first.is_sent_start) and first.lower_ in common
 
@@ -214,7 +212,7 @@ def _is_call(name: Span) -> bool:
 
 
 def _without_honorific(name: Span) -> tuple[int, int]:
-    """"Mr. Scrooge" is Scrooge; "Mrs. Cratchit" is not the Cratchit whom the text is about."""
+    """ "Mr. Scrooge" is Scrooge; "Mrs. Cratchit" is not the Cratchit whom the text is about."""
     first = name[1] if len(name) > 1 and name[0].lower_ in HONORIFICS else name[0]
     return first.idx, name.end_char
 

@@ -1,4 +1,4 @@
-"""What changes something: its body, why it is done, what was seen, what may be answered."""
+"""Requests that change something: body, reason, preconditions, possible answers."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ CHANGING: Final[dict[int, Any]] = {
 
 
 class ReasonSerializer(serializers.Serializer[Any]):
-    """The part of a body that says why."""
+    """The part of a body that gives the reason."""
 
     reason = serializers.CharField(
         required=False, allow_blank=True, default="", max_length=REASON_LENGTH
@@ -43,6 +43,6 @@ def change_of(
     *,
     seen: Mapping[UUID, int] | None = None,
 ) -> ChangeContext:
-    """Takes what says why, and what was seen, out of ``wanted``; ``seen`` goes before that."""
+    """Take reason and expected revisions out of ``wanted``; ``seen`` overrides the latter."""
     expected = {**wanted.pop("expected", {}), **(seen or {})}
     return ChangeContext(workspace, request.user, wanted.pop("reason", ""), VIA, expected)

@@ -1,4 +1,4 @@
-"""What a program saw before it writes: revisions, as entity tags and by id."""
+"""Preconditions of a write: the revisions that a client saw, as entity tags and by id."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ IF_MATCH: Final = OpenApiParameter(
 
 
 class ExpectedField(serializers.DictField):
-    """Revisions of several things, by id."""
+    """Expected revisions by id."""
 
     child = serializers.IntegerField(min_value=0)
 
@@ -49,13 +49,13 @@ class ExpectedField(serializers.DictField):
 
 
 def tags_of(workspace: Workspace, subject_id: uuid.UUID) -> dict[str, str]:
-    """The headers that name a thing's revision."""
+    """The headers that give a subject's revision."""
     [revision] = recording.revisions(workspace, [subject_id]).values()
     return {"ETag": f'"{revision}"'}
 
 
 def expected_of(request: ApiRequest, subject_id: uuid.UUID) -> Mapping[uuid.UUID, int]:
-    """What ``If-Match`` says of a thing; nothing where it is not sent. Raises InputError."""
+    """The revision required by ``If-Match``; empty if it is not sent. Raises InputError."""
     tags = parse_etags(request.headers.get("If-Match", ANY))
     if tags == [ANY]:
         return {}

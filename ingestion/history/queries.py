@@ -1,4 +1,4 @@
-"""Who did what, in sentences, and whether it can be taken back."""
+"""Who did what, in sentences, and whether it can be undone."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from kb_project.errors import found
 from kb_project.sql import run_sql
 from workspaces.models import User, Workspace
 
-# The last of the later events that stand in the way of taking one back: of two that make or unmake
-# identities of one entity, or change the life of one document, the later one; and whatever was done
-# to what the earlier one made. An undoing counts as what it takes back.
+# The latest event that blocks an undo. Of two events that create or remove the same entity, or
+# change the same document's lifecycle, the later one blocks; so does any change to what the earlier
+# event created. An undo counts as the kind of event it undoes.
 BLOCKERS: Final[LiteralString] = """
 WITH asked AS (
     SELECT id, sequence, batch, details,
@@ -53,7 +53,7 @@ IDENTITY: Final = (
     Kind.MENTIONS_MOVED,
     Kind.DECISION_UNDONE,
 )
-"""What makes and unmakes entities: such events on one entity are taken back in reverse order."""
+"""Events that create and remove entities: those on one entity are undone in reverse order."""
 LIFE: Final = (
     Kind.DOCUMENT_ADDED,
     Kind.DOCUMENT_REPLACED,
@@ -63,13 +63,13 @@ LIFE: Final = (
     Kind.DOCUMENT_RESTORED,
     Kind.DOCUMENT_DELETED,
 )
-"""What a document goes through, in an order that cannot be changed afterwards."""
+"""A document's lifecycle, whose order cannot be changed afterwards."""
 FOR_GOOD: Final = (Kind.DOCUMENT_DELETED,)
 
 
 @dataclass(frozen=True, slots=True)
 class Blocker:
-    """A later event that is to be taken back first."""
+    """A later event that must be undone first."""
 
     event_id: uuid.UUID
     sentence: str
@@ -77,10 +77,10 @@ class Blocker:
 
 @dataclass(frozen=True, slots=True)
 class EventView:
-    """One event for people.
+    """One event, for display.
 
-    ``sentence`` says who did what. ``before`` and ``after`` are values by field, as far as it has
-    any. ``names`` are those of its subjects, as they were then, by id.
+    ``sentence`` says who did what. ``before`` and ``after`` are values by field, if there are any.
+    ``names`` are those of its subjects at the time, by id.
     """
 
     event: HistoryEvent
@@ -105,7 +105,7 @@ def events(
     kind: str = "",
     before: int | None = None,
 ) -> QuerySet[HistoryEvent]:
-    """Latest first. ``before`` is a sequence: only what was done earlier."""
+    """Latest first. ``before`` is a sequence number: only earlier events."""
     rows = HistoryEvent.objects.in_workspace(workspace)
     if subject_id is not None:
         rows = rows.filter(subjects__subject_id=subject_id, subjects__workspace=workspace)
@@ -132,13 +132,13 @@ def event_views(*, workspace: Workspace, rows: Sequence[HistoryEvent]) -> list[E
 def event_sentences(
     *, workspace: Workspace, event_ids: Collection[uuid.UUID]
 ) -> list[dict[str, str]]:
-    """What was done, in order, as programs are told of it."""
+    """What was done, in order, for API clients."""
     rows = events(workspace=workspace).filter(pk__in=event_ids).order_by("sequence")
     return [{"id": str(row.pk), "sentence": f"{active(row)}."} for row in rows]
 
 
 def blockers(*, workspace: Workspace, events: Collection[uuid.UUID]) -> dict[uuid.UUID, Blocker]:
-    """For each event that cannot be taken back as it is, what is to be taken back first."""
+    """For each event that cannot be undone now, the event to undo first."""
     if not events:
         return {}
     values = {"workspace": workspace.pk, "events": list(events)}
@@ -155,17 +155,17 @@ def blockers(*, workspace: Workspace, events: Collection[uuid.UUID]) -> dict[uui
 
 
 def kind_of(event: HistoryEvent) -> str:
-    """What was done; of an undoing, what it takes back."""
+    """The event's kind; for an undo, that of the event undone."""
     return str(event.details.get("undoes_kind", event.kind))
 
 
 def is_of_documents(event: HistoryEvent) -> bool:
-    """Whether taking it back is a matter of documents, not of the graph."""
+    """Whether it concerns documents rather than the graph."""
     return kind_of(event).startswith("document_")
 
 
 def is_open(event: HistoryEvent) -> bool:
-    """Whether it is of a kind that can be taken back, and was not."""
+    """Whether it is of a kind that can be undone, and has not been undone."""
     if event.kind == Kind.UNDO and is_of_documents(event):
         return False
     return event.undone_at is None and kind_of(event) not in FOR_GOOD

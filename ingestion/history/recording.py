@@ -1,6 +1,6 @@
-"""What people do to documents and to the graph, written down with it, in the same transaction.
+"""Record people's changes to documents and to the graph, in the same transaction.
 
-Every service that changes something people see takes a ``ChangeContext`` and ends in ``record``.
+Every service that changes something people see takes a ``ChangeContext`` and ends with ``record``.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ logger = logging.getLogger(__name__)
 
 REASON_LENGTH: Final = 1000
 MOST_NAMES: Final = 50
-"""Names kept with an event: no sentence has more, and its subjects say who the others are."""
+"""Names stored with an event: no sentence shows more, and its subjects identify the others."""
 
-# Documents are added without ``lock``, which would wait for others that are being read: whoever
-# numbers an event does so alone until it is committed.
+# Documents are added without ``lock``, which would wait for others being read. So the numbering of
+# events takes a lock of its own until the transaction ends.
 COUNT_ALONE: Final[LiteralString] = """
 SELECT pg_advisory_xact_lock(hashtextextended(%(workspace)s::text || ' history', 0))
 """
@@ -38,11 +38,11 @@ Subjects = Mapping[uuid.UUID, SubjectKind]
 
 @dataclass(frozen=True, slots=True)
 class ChangeContext:
-    """Who does something, why, and what they had seen when they decided to.
+    """Who makes a change, why, and what they had seen when they decided to.
 
-    ``expected`` are the revisions of things as they were shown, by id: where one of them has been
-    changed since, nothing is done. ``batch`` joins what is done, and taken back, at one stroke.
-    ``user`` is None for what the system does by itself.
+    ``expected`` are the revisions shown, by id: if one of them has changed since, nothing is done.
+    ``batch`` groups changes that are made, and undone, together. ``user`` is None for automatic
+    changes.
     """
 
     workspace: Workspace
@@ -90,9 +90,9 @@ def record(
 
 
 def record_added(documents: Sequence[Document]) -> HistoryEvent:
-    """One event for documents that were added to a workspace together.
+    """Record one event for documents added to a workspace together.
 
-    The only one without ``lock``: what is new concerns nobody yet.
+    The only event recorded without ``lock``: nothing depends on new documents yet.
     """
     first = documents[0]
     names = {str(one.pk): one.title for one in documents[:MOST_NAMES]}
@@ -105,9 +105,9 @@ def record_added(documents: Sequence[Document]) -> HistoryEvent:
 
 
 def lock(workspace: Workspace) -> None:
-    """Let nobody else change anything by hand, and no document be read, until the transaction ends.
+    """Block other people's changes, and stages that apply decisions, until the transaction ends.
 
-    Whoever takes it takes it before any row: so nobody waits for each other.
+    Always take it before locking any row, so that there are no deadlocks.
     """
     locks.hold(workspace.pk)
 
@@ -118,14 +118,14 @@ def next_sequence(workspace: Workspace) -> int:
 
 
 def revisions(workspace: Workspace, ids: Collection[uuid.UUID]) -> dict[uuid.UUID, int]:
-    """The number of the last event of each; 0 for what nobody ever touched."""
+    """The number of the last event of each subject; 0 if there was none."""
     rows = HistorySubject.objects.in_workspace(workspace).filter(subject_id__in=list(ids))
     last = dict(rows.values_list("subject_id").annotate(last=Max("sequence")))
     return {one: last.get(one, 0) for one in ids}
 
 
 def check_expected(change: ChangeContext) -> None:
-    """Raises PreconditionError, with the events since, where something was changed meanwhile."""
+    """Raise PreconditionError, with the events since, if anything was changed meanwhile."""
     now = revisions(change.workspace, change.expected.keys())
     changed = {one: seen for one, seen in change.expected.items() if now[one] != seen}
     if changed:

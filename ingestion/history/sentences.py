@@ -1,4 +1,4 @@
-"""Events of the history in words: what somebody did, and what was done by somebody."""
+"""Events of the history as sentences, active and passive."""
 
 from __future__ import annotations
 
@@ -20,22 +20,22 @@ def who(event: HistoryEvent) -> str:
 
 
 def on_day(event: HistoryEvent) -> str:
-    """The day, with the year where it is another one than this."""
+    """The day, with the year if it is not the current one."""
     day = timezone.localtime(event.created_at)
     year = "" if day.year == timezone.localtime().year else f" {day.year}"
     return f"{day.day} {day:%b}{year}"
 
 
 def active(event: HistoryEvent) -> str:
-    """What somebody did: "Ana merged 'Acme Inc.' into 'Acme Ltd'"."""
+    """Active voice: "Ana merged 'Acme Inc.' into 'Acme Ltd'"."""
     person = who(event)
     return f"{person[0].upper()}{person[1:]} {change(event)}"
 
 
 def passive(event: HistoryEvent, *, of: str = "", again: bool = False) -> str:
-    """What was done: "'Acme Ltd' was merged into 'Acme Group' by Ben on 4 Nov".
+    """Passive voice: "'Acme Ltd' was merged into 'Acme Group' by Ben on 4 Nov".
 
-    ``of`` is the id of what it is told of.
+    ``of`` is the id of the subject whose view the sentence takes.
     """
     told = _PASSIVE.get(event.kind, _was("changed"))(event, of)
     if again:
@@ -44,7 +44,7 @@ def passive(event: HistoryEvent, *, of: str = "", again: bool = False) -> str:
 
 
 def change(event: HistoryEvent) -> str:
-    """The sentence without who."""
+    """The active sentence without its subject."""
     return _ACTIVE.get(event.kind, _plain("changed"))(event)
 
 
@@ -69,7 +69,7 @@ def names_in(event: HistoryEvent) -> Mapping[str, str]:
 
 
 def name(event: HistoryEvent, one: Any) -> str:
-    """The quoted name of one of its subjects, as it was then."""
+    """The quoted name of one of its subjects at the time."""
     return f"'{names_in(event).get(str(one), 'something')}'"
 
 
@@ -97,7 +97,7 @@ def _was(verb: str) -> TellOf:
     return told
 
 
-# --- of entities ----------------------------------------------------------------------------------
+# --- entities -------------------------------------------------------------------------------------
 def _merged(event: HistoryEvent) -> str:
     details = event.details
     return f"merged {_names(event, details['others'])} into {name(event, details['kept'])}"
@@ -157,7 +157,7 @@ def _were_told_apart(event: HistoryEvent, of: str) -> str:
     return f"{_all(event)} were said not to be the same"
 
 
-# --- of links, decisions and undoing --------------------------------------------------------------
+# --- links, decisions and undoing -----------------------------------------------------------------
 def _link(event: HistoryEvent) -> str:
     ends = event.details
     return f"from {name(event, ends.get('source'))} to {name(event, ends.get('target'))}"

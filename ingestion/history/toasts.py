@@ -1,7 +1,7 @@
-"""What was just done, told on the next page together with a way back.
+"""Toasts: what was just done, shown on the next page with an undo button.
 
-The word rides on Django's messages, so that it survives a redirect and needs no script; a script
-lifts it into the corner, where it is announced (``static/js/toast.js``).
+They use Django's messages, so they survive a redirect and need no script; a script moves them into
+the corner, where they are announced (``static/js/toast.js``).
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from ingestion.models import HistoryEvent
 from workspaces.models import Workspace
 
 MARK: Final = "undo:"
-"""Begins the tag of a message that can be undone; the address follows."""
+"""Prefix of the tag of a message that can be undone; the address follows."""
 
 
 @dataclass(frozen=True, slots=True)
 class Toast:
-    """``templates/components/toast.html`` shows it.
+    """Shown by ``templates/components/toast.html``.
 
-    ``undo_url`` takes the change back by POST and then goes back to the page.
+    ``undo_url`` undoes the change by POST and then returns to the page.
     """
 
     text: str
@@ -42,6 +42,6 @@ def said(event: HistoryEvent) -> str:
 
 
 def leave(request: HttpRequest, workspace: Workspace, event: HistoryEvent, text: str = "") -> None:
-    """Show the toast on the page that comes next; ``text`` says what one event does not."""
+    """Show the toast on the next page; ``text`` replaces the event's own sentence."""
     toast = toast_of(workspace, event)
     messages.success(request, text or toast.text, extra_tags=f"{MARK}{toast.undo_url}")

@@ -1,4 +1,4 @@
-"""What documents claim of an entity, and where they contradict each other."""
+"""What documents claim about an entity, and where they contradict each other."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from workspaces.models import Workspace
 
 @dataclass(frozen=True, slots=True)
 class ClaimView:
-    """A claim with the passage it rests on. ``other`` is the entity at its other end, if any."""
+    """A claim with its passage. ``other`` is the entity at its other end, if any."""
 
     claim: Claim
     other: Entity | None
@@ -34,7 +34,7 @@ class ClaimView:
 
 
 def claims_about(*, workspace: Workspace, entity: Entity, most: int = 60) -> list[ClaimView]:
-    """Claims that name the entity at either end, by kind and time."""
+    """Claims with the entity at either end, by type and time."""
     rows = (
         Claim.objects.in_workspace(workspace)
         .filter(Q(subject=entity) | Q(object=entity))
@@ -53,7 +53,7 @@ def claims_about(*, workspace: Workspace, entity: Entity, most: int = 60) -> lis
 
 @dataclass(frozen=True, slots=True)
 class StatementView:
-    """One of the statements that cannot all hold, and the passage it rests on."""
+    """One of several contradictory statements, with its passage."""
 
     text: str
     source: SourceSpan
@@ -66,9 +66,9 @@ class ConflictView:
 
 
 def conflicts_of(workspace: Workspace, stored: Iterable[dict[str, Any]]) -> list[ConflictView]:
-    """Contradictions as they are stored, without statements whose passage is gone.
+    """Stored contradictions, without statements whose passage is gone.
 
-    One that has fewer than two statements left contradicts nothing any more.
+    One with fewer than two statements left is no longer a contradiction.
     """
     conflicts = list(stored)
     said = [one for conflict in conflicts for one in conflict["statements"]]

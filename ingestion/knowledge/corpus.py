@@ -1,4 +1,4 @@
-"""Whether what can be searched is still what it was."""
+"""Detect whether the searchable content has changed."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from kb_project.sql import run_sql
 
 
 def corpus_version(*, workspace_id: UUID) -> int | None:
-    """A number that grows with every change of what can be searched; in the workspace's scope.
+    """A number that grows with every change of searchable content. Call in the workspace's scope.
 
-    None while a job is unfinished, since a stage is seen before it ends, and where no job has ever
-    ended: then nothing may be concluded from it.
+    None while a job is unfinished, since a stage's effects show before it ends, and if no job has
+    ever ended: nothing can be concluded then.
     """
     rows = run_sql(CORPUS_VERSION, {"workspace": workspace_id})
     return int(rows[0][0]) if rows else None
 
 
-# No row while anything is under way or waits, or where nothing ever was.
+# No row while any job is running, pending or paused, or if there was never one.
 CORPUS_VERSION: Final[LiteralString] = """
 SELECT v.number FROM ingestion_corpusversion AS v
  WHERE v.workspace_id = %(workspace)s
@@ -29,7 +29,7 @@ SELECT v.number FROM ingestion_corpusversion AS v
 """
 
 
-# What is found is another thing from now on.
+# Search results may differ from now on.
 CORPUS_CHANGED: Final[LiteralString] = """
 INSERT INTO ingestion_corpusversion AS v (workspace_id, number) VALUES (%(workspace)s, 1)
     ON CONFLICT (workspace_id) DO UPDATE SET number = v.number + 1

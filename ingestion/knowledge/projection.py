@@ -1,4 +1,4 @@
-"""The projection of the graph beside the tables it mirrors: build it anew, or compare the two."""
+"""The graph's projection and the tables it mirrors: rebuild it, or compare the two."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from workspaces import access
 
 logger = logging.getLogger(__name__)
 
-# Which changes has the graph stage not projected yet?
+# Changes that the graph stage has not projected yet.
 WAITING: Final[LiteralString] = """
 SELECT id FROM ingestion_entity WHERE workspace_id = %(workspace)s AND is_changed
 UNION ALL
@@ -26,7 +26,7 @@ SELECT id FROM ingestion_graphtombstone WHERE workspace_id = %(workspace)s
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """What the projection lacks, what it has too much, and what it tells otherwise.
+    """What the projection lacks, what it has in excess, and where its contents differ.
 
     ``waiting`` are the changes that the next refresh will project.
     """
@@ -38,19 +38,19 @@ class Difference:
 
     @property
     def is_empty(self) -> bool:
-        """Whether the two have the same ids, whatever waits."""
+        """Whether the two have the same ids, regardless of waiting changes."""
         found = (self.missing, self.unexpected)
         return not any(ids.nodes or ids.edges for ids in found)
 
     @property
     def settled(self) -> frozenset[UUID]:
-        """What differs though no refresh is going to look at it."""
+        """Differences that no refresh is going to fix."""
         found = (self.missing, self.unexpected, self.altered)
         return frozenset().union(*(ids.nodes | ids.edges for ids in found)) - self.waiting
 
 
 def rebuild(workspace_id: UUID, store: GraphStore) -> GraphCounts:
-    """Drop the workspace's projection and write it anew from the tables, in one transaction."""
+    """Drop the workspace's projection and rewrite it from the tables, in one transaction."""
     with access.in_workspace(workspace_id):
         whole = TableGraphStore().everything(workspace_id)
         store.replace_all(workspace_id, whole.nodes, whole.edges)
@@ -60,7 +60,7 @@ def rebuild(workspace_id: UUID, store: GraphStore) -> GraphCounts:
 
 
 def compare(workspace_id: UUID, store: GraphStore) -> Difference:
-    """Where the projection and the tables differ."""
+    """Find where the projection and the tables differ."""
     with access.in_workspace(workspace_id):
         expected = TableGraphStore().everything(workspace_id)
         found = store.everything(workspace_id)
@@ -78,7 +78,7 @@ def minus(some: GraphIds, others: GraphIds) -> GraphIds:
 
 
 def _altered(expected: Subgraph, found: Subgraph) -> GraphIds:
-    """Ids of what both have and tell in two ways."""
+    """Ids that both have with different contents."""
     nodes, edges = frozenset(found.nodes), frozenset(found.edges)
     there = found.ids
     return GraphIds(

@@ -1,4 +1,4 @@
-"""Entities and what is known of each."""
+"""Entities, and what is known about each."""
 
 from __future__ import annotations
 
@@ -32,15 +32,15 @@ EXTRACTIVE: Final = "extractive"
 
 
 CONCEPT: Final = "concept"
-# Noun phrases and names of nothing known, which nobody made or confirmed and no model speaks of.
+# Noun phrases and unknown names that no one made or confirmed and no model described.
 TERMS: Final = Q(type=CONCEPT, written_by=EXTRACTIVE, is_made=False, is_confirmed=False)
 
 
 def entities(*, workspace: Workspace, text: str = "", type_name: str = "") -> QuerySet[Entity]:
-    """Most mentioned first; ``text`` is looked for in names and aliases.
+    """Most mentioned first; ``text`` is searched in names and aliases.
 
-    Terms are left out unless asked for, by their type or by words of theirs; of them only those
-    that recur or head a section are worth listing.
+    Terms are left out unless requested, by type or by ``text``; only those that recur or occur in a
+    heading are listed.
     """
     rows = _listed(workspace)
     if not text and type_name != CONCEPT:
@@ -70,7 +70,7 @@ def terms_count(*, workspace: Workspace) -> int:
 
 
 def _listed(workspace: Workspace) -> QuerySet[Entity]:
-    """All but terms that stand in one place only and head no section."""
+    """All entities except terms that occur in a single passage and in no heading."""
     path = Func(F("chunk__heading_path"), Value("\n"), function="array_to_string")
     heading = (
         Mention.objects.in_workspace(workspace)
@@ -87,8 +87,8 @@ def _listed(workspace: Workspace) -> QuerySet[Entity]:
 class Fact:
     """A relationship seen from one of its ends, with its evidence.
 
-    ``description`` is a model's word on how the two are linked, where no passage words it between
-    their names; without it and ``predicate`` they are only named together.
+    ``description`` is a model's wording, if no passage states the relationship between the names;
+    without it and ``predicate`` they are only named together.
     """
 
     relationship: Relationship
@@ -103,8 +103,8 @@ class Fact:
 class EntityView:
     """``documents`` is ``[(document, mentions), …]``, most mentions first.
 
-    ``conflicts`` are those of the entity and of the facts that are shown. ``namesakes`` are other
-    things of the same name.
+    ``conflicts`` are those of the entity and of the facts shown. ``namesakes`` are other entities
+    of the same name.
     """
 
     entity: Entity
@@ -121,7 +121,7 @@ class EntityView:
 
     @property
     def is_quoted(self) -> bool:
-        """Whether the description is the documents' own sentences."""
+        """Whether the description consists of the documents' own sentences."""
         return self.entity.written_by == EXTRACTIVE
 
 
@@ -131,7 +131,7 @@ def entity_get(*, workspace: Workspace, entity_id: uuid.UUID) -> Entity:
 
 
 def entity_view(*, workspace: Workspace, entity_id: uuid.UUID, most_facts: int = 60) -> EntityView:
-    """An entity with everything known of it, each thing with its source. Raises NotFoundError."""
+    """An entity with everything known about it, with sources. Raises NotFoundError."""
     entity = entity_get(workspace=workspace, entity_id=entity_id)
     aliases = entity.aliases.filter(workspace=workspace).exclude(name=entity.name)
     facts = _facts(workspace, entity, most_facts)
@@ -206,7 +206,7 @@ MOST: Final = 100
 
 
 def evidence_of(*, workspace: Workspace, relationship: Relationship) -> list[SourceSpan]:
-    """What states the link first, then where the two are only named together."""
+    """Passages that state the relationship first, then those that only name the two together."""
     rows = (
         Evidence.objects.in_workspace(workspace)
         .filter(relationship=relationship)

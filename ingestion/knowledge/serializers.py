@@ -1,4 +1,4 @@
-"""How a place in a document looks in the API, wherever one occurs."""
+"""How the API represents a place in a document."""
 
 from __future__ import annotations
 

@@ -23,9 +23,9 @@ class SourceSpan:
 
 
 def spans_of(workspace: Workspace, sources: Sequence[dict[str, Any]]) -> list[SourceSpan]:
-    """The places that ``[{"chunk", "start", "end"}, …]`` names, without those that are gone.
+    """The places listed in ``[{"chunk", "start", "end"}, …]``, except those that are gone.
 
-    Where a ``version`` is named too, offsets count in its text: those of an earlier one are gone.
+    If a ``version`` is given too, offsets refer to its text: places in an earlier one are gone.
     """
     chunks = {
         str(chunk.pk): chunk

@@ -1,7 +1,7 @@
-"""What documents say, in their own most central sentences: *In short* on a document's page.
+"""Summarise documents by their most central sentences: *In short* on a document's page.
 
-A text and each of its parts say at their beginnings what they are about. So a long document is read
-there, and one without headings at even distances: what is read stays small however long it is.
+A text and each of its parts begin with what they are about. So of a long document these places are
+read, and without headings places at equal distances: the amount read stays small for any length.
 """
 
 from __future__ import annotations
@@ -28,16 +28,16 @@ MOST_PARTS: Final = 8
 OPENING: Final = 2
 """Passages read at each place; the first may end soon after it."""
 LATER: Final = 6
-"""Sentences that the beginning of a part is worth less than the top of its document."""
+"""Sentences by which a part's beginning ranks below the top of its document."""
 A_SENTENCE: Final = 150
-"""Characters, about."""
+"""Characters, approximately."""
 SHORT: Final = 1_500
 """Characters. A shorter text is its own summary."""
 END: Final = 2**31 - 1
 
 _LABEL: Final = regex.compile(r"(?:Abstract|Summary|Overview|Introduction)[:.]?\s+(?=\p{Lu})")
 
-# Passages of some documents from an offset to another, the first few of each.
+# Passages of some documents between two offsets, the first few of each.
 PASSAGES_FROM: Final[LiteralString] = """
 SELECT w.number, c.id, c.start, c.text, c.regions::text, c.heading_path
   FROM unnest(%(documents)s::uuid[], %(starts)s::int[], %(ends)s::int[], %(counts)s::int[])
@@ -54,7 +54,7 @@ SELECT w.number, c.id, c.start, c.text, c.regions::text, c.heading_path
 class Stretch:
     """The first ``count`` passages of a document between two offsets of its text.
 
-    ``before`` is how many sentences its beginning stands behind, in worth.
+    ``before`` is its penalty, in sentences.
     """
 
     document_id: UUID
@@ -68,7 +68,7 @@ class Stretch:
 class Quote:
     """A sentence on one line; ``start`` and ``end`` are offsets in the document's text.
 
-    ``place`` is about how many sentences are worth more for where they stand.
+    ``place`` is roughly how many sentences rank higher because of their position.
     """
 
     said: str
@@ -80,7 +80,7 @@ class Quote:
 
 
 def in_short(*, workspace: Workspace, version: DocumentVersion, most: int = 4) -> list[SourceSpan]:
-    """The most central sentences of a document, in order; none of one that is short itself."""
+    """The most central sentences of a document, in order; none if it is short itself."""
     if len(version.text) < SHORT:
         return []
     headings = outline(version.headings, len(version.text), from_json(version.regions))
@@ -109,7 +109,7 @@ def stretches(document_id: UUID, headings: Sequence[Heading], length: int) -> li
 
 
 def sentences(workspace_id: UUID, wanted: Sequence[Stretch]) -> list[Quote]:
-    """The prose of some stretches that do not overlap, in the order of their documents' texts."""
+    """The prose of some disjoint stretches, in the order of their documents' texts."""
     values = {
         "workspace": workspace_id,
         "documents": [one.document_id for one in wanted],
@@ -131,7 +131,7 @@ def central(said: Sequence[Quote], most: int) -> list[Quote]:
 
 
 def ranked(said: Sequence[Quote], most: int) -> list[Quote]:
-    """The most central sentences, best first, none like another."""
+    """The most central sentences, best first, without near duplicates."""
     kept = [one for one in said if is_quotable(one.said)] or said
     best = Central([one.said for one in kept], [one.place for one in kept]).best(most)
     return [kept[number] for number in best]
@@ -140,7 +140,7 @@ def ranked(said: Sequence[Quote], most: int) -> list[Quote]:
 def _quotes(
     of: Stretch, chunk: UUID, begin: int, text: str, regions: str, path: Sequence[str]
 ) -> Iterator[Quote]:
-    """The sentences of a passage that stand in the stretch, without dedications and the like."""
+    """The sentences of a passage within the stretch, without dedications and the like."""
     for one in statements(text, from_json(json.loads(regions))):
         start, above = begin + one.start, [title for _, title in one.path] or path
         if (

@@ -21,7 +21,7 @@ EXTRACTIVE: Final = "extractive"
 
 @dataclass(slots=True)
 class TopicNode:
-    """A community in the tree of topics; ``report`` is missing until it is written."""
+    """A community in the tree of topics; ``report`` is None until it is written."""
 
     community: Community
     report: CommunityReport | None
@@ -45,13 +45,13 @@ def topic_tree(*, workspace: Workspace) -> list[TopicNode]:
     for node in nodes.values():
         parent = nodes.get(node.community.parent_id) if node.community.parent_id else None
         (parent.children if parent else roots).append(node)
-    # What belongs nowhere else comes last, however much of it there is.
+    # The rest comes last, however large it is.
     return sorted(roots, key=lambda node: node.is_rest)
 
 
 @dataclass(frozen=True, slots=True)
 class RecordReference:
-    """A record that a model gave for a statement, and where to read on about it.
+    """A record that a model cited for a statement, and where to read more about it.
 
     ``entity`` is the one whose page shows the record; a report has ``community_id`` instead.
     """
@@ -65,7 +65,7 @@ class RecordReference:
 
 @dataclass(frozen=True, slots=True)
 class FindingView:
-    """A statement of a report with its passages, and the records they were found by."""
+    """A statement of a report with its passages, and the records they were found through."""
 
     finding: Finding
     sources: tuple[SourceSpan, ...]
@@ -90,12 +90,12 @@ class TopicView:
 
     @property
     def not_kept(self) -> int:
-        """References and findings of the model's that led to no record."""
+        """References and findings of the model that were rejected."""
         return sum(self.report.rejected.values()) if self.report else 0
 
     @property
     def uncited(self) -> int:
-        """Sentences of the summary that no passage stands behind."""
+        """Sentences of the summary without a supporting passage."""
         return sum(not view.sources for view in self.summary)
 
 
@@ -106,13 +106,13 @@ def community_get(*, workspace: Workspace, community_id: uuid.UUID) -> Community
 
 
 def has_chat_model(*, workspace: Workspace) -> bool:
-    """Whether reports are written by a model from now on."""
+    """Whether new reports are written by a model."""
     row = settings_of(workspace.pk)
     return bool(row and row.endpoint) or uses_installation(row)
 
 
 def unwritten_reports(*, workspace: Workspace) -> QuerySet[CommunityReport]:
-    """Reports that a model could write and has not: it failed, or there was none before."""
+    """Reports a model could have written but did not: it failed, or there was none at the time."""
     rows = CommunityReport.objects.in_workspace(workspace).filter(written_by=EXTRACTIVE)
     if has_chat_model(workspace=workspace):
         return rows.filter(community__size__gt=0)
@@ -163,7 +163,7 @@ def _findings(workspace: Workspace, report: CommunityReport) -> list[FindingView
 def _records(
     workspace: Workspace, references: Iterable[Mapping[str, str]]
 ) -> dict[str, RecordReference]:
-    """The records that are still there, by id, with one query for each kind."""
+    """The records that still exist, by id, with one query per kind."""
     ids: dict[str, set[str]] = {}
     for given in references:
         ids.setdefault(given["kind"], set()).add(given["id"])

@@ -1,4 +1,4 @@
-"""Summary trees: of a document, and of the workspace over its documents' roots."""
+"""Summary trees of documents, and of the workspace over its documents' roots."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from workspaces.models import Workspace
 class TreeChild:
     """What a node summarises: another node, or a passage with its place and number.
 
-    ``document`` is what the child is of: none for an inner node of the workspace's tree.
+    ``document`` is the child's document: None for an inner node of the workspace's tree.
     """
 
     id: uuid.UUID
@@ -30,7 +30,7 @@ class TreeChild:
 
 @dataclass(frozen=True, slots=True)
 class TreeNode:
-    """``sources`` are the quotes an extractive summary is made of."""
+    """``sources`` are the quotes that an extractive summary consists of."""
 
     node: SummaryNode
     children: tuple[TreeChild, ...]
@@ -39,7 +39,7 @@ class TreeNode:
 
 @dataclass(frozen=True, slots=True)
 class TreeView:
-    """``tree`` is missing, with no nodes, where it was not built or one passage needs none.
+    """``tree`` is None, with no nodes, if it was not built or a single passage needs none.
 
     ``nodes`` begin with the root and go down layer by layer.
     """
@@ -50,7 +50,7 @@ class TreeView:
 
 @dataclass(slots=True)
 class Branch:
-    """A node in its place: below the parent that it belongs to most surely."""
+    """A node below the parent to which it most probably belongs."""
 
     shown: TreeNode
     branches: list[Branch] = field(default_factory=list)
@@ -58,7 +58,7 @@ class Branch:
 
 
 def tree_view(*, workspace: Workspace, document: Document | None) -> TreeView:
-    """The tree of a document, or without one of the workspace, with five queries."""
+    """The tree of a document or, without one, of the workspace, with five queries."""
     trees = SummaryTree.objects.in_workspace(workspace)
     tree = trees.filter(document=document).first()
     if tree is None:
@@ -75,7 +75,7 @@ def tree_view(*, workspace: Workspace, document: Document | None) -> TreeView:
 
 
 def tree_shown(*, workspace: Workspace, document: Document | None) -> Branch | None:
-    """The tree as it is shown on a page: every node once, from the root down."""
+    """The tree as a page shows it: every node once, from the root down."""
     view = tree_view(workspace=workspace, document=document)
     branches = {shown.node.pk: Branch(shown) for shown in view.nodes}
     parents: dict[uuid.UUID, tuple[float, Branch]] = {}

@@ -26,10 +26,10 @@ class CheckState(models.TextChoices):
 class ConsistencyCheck(TenantModel):
     """One check of a whole workspace, scheduled or requested by a user.
 
-    ``drifts`` and ``waiting`` are ``[{"check", "sentence", "count", "samples", "next_step",
-    "is_repaired_by_machine"}, …]``; ``repaired`` holds sentences on what was repaired. ``done`` of
-    ``total`` checks are finished. ``worker`` is the ``kb_project.jobs.workers.worker_name`` of the
-    process that runs it.
+    ``drifts`` are ``[{"check", "sentence", "count", "samples", "next_step", "is_repairable"}, …]``,
+    ``waiting`` ``[{"check", "sentence", "count"}, …]``; ``repaired`` holds sentences on what was
+    repaired. ``done`` of ``total`` steps are finished. ``worker`` is the
+    ``kb_project.jobs.workers.worker_name`` of the process that runs it.
     """
 
     state = models.CharField(

@@ -40,8 +40,7 @@ PAGE_SHARE: Final = 0.2
 LONGEST_RUNNING: Final = 120
 LEAST_TITLE: Final = 6
 LEAST_CUT: Final = 12
-"""Characters: only longer headings count, and a running head must share this much of their start.
-"""
+"""Characters: only longer headings count, and running heads must share this much of their start."""
 EDGE_LINES: Final = 2
 """Lines at the top and the bottom of a page that may be running heads."""
 
@@ -302,8 +301,7 @@ def _shape(line: Line) -> str:
 
 
 def _legal(text: str) -> list[Region]:
-    """Permission notices, disclaimers, copyright lines, and Project Gutenberg's header and footer.
-    """
+    """Permission notices, disclaimers, copyright lines, and Project Gutenberg's own passages."""
     found: list[Region] = []
     first, last = 0, len(text)
     for mark in _GUTENBERG.finditer(text):

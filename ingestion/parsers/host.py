@@ -137,8 +137,7 @@ def _be_child(request: Request, reply: int) -> NoReturn:
 
 
 def _confine(request: Request, reply: int) -> None:
-    """Keep only the reply open, die with the host, and limit processor time to that of all files.
-    """
+    """Keep only the reply open, die with the host, and cap processor time at that of all files."""
     host = os.getppid()
     signal.set_wakeup_fd(-1)
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)

@@ -280,9 +280,7 @@ def _date(value: str) -> str:
 
 
 def _on_screen(page: PdfPage, rectangle: Box) -> Box:
-    """Convert page units, which grow upwards and ignore rotation and cropping, to picture
-    fractions.
-    """
+    """Convert page units, which grow upwards and ignore rotation and cropping, to fractions."""
     left, bottom, right, top = rectangle
     corners = [_point(page, left, bottom), _point(page, right, top)]
     (x0, x1), (y0, y1) = (sorted(axis) for axis in zip(*corners, strict=True))

@@ -39,12 +39,12 @@ class Cell:
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A line from pdfium. If its last word is hyphenated, it includes the next line, so its first
-    letter may be higher (``first_bottom``) than its last (``bottom``).
+    """A line from pdfium.
 
-    ``cells`` has several entries if wide gaps divide the line. A table row has ``labels``, the
-    names of its columns as far as known; one that ``continues`` holds more of the last cell of the
-    row before.
+    A hyphenated last word joins it to the whole next line, so its first letter may be higher
+    (``first_bottom``) than its last (``bottom``). ``cells`` has several entries if wide gaps divide
+    the line. A table row has ``labels``, the names of its columns as far as known; one that
+    ``continues`` holds more of the last cell of the row before.
     """
 
     start: int

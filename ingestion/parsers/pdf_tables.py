@@ -58,8 +58,7 @@ def _rows_from(page: PdfTextPage, lines: list[Line], place: int) -> Iterator[Lin
 
 
 def _cells_at(page: PdfTextPage, line: Line, columns: Sequence[float]) -> Iterator[Cell]:
-    """The line divided at words on the columns' left edges; into fewer cells if some are missing.
-    """
+    """The line divided at words on the columns' left edges; fewer cells if some are missing."""
     if abs(line.left - columns[0]) > _SAME_COLUMN:
         return
     begin, left, wanted = 0, line.left, list(columns[1:])

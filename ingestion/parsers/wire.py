@@ -76,7 +76,7 @@ def document_to_bytes(document: ParsedDocument) -> bytes:
 
 
 def document_from_bytes(data: bytes) -> ParsedDocument:
-    """Raises ValueError, TypeError or KeyError for anything that is not a proper document."""
+    """Decode a document. Raises ValueError, TypeError or KeyError if it is not a proper one."""
     fields: dict[str, Any] = _loaded(data)
     text = _string(fields["text"])
     encoding = fields["encoding"]
@@ -99,7 +99,7 @@ def refusal_to_bytes(error: ParseError) -> bytes:
 
 
 def refusal_from_bytes(data: bytes) -> ParseError:
-    """Raises ValueError for anything that is not a refusal."""
+    """Decode a refusal. Raises ValueError for anything else."""
     happened, code, kept, next_step = (
         one_line(str(part), limit=_LONGEST_SENTENCE) for part in _loaded(data)
     )
@@ -107,7 +107,7 @@ def refusal_from_bytes(data: bytes) -> ParseError:
 
 
 def boxes_from_bytes(data: bytes) -> list[tuple[float, float, float, float]]:
-    """Raises ValueError or TypeError for anything that is not a list of boxes."""
+    """Decode a list of boxes. Raises ValueError or TypeError for anything else."""
     boxes = []
     for left, top, right, bottom in _loaded(data):
         boxes.append((float(left), float(top), float(right), float(bottom)))

@@ -1,7 +1,7 @@
-"""Which jobs go through a lane together.
+"""Choose the jobs that go through a lane together.
 
-A group costs as many statements and as many trips to a model as one document. It is bounded in
-number and in bytes, so that progress is shown now and then and a stop is heard soon.
+A group costs as many statements and as many round trips to a model as one document. It is bounded
+in number and in bytes, so that progress is shown regularly and a stop takes effect soon.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from kb_project.sql import bulk_plans, run_sql
 from workspaces import access
 
 MOST_JOBS: Final = 64
-# Of the files as they were sent: text, mostly. What is larger goes alone.
+# Bytes of the files as uploaded: mostly text. A larger file goes alone.
 MOST_BYTES: Final = 1024 * 1024
-# A stage that was begun this often and not ended may be what kills the worker: then its document
-# goes alone, and takes no other with it.
+# A stage that was begun this often without ending may be what kills the worker: its document then
+# goes alone.
 MOST_ATTEMPTS_TOGETHER: Final = 2
 
-# Looked at for a group; all where nothing is found among them.
+# Jobs considered for a group; all of them if none of these can run.
 WINDOW: Final = 1000
 
 Waiting = tuple[uuid.UUID, int, int]
@@ -32,9 +32,9 @@ Waiting = tuple[uuid.UUID, int, int]
 def next_group(
     workspace_id: uuid.UUID, lane: str, first: uuid.UUID | None = None
 ) -> list[IngestionJob]:
-    """Jobs that have something to do in the lane and that nobody has, documents first.
+    """Jobs with unclaimed work in the lane, documents first.
 
-    ``first`` is taken before all others where it is among them.
+    ``first`` comes before all others if it is among them.
     """
     values = {
         "workspace": workspace_id,
@@ -56,20 +56,20 @@ def next_group(
 
 
 def call_for(workspace_id: uuid.UUID, jobs: Sequence[uuid.UUID], *lanes: str) -> None:
-    """Wake the lanes for some jobs: a worker takes up a group, and calls for the rest."""
+    """Wake the lanes for some jobs: a worker takes a group, and calls for the rest."""
     for job_id in jobs[::MOST_JOBS]:
         for lane in lanes:
             runner.wake(workspace_id, job_id, lane)
 
 
 def call_for_the_rest(workspace_id: uuid.UUID, lane: str) -> None:
-    """Wake the lane once more where jobs still wait: one call serves a burst of any length."""
+    """Wake the lane again if jobs still wait: one call serves a burst of any length."""
     if jobs := next_group(workspace_id, lane):
         runner.wake(workspace_id, jobs[0].pk, lane)
 
 
 def together(waiting: Iterable[Waiting], documents: set[uuid.UUID]) -> list[uuid.UUID]:
-    """The first jobs of ``(id, bytes, attempts)`` that make one group.
+    """The first jobs of ``(id, bytes, attempts)`` that make up one group.
 
     >>> a, b, c = uuid.UUID(int=1), uuid.UUID(int=2), uuid.UUID(int=3)
     >>> together([(a, 10, 0), (b, 10, 3), (c, 10, 0)], {a, b, c}) == [a, c]

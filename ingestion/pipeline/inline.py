@@ -1,6 +1,6 @@
-"""Doing a workspace's pending work in this process, for commands that wait for the result.
+"""Do a workspace's pending work in this process, for commands that wait for the result.
 
-Any worker may help at the same time: leases decide who does what.
+Workers may help at the same time: leases decide who does what.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from kb_project.jobs import workers
 from kb_project.jobs.gc import seldom_collected
 from workspaces import access
 
-# How long to wait before looking again at work that somebody else holds.
+# Seconds to wait before checking again on work that another process holds.
 PATIENCE = 0.5
 EMBEDDING_THREAD = "embedding lane"
 BESIDE_THREAD = "main lane, beside"
@@ -34,8 +34,8 @@ Work = Callable[..., None]
 def drain(workspace_id: uuid.UUID, on_progress: OnProgress | None = None) -> None:
     """Work until every job has ended or is paused; the embedding lane runs in a second thread.
 
-    With a chat model a third one takes the main lane's next group, while the first waits for the
-    model or the database. Without one it would only share the processor that reads the language.
+    With a chat model a third thread takes the main lane's next group while the first waits for the
+    model or the database. Without one it would only compete for the processor.
     """
     main_is_idle, is_given_up = threading.Event(), threading.Event()
     has_moved = threading.Event()
@@ -52,7 +52,7 @@ def drain(workspace_id: uuid.UUID, on_progress: OnProgress | None = None) -> Non
                 _tell(workspace_id, on_progress)
             through_outages(work_on_main)
     finally:
-        # After Ctrl-C the thread stops behind the document it is at; its lease frees itself.
+        # After Ctrl-C the threads stop after their current document; their leases are freed later.
         is_given_up.set()
         main_is_idle.set()
         for thread in (embedding, beside):
@@ -70,7 +70,7 @@ def _drain_main(
 
 
 def _work_through(workspace_id: uuid.UUID, lane: str, on_progress: OnProgress | None) -> bool:
-    """Run groups while there are any; false when nothing could be done here and now."""
+    """Run groups while there are any; false if nothing could be done here and now."""
     has_worked = False
     while jobs := batching.next_group(workspace_id, lane):
         if not runner.run_group(jobs, lane).begun:
@@ -136,7 +136,7 @@ def _embed_until_idle(
             main_is_idle.wait(PATIENCE / 2)
         elif not _has_open_stages(workspace_id, runner.LANES[runner.EMBEDDING]):
             return
-        else:  # somebody else holds them, or died holding them
+        else:  # another process holds them, or died holding them
             leases.free_leases(workspace_id)
             time.sleep(PATIENCE)
 

@@ -1,7 +1,7 @@
-"""Who works on a stage run, and how the work of a dead worker becomes free again.
+"""Leases on stage runs: who works on one, and how a dead worker's work becomes free again.
 
-A lease is renewed with every report of progress. A worker that is killed stops renewing; on its own
-host the lease is freed as soon as somebody looks, elsewhere when it runs out.
+A lease is renewed with every progress report. A killed worker stops renewing: on the same host the
+lease is freed at the next check, elsewhere when it expires.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from kb_project.jobs.workers import is_dead, worker_name
 from kb_project.sql import run_sql, run_sql_count
 from workspaces import access
 
-# A stage says that it lives this often at most, since each time costs a statement: a group, and
-# one that works on a single job and shows its units.
+# Minimum seconds between a stage's reports, since each costs a statement: for a group, and for a
+# single job, which shows its units.
 SECONDS_BETWEEN_REPORTS: Final = (1.0, 0.25)
 
 
 class CancelledError(Exception):
-    """Somebody asked for the jobs of these stage runs to stop."""
+    """The jobs of these stage runs were asked to stop."""
 
     def __init__(self, runs: Collection[uuid.UUID]) -> None:
         super().__init__(f"{len(runs)} stage runs are to stop")
@@ -35,7 +35,7 @@ class CancelledError(Exception):
 
 
 class LeaseLostError(Exception):
-    """Another worker took these stage runs over; this one must not write their end."""
+    """Another worker took over these stage runs; this one must not record their end."""
 
     def __init__(self, runs: Collection[uuid.UUID]) -> None:
         super().__init__(f"{len(runs)} stage runs belong to another worker now")
@@ -44,14 +44,14 @@ class LeaseLostError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """The stage runs that are ours now, and those among them whose jobs are to stop."""
+    """The stage runs claimed, and those among them whose jobs are to stop."""
 
     taken: tuple[StageRun, ...]
     unwanted: frozenset[uuid.UUID]
 
 
 def claim(runs: Sequence[StageRun]) -> Claim:
-    """Take the stages of one workspace that nobody has, and count the attempts."""
+    """Take the unclaimed stages of one workspace, and count the attempts."""
     if not runs:
         return Claim((), frozenset())
     with access.in_workspace(runs[0].workspace_id):
@@ -66,13 +66,13 @@ def claim(runs: Sequence[StageRun]) -> Claim:
 def progress_of(runs: Sequence[StageRun], *, beside: Sequence[StageRun] = ()) -> Progress:
     """Progress of a stage that works on these runs. A single one shows its units.
 
-    Reporting renews their leases, and those of the runs that wait beside them.
+    Reporting renews their leases, and those of the runs waiting ``beside`` them.
     """
     return Progress(report=_reporter(runs, beside))
 
 
 def renew(runs: Sequence[StageRun]) -> None:
-    """Keep the leases of runs whose turn has not come."""
+    """Renew the leases of runs whose turn has not come."""
     if runs:
         values = {"shown": None, "done": 0, "total": 0}
         with access.in_workspace(runs[0].workspace_id):
@@ -80,7 +80,7 @@ def renew(runs: Sequence[StageRun]) -> None:
 
 
 def free_leases(workspace_id: uuid.UUID) -> int:
-    """Make the stages of dead workers pending again; returns how many."""
+    """Make the stages of dead workers pending again; return how many."""
     with access.in_workspace(workspace_id):
         holders = run_sql(sql.LEASE_HOLDERS, {"workspace": workspace_id})
         dead = [name for (name,) in holders if is_dead(name)]
@@ -118,7 +118,7 @@ def _parameters(runs: Sequence[StageRun]) -> dict[str, object]:
 
 
 def unfinished(jobs: Sequence[IngestionJob]) -> dict[uuid.UUID, list[StageRun]]:
-    """The stage runs that each job of one workspace has before it, in order."""
+    """The unfinished stage runs of each job of one workspace, in order."""
     found: dict[uuid.UUID, list[StageRun]] = {job.pk: [] for job in jobs}
     if jobs:
         with access.in_workspace(jobs[0].workspace_id):

@@ -1,9 +1,9 @@
-"""Ending a pause: what waited for a model, a key or a budget goes on where it stopped.
+"""End pauses: work that waited for a model, a key or a budget resumes where it stopped.
 
-A pause is the whole workspace's: the first group that meets it writes down why, and what comes to
-the same stage later waits without asking (``pipeline.claim_next``). A pause for a model that was
-away ends by itself, again and again until it is back; every other one when somebody has changed
-something, or says so.
+A pause affects the whole workspace: the first group that meets the obstacle records why, and what
+comes to the same stage later waits without trying (``runner.claim_next``). A pause for an
+unavailable model is retried automatically until the model is back; every other one ends when a
+person changes something or resumes the work.
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ from workspaces.models import Workspace
 
 logger = logging.getLogger(__name__)
 
-# ``EndpointError``'s codes: waiting alone may help.
+# ``EndpointError``'s codes for which waiting alone may help.
 PASSING: Final = ("endpoint_down", "endpoint_timeout", "endpoint_busy")
 SECONDS_OF_PAUSE: Final = 120.0
 
 
 def work_resume(workspace_id: uuid.UUID, codes: Sequence[str] = ()) -> int:
-    """Let paused jobs go on, all of them or those paused for these codes; returns how many."""
+    """Resume paused jobs, all of them or those paused for these codes; return how many."""
     with access.in_workspace(workspace_id):
         scope = {"workspace": workspace_id, "codes": list(codes)}
-        # The documents' end asks for a refresh anyway; and only one may wait.
+        # The documents' end requests a refresh anyway, and only one may wait.
         run_sql(sql.FORGET_PAUSED_REFRESHES, scope)
         resumed = [job_id for (job_id,) in run_sql(sql.RESUME_JOBS, scope)]
         batching.call_for(workspace_id, resumed, *runner.LANES)
@@ -41,7 +41,7 @@ def work_resume(workspace_id: uuid.UUID, codes: Sequence[str] = ()) -> int:
 
 
 def resume_what_may_fare_better(workspace_id: uuid.UUID) -> int:
-    """Try again what a model that was away has held up for two minutes; returns how many jobs."""
+    """Retry what an unavailable model has held up for two minutes; return how many jobs."""
     with access.in_workspace(workspace_id):
         values = {
             "workspace": workspace_id,
@@ -52,14 +52,14 @@ def resume_what_may_fare_better(workspace_id: uuid.UUID) -> int:
     return work_resume(workspace_id, PASSING) if is_time else 0
 
 
-# What an admin mends on the page of the models, and on the page of their use.
+# Problems that an admin fixes on the models page, and on the usage page.
 OF_MODELS: Final = frozenset({"key_refused", "model_unknown", "endpoint_not_a_model"})
 OF_BUDGET: Final = "budget_spent"
 
 
 @dataclass(frozen=True, slots=True)
 class Pause:
-    """``problem`` is ``{"code", "happened", "kept", "next_step"}``, of the latest such job."""
+    """``problem`` is ``{"code", "happened", "kept", "next_step"}`` of the latest paused job."""
 
     problem: dict[str, str]
     documents: int

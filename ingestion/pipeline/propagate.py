@@ -1,7 +1,7 @@
-"""After rulings have changed: what they touch is read anew, and everything follows at once.
+"""Propagate changed decisions: resolve affected documents again and update what follows.
 
 Rows, degrees and projection change in the caller's transaction. Descriptions, topics, reports and
-the tree follow in a refresh, and so does the walk's snapshot where it cannot be renewed at once.
+the tree follow in a refresh, and so does the walk's snapshot if it cannot be renewed immediately.
 Take ``ingestion.history.recording.lock`` first.
 """
 
@@ -21,20 +21,20 @@ from kb_project.graph.stores import graph_store
 from kb_project.sql import bulk_plans
 
 QUICK: Final = 0.3
-"""Seconds that a person is made to wait for a new snapshot."""
+"""Seconds that a person may have to wait for a new snapshot."""
 
 
 def read_anew(workspace_id: uuid.UUID, keys: Iterable[str]) -> None:
-    """Resolve every document anew that names an entity of one of the keys, then ``settle``.
+    """Resolve again every document that names an entity with one of the keys, then ``settle``.
 
-    ``keys`` are of the entities as they were and as they are read now.
+    ``keys`` are those of the entities before and after the change.
     """
     pairs.reread(workspace_id, keys)
     settle(workspace_id)
 
 
 def settle(workspace_id: uuid.UUID) -> None:
-    """Bring in line what is marked as changed and what people said something of."""
+    """Update what is marked as changed and what people edited."""
     with bulk_plans():
         recompute_rows(workspace_id)
     graph.project(workspace_id, graph_store(), graph.LOOK)

@@ -1,7 +1,7 @@
-"""Taking up what dead workers left behind.
+"""Resume work left behind by dead workers.
 
-The tables say what is unfinished; a queue entry only wakes somebody. So whatever happens to the
-queue, looking at the tables is enough to go on.
+The tables say what is unfinished; a queue entry is only a wake-up. So whatever happens to the
+queue, the tables are enough to resume.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ UNFINISHED = (RunState.PENDING, RunState.RUNNING)
 
 
 def start_lane(lane: str) -> int:
-    """What a starting worker does: wake every job that has work in its lane; returns how many.
+    """Wake every job that has work in the lane of a starting worker; return how many.
 
-    The lane's queue entries go first: some may be locked, for hours, in the name of a worker that
-    is gone. They carry nothing but wakes.
+    The lane's queue entries are deleted first: some may be locked, for hours, by a dead worker.
+    They are only wake-ups.
     """
     with transaction.atomic():
         OrmQ.objects.filter(key=lane).delete()
@@ -42,8 +42,9 @@ def start_lane(lane: str) -> int:
 
 
 def sweep() -> int:
-    """Free what dead workers held, wake what nobody is called to, and try again what only waits
-    for a model that was away; returns how many jobs."""
+    """Free what dead workers held, wake jobs that no queue entry calls for, and retry those that
+    only wait for an unavailable model; return how many jobs.
+    """
     idle = [lane for lane in runner.LANES if is_idle(lane)]
     return sum(
         recover(workspace_id, lanes=idle) + pausing.resume_what_may_fare_better(workspace_id)
@@ -52,9 +53,9 @@ def sweep() -> int:
 
 
 def recover(workspace_id: uuid.UUID, *, lanes: Collection[str] = ()) -> int:
-    """Free the leases of dead workers and wake the jobs they held; returns how many jobs.
+    """Free the leases of dead workers and wake the jobs they held; return how many jobs.
 
-    In ``lanes``, wake every job that has something to do.
+    In ``lanes``, wake every job that has work.
     """
     freed = leases.free_leases(workspace_id)
     woken = _wake_unfinished(workspace_id, runner.LANES if freed else lanes)
@@ -102,9 +103,9 @@ def _open_stages(
 
 
 def has_work(lane: str, open_stages: Collection[str]) -> bool:
-    """Whether a job with these stages before it has something to do in the lane now.
+    """Whether a job with these open stages has work in the lane now.
 
-    A job that only needs to be closed is the main lane's.
+    A job that only needs closing belongs to the main lane.
 
     >>> has_work("embedding", {"embed", "extract"}), has_work("embedding", {"embed", "situate"})
     (True, False)
@@ -118,7 +119,7 @@ def has_work(lane: str, open_stages: Collection[str]) -> bool:
 
 
 def _request_missed_refresh(workspace_id: uuid.UUID) -> None:
-    """A worker that died between a burst's last document and its refresh asked for none."""
+    """Request the refresh that a worker could not, having died after a burst's last document."""
     with access.in_workspace(workspace_id):
         [(is_missed,)] = run_sql(sql.REFRESH_IS_MISSED, {"workspace": workspace_id})
     if is_missed:

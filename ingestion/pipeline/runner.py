@@ -1,7 +1,7 @@
 """The order of the stages, and the one place that runs them.
 
-Two lanes work on documents: the main lane reads, cuts, situates, extracts and resolves; the
-embedding lane makes the vectors, which is slow on a small machine and must hold nothing up.
+Two lanes work on documents: the main lane parses, chunks, situates, extracts and resolves; the
+embedding lane makes the vectors, which is slow on a small machine and must not hold anything up.
 Documents go through a lane in groups: a stage is run once for all of them. Workspace stages run
 once per burst of changes.
 """
@@ -52,12 +52,12 @@ from workspaces.ports import ports_for
 logger = logging.getLogger(__name__)
 
 JobStage = Callable[[IngestionJob, Ports, Progress], StageOutcome]
-# One outcome a job, in their order; the jobs are of one workspace.
+# One outcome per job, in order; the jobs belong to one workspace.
 Stage = Callable[[Sequence[IngestionJob], Ports, Progress], list[StageOutcome]]
 
 
 def alone(stage: JobStage) -> Stage:
-    """A stage that takes one job at a time, as a stage of a group."""
+    """Turn a stage for single jobs into a stage for groups."""
 
     @wraps(stage)
     def run(jobs: Sequence[IngestionJob], ports: Ports, progress: Progress) -> list[StageOutcome]:
@@ -74,7 +74,7 @@ DOCUMENT_STAGES: Final[dict[str, Stage]] = {
     "extract": extract.run,
     "resolve": resolve.run,
 }
-# What a job of another kind does, in order.
+# The stages of other kinds of jobs, in order.
 WORKSPACE_STAGES: Final[dict[str, JobStage]] = {
     "describe": describe.run,
     "graph": graph.run,
@@ -104,7 +104,7 @@ LANES: Final[dict[str, tuple[str, ...]]] = {
 }
 # The stage that must be done before the embedding lane may begin.
 EMBEDS_AFTER: Final = "situate"
-# The stage after which a version has said what it says.
+# The stage after which a version's facts are known.
 TELLS_AFTER: Final = "resolve"
 RUN_LANE: Final = "ingestion.tasks.run_lane"
 MAX_ATTEMPTS: Final = 4
@@ -112,7 +112,7 @@ MAX_ATTEMPTS: Final = 4
 
 @dataclass(slots=True)
 class Member:
-    """A job on its way through a lane, with the stage runs it has before it there, in order."""
+    """A job going through a lane, with its remaining stage runs there, in order."""
 
     job: IngestionJob
     runs: list[StageRun]
@@ -124,19 +124,19 @@ class Member:
 
 @dataclass(frozen=True, slots=True)
 class Tally:
-    """Of a group: how many jobs were taken up, and how many came to the end of the lane."""
+    """For a group: how many jobs were begun, and how many reached the end of the lane."""
 
     begun: int = 0
     through: int = 0
 
 
 def stages_of(kind: str) -> tuple[str, ...]:
-    """What a job of this kind does, in order."""
+    """The stages of this kind of job, in order."""
     return PLANS[kind]
 
 
 def plan_stages(*jobs: IngestionJob) -> None:
-    """Write down what the jobs have to do. Call inside their transaction."""
+    """Create the jobs' stage runs. Call inside their transaction."""
     for kind, members in groupby(jobs, key=lambda job: job.kind):
         planned = list(members)
         values = {
@@ -148,23 +148,23 @@ def plan_stages(*jobs: IngestionJob) -> None:
 
 
 def wake(workspace_id: uuid.UUID, job_id: uuid.UUID, lane: str) -> None:
-    """Ask a worker of the lane to look at the job; the queue row commits with its reason.
+    """Ask a worker of the lane to look at the job. The queue row commits with the caller's changes.
 
-    It takes up what else waits there too, so that one call serves a burst of documents.
+    The worker also takes what else waits there, so that one call serves a burst of documents.
     """
     async_task(RUN_LANE, str(workspace_id), str(job_id), lane, cluster=lane)
 
 
 def run_lane(job: IngestionJob, lane: str, ports: Ports | None = None) -> bool:
-    """``run_group`` for one job; returns whether the lane's part of it is done."""
+    """Call ``run_group`` for one job; return whether the lane's part of it is done."""
     return bool(run_group([job], lane, ports).through)
 
 
 def run_group(jobs: Sequence[IngestionJob], lane: str, ports: Ports | None = None) -> Tally:
     """Run the lane's unfinished stages of some jobs of one workspace, as far as they can go now.
 
-    Each stage is run for all of them before the next. Where the database goes away on the way,
-    wait for it and go on where the work stopped.
+    Each stage is run for all of them before the next. If the database goes away meanwhile, wait for
+    it and resume where the work stopped.
     """
     others = f" and {len(jobs) - 1} more" if len(jobs) > 1 else ""
     token = current_job.set(f"{jobs[0].pk}{others}")
@@ -201,9 +201,9 @@ def _run_group(jobs: Sequence[IngestionJob], lane: str, ports: Ports | None) -> 
 
 
 def members_of(jobs: Sequence[IngestionJob], lane: str) -> list[Member]:
-    """The jobs with a stage of the lane before them; none for the embedding lane before its turn.
+    """The jobs with a stage left in the lane; none for the embedding lane before its turn.
 
-    A job whose stages are all done, but which nobody has closed, is closed here.
+    A job whose stages are all done but that is not closed yet is closed here.
     """
     unfinished = leases.unfinished(jobs)
     transitions.close([job for job in jobs if not unfinished[job.pk]])
@@ -219,7 +219,7 @@ def members_of(jobs: Sequence[IngestionJob], lane: str) -> list[Member]:
 def claim_next(members: Sequence[Member]) -> tuple[list[Member], list[Member]]:
     """Claim the earliest stage that any of them is at: (those to run it now, those further on).
 
-    What another worker holds, and what is to stop or to wait, is left out of both.
+    What another worker holds, and what is to stop or to wait, is in neither list.
     """
     first = min(member.run.ordinal for member in members)
     due = [member for member in members if member.run.ordinal == first]
@@ -249,9 +249,9 @@ def _may_run(member: Member, claim: leases.Claim) -> bool:
 def run_stage(
     members: Sequence[Member], ports: Ports, beside: Sequence[Member] = ()
 ) -> list[Member]:
-    """Run one claimed stage of a group; returns those that are through with it.
+    """Run one claimed stage of a group; return those that completed it.
 
-    What becomes of the others is written down. ``beside`` are those that wait for their turn.
+    The others' outcomes are recorded. ``beside`` are those waiting for their turn.
     """
     if not members:
         return []
@@ -264,9 +264,9 @@ def run_stage(
         rest = without(stop, members, seconds=time.monotonic() - started)
         return run_stage(rest, ports, beside)
     except DATABASE_AWAY:
-        raise  # no database, nothing to record in: the lease is still ours when it comes back
-    # The one broad except of the project: whatever a stage dies of is recorded on its document.
-    # The queue's timeout is a SystemExit, not an Exception.
+        raise  # no database to record in; the lease is still ours when it comes back
+    # The project's one broad except: any failure of a stage is recorded on its document. The
+    # queue's timeout is a SystemExit, not an Exception.
     except (Exception, TimeoutException) as error:  # noqa: BLE001 - see above
         if len(members) > 1 and not isinstance(error, PauseError | TimeoutException):
             return run_one_by_one(members, ports)
@@ -276,7 +276,7 @@ def run_stage(
 
 
 def run_one_by_one(members: Sequence[Member], ports: Ports) -> list[Member]:
-    """Run a stage that failed for a group again for each, so that only the one at fault fails."""
+    """Rerun a stage that failed for a group on each member, so that only the one at fault fails."""
     passed = []
     for place, member in enumerate(members):
         beside = members[place + 1 :]
@@ -299,7 +299,7 @@ def without(
 
 
 def fail(members: Sequence[Member], error: BaseException, *, seconds: float) -> None:
-    """Write down what a stage died of, or why it waits."""
+    """Record why a stage failed, or why it waits."""
     problem = transitions.problem_of(error)
     if isinstance(error, PauseError) and members:
         transitions.pause([member.run for member in members], problem, seconds=seconds)
@@ -311,7 +311,7 @@ def fail(members: Sequence[Member], error: BaseException, *, seconds: float) -> 
 def finish(
     members: Sequence[Member], outcomes: Sequence[StageOutcome], *, seconds: float
 ) -> list[Member]:
-    """Write a stage's good end for the group; returns those that were still ours to end."""
+    """Record a stage's success for the group; return those that were still ours to end."""
     workspace_id, stage = members[0].job.workspace_id, members[0].run.stage
     with access.in_workspace(workspace_id):
         good = []
@@ -332,9 +332,9 @@ def finish(
 
 
 def after_lane(job: IngestionJob, lane: str) -> None:
-    """The burst's last document asks for a refresh; before that, a snapshot now and then.
+    """Request a refresh after a burst's last document, and renew snapshots in between.
 
-    However the document ended: the last one of a burst may be the one that cannot be read.
+    However the document ended: a burst's last one may be unreadable.
     """
     if job.kind == JobKind.WORKSPACE:
         wake_waiting_refresh(job.workspace_id)
@@ -351,14 +351,14 @@ def after_lane(job: IngestionJob, lane: str) -> None:
 
 
 def request_missed_tree(workspace_id: uuid.UUID) -> None:
-    """Vectors often come after the refresh that wanted to build a tree from them."""
+    """Request a refresh if vectors arrived after the one that wanted to build a tree from them."""
     fingerprint = ports_for(workspace_id).embedder.fingerprint
     if not main_lane_is_busy(workspace_id) and tree.is_missed(workspace_id, fingerprint):
         request_refresh(workspace_id)
 
 
 def main_lane_is_busy(workspace_id: uuid.UUID) -> bool:
-    """Whether any document still has a stage of the main lane before it."""
+    """Whether any document still has a stage of the main lane to go."""
     with access.in_workspace(workspace_id):
         values = {"workspace": workspace_id, "stages": list(LANES[MAIN])}
         [(is_busy,)] = run_sql(sql.LANE_IS_BUSY, values)
@@ -366,7 +366,7 @@ def main_lane_is_busy(workspace_id: uuid.UUID) -> bool:
 
 
 def request_refresh(workspace_id: uuid.UUID) -> None:
-    """Have the workspace stages run once more; one waiting request serves all who ask."""
+    """Request another run of the workspace stages; one waiting request serves all."""
     with access.in_workspace(workspace_id):
         for (job_id,) in run_sql(sql.ADD_REFRESH, {"workspace": workspace_id}):
             job = IngestionJob.objects.in_workspace(workspace_id).get(pk=job_id)
@@ -375,7 +375,7 @@ def request_refresh(workspace_id: uuid.UUID) -> None:
 
 
 def wake_waiting_refresh(workspace_id: uuid.UUID) -> None:
-    """A refresh that was asked for while another one ran begins now."""
+    """Start a refresh that was requested while another one ran."""
     with access.in_workspace(workspace_id):
         waiting = IngestionJob.objects.in_workspace(workspace_id).filter(
             kind=JobKind.WORKSPACE, state=RunState.PENDING

@@ -1,14 +1,14 @@
-"""Hand-written SQL of jobs and their stages, each statement named by the question it answers.
+"""Hand-written SQL of jobs and their stages, each statement named for what it does.
 
-A group of jobs is served by one statement: ids come as arrays. Rows are locked in the order of
-their ids, so that two workers never wait for each other in a circle.
+A group of jobs is served by one statement: ids come as arrays. Rows are locked in id order, so that
+two workers never deadlock.
 """
 
 from __future__ import annotations
 
 from typing import Final, LiteralString
 
-# A document shows that it is worked on from its job's first stage on.
+# A document is shown as in progress from its job's first stage on.
 BEGIN_JOBS: Final[LiteralString] = """
 WITH began AS (
     UPDATE ingestion_ingestionjob SET state = 'running'
@@ -49,7 +49,7 @@ UPDATE ingestion_document SET state = 'ready', updated_at = now()
                            AND id <> ALL(%(jobs)s::uuid[]) AND state IN ('pending', 'running')))
 """
 
-# Does any document still have one of these stages before it?
+# Does any document still have one of these stages to go?
 LANE_IS_BUSY: Final[LiteralString] = """
 SELECT EXISTS (
     SELECT FROM ingestion_stagerun
@@ -60,12 +60,12 @@ SELECT EXISTS (
                                   AND state IN ('pending', 'running'))))
 """
 
-# Which jobs have something to do in a lane that nobody does? With the size of their document, and
-# how often a worker has begun what they have to do next. Nothing is locked: whoever claims first
-# has it. The embedding lane waits for the stage %(after)s, which the main lane has not. Versions of
-# one document go through a lane in their order, never two in one group. Only the
-# %(window)s oldest unfinished jobs are looked at (null: all), and each table is read once: however
-# many documents wait, and whatever the planner believes, a group costs the same.
+# Jobs with unclaimed work in a lane, with the size of their document, and how often a worker has
+# begun their next stage. Nothing is locked: the first to claim wins. The embedding lane waits for
+# the stage %(after)s; the main lane waits for none. Versions of one document go through a lane in
+# order, never two in one group. Only the %(window)s oldest unfinished jobs are considered (null:
+# all), and each table is read once: however many documents wait, and whatever the planner
+# estimates, a group costs the same.
 WAITING_JOBS: Final[LiteralString] = """
 WITH oldest AS MATERIALIZED (
     SELECT id, kind, document_id, created_at FROM ingestion_ingestionjob
@@ -130,8 +130,8 @@ UPDATE ingestion_stagerun AS r
 RETURNING r.id, r.attempts, j.cancel_requested
 """
 
-# One statement renews the leases, records the progress of the run that is shown and reads whether
-# to go on. Attempts count only while nothing is gained: a long document may outlive many restarts.
+# One statement renews the leases, records the progress shown and reads whether to continue.
+# Attempts count only without progress: a long document may outlive many restarts.
 REPORT_PROGRESS: Final[LiteralString] = """
 UPDATE ingestion_stagerun AS r
    SET attempts = CASE WHEN r.id = %(shown)s::uuid AND %(done)s > r.units_done
@@ -146,7 +146,7 @@ UPDATE ingestion_stagerun AS r
 RETURNING r.id, j.cancel_requested
 """
 
-# However a stage ends, it may have changed what is found.
+# However a stage ends, it may have changed what searches find.
 FINISH_STAGES: Final[LiteralString] = """
 WITH ended AS (
     UPDATE ingestion_stagerun
@@ -165,7 +165,7 @@ WITH ended AS (
 SELECT id FROM ended
 """
 
-# The stages wait again, as if nobody had begun them, with the reason noted; their jobs and
+# The stages wait again as if they had not been begun, with the reason recorded; their jobs and
 # documents are paused.
 PAUSE_STAGES: Final[LiteralString] = """
 WITH paused AS (
@@ -187,8 +187,8 @@ UPDATE ingestion_document SET state = 'paused', updated_at = now()
  WHERE workspace_id = %(workspace)s AND id = ANY (ARRAY(SELECT document_id FROM stopped))
 """
 
-# A refresh that is paused gives way to one that is asked for anew, to a newer one that is paused,
-# and to documents that go on: their end asks for one.
+# A paused refresh gives way to a newly requested one, to a newer paused one, and to documents that
+# resume, since their end requests one.
 FORGET_PAUSED_REFRESHES: Final[LiteralString] = """
 UPDATE ingestion_ingestionjob AS j
    SET state = 'cancelled', problem = NULL, finished_at = now()
@@ -203,7 +203,7 @@ UPDATE ingestion_ingestionjob AS j
                                OR other.problem ->> 'code' = ANY(%(codes)s::text[]))))
 """
 
-# Why does work that has come to this stage wait?
+# Why work at this stage is paused.
 PAUSE_AT_STAGE: Final[LiteralString] = """
 SELECT r.problem FROM ingestion_stagerun AS r
   JOIN ingestion_ingestionjob AS j ON j.workspace_id = %(workspace)s AND j.id = r.job_id
@@ -212,7 +212,7 @@ SELECT r.problem FROM ingestion_stagerun AS r
  ORDER BY r.finished_at DESC LIMIT 1
 """
 
-# Jobs that pause for nothing but a model that was away are tried again after a while, all at once.
+# Jobs paused only for an unavailable model are retried after a while, all at once.
 PAUSES_TO_END: Final[LiteralString] = """
 SELECT coalesce(min(r.finished_at) < now() - make_interval(secs => %(seconds)s::float8), false)
   FROM ingestion_ingestionjob AS j
@@ -223,7 +223,7 @@ SELECT coalesce(min(r.finished_at) < now() - make_interval(secs => %(seconds)s::
    AND j.problem ->> 'code' = ANY(%(codes)s::text[])
 """
 
-# An empty list of codes: whatever they are paused for.
+# No codes means all, whatever they are paused for.
 RESUME_JOBS: Final[LiteralString] = """
 WITH resumed AS (
     UPDATE ingestion_ingestionjob SET state = 'pending', problem = NULL, finished_at = NULL
@@ -260,8 +260,8 @@ SELECT DISTINCT leased_by FROM ingestion_stagerun
  WHERE workspace_id = %(workspace)s AND state = 'running'
 """
 
-# Is there something that no refresh has taken up, though nobody works on one? A refresh that failed
-# is not asked for again by machine.
+# Are there changes that no refresh has picked up, with none in progress? A failed refresh is not
+# requested again automatically.
 REFRESH_IS_MISSED: Final[LiteralString] = """
 SELECT (EXISTS (SELECT FROM ingestion_entity
                 WHERE workspace_id = %(workspace)s AND is_changed)
@@ -281,7 +281,7 @@ ON CONFLICT (workspace_id) WHERE kind = 'workspace' AND state = 'pending' DO NOT
 RETURNING id
 """
 
-# The server looks at tables that have grown by itself, within a minute or two. A workspace of a
-# thousand documents is filled by then, with plans made for an empty one: nested loops over all of
-# its rows. Returns the number of tables looked at.
+# The server analyses growing tables by itself within a minute or two. By then a workspace of a
+# thousand documents is filled, with plans made for an empty one: nested loops over all its rows.
+# Returns the number of tables analysed.
 REFRESH_STATISTICS: Final[LiteralString] = "SELECT ingestion_refresh_statistics()"

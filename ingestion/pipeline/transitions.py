@@ -1,4 +1,4 @@
-"""The written state of jobs: every move from one state to another, in one module."""
+"""Job states: every transition from one state to another, in one module."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ UNEXPECTED = Problem(
 
 
 def problem_of(error: BaseException) -> Problem:
-    """What to tell people of an error; one that is no KBError is logged with its traceback."""
+    """The problem to show for an error; one that is not a KBError is logged with its traceback."""
     if isinstance(error, KBError):
         return error.problem()
     logger.error("stage failed unexpectedly", exc_info=error)
@@ -62,9 +62,9 @@ def worn_out(run: StageRun) -> Problem:
 
 
 def begin(jobs: Sequence[IngestionJob]) -> list[IngestionJob]:
-    """Mark jobs of one workspace running; returns those that may go on.
+    """Mark jobs of one workspace as running; return those that may proceed.
 
-    One that is finished may not, nor may a refresh while another one is under way.
+    A finished job may not, nor may a refresh while another one is running.
     """
     if not jobs:
         return []
@@ -77,7 +77,7 @@ def begin(jobs: Sequence[IngestionJob]) -> list[IngestionJob]:
 
 
 def _other_refresh_runs(job: IngestionJob) -> bool:
-    # The workspace's row serialises two workers that both ask.
+    # The workspace's row serialises concurrent workers.
     Workspace.objects.select_for_update(no_key=True).get(pk=job.workspace_id)
     return (
         IngestionJob.objects.in_workspace(job.workspace_id)
@@ -90,9 +90,9 @@ def _other_refresh_runs(job: IngestionJob) -> bool:
 def end(
     runs: Sequence[StageRun], state: RunState, *, seconds: float, problem: Problem | None = None
 ) -> set[uuid.UUID]:
-    """Write the end of stages; returns the ids of those that were still ours to end.
+    """Record the end of stages; return the ids of those that were still ours to end.
 
-    ``seconds`` is what they took together.
+    ``seconds`` is the time for all of them together.
     """
     if not runs:
         return set()
@@ -130,7 +130,7 @@ def cancel(run: StageRun, job: IngestionJob, *, seconds: float) -> None:
 
 
 def pause(runs: Sequence[StageRun], problem: Problem, *, seconds: float) -> None:
-    """Let the stages and their jobs wait, with everything kept, until somebody resumes them."""
+    """Pause the stages and their jobs, with everything kept, until they are resumed."""
     values = _end_values(runs, seconds, problem)
     with access.in_workspace(runs[0].workspace_id):
         run_sql(sql.PAUSE_STAGES, values)
@@ -140,15 +140,15 @@ def pause(runs: Sequence[StageRun], problem: Problem, *, seconds: float) -> None
 
 
 def pause_at(workspace_id: uuid.UUID, stage: str) -> Problem | None:
-    """Why work that has come to this stage waits already, if some does."""
+    """Why work at this stage is already paused, if any is."""
     with access.in_workspace(workspace_id):
         rows = run_sql(sql.PAUSE_AT_STAGE, {"workspace": workspace_id, "stage": stage})
-    # Django reads jsonb itself, and has the driver leave it as text.
+    # Django decodes jsonb itself, and has the driver leave it as text.
     return cast(Problem, json.loads(rows[0][0])) if rows else None
 
 
 def close(jobs: Sequence[IngestionJob]) -> None:
-    """End those of the jobs of one workspace whose stages are all done."""
+    """End those jobs of one workspace whose stages are all done."""
     if jobs:
         with access.in_workspace(jobs[0].workspace_id):
             run_sql(sql.LOCK_JOBS, _values(jobs[0], jobs))
@@ -167,7 +167,7 @@ def last_job(workspace_id: uuid.UUID, document: Document) -> IngestionJob | None
 
 
 def reopen(job: IngestionJob) -> None:
-    """Make what failed or was cancelled pending again; what is done stays done."""
+    """Make what failed or was cancelled pending again; finished stages stay done."""
     StageRun.objects.in_workspace(job.workspace_id).filter(job=job).exclude(
         state=RunState.DONE
     ).update(state=RunState.PENDING, attempts=0, problem=None, leased_until=None, leased_by="")
@@ -178,7 +178,7 @@ def reopen(job: IngestionJob) -> None:
 
 
 def repeat(job: IngestionJob, stages: Sequence[str]) -> None:
-    """Have some stages of a job run once more. The others stay as they are, also while they run."""
+    """Have some stages of a job run again. The others are left alone, even while they run."""
     StageRun.objects.in_workspace(job.workspace_id).filter(job=job, stage__in=stages).update(
         state=RunState.PENDING,
         attempts=0,
@@ -201,12 +201,12 @@ def set_document(job: IngestionJob, state: DocumentState) -> None:
 
 
 def add_warnings(job: IngestionJob, warnings: Sequence[str]) -> None:
-    """Sentences for the document's row; one said before is not said twice."""
+    """Add sentences to the version's warnings, without duplicates."""
     if not warnings or not job.version_id:
         return
     versions = DocumentVersion.objects.in_workspace(job.workspace_id).filter(pk=job.version_id)
-    # The row, not the job's copy of it: the other lane may have said something meanwhile.
-    # None where the document was deleted meanwhile.
+    # Read the row, not the job's copy: the other lane may have added a warning meanwhile. None if
+    # the document was deleted meanwhile.
     said = versions.select_for_update(no_key=True).values_list("warnings", flat=True).first()
     if said is not None:
         versions.update(warnings=list(dict.fromkeys([*said, *warnings])))

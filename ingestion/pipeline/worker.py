@@ -1,7 +1,7 @@
-"""One lane's worker: a django-q2 cluster that is started anew when one of its processes dies.
+"""One lane's worker: a django-q2 cluster that is restarted when one of its processes dies.
 
-django-q2 replaces a killed process but not the lock that it may have held on the queue, so the
-whole family is replaced; since all work can be resumed, that costs a second.
+django-q2 replaces a killed process but not the lock that it may have held on the queue, so all
+processes are replaced; since all work can be resumed, that costs a second.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from kb_project.jobs.gc import seldom_collected
 logger = logging.getLogger(__name__)
 
 SECONDS_BETWEEN_LOOKS: Final = 0.5
-# A stage that takes longer to reach its next unit is cut off; it goes on from there next time.
+# A stage that takes longer to reach its next unit is killed; it resumes from there next time.
 SECONDS_TO_FINISH: Final = 3.0
 PR_SET_PDEATHSIG: Final = 1  # linux/prctl.h
 
@@ -48,7 +48,8 @@ def work(lane: str, *, say: Callable[[str], None]) -> None:
 def _serve(lane: str, stopping: threading.Event, say: Callable[[str], None]) -> None:
     while not stopping.is_set():
         woken = through_outages(partial(recovery.start_lane, lane))
-        # A child that inherits an open connection would end its parent's session with its own.
+        # A child that inherits an open connection would end its parent's session along with its
+        # own.
         connections.close_all()
         cluster = _start(stopping)
         say(f"Waiting for work in the lane '{lane}'; {woken} unfinished jobs taken up.")
@@ -61,7 +62,7 @@ def _serve(lane: str, stopping: threading.Event, say: Callable[[str], None]) -> 
 
 
 def _configure_queue(lane: str) -> None:
-    """Settings are read before the command line is, so the lane is told to django-q2 here."""
+    """Give django-q2 the lane: its settings are read before the command line is."""
     Conf.CLUSTER_NAME = lane
     Conf.WORKERS = settings.Q_CLUSTER["workers"] if lane == MAIN else 1
 
@@ -95,7 +96,7 @@ def _lives(process: psutil.Process) -> bool:
 
 def _end(cluster: Cluster, *, patience: float) -> None:
     if patience:
-        # From a thread of its own: setting the event waits for the sentinel, which may be dead.
+        # In a separate thread: setting the event waits for the sentinel, which may be dead.
         threading.Thread(target=cluster.stop_event.set, daemon=True).start()
         cluster.sentinel.join(patience)
     for process in psutil.Process().children(recursive=True):
@@ -104,6 +105,6 @@ def _end(cluster: Cluster, *, patience: float) -> None:
 
 
 def _die_with_parent() -> None:
-    """A worker without a cluster would go on unseen; the kernel ends it with its parent."""
+    """Have the kernel end a worker with its parent; without a cluster it would go on unnoticed."""
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)

@@ -1,4 +1,4 @@
-"""Starting the work that brings a workspace's vectors in line with the model it chose."""
+"""Start workspace jobs: renewing vectors for the chosen model, and tuning."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ UNFINISHED = (RunState.PENDING, RunState.RUNNING)
 
 
 def vectors_renew(*, workspace_id: uuid.UUID) -> IngestionJob:
-    """Have the vectors made that the workspace's indexes ask for, and the others deleted.
+    """Make the vectors that the workspace's indexes need, and delete the others.
 
-    The same call after a change was asked for, after it was given up, and after it was stopped or
-    failed: the work goes on where it was. One job does it at a time.
+    Call it after a change was requested or abandoned, or after the job was stopped or failed: the
+    work resumes where it was. Only one job does it at a time.
     """
     with access.in_workspace(workspace_id):
-        # The workspace's row serialises two people who both ask.
+        # The workspace's row serialises concurrent requests.
         Workspace.objects.select_for_update(no_key=True).get(pk=workspace_id)
         job = _last_job(workspace_id)
         if job is None or job.state == RunState.DONE:
@@ -42,7 +42,7 @@ def _last_job(workspace_id: uuid.UUID) -> IngestionJob | None:
 def vectors_are_foreign(*, workspace_id: uuid.UUID) -> bool:
     """Whether there are vectors of another embedder than the one that settings name.
 
-    A workspace that chose its own model asks for its changes itself.
+    A workspace that chose its own model requests its changes itself.
     """
     with access.in_workspace(workspace_id):
         indexes = EmbeddingIndex.objects.in_workspace(workspace_id)
@@ -52,7 +52,7 @@ def vectors_are_foreign(*, workspace_id: uuid.UUID) -> bool:
 
 
 def renew_foreign_vectors() -> int:
-    """What a starting worker of the embedding lane does; returns in how many workspaces."""
+    """Renew vectors when a worker of the embedding lane starts; return in how many workspaces."""
     ids = Workspace.objects.order_by("pk").values_list("pk", flat=True)
     due = [pk for pk in ids if vectors_are_foreign(workspace_id=pk)]
     for workspace_id in due:
@@ -61,12 +61,12 @@ def renew_foreign_vectors() -> int:
 
 
 def tuning_begin(*, workspace_id: uuid.UUID) -> IngestionJob:
-    """Have a sample of the documents looked at; one job does it at a time.
+    """Learn from a sample of the documents; only one job does it at a time.
 
-    A job that is under way goes on, one that is paused is taken up again, else a new one begins.
+    A running job continues, a paused one is resumed, otherwise a new one begins.
     """
     with access.in_workspace(workspace_id):
-        # The workspace's row serialises two people who both ask.
+        # The workspace's row serialises concurrent requests.
         Workspace.objects.select_for_update(no_key=True).get(pk=workspace_id)
         jobs = IngestionJob.objects.in_workspace(workspace_id).filter(kind=JobKind.TUNE)
         job = jobs.filter(state__in=[*UNFINISHED, RunState.PAUSED]).first()

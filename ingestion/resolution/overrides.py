@@ -1,11 +1,11 @@
-"""What was decided about names, as one consistent reading of them.
+"""Combine decisions about names into one consistent resolution.
 
-A decision that two names are one thing says nothing of a third name. Links are therefore applied
-one by one, a person's before a model's and older ones first, and a link that would bring together
-names which are decided to differ is left out: who joins two groups all the same says so of those
-names, too. A model's link also waits until every pair that it would bring together was judged by
-itself: A = C never follows from A = B and B = C unasked. Of a group, the entity is kept that people
-chose last, else the name that sorts first.
+A decision that two names are one thing says nothing about a third name. Links are therefore applied
+one by one, a person's before a model's and older ones first. A link that would join names decided
+to be distinct is left out: joining two groups anyway requires a decision on those names, too. A
+model's link also waits until every pair that it would join was judged individually: A = C never
+follows from A = B and B = C unasked. A group resolves to the entity that people last chose to keep,
+or else the name that sorts first.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ Pair = tuple[str, str]
 
 @dataclass(frozen=True, slots=True)
 class Ruling:
-    """One decision that counts. ``right`` is '' where a document's sense of a name was decided."""
+    """One decision in force. ``right`` is '' if it is about a name's sense in a document."""
 
     left: str
     right: str
@@ -49,7 +49,7 @@ class Ruling:
 
     @property
     def kept(self) -> Ref | None:
-        """The one that people chose to keep of a pair."""
+        """The entity of a pair that people chose to keep."""
         return None if self.keeps_right is None else self.ends[self.keeps_right]
 
     @property
@@ -59,7 +59,7 @@ class Ruling:
 
 @dataclass(frozen=True, slots=True)
 class Meant:
-    """The entity a mention means: before names were joined, and as it is read in the end."""
+    """The entity a mention means: before names are joined, and as finally resolved."""
 
     named: Ref
     read: Ref
@@ -67,12 +67,12 @@ class Meant:
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """How names are read.
+    """How names resolve.
 
-    ``refs`` are entities read as another one, ``senses`` what a document means by a key,
-    ``placements`` what people placed elsewhere. Nothing is kept of ``deleted`` entities, nor of
-    ``dropped`` links. ``conflicting`` are links that contradict a decision, ``unchecked`` are pairs
-    to be judged before a model's link may be followed; both sorted.
+    ``refs`` are entities that resolve to another one, ``senses`` what a document means by a key,
+    ``placements`` mentions that people reassigned. Mentions of ``deleted`` entities and ``dropped``
+    links are not kept. ``conflicting`` are links that contradict a decision, ``unchecked`` are
+    pairs to judge before a model's link may be followed; both sorted.
     """
 
     refs: Mapping[Ref, Ref] = field(default_factory=dict)
@@ -85,7 +85,7 @@ class Reading:
 
     @property
     def names(self) -> dict[str, str]:
-        """Names of one meaning that are read as another such name."""
+        """Names with one sense that resolve to another such name."""
         pairs = self.refs.items()
         return {key: read[0] for (key, sense), read in pairs if not sense and not read[1]}
 
@@ -95,12 +95,12 @@ class Reading:
     def entity_of(self, document_id: uuid.UUID, key: str) -> Ref:
         """Key and sense of the entity that ``key`` names in a document, deleted or not.
 
-        A name with a sense of its own is no longer what was compared with other names.
+        A name with a sense of its own no longer takes part in comparisons with other names.
         """
         return self._unplaced(document_id, key).read
 
     def meant(self, key: str, place: Place) -> Meant | None:
-        """What a mention means; None for what was deleted."""
+        """What a mention means, or None if that was deleted."""
         found = self.named(key, place)
         return None if found.named in self.deleted or found.read in self.deleted else found
 
@@ -122,7 +122,7 @@ class Reading:
         return Meant(own, read)
 
     def keeps(self, source: Meant, target: Meant) -> bool:
-        """Whether a link between two mentions is one to be kept."""
+        """Whether to keep a link between two mentions."""
         if source.read == target.read:
             return False
         pairs = {(source.named, target.named), (source.read, target.read)}
@@ -130,12 +130,12 @@ class Reading:
 
 
 PLAIN = Reading()
-"""Nothing was decided."""
+"""No decisions."""
 
 
 @dataclass(frozen=True, slots=True)
 class Curated:
-    """What people did beside joining names."""
+    """People's changes other than joining names."""
 
     placements: Sequence[Placement] = ()
     deleted: frozenset[Ref] = frozenset()
@@ -143,7 +143,7 @@ class Curated:
 
 
 def reading_of(rulings: Iterable[Ruling], curated: Curated | None = None) -> Reading:
-    """One reading of all names; the same for any order of the rulings."""
+    """Resolve all names; the same result for any order of the rulings."""
     curated = curated or Curated()
     standing = _standing(rulings)
     pairs = {one.ends: one for one in standing if one.right}
@@ -169,7 +169,7 @@ def reading_of(rulings: Iterable[Ruling], curated: Curated | None = None) -> Rea
 
 
 def _standing(rulings: Iterable[Ruling]) -> list[Ruling]:
-    """One ruling a subject: a person's before a model's, then the latest."""
+    """The ruling in force for each subject: a person's before a model's, then the latest."""
     best: dict[tuple[Ref, Ref, uuid.UUID | None], Ruling] = {}
     for one in sorted(rulings, key=lambda one: (one.is_by_person, one.created_at, one.id)):
         best[one.subject] = one
@@ -182,7 +182,7 @@ Groups = dict[Ref, set[Ref]]
 def _joined(
     links: Sequence[Ruling], pairs: Mapping[tuple[Ref, Ref], Ruling]
 ) -> tuple[Groups, list[Pair], list[Pair]]:
-    """Groups of entities by member, links left out, and pairs still to be judged."""
+    """Groups of entities by member, conflicting links, and pairs still to be judged."""
     groups: Groups = {}
     same = {pair for pair, one in pairs.items() if one.verdict == Verdict.SAME}
     different = {pair for pair, one in pairs.items() if one.verdict == Verdict.DIFFERENT}
@@ -206,7 +206,7 @@ def _joined(
 
 
 def _unsaid(crossing: Sequence[tuple[Ref, Ref]], same: Set[tuple[Ref, Ref]]) -> list[Pair]:
-    """Pairs of names that nobody said to be one; a model is never asked about a sense."""
+    """Pairs of names without a decision that they are one; models are never asked about senses."""
     return [
         (left[0], right[0])
         for left, right in crossing
@@ -215,7 +215,7 @@ def _unsaid(crossing: Sequence[tuple[Ref, Ref]], same: Set[tuple[Ref, Ref]]) -> 
 
 
 def _kept(links: Sequence[Ruling], groups: Groups) -> dict[int, Ref]:
-    """The entity that each group is read as, by the group's identity."""
+    """The entity that each group resolves to, by the group's identity."""
     chosen: dict[int, Ruling] = {}
     for link in links:
         one, other = link.ends
@@ -230,5 +230,5 @@ def _kept(links: Sequence[Ruling], groups: Groups) -> dict[int, Ref]:
 
 
 def pair_of(one: str, other: str) -> Pair:
-    """Two keys as a decision names them: the one that sorts first is the left one."""
+    """Two keys as decisions store them: the one that sorts first is on the left."""
     return (one, other) if one <= other else (other, one)

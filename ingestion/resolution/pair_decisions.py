@@ -1,4 +1,4 @@
-"""Which pairs of entities were decided about, and by whom: nobody is asked about those again."""
+"""Pairs of entities that were decided about, and by whom: no one is asked about those again."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ Pair = tuple[uuid.UUID, uuid.UUID]
 
 @dataclass(frozen=True, slots=True)
 class Decided:
-    """What stands about a pair. ``model`` is '' and ``user_id`` None for a former member.
+    """The decision in force on a pair. ``model`` is '' and ``user_id`` None for a former member.
 
-    ``decision_id`` is None where a split or a move tells them apart.
+    ``decision_id`` is None if a split or a move keeps them apart.
     """
 
     verdict: str
@@ -33,7 +33,7 @@ class Decided:
 
 @dataclass(frozen=True, slots=True)
 class _Said:
-    """Two things, as they were called when it was said, and what was said of them."""
+    """Two things, by their names at the time, and what was decided about them."""
 
     ends: tuple[Ref, Ref]
     decided: Decided
@@ -41,17 +41,17 @@ class _Said:
 
     @property
     def rank(self) -> tuple[bool, datetime, str]:
-        """The word that counts comes last: a person's, then the latest."""
+        """Sort key: the decision that counts comes last, a person's before the latest."""
         row = self.decided.decision_id or self.decided.event_id
         return self.is_by_person, self.decided.created_at, str(row)
 
 
 def decided_pairs(workspace_id: uuid.UUID) -> dict[Pair, Decided]:
-    """What stands between entities as they are read now; a person's word before a model's.
+    """Decisions between entities as they resolve now; a person's before a model's.
 
-    What was said of a name holds for the entity that it was merged into. What a model was not sure
-    of is open. Whoever splits an entity, or moves mentions of it to another one, says that the two
-    differ, and so does a document in which a name means another thing. Call in the workspace's
+    A decision about a name holds for the entity that it was merged into. A model's unsure answer
+    leaves the pair open. Splitting an entity, or moving its mentions to another one, rules the two
+    distinct, and so does a document in which a name means something else. Call in the workspace's
     scope.
     """
     said = [*_of_decisions(workspace_id), *_of_parted(workspace_id)]
@@ -71,13 +71,13 @@ def _of_decisions(workspace_id: uuid.UUID) -> Iterator[_Said]:
         if row.right_key:
             yield _said((row.left_key, row.left_sense), (row.right_key, row.right_sense), row)
         elif row.verdict == Verdict.DIFFERENT:
-            # A new sense of a name was told apart from all that there were.
+            # A new sense of a name is distinct from all earlier ones.
             for earlier in range(row.sense):
                 yield _said((row.left_key, earlier), (row.left_key, row.sense), row)
 
 
 def _of_parted(workspace_id: uuid.UUID) -> Iterator[_Said]:
-    """Splits and moves that stand."""
+    """Splits and moves that have not been undone."""
     events = HistoryEvent.objects.in_workspace(workspace_id).filter(
         kind__in=(EventKind.ENTITY_SPLIT, EventKind.MENTIONS_MOVED), undone_at=None
     )
@@ -95,13 +95,13 @@ def pair_of(one: uuid.UUID, other: uuid.UUID) -> Pair:
 
 
 def _ids(workspace_id: uuid.UUID, refs: Collection[Ref]) -> dict[Ref, uuid.UUID]:
-    """The entities that are there, by what they are named by."""
+    """The existing entities' ids, by reference."""
     rows = Entity.objects.in_workspace(workspace_id).filter(key__in={key for key, _ in refs})
     return {(key, sense): pk for key, sense, pk in rows.values_list("key", "sense", "pk")}
 
 
 def _ends(said: _Said, read: Callable[[Ref], Ref]) -> tuple[Ref, Ref]:
-    """What it is about now; of two that are read as one, the two that were meant."""
+    """The entities it is about now; if both resolve to one, the two originally meant."""
     left, right = (read(ref) for ref in said.ends)
     return said.ends if left == right else (left, right)
 

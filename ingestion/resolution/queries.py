@@ -1,4 +1,4 @@
-"""What was decided about names, for pages and the API."""
+"""Decisions about names, for pages and the API."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from workspaces.models import Workspace
 
 @dataclass(frozen=True, slots=True)
 class DecisionView:
-    """A decision and what became of it.
+    """A decision and its effect.
 
-    ``left`` and ``right`` are the names as documents write them.
-    ``is_conflicting``: it stands, but would join names that are decided to differ.
-    ``is_waiting``: it stands, but would join names of which that was never said one by one.
+    ``left`` and ``right`` are the names as documents write them. ``is_conflicting``: it is in
+    force, but would join names decided to be distinct. ``is_waiting``: it is in force, but would
+    join names that have not been decided on one by one.
     """
 
     decision: ResolutionDecision
@@ -37,7 +37,7 @@ class DecisionView:
 
     @property
     def decider(self) -> str:
-        """Who decided it, as people read it."""
+        """Who decided, for display."""
         row = self.decision
         if row.by == ResolutionDecision.By.MODEL:
             return row.model or "a model"
@@ -45,7 +45,7 @@ class DecisionView:
 
 
 def decisions(*, workspace: Workspace, keys: Iterable[str] = ()) -> QuerySet[ResolutionDecision]:
-    """Latest first; only those about names with one of the keys where some are given."""
+    """Latest first; only those about names with one of the keys, if any are given."""
     rows = ResolutionDecision.objects.in_workspace(workspace)
     wanted = list(keys)
     if wanted:
@@ -70,7 +70,7 @@ def decision_views(
 
 
 def _names(workspace: Workspace, shown: Iterable[ResolutionDecision]) -> dict[str, str]:
-    """A name as documents write it, by its normalised form; the longest of several."""
+    """Names as documents write them, by normalised form; the longest of several."""
     keys = {key for row in shown for key in (row.left_key, row.right_key) if key}
     rows = Alias.objects.in_workspace(workspace).filter(key__in=keys)
     pairs = rows.order_by(Length("name"), "-name").values_list("key", "name").distinct()
@@ -90,7 +90,7 @@ def _view(row: ResolutionDecision, reading: Reading, names: Mapping[str, str]) -
 
 
 def decisions_about(*, workspace: Workspace, entity: Entity) -> list[DecisionView]:
-    """What was decided about an entity's names, latest first."""
+    """Decisions about an entity's names, latest first."""
     aliases = entity.aliases.filter(workspace=workspace).values_list("key", flat=True)
     rows = decisions(workspace=workspace, keys={entity.key, *aliases})
     return decision_views(workspace=workspace, rows=rows.exclude(verdict=Verdict.UNSURE)[:50])
@@ -98,14 +98,14 @@ def decisions_about(*, workspace: Workspace, entity: Entity) -> list[DecisionVie
 
 @dataclass(frozen=True, slots=True)
 class LookAlike:
-    """An entity that may be the one looked at, and why."""
+    """An entity that may be the same as the given one, and why."""
 
     other: Entity
     reason: str
 
 
 def look_alikes(*, workspace: Workspace, entity: Entity, most: int = 5) -> list[LookAlike]:
-    """What waits for a person to say whether it is the same, the most alike first."""
+    """Open suggestions that wait for a person's decision, the most similar first."""
     rows = (
         MergeSuggestion.objects.in_workspace(workspace)
         .filter(Q(left=entity) | Q(right=entity), state=MergeSuggestion.State.OPEN)
@@ -118,5 +118,5 @@ def look_alikes(*, workspace: Workspace, entity: Entity, most: int = 5) -> list[
 
 
 def entity_of_key(*, workspace: Workspace, key: str) -> Entity | None:
-    """The first thing of that name."""
+    """The entity of that name with the lowest sense."""
     return Entity.objects.in_workspace(workspace).filter(key=key).order_by("sense").first()

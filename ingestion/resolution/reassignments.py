@@ -1,4 +1,4 @@
-"""Mentions that mean another entity than their name says, as people placed them."""
+"""Mentions that people reassigned to another entity than their name suggests."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ingestion.resolution.keys import Ref
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a mention stands: ``own_key`` is its own name, ``offset`` counts from its passage."""
+    """A mention's position: ``own_key`` is its own name, ``offset`` counts from its passage."""
 
     document_id: uuid.UUID
     chunk_id: uuid.UUID | None = None
@@ -22,9 +22,9 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Placement:
-    """What is meant by mentions read as ``key``, wherever all that is set agrees.
+    """What mentions with ``key`` mean, wherever all the fields that are set match.
 
-    The columns of ``ingestion.models.MentionPlacement``, in the order in which they are read.
+    Has the columns of ``ingestion.models.MentionPlacement``, in the order in which they are read.
     """
 
     key: str
@@ -45,7 +45,7 @@ class Placement:
 
     @property
     def weight(self) -> tuple[bool, bool, bool, bool, int]:
-        """The one that says most of where comes first; of two such, the later one."""
+        """Sort key: the most specific placement first; of two alike, the later one."""
         return (
             self.offset is not None,
             self.chunk_id is not None,
@@ -56,7 +56,7 @@ class Placement:
 
 
 Placements = Mapping[str, Sequence[Placement]]
-"""By key, the one that counts most first."""
+"""By key, the most specific first."""
 
 
 def placements_of(rows: Iterable[Placement]) -> Placements:
@@ -70,7 +70,7 @@ def placements_of(rows: Iterable[Placement]) -> Placements:
 
 
 def placed(placements: Placements, key: str, place: Place) -> Ref | None:
-    """The entity a person placed the mention at; None where nobody did.
+    """The entity a person reassigned the mention to, or None.
 
     >>> document = uuid.UUID(int=1)
     >>> rows = [Placement("mercury", "", document, None, None, ("mercury", 1), 1)]

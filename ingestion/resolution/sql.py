@@ -1,11 +1,11 @@
-"""The SQL of what stands of decisions and rulings, each statement named by what it reads."""
+"""The SQL of the decisions in force, each statement named for what it reads."""
 
 from __future__ import annotations
 
 from typing import Final, LiteralString
 
-# The decisions that say how names are read: what makes two names one, everything decided between
-# names of which that is said, and what names mean in these documents.
+# Decisions that determine how names resolve: those that join two names, every decision between
+# names so joined, and what names mean in these documents.
 RULINGS: Final[LiteralString] = """
 WITH joined AS (
     SELECT left_key, right_key FROM ingestion_resolutiondecision
@@ -30,7 +30,7 @@ SELECT key, own_key, document_id, chunk_id, "offset", target_key, target_sense, 
    AND (document_id IS NULL OR document_id = ANY(%(documents)s::uuid[]))
 """
 
-# Of an entity or a link that was made and deleted, the last word counts.
+# For an entity or a link that was made and deleted, the latest ruling counts.
 DELETED: Final[LiteralString] = """
 SELECT key, sense FROM (
     SELECT DISTINCT ON (key, sense) key, sense, field FROM ingestion_entityruling
@@ -48,7 +48,7 @@ SELECT source_key, source_sense, target_key, target_sense FROM (
  WHERE field = 'deleted'
 """
 
-# What people said of entities and of links, the later word behind the earlier one.
+# People's edits to entities and links, later ones last.
 ENTITY_RULINGS: Final[LiteralString] = """
 SELECT key, sense, field, value FROM ingestion_entityruling
  WHERE workspace_id = %(workspace)s AND undone_at IS NULL
@@ -61,7 +61,7 @@ SELECT source_key, source_sense, target_key, target_sense, field, value
  ORDER BY sequence, id
 """
 
-# Pairs of which the last word is that they differ; a person's word is the last one.
+# Pairs whose latest decision is that they are distinct; a person's decision comes last.
 TOLD_APART: Final[LiteralString] = """
 SELECT left_key, left_sense, right_key, right_sense FROM (
     SELECT DISTINCT ON (left_key, left_sense, right_key, right_sense)
@@ -73,8 +73,8 @@ SELECT left_key, left_sense, right_key, right_sense FROM (
  WHERE verdict = 'different'
 """
 
-# The greatest sense that anybody ever gave a name, also by what was taken back, and of what has no
-# mention now; no row's worth is null.
+# The greatest sense ever used for a name, including undone decisions and entities without mentions;
+# null if there is none.
 LAST_SENSE: Final[LiteralString] = """
 SELECT max(sense) FROM (
     SELECT sense FROM ingestion_entity WHERE workspace_id = %(workspace)s AND key = %(key)s

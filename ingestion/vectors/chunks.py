@@ -135,8 +135,7 @@ def literals(rows: Vectors) -> list[str]:
 
 
 def would_lose(workspace_id: uuid.UUID, fingerprint: str) -> bool:
-    """Whether a swap would lose a passage. Holds the lock exclusively until the transaction ends.
-    """
+    """Whether a swap would lose a passage. Holds the exclusive lock until the transaction ends."""
     values = {"workspace": workspace_id, "fingerprint": fingerprint}
     run_sql(HOLD_ALONE, {"workspace": workspace_id})
     [(is_lost,)] = run_sql(WOULD_BE_LOST, values)

@@ -1,8 +1,8 @@
-"""Everything an installation or a workspace holds, in one portable file, and back.
+"""Backup and restore of an installation or a workspace as one portable file.
 
-An archive is a zip of ``manifest.json``, one NDJSON member a table, and the files of documents
-(``docs/backup.md`` describes it). Which tables there are is asked of Django and the database, so a
-new one is in the next backup by itself.
+An archive is a zip of ``manifest.json``, one NDJSON member per table, and the documents' files (see
+``docs/backup.md``). The list of tables comes from Django and the database, so a new table is backed
+up automatically.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Reading an archive of which nothing is trusted: names, sizes, sums, and then each row."""
+"""Reads an untrusted archive: checks names, sizes and checksums, and then each row."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ from kb_project.errors import InputError
 
 BLOCK: Final = 1024 * 1024
 LARGEST_MANIFEST: Final = 256 * BLOCK
-# A row holds at most the text of one document.
+# A row contains at most the text of one document.
 LONGEST_LINE: Final = 512 * BLOCK
-# Deflate makes nothing smaller than this.
+# Deflate compresses at most by this factor.
 MOST_SHRUNK: Final = 1_040
 ENCRYPTED: Final = 0x1
 UUID: Final = "[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"
@@ -35,7 +35,7 @@ NAMES: Final = re.compile(
 
 
 class Archive:
-    """An archive whose manifest and names are in order."""
+    """An archive whose manifest and member names are valid."""
 
     def __init__(self, file: ZipFile, manifest: Manifest) -> None:
         self._file = file
@@ -45,8 +45,9 @@ class Archive:
         return member in self.manifest.members
 
     def lines(self, member: str) -> Iterator[bytes]:
-        """The lines of a table; none where it has no member. Raises InputError when what was read
-        is not what the manifest says."""
+        """Yield the lines of a table; none if it has no member. Raises InputError if the content
+        differs from the manifest.
+        """
         if not self.has(member):
             return
         rows = 0
@@ -61,7 +62,7 @@ class Archive:
             raise damaged(f"{member} has another number of rows than its manifest says.")
 
     def copy(self, member: str, target: Callable[[bytes], object]) -> None:
-        """Hand a file on in blocks. Raises InputError as ``lines`` does."""
+        """Pass a file on in blocks. Raises InputError as ``lines`` does."""
         with self._opened(member) as (source, take):
             while block := source.read(BLOCK):
                 take(block)
@@ -69,7 +70,7 @@ class Archive:
 
     @contextmanager
     def _opened(self, member: str) -> Iterator[tuple[IO[bytes], Callable[[bytes], None]]]:
-        """The member, and what must be told of everything that is read of it."""
+        """Yield the member, and a function to call with every block read from it."""
         stated, digest, size = self.manifest.members[member], hashlib.sha256(), 0
 
         def take(block: bytes) -> None:
@@ -88,7 +89,7 @@ class Archive:
 
 @contextmanager
 def opened(path: Path) -> Iterator[Archive]:
-    """Raises InputError for what is no archive, or one that cannot be what it says."""
+    """Open an archive. Raises InputError if it is not one, or contradicts itself."""
     try:
         with ZipFile(path) as file:
             yield Archive(file, _looked_through(file, path.stat().st_size))
@@ -152,7 +153,7 @@ def _compare(manifest: Manifest, infos: dict[str, ZipInfo]) -> None:
 
 
 def check_room(manifest: Manifest) -> None:
-    """Raises InputError where there is no place for what comes out."""
+    """Raise InputError if there is too little space for the unpacked files."""
     folder = Path(settings.MEDIA_ROOT)
     while not folder.exists():
         folder = folder.parent

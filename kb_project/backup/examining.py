@@ -1,4 +1,4 @@
-"""Going through a whole archive before anything of it is written."""
+"""Checks a whole archive before anything is written."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ from kb_project.backup.tables import FILES, Contents, Table
 from kb_project.errors import InputError
 
 BRIEF: Final = frozenset({"id", "email", "name"})
-"""What an archive of one workspace tells of the people it names."""
+"""The columns of people in an archive of one workspace."""
 
 Report = Callable[[str, int, int], None]
 
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """The rows of workspaces, and the people by the number they have in the archive."""
+    """The workspaces' rows, and the people by their id in the archive."""
 
     workspaces: tuple[Row, ...]
     people: Mapping[int, Row] = field(default_factory=dict)
 
 
 def examine(archive: Archive, known: Contents, report: Report) -> Found:
-    """Raises InputError for the first thing that is not as it must be."""
+    """Check the whole archive. Raises InputError for the first problem."""
     check_migrations(archive.manifest, manifests.migrations_of(known.apps))
     return _Examiner(archive, known, report).examine()
 
@@ -105,7 +105,7 @@ class _Examiner:
         return rows
 
     def _table(self, member: str, table: Table, *, workspace_id: str = "") -> set[str]:
-        """The files that rows name."""
+        """Check a table; returns the files that its rows name."""
         shape, files = Shape(table), set()
         for number, line in enumerate(self._lines(member), 1):
             row = shape.row(line, number, workspace_id=workspace_id)

@@ -1,4 +1,4 @@
-"""What stands at the front of an archive: what it is, by whom, and what must be in it."""
+"""The manifest of an archive: what it is, its version, and what it must contain."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from django.db.migrations.recorder import MigrationRecorder
 from kb_project.errors import InputError
 
 FORMAT: Final = 1
-"""Raised whenever an older version could not read what is written."""
+"""Incremented whenever older versions cannot read the new format."""
 PRODUCT: Final = "concordance"
 NAME: Final = "manifest.json"
 INSTALLATION: Final = "installation"
@@ -30,7 +30,7 @@ NOTHING_WRITTEN: Final = "Nothing was written."
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """``rows`` is the number of lines of a table, 0 of a file."""
+    """A member of the archive; ``rows`` is the number of lines of a table, 0 for a file."""
 
     bytes: int
     sha256: str
@@ -40,8 +40,9 @@ class Member:
 @dataclass(frozen=True, slots=True)
 class Manifest:
     """``kind`` is ``installation`` or ``workspace``; ``migrations`` are those of each app whose
-    tables are in it; ``workspaces`` maps ids to addresses; ``missing`` are files that were deleted
-    for good while the backup was made."""
+    tables are included; ``workspaces`` maps ids to slugs; ``missing`` are files that were deleted
+    for good while the backup was made.
+    """
 
     kind: str
     version: str
@@ -58,7 +59,7 @@ class Manifest:
 
     @classmethod
     def from_json(cls, text: bytes) -> Manifest:
-        """Raises InputError for what is no manifest, or one of a later format."""
+        """Parse a manifest. Raises InputError for an invalid one, or one of a later format."""
         said = _parsed(text)
         if said.get("product") != PRODUCT:
             raise foreign()
@@ -99,7 +100,7 @@ def file_member(path: str) -> str:
 
 
 def migrations_of(apps: frozenset[str]) -> dict[str, list[str]]:
-    """The migrations of these apps that the database has been through."""
+    """Return the applied migrations of these apps."""
     found: dict[str, list[str]] = {app: [] for app in sorted(apps)}
     for app, name in sorted(MigrationRecorder(connection).applied_migrations()):
         if app in found:

@@ -1,4 +1,4 @@
-"""Putting an archive back: looked through first, then written in one transaction, or not at all."""
+"""Restores an archive: checked first, then written in one transaction, or not at all."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ IDENTIFIERS: Final = frozenset({"uuid", "jsonb", "json"})
 LONGEST_SLUG: Final = 60
 
 NewIds = Mapping[str, str]
-"""Ids of the archive to those they have from now on; all others stay."""
+"""Maps ids in the archive to new ones; all others stay."""
 
 
 @dataclass(frozen=True, slots=True)
 class Wish:
-    """Under which address, and whether as another workspace than the one that was backed up."""
+    """The slug to restore under, and whether to restore as a new workspace."""
 
     slug: str = ""
     as_new: bool = False
@@ -42,8 +42,9 @@ class Wish:
 
 @dataclass(frozen=True, slots=True)
 class Hooks:
-    """What the owner of the tables does: ``new_ids`` for a workspace that gets another id, of its
-    rows by table; ``settle`` after its rows are there, in the same transaction."""
+    """Callbacks of the tables' owner: ``new_ids`` maps a workspace's ids if it gets a new one, from
+    its rows by table; ``settle`` runs after its rows are written, in the same transaction.
+    """
 
     new_ids: Callable[[Callable[[str], Iterator[Row]], uuid.UUID, uuid.UUID], NewIds]
     settle: Callable[[uuid.UUID, bool], None]
@@ -51,7 +52,7 @@ class Hooks:
 
 @dataclass(slots=True)
 class Restored:
-    """What is there now. ``made`` are addresses of people who had to be made."""
+    """The result of a restore. ``made`` are the addresses of new accounts."""
 
     workspaces: dict[uuid.UUID, str] = field(default_factory=dict)
     rows: int = 0
@@ -62,14 +63,15 @@ class Restored:
 
 
 def check(archive: Archive, report: Report) -> Manifest:
-    """Look through all of it and write nothing. Raises InputError for what cannot be restored."""
+    """Check an archive without writing anything. Raises InputError if it cannot be restored."""
     examine(archive, contents(), report)
     return archive.manifest
 
 
 def restore(archive: Archive, wish: Wish, hooks: Hooks, *, report: Report) -> Restored:
-    """Raises InputError for an archive that cannot be restored, ConflictError where its place is
-    taken. Whatever is raised, nothing was written."""
+    """Restore an archive. Raises InputError if it cannot be restored, ConflictError if its place is
+    taken. On any error, nothing has been written.
+    """
     _check_wish(archive.manifest, wish)
     check_room(archive.manifest)
     known = contents()
@@ -135,7 +137,7 @@ class _Restorer:
                 self._workspace(row, id_, slug)
                 self._files(stage, row["id"], id_)
             run_sql(sql.FORGET_PEOPLE)
-            # A file without a row harms nobody; a row without its file would.
+            # A file without a row is harmless; a row without its file is not.
             stage.publish()
         self.done.missing = len(manifest.missing)
         keeps_keys = manifest.has_secrets and not self.wish.as_new
@@ -148,7 +150,7 @@ class _Restorer:
         return self.done
 
     def _places(self) -> list[tuple[Row, uuid.UUID, str]]:
-        """Each workspace's row with the id and the address it gets. Raises ConflictError."""
+        """Return each workspace's row with its new id and slug. Raises ConflictError."""
         if self.archive.manifest.kind == manifests.INSTALLATION:
             _check_empty()
             return [(row, uuid.UUID(row["id"]), row["slug"]) for row in self.found.workspaces]
@@ -196,13 +198,13 @@ class _Restorer:
         return {**new_ids, old_id: str(id_)}
 
     def _given(self, table: Table, id_: uuid.UUID, *, is_new: bool) -> dict[str, pgsql.Composable]:
-        """What a tenant's columns hold whatever the archive says."""
+        """Return a tenant table's columns that do not come from the archive."""
         given: dict[str, pgsql.Composable] = {TENANT: pgsql.Literal(id_)}
         if table.name == FILES[0]:
             given[FILES[1]] = pgsql.SQL("regexp_replace(r.{}, '^[^/]+/', {})").format(
                 pgsql.Identifier(FILES[1]), pgsql.Literal(f"{id_}/")
             )
-        # A sealed key opens for the workspace alone that it was sealed for.
+        # A sealed key opens only for the workspace it was sealed for.
         return given | {name: pgsql.SQL("''") for name in table.secrets if is_new}
 
     def _rows(self, workspace_id: str, table: str) -> Iterator[Row]:
@@ -231,7 +233,8 @@ class _Restorer:
             return
         lines: Iterable[bytes] = self.archive.lines(member)
         if new_ids or table.name == FILES[0]:
-            # What names files is written as it was read here, not as somebody else may read it.
+            # File names are written as parsed here, since other parsers may read the line
+            # differently.
             lines = _renamed(lines, table, new_ids or {})
         self._insert(table, lines, given or {})
         self.rows_done += self.archive.manifest.members[member].rows
@@ -259,7 +262,7 @@ def _value(column: Column) -> pgsql.Composable:
     if column.is_person:
         return pgsql.SQL(sql.NEW_NUMBER).format(column=name)
     if column.is_lease:
-        # Whoever held it is not here.
+        # Its holder does not exist here.
         return pgsql.SQL("least(r.{}, now())").format(name)
     return pgsql.SQL("r.{}").format(name)
 
@@ -274,7 +277,7 @@ def _renamed(lines: Iterable[bytes], table: Table, new_ids: NewIds) -> Iterator[
 
 
 def _with_new_ids(value: Any, new_ids: NewIds) -> Any:
-    """Ids wherever they stand: alone, in a list, as a key, as a value."""
+    """Replace ids anywhere: alone, in a list, as a key, as a value."""
     if isinstance(value, str):
         return new_ids.get(value, value)
     if isinstance(value, list):
@@ -285,7 +288,7 @@ def _with_new_ids(value: Any, new_ids: NewIds) -> Any:
 
 
 def _make_person(address: str, name: str) -> int:
-    """An account nobody can sign in to before they have set a password."""
+    """Create an account that cannot be signed in to until a password is set."""
     made: Any = get_user_model()
     return int(made.objects.create_user(address, None, name=name).pk)
 

@@ -1,4 +1,4 @@
-"""What a line of an archive must look like before anything of it is written."""
+"""Validates the lines of an archive before anything is written."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Row = dict[str, Any]
 
 
 class Shape:
-    """The rows of one table. ``workspace_id`` is whose they must be, '' for none."""
+    """The valid rows of one table; ``people`` are the columns that hold a person's id."""
 
     def __init__(self, table: Table, *, only: frozenset[str] = frozenset()) -> None:
         columns = [one for one in table.columns if not only or one.name in only]
@@ -35,7 +35,9 @@ class Shape:
         self.people = [column.name for column in columns if column.is_person]
 
     def row(self, line: bytes, number: int, *, workspace_id: str = "") -> Row:
-        """Raises InputError for what is no row of this table and workspace."""
+        """Parse and validate a row. ``workspace_id`` is the owner required, '' for none. Raises
+        InputError.
+        """
         row = _parsed(line)
         if row is None or row.keys() != self.names:
             raise self._wrong(number, "has other columns than the table")
@@ -84,7 +86,7 @@ def _test(column: Column) -> Test:
 
 
 def _test_of_kind(column: Column) -> Test:
-    """A kind that is not known here is left to the database."""
+    """Unknown kinds are left to the database."""
     if column.kind in WHOLE:
         limit = 2 ** WHOLE[column.kind]
         return lambda value: type(value) is int and -limit <= value < limit
@@ -94,7 +96,9 @@ def _test_of_kind(column: Column) -> Test:
 
 
 def _is_storable(value: Any, longest: float) -> bool:
-    """Neither too long nor with a NUL or half a character, which Postgres cannot hold."""
+    """Whether a text is not too long and has no NUL or lone surrogate, which Postgres
+    cannot hold.
+    """
     if not isinstance(value, str) or len(value) > longest or "\0" in value:
         return False
     try:

@@ -1,4 +1,4 @@
-"""The statements of backup and restore; names in braces are filled in as quoted identifiers."""
+"""The SQL of backup and restore; names in braces are filled in as quoted identifiers."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ SELECT c.relname::text, a.attname::text, format_type(a.atttypid, a.atttypmod), a
 """
 
 # --- the snapshot ---------------------------------------------------------------------------------
-# One state of all tables, whatever is written meanwhile.
+# One snapshot of all tables, whatever is written meanwhile.
 ONE_STATE: Final[LiteralString] = "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY"
 # Ends with the transaction.
 SET_WORKSPACE: Final[LiteralString] = "SELECT set_config('app.workspace_id', %s, true)"
@@ -45,7 +45,7 @@ INSERT_ROWS: Final[LiteralString] = (
     " FROM pg_temp.backup_lines AS l,"
     " json_populate_record(NULL::{table}, l.line::json) AS r"
 )
-# Of the archive's numbers of people, the ones they have here.
+# Maps people's ids in the archive to those they have here.
 CREATE_PEOPLE: Final[LiteralString] = """
 CREATE TEMPORARY TABLE backup_people (old_id bigint PRIMARY KEY, new_id bigint) ON COMMIT DROP
 """

@@ -1,4 +1,4 @@
-"""Files on their way into the media folder: all of them, or none."""
+"""Stages files for the media folder: all of them are published, or none."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ SECONDS_OF_A_RESTORE: Final = 24 * 3600
 
 
 class Stage:
-    """A folder inside the media folder; ``publish`` moves what is in it to its places.
+    """A folder inside the media folder; ``publish`` moves its files into place.
 
-    A file never changes once it is written: one that is there already is the same one.
+    A file never changes once written: an existing one is identical.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -29,7 +29,7 @@ class Stage:
         self._published: list[Path] = []
 
     def add(self, archive: Archive, member: str, path: str) -> None:
-        """``path`` is below the media folder; of its parts nothing leads elsewhere."""
+        """Add a file. ``path`` is relative to the media folder, and already validated."""
         place = self._folder / path
         place.parent.mkdir(parents=True, exist_ok=True)
         with place.open("xb") as target:
@@ -56,9 +56,9 @@ class Stage:
 
 @contextmanager
 def stage() -> Iterator[Stage]:
-    """What was published is taken back where the block fails; nothing else is ever left.
+    """Stage files; if the block fails, unpublish them and leave nothing behind.
 
-    What an earlier restore left that was killed is cleared away.
+    Also removes what an earlier, killed restore left.
     """
     media = Path(settings.MEDIA_ROOT)
     media.mkdir(parents=True, exist_ok=True)

@@ -1,6 +1,6 @@
-"""Which tables a backup holds, each after those it refers to, and why others are not in it.
+"""The tables in a backup, each after those it references, and why others are left out.
 
-Columns are those of the database itself, not of the code that runs.
+Columns are read from the database, not from the models.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from kb_project.sql import run_sql
 WORKSPACE: Final = "workspaces.workspace"
 TENANT: Final = "workspace_id"
 
-# Model label to the reason why its rows are in no backup.
+# Maps model labels to the reason why their rows are not backed up.
 LEFT_OUT: Final[Mapping[str, str]] = {
     "ingestion.walksnapshot": "is built anew from the mentions",
     "ingestion.consistencycheck": "tells of rows as they lay where it was made",
@@ -41,19 +41,19 @@ LEFT_OUT: Final[Mapping[str, str]] = {
     "workspaces.user_user_permissions": "gives no right in any workspace: memberships do",
     "admin.logentry": "names things by numbers of this installation only",
 }
-# Files below the media folder that a column names, as "<workspace id>/<name>".
+# The column that names files below the media folder, as "<workspace id>/<name>".
 FILES: Final = ("ingestion_documentversion", "blob")
-# Sealed with the installation's own key, and what is shown of them.
+# Columns sealed with the installation's own key, and their visible hints.
 SECRETS: Final = frozenset({"sealed_key", "key_hint", "rerank_sealed_key", "rerank_key_hint"})
-# Until when a worker holds something: nobody holds anything in what was restored.
+# Columns for the end of a worker's lease: after a restore, no one holds a lease.
 LEASES: Final = frozenset({"leased_until", "lease_until"})
 
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """``kind`` is the type as Postgres writes it, ``length`` that of a varchar, else 0.
+    """A column. ``kind`` is the type as Postgres writes it, ``length`` that of a varchar, else 0.
 
-    ``is_person`` says that it holds the number of a person, which is another one elsewhere.
+    ``is_person`` says that it holds a person's id, which differs between installations.
     """
 
     name: str
@@ -74,7 +74,7 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """``numbered``: rows get a number of the new installation's own."""
+    """``numbered``: rows get new ids from the installation's own sequence."""
 
     name: str
     app: str
@@ -92,8 +92,9 @@ class Table:
 
 @dataclass(frozen=True, slots=True)
 class Contents:
-    """The tables of a backup: people, workspaces, what else is the installation's, and what belongs
-    to one workspace."""
+    """The tables of a backup: people, workspaces, other tables of the installation, and tables of
+    single workspaces.
+    """
 
     people: Table
     workspaces: Table
@@ -107,7 +108,7 @@ class Contents:
 
 
 def models_in_order() -> list[type[models.Model]]:
-    """Every model of the project that a backup holds, after those it refers to."""
+    """Return every model in a backup, each after those it references."""
     kept = {model: set[Any]() for model in _models() if model._meta.label_lower not in LEFT_OUT}
     for model, before in kept.items():
         before.update(other for other in _referred(model) if other in kept and other is not model)
@@ -115,7 +116,7 @@ def models_in_order() -> list[type[models.Model]]:
 
 
 def contents() -> Contents:
-    """Raises UnavailableError where the database lacks a table that the code knows."""
+    """Return the tables of a backup. Raises UnavailableError if the database lacks one of them."""
     ordered = models_in_order()
     known = _Catalogue(model._meta.db_table for model in ordered)
     user, workspace = get_user_model(), apps.get_model(WORKSPACE)
@@ -146,7 +147,7 @@ def _is_tenant(table: Table) -> bool:
 
 
 class _Catalogue:
-    """What the database says of the tables' columns."""
+    """The columns of the tables as the database describes them."""
 
     def __init__(self, names: Iterable[str]) -> None:
         self._rows = run_sql(sql.COLUMNS, [list(names)])

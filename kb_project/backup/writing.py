@@ -1,4 +1,4 @@
-"""Writing an archive: one state of all tables, whatever is written to them meanwhile."""
+"""Writes an archive from one snapshot of all tables, whatever is written meanwhile."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ LEVEL: Final = 3
 EVERYTHING: Final[pgsql.Composable] = pgsql.SQL("true")
 
 Report = Callable[[str, int, int], None]
-"""What is being done, how much of it is done, and how much there is."""
+"""Called with what is being done, how much of it is done, and the total."""
 
 
 @dataclass(frozen=True, slots=True)
 class Wish:
-    """What to put in: everything, or the workspace of that address."""
+    """What to back up: everything, or the workspace with that slug."""
 
     slug: str = ""
     with_secrets: bool = False
@@ -46,7 +46,7 @@ class Wish:
 def write(path: Path, wish: Wish, *, report: Report) -> Manifest:
     """Write an archive; on any failure nothing is left at ``path``.
 
-    Raises NotFoundError for an address nobody has, InputError where the file cannot be written.
+    Raises NotFoundError for an unknown slug, InputError if the file cannot be written.
     """
     try:
         with _place(path) as file, _packing(file) as archive:
@@ -62,7 +62,9 @@ def write(path: Path, wish: Wish, *, report: Report) -> Manifest:
 
 @contextmanager
 def _place(path: Path) -> Iterator[IO[bytes]]:
-    """A file beside the place, readable by its owner only, that becomes it when all went well."""
+    """Yield a temporary file beside ``path``, readable by its owner only, and rename it
+    on success.
+    """
     if path.exists():
         raise InputError(
             f"There is a file '{path}' already.",
@@ -120,7 +122,7 @@ class _Writer:
         return found
 
     def _files(self, workspaces: list[UUID]) -> None:
-        """First of all: a document that is deleted for good takes its file with it."""
+        """Write the files before the tables: deleting a document for good deletes its file too."""
         paths = [path for id_ in workspaces for path in _file_names(id_)]
         for place, path in enumerate(paths):
             self.report("files", place, len(paths))
@@ -129,7 +131,7 @@ class _Writer:
             except FileNotFoundError:
                 self.missing.append(path)
                 continue
-            # As it is: most kinds of files are packed already.
+            # Stored uncompressed: most kinds of files already are compressed.
             with source, self._member(ZipInfo(manifests.file_member(path))) as sink:
                 while block := source.read(BLOCK):
                     sink(block)
@@ -145,7 +147,7 @@ class _Writer:
         self._table(manifests.PEOPLE, known.people.name, columns, which)
 
     def _named(self, known: Contents, workspace_id: UUID) -> set[int]:
-        """The numbers of the people whom a workspace's rows name."""
+        """Return the ids of people referenced in a workspace's rows."""
         _enter(workspace_id)
         own = pgsql.SQL("id = {}").format(pgsql.Literal(workspace_id))
         theirs = pgsql.SQL("workspace_id = {}").format(pgsql.Literal(workspace_id))
@@ -186,7 +188,7 @@ class _Writer:
     def _table(
         self, member: str, table: str, columns: list[Column], which: pgsql.Composable
     ) -> None:
-        """The rows as lines; a table without rows has no member."""
+        """Write a table's rows as lines; a table without rows has no member."""
         shown = pgsql.SQL(", ").join(
             _value(column, with_secrets=self.wish.with_secrets) for column in columns
         )
@@ -243,7 +245,7 @@ def _file_names(workspace_id: UUID) -> list[str]:
 
 
 def _value(column: Column, *, with_secrets: bool) -> pgsql.Composed:
-    """The column as JSON keeps it: vectors as lists, exact numbers as text, no secrets."""
+    """Return a column's JSON form: vectors as lists, exact numbers as text, no secrets."""
     name = pgsql.Identifier(column.name)
     if column.is_secret and not with_secrets:
         return pgsql.SQL("'' AS {}").format(name)

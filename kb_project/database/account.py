@@ -1,9 +1,9 @@
-"""Which operating-system account runs the bundled server, and what that account can reach.
+"""Chooses the operating-system account for the bundled server, and a folder it can reach.
 
-Postgres refuses to run as root. Started by root (a container, a build machine) the server runs as
-an ordinary account; nothing outside our own folders has its permissions changed for that. Where the
-account cannot reach the data folder (a checkout below ``/root``), the data lives in
-``/var/lib/concordance`` and a symbolic link stands in its place.
+Postgres refuses to run as root. Started by root (a container, a build machine), the server runs as
+an ordinary account; permissions outside our own folders are not changed for that. If the account
+cannot reach the data folder (a checkout below ``/root``), the data lives in
+``/var/lib/concordance``, with a symbolic link in its place.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ STATE_DIR: Final = Path("/var/lib/concordance")
 
 
 class RunAs(TypedDict, total=False):
-    """The keywords of ``subprocess.run`` that change the account of a child."""
+    """The keyword arguments of ``subprocess.run`` that change a child's account."""
 
     user: int
     group: int
@@ -35,7 +35,7 @@ class RunAs(TypedDict, total=False):
 
 @dataclass(frozen=True)
 class Account:
-    """An account to become; only root can."""
+    """An account to switch to; only root can."""
 
     uid: int
     gid: int
@@ -51,7 +51,7 @@ class Account:
         return RunAs(user=self.uid, group=self.gid, extra_groups=[])
 
     def can_enter(self, folder: Path) -> bool:
-        """Whether the account may pass through ``folder`` and every folder above it."""
+        """Whether the account can traverse ``folder`` and every folder above it."""
         entered = subprocess.run(
             ["/bin/sh", "-c", 'cd -- "$0" 2>/dev/null', str(folder)],
             check=False,
@@ -62,7 +62,7 @@ class Account:
         return entered.returncode == 0
 
     def can_run(self, program: Path) -> bool:
-        """Whether the account may execute ``program`` and load its libraries."""
+        """Whether the account can execute ``program`` and load its libraries."""
         try:
             tried = subprocess.run(
                 [str(program), "--version"],
@@ -82,9 +82,9 @@ class Account:
 
 
 def server_account(data_dir: Path) -> Account | None:
-    """The account to run the server as; ``None`` means this process's own.
+    """Return the account to run the server as; ``None`` means this process's own.
 
-    Data that exists keeps its owner, so that root and its owner can take turns.
+    Existing data keeps its owner, so that root and its owner can take turns.
     """
     if os.geteuid() != 0:
         return None
@@ -95,9 +95,9 @@ def server_account(data_dir: Path) -> Account | None:
 
 
 def place_for(data_dir: Path, account: Account | None) -> Path:
-    """The folder that really holds the data: ``data_dir``, or where its link points.
+    """Return the folder that actually holds the data: ``data_dir``, or where its link points.
 
-    Makes that link when the account cannot pass through the folders above ``data_dir``.
+    Creates that link if the account cannot traverse the folders above ``data_dir``.
     """
     if account is None or data_dir.is_symlink() or account.can_enter(data_dir.parent):
         return data_dir.resolve()
@@ -109,7 +109,7 @@ def place_for(data_dir: Path, account: Account | None) -> Path:
             next_step="Allow it to pass through the folders above, or set CONCORDANCE_DATA_DIR.",
         )
     STATE_DIR.mkdir(parents=True, exist_ok=True, mode=0o755)
-    # A fresh name for each: a new checkout at an old path must not find the old one's data.
+    # A fresh name each time: a new checkout at an old path must not find the old one's data.
     target = STATE_DIR / f"data-{secrets.token_hex(6)}"
     data_dir.symlink_to(target)
     return target

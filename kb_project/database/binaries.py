@@ -1,8 +1,8 @@
-"""Where the programs of the bundled Postgres are.
+"""Locates the programs of the bundled Postgres.
 
-The wheel is located without being imported: importing it makes lock files and warns about the
-environment. When the account that runs the server cannot reach the virtual environment, it is
-given a copy of the programs, once per version of the wheel.
+The wheel is located without being imported: importing it creates lock files and warns about the
+environment. If the server's account cannot reach the virtual environment, it gets a copy of the
+programs, one per version of the wheel.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ NOT_COPIED: Final = ("include", "pgbench", "pg_upgrade", "ecpg", "vectorscale*",
 
 @lru_cache
 def installed() -> Path:
-    """The wheel's ``pginstall`` folder."""
+    """Return the wheel's ``pginstall`` folder."""
     spec = importlib.util.find_spec(PACKAGE)
     if spec is None or spec.origin is None:
         raise UnavailableError(
@@ -39,7 +39,7 @@ def installed() -> Path:
 
 
 def programs(account: Account | None) -> Path:
-    """The folder with initdb, pg_ctl and postgres, in a place the account can run them from."""
+    """Return a folder with initdb, pg_ctl and postgres that the account can run."""
     here = installed() / "bin"
     if account is None or account.can_run(here / "initdb"):
         return here

@@ -1,7 +1,7 @@
-"""Django's DATABASES: the bundled server, or the one that DATABASE_URL names.
+"""Django's DATABASES: the bundled server, or the one in DATABASE_URL.
 
-Two aliases reach the same database: ``default`` as the restricted application role, ``owner`` as
-the role that owns the tables. Only migrations use ``owner``.
+Two aliases connect to the same database: ``default`` as the restricted application role, ``owner``
+as the role that owns the tables. Only migrations use ``owner``.
 """
 
 from __future__ import annotations
@@ -19,18 +19,20 @@ OWNER_ALIAS: Final = "owner"
 SECONDS_TO_KEEP_A_CONNECTION: Final = 600
 POOL_SIZE: Final = 10
 USES_BEFORE_PREPARED: Final = 5
-"""Times a connection of the pool runs a statement before it keeps the plan: planning is a third of
-what the database spends on a question. Of the bundled server only: a pooler between us and another
-one may not keep statements."""
+"""Executions of a statement on a pooled connection before its plan is kept: planning is a third of
+the database's time for a question. Only for the bundled server: a pooler in front of another one
+may not support prepared statements."""
 
 
 def data_directory(base_dir: Path) -> Path:
-    """Where database, uploads and logs live: CONCORDANCE_DATA_DIR, or ``var`` in the checkout."""
+    """Return the folder of database, uploads and logs: CONCORDANCE_DATA_DIR, or ``var`` in the
+    checkout.
+    """
     return env_path("CONCORDANCE_DATA_DIR", base_dir / "var")
 
 
 def database_settings(*, base_dir: Path, data_dir: Path | None = None) -> dict[str, Any]:
-    """The value of Django's DATABASES. Starts and connects to nothing."""
+    """Build Django's DATABASES. Starts and connects to nothing."""
     app_url = env_url("DATABASE_URL")
     if app_url is None:
         folder = (data_dir or data_directory(base_dir)) / "postgres"
@@ -63,14 +65,15 @@ def _alias(engine: str, options: dict[str, Any]) -> dict[str, Any]:
         "ENGINE": engine,
         "CONN_MAX_AGE": SECONDS_TO_KEEP_A_CONNECTION,
         "CONN_HEALTH_CHECKS": True,
-        # cypher() of AGE refuses values that the client has written into the statement.
+        # cypher() of AGE refuses values that the client interpolates into the statement.
         "OPTIONS": {**options, "server_side_binding": True},
     }
 
 
 def _use_pool(alias: dict[str, Any]) -> None:
-    """Only for what never forks, the web server and the worker that answers: a pool's threads do
-    not survive a fork."""
+    """Configure a pool. Only for processes that never fork, the web server and the answering
+    worker: a pool's threads do not survive a fork.
+    """
     size = env_int("DATABASE_POOL_SIZE", POOL_SIZE, minimum=1)
     alias["CONN_MAX_AGE"] = 0
     if alias["ENGINE"] == EMBEDDED_ENGINE:

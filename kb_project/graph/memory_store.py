@@ -1,4 +1,4 @@
-"""The graph in plain dictionaries: for tests and for work that never leaves one process."""
+"""The graph in plain dictionaries: for tests and for work within one process."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""The graph as the rest of the project sees it: nodes, edges, and who is near whom.
+"""The graph port: nodes, edges, and queries by neighbourhood.
 
-Every method takes the workspace first. Ids of another workspace, and ids that do not exist,
-simply have no neighbours, no paths and no subgraph. Relationships have a direction, but reads
-follow them both ways.
+Every method takes the workspace first. Ids of another workspace, and ids that do not exist, simply
+have no neighbours, no paths and no subgraph. Relationships are directed, but reads follow them both
+ways.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ MAX_PATHS: Final = 10
 
 @dataclass(frozen=True, slots=True)
 class GraphNode:
-    """An entity; ``degree`` counts the different entities it is related to."""
+    """An entity; ``degree`` counts the distinct entities it is related to."""
 
     id: UUID
     name: str
@@ -37,13 +37,13 @@ class GraphEdge:
     weight: float = 1.0
 
     def other(self, node_id: UUID) -> UUID:
-        """The end that is not ``node_id``."""
+        """Return the end that is not ``node_id``."""
         return self.target if node_id == self.source else self.source
 
 
 @dataclass(frozen=True, slots=True)
 class Neighbour:
-    """One step away: the entity reached and the relationship that leads there."""
+    """An adjacent entity and the relationship that leads to it."""
 
     node: GraphNode
     edge: GraphEdge
@@ -51,7 +51,9 @@ class Neighbour:
 
 @dataclass(frozen=True, slots=True)
 class GraphPath:
-    """``nodes`` from source to target; ``edges[i]`` joins ``nodes[i]`` and ``nodes[i + 1]``."""
+    """A path: ``nodes`` from source to target; ``edges[i]`` joins ``nodes[i]`` and ``nodes[i +
+    1]``.
+    """
 
     nodes: tuple[GraphNode, ...]
     edges: tuple[GraphEdge, ...]
@@ -74,7 +76,7 @@ class Subgraph:
 
 @dataclass(frozen=True, slots=True)
 class GraphCounts:
-    """How much there is in one workspace."""
+    """The size of a workspace's graph."""
 
     nodes: int = 0
     edges: int = 0
@@ -82,7 +84,7 @@ class GraphCounts:
 
 @dataclass(frozen=True, slots=True)
 class GraphIds:
-    """What there is in one workspace, to compare two stores."""
+    """The ids in a workspace's graph, for comparing two stores."""
 
     nodes: frozenset[UUID] = frozenset()
     edges: frozenset[UUID] = frozenset()
@@ -94,43 +96,43 @@ class GraphStore(Protocol):
     def upsert(
         self, workspace_id: UUID, nodes: Sequence[GraphNode], edges: Sequence[GraphEdge]
     ) -> None:
-        """Add or overwrite; an edge with an unknown end is left out."""
+        """Add or overwrite; edges with an unknown end are skipped."""
 
     def remove(
         self, workspace_id: UUID, node_ids: Collection[UUID], edge_ids: Collection[UUID]
     ) -> None:
-        """Take nodes away with all their edges, and single edges; unknown ids are ignored."""
+        """Remove nodes with all their edges, and single edges; unknown ids are ignored."""
 
     def replace_all(
         self, workspace_id: UUID, nodes: Sequence[GraphNode], edges: Sequence[GraphEdge]
     ) -> None:
-        """Make the workspace hold exactly this."""
+        """Replace the workspace's graph."""
 
     def drop(self, workspace_id: UUID) -> None:
-        """Forget the workspace; harmless when there is nothing."""
+        """Delete the workspace's graph, if there is one."""
 
     def counts(self, workspace_id: UUID) -> GraphCounts:
-        """How many nodes and edges there are."""
+        """Count nodes and edges."""
 
     def everything(self, workspace_id: UUID) -> Subgraph:
-        """The whole graph, in no order."""
+        """Return the whole graph, in no particular order."""
 
     def neighbours(self, workspace_id: UUID, node_id: UUID, limit: int = 50) -> list[Neighbour]:
-        """The strongest relationships of one entity, heaviest first; loops are left out."""
+        """Return an entity's strongest relationships, heaviest first, without loops."""
 
     def paths(
         self, workspace_id: UUID, source: UUID, target: UUID, max_hops: int = MAX_HOPS
     ) -> list[GraphPath]:
-        """The shortest ways between two entities, at most ``MAX_PATHS``, heaviest first.
+        """Return the shortest paths between two entities, at most ``MAX_PATHS``, heaviest first.
 
-        Only paths of the smallest length are returned, none longer than ``max_hops`` (1 to 3).
-        Between two nodes the heaviest relationship stands for all.
+        Only paths of the minimal length are returned, none longer than ``max_hops`` (1 to 3).
+        Between two nodes only the heaviest relationship counts.
         """
 
     def shared_neighbours(self, workspace_id: UUID, a: UUID, b: UUID) -> list[GraphNode]:
-        """Entities related to both, least connected first: a rare one in common says more."""
+        """Return entities related to both, least connected first: sharing a rare one says more."""
 
     def subgraph(
         self, workspace_id: UUID, node_ids: Collection[UUID], limit: int = 100
     ) -> Subgraph:
-        """The given entities with their strongest neighbours, ``limit`` nodes at most."""
+        """Return the given entities with their strongest neighbours, at most ``limit`` nodes."""

@@ -1,10 +1,10 @@
-"""All Cypher of the project: fixed text, every value in the one parameter map.
+"""All Cypher of the project: fixed text, with every value in one parameter map.
 
 Patterns are directed and of fixed length. Apache AGE 1.7 answers variable-length patterns from a
-copy of the whole graph in each backend's memory, past row-level security; undirected patterns
-scan all edges; matching by ``id(n)`` scans all nodes; and some statements that write and read
-crash the server. Writing therefore goes to the label tables (``label_tables.py``), and what is
-read both ways is the union of two directed patterns.
+copy of the whole graph in each backend's memory, bypassing row-level security; undirected patterns
+scan all edges; matching by ``id(n)`` scans all nodes; and some statements that both write and read
+crash the server. Writes therefore go to the label tables (``label_tables.py``), and undirected
+reads are the union of two directed patterns.
 
 Each query returns one map per row.
 """

@@ -1,7 +1,7 @@
-"""What every store answers in the same way, as pure functions over edges.
+"""The logic all stores share, as pure functions over edges.
 
-A store only has to say which edges touch a set of nodes; paths, subgraphs and orders come from
-here, so that three stores cannot disagree.
+A store only has to return the edges of a set of nodes; paths, subgraphs and orders are computed
+here, so that the three stores agree.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from kb_project.graph.ports import MAX_HOPS, MAX_PATHS, GraphEdge, GraphNode, Gr
 
 # All edges that start or end at one of the nodes.
 EdgesAround = Callable[[Collection[UUID]], Iterable[GraphEdge]]
-# A chain of edges as node ids with the edges between them.
+# A chain as node ids, and the edges between them.
 Chain = tuple[tuple[UUID, ...], tuple[GraphEdge, ...]]
-# For one node: the other node and the heaviest edge to it.
+# For one node: each neighbour, with the heaviest edge to it.
 Steps = Mapping[UUID, GraphEdge]
 
 
@@ -34,14 +34,14 @@ def rarest_first(node: GraphNode) -> tuple[int, str, UUID]:
 def as_neighbours(
     node_id: UUID, edges: Iterable[GraphEdge], nodes: Mapping[UUID, GraphNode], limit: int
 ) -> list[Neighbour]:
-    """The other ends of one node's edges, heaviest edge first."""
+    """Return the other ends of one node's edges, heaviest edge first."""
     ordered = sorted((e for e in edges if e.source != e.target), key=strongest_first)
     known = (e for e in ordered if e.other(node_id) in nodes)
     return [Neighbour(nodes[e.other(node_id)], e) for e in known][:limit]
 
 
 def steps_from(node_id: UUID, edges: Iterable[GraphEdge]) -> dict[UUID, GraphEdge]:
-    """For each neighbour of one node the heaviest edge that leads there."""
+    """Map each neighbour of one node to the heaviest edge that leads there."""
     steps: dict[UUID, GraphEdge] = {}
     for edge in sorted(edges, key=strongest_first):
         if edge.source != edge.target and node_id in (edge.source, edge.target):
@@ -50,9 +50,9 @@ def steps_from(node_id: UUID, edges: Iterable[GraphEdge]) -> dict[UUID, GraphEdg
 
 
 def shortest_chains(source: UUID, target: UUID, max_hops: int, around: EdgesAround) -> list[Chain]:
-    """Chains of the smallest length between two nodes, the heaviest first.
+    """Return the chains of minimal length between two nodes, heaviest first.
 
-    Both ends are looked at before the middle, so that three hops cost two neighbourhoods and the
+    Both ends are expanded before the middle, so that three hops cost two neighbourhoods and the
     edges of the smaller one instead of everything within three hops.
     """
     if not 1 <= max_hops <= MAX_HOPS:
@@ -96,7 +96,7 @@ def _heaviest_chain(chain: Chain) -> tuple[float, tuple[UUID, ...]]:
 
 
 def as_paths(chains: Iterable[Chain], nodes: Mapping[UUID, GraphNode]) -> list[GraphPath]:
-    """Chains of ids with the nodes put in."""
+    """Turn chains of ids into paths of nodes."""
     return [
         GraphPath(tuple(nodes[i] for i in ids), edges)
         for ids, edges in chains
@@ -105,7 +105,7 @@ def as_paths(chains: Iterable[Chain], nodes: Mapping[UUID, GraphNode]) -> list[G
 
 
 def chosen_nodes(node_ids: Collection[UUID], edges: Iterable[GraphEdge], limit: int) -> list[UUID]:
-    """The ids asked for, then their neighbours by summed weight, at most ``limit``."""
+    """Return the requested ids, then their neighbours by summed weight, at most ``limit``."""
     asked = sorted(set(node_ids))[:limit]
     pull: defaultdict[UUID, float] = defaultdict(float)
     for edge in edges:

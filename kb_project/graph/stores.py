@@ -1,4 +1,4 @@
-"""Which store answers: the choice is made once, by what this Postgres has."""
+"""Chooses the graph store by what this Postgres has."""
 
 from __future__ import annotations
 
@@ -10,5 +10,5 @@ from kb_project.graph.table_store import TableGraphStore
 
 
 def graph_store(*, using: str = DEFAULT_DB_ALIAS) -> GraphStore:
-    """Apache AGE where this Postgres has it, otherwise the tables themselves."""
+    """Return the Apache AGE store if this Postgres has AGE, otherwise the one over the tables."""
     return AgeGraphStore(using=using) if has_age(using=using) else TableGraphStore(using=using)

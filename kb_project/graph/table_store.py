@@ -1,7 +1,7 @@
-"""The graph straight from the relational tables, for a Postgres without Apache AGE.
+"""The graph read directly from the relational tables, for a Postgres without Apache AGE.
 
 The rows of ``ingestion_entity`` and ``ingestion_relationship`` are the graph, so the writing
-methods have nothing to do. Every statement names the workspace; row-level security names it again.
+methods do nothing. Every statement names the workspace; row-level security enforces it again.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ SELECT id, source_id, target_id, description, weight FROM ingestion_relationship
 WHERE workspace_id = %(workspace)s
 """
 
-# A union rather than OR: each half has its own index. UNION drops what both halves found.
+# A union rather than OR: each half uses its own index, and UNION drops duplicates.
 EDGES_AROUND: Final[LiteralString] = """
 SELECT id, source_id, target_id, description, weight FROM ingestion_relationship
 WHERE workspace_id = %(workspace)s AND source_id = ANY (%(ids)s::uuid[])
@@ -84,7 +84,7 @@ WHERE workspace_id = %(workspace)s AND entity.id NOT IN (%(a)s, %(b)s)
 
 
 class TableGraphStore:
-    """A read-only ``GraphStore`` over the tables that are the record."""
+    """A read-only ``GraphStore`` over the relational tables."""
 
     def __init__(self, *, using: str = DEFAULT_DB_ALIAS) -> None:
         self._using = using
@@ -92,20 +92,20 @@ class TableGraphStore:
     def upsert(
         self, workspace_id: UUID, nodes: Sequence[GraphNode], edges: Sequence[GraphEdge]
     ) -> None:
-        """Nothing: the rows are already there."""
+        """Do nothing: the rows are already there."""
 
     def remove(
         self, workspace_id: UUID, node_ids: Collection[UUID], edge_ids: Collection[UUID]
     ) -> None:
-        """Nothing: the rows are already gone."""
+        """Do nothing: the rows are already gone."""
 
     def replace_all(
         self, workspace_id: UUID, nodes: Sequence[GraphNode], edges: Sequence[GraphEdge]
     ) -> None:
-        """Nothing: the rows are the graph."""
+        """Do nothing: the rows are the graph."""
 
     def drop(self, workspace_id: UUID) -> None:
-        """Nothing: the rows are not a copy."""
+        """Do nothing: the rows are not a copy."""
 
     def counts(self, workspace_id: UUID) -> GraphCounts:
         ((nodes, edges),) = self._run(COUNTS, workspace_id)
@@ -145,7 +145,7 @@ class TableGraphStore:
         )
 
     def everything(self, workspace_id: UUID) -> Subgraph:
-        """What a projection is rebuilt from."""
+        """Return the whole graph, from which a projection is rebuilt."""
         return Subgraph(
             tuple(GraphNode(*row) for row in self._run(ALL_NODES, workspace_id)),
             tuple(GraphEdge(*row) for row in self._run(ALL_EDGES, workspace_id)),

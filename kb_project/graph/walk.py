@@ -1,9 +1,9 @@
-"""Walking the graph: from a question to the chunks that together answer it.
+"""Walking the graph from a question to the chunks that together answer it.
 
 Personalised PageRank over chunks and entities. The walk starts at the entities the question names
-and, faintly, at the passages nearest to it; at each step it goes on with probability ``WALK_ON``,
-otherwise it starts again. So it reaches passages the question shares no word with: the director
-named in the passage on the film, and from there the director's own.
+and, with less weight, at the passages nearest to it; at each step it continues with probability
+``WALK_ON`` and restarts otherwise. So it reaches passages that share no word with the question: the
+director named in the passage on the film, and from there the director's own.
 
 Relationship edges, synonym edges, seeds from facts and a cap on hubs were measured and left out:
 none of them finds more on either of two sets, see ``docs/benchmarks.md``.
@@ -25,18 +25,19 @@ from kb_project.text.terms import terms
 from kb_project.text.words import Word, is_unspaced, words
 
 WALK_ON: Final = 0.7
-"""Chosen on 51 public multi-hop questions and 119 generated from the same passages, where 0.5 to
-0.8 find all evidence within the first 8 and 0.95 misses it twice; nearer to 1, recall within 5 to
-20 on 124 questions about source code falls by 0.02 to 0.07."""
+"""Chosen on 51 public multi-hop questions and 119 generated from the same passages: 0.5 to 0.8 find
+all evidence within the first 8, and 0.95 misses it twice; closer to 1, recall within 5 to 20 on 124
+questions about source code falls by 0.02 to 0.07."""
 STEPS: Final = 12
-"""By then 99 in 100 walks have started again; 10 to 20 steps rank alike."""
+"""By then 99 in 100 walks have restarted; 10 to 20 steps rank alike."""
 NEAREST: Final = 20
 """Passages near the question that the walk also starts from."""
 FAINT: Final = 0.05
-"""What the nearest passage weighs beside an entity of idf 1."""
+"""Weight of the nearest passage, relative to an entity of idf 1."""
 
 NEAR_SHARE: Final = 0.25
-"""In ``local``, what the nearest passages weigh together beside all that the question names."""
+"""In ``local``, total weight of the nearest passages, relative to all entities the
+question names."""
 FARTHER: Final = 1.0
 """In ``local``, the weight of the second step."""
 
@@ -56,10 +57,10 @@ class Seeds:
 
 
 def seeds(index: WalkIndex, question: str, nearest: Sequence[tuple[UUID, float]] = ()) -> Seeds:
-    """Seeds of a question; ``nearest`` are passages with their likeness to it, best first.
+    """Return a question's seeds; ``nearest`` are passages with their similarity to it, best first.
 
-    The likeness may be cosines or BM25 scores: it is scaled to 0…1 over the list given, of which
-    the first ``NEAREST`` count. Give a longer list, so that the scale has a bottom.
+    The similarity may be cosines or BM25 scores: it is scaled to 0…1 over the list given, of which
+    the first ``NEAREST`` count. Pass a longer list, so that the scale has a bottom.
     """
     names = names_in(index, question)
     entities: dict[int, float] = {}
@@ -91,9 +92,9 @@ def walk(
     walk_on: float = WALK_ON,
     steps: int = STEPS,
 ) -> Floats:
-    """How often the walk is at each chunk, by position; zeros when there is nowhere to start.
+    """Return how often the walk is at each chunk, by position; zeros if there is nowhere to start.
 
-    ``within`` marks the chunks of the scope: the walk never enters another.
+    ``within`` marks the chunks in scope: the walk never enters another.
     """
     entities, chunks = _start(index, start, within)
     total = entities.sum() + chunks.sum()
@@ -112,10 +113,10 @@ def walk(
 
 
 def local(index: WalkIndex, start: Seeds, *, within: Within | None = None) -> tuple[Floats, Floats]:
-    """Entities and chunks around what the question names, by position.
+    """Score entities and chunks around what the question names, by position.
 
-    First what the question names and the nearest passages mention; then what
-    the passages on those mention in turn. Chunks score by the entities they mention.
+    First what the question names and the nearest passages mention; then what the passages on those
+    mention in turn. Chunks score by the entities they mention.
     """
     entities, near = _start(index, start, within)
     entities, near = _shares(entities), _shares(near)
@@ -138,7 +139,9 @@ def _inside(chunks: Floats, within: Within | None) -> Floats:
 def ranked(
     index: WalkIndex, scores: Floats, count: int, *, at_least: float = 1e-9
 ) -> list[tuple[UUID, float]]:
-    """The best ``count`` chunks, best first; equal scores go by position, for repeatability."""
+    """Return the best ``count`` chunks, best first; ties are broken by position, for
+    repeatability.
+    """
     count = min(count, len(scores))
     if not count:
         return []
@@ -149,9 +152,9 @@ def ranked(
 
 
 def names_in(index: WalkIndex, question: str) -> dict[str, list[int]]:
-    """The known names a question spells out, as it spells them, with their entities.
+    """Return the known names in a question, as it spells them, with their entities.
 
-    The longest name at each place. A name must be capitalised or hold a digit, unless it is a
+    The longest name at each place. A name must be capitalised or contain a digit, unless it is a
     common noun in the documents too or the whole question is in lower case.
     """
     question_words = list(words(question))
@@ -176,7 +179,7 @@ def names_in(index: WalkIndex, question: str) -> dict[str, list[int]]:
 
 
 def _is_capitalised(question: str, run: Sequence[Word]) -> bool:
-    """Whether a word of the run holds a capital or a digit, but for an article."""
+    """Whether a word of the run, other than an article, contains a capital or a digit."""
     return any(
         not question[word.start : word.end].islower() and word.folded not in ("the", "a", "an")
         for word in run
@@ -184,7 +187,7 @@ def _is_capitalised(question: str, run: Sequence[Word]) -> bool:
 
 
 def _unspaced_names(known: Mapping[str, list[int]], word: Word) -> dict[str, list[int]]:
-    """Names inside a run of Chinese or another script without spaces, longest first."""
+    """Return names inside a run of Chinese or another unspaced script, longest first."""
     run = word.folded
     found: dict[str, list[int]] = {}
     start = 0

@@ -1,9 +1,10 @@
-"""The graph that the walk walks: chunks and the entities they mention, as sparse matrices.
+"""The graph for the walk: chunks and the entities they mention, as sparse matrices.
 
 Built from rows by the snapshot stage, stored as one versioned blob without pickles, loaded by
-search. Nodes are chunks and entities; the edge between them weighs ``(1 + ln mentions) · idf``,
-from the entity towards a document it names ``NAMING`` times as much; the columns of each matrix
-sum to one, so that each is a step of a random walk (HippoRAG 2 and LinearRAG build alike graphs).
+search. Nodes are chunks and entities; the edge between them weighs ``(1 + ln mentions) · idf``, and
+``NAMING`` times as much from an entity to a document whose title names it; the columns of each
+matrix sum to one, so that each is a step of a random walk (HippoRAG 2 and LinearRAG build similar
+graphs).
 """
 
 from __future__ import annotations
@@ -27,16 +28,16 @@ NAMING: Final = 20.0
 """A document is about what its title names. With 1 instead, all evidence is within the first 5 for
 0.92 instead of 0.96 of 51 multi-hop questions."""
 GENERIC: Final = 0.2
-"""Weight of nationalities, creeds and languages, which link what has nothing else in common. Made
-no measurable difference on the questions above; it keeps them from crowding what is shown."""
+"""Weight of nationalities, creeds and languages, which connect otherwise unrelated things. Made no
+measurable difference on the questions above; it keeps them from crowding the display."""
 NO_ENTITY: Final = UUID(int=0)
-"""The id of what a title names but no text mentions: a node of the walk, not of the graph."""
+"""The id of a name in a title that no text mentions: a node of the walk, not of the graph."""
 
 Floats = NDArray[np.float32]
 
 
 class ChunkRow(NamedTuple):
-    """A chunk and the key of what its document's title names (see ``titles.naming_key``)."""
+    """A chunk and the key of the name in its document's title."""
 
     chunk_id: UUID
     naming_key: str
@@ -60,7 +61,7 @@ class MentionRow(NamedTuple):
 
 
 class AliasRow(NamedTuple):
-    """Another key that an entity is known by."""
+    """Another key of an entity."""
 
     key: str
     entity_id: UUID
@@ -68,7 +69,8 @@ class AliasRow(NamedTuple):
 
 @dataclass(frozen=True)
 class WalkIndex:
-    """``to_entities`` has a column a chunk, ``to_chunks`` a column an entity; columns sum to 1.
+    """The walk's matrices. ``to_entities`` has a column per chunk, ``to_chunks`` one per entity;
+    columns sum to 1.
 
     ``name_keys[i]`` is a key of entity ``name_entities[i]``; an entity has one key or more.
     """
@@ -76,7 +78,7 @@ class WalkIndex:
     chunk_ids: tuple[UUID, ...]
     entity_ids: tuple[UUID, ...]
     salience: Floats
-    """idf of each entity, less for generic ones: what it is worth as a seed."""
+    """The idf of each entity, lower for generic ones: its value as a seed."""
     is_common: NDArray[np.bool_]
     name_keys: tuple[str, ...]
     name_entities: NDArray[np.int32]
@@ -112,7 +114,7 @@ class WalkIndex:
 
     @classmethod
     def from_bytes(cls, payload: bytes) -> WalkIndex:
-        """Raises UnavailableError for a snapshot of another format, or no snapshot at all."""
+        """Raise UnavailableError for a snapshot of another format, or data that is no snapshot."""
         try:
             with np.load(io.BytesIO(payload), allow_pickle=False) as stored:
                 arrays = {name: stored[name] for name in stored.files}
@@ -141,9 +143,9 @@ def build(
     mentions: Iterable[MentionRow],
     aliases: Iterable[AliasRow] = (),
 ) -> WalkIndex:
-    """The index of one workspace. Mentions of unknown chunks or entities are left out.
+    """Build a workspace's index. Mentions of unknown chunks or entities are ignored.
 
-    What a title names gets a node even if no text mentions it: questions name titles.
+    A name in a title gets a node even if no text mentions it: questions name titles.
     """
     nodes = _Nodes(chunks, entities, aliases)
     counts = _counts(nodes, mentions)
@@ -170,7 +172,7 @@ def build(
 
 
 class _Nodes:
-    """Positions of chunks and entities, and which entity each chunk's title names (-1: none)."""
+    """Positions of chunks and entities, and the entity each chunk's title names (-1: none)."""
 
     def __init__(
         self,
@@ -206,7 +208,7 @@ class _Nodes:
 
 
 def _counts(nodes: _Nodes, mentions: Iterable[MentionRow]) -> dict[tuple[int, int], int]:
-    """Mentions of each entity in each chunk; a title counts as one more."""
+    """Count mentions of each entity in each chunk; a title counts as one more."""
     counts: dict[tuple[int, int], int] = {}
     for row in mentions:
         chunk = nodes.chunk_positions.get(row.chunk_id)
@@ -222,7 +224,7 @@ def _counts(nodes: _Nodes, mentions: Iterable[MentionRow]) -> dict[tuple[int, in
 def _steps(
     weights: Floats, rows: NDArray[np.int32], columns: NDArray[np.int32], shape: tuple[int, ...]
 ) -> sparse.csr_array:
-    """A matrix whose columns sum to one; a column without entries stays empty."""
+    """Build a matrix whose columns sum to one; a column without entries stays empty."""
     sums = np.bincount(columns, weights, minlength=shape[1])
     shares = (weights / sums[columns]).astype(np.float32)
     return sparse.csr_array((shares, (rows, columns)), shape=shape)

@@ -1,8 +1,8 @@
-"""Many calls side by side: opened in small batches, settled as they come in.
+"""Many calls in parallel: opened in small batches, settled as they come in.
 
-Only the exchange itself runs in threads; the store is called from the asking thread alone. Calls
-are opened a little ahead of the threads, so that no thread waits for the database, and no more
-than that, since an open call sets aside the most it may cost.
+Only the exchange itself runs in threads; the store is called from the caller's thread alone. Calls
+are opened a little ahead of the threads, so that no thread waits for the database, but no more than
+that, since an open call reserves its maximum cost.
 """
 
 from __future__ import annotations
@@ -31,12 +31,13 @@ BROKEN_OFF: Final = CallOutcome(None, "broken_off", 0, 0, 0, 0.0)
 _LINGER: Final = 0.002
 """Seconds to wait for more replies once one is there: fast ones are settled together."""
 _LOOK: Final = 0.5
-"""Seconds between looks at who else wants a slot."""
+"""Seconds between checks whether others want a slot."""
 
 
 class Threads:
-    """Threads that one run of calls leaves to the next: starting some for each costs more than they
-    do. A forked process has none of its parent's, and starts its own."""
+    """A thread pool that one run of calls leaves to the next: starting threads for each run costs
+    more than keeping them. A forked process inherits no threads, and starts its own.
+    """
 
     def __init__(self, count: int) -> None:
         self.count = count
@@ -50,7 +51,7 @@ class Threads:
 
 
 class Batch:
-    """One run over some calls. ``results`` gives each call's key with its result."""
+    """One run over some calls. ``results`` yields each call's key with its result."""
 
     def __init__(
         self, store: CallStore, exchange: Exchange, calls: Sequence[Asked], threads: Threads
@@ -67,7 +68,9 @@ class Batch:
         self._pause: PauseError | None = None
 
     def results(self, gate: Gate) -> Iterator[tuple[str, Result]]:
-        """As they come in, each kept before it is given out; raises PauseError at the end."""
+        """Yield results as they come in, each stored before it is yielded; raises PauseError at the
+        end.
+        """
         pool = self._threads.pool()
         try:
             while self._todo or self._ready or self._running:
@@ -94,7 +97,9 @@ class Batch:
             self._ready.append((call_id, call))
 
     def _economise(self, error: BudgetError) -> None:
-        """One call at a time, after what is under way has given back what it did not cost."""
+        """Go on with one call at a time, once running calls have released what they did
+        not cost.
+        """
         if self._step == 1 and not self._ready and not self._running:
             self._stop(error)
         self._step = 1
@@ -107,7 +112,7 @@ class Batch:
         held = gate.adjust(running=running, wanted=wanted)
         while self._ready and len(self._running) < held:
             opened = self._ready.popleft()
-            # In the asker's context: what halts the asker halts its calls.
+            # In the caller's context: what halts the caller halts its calls.
             make = partial(self._exchange.make, opened[1], self._stopping.is_set)
             future = pool.submit(copy_context().run, make)
             self._running[future] = opened
@@ -118,7 +123,7 @@ class Batch:
         done = wait(self._running, timeout=_LOOK, return_when=FIRST_COMPLETED).done
         if done and len(done) < len(self._running):
             done = wait(self._running, timeout=_LINGER).done
-        # Noted before it is let go of: whatever comes between is settled in the end.
+        # Noted before it is removed, so that it is settled even if something interrupts.
         self._ended += [(self._running[future], future) for future in done]
         for future in done:
             del self._running[future]
@@ -146,7 +151,7 @@ class Batch:
             self._todo.appendleft(call)
 
     def _stop(self, error: PauseError) -> None:
-        """Nothing new is sent; what is under way comes in first."""
+        """Send nothing new; running calls finish first."""
         self._pause = self._pause or error
         self._stopping.set()
         self._todo.clear()
@@ -157,15 +162,15 @@ class Batch:
         self._ready.clear()
 
     def _wind_up(self) -> None:
-        """Whoever asked has gone away, or something broke: what was paid for is kept all the same.
+        """Settle what is left when the caller has gone or something failed: paid replies are kept.
 
-        Nothing is left to do here after a run that came to its end.
+        After a run that finished there is nothing to do.
         """
         self._stopping.set()
         wait(self._running)
         running = [(opened, future) for future, opened in self._running.items()]
         unsent = [(call_id, NOT_SENT) for call_id, _ in self._ready]
-        # At once: nothing is left out where the first of two would fail.
+        # In one go: with two, a failure of the first would skip the second.
         self._settle_all([*_outcomes([*self._ended, *running]), *unsent])
 
     def _settle_all(self, settled: Sequence[tuple[uuid.UUID, CallOutcome]]) -> None:

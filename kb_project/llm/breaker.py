@@ -2,8 +2,8 @@
 
 ::
 
-    CLOSED ──▶ OPEN ──▶ HALF-OPEN ──▶ CLOSED    (one call answered)
-                 ▲           └──────▶ OPEN      (it failed as well)
+CLOSED ──▶ OPEN ──▶ HALF-OPEN ──▶ CLOSED    (one call answered)
+             ▲           └──────▶ OPEN      (it failed as well)
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Breaker:
         self._answered = float("-inf")
 
     def check(self) -> None:
-        """Raises EndpointError while the endpoint rests; lets one call through when it has."""
+        """Raise EndpointError while the endpoint rests; afterwards let one call through."""
         with self._lock:
             if self._failures < self._threshold:
                 return
@@ -50,7 +50,7 @@ class Breaker:
         )
 
     def succeeded(self) -> None:
-        """The endpoint answered, be it with a refusal."""
+        """Record that the endpoint answered, even with a refusal."""
         with self._lock:
             self._failures = 0
             self._answered = self._clock()

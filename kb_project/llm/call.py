@@ -1,4 +1,4 @@
-"""One call, made in any thread and without the database, up to its verdict."""
+"""Makes one call, in any thread and without the database, up to its verdict."""
 
 from __future__ import annotations
 
@@ -35,10 +35,10 @@ from kb_project.prompt import Prompt
 T = TypeVar("T")
 
 PATIENCE: Final = 2.0
-"""A call may take this many times its timeout, all attempts and waits together."""
+"""A call may take this many times its timeout, including all attempts and waits."""
 KNOCK: Final = "knock"
 KNOCK_SECONDS: Final = 15.0
-"""The patience with a call of a few tokens that only asks whether the endpoint is there."""
+"""Timeout of a call of a few tokens that only checks whether the endpoint is there."""
 _KNOCK_TOKENS: Final = 16
 _FORM: Final = (
     "Answer with one JSON object and nothing else. It must fit this JSON schema:\n{schema}"
@@ -48,12 +48,14 @@ _REPAIR: Final = (
     "Answer again with one complete JSON object that fits the schema, and nothing else."
 )
 _LONGEST_QUOTED: Final = 8_000
-"""Characters of a bad answer that the model gets back."""
+"""Characters of an unusable answer that are sent back to the model."""
 
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A call ready to be made. ``messages`` are complete but for the form of the answer."""
+    """A call ready to be made. ``messages`` are complete except for the instructions on the
+    answer's form.
+    """
 
     request: ChatRequest[Any]
     record: CallRecord
@@ -64,14 +66,14 @@ class Asked:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """How a call ended. A ``result`` that is an ``Asked`` is the one repair that is worth it."""
+    """How a call ended. A ``result`` that is an ``Asked`` is a repair attempt, made once."""
 
     outcome: CallOutcome
     result: ChatReply[Any] | ModelError | Asked
 
 
 class Exchange:
-    """The way to one endpoint: retried, stepped down, broken off when the endpoint is away."""
+    """The way to one endpoint: with retries, fallbacks for unsupported features, and a breaker."""
 
     def __init__(
         self,
@@ -90,7 +92,7 @@ class Exchange:
         return self.found.support
 
     def make(self, asked: Asked, stopped: Callable[[], bool] | None = None) -> Verdict:
-        """Never raises one of the project's own errors: they are the verdict."""
+        """Make the call. Never raises one of the project's own errors: they are the verdict."""
         started = time.monotonic()
         try:
             with self.found.turn(asked.record.model, has_form=asked.request.schema is not None):
@@ -101,7 +103,7 @@ class Exchange:
         return judge(asked, counted(asked, reply), time.monotonic() - started)
 
     def stream(self, asked: Asked) -> Iterator[str | RawReply]:
-        """The answer in pieces; asked again only while no piece of it has come in.
+        """Yield the answer in pieces; retried only until the first piece arrives.
 
         Raises EndpointError and RefusedError as ``make`` reports them. A server that does not
         stream gives its answer in one piece.
@@ -120,7 +122,7 @@ class Exchange:
         yield from rest
 
     def shaped(self, asked: Asked) -> RawCall:
-        """The call as the endpoint understands it today."""
+        """Return the call in a form the endpoint is known to support."""
         schema, support = asked.request.schema, self.support
         messages = asked.messages
         if schema is not None and not support.schema:
@@ -153,7 +155,7 @@ class Exchange:
         return reply
 
     def _begun(self, asked: Asked) -> tuple[str | RawReply, Iterator[str | RawReply]]:
-        """The first piece of a stream, and the others."""
+        """Return the first piece of a stream, and an iterator of the others."""
 
         def begin(call: RawCall) -> tuple[str | RawReply, Iterator[str | RawReply]]:
             if not call.support.stream:
@@ -168,7 +170,9 @@ class Exchange:
         return self._supported(asked, self.provider.complete)
 
     def _supported(self, asked: Asked, send: Callable[[RawCall], T]) -> T:
-        """One exchange; a refused feature is left out and asked again, each at most once."""
+        """Make one exchange; a refused feature is dropped and the call repeated, each
+        at most once.
+        """
         for _ in (*Feature, None):
             call = self.shaped(asked)
             try:
@@ -190,10 +194,10 @@ class Exchange:
         started: float,
         stopped: Callable[[], bool] | None,
     ) -> RawReply:
-        """Whose fault it is, after the last attempt: this one call's, or the endpoint's?
+        """Decide, after the last attempt, whether the call is at fault or the endpoint.
 
-        Where the endpoint answered others meanwhile, or answers a tiny call now, it is the call's:
-        work that waited for the endpoint would meet the same call again for ever.
+        If the endpoint answered others meanwhile, or answers a tiny call now, it is the call: work
+        that waits for the endpoint would repeat the same call forever.
         """
         if error.code == "endpoint_busy" or (stopped and stopped()):
             raise error
@@ -209,9 +213,9 @@ class Exchange:
         ) from error
 
     def _knock(self, asked: Asked, error: EndpointError) -> None:
-        """Raises the error unless the endpoint answers a call of a few tokens.
+        """Raise the error unless the endpoint answers a call of a few tokens.
 
-        They count as part of the call that failed: what is set aside for it covers them.
+        They count as part of the failed call, whose reservation covers them.
         """
         prompt = Prompt(KNOCK, "1", "You answer in one word.", "Say yes.")
         request: ChatRequest[Any] = ChatRequest(asked.request.role, prompt, asked.request.about)
@@ -235,7 +239,7 @@ def messages_of(request: ChatRequest[Any]) -> tuple[Message, ...]:
 
 
 def judge(asked: Asked, reply: RawReply, seconds: float) -> Verdict:
-    """What the reply is worth: a value, a sentence about what is wrong, or one more try."""
+    """Judge the reply: a value, an error, or one repair attempt."""
     error = _unusable(reply)
     if error is not None:
         return failed(error, seconds, reply)
@@ -252,7 +256,7 @@ def judge(asked: Asked, reply: RawReply, seconds: float) -> Verdict:
 
 
 def failed(error: ModelError, seconds: float, reply: RawReply | None = None) -> Verdict:
-    """The error, with what the call cost all the same."""
+    """Return the error as a verdict, with the call's cost."""
     return Verdict(_outcome(None, error.code, reply, seconds), error)
 
 
@@ -278,7 +282,7 @@ def _outcome(text: str | None, code: str, reply: RawReply | None, seconds: float
 
 
 def counted(asked: Asked, reply: RawReply) -> RawReply:
-    """Servers that report no tokens get our own count of them, the answer's a rough one."""
+    """Fill in token counts that the server does not report; the answer's is a rough estimate."""
     prompt, completion = reply.prompt_tokens, reply.completion_tokens
     return replace(
         reply,

@@ -1,7 +1,7 @@
-"""What calls side by side find out about an endpoint, shared by all of a process that ask it.
+"""What is known of an endpoint's capabilities, shared by all calls of a process to it.
 
 While nothing is known, the first call goes ahead of the others: a server refuses a feature at once,
-and then one call was refused instead of all that were under way.
+so one call is refused instead of all in parallel.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from kb_project.llm.config import ChatConfig
 from kb_project.llm.support import Feature, Support
 
 HEAD_START: Final = 5.0
-"""Seconds the first call has for itself. A refusal takes less; an answer that takes more is none,
-and need not be waited for."""
+"""Seconds the first call goes alone. A refusal takes less; a call that takes longer is no refusal,
+and others need not wait for it."""
 
 
 class Found:
-    """``support`` as it is known now; without any given, the first calls try it out."""
+    """``support`` as currently known; if none is given, the first calls detect it."""
 
     def __init__(self, support: Support | None = None, *, head_start: float = HEAD_START) -> None:
         self.support = support or Support()
@@ -30,14 +30,15 @@ class Found:
         self._is_tried = support is not None
         self._head_start = head_start
         self._changed = threading.Condition()
-        # Kinds of calls, by model and whether they have a form: those that were answered, and
-        # those of which the first is under way.
+        # Kinds of calls, by model and whether they have a form: those that were answered, and those
+        # whose first call is running.
         self._answered: set[tuple[str, bool]] = set()
         self._led: set[tuple[str, bool]] = set()
 
     def told(self, support: Support | None) -> None:
-        """What the settings say. It counts when it is news, as after a test of the endpoint: what
-        they said before may have been found wrong since."""
+        """Take ``support`` from the settings if it is new there, as after a test of the endpoint:
+        earlier settings may have been found wrong since.
+        """
         with self._changed:
             if support is not None and support != self._settings:
                 self.support = self._settings = support
@@ -45,7 +46,7 @@ class Found:
                 self._changed.notify_all()
 
     def kept(self, support: Support) -> None:
-        """The settings say this now, since it was found out here. Other kinds are still tried."""
+        """Note that the settings now contain what was found here. Other kinds are still tried."""
         with self._changed:
             self._settings = support
 
@@ -55,16 +56,16 @@ class Found:
 
     @contextmanager
     def turn(self, model: str, *, has_form: bool) -> Iterator[None]:
-        """Around a call: the first of its kind leads, and others wait a little for its end.
+        """Wrap a call: the first of its kind leads, and others wait a little for it to end.
 
-        Where it fails, the next one leads.
+        If it fails, the next one leads.
         """
         kind = (model, has_form)
         leads = self._leads(kind)
         try:
             yield
             with self._changed:
-                # What has a form makes use of all that others do.
+                # Calls with a form use every feature that others do.
                 self._answered |= {kind, (model, False)}
         finally:
             if leads:
@@ -88,7 +89,9 @@ class Found:
 
 
 def found_for(config: ChatConfig) -> Found:
-    """The one of the endpoint, the key and the models, since models differ in what they take."""
+    """Return the shared instance for an endpoint, key and models, since models differ
+    in support.
+    """
     with _one_at_a_time:
         found = _found(config.line, (config.model, *sorted(config.models.items())))
     found.told(config.support)

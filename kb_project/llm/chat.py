@@ -1,4 +1,4 @@
-"""A workspace's chat models: cached, counted, within the budget, side by side."""
+"""A workspace's chat models: cached, counted, within the budget, in parallel."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from kb_project.llm.support import Support
 from kb_project.llm.tokens import count_tokens
 
 PER_MESSAGE: Final = 8
-"""Tokens that servers put around a message, generously."""
+"""Tokens that servers add to a message, generously."""
 
 
 class Chat:
@@ -58,7 +58,7 @@ class Chat:
     def ask(self, request: ChatRequest[SchemaT]) -> ChatReply[SchemaT]:
         with closing(self._results([request])) as results:
             _, result = next(results)
-            # Run to its end, so that a pause is raised and the slots are given back.
+            # Exhaust it, so that a pause is raised and the slots are released.
             next(results, None)
         if isinstance(result, ReplyError):
             raise result
@@ -67,7 +67,7 @@ class Chat:
     def ask_many(
         self, requests: Sequence[ChatRequest[SchemaT]]
     ) -> Generator[tuple[int, ChatReply[SchemaT] | ReplyError], None, None]:
-        """Identical requests are asked once; a call the cache knows is not made."""
+        """Make calls; identical requests are made once, cached ones not at all."""
         return self._results(requests)
 
     def _results(
@@ -84,7 +84,7 @@ class Chat:
             yield from self._spread(calls, places[key], result)
 
     def stream(self, request: ChatRequest[SchemaT]) -> Generator[str, None, None]:
-        """Pieces of the answer; kept, counted and limited like every call."""
+        """Yield pieces of the answer; cached, counted and limited like every call."""
         call = self._call(request)
         known, left = self._from_cache({call.record.key: call})
         if known:
@@ -100,7 +100,7 @@ class Chat:
             self._remember_support()
 
     def key_of(self, request: ChatRequest[Any]) -> str:
-        """SHA-256 of everything that shapes the reply."""
+        """Return the SHA-256 of everything that shapes the reply."""
         prompt, schema = request.prompt, request.schema
         said = [
             self.config.endpoint,
@@ -110,7 +110,7 @@ class Chat:
             [[turn.speaker, turn.text] for turn in request.turns],
             [schema.__name__, schema_text(schema)] if schema else None,
         ]
-        # Plain ASCII escapes: a lone surrogate has no bytes of its own.
+        # Plain ASCII escapes, because a lone surrogate cannot be encoded.
         return hashlib.sha256(json.dumps(said).encode()).hexdigest()
 
     def _call(self, request: ChatRequest[Any]) -> Asked:
@@ -160,7 +160,7 @@ class Chat:
     def _spread(
         self, calls: Sequence[Asked], places: Sequence[int], result: Result
     ) -> Iterator[tuple[int, Result]]:
-        """The first place made the call; the others of the same words get it from the cache."""
+        """Yield the result for the first place; identical requests get it as from the cache."""
         yield places[0], result
         others = places[1:]
         if others and isinstance(result, ChatReply):
@@ -192,7 +192,7 @@ class Chat:
         return self.config.max_output(request.role, request.max_output)
 
     def _estimate(self, request: ChatRequest[Any]) -> int:
-        """Tokens of the prompt; its fixed parts are counted once."""
+        """Count the prompt's tokens; its fixed parts are counted once."""
         fixed = [request.prompt.system, schema_text(request.schema) if request.schema else ""]
         counted = sum(map(self._count, fixed)) + self._count_once(request.prompt.user)
         counted += sum(turn.tokens or self._count_once(turn.text) for turn in request.turns)
@@ -200,7 +200,7 @@ class Chat:
 
 
 def reply_from(request: ChatRequest[Any], stored: StoredReply) -> ChatReply[Any] | None:
-    """The kept reply, or None where it does not fit its schema any more."""
+    """Return the cached reply, or None if it no longer fits its schema."""
     value = parse(stored.text, request.schema).value if request.schema else None
     if request.schema and value is None:
         return None
@@ -218,7 +218,7 @@ def too_long() -> ReplyError:
 
 
 def build_chat(config: ChatConfig, store: CallStore, *, slots: Slots | None = None) -> Chat:
-    """The chat models behind ``config``; slots are the installation's unless given."""
+    """Build the chat models of ``config``; slots are the installation's unless given."""
     from kb_project.llm.openai_client import OpenAiProvider
     from kb_project.llm.shared_slots import shared_slots
 
@@ -232,5 +232,5 @@ def build_chat(config: ChatConfig, store: CallStore, *, slots: Slots | None = No
 
 @lru_cache(maxsize=64)
 def breaker_of(endpoint: str, host: str) -> Breaker:
-    """One an endpoint and process: what one workspace learns of an outage, others know."""
+    """One per endpoint and process, so that workspaces share what they learn of an outage."""
     return Breaker(host)

@@ -1,4 +1,4 @@
-"""Which chat models a workspace uses, and within which limits."""
+"""The configuration of a workspace's chat models and their limits."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from kb_project.llm.support import Support
 
 @dataclass(frozen=True, slots=True)
 class RoleLimits:
-    """``max_output`` in tokens; ``timeout`` in seconds, of one exchange."""
+    """``max_output`` is in tokens; ``timeout`` in seconds, for one exchange."""
 
     max_output: int
     timeout: float
@@ -41,16 +41,17 @@ PRIORITIES: Final[Mapping[Role, int]] = MappingProxyType(
         Role.SITUATE: 2,
     }
 )
-"""Who goes first where calls wait for each other: somebody waits for an answer."""
+"""The order in which waiting calls go; someone is waiting for an answer."""
 MARGIN: Final = 0.03
-"""Share of the window left free: the model's own tokens are not quite the ones counted here."""
+"""Share of the window left free: the model's tokens differ slightly from those counted here."""
 
 
 @dataclass(frozen=True)
 class ChatConfig:
-    """``model`` does what ``models`` names none for. ``concurrency`` is of all workers together.
+    """``model`` serves roles without one in ``models``. ``concurrency`` is for all workers
+    together.
 
-    ``support`` is None where nothing is known yet.
+    ``support`` is None while nothing is known.
     """
 
     endpoint: str
@@ -69,21 +70,23 @@ class ChatConfig:
         return self.limits.get(role) or DEFAULT_LIMITS[role]
 
     def max_output(self, role: Role, wanted: int = 0) -> int:
-        """Tokens an answer may have: half of a small window at most."""
+        """Return the tokens an answer may have: at most half of a small window."""
         return max(1, min(wanted or self.limits_of(role).max_output, self.context_window // 2))
 
     def input_limit(self, role: Role, wanted: int = 0) -> int:
-        """Tokens a prompt may have beside the answer."""
+        """Return the tokens a prompt may have beside the answer."""
         margin = int(self.context_window * MARGIN)
         return max(1, self.context_window - self.max_output(role, wanted) - margin)
 
     @property
     def host(self) -> str:
-        """The endpoint as it may be shown: never with a name and password in it."""
+        """The endpoint's host for display: never with a name and password."""
         return urlsplit(self.endpoint).hostname or "the endpoint"
 
     @property
     def line(self) -> int:
-        """A number of 31 bits for the endpoint and key: who shares it shares the concurrency."""
+        """A 31-bit number for the endpoint and key: workspaces that share it share the
+        concurrency.
+        """
         digest = hashlib.sha256(f"{self.endpoint}\n{self.key}".encode()).digest()
         return int.from_bytes(digest[:4], "big") >> 1

@@ -1,4 +1,4 @@
-"""Vectors from any OpenAI-compatible server."""
+"""Embeds texts through any OpenAI-compatible server."""
 
 from __future__ import annotations
 
@@ -21,22 +21,22 @@ from kb_project.llm.structured import storable
 from kb_project.llm.support import Support
 
 BATCH: Final = 64
-"""Texts of one request: servers differ in how many they take; this many all of them do."""
+"""Texts per request: servers differ in how many they accept; all accept this many."""
 LONGEST: Final = 24_000
 """Characters of a text that are sent; models of 8,192 tokens read no more."""
 SHORTEST: Final = 400
-"""Characters that every model reads: a text too long for it is halved until it is as short."""
+"""Characters that every model accepts: a text that is too long is halved down to this length."""
 LONGEST_FINGERPRINT: Final = 80
 _LARGEST: Final = 64_000_000
 _MOST: Final = 16_000
-"""The longest vector that Postgres indexes is shorter still."""
+"""Longer than any vector that Postgres can index."""
 
 
 class EndpointEmbedder:
-    """Implements ``Embedder``. ``dimension`` 0 is found out by one call.
+    """Implements ``Embedder``. A ``dimension`` of 0 is found out by one call.
 
-    Raises EndpointError and RefusedError like every call of a model; a server that changes the
-    length of its vectors is refused, since old and new ones cannot be compared.
+    Raises EndpointError and RefusedError like every model call; a server whose vectors change
+    length is refused, since old and new ones cannot be compared.
     """
 
     def __init__(
@@ -100,7 +100,7 @@ class EndpointEmbedder:
         self._breaker.succeeded()
         return _vectors(found, len(texts), self._line.host)
 
-    # A server that is sent an empty text refuses it: hence the full stop.
+    # Servers refuse an empty text: hence the full stop.
     def _sent(self, texts: Sequence[str]) -> dict[str, Any]:
         body = {
             "model": self._model,
@@ -122,7 +122,7 @@ _NOTHING: Final = Support.from_dict(dict.fromkeys(Support().as_dict(), False))
 
 
 def _refused(error: ModelError) -> RefusedError:
-    """No vector is no answer to go on without: whoever asked for one has to wait."""
+    """Turn a failed reply into a refusal: work cannot go on without its vectors."""
     return RefusedError(error.happened, code=error.code, next_step=error.next_step)
 
 
@@ -131,7 +131,7 @@ def _batches(texts: Sequence[str]) -> Iterator[Sequence[str]]:
 
 
 def _vectors(found: Mapping[str, Any], wanted: int, host: str) -> Vectors:
-    """Shape ``(wanted, dimension)``, each of length one, in the order of the request."""
+    """Return unit vectors of shape ``(wanted, dimension)``, in the order of the request."""
     try:
         data = sorted(found["data"], key=lambda item: int(item.get("index", 0)))
         vectors = np.array([item["embedding"] for item in data], np.float32)

@@ -1,8 +1,8 @@
-"""Scores from a cross-encoder behind HTTP, in the shape that Cohere and Jina share.
+"""Scores from a cross-encoder behind HTTP, in the format that Cohere and Jina share.
 
 ``POST …/rerank`` of ``{model, query, documents, top_n}`` answers ``{results: [{index,
-relevance_score}]}``; vLLM, llama.cpp, Infinity and LocalAI speak it too. Some say ``data`` for
-results and ``score`` for relevance_score: both are understood.
+relevance_score}]}``; vLLM, llama.cpp, Infinity and LocalAI support it too. Some servers call
+results ``data`` and relevance_score ``score``: both are understood.
 """
 
 from __future__ import annotations
@@ -31,21 +31,21 @@ from kb_project.llm.support import Support
 STAGE: Final = "rerank"
 VERSION: Final = "1"
 TIMEOUT: Final = 20.0
-"""Seconds for all attempts together: somebody waits, and has the passages in another order."""
+"""Seconds for all attempts together: a user waits, and the passages already have another order."""
 POLICY: Final = RetryPolicy(attempts=3, first=0.3, longest=2.0, longest_wish=5.0)
 LONGEST: Final = 4_000
-"""Characters of a text that are sent: cross-encoders read 512 to some thousand tokens."""
+"""Characters of a text that are sent: cross-encoders read 512 to a few thousand tokens."""
 SHORTEST: Final = 300
 LEAST_SCORED: Final = 0.5
-"""Share of the texts that need a score for a ranking to mean anything."""
+"""Share of the texts that need a score for the ranking to be meaningful."""
 _LARGEST: Final = 4_000_000
 _NOTHING: Final = Support.from_dict(dict.fromkeys(Support().as_dict(), False))
 
 
 class EndpointReranker:
-    """Implements ``Reranker``. Calls stand in the ledger; a ranking that is known is not asked for.
+    """Implements ``Reranker``. Calls are in the ledger; known rankings come from the cache.
 
-    Raises EndpointError, RefusedError, BudgetError, and ReplyError for scores that are none.
+    Raises EndpointError, RefusedError, BudgetError, and ReplyError for unusable scores.
     """
 
     def __init__(
@@ -86,7 +86,7 @@ class EndpointReranker:
     def _counted(
         self, record: CallRecord, question: str, texts: Sequence[str]
     ) -> tuple[float | None, ...]:
-        """One call with its row in the ledger, however it ends."""
+        """Make one call and record it in the ledger, however it ends."""
         ids = self._store.open_calls([record])
         started = time.monotonic()
         outcome = CallOutcome(None, "stopped", 0, 0, 0, 0.0)
@@ -116,7 +116,7 @@ class EndpointReranker:
         body = {
             "model": self._model,
             "query": storable(question),
-            # A server that is sent an empty text refuses it: hence the full stop.
+            # Servers refuse an empty text: hence the full stop.
             "documents": [storable(text)[: self._longest].strip() or "." for text in texts],
             "top_n": len(texts),
         }
@@ -149,9 +149,9 @@ class EndpointReranker:
 
 
 def scores_in(found: Mapping[str, Any], wanted: int) -> tuple[float | None, ...]:
-    """The scores by the place of their text. Nothing of the answer is trusted: an index that was
-    not asked for and a second score for one text are dropped, NaN is no score. Raises ReplyError
-    where fewer than half of the texts have one.
+    """Return the scores by text. The answer is not trusted: unrequested indexes and second scores
+    for a text are dropped, and NaN is no score. Raises ReplyError if fewer than half of the texts
+    have one.
 
     >>> scores_in({"results": [{"index": 1, "relevance_score": 0.9}, {"index": 7}]}, 2)
     (None, 0.9)
@@ -187,13 +187,13 @@ def _scored(row: object) -> tuple[int | None, float | None]:
 
 
 def _known(kept: StoredReply, wanted: int) -> Ranking | None:
-    """A ranking that was kept; None where it is none for so many texts."""
+    """Return a cached ranking; None if it does not match the number of texts."""
     found = json.loads(kept.text)
     return Ranking(tuple(found), is_cached=True) if len(found) == wanted else None
 
 
 def _tokens(found: Mapping[str, Any]) -> int:
-    """What the server says that it read, 0 where it says nothing of the kind."""
+    """Return the tokens the server reports as read, or 0."""
     usage = found.get("usage")
     total = usage.get("total_tokens") if isinstance(usage, Mapping) else None
     return max(0, total) if isinstance(total, int) else 0
@@ -201,5 +201,5 @@ def _tokens(found: Mapping[str, Any]) -> int:
 
 @lru_cache(maxsize=64)
 def breaker_of(endpoint: str, host: str) -> Breaker:
-    """One an endpoint and process, so that an outage does not cost every question its patience."""
+    """One per endpoint and process, so that an outage does not delay every question."""
     return Breaker(host)

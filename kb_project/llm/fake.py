@@ -1,4 +1,4 @@
-"""Models without a model, for tests and for trying the pipeline out."""
+"""Fake models, for tests and for trying out the pipeline."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _FINGERPRINT: Final = "hashed-terms-1"
 
 
 class FakeEmbedder:
-    """Hashes the terms of a text into a vector: texts that share words are alike.
+    """Hashes the terms of a text into a vector: texts that share words are similar.
 
     Deterministic on every machine and in every process. A text without terms gets the first unit
     vector, so that no vector is ever zero.
@@ -62,7 +62,7 @@ class FakeEmbedder:
 
 
 class MemoryCallStore:
-    """What is remembered while the process lives, without prices."""
+    """A call store in memory, without prices."""
 
     def __init__(self) -> None:
         self.replies: dict[str, StoredReply] = {}
@@ -95,7 +95,7 @@ class MemoryCallStore:
 
 
 class FakeProvider:
-    """Answers in this process and at once. ``calls`` are those it was asked, in order."""
+    """Answers in this process and at once. ``calls`` are those received, in order."""
 
     def __init__(self, answer: Callable[[RawCall], str | RawReply]) -> None:
         self._answer = answer
@@ -123,17 +123,17 @@ class FakeProvider:
 
 
 Answer = BaseModel | dict[str, Any] | str | Exception
-"""What a test says for the model: a schema's value, its dict, plain text, or what to raise."""
+"""A test's reply for the model: a schema's value, its dict, plain text, or an error to raise."""
 
 
 class FakeChat(Chat):
-    """A chat model for tests: one call after the other, in order, nothing stored.
+    """A chat model for tests: one call after another, in order, nothing stored.
 
-    ``answers`` is asked once for each call that is really made; these are in ``requests``.
+    ``answers`` is called once for each call actually made; ``requests`` records them.
 
     ::
 
-        chat = FakeChat(lambda request: {"entities": []})
+    chat = FakeChat(lambda request: {"entities": []})
     """
 
     def __init__(
@@ -156,7 +156,7 @@ class FakeChat(Chat):
 
     def _said(self, call: RawCall) -> str:
         if call.request.prompt.name == KNOCK and self._raised:
-            raise self._raised  # an endpoint that is away is away for every call
+            raise self._raised  # an endpoint that is down is down for every call
         self.requests.append(call.request)
         answer = self._answers(call.request)
         if isinstance(answer, Exception):
@@ -168,5 +168,5 @@ class FakeChat(Chat):
 
 
 def rough_tokens(text: str) -> int:
-    """About as many as there are, without a vocabulary."""
+    """Estimate the number of tokens without a vocabulary."""
     return len(text) // 4 + 1

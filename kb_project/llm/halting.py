@@ -1,7 +1,7 @@
-"""Breaking off what a thread waits for, from another thread.
+"""Interrupts what a thread is waiting for, from another thread.
 
-Who works on something that may be stopped puts a ``Halt`` around it. Whatever waits inside, in the
-same thread or in one that it sends calls out with, registers how its waiting is cut short.
+Code that works on something stoppable puts a ``Halt`` around it. Anything that waits inside, in the
+same thread or in one it starts calls in, registers how to cut its wait short.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ Cut = Callable[[], None]
 
 
 class Halt:
-    """Set once, from any thread; never unset."""
+    """A flag, set once from any thread; never unset."""
 
     def __init__(self) -> None:
         self._set = threading.Event()
@@ -29,7 +29,7 @@ class Halt:
         return self._set.is_set()
 
     def set(self) -> None:
-        """Cut short whatever waits now; what begins to wait later is cut at once."""
+        """Cut short everything that waits now; later waits are cut at once."""
         with self._lock:
             self._set.set()
             cuts = list(self._cuts)
@@ -38,7 +38,7 @@ class Halt:
 
     @contextmanager
     def cutting(self, cut: Cut) -> Iterator[None]:
-        """``cut`` ends the waiting inside; called from another thread, at most once."""
+        """Register ``cut`` to end the wait inside; called from another thread, at most once."""
         with self._lock:
             self._cuts.append(cut)
         try:
@@ -67,12 +67,12 @@ def current() -> Halt | None:
 
 
 def is_halted() -> bool:
-    """Whether whoever put a halt around this work has set it."""
+    """Whether the halt around this work is set."""
     halt = _halt.get()
     return halt is not None and halt.is_set
 
 
 def check() -> None:
-    """Raises ReplyError where this work is halted."""
+    """Raise ReplyError if this work is halted."""
     if is_halted():
         raise ReplyError("The answer was stopped.", code="stopped")

@@ -1,7 +1,7 @@
-"""The line to one OpenAI-compatible server: the official client, with bounds of our own.
+"""The connection to one OpenAI-compatible server: the official client, with our own limits.
 
-Its retries are off (ours know about pauses), redirects are not followed (a key goes to one host
-only), and answers are read up to a size and until a deadline, however slowly they drip.
+Its retries are off (ours support pauses), redirects are not followed (a key goes to one host only),
+and answers are read up to a size and until a deadline, however slowly they arrive.
 """
 
 from __future__ import annotations
@@ -33,18 +33,18 @@ EMBEDDINGS: Final = "/embeddings"
 MODELS: Final = "/models"
 RERANK: Final = "/rerank"
 _AS_STREAM: Final = {"X-Stainless-Raw-Response": "stream"}
-"""How the client is told to leave an answer unread where it has no method for the address."""
+"""Tells the client to leave a response unread, for paths it has no method for."""
 _LARGEST: Final = 4 * LONGEST_REPLY
-"""Bytes of a whole HTTP answer: JSON escapes take up to six bytes a character."""
+"""Bytes of a whole HTTP response: JSON escapes take up to six bytes per character."""
 _REFUSAL: Final = 64_000
-"""Bytes of a refusal that are read, and the seconds it may take to come in."""
+"""Bytes of a refusal that are read, and the seconds it may take to arrive."""
 _REFUSAL_SECONDS: Final = 10.0
 _clients: dict[tuple[str, str, int], OpenAI] = {}
 _opening = threading.Lock()
 
 
 class Line:
-    """Thread-safe. ``endpoint`` may or may not end in ``/v1``, or name the chat path itself."""
+    """Thread-safe. ``endpoint`` may or may not end in ``/v1``, or in the chat path itself."""
 
     def __init__(self, endpoint: str, key: str) -> None:
         self.host = urlsplit(endpoint).hostname or "The endpoint"
@@ -60,7 +60,7 @@ class Line:
         used: Support,
         largest: int = _LARGEST,
     ) -> dict[str, Any]:
-        """The JSON object that the server answers; raises as ``Provider`` says."""
+        """Return the JSON object that the server answers; raises as ``Provider`` documents."""
         with self.open(path, body, timeout, used=used) as chunks:
             read = b"".join(bounded(chunks, largest))
         return self.decoded(read)
@@ -69,7 +69,7 @@ class Line:
     def open(
         self, path: str, body: Mapping[str, Any] | None, timeout: float, *, used: Support
     ) -> Iterator[Iterator[bytes]]:
-        """The answer's bytes as they come in. Raises ReplyError where the work is halted."""
+        """Yield the response's bytes as they arrive. Raises ReplyError if the work is halted."""
         halting.check()
         try:
             with self._opened(path, body, timeout, used) as chunks:
@@ -91,13 +91,13 @@ class Line:
         except (openai.APIConnectionError, httpx2.TransportError, httpx2.StreamError) as error:
             raise errors.down(self.host, "cannot be reached, or broke off") from error
         except openai.APIStatusError as error:
-            # Without its cause: that holds the server's own words, which may echo text or key.
+            # Without its cause, which holds the server's own words, and they may echo text or key.
             raise self._refusal(error, used) from None
         except (openai.OpenAIError, httpx2.HTTPError, httpx2.InvalidURL) as error:
             raise errors.not_a_model(self.host) from error
 
     def decoded(self, read: bytes) -> dict[str, Any]:
-        """The object in an answer; servers that answer 200 with an error are seen through."""
+        """Decode a response's object; detects servers that answer 200 with an error."""
         try:
             found = json.loads(read)
         except (ValueError, RecursionError):
@@ -120,7 +120,7 @@ class Line:
     def _sent(
         self, path: str, body: Mapping[str, Any] | None, timeout: float, used: Support
     ) -> Iterator[Any]:
-        """Tries the address as given and then with ``/v1``; the one that answers is remembered."""
+        """Try the URL as given, then with ``/v1``, and remember the one that answers."""
         for base in self._bases:
             is_last = base == self._bases[-1]
             try:
@@ -152,7 +152,7 @@ class Line:
 
 
 def bases_of(endpoint: str) -> tuple[str, ...]:
-    """The addresses to try.
+    """Return the base URLs to try.
 
     >>> bases_of("http://127.0.0.1:11434/")
     ('http://127.0.0.1:11434', 'http://127.0.0.1:11434/v1')
@@ -167,7 +167,7 @@ def bases_of(endpoint: str) -> tuple[str, ...]:
 
 
 def bounded(chunks: Iterator[bytes], largest: int) -> Iterator[bytes]:
-    """The chunks; raises ReplyError when they are more than ``largest`` bytes together."""
+    """Yield the chunks; raises ReplyError if they exceed ``largest`` bytes together."""
     total = 0
     for chunk in chunks:
         total += len(chunk)
@@ -177,11 +177,13 @@ def bounded(chunks: Iterator[bytes], largest: int) -> Iterator[bytes]:
 
 
 def client_for(base: str, key: str) -> OpenAI:
-    """One a place, key and process, with its connections kept open: they do not survive a fork."""
+    """Return the client for an address, key and process; its open connections do not survive a
+    fork.
+    """
     place = (base, key, os.getpid())
     with _opening:
         if place not in _clients:
-            # The oldest is closed when the last call on it has ended.
+            # The oldest is closed once the last call on it has ended.
             while len(_clients) >= MOST_CLIENTS:
                 _clients.pop(next(iter(_clients)))
             _clients[place] = _client(base, key)
@@ -198,10 +200,10 @@ def _client(base: str, key: str) -> OpenAI:
         )
     if not (key.isascii() and key.isprintable()):
         raise errors.key_refused(parts.hostname)
-    # What the environment says of an organisation belongs to somebody else's key.
+    # An organisation named in the environment belongs to another key.
     unsaid: Any = {"OpenAI-Organization": openai.omit, "OpenAI-Project": openai.omit}
     return openai.OpenAI(
-        # Not empty: an empty key would be looked for in the environment.
+        # Not empty: for an empty key the client looks in the environment.
         api_key=key.strip() or "none",
         base_url=base,
         max_retries=0,
@@ -215,13 +217,13 @@ def _client(base: str, key: str) -> OpenAI:
 
 
 def _bound_refusal(response: httpx2.Response) -> None:
-    """The client reads the whole body of a refusal by itself: as much of it as is looked at."""
+    """Limit a refusal's body, which the client reads whole."""
     if not response.is_success and isinstance(response.stream, httpx2.SyncByteStream):
         response.stream = _Refusal(response.stream)
 
 
 class _Refusal(httpx2.SyncByteStream):
-    """The beginning of a body, as it comes in within a few seconds."""
+    """The beginning of a body, as far as it arrives within a few seconds."""
 
     def __init__(self, whole: httpx2.SyncByteStream) -> None:
         self._whole = whole
@@ -256,7 +258,7 @@ def _request(client: OpenAI, path: str, body: Mapping[str, Any] | None, timeout:
 
 
 def _seconds(wish: str) -> float:
-    """Retry-After in seconds; its other form, a date, counts as no wish."""
+    """Parse Retry-After in seconds; a date, its other form, counts as none."""
     try:
         return max(0.0, float(wish))
     except ValueError:

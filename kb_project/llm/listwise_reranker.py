@@ -1,8 +1,8 @@
-"""Reranking by the chat model: it is given passages under labels and says their order.
+"""Reranks with the chat model, which orders labelled passages.
 
-Listwise, as RankGPT does it (Sun et al. 2023, *Is ChatGPT Good at Search?*), but in two rounds
-instead of a sliding window: groups side by side, then the best of each group against each other.
-Two calls' time instead of fourteen, and every passage is looked at.
+Listwise, as in RankGPT (Sun et al. 2023, *Is ChatGPT Good at Search?*), but in two rounds instead
+of a sliding window: groups in parallel, then the best of each group against each other. It takes
+the time of two calls instead of fourteen, and considers every passage.
 """
 
 from __future__ import annotations
@@ -23,26 +23,26 @@ from kb_project.prompt import fenced, load
 
 STAGE: Final = "rerank"
 GROUP: Final = 30
-"""Passages of one call: beyond it models lose count of the labels."""
+"""Passages per call: beyond this, models lose track of the labels."""
 SMALLEST: Final = 4
 LONGEST: Final = 400
-"""Tokens of a passage, and the fewest that are worth reading. A chunk has some 300."""
+"""Tokens of a passage, and the fewest worth reading. A chunk has some 300."""
 SHORTEST: Final = 60
 OVERHEAD: Final = 700
-"""Tokens of the prompt itself, of the labels and of the schema."""
+"""Tokens of the prompt itself, the labels and the schema."""
 MAX_OUTPUT: Final = 600
 _LABEL: Final = re.compile(r"P?\s*(\d{1,4})", re.IGNORECASE)
 _TEMPLATE: Final = Path(__file__).resolve().parent.parent / "prompts" / "rerank.md"
 
 
 class Order(BaseModel):
-    """Labels, the most helpful passage first."""
+    """Labels, most helpful passage first."""
 
     order: list[str] = Field(max_length=400)
 
 
 class ListwiseReranker:
-    """Implements ``Reranker``. Scores only say the order: from 1 down to 0."""
+    """Implements ``Reranker``. Scores only express the order, from 1 down to 0."""
 
     def __init__(self, chat: ChatModel) -> None:
         self._chat = chat
@@ -70,14 +70,14 @@ class ListwiseReranker:
         return Ranking(tuple(scores))
 
     def _sizes(self, question: str) -> tuple[int, int]:
-        """How many passages a call takes, and how many tokens of each."""
+        """Return the passages per call, and the tokens for each."""
         room = self._chat.input_limit(Role.JUDGE) - OVERHEAD - count_tokens(question)
         size = max(SMALLEST, min(GROUP, room // SHORTEST))
         return size, max(SHORTEST // 2, min(LONGEST, room // size - 8))
 
 
 class _Asked:
-    """One question's passages, asked about in groups."""
+    """One question's passages, ranked in groups."""
 
     def __init__(
         self, chat: ChatModel, question: str, texts: Sequence[str], question_id: UUID | None
@@ -88,8 +88,9 @@ class _Asked:
         self._about = About(STAGE, question_id=question_id)
 
     def orders(self, groups: Sequence[Sequence[int]]) -> list[list[int]]:
-        """Each group in the model's order. A group that got no usable answer stays as it is; raises
-        ReplyError where none got one."""
+        """Return each group in the model's order. A group without a usable answer stays as it is;
+        raises ReplyError if no group has one.
+        """
         found: list[list[int]] = [list(group) for group in groups]
         failures: list[ReplyError] = []
         for number, reply in self._chat.ask_many([self._request(group) for group in groups]):
@@ -113,7 +114,7 @@ class _Asked:
 
 
 def dealt(count: int, size: int) -> list[list[int]]:
-    """Places dealt out like cards, so that each group has its share of the likely ones.
+    """Deal out places like cards, so that each group gets its share of likely ones.
 
     >>> dealt(5, 3)
     [[0, 2, 4], [1, 3]]
@@ -123,7 +124,9 @@ def dealt(count: int, size: int) -> list[list[int]]:
 
 
 def joined(asked: _Asked, groups: Sequence[Sequence[int]], size: int) -> list[int]:
-    """The best of each group against each other, then what is left, by its place in its group."""
+    """Rank the best of each group against each other, then append the rest by place in
+    its group.
+    """
     share = max(1, size // len(groups))
     finalists = [place for group in groups for place in group[:share]][:size]
     try:
@@ -135,8 +138,8 @@ def joined(asked: _Asked, groups: Sequence[Sequence[int]], size: int) -> list[in
 
 
 def ordered(labels: Sequence[str], group: Sequence[int]) -> list[int]:
-    """The group's places as the labels say; a label that is invented or said twice is dropped, and
-    what is not named comes last, as it stood.
+    """Return the group's places in the labels' order; invented and repeated labels are dropped, and
+    places not named come last, in their old order.
 
     >>> ordered(["P3", "[P1]", "P9", "P3", "none"], [10, 11, 12])
     [12, 10, 11]

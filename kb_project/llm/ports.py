@@ -1,4 +1,4 @@
-"""What the project asks of models, in its own words."""
+"""The ports to models: embedders and chat models."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Vectors = NDArray[np.float32]
 
 
 class Embedder(Protocol):
-    """Turns texts into vectors whose dot product is their likeness.
+    """Turns texts into vectors whose dot product is their similarity.
 
     Every vector has length one, so a dot product is a cosine.
     """
@@ -33,14 +33,14 @@ class Embedder(Protocol):
         """Length of every vector."""
 
     def embed_passages(self, texts: Sequence[str]) -> Vectors:
-        """Shape ``(len(texts), dimension)``, in the order of ``texts``."""
+        """Return shape ``(len(texts), dimension)``, in the order of ``texts``."""
 
     def embed_question(self, text: str) -> Vectors:
-        """Shape ``(dimension,)``."""
+        """Return shape ``(dimension,)``."""
 
 
 class Role(StrEnum):
-    """What a chat model is asked to do; each role may have a model of its own."""
+    """A kind of task for a chat model; each role may have its own model."""
 
     EXTRACT = "extract"
     SUMMARISE = "summarise"
@@ -52,7 +52,7 @@ class Role(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class About:
-    """What a call is made for, as the ledger shows it."""
+    """The purpose of a call, as the ledger shows it."""
 
     stage: str
     document_id: uuid.UUID | None = None
@@ -62,9 +62,9 @@ class About:
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """What was said before in the same conversation; ``speaker`` is "assistant" or "user".
+    """An earlier message of the same conversation; ``speaker`` is "assistant" or "user".
 
-    ``tokens`` are those the server counted when it was said; 0 has them counted here.
+    ``tokens`` is the server's count for it; 0 has them counted here.
     """
 
     speaker: str
@@ -79,8 +79,8 @@ SchemaT = TypeVar("SchemaT", bound=BaseModel)
 class ChatRequest(Generic[SchemaT]):
     """One call. With a ``schema``, the reply's ``value`` is an instance of it.
 
-    ``turns`` follow the prompt's user part (gleaning goes on in the same conversation).
-    ``max_output`` in tokens; 0 leaves it to the role's limit.
+    ``turns`` follow the prompt's user part (gleaning continues the conversation). ``max_output`` is
+    in tokens; 0 means the role's limit.
     """
 
     role: Role
@@ -93,9 +93,9 @@ class ChatRequest(Generic[SchemaT]):
 
 @dataclass(frozen=True, slots=True)
 class ChatReply(Generic[SchemaT]):
-    """A whole, valid answer. ``text`` is what the model said, ``value`` what the schema made of it.
+    """A complete, valid answer. ``text`` is the model's, ``value`` is parsed from it by the schema.
 
-    A reply from the cache costs nothing; its token counts are those of the call that was made.
+    A reply from the cache costs nothing; its token counts are those of the original call.
     """
 
     text: str
@@ -108,35 +108,38 @@ class ChatReply(Generic[SchemaT]):
 class ChatModel(Protocol):
     """A workspace's chat models: cached, counted, within the budget. Call outside transactions.
 
-    Every method raises EndpointError, RefusedError or BudgetError where work must wait.
+    Every method raises EndpointError, RefusedError or BudgetError if work must wait.
     """
 
     def model_of(self, role: Role) -> str:
-        """The name of the role's model, as written into ``written_by``."""
+        """Return the name of the role's model, as written into ``written_by``."""
 
     def input_limit(self, role: Role) -> int:
-        """Tokens a prompt of the role may have, its answer's share of the window taken off."""
+        """Return the tokens a prompt of the role may have, less the answer's share of
+        the window.
+        """
 
     def ask(self, request: ChatRequest[SchemaT]) -> ChatReply[SchemaT]:
-        """Raises ReplyError where this call got no usable answer."""
+        """Make one call. Raises ReplyError if it got no usable answer."""
 
     def ask_many(
         self, requests: Sequence[ChatRequest[SchemaT]]
     ) -> Iterator[tuple[int, ChatReply[SchemaT] | ReplyError]]:
-        """Side by side, as many as the endpoint takes; each with its index, as it comes in.
+        """Make calls in parallel, as many as the endpoint takes; yields each with its index when
+        done.
 
-        Every reply is kept in the cache before it is given out.
+        Every reply is cached before it is yielded.
         """
 
     def stream(self, request: ChatRequest[SchemaT]) -> Iterator[str]:
-        """The answer's text in pieces; raises ReplyError when it is cut off."""
+        """Yield the answer's text in pieces; raises ReplyError if it is cut off."""
 
 
 @dataclass(frozen=True, slots=True)
 class ModelOptions:
-    """What a workspace wants of its chat model while documents come in and questions are answered.
+    """A workspace's options for its chat model, in ingestion and in answering.
 
-    ``entity_types`` are free when empty. ``domain``, ``language`` and ``examples`` (worked
+    Empty ``entity_types`` mean any type. ``domain``, ``language`` and ``examples`` (worked
     extractions as text) were learned from a sample of the documents.
     """
 

@@ -1,4 +1,4 @@
-"""The *Test* button: one real call of each kind, and what the endpoint is found to understand."""
+"""The *Test* button: one real call of each kind, to detect what the endpoint supports."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _QUESTION: Final = "Which colour does the sky have on a clear day?"
 
 
 class Colour(BaseModel):
-    """What the test asks for."""
+    """The answer's schema in the test."""
 
     colour: str
 
@@ -58,14 +58,14 @@ class ProbeResult:
 
     @property
     def ok(self) -> bool:
-        """Whether the endpoint is of use: it answers a plain question."""
+        """Whether the endpoint is usable: it answers a plain question."""
         return any(check.ok for check in self.checks if check.name == "chat")
 
 
 def probe(
     config: ChatConfig, *, embedding_model: str = "", deadline: float = DEADLINE
 ) -> ProbeResult:
-    """Never raises: every failure is a check with its sentence. Costs a few hundred tokens."""
+    """Test an endpoint. Never raises: every failure is a check. Costs a few hundred tokens."""
     return _Probe(config, embedding_model, time.monotonic() + deadline).run()
 
 
@@ -82,7 +82,7 @@ class _Probe:
 
     def run(self) -> ProbeResult:
         self._check("models", self._list_models)
-        # A server may well not list its models: the others are tried all the same.
+        # A server may not list its models: try the other calls anyway.
         self.stopped = ""
         self._check("chat", self._plain)
         self._check("json", self._json)
@@ -96,7 +96,7 @@ class _Probe:
     def _check(self, name: str, make: Callable[[], str]) -> None:
         started = time.monotonic()
         ok, sentence = self._made(make)
-        # An endpoint that is away has not been found to lack anything.
+        # An endpoint that is down does not lack features.
         if not (ok or self.stopped) and name in ("json", "schema", "stream"):
             self.support = self.support.without(Feature(name))
         taken = int((time.monotonic() - started) * 1000)
@@ -125,7 +125,7 @@ class _Probe:
         return f"{len(self.models)} models are listed."
 
     def _plain(self) -> str:
-        """The first chat call also finds out which parameters the server takes."""
+        """Make the first chat call, which also detects the parameters the server accepts."""
         exchange = Exchange(
             self._provider(),
             retry=Retry(RetryPolicy(attempts=1)),
@@ -133,7 +133,7 @@ class _Probe:
         )
         verdict = exchange.make(self._asked())
         self.support = exchange.support
-        # A short limit is enough to see that the model speaks.
+        # A short limit suffices to see that the model answers.
         if isinstance(verdict.result, ReplyError) and verdict.result.code == "reply_truncated":
             return "The model answers."
         if isinstance(verdict.result, ModelError):

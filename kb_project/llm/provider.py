@@ -1,4 +1,4 @@
-"""One exchange with a model's server, in as few words as a vendor's adapter needs."""
+"""The port for one exchange with a model's server, kept minimal for vendors' adapters."""
 
 from __future__ import annotations
 
@@ -10,13 +10,15 @@ from kb_project.llm.ports import ChatRequest
 from kb_project.llm.support import Feature, Support
 
 SEED: Final = 20_240_501
-"""Any fixed number: servers that heed it answer alike twice."""
+"""Any fixed number: servers that support it give the same answer twice."""
 LONGEST_REPLY: Final = 1_000_000
 """Bytes of an answer that are read."""
 
 
 class UnsupportedError(Exception):
-    """The server refuses a part of the protocol. Never leaves the port: the call steps down."""
+    """The server refuses a part of the protocol. Never leaves the port: the call drops
+    the feature.
+    """
 
     def __init__(self, feature: Feature) -> None:
         super().__init__(feature.value)
@@ -25,7 +27,7 @@ class UnsupportedError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """``speaker`` is "system", "user" or "assistant"."""
+    """A message; ``speaker`` is "system", "user" or "assistant"."""
 
     speaker: str
     text: str
@@ -33,10 +35,10 @@ class Message:
 
 @dataclass(frozen=True, slots=True)
 class RawCall:
-    """What goes over the line. ``schema`` is a JSON schema, or None for free text.
+    """A call as sent. ``schema`` is a JSON schema, or None for free text.
 
-    ``request`` is what was asked in the project's words; adapters leave it alone, fakes look at it.
-    ``timeout`` in seconds.
+    ``request`` is the original request; adapters ignore it, fakes use it. ``timeout`` is in
+    seconds.
     """
 
     request: ChatRequest[Any]
@@ -49,13 +51,13 @@ class RawCall:
 
     @property
     def text(self) -> str:
-        """Everything that is said, for estimates and for fakes."""
+        """All messages as one text, for estimates and for fakes."""
         return "\n".join(message.text for message in self.messages)
 
 
 @dataclass(frozen=True, slots=True)
 class RawReply:
-    """What came back. ``finish`` is "stop", "length" or "refused"; None for unreported tokens."""
+    """A reply. ``finish`` is "stop", "length" or "refused"; unreported token counts are None."""
 
     text: str
     finish: str = "stop"
@@ -67,12 +69,12 @@ class RawReply:
 class Provider(Protocol):
     """A server of chat models. Its methods may be called from several threads at once.
 
-    They raise UnsupportedError, EndpointError (worth another try), RefusedError, and ReplyError
-    where a reply cannot even be read.
+    They raise UnsupportedError, EndpointError (worth another try), RefusedError, and ReplyError for
+    an unreadable reply.
     """
 
     def complete(self, call: RawCall) -> RawReply:
-        """The whole answer."""
+        """Return the complete answer."""
 
     def stream(self, call: RawCall) -> Iterator[str | RawReply]:
-        """The answer's text in pieces, and at the end the whole reply."""
+        """Yield the answer's text in pieces, and at the end the whole reply."""

@@ -1,4 +1,6 @@
-"""Reranking: a second, slower look at the passages found, each read together with the question."""
+"""Reranking: a second, slower pass over the passages found, each read together with the
+question.
+"""
 
 from __future__ import annotations
 
@@ -15,14 +17,14 @@ from kb_project.errors import ModelError
 class Ranking:
     """``scores`` are in the order of the texts, higher is better; None for a text without one.
 
-    Scores of two questions, or of two models, cannot be compared.
+    Scores for different questions or by different models cannot be compared.
     """
 
     scores: tuple[float | None, ...]
     is_cached: bool = False
 
     def order(self) -> list[int]:
-        """Places of the texts, best first; those without a score last, as they stood.
+        """Return the texts' places, best first; those without a score last, in their old order.
 
         >>> Ranking((0.1, None, 0.9)).order()
         [2, 0, 1]
@@ -33,23 +35,23 @@ class Ranking:
 
 
 class Reranker(Protocol):
-    """Call outside transactions."""
+    """Ranks texts by relevance to a question. Call outside transactions."""
 
     @property
     def name(self) -> str:
-        """The model, as people know it."""
+        """The model's name for display."""
 
     def rank(
         self, question: str, texts: Sequence[str], *, question_id: UUID | None = None
     ) -> Ranking:
-        """How well each text answers the question; ``question_id`` is for the ledger.
+        """Score how well each text answers the question; ``question_id`` is for the ledger.
 
-        Raises ModelError where there is no ranking to be had: an order is never made up.
+        Raises ModelError if there is no ranking: an order is never made up.
         """
 
 
 class BrokenReranker:
-    """One that cannot even be set up: it says so when it is needed, and nothing else stops."""
+    """A reranker that cannot be set up: it raises its error only when used."""
 
     def __init__(self, name: str, error: ModelError) -> None:
         self.name = name

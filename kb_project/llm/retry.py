@@ -1,4 +1,4 @@
-"""Asking again: exponential back-off with jitter, the server's own wish heeded.
+"""Retries: exponential back-off with jitter, respecting the server's Retry-After.
 
 The formula is "equal jitter" of *Exponential Backoff And Jitter* (Marc Brooker, AWS, 2015).
 """
@@ -19,7 +19,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class RetryPolicy:
-    """Seconds. A Retry-After beyond ``longest_wish`` is cut to it: work pauses instead."""
+    """Limits in seconds. A Retry-After above ``longest_wish`` is cut to it: work pauses instead."""
 
     attempts: int = 6
     first: float = 0.5
@@ -28,7 +28,7 @@ class RetryPolicy:
 
 
 class Retry:
-    """``sleep`` and ``clock`` are the outside's; ``dice`` gives numbers from 0 to 1."""
+    """``sleep`` and ``clock`` are injectable; ``dice`` gives numbers from 0 to 1."""
 
     def __init__(
         self,
@@ -46,10 +46,10 @@ class Retry:
     def run(
         self, once: Callable[[], T], *, patience: float, stopped: Callable[[], bool] | None = None
     ) -> T:
-        """What ``once`` gives, asked again after every EndpointError.
+        """Return what ``once`` returns, retrying after every EndpointError.
 
-        Raises the last one when the attempts are used up, when the next would begin later than
-        ``patience`` seconds from now, or when ``stopped`` says so.
+        Raises the last one when the attempts are used up, when the next would begin more than
+        ``patience`` seconds after the start, or when ``stopped`` says so.
         """
         deadline = self.clock() + patience
         for attempt in range(self.policy.attempts - 1):
@@ -63,13 +63,13 @@ class Retry:
         return once()
 
     def delay(self, attempt: int, wish: float = 0.0) -> float:
-        """Seconds to wait after the ``attempt``-th failure, counted from 0."""
+        """Return the seconds to wait after the ``attempt``-th failure, counted from 0."""
         ceiling = min(self.policy.longest, self.policy.first * float(2**attempt))
         jittered = ceiling * (0.5 + self._dice() / 2)
         return max(jittered, min(wish, self.policy.longest_wish))
 
     def _wait(self, seconds: float, stopped: Callable[[], bool] | None) -> None:
-        """In steps, so that a stop is noticed."""
+        """Wait in steps, so that a stop is noticed."""
         until = self.clock() + seconds
         while (left := until - self.clock()) > 0 and not _is_over(stopped):
             self.sleep(min(left, 0.5))

@@ -1,4 +1,4 @@
-"""Slots that all workers of an installation share, as advisory locks of its Postgres."""
+"""Slots shared by all workers of an installation, as advisory locks in its Postgres."""
 
 from __future__ import annotations
 
@@ -19,8 +19,9 @@ from django.db import DEFAULT_DB_ALIAS, OperationalError, connections
 from kb_project.llm import halting
 from kb_project.llm.slots import LONGEST_WAIT, Gate, no_slot
 
-# CASE fixes the order: the lock function must not be called for a slot that is held already, since
-# a session may take its own lock twice. One-time filter and LIMIT stop before a lock too many.
+# CASE fixes the evaluation order: the lock function must not be called for a slot already held,
+# since a session can take its own lock twice. The one-time filter and LIMIT prevent taking a lock
+# too many.
 TAKE_SLOTS: Final[LiteralString] = """
 select slot
   from generate_series(0, %(count)s::int - 1) as slot
@@ -53,25 +54,25 @@ LOWER_FLAG: Final[LiteralString] = "select pg_advisory_unlock_shared(%(line)s::i
 
 
 FLAGS: Final = 1_000_000
-"""The number of the flag of priority 0: slots are numbered below it."""
+"""The flag number of priority 0: slot numbers are below it."""
 _POLL: Final = 0.05
 _LOOK: Final = 0.2
-"""Seconds between two looks at whether somebody else waits, or has left a slot."""
+"""Seconds between checks whether others are waiting or have left a slot."""
 
 
 _sessions: Final[WeakSet[LockSession]] = WeakSet()
 _parents: Final[list[psycopg.Connection[tuple[Any, ...]] | None]] = []
-"""Connections of the process this one was forked from: kept, so that nothing closes them."""
+"""Connections of the parent process of a fork: kept, so that nothing closes them."""
 
 
 class LockSession:
-    """One connection of its own, for locks: outside every transaction, never waited in.
+    """A dedicated connection for locks: outside every transaction, never used to wait.
 
-    Shared by the threads of a process, whose gates keep apart by themselves. A connection that is
-    lost has lost its locks: it is made anew, and for a moment the endpoint may get more calls.
+    Shared by a process's threads, whose gates track their own slots. A lost connection has lost its
+    locks: it is reopened, and for a moment the endpoint may get more calls.
 
-    A process that was forked makes a connection of its own, and leaves its parent's alone: to close
-    it would hang up on the parent.
+    A forked process opens its own connection and leaves its parent's alone: closing it would
+    disconnect the parent.
     """
 
     def __init__(self, using: str = DEFAULT_DB_ALIAS) -> None:
@@ -86,7 +87,7 @@ class LockSession:
             return self._rows(query, values)
 
     def take(self, line: int, values: Mapping[str, Any]) -> list[int]:
-        """The numbers of slots that were free. One step, so that no thread takes another's."""
+        """Lock free slots and return their numbers. Atomic, so that no thread takes another's."""
         with self._lock:
             mine = [slot for of, slot in self.mine if of == line]
             found = self._rows(TAKE_SLOTS, {**values, "line": line, "mine": mine})
@@ -95,7 +96,9 @@ class LockSession:
             return taken
 
     def free(self, line: int, slots: Sequence[int]) -> None:
-        """Never fails: where the database is away, the locks went with the connection."""
+        """Release slots. Never fails: if the database is away, the locks are gone with the
+        connection.
+        """
         with self._lock:
             with suppress(OperationalError):
                 self._rows(FREE_SLOTS, {"line": line, "slots": list(slots)})
@@ -107,7 +110,7 @@ class LockSession:
             self.mine.clear()
 
     def leave_to_parent(self) -> None:
-        """In a forked child: as new. Another thread of the parent may have held the lock."""
+        """Reset in a forked child. Another thread of the parent may have held the lock."""
         _parents.append(self._connection)
         self._connection = None
         self._lock = threading.Lock()
@@ -137,7 +140,7 @@ class LockSession:
 
 @dataclass(frozen=True, slots=True)
 class SharedSlots:
-    """``line`` is a number of 31 bits for the endpoint; ``count`` how many calls it takes."""
+    """An endpoint's slots: ``line`` is its 31-bit number; ``count`` how many calls it takes."""
 
     line: int
     count: int
@@ -210,18 +213,18 @@ class _SharedGate:
 
 
 def shared_slots(line: int, count: int) -> SharedSlots:
-    """The slots of this installation's database."""
+    """Return the slots in this installation's database."""
     return SharedSlots(line, count, _session_of(os.getpid()))
 
 
 @cache
 def _session_of(process: int) -> LockSession:
-    """One a process: a connection does not survive a fork."""
+    """One per process: a connection does not survive a fork."""
     return LockSession()
 
 
 def close_sessions() -> None:
-    """Free what this process holds; the next call connects anew."""
+    """Release what this process holds; the next call reconnects."""
     for session in tuple(_sessions):
         session.close()
 
@@ -236,7 +239,7 @@ os.register_at_fork(after_in_child=_leave_all_to_parent)
 
 
 def _connect(using: str) -> psycopg.Connection[tuple[Any, ...]]:
-    """With Django's address and account, without its settings for queries."""
+    """Connect with Django's address and account, but without its query settings."""
     found = connections[using].get_connection_params()
     names = ("dbname", "user", "password", "host", "port", "options")
     address = {name: found[name] for name in names if found.get(name)}

@@ -1,4 +1,4 @@
-"""How many calls an endpoint takes at once, and who goes first when it takes no more."""
+"""Limits how many calls an endpoint gets at once, and orders waiting calls by priority."""
 
 from __future__ import annotations
 
@@ -11,25 +11,25 @@ from typing import Final, Protocol
 from kb_project.errors import EndpointError
 
 LONGEST_WAIT: Final = 600.0
-"""Seconds until work pauses because others hold every slot."""
+"""Seconds before work pauses because others hold every slot."""
 
 
 class Gate(Protocol):
-    """The slots one asker holds. Closed with the context it came from."""
+    """The slots one caller holds. Closed with the context it came from."""
 
     def adjust(self, *, running: int, wanted: int) -> int:
-        """How many slots are held now: more than before, up to ``wanted``, if there are free ones.
+        """Return how many slots are held now: more than before, up to ``wanted``, if some are free.
 
-        Waits while none is held and none is free. Slots beyond ``running`` are given up while an
-        asker of a higher priority waits. Raises EndpointError after ``LONGEST_WAIT``.
+        Waits while none is held and none is free. Slots beyond ``running`` are released while a
+        caller of higher priority waits. Raises EndpointError after ``LONGEST_WAIT``.
         """
 
 
 class Slots(Protocol):
-    """The slots of one endpoint, shared by everybody who calls it."""
+    """The slots of one endpoint, shared by all its callers."""
 
     def enter(self, priority: int) -> AbstractContextManager[Gate]:
-        """A context that gives all its slots back; 0 is the highest priority."""
+        """Return a context that releases all its slots at the end; 0 is the highest priority."""
 
 
 def no_slot() -> EndpointError:
@@ -42,7 +42,7 @@ def no_slot() -> EndpointError:
 
 
 class LocalSlots:
-    """Slots of one process, for tests and for calls without a database."""
+    """The slots of one process, for tests and for calls without a database."""
 
     def __init__(self, count: int, *, longest_wait: float = LONGEST_WAIT) -> None:
         self.free = count

@@ -1,4 +1,4 @@
-"""What a workspace remembers of its calls: the cache of replies, the ledger, the money."""
+"""The store for a workspace's calls: the cache of replies, the ledger, the budget."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from kb_project.llm.support import Support
 
 @dataclass(frozen=True, slots=True)
 class StoredReply:
-    """A whole reply as the model gave it, with the token counts of the call that was made."""
+    """A complete reply as the model gave it, with the token counts of the original call."""
 
     text: str
     prompt_tokens: int
@@ -22,7 +22,7 @@ class StoredReply:
 
 @dataclass(frozen=True, slots=True)
 class CallRecord:
-    """One call before it is made. ``key`` is the SHA-256 of everything that shapes the reply.
+    """A call before it is made. ``key`` is the SHA-256 of everything that shapes the reply.
 
     It costs at most ``prompt_tokens_estimate`` and ``max_output`` tokens.
     """
@@ -42,10 +42,10 @@ class CallRecord:
 
 @dataclass(frozen=True, slots=True)
 class CallOutcome:
-    """How a call ended: with a ``reply`` worth keeping, or with None and the error's ``code``.
+    """How a call ended: with a ``reply`` to store, or with None and the error's ``code``.
 
-    Tokens are what the provider reports, also of a reply that could not be used. ``cached_tokens``
-    is the part of ``prompt_tokens`` that the provider had in its own cache.
+    Tokens are as the provider reports them, even for an unusable reply. ``cached_tokens`` is the
+    part of ``prompt_tokens`` that the provider had in its own cache.
     """
 
     reply: str | None
@@ -57,22 +57,22 @@ class CallOutcome:
 
 
 class CallStore(Protocol):
-    """The memory of one workspace. Called from the asking thread only, outside transactions."""
+    """The store of one workspace. Called from the caller's thread only, outside transactions."""
 
     def find(self, keys: Sequence[str]) -> dict[str, StoredReply]:
-        """The kept replies among ``keys``."""
+        """Return the stored replies among ``keys``."""
 
     def open_calls(self, calls: Sequence[CallRecord]) -> list[uuid.UUID]:
-        """One id a call, in order, with the most they may cost set aside.
+        """Open calls, reserving their maximum cost; returns an id for each, in order.
 
         Raises BudgetError, and then nothing is written.
         """
 
     def settle(self, ids: Sequence[uuid.UUID], outcomes: Sequence[CallOutcome]) -> None:
-        """In one transaction: what the calls cost, and their replies into the cache."""
+        """Record, in one transaction, what the calls cost, and cache their replies."""
 
     def note_cached(self, calls: Sequence[CallRecord], replies: Sequence[StoredReply]) -> None:
-        """Ledger rows for calls that the cache answered."""
+        """Add ledger rows for calls answered from the cache."""
 
     def remember_support(self, support: Support) -> None:
-        """What the endpoint was found to understand."""
+        """Store what the endpoint was found to support."""

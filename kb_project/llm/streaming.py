@@ -1,4 +1,4 @@
-"""One streamed call: in pieces to whoever reads, whole into the cache."""
+"""One streamed call: pieces go to the reader, the whole reply into the cache."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _CLOSES = "</think>"
 
 @dataclass(slots=True)
 class Streaming:
-    """``said`` is what has come in so far, as the server sent it."""
+    """``said`` is what has arrived so far, as the server sent it."""
 
     store: CallStore
     exchange: Exchange
@@ -30,9 +30,10 @@ class Streaming:
     started: float = field(default_factory=time.monotonic)
 
     def pieces(self) -> Iterator[str]:
-        """Raises ReplyError where the answer is cut off; whoever stops reading pays for the part.
+        """Yield the pieces, without a reasoning model's initial thoughts.
 
-        What a reasoning model says to itself first is not given out.
+        Raises ReplyError if the answer is cut off. If the reader stops, the part received is still
+        paid for.
         """
         [call_id] = self.store.open_calls([self.call.record])
         try:
@@ -66,12 +67,12 @@ class Streaming:
         return judge(self.call, counted(self.call, self.whole), self._seconds())
 
     def _ended(self) -> Verdict:
-        """Without a verdict, whoever read has stopped."""
+        """Return the verdict; without one, the reader has stopped."""
         stopped = ReplyError("The answer was stopped.", code="stopped")
         return self.verdict or failed(stopped, self._seconds(), self._part())
 
     def _part(self) -> RawReply | None:
-        """What was said until it stopped, to be counted; nothing when nothing was."""
+        """Return the part received, for counting; None if there is none."""
         return counted(self.call, self.whole or RawReply(self.said)) if self.said else None
 
     def _seconds(self) -> float:
@@ -79,7 +80,7 @@ class Streaming:
 
 
 def without_thinking(pieces: Iterator[str]) -> Iterator[str]:
-    """The pieces after a leading ``<think>…</think>``; all of them where there is none."""
+    """Yield the pieces after a leading ``<think>…</think>``; all of them if there is none."""
     held = ""
     for piece in pieces:
         held += piece

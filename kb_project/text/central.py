@@ -1,13 +1,12 @@
-"""The sentences that say most of what a text says, without saying it twice.
+"""Selects the sentences that convey most of a text, without repetition.
 
 Centrality is LexRank (Erkan and Radev, "LexRank: Graph-based Lexical Centrality as Salience in Text
-Summarization", 2004): a walk from sentence to sentence by the cosine of their weighted terms, which
-now and then begins again. Here it begins again near the top of a text (as in biased LexRank,
-Otterbacher and others 2009), since documents say early what they are about: the position value of
-MEAD (Radev and others 2004). Diversity is maximal marginal relevance (Carbonell and Goldstein
-1998).
+Summarization", 2004): a walk from sentence to sentence by the cosine of their weighted terms, with
+random restarts. Restarts favour the top of a text (as in biased LexRank, Otterbacher and others
+2009), since documents say early what they are about: the position value of MEAD (Radev and others
+2004). Diversity is maximal marginal relevance (Carbonell and Goldstein 1998).
 
-The walk needs no matrix of all pairs: with rows of length one, it is two sparse products a step, so
+The walk needs no matrix of all pairs: with rows of length one, a step is two sparse products, so
 time grows with the number of words.
 """
 
@@ -24,15 +23,16 @@ from numpy.typing import NDArray
 from kb_project.text.terms import terms
 
 RESTART: Final = 0.5
-"""How often the walk begins again. The paper has 0.15 with even chances; here the top counts."""
+"""Restart probability. The paper has 0.15 with uniform restarts; here the top of the
+text counts."""
 STEPS: Final = 30
 RELEVANCE: Final = 0.7
-"""What centrality counts against likeness to what is chosen; the MMR paper's λ."""
+"""Weight of centrality against similarity to chosen sentences; the MMR paper's λ."""
 TOO_LIKE: Final = 0.6
-"""A sentence of this cosine to one that is chosen repeats it."""
+"""A sentence with this cosine to a chosen one repeats it."""
 SHORTEST: Final = 40
 LONGEST: Final = 320
-"""Characters, a Chinese one counting for three."""
+"""Characters; a Chinese one counts as three."""
 
 Numbers = NDArray[np.float64]
 Indexes = NDArray[np.int64]
@@ -41,7 +41,7 @@ _WIDE: Final = regex.compile(r"[\p{Han}\p{Hiragana}\p{Katakana}\p{Hangul}\p{Thai
 _WHOLE: Final = regex.compile(
     r"^[\"'“‘«「『]?[\p{Lu}\p{Lo}\p{Lt}\p{N}].*[.!。！][\"'”’»」』)）]*$", regex.DOTALL
 )
-# What needs the sentence before it, speaks to the reader or is spoken.
+# Sentences that need the one before, address the reader, or are direct speech.
 _LEANS: Final = regex.compile(
     r"^(?:he|she|it|they|this|that|these|those|his|her|their|its|such|but|and|or|so|then|thus|also"
     r"|however|therefore|moreover|furthermore|instead|otherwise|hence|nevertheless|here|there|see"
@@ -69,13 +69,13 @@ _TELLS: Final = regex.compile(
     r"|tutorial|policy|story|novel)\b|(?:本|这)(?:文|书|报告|手册|文件|指南)"
 )
 _LEANING: Final = 0.3
-"""What a sentence counts that cannot well be read alone, or has no verb, as captions have none."""
+"""Factor for a sentence that cannot stand alone, or has no verb, such as a caption."""
 _TELLING: Final = 1.5
-"""What a sentence counts that says what the text is."""
+"""Factor for a sentence that says what the text is."""
 
 
 def is_quotable(said: str) -> bool:
-    """Whether a sentence is whole, and neither a few words nor half a page.
+    """Whether a sentence is complete, and neither a few words nor half a page.
 
     >>> is_quotable("The light of Skarrow was built in 1866 by Ada."), is_quotable("See below.")
     (True, False)
@@ -85,7 +85,7 @@ def is_quotable(said: str) -> bool:
 
 
 def worth(said: str) -> float:
-    """What a sentence is worth to who reads nothing else.
+    """Return the value of a sentence to someone who reads nothing else.
 
     >>> worth("This guide tells of the lights."), worth("The light burned."), worth("It burned.")
     (1.5, 1.0, 0.3)
@@ -96,9 +96,9 @@ def worth(said: str) -> float:
 
 
 class Central:
-    """Sentences in the order of their text, compared with each other.
+    """Sentences in text order, compared with each other.
 
-    ``places`` are their numbers in it, or how many sentences are worth more for where they stand.
+    ``places`` are their positions in it, or how many sentences have a better position.
     """
 
     def __init__(self, sentences: Sequence[str], places: Sequence[float] | None = None) -> None:
@@ -109,7 +109,7 @@ class Central:
         self.scores = self._walk(1 / np.sqrt(1.0 + order)) * worths
 
     def best(self, most: int) -> list[int]:
-        """The numbers of at most ``most`` sentences, best first, none like another."""
+        """Return the numbers of at most ``most`` sentences, best first, none similar to another."""
         chosen: list[int] = []
         relevance = self.scores / max(float(self.scores.max(initial=0.0)), 1e-12)
         likeness = np.zeros(self._count)
@@ -124,7 +124,9 @@ class Central:
         return chosen
 
     def _walk(self, chances: Numbers) -> Numbers:
-        """How often each sentence is come by; ``chances`` are where it begins again."""
+        """Return how often the walk visits each sentence; ``chances`` is the restart
+        distribution.
+        """
         start: Numbers = chances / max(chances.sum(), 1e-12)
         degrees = self._of_others(np.ones(self._count))
         shares = np.divide(1.0, degrees, out=np.zeros_like(degrees), where=degrees > 1e-9)
@@ -134,7 +136,7 @@ class Central:
         return found
 
     def _of_others(self, values: Numbers) -> Numbers:
-        """By sentence, the sum of the others' values, each by its cosine."""
+        """For each sentence, sum the other sentences' values, weighted by cosine."""
         found: Numbers = np.maximum(self._times(self._across(values)) - values, 0.0)
         return found
 
@@ -144,18 +146,18 @@ class Central:
         return self._times(self._across(alone))
 
     def _across(self, of_rows: Numbers) -> Numbers:
-        """By term, the sum over sentences."""
+        """Sum over sentences, for each term."""
         return _sums(self._columns, self._weights * of_rows[self._rows], self._width)
 
     def _times(self, of_terms: Numbers) -> Numbers:
-        """By sentence, the sum over its terms."""
+        """Sum over terms, for each sentence."""
         return _sums(self._rows, self._weights * of_terms[self._columns], self._count)
 
 
 def _vectors(
     sentences: Sequence[str],
 ) -> tuple[Indexes, Indexes, Numbers, int]:
-    """Sparse rows of length one: tf · ln(1 + n/df)."""
+    """Return sparse rows of length one: tf · ln(1 + n/df)."""
     counted = [Counter(terms(one)) for one in sentences]
     spread = Counter(term for one in counted for term in one)
     column = {term: number for number, term in enumerate(spread)}
@@ -169,6 +171,6 @@ def _vectors(
 
 
 def _sums(groups: Indexes, values: Numbers, count: int) -> Numbers:
-    """The sum of the values of each group from 0 to ``count``."""
+    """Sum the values of each group from 0 to ``count``."""
     found: Numbers = np.asarray(np.bincount(groups, values, count), np.float64)
     return found

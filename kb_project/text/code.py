@@ -1,4 +1,4 @@
-"""Telling source code and shell commands from language, line by line. No grammar is needed."""
+"""Tells source code and shell commands from prose, line by line, without a grammar."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Final
 import regex
 
 _CODE_LINE: Final = regex.compile(
-    # A list of things may end its lines with semicolons, too.
+    # The lines of a list may end with semicolons, too.
     r"[{}]\s*$|[(){}=\[\]<>\"'].*;\s*$|^\s*\S+(?:\s\S+){0,2};\s*$|^\s*(?:\#include|import\s|from\s\S+\simport|use\s|def\s|class\s|fn\s|return\b|"
     r"@\w|//|/?\*|\}|\)|if\s*\(|for\s*\(|let\s|const\s|var\s|pub\s|public\s|private\s|[\w.]+\(.*\)$)"
 )
@@ -16,7 +16,7 @@ _SHELL_LINE: Final = regex.compile(
     r"|^\s*\#\s+(?:[\w./-]+/)?[a-z][\w.-]*\s+[-/<]"  # root's prompt
     r"|^\s*(?:sudo|apt(?:-get)?|cd|git|pip3?|npm|curl|wget|mkdir|chmod|chown)\s"
     r"(?:[^.!?]|\.(?=\S))*[^.!?:,;\s]\s*$"
-    # Words of prose, too, which begins many a line of wrapped text.
+    # Also ordinary words, which may begin a line of wrapped prose.
     r"|^\s*(?:make\s+[\w./-]+\s*$|tar\s+-?[cxtzjvf]+\s|export\s+\w+=)"
     r"|^\s*(?:\.{0,2}/|~/)?[\w./+-]+(?:\s+-{1,2}[\w-]+(?:[= ]\S+)?){2,}\s*$"  # cmd -a --long x
 )
@@ -25,7 +25,7 @@ _LINES: Final = 80
 
 
 def is_code(text: str) -> bool:
-    """Whether most lines look like a program's.
+    """Whether most lines look like code.
 
     >>> is_code("int main() {\\n  return 0;\\n}"), is_code("It was; he said.\\nThen it ended.")
     (True, False)
@@ -36,7 +36,7 @@ def is_code(text: str) -> bool:
 
 
 def is_shell(line: str) -> bool:
-    """Whether a line is something to type at a prompt, or a program's with a prompt before it.
+    """Whether a line is a shell command or program call, with or without a prompt.
 
     >>> is_shell("$ dpkg -i foo.deb"), is_shell("cd debhello-0.0"), is_shell("Make a copy first.")
     (True, True, False)

@@ -1,10 +1,10 @@
-"""How many there are of something, in words."""
+"""Counts in words."""
 
 from __future__ import annotations
 
 
 def counted(number: int, one: str, many: str = "") -> str:
-    """``many`` is said where it is not ``one`` with an s.
+    """Format a count; ``many`` is the plural if it is not ``one`` with an s.
 
     >>> counted(1, "fact"), counted(1200, "fact"), counted(2, "entity", "entities")
     ('1 fact', '1,200 facts', '2 entities')

@@ -1,4 +1,4 @@
-"""Which headings say what a text is about, without their numbers."""
+"""Finds the headings that say what a text is about, without their numbers."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _NUMBER: Final = regex.compile(
     r"|^第[\d一二三四五六七八九十百]+[章节回部篇][\s:：、.]*|^[一二三四五六七八九十]+[、.．]\s*",
     regex.IGNORECASE,
 )
-# Parts that any document may have, whatever it is about.
+# Headings that any document may have, whatever its subject.
 _ANY: Final = regex.compile(
     r"(?:table of )?contents|list of (?:figures|tables|examples|illustrations)|index|glossary"
     r"|bibliography|references|notes?|tips?|cautions?|warnings?|important|examples?|rationale"
@@ -36,7 +36,7 @@ _ANY: Final = regex.compile(
     r"|目录|目次|索引|参考文献|参考资料|附录|前言|序言?|后记|致谢|引言|导言|简介|概述|摘要|总结|结论|结语|注释|外部链接|版权.*",
     regex.IGNORECASE,
 )
-# Parts about the document itself and the people behind it.
+# Headings about the document itself and its authors.
 _FRONT: Final = regex.compile(
     r"(?:table of )?contents|list of .*|index|copyright.*|.*\blicen[cs]es?\b.*|legal.*|colophon"
     r"|dedication|acknowledge?ments|credits|bibliography|references|further reading|see also"
@@ -49,7 +49,9 @@ _LETTERS: Final = regex.compile(r"\p{L}{3,}|\p{Han}{2,}")
 
 @dataclass(frozen=True, slots=True)
 class Heading:
-    """``start`` is its offset in the text; ``depth`` its level, by its number if it has one."""
+    """A heading. ``start`` is its offset in the text; ``depth`` its level, from its number if it
+    has one.
+    """
 
     title: str
     start: int
@@ -58,7 +60,7 @@ class Heading:
 
 
 def bare(title: str) -> str:
-    """The heading without number and marks.
+    """Return the heading without number and punctuation.
 
     >>> bare("Chapter 3. The Root Filesystem"), bare("9.10. Backup"), bare("第二章 灯塔")
     ('The Root Filesystem', 'Backup', '灯塔')
@@ -68,13 +70,13 @@ def bare(title: str) -> str:
 
 
 def is_telling(title: str) -> bool:
-    """Whether a heading says something of what is below it.
+    """Whether a heading says something about the text below it.
 
     >>> is_telling("The Root Filesystem"), is_telling("Table of Contents"), is_telling("4.7")
     (True, False, False)
     """
     said = bare(title)
-    if title[:1].islower():  # the second line of the heading before
+    if title[:1].islower():  # the second line of the previous heading
         return False
     return (
         len(said) <= LONGEST and _LETTERS.search(said) is not None and _ANY.fullmatch(said) is None
@@ -82,7 +84,7 @@ def is_telling(title: str) -> bool:
 
 
 def is_front(title: str) -> bool:
-    """Whether what is below tells of the document's making and not of its subject.
+    """Whether the text below is about the document's making, not its subject.
 
     >>> is_front("Acknowledgements"), is_front("Preface")
     (True, False)
@@ -93,10 +95,10 @@ def is_front(title: str) -> bool:
 def outline(
     rows: Sequence[tuple[int, str, int]], length: int, regions: Sequence[Region] = ()
 ) -> list[Heading]:
-    """The headings of a text of that length, each up to the next of its depth or above.
+    """Return the headings of a text of that length, each up to the next of its depth or above.
 
-    ``rows`` are ``[level, title, start]``, as a document's version has them; those of a menu, of
-    contents or of a licence are left out.
+    ``rows`` are ``[level, title, start]``, as in a document's version; headings in a menu, a table
+    of contents or a licence are left out.
     """
     furniture = sorted((one.start, one.end) for one in regions if one.kind in FURNITURE)
 
@@ -117,9 +119,9 @@ def outline(
 
 
 def main(headings: Sequence[Heading], most: int) -> list[Heading]:
-    """The longest parts of the highest level that has more than one, in order.
+    """Return the longest parts of the highest level that has more than one, in order.
 
-    A heading that comes again and again (*Note*, *Purpose*) tells nothing.
+    A repeated heading (*Note*, *Purpose*) says nothing.
     """
     often = Counter(bare(one.title).casefold() for one in headings)
     telling = [
@@ -137,7 +139,7 @@ def _at(headings: Sequence[Heading], depth: int) -> int:
 
 
 def _depth(level: int, title: str) -> int:
-    """A number tells the depth better than type does: *2.1.* is below *Chapter 2.*"""
+    """A number shows the depth better than typography: *2.1.* is below *Chapter 2.*"""
     found = _NUMBER.match(title.strip())
     if found and found["number"] and "." in found["number"]:
         return max(level, str(found["number"]).count(".") + 1)

@@ -1,6 +1,6 @@
-"""Which language a text is written in, well enough to choose an extractor.
+"""Detects a text's language, well enough to choose an extractor.
 
-Script first; then, for the Latin alphabet, the share of each language's commonest little words.
+Script first; then, for the Latin alphabet, the share of each language's most common function words.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import Final
 import regex
 
 _SAMPLE: Final = 6_000
-"""Characters looked at: half from the beginning, half from the middle."""
+"""Characters sampled: half from the beginning, half from the middle."""
 
 _SCRIPTS: Final = {
     "zh": regex.compile(r"\p{Han}"),
@@ -36,10 +36,10 @@ _LATIN_WORD: Final = regex.compile(r"[\p{Latin}\p{M}]+")
 
 
 def detect_language(text: str) -> str:
-    """An ISO 639-1 code among zh, ja, ko, en, de, fr, es, it, pt, nl, or ``"other"``.
+    """Return an ISO 639-1 code among zh, ja, ko, en, de, fr, es, it, pt, nl, or ``"other"``.
 
-    Text in the Latin alphabet without a telling word (a list of names, source code) counts as
-    English, the language of most code and the one with the most complete extractor.
+    Latin text without a known word (a list of names, source code) counts as English, the language
+    of most code and the one with the most complete extractor.
 
     >>> detect_language("朱元璋是皇帝。"), detect_language("Es war einmal und ist nicht mehr.")
     ('zh', 'de')

@@ -1,9 +1,8 @@
 """One key for all spellings of a name.
 
-Two mentions whose keys are equal are one entity unless something else tells them apart. The key
-drops what writers vary without meaning anything by it: accents, case, punctuation, a leading
-article, a trailing possessive, spaces between initials. It keeps digits, ``+`` and ``#``, since
-GPT-3.5 is not GPT-35 and C# is not C.
+Two mentions with equal keys are one entity unless something else distinguishes them. The key drops
+meaningless variation: accents, case, punctuation, a leading article, a trailing possessive, spaces
+between initials. It keeps digits, ``+`` and ``#``, since GPT-3.5 is not GPT-35 and C# is not C.
 """
 
 from __future__ import annotations
@@ -17,13 +16,13 @@ from kb_project.text.words import Word, words
 LONGEST_NAME: Final = 12
 """Words in the longest run that is looked up as a name."""
 
-# Not "a": without its full stop it cannot be told from the initial in "A. Milne".
+# Not "a": without its full stop it looks like the initial in "A. Milne".
 _ARTICLE: Final = "the"
 
 
 @lru_cache(maxsize=20_000)
 def normalise_name(name: str) -> str:
-    """The key of a name; empty when the name holds no letter and no digit.
+    """Return the key of a name; empty if the name has no letter and no digit.
 
     >>> normalise_name("The Café of J. R. R. Tolkien’s")
     'cafe of jrr tolkien'
@@ -34,7 +33,9 @@ def normalise_name(name: str) -> str:
 
 
 def name_key(folded: Sequence[str]) -> str:
-    """The key of a run of folded words, as :func:`kb_project.text.words.words` yields them."""
+    """Return the key of a run of folded words, as :func:`kb_project.text.words.words`
+    yields them.
+    """
     if not folded:
         return ""
     return _key([_plain(word) for word in folded[:-1]], _plain(_without_possessive(folded[-1])))
@@ -43,9 +44,9 @@ def name_key(folded: Sequence[str]) -> str:
 def name_runs(
     text_words: Sequence[Word], longest: int = LONGEST_NAME, starts: Iterable[int] | None = None
 ) -> Iterator[tuple[int, int, str]]:
-    """Runs of up to ``longest`` words as ``(first, last + 1, key)``, longest first per start.
+    """Yield runs of up to ``longest`` words as ``(first, last + 1, key)``, longest first per start.
 
-    ``starts`` are the words that runs may begin with; all, unless given.
+    ``starts`` are the words that runs may begin with; by default, all.
     """
     plain = [_plain(word.folded) for word in text_words]
     last = [_plain(_without_possessive(word.folded)) for word in text_words]
@@ -80,7 +81,9 @@ def _without_possessive(word: str) -> str:
 
 
 def _join_initials(parts: list[str]) -> list[str]:
-    """``j r r tolkien`` becomes ``jrr tolkien``, ``u s army`` becomes ``us army``."""
+    """Join initials: ``j r r tolkien`` becomes ``jrr tolkien``, ``u s army`` becomes
+    ``us army``.
+    """
     joined: list[str] = []
     initials = ""
     for part in parts:
@@ -95,7 +98,7 @@ def _join_initials(parts: list[str]) -> list[str]:
 
 
 def _join_unspaced(parts: list[str]) -> str:
-    """A space between words, none between two runs of an unspaced script."""
+    """Join words with spaces, but not two runs of an unspaced script."""
     key = parts[0]
     for part in parts[1:]:
         glue = "" if _is_han_like(key[-1]) and _is_han_like(part[0]) else " "

@@ -1,4 +1,4 @@
-"""What of a passage may be quoted in a summary, a report or a description: prose, word for word."""
+"""Selects what may be quoted from a passage in a summary, report or description: verbatim prose."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ _ENDED: Final = regex.compile(r"[.!?。！？…][\"'”’»)）】」』]*$")
 
 
 def quotable(text: str, regions: Sequence[Region] = ()) -> list[Statement]:
-    """The sentences and entries of lists in order, but for those that furniture interrupts.
+    """Return the sentences and list entries in order, except those that furniture interrupts.
 
-    A word and a number say nothing, nor does what is in capitals: *Chapter 8. THE ARCHIVES 6.5.*
+    A word with a number says nothing, nor does text in capitals: *Chapter 8. THE ARCHIVES 6.5.*
     """
     return [
         one
@@ -44,7 +44,7 @@ def _is_shouted(said: str) -> bool:
 
 
 def leans(said: str) -> bool:
-    """Whether a sentence begins with what only those before it explain, or with no word at all.
+    """Whether a sentence begins with a word only earlier sentences explain, or not with a word.
 
     >>> leans("She lit it."), leans("Ada lit it."), leans("他走了。"), leans("--quiet Say less.")
     (True, False, True, True)
@@ -53,7 +53,7 @@ def leans(said: str) -> bool:
 
 
 def is_labelled(said: str) -> bool:
-    """Whether it begins with the label of a field instead of a sentence's words.
+    """Whether it begins with a field label.
 
     >>> is_labelled("Initials: AL Ada Lind, BO Bram Oosterling."), is_labelled("Ada lit it: alone.")
     (True, False)
@@ -62,7 +62,7 @@ def is_labelled(said: str) -> bool:
 
 
 def is_ended(said: str) -> bool:
-    """Whether it ends as sentences do.
+    """Whether it ends like a sentence.
 
     >>> is_ended("Ada lit it."), is_ended("“Who?”"), is_ended("Lens repair")
     (True, True, False)

@@ -1,8 +1,8 @@
-"""Which stretches of a text are prose, and which are headings, code, tables or furniture.
+"""The stretches of a text that are not prose: headings, code, tables and furniture.
 
-A document's text is kept whole: readers see menus, running heads and licences where they stand.
-What is *said* by the product (answers, summaries, topics, names) is taken from prose alone, and
-prose is read through :func:`prose`, which blanks everything else out and keeps every offset.
+A document's text is stored whole: readers see menus, running heads and licences in place. What the
+product itself writes (answers, summaries, topics, names) comes from prose alone, and prose is read
+through :func:`prose`, which blanks everything else out and keeps every offset.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import regex
 
 
 class RegionKind(StrEnum):
-    """What a stretch of a text is, where it is not prose."""
+    """The kind of a stretch of text that is not prose."""
 
     HEADING = "heading"
     CODE = "code"
@@ -28,22 +28,22 @@ class RegionKind(StrEnum):
     RUNNING = "running"
     """Running heads and feet, page numbers."""
     LEGAL = "legal"
-    """Licences and notices that come with a document and are not what it is about."""
+    """Licences and notices that come with a document and are not its subject."""
 
 
 FURNITURE: Final = frozenset(
     {RegionKind.NAVIGATION, RegionKind.CONTENTS, RegionKind.RUNNING, RegionKind.LEGAL}
 )
-"""What no reader comes for."""
+"""Parts no reader is looking for."""
 
 _BLANK: Final = regex.compile(r"[^\n]")
-# A sentence that is cut by a page's end: what stands between its halves is blank by now.
+# A sentence interrupted by a page end: the text between its halves is already blank.
 _INTERRUPTED: Final = regex.compile(r"(?<=[^\s.!?…:;。！？：；\"”’»)][^\S\n]*)\n\s*(?=\p{Ll})")
 
 
 @dataclass(frozen=True, slots=True)
 class Region:
-    """``text[start:end]`` is of this kind; ``level`` is a heading's, from 1."""
+    """A region: ``text[start:end]`` is of this kind; ``level`` is a heading's, from 1."""
 
     kind: RegionKind
     start: int
@@ -55,10 +55,10 @@ class Region:
 
 
 def prose(text: str, regions: Iterable[Region], keep: Collection[RegionKind] = ()) -> str:
-    """The text with spaces in place of all that is no prose and not of a kind to ``keep``.
+    """Replace everything that is not prose or of a kind to ``keep`` with spaces.
 
-    It is as long as ``text``, so offsets mean the same in both. Line breaks stay, except where
-    furniture stands in the middle of a sentence: the halves are joined by spaces.
+    The result is as long as ``text``, so offsets are the same in both. Line breaks stay, except
+    where furniture interrupts a sentence: the halves are joined by spaces.
 
     >>> prose("It burned\\n4\\nall night.", [Region(RegionKind.RUNNING, 10, 11)])
     'It burned   all night.'
@@ -80,7 +80,9 @@ def prose(text: str, regions: Iterable[Region], keep: Collection[RegionKind] = (
 
 
 def _joined(text: str, blanked: str) -> str:
-    """Line breaks between two halves of a sentence become spaces, where something was blanked."""
+    """Replace line breaks between the halves of a sentence with spaces, where something was
+    blanked.
+    """
 
     def joint(match: regex.Match[str]) -> str:
         start, end = match.span()
@@ -92,7 +94,7 @@ def _joined(text: str, blanked: str) -> str:
 
 
 def within(regions: Iterable[Region], start: int, end: int) -> Iterator[Region]:
-    """The regions of ``text[start:end]``, with offsets from its beginning."""
+    """Yield the regions of ``text[start:end]``, with offsets from its beginning."""
     for region in regions:
         first, last = max(region.start, start), min(region.end, end)
         if first < last:
@@ -100,7 +102,7 @@ def within(regions: Iterable[Region], start: int, end: int) -> Iterator[Region]:
 
 
 def as_json(regions: Iterable[Region]) -> list[list[Any]]:
-    """``[[kind, start, end], …]``; a heading's level comes fourth."""
+    """Return ``[[kind, start, end], …]``; a heading's level comes fourth."""
     return [
         [str(one.kind), one.start, one.end, one.level]
         if one.level
@@ -110,5 +112,5 @@ def as_json(regions: Iterable[Region]) -> list[list[Any]]:
 
 
 def from_json(rows: Sequence[Sequence[Any]]) -> list[Region]:
-    """Raises ValueError for a kind there is not."""
+    """Parse regions. Raises ValueError for an unknown kind."""
     return [Region(RegionKind(kind), *map(int, span)) for kind, *span in rows]

@@ -1,8 +1,8 @@
-"""Where sentences begin and end, by rules, in one pass.
+"""Finds sentence boundaries by rules, in one pass.
 
-Good enough to quote from and to choose answers from, in any language that ends sentences with
-``. ! ? …`` or their Chinese and Japanese forms. A blank line, a heading, a list item, a table row
-and a line of code end a sentence too; a mere line break does not, since much plain text is wrapped.
+Good enough for quoting and for choosing answers, in any language that ends sentences with ``. ! ?
+…`` or their Chinese and Japanese forms. A blank line, a heading, a list item, a table row and a
+line of code end a sentence too; a plain line break does not, since much plain text is wrapped.
 """
 
 from __future__ import annotations
@@ -34,13 +34,13 @@ def _listed(listing: str) -> frozenset[str]:
     return frozenset(listing.split())
 
 
-# Never end a sentence, whatever follows.
+# These never end a sentence.
 _TITLES: Final = _listed(
     "mr mrs ms mm mme mlle dr prof st ste mt ft rev hon sen rep gov gen col capt lt sgt maj "
     "cmdr adm pres messrs fr vs viz cf fig figs eq eqs sec ch vol pp ed eds e.g i.e eg ie ca "
     "approx resp bzw z.b d.h"
 )
-# End one only before a word that usually begins one.
+# These end a sentence only before a word that usually begins one.
 _SHORTENED: Final = _listed(
     "inc ltd co corp llc bros dept univ assn est jr sr esq etc al a.m p.m a.d b.c ph.d m.d "
     "b.a m.a jan feb mar apr jun jul aug sep sept oct nov dec mon tue wed thu fri sat sun ave "
@@ -58,7 +58,7 @@ _NEXT_WORD: Final = regex.compile(r"\s*[\"'“‘«(\[]*([\p{L}\p{N}]+)?")
 
 
 def sentence_spans(text: str) -> list[Span]:
-    """Spans without the white space around them, in order, never overlapping, none empty.
+    """Return spans without surrounding whitespace, in order, none overlapping or empty.
 
     >>> text = "Dr. Who left at 3.15 p.m. on Monday. “Why?” asked J. Smith. 他走了。为什么？"
     >>> [text[start:end] for start, end in sentence_spans(text)]
@@ -80,7 +80,7 @@ def _ends(text: str) -> Iterator[int]:
 
 
 def _really_ends(text: str, match: regex.Match[str]) -> bool:
-    """Whether this ``.``, ``!`` or ``?`` ends a sentence or an abbreviation."""
+    """Whether this ``.``, ``!`` or ``?`` ends a sentence, not an abbreviation."""
     following = _NEXT_WORD.match(text, match.end(), match.end() + 40)
     word = (following.group(1) or "") if following else ""
     if word[:1].islower():
@@ -105,7 +105,7 @@ def _may_end(before: str, word: str) -> bool:
 
 
 def _pieces(text: str, start: int, end: int) -> Iterator[Span]:
-    """The span trimmed of white space, and cut where it is too long to quote."""
+    """Yield the span trimmed of whitespace, cut if it is too long to quote."""
     while end - start > LONGEST_SENTENCE:
         cut = _cut(text, start)
         yield from _trimmed(text, start, cut)
@@ -114,7 +114,9 @@ def _pieces(text: str, start: int, end: int) -> Iterator[Span]:
 
 
 def _cut(text: str, start: int) -> int:
-    """After the last line break, else the last space, of the longest piece; else in mid-word."""
+    """Return a cut after the last line break in the second half of the longest piece, else the last
+    space, else mid-word.
+    """
     stop, half = start + LONGEST_SENTENCE, start + LONGEST_SENTENCE // 2
     for separator in ("\n", " "):
         found = text.rfind(separator, half, stop)

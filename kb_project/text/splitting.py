@@ -1,7 +1,7 @@
-"""Cutting a text into spans: token windows, sentence groups, fixed windows.
+"""Splits a text into spans: token windows, sentence groups, fixed windows.
 
-Sizes and overlaps are in tokens (cl100k). Every span is trimmed of white space at both ends, spans
-ascend, and together they cover every character of the text that is not white space.
+Sizes and overlaps are in tokens (cl100k). Every span is trimmed of whitespace at both ends, spans
+ascend, and together they cover every non-whitespace character of the text.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ Span = tuple[int, int]
 Offsets = NDArray[np.int64]
 
 # A heading closes the chunk before it once that chunk is this full: short sections share a chunk,
-# long ones begin their own.
+# long ones start their own.
 HEADING_BREAK_SHARE = 0.5
 
 
 @dataclass(frozen=True, slots=True)
 class Atom:
-    """A piece that is never cut: a sentence, or a window of one that is too long."""
+    """A piece that is never cut: a sentence, or a window of an overlong one."""
 
     start: int
     end: int
@@ -36,7 +36,7 @@ class Atom:
 def split_tokens(
     text: str, *, starts: Offsets, size: int, overlap: int, headings: Sequence[int]
 ) -> list[Span]:
-    """Windows of whole sentences, at most ``size`` tokens, ``overlap`` tokens shared.
+    """Split into windows of whole sentences, at most ``size`` tokens, ``overlap`` tokens shared.
 
     ``starts`` are the character offsets of the text's tokens, ``headings`` those of its heading
     lines. A window that ends before a heading shares nothing with the next.
@@ -46,12 +46,12 @@ def split_tokens(
 
 
 def split_sentences(text: str, *, starts: Offsets, size: int) -> list[Span]:
-    """Each sentence by itself; one longer than ``size`` tokens in windows."""
+    """Split into sentences; one longer than ``size`` tokens into windows."""
     return [(atom.start, atom.end) for atom in _atoms(text, starts, size, set())]
 
 
 def split_fixed(text: str, *, starts: Offsets, size: int, overlap: int) -> list[Span]:
-    """Windows of exactly ``size`` tokens, whatever they cut."""
+    """Split into windows of exactly ``size`` tokens, regardless of sentences."""
     if not len(starts):
         return []
     step = max(1, size - min(overlap, size // 2))
@@ -76,7 +76,7 @@ def _pack(atoms: Sequence[Atom], *, size: int, overlap: int) -> Iterator[Span]:
 
 
 def _step_back(atoms: Sequence[Atom], first: int, index: int, overlap: int, size: int) -> int:
-    """Where the next window begins: whole sentences before ``index``, within the overlap."""
+    """Return where the next window begins: whole sentences before ``index``, within the overlap."""
     room = min(overlap, size - atoms[index].tokens)
     start = index
     while start - 1 > first and atoms[start - 1].tokens <= room:
@@ -105,9 +105,9 @@ def _atoms(text: str, starts: Offsets, size: int, headings: set[int]) -> Iterato
 
 
 def token_range(starts: Offsets, start: int, end: int) -> tuple[int, int]:
-    """The tokens that a span touches, as a half-open range.
+    """Return the tokens that a span touches, as a half-open range.
 
-    A word's token begins with the space before it, so the first one may begin before the span.
+    A word's token includes the space before it, so the first one may begin before the span.
     """
     first = int(starts.searchsorted(start, side="right")) - 1
     return max(first, 0), int(starts.searchsorted(end))
@@ -119,7 +119,7 @@ def _any_between(marks: Sequence[int], start: int, end: int) -> bool:
 
 
 def _window(text: str, starts: Offsets, first: int, last: int) -> Span:
-    """Characters of the tokens from ``first`` up to ``last``."""
+    """Return the character span of the tokens from ``first`` up to ``last``."""
     return int(starts[first]), int(starts[last]) if last < len(starts) else len(text)
 
 

@@ -1,8 +1,8 @@
-"""What a text states: its sentences, entries of its lists and rows of its tables, one by one.
+"""Splits a text into statements: sentences, list entries and table rows.
 
-Answers are made of these, and so are summaries. Each knows the headings it stands under, the line
-that leads its list in, and the list or table it is part of. Headings and lines that lead in state
-nothing themselves: they say what is stated below them.
+Answers and summaries are made of these. Each knows the headings above it, the line that introduces
+its list, and the list or table it is part of. Headings and introducing lines state nothing
+themselves: they give context to the statements below them.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from kb_project.text.sentences import Span, sentence_spans
 from kb_project.text.terms import terms
 
 FEWEST_TERMS: Final = 3
-"""A line with fewer index terms, no figure and no full stop is a label."""
+"""A line with fewer index terms, no digit and no full stop is a label."""
 BETWEEN_ENTRIES: Final = 3
-"""Sentences of further paragraphs that an entry may have before the next."""
+"""Sentences of further paragraphs an entry may have before the next entry."""
 FEW_WORDS: Final = 3
 LONGEST_LEAD: Final = 240
-"""Characters of a line that leads a list in."""
+"""Characters of a line that introduces a list."""
 
 _MARK: Final = regex.compile(r"(?:[-*+•●◦▪‣·–—]|\(?\d{1,3}[.)]|\(?[a-z][.)])[^\S\n]+")
 _STOP: Final = regex.compile(r"[.!?…。！？；][\"'”’»)\]」』）】*_]*$")
@@ -46,7 +46,7 @@ _RULE: Final = regex.compile(r"\|[\s:|-]*-[\s:|-]*\n")
 class StatementKind(StrEnum):
     SENTENCE = "sentence"
     ENTRY = "entry"
-    """The first sentence of an entry of a list."""
+    """The first sentence of a list entry."""
     ROW = "row"
     LEAD = "lead"
     """A line before a list or a table: *The keepers were:*"""
@@ -55,11 +55,11 @@ class StatementKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """``text[start:end]`` says something by itself.
+    """A stretch ``text[start:end]`` that says something by itself.
 
-    ``said`` is that on one line, without furniture in between. ``path`` are the headings above it
-    in the text, outermost first, with their levels. ``lead`` is the line before its list or table,
-    ``group`` the number of that list or table, -1 where it is in none.
+    ``said`` is the stretch on one line, without furniture in between. ``path`` are the headings
+    above it in the text, outermost first, with their levels. ``lead`` is the line before its list
+    or table, ``group`` the number of that list or table, -1 if it is in none.
     """
 
     start: int
@@ -72,12 +72,12 @@ class Statement:
 
     @property
     def states(self) -> bool:
-        """Whether it says something by itself, and not what is said below it."""
+        """Whether it says something itself, rather than introduce what follows."""
         return self.kind not in (StatementKind.LEAD, StatementKind.HEADING)
 
 
 def statements(text: str, regions: Sequence[Region] = ()) -> list[Statement]:
-    """All of a text's statements in order, none overlapping.
+    """Return all of a text's statements in order, none overlapping.
 
     >>> text = "The keepers were:\\n- Ada Lind, from 1866\\n- Bram, until 1890."
     >>> lead, one, other = statements(text)
@@ -88,7 +88,7 @@ def statements(text: str, regions: Sequence[Region] = ()) -> list[Statement]:
 
 
 def cells_of(row: str) -> Iterator[tuple[int, str]]:
-    r"""The cells of a row of a Markdown table, and where in the row each begins.
+    r"""Yield the cells of a Markdown table row, with their offsets in the row.
 
     >>> list(cells_of(r"| Ada \| Bram | 1866 |"))
     [(2, 'Ada \\| Bram'), (16, '1866')]
@@ -99,7 +99,7 @@ def cells_of(row: str) -> Iterator[tuple[int, str]]:
 
 
 class _Reader:
-    """Goes through the units of a text and remembers what stands above each."""
+    """Goes through the units of a text and tracks the context of each."""
 
     def __init__(self, text: str, regions: Sequence[Region]) -> None:
         self._text = text
@@ -127,7 +127,7 @@ class _Reader:
         yield from map(self._open, reversed(waiting))
 
     def _units(self) -> list[tuple[int, int, Region | None]]:
-        """Sentences of the prose and lines of the tables, in order."""
+        """Return sentences of the prose and lines of the tables, in order."""
         units: list[tuple[int, int, Region | None]] = [
             (start, end, None) for start, end in self._whole_sentences()
         ]
@@ -138,7 +138,7 @@ class _Reader:
         return sorted(units, key=lambda unit: unit[0])
 
     def _whole_sentences(self) -> Iterator[Span]:
-        """Sentences; one of a few words goes with the next: *No. It was never lit.*"""
+        """Yield sentences; one of a few words is joined with the next: *No. It was never lit.*"""
         held: Span | None = None
         for start, end in self._uncrossed():
             if held is not None and "\n" in self._text[held[1] : start]:
@@ -156,7 +156,7 @@ class _Reader:
             yield held
 
     def _uncrossed(self) -> Iterator[Span]:
-        """Sentences, cut where a heading or a table stands between the lines of one."""
+        """Yield sentences, cut where a heading or a table interrupts them."""
         between = sorted((one.start, one.end) for one in (*self._headings, *self._tables))
         for start, end in sentence_spans(self._prose):
             first = start
@@ -222,7 +222,7 @@ class _Reader:
         return found
 
     def _enter(self, mark: str) -> None:
-        """An entry begins: of the list it stands in, of the one just left, or of a new one."""
+        """Begin an entry: of the current list, of the one just left, or of a new one."""
         if self._group >= 0:
             return
         if self._left and self._left[2] == mark and self._since <= BETWEEN_ENTRIES:
@@ -236,7 +236,7 @@ class _Reader:
         self._group, self._lead = -1, ""
 
     def _goes_on(self, start: int) -> bool:
-        """Whether a sentence belongs to the entry before it: no blank line is between them."""
+        """Whether a sentence belongs to the entry before it: no blank line separates them."""
         gap = self._prose[max(0, start - 80) : start]
         return "\n" not in gap[len(gap.rstrip()) :].replace("\n", "", 1) and bool(gap.rstrip())
 
@@ -255,7 +255,7 @@ def says_something(said: str) -> bool:
 
 
 def _is_too_short(said: str) -> bool:
-    """Whether it is a sentence that says nothing without the one it answers: *No.*"""
+    """Whether the sentence says nothing without the one it answers: *No.*"""
     return len(_WORDS.findall(said)) <= FEW_WORDS and not _DIGIT.search(said)
 
 

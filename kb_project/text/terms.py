@@ -1,8 +1,8 @@
-"""Index terms of a text for BM25: what a question and a passage have in common.
+"""Index terms of a text for BM25, the same for documents and questions.
 
 English words are stemmed (Snowball); identifiers are kept whole and also split, so that
-``getWeightCol`` answers both for itself and for *weight*; Chinese, Japanese, Korean and Thai become
-overlapping pairs of characters. The same function reads documents and questions.
+``getWeightCol`` matches both itself and *weight*; Chinese, Japanese, Korean and Thai become
+overlapping pairs of characters.
 """
 
 from __future__ import annotations
@@ -19,15 +19,16 @@ import Stemmer
 from kb_project.text.words import fold, is_unspaced
 
 LONGEST_TERM: Final = 64
-"""Characters; a longer word is data (base64, a hash), not language, and is left out."""
+"""Characters; a longer word is data (base64, a hash), not language, and is skipped."""
 
-# Scripts whose runs are cut into pairs; Hangul too, where words are long.
+# Scripts whose runs are split into pairs; Hangul too, where words are long.
 _PAIRED: Final = r"\p{Han}\p{Hiragana}\p{Katakana}ー々\p{Hangul}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}"
 _PIECE: Final = regex.compile(
     rf"(?V1)[{_PAIRED}]+"
     rf"|[[\p{{L}}\p{{M}}\p{{N}}_]--[{_PAIRED}]]+(?:['’][[\p{{L}}\p{{M}}]--[{_PAIRED}]]+)*"
 )
-# Most texts have only characters of which the standard library's quicker patterns know as much.
+# Most texts contain only characters for which the standard library's faster patterns are
+# equivalent.
 _PLAIN: Final = re.compile(r"[\x00-\u02ff\u2000-\u206f]*")
 _PLAIN_PIECE: Final = re.compile(r"\w+(?:['’][^\W\d_²³¹¼½¾]+)*")
 _HANGUL: Final = regex.compile(r"\p{Hangul}+")
@@ -44,7 +45,7 @@ _STOP: Final = frozenset(_STOP_WORDS.split())
 
 
 class _Stemmers(threading.local):
-    """Snowball stemmers are not safe to share between threads."""
+    """Stemmers for each thread: Snowball's are not thread-safe."""
 
     def __init__(self) -> None:
         self.english = Stemmer.Stemmer("english", maxCacheSize=20_000)
@@ -54,7 +55,7 @@ _stemmers = _Stemmers()
 
 
 def terms(text: str) -> list[str]:
-    """Terms in the order of the text, with repetitions: count them for term frequencies.
+    """Return terms in text order, with repetitions: count them for term frequencies.
 
     >>> terms("The CafeWriter's stopped 42 parseHTTPHeader")
     ['cafewrit', 'cafe', 'writer', 'stop', '42', 'parsehttphead', 'pars', 'http', 'header']
@@ -70,7 +71,7 @@ def terms(text: str) -> list[str]:
 
 @lru_cache(maxsize=20_000)
 def _known_terms_of(piece: str) -> tuple[str, ...]:
-    """A text's words come up again and again; those that do not fall out of the cache."""
+    """Return the cached terms of a word: the frequent words of a text stay in the cache."""
     if piece.isascii() and piece.islower() and piece.isalpha():
         return () if piece in _STOP else (_stemmers.english.stemWord(piece),)
     return tuple(_terms_of(piece))
@@ -92,7 +93,7 @@ def _pairs(run: str) -> Iterator[str]:
 
 
 def _word_terms(word: str) -> Iterator[str]:
-    """The word itself and, for an identifier, its parts."""
+    """Yield the word itself and, for an identifier, its parts."""
     parts = _PARTS.findall(word)
     whole = fold(word.strip("_"))
     if not whole or (len(parts) < 2 and whole in _STOP):

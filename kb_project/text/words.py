@@ -1,7 +1,7 @@
-"""Words of a text with their offsets, folded for comparison.
+"""Splits a text into words with their offsets, folded for comparison.
 
-One tokeniser serves names and index terms, so that a name found in a
-document is found in a question.
+Names and index terms share this tokeniser, so that a name found in a document is also found in a
+question.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Final, NamedTuple
 
 import regex
 
-# Scripts written without spaces between words: a run of them is one word here.
+# Scripts written without spaces between words: a run of them counts as one word here.
 _UNSPACED: Final = r"\p{Han}\p{Hiragana}\p{Katakana}ー々〆\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}"
 _WORD: Final = regex.compile(
     rf"""(?V1)
@@ -38,7 +38,7 @@ _ACCENTS: Final = regex.compile(r"[\u0300-\u036f]+")
 
 
 class Word(NamedTuple):
-    """``text[start:end]`` and its folded form."""
+    """A word: ``text[start:end]`` and its folded form."""
 
     start: int
     end: int
@@ -46,21 +46,22 @@ class Word(NamedTuple):
 
 
 def fold(text: str) -> str:
-    """Lower case without accents; compatibility forms (full width, ligatures) made plain.
+    """Convert to lower case without accents, with compatibility forms (full width, ligatures)
+    normalised.
 
     >>> fold("Ærø Ｃａｆé ŁÓDŹ")
     'aero cafe lodz'
     """
     if text.isascii():
         return text.lower()
-    # Folded again: ℂ and ℃ have capitals only once they are made plain.
+    # Fold again: ℂ and ℃ have case only after normalisation.
     decomposed = unicodedata.normalize("NFKD", text.casefold()).casefold()
     plain = _ACCENTS.sub("", unicodedata.normalize("NFKD", decomposed))
     return unicodedata.normalize("NFC", plain).translate(_LETTERS)
 
 
 def words(text: str) -> Iterator[Word]:
-    """Every word in order; offsets refer to ``text`` as given.
+    """Yield every word in order; offsets refer to ``text`` as given.
 
     >>> [word.folded for word in words("O’Brien's C++ in 东京, v3.5")]
     ["o'brien's", 'c++', 'in', '东京', 'v3.5']
@@ -68,7 +69,7 @@ def words(text: str) -> Iterator[Word]:
     for match in _WORD.finditer(text):
         start, end = match.span()
         folded = fold(match.group()).replace("’", "'").replace("ʼ", "'")
-        if folded:  # an accent that stands alone folds to nothing
+        if folded:  # a lone accent folds to nothing
             yield Word(start, end, folded)
 
 

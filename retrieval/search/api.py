@@ -1,4 +1,4 @@
-"""Searching through the API."""
+"""API for searching."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ DATES: Final = ("dated_from", "dated_to")
 
 
 class ScopeSerializer(serializers.Serializer[Any]):
-    """Which documents count: all filters must hold; within one, any of its values will do."""
+    """Which documents to search: all filters must match; within one, any of its values."""
 
     documents = serializers.ListField(child=serializers.UUIDField(), required=False)
     collections = serializers.ListField(child=serializers.UUIDField(), required=False)
@@ -46,7 +46,7 @@ class ScopeSerializer(serializers.Serializer[Any]):
 
 
 class NoteSerializer(serializers.Serializer[Any]):
-    """Something to know about a result, such as that vectors are still being made."""
+    """Something to know about a result, for example that vectors are still being made."""
 
     code = serializers.CharField()
     sentence = serializers.CharField()
@@ -96,7 +96,7 @@ class SearchApi(APIView):
         responses={200: OutputSerializer, **ASKING},
     )
     def get(self, request: ApiRequest, workspace_id: str) -> Response:
-        """Search; the filters stand in the address and may be repeated."""
+        """Search with the filters in the URL, where they may be repeated."""
         return self._search(request, workspace_id, _nested(request.query_params))
 
     @extend_schema(
@@ -105,11 +105,11 @@ class SearchApi(APIView):
         responses={200: OutputSerializer, **ASKING},
     )
     def post(self, request: ApiRequest, workspace_id: str) -> Response:
-        """Search; the filters stand in the body."""
+        """Search with the filters in the body."""
         return self._search(request, workspace_id, request.data)
 
     def _search(self, request: ApiRequest, workspace_id: str, data: Any) -> Response:
-        # No transaction is open while a mode or a reranker asks a model.
+        # Hold no transaction open while a mode or a reranker calls a model.
         with transaction.atomic():
             workspace = access.workspace_for_reading(user=request.user, workspace_id=workspace_id)
         given = self.InputSerializer(data=data)
@@ -126,7 +126,7 @@ class SearchApi(APIView):
 
 
 def _nested(query: QueryDict) -> dict[str, Any]:
-    """An address' flat filters in the shape a body has; lists may also stand between commas.
+    """Convert a URL's flat filters to the shape of a body; lists may also be comma-separated.
 
     >>> _nested(QueryDict("q=oil&tags=tide,light&tags=log"))
     {'q': 'oil', 'scope': {'tags': ['tide', 'light', 'log']}}
@@ -142,7 +142,7 @@ def _nested(query: QueryDict) -> dict[str, Any]:
 
 
 class CountedSerializer(serializers.Serializer[Any]):
-    """One value of a filter and how many documents it leaves."""
+    """A value of a filter, and how many documents match it."""
 
     id = serializers.UUIDField(allow_null=True, help_text="Of a collection; else null.")
     value = serializers.CharField()
@@ -150,7 +150,7 @@ class CountedSerializer(serializers.Serializer[Any]):
 
 
 class ScopeChoicesApi(APIView):
-    """The filters that there is something to choose for."""
+    """Filters with the values to choose from."""
 
     class OutputSerializer(serializers.Serializer[Any]):
         collections = CountedSerializer(many=True)
@@ -161,7 +161,7 @@ class ScopeChoicesApi(APIView):
 
     @extend_schema(operation_id="scope_choices", responses={200: OutputSerializer, **READING})
     def get(self, request: ApiRequest, workspace_id: str) -> Response:
-        """Values that filters can have. Documents and names are listed by their own operations."""
+        """List the values of filters. Documents and names are listed by their own operations."""
         workspace = access.workspace_for_reading(user=request.user, workspace_id=workspace_id)
         found = scope_choices.scope_choices(workspace=workspace)
         return Response(self.OutputSerializer(found).data)

@@ -1,8 +1,8 @@
-"""Auto: reads the question, picks the way to answer it, and says why.
+"""Auto: read the question, pick the way to answer it, and say why.
 
-No model is asked and nothing is searched twice: the wording (``auto_signs``), which names of the
-question the graph knows and how telling they are, and which indexes there are. What was measured,
-on what, and with which questions held out stands in ``docs/benchmarks.md``.
+Calls no model and runs only the chosen search. Decides by the wording (``routing_features``), by
+which names of the question the graph knows and how telling they are, and by which indexes exist.
+``docs/benchmarks.md`` has the measurements, the data sets, and which questions were held out.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ HAS_REPORTS: Final[LiteralString] = """
 SELECT EXISTS (SELECT 1 FROM ingestion_communityreport WHERE workspace_id = %(workspace)s)
 """
 
-# How many documents there are, and whether the title of one, but for what it says in parentheses,
-# is one of the names.
+# The number of documents, and whether the title of one, without any parentheses, is one of the
+# names.
 DOCUMENTS_NAMED: Final[LiteralString] = r"""
 SELECT count(*),
        coalesce(bool_or(
@@ -40,26 +40,27 @@ WHERE workspace_id = %(workspace)s AND disabled_at IS NULL AND trashed_at IS NUL
 
 
 COMMONPLACE: Final = 0.3
-"""A name in more than this share of the passages tells nothing about where to look."""
+"""A name in more than this share of the passages does not show where to look."""
 SHORT: Final = 2.0
-"""Passages of a document, on average, up to which a document is about one thing. In longer ones a
-name is in many passages, and which of them answers is told by meaning and words: measured on two
-sets of long documents, where hybrid finds more than the walk, and one of short ones, where it finds
-half as much."""
+"""Passages per document, on average, up to which each document has one subject. In longer ones a
+name is in many passages, and meaning and words show which one answers: measured on two sets of long
+documents, where hybrid finds more than the walk, and one of short ones, where it finds half as
+much."""
 FEW: Final = 3
-"""Passages that may hold a name in any case: in a small workspace they are soon a large share."""
+"""Passages that may contain a name in any case: in a small workspace they soon are a large
+share."""
 CRAFT: Final = 1
-"""Words of programmers that a question must hold to be taken for one about a program."""
+"""Programming terms a question must contain to count as one about a program."""
 SHOWN: Final = 2
 LONGEST: Final = 60
-"""Names, and characters of each, in a reason."""
+"""Names in a reason, and characters of each."""
 _ARTICLE: Final = regex.compile(r"^(?:the|an?)\s+", regex.IGNORECASE)
 _PROPER: Final = regex.compile(r"[\p{Lu}\p{Lt}\p{N}]")
 
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """``reason`` is a sentence for people."""
+    """The chosen mode; ``reason`` is a sentence for people."""
 
     mode: str
     reason: str
@@ -67,9 +68,9 @@ class Choice:
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """What a workspace knows of a question: telling names as it spells them, and what is there.
+    """What a workspace knows of a question: telling names as it spells them, and its indexes.
 
-    ``is_titled``: documents are about one thing each, or a title is one of the names.
+    ``is_titled``: documents have one subject each, or a title is one of the names.
     """
 
     names: tuple[str, ...] = ()
@@ -79,10 +80,11 @@ class Known:
 
 
 def delegating(searches: Mapping[str, Callable[[Query], Found]]) -> Callable[[Query], Found]:
-    """The search of the mode ``auto``, which hands over to one of these."""
+    """Build the search of the mode ``auto``, which delegates to one of ``searches``."""
 
     def search(query: Query) -> Found:
-        # One transaction for both, where the mode only reads rows, too: many wait for it.
+        # One transaction for both if the mode only reads rows: many questions may be waiting for
+        # it.
         with access.in_workspace(query.workspace_id):
             choice = choose(query.question, known_to(query))
             wanted = searches[choice.mode]
@@ -111,8 +113,8 @@ def known_to(query: Query) -> Known:
 
 
 def telling_names(index: WalkIndex, question: str) -> tuple[str, ...]:
-    """Names of the question that the graph knows, without those that most passages hold and without
-    common nouns that the question does not spell as names."""
+    """Return the question's names that the graph knows, except those in most passages and common
+    nouns that the question does not spell as names."""
     most = max(FEW, COMMONPLACE * len(index.chunk_ids))
     return tuple(
         name
@@ -129,12 +131,13 @@ def _is_proper(name: str) -> bool:
 
 
 def _spread(index: WalkIndex, entity: int) -> float:
-    """How many passages mention it, told by its salience; for a nationality a great many."""
+    """Estimate from its salience how many passages mention the entity; very many for a
+    nationality."""
     return len(index.chunk_ids) / max(math.expm1(float(index.salience[entity])), 1e-9)
 
 
 def choose(question: str, known: Known) -> Choice:
-    """The first rule that holds decides.
+    """Choose by the first rule that applies.
 
     >>> choose("Who trained Ada Lind?", Known(("Ada Lind",))).mode
     'walk'

@@ -1,4 +1,4 @@
-"""Dense: the passages nearest to the question by the vectors of their situated text."""
+"""Dense: the passages nearest to the question, by the vectors of their situated text."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def search(query: Query) -> list[ScoredChunk]:
 
 
 def nearest(query: Query, count: int) -> list[tuple[UUID, float]]:
-    """Chunks with their cosine, best first, by an exact scan; vectors of this model only."""
+    """Return chunks with their cosines, best first, by an exact scan of this model's vectors."""
     parameters = _parameters(query) | {"vector": query.vector.literal, "count": count}
     return [
         (chunk_id, float(cosine)) for chunk_id, cosine in run_sql(sql.NEAREST_CHUNKS, parameters)
@@ -27,13 +27,13 @@ def nearest(query: Query, count: int) -> list[tuple[UUID, float]]:
 
 
 def cosines(query: Query, chunk_ids: list[UUID]) -> dict[UUID, float]:
-    """Cosines of the given chunks; those without a vector are left out."""
+    """Return the cosines of the given chunks, leaving out those without a vector."""
     parameters = _parameters(query) | {"vector": query.vector.literal, "chunks": chunk_ids}
     return {chunk: float(cosine) for chunk, cosine in run_sql(sql.COSINES_OF_CHUNKS, parameters)}
 
 
 def note_pending(query: Query) -> None:
-    """Say so when some passages have no vector yet: they could not be looked at."""
+    """Add a note if some passages have no vector yet: they could not be searched."""
     embedded, chunks = run_sql(sql.EMBEDDED_CHUNKS, _parameters(query))[0]
     if embedded < chunks:
         query.note(

@@ -1,8 +1,8 @@
 """Entities: from the names in a question to what is known of them (LightRAG's local search).
 
-Low-level keywords find entities, these bring their relationships, and both their passages. A
-passage scores by the entities it mentions and the links it states, raised by its own likeness to
-the question.
+Low-level keywords find entities, the entities their relationships, and both their passages. A
+passage scores by the entities it mentions and the relationships it states, raised by its own
+similarity to the question.
 """
 
 from __future__ import annotations
@@ -27,16 +27,16 @@ from workspaces import access
 
 ENTITIES: Final = 40
 LINKS: Final = 40
-"""Entities and relationships found, as LightRAG's ``top_k``."""
+"""Entities and relationships found, like LightRAG's ``top_k``."""
 LINKS_WEIGHED: Final = 200
-"""Relationships whose relevance is told; a hub has thousands."""
+"""Relationships whose relevance is computed; a hub has thousands."""
 SEEDS: Final = 12
 SHARES: Final = Shares(passages=0.53, records=0.47)
 
 
 @dataclass(frozen=True, slots=True)
 class Led:
-    """Where keywords led: records, the weight of every passage by position, and the seeds."""
+    """The result of keywords: records, every passage's weight by position, and the seeds."""
 
     records: tuple[Record, ...]
     scores: Floats
@@ -52,9 +52,9 @@ def search_by(
     chosen: Callable[[Keywords], Sequence[Sequence[str]]],
     find: Callable[[Query, Look, Keywords], Found],
 ) -> Found:
-    """Keywords first, outside transactions; then rows. Without a graph, meaning and words.
+    """Get keywords first, outside transactions, then read rows. Without a graph, use hybrid search.
 
-    ``chosen`` are the lists of keywords that are also looked up by meaning.
+    ``chosen`` returns the lists of keywords that are also searched by meaning.
     """
     with access.in_workspace(query.workspace_id):
         index = snapshots.newest(query)
@@ -70,7 +70,7 @@ def search_by(
 def found_by(
     lead: Callable[[Query, Look, Keywords], Led],
 ) -> Callable[[Query, Look, Keywords], Found]:
-    """A search by where keywords lead alone."""
+    """Build a search that uses only what keywords lead to."""
 
     def finding(query: Query, around: Look, told: Keywords) -> Found:
         led = lead(query, around, told)
@@ -80,7 +80,7 @@ def found_by(
 
 
 def by_entities(query: Query, around: Look, told: Keywords) -> Led:
-    """The entities of the low-level keywords, then their relationships by relevance."""
+    """Find the entities of the low-level keywords, then their relationships by relevance."""
     weights = likeness.weigh(query, around, told.low)
     best = dict(likeness.strongest(around.index, weights, ENTITIES))
     links = links_of(query, list(best), LINKS_WEIGHED)
@@ -100,7 +100,7 @@ def by_entities(query: Query, around: Look, told: Keywords) -> Led:
 def seeds_of(
     words: Iterable[str], entities: Mapping[UUID, float], known: Mapping[UUID, Known]
 ) -> tuple[Seed, ...]:
-    """The keywords, and the heaviest entities that they led to."""
+    """Return the keywords, and the heaviest entities that they led to."""
     best = [one for one in entities if one in known][:SEEDS]
     return (
         *(Seed("keyword", keyword, 1.0) for keyword in words),

@@ -1,9 +1,9 @@
-"""How much each entity is what some keywords name: by its names, and by what its passages mean.
+"""Weigh entities by how well keywords name them: by their names, and by their passages' meaning.
 
 LightRAG compares a keyword with the vectors of entities' names and descriptions. Making those takes
-minutes on a small machine, so that here an entity is as near to a keyword as the passages that
-mention it, each for its share in them (the columns of the walk's matrices); names count by
-themselves, whole or by the words they share.
+minutes on a small machine, so here an entity is as near to a keyword as the passages that mention
+it, each weighted by its share in them (the columns of the walk's matrices); names also count
+directly, in full or by the words they share.
 """
 
 from __future__ import annotations
@@ -32,19 +32,19 @@ NEAREST: Final = 100
 NAMED: Final = 1.0
 MEANING: Final = 0.25
 QUESTION: Final = 0.25
-"""What the passages near the whole question say of entities, beside one keyword."""
+"""Weight of the passages near the whole question, against one keyword."""
 SHARED: Final = 0.5
-"""The share of a name's and a keyword's words that must be common to both; less is chance."""
+"""Share of a name's and a keyword's words that must be common to both; less is coincidence."""
 
 Closeness = Mapping[UUID, float]
 
 
 @dataclass(frozen=True)
 class Look:
-    """Where a search may look, and how close passages are: to the question and to each keyword.
+    """Where a search may look, and how close passages are to the question and to each keyword.
 
-    Closeness is from 0 to 1; passages that are not near are left out. ``within`` marks passages
-    of the scope by position, ``names`` are what the question calls entities, by position.
+    Closeness is from 0 to 1; passages that are not near are left out. ``within`` marks passages of
+    the scope by position; ``names`` are the question's names, with their entities' positions.
     """
 
     index: WalkIndex
@@ -55,7 +55,7 @@ class Look:
 
     @cached_property
     def close(self) -> Closeness:
-        """To the question, or to the keyword that is nearest to the passage."""
+        """Each passage's closeness to the question, or to the nearest keyword."""
         found = defaultdict(float, self.question)
         for near in self.keywords.values():
             for chunk_id, closeness in near.items():
@@ -67,7 +67,7 @@ class Look:
 
 
 def look(query: Query, index: WalkIndex, vectors: Mapping[str, str]) -> Look:
-    """``vectors`` are those of keywords, by keyword."""
+    """Build the look; ``vectors`` maps keywords to theirs."""
     return Look(
         index=index,
         within=walk.within(query, index),
@@ -78,7 +78,7 @@ def look(query: Query, index: WalkIndex, vectors: Mapping[str, str]) -> Look:
 
 
 def begun(query: Query, index: WalkIndex, start: Seeds) -> Seeds:
-    """Where to start with the person's own choices of entities."""
+    """Adjust the seeds by the entities the person included and excluded."""
     positions = positions_of(index)
     without = {positions[one] for one in query.exclude if one in positions}
     added = {positions[one] for one in query.include if one in positions}
@@ -123,9 +123,9 @@ def scaled(nearest: Sequence[tuple[UUID, float]]) -> Closeness:
 
 
 def weigh(query: Query, around: Look, keywords: Iterable[str]) -> Floats:
-    """The weight of every entity, by position: for the mean keyword, and a little the question.
+    """Weigh every entity, by position: by the mean of the keywords, and a little by the question.
 
-    Zero outside the scope and for entities to leave out; those to start from come first.
+    Zero outside the scope and for excluded entities; included ones come first.
     """
     index, wanted = around.index, list(keywords)
     weights = QUESTION * _by_passages(index, around.question)
@@ -137,7 +137,8 @@ def weigh(query: Query, around: Look, keywords: Iterable[str]) -> Floats:
 
 
 def steered(query: Query, around: Look, weights: Floats) -> Floats:
-    """Weights with the person's own choices of entities, none outside the scope."""
+    """Adjust weights by the included and excluded entities, and set those outside the scope to
+    zero."""
     index = around.index
     positions = positions_of(index)
     for place in (positions[one] for one in query.include if one in positions):
@@ -150,19 +151,19 @@ def steered(query: Query, around: Look, weights: Floats) -> Floats:
 
 
 def strongest(index: WalkIndex, weights: Floats, count: int) -> list[tuple[UUID, float]]:
-    """The heaviest entities of the graph with their weight; equal ones go by position."""
+    """Return the heaviest entities of the graph with their weights; ties go by position."""
     best = np.argsort(-weights, kind="stable")[: count * 2].tolist()
     found = [(index.entity_ids[place], float(weights[place])) for place in best]
     return [(one, weight) for one, weight in found if weight > 0 and one != NO_ENTITY][:count]
 
 
 def positions_of(index: WalkIndex) -> Mapping[UUID, int]:
-    """Where each entity is in the index."""
+    """Map entity ids to their positions in the index."""
     return _names(_Same(index)).positions
 
 
 def passages_of(around: Look, place: int) -> list[UUID]:
-    """The passages of the scope that mention an entity: the closest to the question first."""
+    """Return the scope's passages that mention an entity, those closest to the question first."""
     matrix = around.index.to_entities
     first, last = matrix.indptr[place : place + 2].tolist()
     shares = dict(
@@ -175,7 +176,7 @@ def passages_of(around: Look, place: int) -> list[UUID]:
 
 
 def on_chunks(index: WalkIndex, near: Closeness) -> Floats:
-    """How close every passage is, by position."""
+    """Return every passage's closeness, by position."""
     found = np.zeros(len(index.chunk_ids), np.float32)
     for chunk_id, closeness in near.items():
         if chunk_id in index.chunk_positions:
@@ -190,7 +191,8 @@ def _by_passages(index: WalkIndex, near: Closeness) -> Floats:
 
 
 def _by_names(index: WalkIndex, keyword: str) -> Floats:
-    """1 for the entity that the keyword names, less where others share it or only words of it."""
+    """Return 1 for the entity the keyword names, less if others share the name or only words
+    match."""
     weights = np.zeros(len(index.entity_ids), np.float32)
     for place, share in _alike(index, keyword).items():
         weights[place] = share
@@ -201,7 +203,7 @@ def _by_names(index: WalkIndex, keyword: str) -> Floats:
 
 
 def _alike(index: WalkIndex, keyword: str) -> dict[int, float]:
-    """Entities with a name of which the keyword shares at least half of all words."""
+    """Map entities to the share of words common to a name and the keyword, if at least half."""
     asked = {word.folded for word in words(keyword) if terms(word.folded)}
     names = _names(_Same(index))
     places: set[int] = set()
@@ -219,7 +221,7 @@ def _alike(index: WalkIndex, keyword: str) -> dict[int, float]:
 
 @dataclass(frozen=True)
 class _Names:
-    """Names of an index by their words, and the positions of entities by their ids."""
+    """An index's names by their words, and its entities' positions by id."""
 
     by_word: Mapping[str, Sequence[int]]
     words: Sequence[frozenset[str]]
@@ -228,7 +230,7 @@ class _Names:
 
 
 class _Same:
-    """An index as a key: snapshots are never equal, only the same."""
+    """An index as a cache key, compared by identity."""
 
     def __init__(self, index: WalkIndex) -> None:
         self.index = index

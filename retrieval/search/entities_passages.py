@@ -1,4 +1,4 @@
-"""Passages by the entities and links that a question led to."""
+"""Rank passages by the entities and relationships that a question led to."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ from retrieval.search.query import Query, ScoredChunk
 from retrieval.search.relations_links import Link
 
 NEIGHBOURS: Final = 1.0
-"""What an entity at the other end of a link weighs, beside the one that led to it."""
+"""Weight of an entity at the other end of a relationship, against the one that led to it."""
 SHARPER: Final = 2.0
-"""What most is asked for leads; forty entities at their plain weight would outweigh it."""
+"""Exponent that lets the best entities dominate; otherwise forty weak ones would outweigh them."""
 STATED: Final = 0.1
-"""What the links that a passage states weigh, beside the entities that it mentions."""
+"""Weight of the relationships that a passage states, against the entities it mentions."""
 NEAR: Final = 0.5
-"""What the passages near the question weigh: not every question is about names."""
+"""Weight of the passages near the question: not every question is about names."""
 
 
 def passages_by(
     around: Look, entities: Mapping[UUID, float], links: Sequence[tuple[Link, float]]
 ) -> Floats:
-    """What each passage of the scope weighs, by position: for the entities it mentions, those at
-    the other ends of their links, and the links it states."""
+    """Weigh each passage of the scope, by position: by the entities it mentions, those they are
+    related to, and the relationships it states."""
     index = around.index
     chunks = index.to_chunks @ _entity_vector(index, _with_neighbours(entities, links))
     stated = np.zeros(len(index.chunk_ids), np.float32)
@@ -72,13 +72,13 @@ def _shares(weights: Floats) -> Floats:
 
 
 def ranked_passages(query: Query, around: Look, scores: Floats) -> list[ScoredChunk]:
-    """The best ``top_k``; passages near the question fill up where the graph leads to too few."""
+    """Return the best ``top_k``; passages near the question fill up if the graph finds too few."""
     start = walking.Seeds({}, {}, around.names)
     return topped_up(query, walk.best(query, around.index, start, scores))
 
 
 def topped_up(query: Query, found: list[ScoredChunk]) -> list[ScoredChunk]:
-    """As many as are asked for: where a graph or a tree leads to too few, what is near follows."""
+    """Fill up to ``top_k`` with the nearest passages if a graph or tree finds too few."""
     if len(found) >= query.top_k:
         return found[: query.top_k]
     there = {one.chunk_id for one in found}

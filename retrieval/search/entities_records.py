@@ -1,8 +1,8 @@
-"""Entities as records: what is said of each within the scope, and the passages that say it.
+"""Build entity records: what the scope says of each, and the passages that say it.
 
-A description may rest on documents outside the scope. For a scoped question it is made anew from
-what lies inside: a model's notes on the passages, else the sentences the description quotes, else
-the sentence that names the entity first.
+A description may rest on documents outside the scope. For a scoped question, the text is built from
+what is inside: a model's notes on the passages, else the sentences the description quotes, else the
+sentence that first names the entity.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ from retrieval.search.found import Record, RecordKind
 from retrieval.search.query import Query
 
 SOURCES: Final = 8
-"""Passages that a record names; a hub is in hundreds."""
+"""Passages listed for a record; a hub is in hundreds."""
 LONGEST: Final = 2_000
 """Characters of a record's text."""
 
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """An entity's row. ``sources`` are the chunks and spans that the description is made of."""
+    """An entity's row. ``sources`` are the chunks and spans its description rests on."""
 
     id: UUID
     name: str
@@ -41,7 +41,7 @@ class Known:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A passage of the scope: where it begins in its document; the text only where asked for."""
+    """A passage of the scope: its offset in its document, and its text if requested."""
 
     start: int
     text: str
@@ -50,7 +50,7 @@ class Place:
         return " ".join(self.text[max(0, start - self.start) : end - self.start].split())
 
     def sentence_at(self, offset: int) -> str:
-        """The sentence that holds the place of the document's text."""
+        """Return the sentence at an offset in the document's text."""
         inside = offset - self.start
         for start, end in sentence_spans(self.text):
             if inside < end:
@@ -59,7 +59,7 @@ class Place:
 
 
 def entities_of(query: Query, entity_ids: Iterable[UUID]) -> dict[UUID, Known]:
-    """The rows of entities, those left out excepted."""
+    """Return the rows of entities, except excluded ones."""
     wanted = list(set(entity_ids) - set(query.exclude))
     parameters = {"workspace": query.workspace_id, "entities": wanted}
     rows = run_sql(graph_sql.ENTITIES, parameters) if wanted else []
@@ -67,7 +67,7 @@ def entities_of(query: Query, entity_ids: Iterable[UUID]) -> dict[UUID, Known]:
 
 
 def places_of(query: Query, chunk_ids: Iterable[UUID], *, wants_text: bool) -> dict[UUID, Place]:
-    """Those of the passages that are there and in the scope."""
+    """Return the passages that exist and are in the scope."""
     wanted = list(set(chunk_ids))
     if not wanted:
         return {}
@@ -86,7 +86,8 @@ def entity_records(
     known: Mapping[UUID, Known],
     ranked: Sequence[tuple[UUID, float, tuple[str, ...]]],
 ) -> list[Record]:
-    """In the order given; what is no longer known or has no passage in the scope is left out."""
+    """Build records in the given order, skipping unknown entities and those without a passage in
+    scope."""
     wanted = [known[entity_id] for entity_id, _, _ in ranked if entity_id in known]
     positions = positions_of(around.index)
     sources = {one.id: _sources(around, one, positions.get(one.id)) for one in wanted}
@@ -113,7 +114,8 @@ def entity_records(
 
 
 def _sources(around: Look, known: Known, position: int | None) -> list[UUID]:
-    """The description's passages first, then the others, more than are kept: some may be gone."""
+    """Return the description's passages, then others; more than are kept, since some may be
+    gone."""
     described = [chunk_id for chunk_id, _, _ in known.sources]
     mentioned = passages_of(around, position)[: 2 * SOURCES] if position is not None else []
     return list(dict.fromkeys([*described, *mentioned]))
@@ -184,5 +186,5 @@ def _first_named(
 
 
 def _spans(sources: str) -> tuple[tuple[UUID, int, int], ...]:
-    """``sources`` is JSON as Postgres writes it."""
+    """Parse ``sources``, JSON as Postgres writes it."""
     return tuple((UUID(one["chunk"]), one["start"], one["end"]) for one in json.loads(sources))

@@ -1,4 +1,4 @@
-"""What a mode finds: ranked passages, and the records and points an answer may also rest on."""
+"""What a mode finds: ranked passages, and records and points an answer may also rest on."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from workspaces import access
 
 
 class RecordKind(StrEnum):
-    """Kinds of records beside passages. The values are those of ``Finding.references``."""
+    """Kinds of records besides passages. The values match those of ``Finding.references``."""
 
     ENTITY = "entity"
     RELATIONSHIP = "relationship"
@@ -24,9 +24,9 @@ class RecordKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """Something the graph knows. ``sources`` are the chunks it rests on, the most telling first.
+    """A fact the graph knows. ``sources`` are the chunks it rests on, the most telling first.
 
-    A record without sources inside the question's scope is never given out.
+    A record without sources in the question's scope is never returned.
     """
 
     kind: RecordKind
@@ -40,9 +40,9 @@ class Record:
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """A partial answer that a model gave on the way, with a score from 0 to 100.
+    """A partial answer a model gave along the way, with a score from 0 to 100.
 
-    ``records`` are ids of records among ``Found.records`` that it was checked to rest on,
+    ``records`` are ids of the records in ``Found.records`` that it was verified to rest on,
     ``chunks`` passages.
     """
 
@@ -54,7 +54,8 @@ class Point:
 
 @dataclass(frozen=True, slots=True)
 class Seed:
-    """Where a search began: an entity, passage, fact, keyword or report. ``id`` may be None."""
+    """A starting point of a search: an entity, passage, fact, keyword or report. ``id`` may be
+    None."""
 
     kind: str
     name: str
@@ -64,12 +65,12 @@ class Seed:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """``chunks`` best first, as many as ``Query.top_k``; records and points in the mode's order.
+    """``chunks`` best first, at most ``Query.top_k``; records and points in the mode's order.
 
-    ``mode`` is the name of the mode that was used in the end, '' where it is the one asked for;
-    ``reason`` is a sentence on why that mode was picked, '' where a person picked it; ``figures``
-    are numbers for the trace, such as how many reports were read. ``reading`` is the order in which
-    a chat model is given the chunks where it is not that of ``chunks``.
+    ``mode`` is the mode used in the end, '' if it is the requested one; ``reason`` is a sentence on
+    why that mode was picked, '' if a person picked it; ``figures`` are numbers for the trace, such
+    as how many reports were read. ``reading`` is the order in which a chat model gets the chunks,
+    if it differs from ``chunks``.
     """
 
     chunks: list[ScoredChunk]
@@ -84,7 +85,7 @@ class Found:
 
 @dataclass(frozen=True, slots=True)
 class Shares:
-    """How an answer's context is divided, as shares of its tokens; what one leaves, others may use.
+    """Shares of an answer's context tokens; what one section leaves, others may use.
 
     ``records`` is for entities, relationships and claims together.
     """
@@ -101,7 +102,8 @@ PASSAGES_ONLY: Final = Shares()
 
 @dataclass(frozen=True, slots=True)
 class ByRows:
-    """A mode that only reads rows, in one transaction of the workspace: its own, or a caller's."""
+    """A mode that only reads rows, in one transaction of the workspace: its own, or the
+    caller's."""
 
     search: Callable[[Query], list[ScoredChunk] | Found]
 
@@ -116,5 +118,6 @@ def by_rows(search: Callable[[Query], list[ScoredChunk] | Found]) -> Callable[[Q
 
 
 def reads_rows(search: Callable[[Query], Found]) -> bool:
-    """Whether nothing but the database is asked: it may be called within a transaction."""
+    """Return whether the mode only queries the database, so that it may run inside a
+    transaction."""
     return isinstance(search, ByRows)

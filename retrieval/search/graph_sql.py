@@ -1,14 +1,14 @@
-"""What search reads of the graph: entities, relationships, claims and reports, within a scope.
+"""SQL to read the graph: entities, relationships, claims and reports, within a scope.
 
-``%(documents)s`` is the scope, NULL for the whole workspace. Ids are named as arrays: the planner
-knows little of a workspace that was just filled, and would join whole tables row by row.
+``%(documents)s`` is the scope, NULL for the whole workspace. Ids are passed as arrays: the planner
+has few statistics on a newly filled workspace, and would join whole tables row by row.
 """
 
 from __future__ import annotations
 
 from typing import Final, LiteralString
 
-# The passages nearest to each of several vectors, by place from 1, best first.
+# The passages nearest to each of several vectors, by position from 1, best first.
 NEAREST_TO_EACH: Final[LiteralString] = """
 WITH asked AS MATERIALIZED (
     SELECT place, vector::halfvec AS vector
@@ -34,7 +34,7 @@ FROM ingestion_entity
 WHERE workspace_id = %(workspace)s AND id = ANY(%(entities)s::uuid[])
 """
 
-# The relationships of some entities: those between two of them, then the weightiest.
+# The relationships of some entities: those between two of them, then the strongest.
 LINKS_OF: Final[LiteralString] = """
 SELECT id, source_id, target_id, description, keywords, weight FROM ingestion_relationship r
 WHERE workspace_id = %(workspace)s
@@ -49,7 +49,7 @@ ORDER BY source_id = ANY(%(entities)s::uuid[]) AND target_id = ANY(%(entities)s:
 LIMIT %(count)s
 """
 
-# What some passages are evidence of.
+# The relationships that some passages are evidence of.
 EVIDENCE_IN: Final[LiteralString] = """
 SELECT relationship_id, chunk_id, kind = 'stated' FROM ingestion_evidence
 WHERE workspace_id = %(workspace)s AND chunk_id = ANY(%(chunks)s::uuid[])
@@ -61,7 +61,7 @@ WHERE workspace_id = %(workspace)s AND id = ANY(%(relationships)s::uuid[])
   AND source_id <> ALL(%(exclude)s::uuid[]) AND target_id <> ALL(%(exclude)s::uuid[])
 """
 
-# Where relationships are stated in the scope, the strongest evidence first.
+# The evidence of relationships in the scope, strongest first.
 EVIDENCE_OF: Final[LiteralString] = """
 SELECT relationship_id, chunk_id, start, "end", predicate, kind = 'stated', description
 FROM ingestion_evidence
@@ -70,7 +70,7 @@ WHERE workspace_id = %(workspace)s AND relationship_id = ANY(%(relationships)s::
 ORDER BY relationship_id, strength DESC, chunk_id, start
 """
 
-# Where relationships are stated in the scope, each passage once.
+# The passages in the scope that state relationships, each once.
 CHUNKS_STATING: Final[LiteralString] = """
 SELECT DISTINCT chunk_id FROM ingestion_evidence
 WHERE workspace_id = %(workspace)s AND relationship_id = ANY(%(relationships)s::uuid[])
@@ -87,7 +87,7 @@ ORDER BY array_position(%(entities)s::uuid[], subject_id), id
 LIMIT %(count)s
 """
 
-# Which of some passages are there, in the scope, with their text where it is wanted.
+# Those of some passages that exist in the scope, with their text if wanted.
 PLACES: Final[LiteralString] = """
 SELECT id, start, CASE WHEN %(wants_text)s THEN text ELSE '' END
 FROM ingestion_chunk
@@ -95,7 +95,7 @@ WHERE workspace_id = %(workspace)s AND id = ANY(%(chunks)s::uuid[])
   AND (%(documents)s::uuid[] IS NULL OR document_id = ANY(%(documents)s::uuid[]))
 """
 
-# Where passages name some entities, and what models noted of these in the scope.
+# Where passages name some entities, and models' notes on these in the scope.
 NAMED_AT: Final[LiteralString] = """
 SELECT entity_id, chunk_id, min(start) FROM ingestion_mention
 WHERE workspace_id = %(workspace)s AND chunk_id = ANY(%(chunks)s::uuid[])
@@ -109,7 +109,7 @@ WHERE workspace_id = %(workspace)s AND entity_id = ANY(%(entities)s::uuid[])
 ORDER BY entity_id, chunk_id, start, id
 """
 
-# The reports on some entities: of those with most of them first, then by rating.
+# The reports on some entities: those covering most of them first, then by rating.
 REPORTS_ON: Final[LiteralString] = """
 WITH named AS MATERIALIZED (
     SELECT community_id, array_agg(entity_id) AS members FROM ingestion_communitymember
@@ -124,7 +124,7 @@ ORDER BY cardinality(n.members) DESC, r.rating DESC, r.id
 LIMIT %(count)s
 """
 
-# What reports state, with the passages of each statement and whether they lie in the scope.
+# The findings of reports, with each one's passages and whether they are all in the scope.
 FINDINGS_OF: Final[LiteralString] = """
 SELECT f.report_id, f.part, f.summary, f.explanation,
        coalesce(array_agg(e.chunk_id ORDER BY e.id) FILTER (WHERE e.id IS NOT NULL), '{}'),

@@ -1,4 +1,4 @@
-"""Hits: scored chunks with what a reader needs to see of them, fetched by one query."""
+"""Hits: scored chunks with what a reader needs to see, fetched in one query."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from retrieval.search.query import ScoredChunk
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """A passage found. ``start`` and ``end`` are offsets in the document's text; ``regions`` are
-    what in it is no prose."""
+    """A passage that was found. ``start`` and ``end`` are offsets in the document's text;
+    ``regions`` mark what in it is not prose."""
 
     chunk_id: UUID
     document_id: UUID
@@ -32,7 +32,7 @@ class Hit:
 
 
 def hydrate(workspace_id: UUID, found: Sequence[ScoredChunk]) -> list[Hit]:
-    """The hits in the order found; a chunk that has gone in the meantime is left out."""
+    """Return the hits in the order found, skipping chunks deleted meanwhile."""
     if not found:
         return []
     rows = run_sql(

@@ -1,7 +1,7 @@
-"""Hybrid: dense and lexical search fused by the ranks each gives.
+"""Hybrid: dense and lexical search, fused by rank.
 
-Reciprocal-rank fusion (Cormack, Clarke, Büttcher 2009): a passage scores the sum over the lists
-of ``1 / (60 + rank)``, so that scores of different kinds need no common scale.
+Reciprocal-rank fusion (Cormack, Clarke, Büttcher 2009): a passage scores the sum over the lists of
+``1 / (60 + rank)``, so that scores of different kinds need no common scale.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from retrieval.search.query import Query, ScoredChunk
 
 RANK_OFFSET: Final = 60
 DEPTH: Final = 150
-"""Passages taken from each list, as Contextual Retrieval takes them."""
+"""Passages taken from each list, as in Contextual Retrieval."""
 
 NAME: Final = "hybrid"
 INSTEAD: Final = "This searched by meaning and keywords instead."
@@ -33,17 +33,17 @@ def search(query: Query) -> list[ScoredChunk]:
 
 
 def instead(query: Query) -> Found:
-    """For a mode that has nothing to search yet: it is this one that was used in the end."""
+    """Search in place of a mode that has nothing to search yet; the result names this mode."""
     return Found(search(query), mode=NAME)
 
 
 def own_ranks(found: Iterable[ScoredChunk]) -> Iterator[tuple[int, ScoredChunk]]:
-    """Each its place in the list, from 1."""
+    """Rank each hit by its place in the list, from 1."""
     return enumerate(found, start=1)
 
 
 def shared_ranks(found: Iterable[ScoredChunk]) -> Iterator[tuple[int, ScoredChunk]]:
-    """Those of one score share the first place among them, so that ids decide nothing.
+    """Rank hits, giving equal scores the same rank, so that ids decide nothing.
 
     >>> hits = [ScoredChunk(UUID(int=n), score) for n, score in enumerate([0.9, 0.5, 0.5, 0.1])]
     >>> [rank for rank, _ in shared_ranks(hits)]
@@ -61,7 +61,7 @@ def fuse(
     weights: Sequence[float] = (),
     ranks: Callable[[Iterable[ScoredChunk]], Iterator[tuple[int, ScoredChunk]]] = own_ranks,
 ) -> list[ScoredChunk]:
-    """One list of what is in any of them, best first; equal scores go by id, for repeatability."""
+    """Fuse the lists into one, best first; equal scores go by id, to be deterministic."""
     scores: dict[UUID, float] = {}
     why: dict[UUID, tuple[str, ...]] = {}
     for found, weight in zip(lists, weights or [1.0] * len(lists), strict=True):

@@ -1,9 +1,9 @@
 """Keywords: what a question names (low-level), and what it wants to know of it (high-level).
 
-LightRAG's two lists. A chat model writes them where there is one; otherwise they are read off the
-question: names, quotations, numbers and identifiers are low-level, the phrases between little
-words high-level. LightRAG joins each list into one string and makes one vector of it, which lies
-between all of them and near none; here each keyword is looked up by itself.
+LightRAG's two lists. A chat model writes them if there is one; otherwise they are read off the
+question: names, quotations, numbers and identifiers are low-level, the phrases between function
+words high-level. LightRAG joins each list into one string and embeds it as one vector, which is
+between all the keywords and near none; here each keyword is looked up separately.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ from retrieval.search.reporting import EventKind
 MOST: Final = 8
 """Keywords in each list."""
 MOST_VECTORS: Final = 4
-"""Keywords of a list that are also looked up by meaning: each costs a vector and a scan."""
+"""Keywords of a list that are also searched by meaning: each costs a vector and a scan."""
 LONGEST: Final = 80
 LONGEST_PHRASE: Final = 4
-"""Words."""
+"""In words."""
 MOST_OUTPUT: Final = 400
 """Tokens of a model's reply."""
 
@@ -52,7 +52,7 @@ _POSSESSIVE: Final = regex.compile(r"['’]s?$")
 
 @dataclass(frozen=True, slots=True)
 class Keywords:
-    """``low`` and ``high`` are never empty: what has no keyword has the question itself."""
+    """``low`` and ``high`` are never empty: without keywords, each has the question itself."""
 
     low: tuple[str, ...]
     high: tuple[str, ...]
@@ -60,16 +60,17 @@ class Keywords:
 
 
 class Reply(BaseModel):
-    """What a model answers; bounded by ``usable``."""
+    """A model's reply; ``usable`` bounds it."""
 
     low_level: list[str] = Field(default_factory=list)
     high_level: list[str] = Field(default_factory=list)
 
 
 def keywords(query: Query, known: Iterable[str] = ()) -> Keywords:
-    """Of the question; ``known`` are names in it that the graph knows. Call outside transactions.
+    """Return the question's keywords; ``known`` are its names that the graph knows.
 
-    A model that fails costs its keywords and a note, never the search.
+    Call outside transactions. If a model fails, its keywords are lost, with a note, but never the
+    search.
     """
     if query.chat is None or query.calls < 1:
         return read(query.question, known)
@@ -103,7 +104,8 @@ def _of_model(query: Query, reply: Reply, known: Iterable[str]) -> Keywords:
 
 
 def usable(said: Iterable[str]) -> tuple[str, ...]:
-    """What may be looked up of what a model said: each once, on one line, of bounded length.
+    """Return what can be looked up of a model's keywords: each once, on one line, of limited
+    length.
 
     >>> usable(["Ada  Lind", "ada lind", "?", "tide\\0s"])
     ('Ada Lind', 'tide s')
@@ -117,7 +119,7 @@ def usable(said: Iterable[str]) -> tuple[str, ...]:
 
 
 def read(question: str, known: Iterable[str] = ()) -> Keywords:
-    """Keywords without a model.
+    """Extract keywords without a model.
 
     >>> found = read("Who is the mother of the director of Tide Song?")
     >>> found.low, found.high
@@ -146,7 +148,7 @@ def _whole(low: tuple[str, ...], high: tuple[str, ...], question: str, by: str) 
 
 
 def _trimmed(name: str, *, is_first: bool) -> str:
-    """Without the little words at its beginning; '' for a single word that begins the question."""
+    """Strip leading function words; return '' for a single word that begins the question."""
     parts = name.split()
     while parts and not terms(parts[0]):
         parts, is_first = parts[1:], False
@@ -156,7 +158,7 @@ def _trimmed(name: str, *, is_first: bool) -> str:
 
 
 def _phrases(text: str, telling: frozenset[str]) -> Iterator[str]:
-    """Runs of words that the question wants met, as it spells them."""
+    """Yield runs of the question's telling words, as it spells them."""
     for piece in regex.split(r"[^\p{L}\p{M}\p{N}'’\s-]+", text):
         found = [piece[word.start : word.end] for word in words(piece)]
         for is_telling, run in groupby(found, lambda word: not telling.isdisjoint(terms(word))):
@@ -165,7 +167,7 @@ def _phrases(text: str, telling: frozenset[str]) -> Iterator[str]:
 
 
 def _parts(run: Sequence[str]) -> Iterator[str]:
-    """At most so many words at once; Chinese without the characters that ask and join."""
+    """Split a run into short phrases; in Chinese, drop the characters that ask and join."""
     if all(is_unspaced(word) for word in run):
         for word in run:
             pieces = groupby(word, lambda character: not query_features.is_filler(character))
@@ -179,9 +181,9 @@ def _parts(run: Sequence[str]) -> Iterator[str]:
 def vectors(
     query: Query, lists: Iterable[Sequence[str]], known: Iterable[str] = ()
 ) -> dict[str, str]:
-    """A vector for each keyword by itself, as Postgres writes it. Call outside transactions.
+    """Return a separate vector for each keyword, as Postgres writes it. Call outside transactions.
 
-    The question's own vector is there already; a name that the graph knows needs none.
+    The question already has a vector; a name that the graph knows needs none.
     """
     told = {*known, query.question}
     asked = ([one for one in listed if one not in told][:MOST_VECTORS] for listed in lists)

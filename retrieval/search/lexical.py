@@ -13,15 +13,15 @@ from retrieval.search import sql
 from retrieval.search.query import Query, ScoredChunk
 
 LENGTH: Final = 0.4
-"""BM25's b. Chunks are cut to like lengths, so length says less than the usual 0.75 assumes."""
+"""BM25's b. Chunks have similar lengths, so length matters less than the usual 0.75 assumes."""
 BESIDE: Final = 0.3
-"""What a passage gets of the score of the better of its neighbours. Both measured on questions
-about source code and multi-hop questions, fused with vectors: see ``docs/benchmarks.md``."""
+"""Share of its better neighbour's score that a passage gets. Both measured on questions about
+source code and multi-hop questions, fused with vectors: see ``docs/benchmarks.md``."""
 NEIGHBOUR: Final = "Beside a passage that shares words with the question"
 
 
 def search(query: Query, *, wordless: bool = False) -> list[ScoredChunk]:
-    """``wordless``: passages beside those that share words too."""
+    """Search; ``wordless`` includes passages that share no words but are next to those that do."""
     surfaces = surfaces_of(query.question)
     return [
         ScoredChunk(chunk_id, score, (shared_words(matched, surfaces) if matched else NEIGHBOUR,))
@@ -32,7 +32,7 @@ def search(query: Query, *, wordless: bool = False) -> list[ScoredChunk]:
 def best(
     query: Query, count: int, *, wordless: bool = False
 ) -> list[tuple[UUID, float, list[str]]]:
-    """Chunks with their score and the terms they share with the question, rarest first."""
+    """Return chunks with their scores and the terms they share with the question, rarest first."""
     wanted = list(dict.fromkeys(terms(query.question)))
     if not wanted:
         query.note(
@@ -53,7 +53,7 @@ def best(
 
 
 def surfaces_of(question: str) -> dict[str, str]:
-    """Each index term as the question spells it.
+    """Map each index term to the question's spelling of it.
 
     >>> surfaces_of("Scrooge's partners")
     {'scroog': "Scrooge's", 'partner': 'partners'}

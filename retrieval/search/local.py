@@ -1,14 +1,14 @@
 """Local: from the entities a question is about to their reports, facts, claims and passages.
 
 GraphRAG's local search with its orders and proportions. Of a context of 12,000 tokens, reports get
-15 %, passages 50 %, entities with their relationships and claims the rest. Reports: by the number
-of matched entities, then rating. Relationships: ``local_links``. Passages: by the first entity
-that they mention, in the entities' order, then by how many of its relationships they state, then
-the nearest to the question first.
+15 %, passages 50 %, entities with their relationships and claims the rest. Reports are ordered by
+the number of matched entities, then rating. Relationships: see ``local_links``. Passages: by the
+first entity that they mention, in the entities' order, then by how many of its relationships they
+state, then by closeness to the question.
 
 Two things differ. GraphRAG finds entities by the vectors of their descriptions; here the question's
 names and the passages nearest to it point to them. And GraphRAG takes passages in this order until
-its share is full, which leaves the first entity's passages hardly room for another's; here the
+its share is full, which leaves the first entity's passages hardly any room for another's; here the
 passages best for the question are found, and a model reads them in this order (all evidence of
 multi-hop questions within the first 8: 0.98 instead of 0.71).
 """
@@ -40,16 +40,16 @@ from retrieval.search.relations_links import Link, chunks_stating, link_records,
 
 SHARES: Final = Shares(passages=0.5, records=0.35, reports=0.15)
 CONTEXT: Final = 12_000
-"""Tokens that the shares are of."""
+"""Tokens that the shares divide."""
 ENTITIES: Final = 20
 """GraphRAG's ``top_k_mapped_entities`` of 10, oversampled by 2 and never cut back."""
 LINKS_READ: Final = 600
-"""Relationships that are put in order; a hub has thousands."""
+"""Relationships that are ordered; a hub has thousands."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Walked:
-    """What a question is about: entities with their weights, and what every passage scores."""
+    """What a question is about: weighted entities, and every passage's score."""
 
     start: Seeds
     around: Look
@@ -75,7 +75,7 @@ def search(query: Query) -> Found:
 
 
 def passages(query: Query) -> list[ScoredChunk]:
-    """Those that ``search`` finds, for who needs nothing else of it: a fraction of its work."""
+    """Return the passages of ``search`` alone, at a fraction of the work."""
     index = snapshots.newest(query)
     if index is None:
         return hybrid.instead(query).chunks
@@ -94,8 +94,8 @@ def _walked(query: Query, index: WalkIndex) -> _Walked:
 
 
 def _best(query: Query, walked: _Walked, stating: Set[UUID]) -> list[ScoredChunk]:
-    """The best ``top_k`` passages around the entities, raised by their likeness to the question
-    and where they state a fact on what it names."""
+    """Return the best ``top_k`` passages around the entities, raised by similarity to the question
+    and if they state a fact on what it names."""
     index, scores = walked.around.index, walked.scores
     candidates = walking.ranked(index, scores, max(walk.CANDIDATES, query.top_k))
     raised = [
@@ -108,7 +108,7 @@ def _best(query: Query, walked: _Walked, stating: Set[UUID]) -> list[ScoredChunk
 
 
 def arranged(found: Sequence[UUID], order: Sequence[UUID]) -> tuple[UUID, ...]:
-    """What was found in the order given; what is not in it follows."""
+    """Order what was found as in ``order``; what is missing there follows."""
     wanted = set(found)
     return tuple(dict.fromkeys([*(one for one in order if one in wanted), *found]))
 
@@ -120,7 +120,7 @@ def _records(
     links: Sequence[Link],
     known: Mapping[UUID, Known],
 ) -> tuple[Record, ...]:
-    """Reports, then entities, their relationships and claims, each within its budget."""
+    """Return reports, then entities, their relationships and claims, each within its budget."""
     reports = report_records(query, list(chosen), known, CONTEXT * SHARES.reports)
     entities = entity_records(query, around, known, [(one, w, ()) for one, w in chosen.items()])
     left = CONTEXT * SHARES.records - sum(tokens(one.title + one.text) for one in entities)
@@ -136,8 +136,8 @@ def _records(
 
 
 def by_entity(around: Look, chosen: Iterable[UUID], links: Sequence[Link]) -> list[UUID]:
-    """Passages of the scope by the first of the entities that they mention, then by how many of
-    its relationships they state, then by closeness to the question."""
+    """Order the scope's passages by the first entity they mention, then by how many of its
+    relationships they state, then by closeness to the question."""
     positions = likeness.positions_of(around.index)
     stated = _stated(links)
     found: dict[UUID, None] = {}
@@ -149,7 +149,7 @@ def by_entity(around: Look, chosen: Iterable[UUID], links: Sequence[Link]) -> li
 
 
 def _stated(links: Sequence[Link]) -> Counter[tuple[UUID, UUID]]:
-    """How many relationships of each entity each passage states."""
+    """Count how many relationships of each entity each passage states."""
     return Counter(
         (end, chunk_id)
         for link in links

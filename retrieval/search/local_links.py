@@ -1,9 +1,9 @@
-"""The relationships and claims of a local search's context, in GraphRAG's order and bounds.
+"""The relationships and claims of a local search's context, in GraphRAG's order and limits.
 
 After ``build_relationship_context`` and ``_build_local_context`` of GraphRAG's local search:
-relationships between two chosen entities first, by weight; then those that lead out, by how many of
-the chosen the neighbour is linked to and by weight, at most ``MOST_EACH`` for each entity. Entities
-are added one by one; where relationships and claims no longer fit, what fitted before stays.
+relationships between two chosen entities first, by weight; then those to others, by how many chosen
+entities the neighbour is related to and by weight, at most ``MOST_EACH`` per entity. Entities are
+added one by one; once relationships and claims no longer fit, the previous set is used.
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ from retrieval.search.query import Query
 from retrieval.search.relations_links import Link
 
 MOST_EACH: Final = 10
-"""Relationships that lead out, for each entity chosen: GraphRAG's ``top_k_relationships``."""
+"""Relationships to others per chosen entity: GraphRAG's ``top_k_relationships``."""
 CLAIMS: Final = 200
 UNTITLED: Final = 8
-"""Tokens of what stands around a record's text: its title and number."""
+"""Tokens around a record's text: its title and number."""
 
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """A statement on an entity, in the scope."""
+    """A statement about an entity, in the scope."""
 
     id: UUID
     subject: UUID
@@ -48,7 +48,7 @@ class Facts:
 
 
 def ordered(links: Sequence[Link], chosen: Collection[UUID]) -> list[Link]:
-    """The links of the chosen entities in the order of their importance."""
+    """Return the chosen entities' relationships in order of importance."""
     wanted = set(chosen)
     inside = [link for link in links if wanted.issuperset(link.ends)]
     leading_out = [link for link in links if len(wanted.intersection(link.ends)) == 1]
@@ -70,7 +70,7 @@ def _neighbour(link: Link, wanted: Collection[UUID]) -> UUID:
 def within(
     budget: float, chosen: Sequence[UUID], links: Sequence[Link], claims: Sequence[Claim]
 ) -> Facts:
-    """The facts of as many of the entities, in their order, as fit into so many tokens."""
+    """Return the facts of as many entities, in order, as fit into the budget."""
     fitting = Facts()
     for count in range(1, len(chosen) + 1):
         added = chosen[:count]
@@ -90,12 +90,12 @@ def _tokens_of(facts: Facts) -> float:
 
 
 def tokens(text: str) -> float:
-    """About how many a record takes, at a hundredth of the price of counting."""
+    """Estimate a record's tokens, at a hundredth of the cost of counting."""
     return UNTITLED + len(text.encode()) / 4
 
 
 def claims_of(query: Query, entity_ids: Sequence[UUID]) -> list[Claim]:
-    """What is claimed of the entities in the scope, in their order."""
+    """Return the scope's claims about the entities, in the entities' order."""
     rows = run_sql(
         graph_sql.CLAIMS_OF,
         {

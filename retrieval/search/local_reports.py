@@ -1,7 +1,7 @@
-"""The reports of a local search's context: of the topics that hold most of the entities found.
+"""The reports of a local search's context: of the topics with most of the entities found.
 
-By the number of these entities and then by rating, as GraphRAG orders them. For a scoped question a
-report says only what rests on the scope, under the names of its entities: its title and summary
+Ordered by the number of these entities and then by rating, as in GraphRAG. For a scoped question a
+report contains only what rests on the scope, under the names of its entities: its title and summary
 may speak of other documents.
 """
 
@@ -21,7 +21,7 @@ from retrieval.search.local_links import tokens
 from retrieval.search.query import Query
 
 MOST: Final = 10
-"""Reports read; their share of the context holds fewer."""
+"""Reports read; fewer fit into their share of the context."""
 NAMED: Final = 3
 
 
@@ -38,7 +38,7 @@ class Finding:
 def report_records(
     query: Query, chosen: Sequence[UUID], known: Mapping[UUID, Known], budget: float
 ) -> list[Record]:
-    """Reports in their order, as many as fit into so many tokens; at least one."""
+    """Return reports in order, as many as fit into the budget; at least one."""
     rows = _rows(query, chosen)
     findings = _findings(query, [row[0] for row in rows])
     records: list[Record] = []
@@ -60,7 +60,7 @@ def report_records(
 
 
 def _said(findings: Sequence[Finding], summary: str) -> list[str]:
-    """Findings, and the summary's own sentences where it is not given as a whole."""
+    """Return the findings, and the summary's own sentences if it is not included as a whole."""
     return [one.text for one in findings if not (one.is_summary and summary)]
 
 

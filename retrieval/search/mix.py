@@ -1,7 +1,7 @@
 """Mix: entities and relations, and passages found by meaning and by words (LightRAG's mix).
 
-What names and links lead to is one list of passages, meaning and words another; they are joined by
-rank. Records take turns.
+Names and relationships lead to one list of passages, meaning and words to another; the two are
+fused by rank. Records alternate.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from retrieval.search.query import Query
 from retrieval.search.relations import by_relations
 
 WEIGHTS: Final = (2.0, 1.0)
-"""Of the two lists: names and links are two of LightRAG's three."""
+"""Weights of the two lists: names and relationships are two of LightRAG's three."""
 
 
 def search(query: Query) -> Found:
@@ -39,7 +39,7 @@ def by_both(query: Query, around: Look, told: Keywords) -> Found:
 
 
 def interleaved(*lists: Sequence[Record]) -> tuple[Record, ...]:
-    """One of each in turn, every record once."""
+    """Interleave the lists, each record once."""
     found: dict[UUID, Record] = {}
     for record in chain.from_iterable(zip_longest(*lists)):
         if record is not None:

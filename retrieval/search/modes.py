@@ -1,4 +1,4 @@
-"""Every way to search, by name. To add one: a module with ``search(query)``, and a line here."""
+"""Search modes by name. To add one: write a module with ``search(query)``, and a line here."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ from retrieval.search.query import Query
 class Mode:
     """A way to search, called outside transactions.
 
-    ``explanation`` is one sentence for people; ``uses_vectors`` says what must be made first;
-    ``shares`` divide the context that a chat model answers from; ``reranks`` says whether a
-    reranker, where there is one, puts the passages in order: a mode whose order knows more than
-    each passage by itself tells keeps its own.
+    ``explanation`` is one sentence for people; ``uses_vectors`` says whether the question's vector
+    must be made first; ``shares`` divide a chat model's context; ``reranks`` says whether a
+    reranker, if there is one, reorders the passages: a mode whose order rests on more than each
+    passage alone keeps its own.
     """
 
     name: str
@@ -54,7 +54,7 @@ _WAYS: Final[dict[str, Mode]] = {
             "Follows the names in the question from passage to passage, so that facts in"
             " different documents meet.",
             by_rows(walk.search),
-            # A passage that only leads on to the next looks beside the point by itself.
+            # A passage that only leads to the next looks irrelevant on its own.
             reranks=False,
         ),
         Mode(
@@ -156,7 +156,7 @@ DEFAULT_MODE: Final = next(iter(MODES))
 
 
 def mode_named(name: str) -> Mode:
-    """Raises InputError for a mode there is not, naming those there are."""
+    """Return a mode by name. Raises InputError for an unknown one, naming those available."""
     if name not in MODES:
         raise InputError(
             f"There is no search mode '{name[:40]}'.",

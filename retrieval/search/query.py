@@ -1,4 +1,4 @@
-"""A question as every search mode gets it, and what each gives back."""
+"""A question as every search mode gets it, and what each returns."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from kb_project.llm.ports import ChatModel, Embedder, Vectors
 from retrieval.search.reporting import SILENT, Reporter
 
 LONGEST_QUESTION: Final = 4_000
-"""Characters. An embedder reads about as many; whoever pastes more means a document."""
+"""In characters. An embedder reads about as many; anything longer is rather a document."""
 
 MOST_HITS: Final = 200
 MOST_CALLS: Final = 40
-"""Model calls that finding may take, the answer's own not counted."""
+"""Model calls that finding may make, not counting the answer's own."""
 _WORD: Final = regex.compile(r"[\p{L}\p{N}]")
 _UNSTORABLE: Final = regex.compile(r"[\0\p{Cs}]")
 
 
 @dataclass(frozen=True, slots=True)
 class ScoredChunk:
-    """``why`` says in short sentences what led here, the most telling first."""
+    """``why`` explains in short sentences what led here, the most telling first."""
 
     chunk_id: UUID
     score: float
@@ -42,7 +42,7 @@ class Note:
 
 
 class QuestionVector:
-    """The question's vector, made when first asked for and never twice; ``seconds`` it took."""
+    """The question's vector, made on first use and never twice; ``seconds`` it took."""
 
     def __init__(self, embedder: Embedder, question: str) -> None:
         self.embedder = embedder
@@ -61,7 +61,8 @@ class QuestionVector:
         return vector
 
     def make(self) -> float:
-        """Make it now, so that no transaction is open while a model works; the seconds it took."""
+        """Make the vector now, so that no transaction is open meanwhile; return the seconds it
+        took."""
         if "literal" in self.__dict__:
             return 0.0
         started = time.perf_counter()
@@ -79,9 +80,9 @@ class Query:
     """One question to one workspace.
 
     ``documents`` is the resolved scope, None for every document; ``include`` and ``exclude`` are
-    entities to start from and to leave out. ``chat`` is None on the local tier; a mode that asks it
-    does so outside transactions, tells ``reporter`` what it does and makes at most ``calls`` calls.
-    Modes add to ``notes``.
+    entities to start from and to leave out. ``chat`` is None on the local tier; a mode that calls
+    it does so outside transactions, reports its steps to ``reporter`` and makes at most ``calls``
+    calls. Modes add to ``notes``.
     """
 
     workspace_id: UUID
@@ -109,7 +110,7 @@ class Query:
 
 
 def clean_question(question: str) -> str:
-    """The question on one line. Raises InputError when there is nothing in it to look for.
+    """Return the question on one line. Raises InputError if it has nothing to search for.
 
     >>> clean_question("  Who was\\n Marley? ")
     'Who was Marley?'
@@ -131,7 +132,7 @@ def clean_question(question: str) -> str:
 
 
 def checked_top_k(top_k: int) -> int:
-    """``top_k`` as given. Raises InputError where it is not from 1 to ``MOST_HITS``."""
+    """Return ``top_k``. Raises InputError if it is not from 1 to ``MOST_HITS``."""
     if not 1 <= top_k <= MOST_HITS:
         raise InputError(
             f"The number of passages must be from 1 to {MOST_HITS}.", code="invalid_top_k"

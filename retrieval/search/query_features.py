@@ -1,6 +1,6 @@
-"""What an answer must hold, read from the question: its telling terms, its names, its kind.
+"""Read from a question what an answer must contain: its telling terms, its names, its kind.
 
-Pure rules for English and Chinese; other languages get terms and names, and no kind.
+Pure rules for English and Chinese; other languages get terms and names, but no kind.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from retrieval.search import routing_features as signs
 
 
 class Kind(StrEnum):
-    """What sort of thing is asked for."""
+    """The sort of thing asked for."""
 
     PERSON = "person"
     PLACE = "place"
@@ -26,8 +26,7 @@ class Kind(StrEnum):
     OPEN = "open"
 
 
-# The first that is found decides. English question words stand at the beginning of a clause;
-# Chinese ones anywhere.
+# The first match decides. English question words begin a clause; Chinese ones may be anywhere.
 _KINDS: Final = tuple(
     (kind, regex.compile(pattern, regex.IGNORECASE))
     for kind, pattern in (
@@ -56,13 +55,13 @@ _KINDS: Final = tuple(
         ),
     )
 )
-# Words that ask or place in time, and are not what an answer must hold.
+# Words that ask or place in time, which an answer need not contain.
 _ASKING: Final = regex.compile(
-    # The forms in which questions are suggested.
+    # The forms of suggested questions.
     r"\bwhat do the documents say about\b|\blinked to\b|文件里说了什么|有什么关系"
     r"|\b(?:how (?:much|many|often|far|long|old|tall|large|big|high|deep|heavy|fast)|by how much"
     r"|during|after|before|about|according to|please|(?:the )?names? of"
-    # Words that ask, or only carry another: what "come out" means the rest of the question says.
+    # Words that ask or only support another: the rest of the question says what "come out" means.
     r"|(?:tell|give|show|list|name|remind) (?:me|us)|(?:is|are|was|were) there"
     r"|there (?:is|are|was|were)|c[oa]mes? (?:out|up with|about|in|with)"
     r"|(?:get|gets|got) (?:going|started|to)|(?:kinds?|sorts?|types?) of"
@@ -101,8 +100,8 @@ _NAMED: Final = {
 }
 _DIGIT: Final = regex.compile(r"\p{N}")
 _HAN: Final = regex.compile(r"\p{Han}")
-# Characters of Chinese that ask and join but rarely name: a pair of characters with one of them
-# that no document holds says nothing.
+# Chinese characters that ask and join but rarely name: a pair with one of them that no document
+# contains says nothing.
 _FUNCTION: Final = frozenset(
     "的了是在和与及吗呢吧啊哪谁何什么怎样几多少为因以于之其这那有被把由从到向跟就都也又还很一共个"
 )
@@ -134,7 +133,8 @@ def read(question: str) -> Sought:
 
 
 def named_kinds(text: str, kind: Kind) -> frozenset[str]:
-    """The index terms of what a text names of a kind: dates, numbers, or capitalised names.
+    """Return the index terms of what a text names of a kind: dates, numbers, or capitalised
+    names.
 
     >>> sorted(named_kinds("Ada came to Orran in 1866.", Kind.DATE))
     ['1866']
@@ -148,7 +148,7 @@ def named_kinds(text: str, kind: Kind) -> frozenset[str]:
 
 
 def spans_of_kind(text: str, kind: Kind) -> list[tuple[int, int]]:
-    """Where a text names something of a kind, in order."""
+    """Return where a text names something of a kind, in order."""
     pattern = _NAMED.get(kind)
     return [] if pattern is None else [match.span() for match in pattern.finditer(text)]
 
@@ -162,7 +162,7 @@ def kind_of(question: str) -> Kind:
 
 
 def is_filler(term: str) -> bool:
-    """Whether a pair of Chinese characters probably straddles words.
+    """Return whether a pair of Chinese characters probably straddles words.
 
     >>> is_filler("璋的"), is_filler("父亲"), is_filler("father")
     (True, False, False)
@@ -171,7 +171,7 @@ def is_filler(term: str) -> bool:
 
 
 def _names(question: str) -> set[str]:
-    """Terms of words that begin with a capital inside a sentence, or hold a digit."""
+    """Return terms of words capitalised mid-sentence, or containing a digit."""
     found: set[str] = set()
     first = True
     for word in words(question):

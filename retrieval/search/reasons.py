@@ -1,4 +1,4 @@
-"""Why a passage was reached: the names that lead from the question to it."""
+"""Explain why a passage was reached: the names that lead from the question to it."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def reasons(
     scores: Floats,
     chunk_ids: Sequence[UUID],
 ) -> dict[UUID, tuple[str, ...]]:
-    """For each chunk the names of the question it mentions, else the one that led to it."""
+    """Return for each chunk the question's names it mentions, else the name that led to it."""
     asked = {place: name for name, found in start.names.items() for place in found}
     entities = index.to_entities @ scores
     rows = {chunk_id: _mentioned(index, chunk_id) for chunk_id in chunk_ids}
@@ -44,7 +44,7 @@ def reasons(
 
 
 def _mentioned(index: WalkIndex, chunk_id: UUID) -> dict[int, float]:
-    """The entities of a chunk, each with the share of its walk that leads here."""
+    """Return a chunk's entities, each with the share of its walk that leads here."""
     place = index.chunk_positions[chunk_id]
     first, last = index.to_chunks.indptr[place : place + 2].tolist()
     entities = index.to_chunks.indices[first:last].tolist()

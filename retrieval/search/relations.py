@@ -1,7 +1,8 @@
-"""Relations: from what a question asks to the relationships that say so (LightRAG's global search).
+"""Relations: from what a question asks to the relationships that state it (LightRAG's global
+search).
 
-High-level keywords find relationships, by the passages that state them and by their own words;
-their two ends come along.
+High-level keywords find relationships, by the passages that state them and by their own words; the
+entities at both ends are included.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ def search(query: Query) -> Found:
 
 
 def by_relations(query: Query, around: Look, told: Keywords) -> Led:
-    """The relationships of the high-level keywords by relevance, then their ends."""
+    """Find the high-level keywords' relationships by relevance, then their ends."""
     weights = likeness.weigh(query, around, told.high)
     asked_for = dict(likeness.strongest(around.index, weights, LINKS))
     links = links_in(query, _close(around), LINKS_WEIGHED)
@@ -63,7 +64,7 @@ def _close(around: Look) -> dict[UUID, float]:
 
 
 def _ends(relevant: list[tuple[Link, float]]) -> dict[UUID, float]:
-    """Each end with the best of its relationships' scores, in their order."""
+    """Map each end to the best score of its relationships, in their order."""
     ends: dict[UUID, float] = {}
     for link, score in relevant:
         for end in link.ends:

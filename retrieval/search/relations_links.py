@@ -1,7 +1,7 @@
-"""Relationships on their way to being records: rows, their evidence in the scope, their relevance.
+"""Load relationships, weigh their relevance, and build records from them.
 
-LightRAG orders an entity's edges by the degrees of their ends: what everything is linked to comes
-first, whatever was asked. Here an edge is worth what it says of the question: how close the
+LightRAG orders an entity's edges by the degrees of their ends: what everything is related to comes
+first, whatever was asked. Here an edge counts by what it says about the question: how close the
 passages are that state it, how many of the question's words it shares, and how much its ends are
 asked for.
 """
@@ -26,12 +26,13 @@ CLOSE: Final = 1.0
 WORDS: Final = 1.0
 ENDS: Final = 0.5
 TOGETHER: Final = 0.5
-"""What a passage that only names both ends together counts, beside one that states a link."""
+"""Weight of a passage that only names both ends together, against one that states a
+relationship."""
 
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """Where a link is stated; offsets in the document's text. ``note`` is a model's."""
+    """Where a relationship is stated; offsets are in the document's text. ``note`` is a model's."""
 
     chunk_id: UUID
     start: int
@@ -43,7 +44,7 @@ class Evidence:
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """A directed relationship: from A to B and from B to A are two."""
+    """A directed relationship: A to B and B to A are two."""
 
     id: UUID
     source: UUID
@@ -62,13 +63,13 @@ class Link:
 
 
 def links_of(query: Query, entity_ids: Sequence[UUID], count: int) -> list[Link]:
-    """The links of some entities that are stated in the scope: those between two of them, then
-    the weightiest."""
+    """Return the relationships of some entities that the scope states: those between two of them,
+    then the strongest."""
     return _with_evidence(query, _rows_of(query, entity_ids, count))
 
 
 def chunks_stating(query: Query, entity_ids: Sequence[UUID], count: int) -> set[UUID]:
-    """The passages that are evidence of what ``links_of`` gives."""
+    """Return the passages that are evidence of what ``links_of`` returns."""
     links = [row[0] for row in _rows_of(query, entity_ids, count)]
     if not links:
         return set()
@@ -82,7 +83,7 @@ def _rows_of(query: Query, entity_ids: Sequence[UUID], count: int) -> Sequence[R
 
 
 def links_in(query: Query, closeness: Mapping[UUID, float], count: int) -> list[Link]:
-    """The links that close passages are evidence of, those in the closest first."""
+    """Return the relationships that close passages are evidence of, those in the closest first."""
     near: defaultdict[UUID, float] = defaultdict(float)
     parameters = _parameters(query) | {"chunks": list(closeness)}
     for link, chunk_id, is_stated in run_sql(graph_sql.EVIDENCE_IN, parameters):
@@ -114,7 +115,7 @@ def relevance(
     known: Mapping[UUID, Known],
     ends: Mapping[UUID, float],
 ) -> list[tuple[Link, float]]:
-    """The links with what each is worth, best first. ``ends`` are the weights of entities."""
+    """Score the relationships, best first. ``ends`` are the weights of entities."""
     wanted = frozenset(query_features.read(query.question).terms)
     most = max(ends.values(), default=0.0) or 1.0
     found = [
@@ -138,7 +139,7 @@ def _closeness(around: Look, link: Link) -> float:
 
 
 def _shared(link: Link, known: Mapping[UUID, Known], wanted: frozenset[str]) -> float:
-    """The share of the question's telling words in what the link says."""
+    """Return the share of the question's telling words that the relationship's text has."""
     if not wanted:
         return 0.0
     said = [
@@ -156,7 +157,7 @@ def link_records(
     ranked: Sequence[tuple[Link, float]],
     known: Mapping[UUID, Known],
 ) -> list[Record]:
-    """In the order given; a scoped question gets what is stated in the scope."""
+    """Build records in the given order; a scoped question gets only what the scope states."""
     sources = {link.id: _sources(around, link) for link, _ in ranked}
     chunks = (chunk_id for found in sources.values() for chunk_id in found)
     is_scoped = query.documents is not None
@@ -176,7 +177,7 @@ def link_records(
 
 
 def _sources(around: Look, link: Link) -> list[UUID]:
-    """The passages that state the link, the closest to the question first."""
+    """Return the passages that state the relationship, those closest to the question first."""
     chunks = dict.fromkeys(one.chunk_id for one in link.evidence)
     return sorted(chunks, key=lambda chunk_id: -around.closeness(chunk_id))[:SOURCES]
 

@@ -1,4 +1,4 @@
-"""Saying what is being done while a question is answered, and hearing whether to stop."""
+"""Report progress while a question is answered, and check whether to stop."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class EventKind(StrEnum):
     - ``passages``: ``{"passages": [{"number", "chunk", "document", "title", "start", "end",
       "headings", "page", "text", "score", "why"}, …]}``; the numbers are those of citations.
     - ``text``: ``{"text"}``, the next piece of the answer; its markers ``[n]`` are checked.
-    - ``answer``: ``{"sentences", "citations", "supported"}`` as the API shows them; replaces all
+    - ``answer``: ``{"sentences", "citations", "outcome", "message", "supported"}``; replaces all
       text before it.
     - ``follow_ups``: ``{"questions": […]}``.
     - ``done``: ``{}``; ``failed``: ``{"code", "happened", "kept", "next_step"}``;
@@ -38,27 +38,27 @@ class EventKind(StrEnum):
 
 
 class StoppedError(KBError):
-    """Somebody asked to stop; what was found until then is kept."""
+    """Someone asked to stop; what was found so far is kept."""
 
     default_code = "stopped"
 
 
 class Reporter(Protocol):
-    """Where events go. Call outside transactions."""
+    """Receives events. Call outside transactions."""
 
     def emit(self, kind: EventKind, payload: Mapping[str, Any]) -> None:
-        """Raises StoppedError when somebody asked to stop."""
+        """Report an event. Raises StoppedError if someone asked to stop."""
 
     def check(self) -> None:
-        """Raises StoppedError when somebody asked to stop. Cheap: call it between model calls."""
+        """Raise StoppedError if someone asked to stop. Cheap: call it between model calls."""
 
 
 class _Silent:
     def emit(self, kind: EventKind, payload: Mapping[str, Any]) -> None:
-        """Nobody listens."""
+        """Ignore the event."""
 
     def check(self) -> None:
-        """Nobody stops."""
+        """Never stop."""
 
 
 SILENT: Final[Reporter] = _Silent()

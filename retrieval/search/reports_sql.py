@@ -1,11 +1,11 @@
-"""Hand-written SQL over topics' reports; ``%(documents)s`` is the scope, NULL for everything."""
+"""Hand-written SQL for topics' reports; ``%(documents)s`` is the scope, NULL for everything."""
 
 from __future__ import annotations
 
 from typing import Final, LiteralString
 
-# Whatever changes what is read of a workspace's reports changes a value of this row, which ends
-# with the number of topics that no report is written of yet.
+# Any change to what is read of a workspace's reports changes a value of this row. Its last value is
+# the number of topics without a report.
 STAMP_OF_REPORTS: Final[LiteralString] = """
 SELECT
     (SELECT count(*) FROM ingestion_communityreport WHERE workspace_id = %(workspace)s),
@@ -41,14 +41,14 @@ WHERE workspace_id = %(workspace)s
 ORDER BY finding_id, document_id, start, id
 """
 
-# Topics of nothing but what is to be left out.
+# Topics whose members are all excluded.
 TOPICS_OF_ONLY: Final[LiteralString] = """
 SELECT community_id FROM ingestion_communitymember
 WHERE workspace_id = %(workspace)s
 GROUP BY community_id HAVING bool_and(entity_id = ANY(%(entities)s::uuid[]))
 """
 
-# In how many passages of the scope the members of each topic are named.
+# The number of passages in the scope that name members of each topic.
 PASSAGES_OF_TOPICS: Final[LiteralString] = """
 SELECT member.community_id, count(DISTINCT mention.chunk_id)
 FROM ingestion_communitymember AS member
@@ -59,7 +59,7 @@ WHERE member.workspace_id = %(workspace)s AND member.community_id = ANY(%(topics
 GROUP BY member.community_id
 """
 
-# Who is named in some passages and belongs to some topics: named in most of them first.
+# Entities named in some passages that belong to some topics, those in most passages first.
 NAMES_IN_BOTH: Final[LiteralString] = """
 SELECT entity.name
 FROM ingestion_mention AS mention

@@ -1,6 +1,7 @@
-"""A second look between search and cut: a model puts the passages found in order.
+"""Reranking: after the search, a model reorders the passages before the list is cut.
 
-150 candidates, of which those asked for are kept: what Contextual Retrieval measured best.
+Takes 150 candidates, of which the requested number is kept: Contextual Retrieval's best
+measurement.
 """
 
 from __future__ import annotations
@@ -21,16 +22,17 @@ CANDIDATES: Final = 150
 
 @dataclass(frozen=True, slots=True)
 class Reranked:
-    """``figures`` are for the trace: how many were looked at, and how long it took."""
+    """Reordered hits; ``figures`` are for the trace: how many were reranked, and how long it
+    took."""
 
     hits: list[Hit]
     figures: tuple[tuple[str, float], ...] = ()
 
 
 def reranked(query: Query, hits: Sequence[Hit], reranker: Reranker | None) -> Reranked:
-    """The hits in the reranker's order; call outside transactions.
+    """Return the hits in the reranker's order. Call outside transactions.
 
-    Where it fails they stay in the search's own order, with a note that says why.
+    If it fails, they keep the search's own order, with a note that says why.
     """
     if reranker is None or len(hits) < 2:
         return Reranked(list(hits))
@@ -50,7 +52,7 @@ def reranked(query: Query, hits: Sequence[Hit], reranker: Reranker | None) -> Re
 
 
 def as_text(hit: Hit) -> str:
-    """A passage with what a reader sees above it."""
+    """Return a passage with its title and headings above it."""
     above = " › ".join(dict.fromkeys((hit.title, *hit.heading_path)))
     return f"{above}\n{hit.text}"
 

@@ -1,7 +1,7 @@
-"""Rewrite: a follow-up question as it can be asked without the conversation before it.
+"""Rewrite a follow-up question so that it can be asked without its conversation.
 
-With a chat model by one call, which is checked: a name that nobody said is not taken over. Without
-one, or where it fails, by rule. Of a long conversation the last turns count.
+With a chat model in one call, whose result is checked: a name that no one mentioned is rejected.
+Without one, or if it fails, by rules. Of a long conversation only the last turns count.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from workspaces import access
 
 STAGE: Final = "plan"
 MOST_TURNS: Final = 5
-"""GraphRAG's number; it keeps the first of them, these are the last."""
+"""GraphRAG's number; it keeps the first turns, this the last."""
 LONGEST_TURN: Final = 800
 """Characters of an earlier question or answer that a model reads."""
 LONGEST: Final = 1_000
@@ -47,7 +47,7 @@ class Said(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Rewrite:
-    """``by`` is a model's name or ``BY_RULE``, '' where nothing was rewritten."""
+    """``by`` is a model's name or ``BY_RULE``, '' if nothing was rewritten."""
 
     question: str
     is_rewritten: bool = False
@@ -56,7 +56,7 @@ class Rewrite:
 
 
 class Standalone(BaseModel):
-    """The question by itself."""
+    """The standalone question."""
 
     question: str = Field(max_length=20_000)
 
@@ -69,10 +69,10 @@ def standalone(
     earlier: Sequence[Said],
     question_id: UUID | None = None,
 ) -> Rewrite:
-    """The question as it is looked for and answered. Call outside transactions.
+    """Return the question to search for and answer. Call outside transactions.
 
-    ``earlier`` is the conversation, oldest first. Never raises for a model's failure: the rules
-    take over, with a note.
+    ``earlier`` is the conversation, oldest first. Never raises if a model fails: the rules take
+    over, with a note.
     """
     turns = earlier[-MOST_TURNS:]
     if not turns:
@@ -96,7 +96,7 @@ def standalone(
 def _by_model(
     chat: ChatModel, question: str, turns: Sequence[Said], question_id: UUID | None
 ) -> str:
-    """Raises ModelError."""
+    """Rewrite with a model. Raises ModelError."""
     conversation = "\n\n".join(
         f"Question: {_cut(turn.question)}\nAnswer: {_cut(turn.answer) or 'none was found'}"
         for turn in turns
@@ -111,7 +111,7 @@ def _by_model(
 
 
 def _checked(said: str, question: str, conversation: str) -> str:
-    """The model's question where it can be used. Raises ReplyError."""
+    """Return the model's question if it is usable. Raises ReplyError."""
     try:
         found = clean_question(said)
     except InputError as error:
@@ -124,7 +124,7 @@ def _checked(said: str, question: str, conversation: str) -> str:
 
 
 def invented(said: str, known: str) -> list[str]:
-    """Words with a capital or a digit that ``known`` does not hold; the first word may be new.
+    """Return words with a capital or digit that ``known`` lacks; the first word may be new.
 
     >>> invented("When was Ada Lind born in 1860?", "Ada Lind kept the light.")
     ['1860']
@@ -163,7 +163,7 @@ def _with_names(
     turns: Sequence[Said],
     own: Sequence[Named],
 ) -> str:
-    """In the workspace's scope. The question itself where nobody was named."""
+    """Add names to the question, in the workspace's scope; unchanged if no name fits."""
     told = [
         rules.Turn(
             turn.question,
@@ -180,5 +180,5 @@ def _with_names(
 
 
 def _cut(text: str) -> str:
-    """On one line: a turn cannot pass for two."""
+    """Shorten to one line: a turn cannot pass for two."""
     return " ".join(text[: LONGEST_TURN * 2].split())[:LONGEST_TURN]

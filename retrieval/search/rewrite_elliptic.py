@@ -1,4 +1,5 @@
-"""Follow-ups that leave out what was just asked: *why?*, *how many are there?*, *what about Bram?*
+"""Complete follow-ups that leave out what was just asked: *why?*, *how many are there?*, *what
+about Bram?*
 
 They take their words from the question before, in English and Chinese.
 """
@@ -22,7 +23,7 @@ _WORD: Final = regex.compile(
     _LINK + r"(?P<word>why|when|where|how|how long|how often|by whom|with whom|since when)\W*$",
     regex.IGNORECASE,
 )
-# "When was it lit?" has an auxiliary whose question word can be exchanged, "Who lit it?" has none.
+# "When was it lit?" has an auxiliary, so its question word can be replaced; "Who lit it?" has none.
 _ASKED: Final = regex.compile(
     r"^(?:(?:when|where|why|how(?: \p{L}+)?|(?:what|which|who|by whom)(?: \p{L}+)??) )?"
     rf"(?P<rest>{_AUXILIARY}\b .+)$",
@@ -51,7 +52,7 @@ _ABOUT: Final = regex.compile(
     regex.IGNORECASE,
 )
 MOST_WORDS: Final = 7
-"""Of what is asked about instead; more are a question of their own."""
+"""Words of the new subject; longer text is a question of its own."""
 _IN: Final = regex.compile(
     r"^(?:in|at|on|after|before|during|under|for|by|from|since) ", regex.IGNORECASE
 )
@@ -77,9 +78,9 @@ _PRONOUN: Final = regex.compile(
 
 
 def completed(question: str, before: str, names: Sequence[str] = ()) -> str:
-    """The question with the words of the one before it; '' where it does not lean on them.
+    """Complete the question with words of the one before; '' if it does not depend on them.
 
-    ``names`` are those that the question before holds, as it spells them.
+    ``names`` are those in the question before, as it spells them.
 
     >>> completed("Why?", "When was Skarrow Light automated?")
     'Why was Skarrow Light automated?'
@@ -102,10 +103,10 @@ def completed(question: str, before: str, names: Sequence[str] = ()) -> str:
 
 
 def _asked_by(word: str, before: str) -> str:
-    """The question before with another question word."""
+    """Return the question before with another question word."""
     word = word[0].upper() + word[1:].lower()
     if before.lower().startswith(f"{word.lower()} "):
-        return ""  # why of a why is not in the question
+        return ""  # a second why cannot reuse the question
     if match := _ASKED.match(before):
         return f"{word} {match['rest'][0].lower()}{match['rest'][1:]}"
     rest = _QUESTION_WORD.sub("", before).rstrip("?!. ")
@@ -123,7 +124,7 @@ def _counted(before: str) -> str:
 
 
 def _exchanged(what: str, before: str, names: Sequence[str]) -> str:
-    """The question before, of something else: another name, another time or place."""
+    """Return the question before about something else: another name, time or place."""
     if _IN.match(what):
         place = _YEAR.search(before)
         if place and _YEAR.match(what):

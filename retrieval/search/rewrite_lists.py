@@ -1,6 +1,6 @@
-"""Follow-ups to a list: *the second one*, *which of them*, *and the third?*
+"""Resolve follow-ups to a list: *the second one*, *which of them*, *and the third?*
 
-What a question or an answer lists is read off its text: entries on lines of their own, else what a
+What a question or an answer lists is read off its text: entries on separate lines, else what a
 sentence joins by commas and *and*.
 """
 
@@ -14,17 +14,17 @@ import regex
 from kb_project.text.terms import terms
 
 LONGEST_READ: Final = 4_000
-"""Characters of a text."""
+"""Characters of a text that are read."""
 LONGEST_ITEM: Final = 60
 MOST_ITEMS: Final = 12
-"""More are no help in a question."""
+"""More would not help in a question."""
 
 _MARK: Final = regex.compile(
     r"^\s*(?:[-*+•‣–]|\(?\d{1,2}[.)、]|[（(]?[一二三四五六七八九十]+[)）、])\s*"
 )
 _EMPHASIS: Final = regex.compile(r"\*\*|__|[*`]")
 _STOP: Final = regex.compile(r"[.!?…。！？；]\W*$")
-# An entry begins with what it is about: "Lights, led by Magnus", "The cliff. If nothing ...".
+# An entry begins with its subject: "Lights, led by Magnus", "The cliff. If nothing ...".
 _REST: Final = regex.compile(
     r"(?:[,;:，；：。]|\.\s|\s[–—-]\s|\s?[(（]|\s(?:is|are|was|were)\s).*$", regex.DOTALL
 )
@@ -65,7 +65,7 @@ _ORDINALS: Final = {
     **dict.fromkeys(("last", "latter", "最后一", "后者"), -1),
 }
 _ENGLISH: Final = "|".join(word for word in _ORDINALS if word.isascii() and not word.isdigit())
-# "The second" and "the second one"; "the second spirit" where spirits were asked for.
+# "The second" and "the second one"; "the second spirit" if the question was about spirits.
 _ORDINAL: Final = regex.compile(
     rf"\bthe (?P<which>{_ENGLISH})\b(?: (?P<noun>ones?\b|(?!of\b|to\b|in\b|for\b)\p{{Ll}}+))?",
     regex.IGNORECASE,
@@ -97,7 +97,7 @@ class Said(Protocol):
 
 
 def listed(text: str) -> tuple[str, ...]:
-    """What the text lists, in its order; nothing where it lists nothing.
+    """Return what the text lists, in order; () if it lists nothing.
 
     >>> listed("The keepers were:\\n- Ada Lind, from 1866\\n- Bram Oost, until 1890")
     ('Ada Lind', 'Bram Oost')
@@ -109,7 +109,7 @@ def listed(text: str) -> tuple[str, ...]:
     text = text[:LONGEST_READ]
     lines = [line for line in text.splitlines() if line.strip()]
     entries = [line for line in lines if _MARK.match(line)]
-    if len(entries) < 2:  # an answer may show entries without their marks
+    if len(entries) < 2:  # an answer may show entries without markers
         entries = [
             line for line in lines if not _STOP.search(line) and not line.endswith((":", "："))
         ]
@@ -123,15 +123,15 @@ def listed(text: str) -> tuple[str, ...]:
 
 
 def picked(question: str, turns: Sequence[Said]) -> str:
-    """The question with what it means of a list in its place; '' where it means nothing of one.
+    """Replace a reference to a list in the question by what it means; '' if it has none.
 
-    The newest of the turns (oldest first) that lists enough counts.
+    Uses the newest of the turns (oldest first) whose list is long enough.
     """
     return _picked_one(question, turns) or _picked_all(question, turns)
 
 
 def spelled(text: str) -> list[str]:
-    """Runs of words with capitals, but for the first word.
+    """Return runs of capitalised words, ignoring the first word.
 
     >>> spelled("Does the Ghost of Christmas Past speak?")
     ['Ghost of Christmas Past']
@@ -140,7 +140,7 @@ def spelled(text: str) -> list[str]:
 
 
 def as_said(name: str, *texts: str) -> str:
-    """The name, with the article that one of the texts gives it.
+    """Return the name, with "the" if one of the texts uses it.
 
     >>> as_said("Social Contract", "When was the Social Contract adopted?")
     'the Social Contract'
@@ -155,7 +155,7 @@ def _picked_one(question: str, turns: Sequence[Said]) -> str:
         return ""
     noun = (match.groupdict().get("noun") or "").lower()
     if noun and _ASKS_WHO.search(question[: match.start()]):
-        return ""  # "Who was the first keeper?" asks just that
+        return ""  # "Who was the first keeper?" is a complete question
     place = _ORDINALS[match["which"].lower()]
     for turn in reversed(turns):
         items = _items_of(turn)
@@ -185,7 +185,7 @@ def _picked_all(question: str, turns: Sequence[Said]) -> str:
 
 
 def _items_of(turn: Said) -> tuple[str, ...]:
-    """What the question itself sets side by side comes before what its answer lists."""
+    """Return the list in the question itself, else the one in its answer."""
     return listed(turn.question) or listed(turn.answer)
 
 

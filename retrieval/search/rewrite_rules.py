@@ -1,8 +1,8 @@
-"""Follow-up questions by rule, for the local tier: which names a pronoun may stand for.
+"""Rewrite follow-up questions by rules, for the local tier: resolve pronouns to names.
 
-Pure functions for English and Chinese. Careful rather than clever: a question that stands by itself
-is left as it is, a name is only taken from what was just asked and answered, and what is added can
-be seen. Other languages get names where the question has none.
+Pure functions for English and Chinese. Careful rather than clever: a question that stands on its
+own is left as it is, a name is only taken from what was recently asked and answered, and what is
+added is visible. In other languages, names are only added to questions that have none.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from retrieval.search.scope_names import Named
 
 MOST_NAMES: Final = 3
 FEW_TERMS: Final = 1
-"""A question with no name and no more telling terms leans on what was said before: "Who paid?"
-does, "What does the lamp burn?" has something of its own to look for."""
+"""A question with no name and no more telling terms than this depends on what was said before: "Who
+paid?" does, "What does the lamp burn?" has something of its own to search for."""
 
 
 class StandsFor(StrEnum):
-    """What a pronoun may stand for."""
+    """What a pronoun may refer to."""
 
     PERSON = "person"
     PEOPLE = "people"
@@ -36,14 +36,14 @@ class StandsFor(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """An earlier turn with the names it holds, in the order of the text."""
+    """An earlier turn with the names in it, in the order of the text."""
 
     question: str
     asked: Sequence[Named]
     answered: Sequence[Named]
 
 
-# The first that is found decides: "Did she go there?" is about her.
+# The first match decides: "Did she go there?" is about her.
 _PRONOUNS: Final = tuple(
     (what, regex.compile(pattern, regex.IGNORECASE))
     for what, pattern in (
@@ -80,7 +80,7 @@ _DUMMY: Final = regex.compile(
 _THERE_IS: Final = regex.compile(r"\b(?:is|are|was|were) there\b", regex.IGNORECASE)
 _SUBJECTS: Final = regex.compile(r"\b(?:he|she|they|him|them)\b|[他她它]们?", regex.IGNORECASE)
 _OWNERS: Final = regex.compile(r"\b(?:his|their|hers|theirs)\b", regex.IGNORECASE)
-# "her" owns what follows, unless nothing does or what follows is no thing.
+# "her" is possessive unless nothing follows, or what follows is not a noun.
 _HER: Final = regex.compile(
     r"\bher\b(?P<object>(?=\W*$|\s+(?:to|in|on|at|by|for|from|with|of|and|or|when|after|before|as)\b))?",
     regex.IGNORECASE,
@@ -122,7 +122,7 @@ _WHO: Final = {Kind.PERSON: StandsFor.PERSON, Kind.PLACE: StandsFor.PLACE}
 
 
 def leans_on(question: str, *, has_name: bool) -> StandsFor | None:
-    """What the question leaves to be understood; None where it stands by itself.
+    """Return what the question refers to without naming it; None if it stands on its own.
 
     >>> leans_on("When was she born?", has_name=False).value
     'person'
@@ -141,9 +141,10 @@ def leans_on(question: str, *, has_name: bool) -> StandsFor | None:
 
 
 def names_for(what: StandsFor, turns: Sequence[Turn], own: Iterable[Named]) -> list[Named]:
-    """The names it may stand for, from the newest of the turns (oldest first) that has any.
+    """Return the names meant, from the newest of the turns (oldest first) that has any.
 
-    Names of another kind only where no turn has one that fits; never one the question has itself.
+    Names of another kind are used only if no turn has one that fits; names already in the question
+    never are.
     """
     left_out = {one.entity_id for one in own}
     sure = {
@@ -163,7 +164,8 @@ def names_for(what: StandsFor, turns: Sequence[Turn], own: Iterable[Named]) -> l
 
 
 def _as_many(fitting: list[Named], turn: Turn, what: StandsFor) -> list[Named]:
-    """One person, several people; of things and places those the question was about, or one."""
+    """Return one person or several people; of things and places those the question was about, or
+    one."""
     if what is StandsFor.PERSON:
         return fitting[:1]
     if what is StandsFor.PEOPLE or fitting[0] not in turn.asked:
@@ -172,7 +174,7 @@ def _as_many(fitting: list[Named], turn: Turn, what: StandsFor) -> list[Named]:
 
 
 def fits(named: Named, what: StandsFor) -> bool:
-    """What kind a name is, is often not known, and sometimes known wrongly."""
+    """Return whether a name fits; its type is often unknown, and sometimes wrong."""
     if named.type.lower() in _UNKNOWN:
         return True
     kind = _TYPES.get(named.type.lower(), StandsFor.THING)
@@ -180,8 +182,8 @@ def fits(named: Named, what: StandsFor) -> bool:
 
 
 def _in_order(turn: Turn, what: StandsFor) -> list[Named]:
-    """The likeliest first: whom the answer named, where the question asked for just that; else
-    whom the question was about. A question's own names stand before the answer's."""
+    """Order the names: those in the answer first if the question asked for that kind; else those
+    the question was about. A question's own names precede the answer's."""
     in_question = {one.entity_id for one in turn.asked}
     new = [one for one in turn.answered if one.entity_id not in in_question]
     if _WHO.get(kind_of(turn.question)) is what and not _asks_who_that_is(turn):
@@ -192,7 +194,7 @@ def _in_order(turn: Turn, what: StandsFor) -> list[Named]:
 
 
 def _asks_who_that_is(turn: Turn) -> bool:
-    """Whether it was asked who somebody is, and not for somebody else: "Who was Ada Lind?"."""
+    """Return whether the question only asks who its one name is: "Who was Ada Lind?"."""
     if len(turn.asked) != 1:
         return False
     rest = _WHO_IS.sub(" ", turn.question.replace(turn.asked[0].surface, " "))
@@ -200,7 +202,7 @@ def _asks_who_that_is(turn: Turn) -> bool:
 
 
 def subject_of(question: str, what: StandsFor) -> str:
-    """What a question asks after that asks nothing else, known by name or not.
+    """Return the subject of a question that asks nothing else, whether its name is known or not.
 
     >>> subject_of("What is dquilt?", StandsFor.THING)
     'dquilt'
@@ -215,10 +217,10 @@ def subject_of(question: str, what: StandsFor) -> str:
 
 
 def with_names(question: str, names: Sequence[str], *said: str) -> str:
-    """The question with the names in it: in place of the pronoun where that reads well, else in
-    brackets behind it.
+    """Put the names into the question: in place of the pronoun if that reads well, else in brackets
+    after it.
 
-    What was ``said`` before tells whether a thing goes by an article.
+    ``said`` before shows whether a thing takes an article.
 
     >>> with_names("And when did he leave his wife?", ["Ada Lind"])
     "And when did Ada Lind leave Ada Lind's wife?"

@@ -1,8 +1,8 @@
-"""What a question's wording says about the way to answer it. Pure rules, English and Chinese.
+"""Read from a question's wording how to answer it. Pure rules for English and Chinese.
 
 Measured, for the choice in ``auto``: a question about how parts of a program work is answered by
-one passage, which meaning and words find best; one that goes from a name to what is linked to it
-needs the walk. The rules know forms of questions and of words, no subject and no documents.
+one passage, which meaning and words find best; one that goes from a name to what is related to it
+needs the walk. The rules know forms of questions and words, but no subjects or documents.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _CHANGE: Final = regex.compile(
     r"|变化|演变|演化|变迁|发展历程|发展过程|(?:如何|怎么|怎样)(?:改变|变)|历年|逐年",
     regex.IGNORECASE,
 )
-# Words that speak of the whole beside those that ask for it, and words of change.
+# Words about the whole, in addition to those that ask for it, and words of change.
 _OF_WHOLE: Final = regex.compile(
     r"\b(?:overview|summary|gist|summari[sz]\w*|outline|give|list|show|tell|describe|explain|identify"
     r"|themes?|topics?|subjects?|documents?|files?|sources|texts|corpus|collection|archive|library"
@@ -64,7 +64,7 @@ _ABOUT: Final = regex.compile(
     r"|^(?P<rest>.+?)是(?:谁|什么)？?$",
     regex.IGNORECASE,
 )
-# From one thing to another that it is linked to, and from there on.
+# From one thing to another related to it, and on from there.
 _LINKED: Final = regex.compile(
     r"\w['’]s? (?:\w+[- ]){0,2}\w+|\bthe \w+(?:[- ]\w+)? (?:of|by|in|at|for|from) (?:the |an? )?\w+"
     r".{0,80}? (?:of|by|who|that|which|whose|where)\b|\b(?:who|that|which|whose|whom) .{2,200}"
@@ -80,7 +80,7 @@ _COMPARED: Final = regex.compile(
     regex.IGNORECASE,
 )
 
-# Spelled as nothing but an identifier is.
+# Spelled as only identifiers are.
 _IDENTIFIER: Final = regex.compile(
     r"`[^`]+`|\w\(\)|\w::\w|\w->\w|\b_?[\p{L}\p{N}]+_[\p{L}\p{N}_]+\b|\b\p{Ll}{2,}\d*\p{Lu}\w*\b"
     r"|\b(?!Mac|Mc|Di|De|La|Le|Van|Von|Fitz|O['’])(?:\p{Lu}[\p{Ll}\d]+){2,}\b"
@@ -88,8 +88,8 @@ _IDENTIFIER: Final = regex.compile(
     r"|\b[\w-]+\.(?:py|js|ts|java|rs|go|c|h|cc|cpp|hpp|cs|rb|php|json|ya?ml|toml|xml|html|css"
     r"|sql|sh|ini|cfg|conf|md|csv)\b"
 )
-# Words of those who write programs and manuals. Some have everyday meanings: one of them turns a
-# question that goes from name to name only if there is a second.
+# Terms of programming and manuals. Some have everyday meanings: a single one does not override a
+# question that goes from name to name; two do.
 _CRAFT: Final = regex.compile(
     r"\b(?:api|sdk|cli|functions?|methods?|class(?:es)?|subclass(?:es)?|structs?|enums?|traits?"
     r"|constructors?|destructors?|parameters?|arguments?|exceptions?|variables?|constants?"
@@ -123,7 +123,7 @@ def asks_for_change(question: str) -> bool:
 
 
 def beside_whole(question: str) -> str:
-    """What a question asks for beside asking for the whole: its subject, if it has one.
+    """Return what a question asks besides asking for the whole: its subject, if it has one.
 
     >>> beside_whole("What are the main lessons of the fire?")
     'What are the   of the fire?'
@@ -148,7 +148,7 @@ def asks_broadly(question: str) -> bool:
 
 
 def named_alone(question: str) -> str:
-    """What a question asks for that says nothing else of it, else ''.
+    """Return the name that a question asks about and nothing else, else ''.
 
     >>> named_alone("Who was Ada Lind?"), named_alone("朱元璋是谁？"), named_alone("Who fell?")
     ('Ada Lind', '朱元璋', '')
@@ -158,7 +158,7 @@ def named_alone(question: str) -> str:
 
 
 def goes_on(question: str) -> bool:
-    """Whether it goes from one thing to another that is linked to it.
+    """Return whether the question goes from one thing to another related to it.
 
     >>> goes_on("Where did Ada Lind's father die?"), goes_on("Where did Ada Lind die?")
     (True, False)
@@ -175,7 +175,7 @@ def compares(question: str) -> bool:
 
 
 def technical_signs(question: str) -> tuple[int, int]:
-    """How many identifiers, and how many words of programmers.
+    """Count the identifiers, and the programming terms.
 
     >>> technical_signs("What does `getTarget` return?"), technical_signs("Which method is used?")
     ((1, 0), (0, 1))

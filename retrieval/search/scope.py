@@ -1,4 +1,4 @@
-"""Which documents and names a question is about. A scope acts inside retrieval."""
+"""The scope of a question: which documents and names it is about. Applied inside retrieval."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from kb_project.errors import InputError
 
 MOST_VALUES = 1_000
 MOST_NAMES = 50
-"""Entities to include or to leave out: each is a person's choice, by hand."""
+"""Entities to include or exclude; people choose each of them by hand."""
 _UNSTORABLE = re.compile("[\0\ud800-\udfff]")
 
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """Every filter that is set must hold; within one filter any of its values will do.
+    """All filters that are set must match; within one filter, any of its values.
 
-    An empty scope is the whole workspace. ``dated_from`` and ``dated_to`` are inclusive and
-    leave out documents without a date. ``include`` and ``exclude`` are entities, see
+    An empty scope is the whole workspace. ``dated_from`` and ``dated_to`` are inclusive and leave
+    out documents without a date. ``include`` and ``exclude`` are entities, see
     ``retrieval.search.scope_entities``.
     """
 
@@ -45,7 +45,7 @@ class Scope:
         return replace(self, include=(), exclude=()).is_open
 
     def as_json(self) -> dict[str, Any]:
-        """Only what is set, in types JSON has; the inverse of ``from_json``."""
+        """Return only what is set, in JSON types; the inverse of ``from_json``."""
         found: dict[str, Any] = {}
         for field in fields(self):
             value = getattr(self, field.name)
@@ -57,7 +57,7 @@ class Scope:
 
     @classmethod
     def from_json(cls, values: Mapping[str, Any] | None) -> Scope:
-        """Raises InputError where a filter is unknown or has a value it cannot have.
+        """Parse a scope. Raises InputError if a filter is unknown or has an invalid value.
 
         >>> Scope.from_json({"tags": ["tide"], "dated_from": "2024-05-01"}).dated_from
         datetime.date(2024, 5, 1)
@@ -82,7 +82,7 @@ class Scope:
 
 
 def document_ids(workspace_id: UUID, scope: Scope) -> tuple[UUID, ...] | None:
-    """The documents in the scope; None for all of them, which needs no query."""
+    """Return the documents in the scope; None for all of them, which needs no query."""
     if scope.has_all_documents:
         return None
     documents = Document.objects.in_workspace(workspace_id).filter(Document.IS_LIVE)

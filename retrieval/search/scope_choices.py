@@ -1,4 +1,4 @@
-"""Reads of what a question can be narrowed to: collections, tags, kinds of files, dates."""
+"""Read what a question can be narrowed to: collections, tags, file types, dates."""
 
 from __future__ import annotations
 
@@ -19,7 +19,8 @@ MOST: Final = 100
 
 @dataclass(frozen=True, slots=True)
 class Counted:
-    """One value of a filter and how many documents it leaves. ``id`` is None for what has none."""
+    """A value of a filter, and how many documents match it. ``id`` is None for values without
+    one."""
 
     value: str
     documents: int
@@ -28,7 +29,8 @@ class Counted:
 
 @dataclass(frozen=True, slots=True)
 class ScopeChoices:
-    """The most used first, at most ``MOST`` of each; dates are None where no document has one."""
+    """The most used values first, at most ``MOST`` of each; dates are None if no document has
+    one."""
 
     collections: tuple[Counted, ...]
     tags: tuple[Counted, ...]
@@ -38,7 +40,7 @@ class ScopeChoices:
 
 
 def scope_choices(*, workspace: Workspace) -> ScopeChoices:
-    """With five queries, however many documents there are."""
+    """Read the choices with five queries, however many documents there are."""
     documents = Document.objects.in_workspace(workspace).filter(Document.IS_LIVE)
     dates = documents.aggregate(first=Min("dated"), last=Max("dated"))
     types = documents.exclude(media_type="").values_list("media_type")
@@ -59,7 +61,7 @@ def scope_choices(*, workspace: Workspace) -> ScopeChoices:
 
 
 def _collections(workspace: Workspace) -> tuple[Counted, ...]:
-    # Counted by themselves: joined, Postgres would want every column of the shelf grouped.
+    # Counted separately: with a join, Postgres would require every collection column in GROUP BY.
     documents = Document.objects.in_workspace(workspace).filter(Document.IS_LIVE)
     documents = documents.exclude(collection=None)
     numbers = dict(documents.values_list("collection_id").annotate(n=Count("id")))
@@ -69,7 +71,8 @@ def _collections(workspace: Workspace) -> tuple[Counted, ...]:
 
 
 def entity_named(*, workspace: Workspace, name: str) -> Entity:
-    """Whom people mean by a name: of several the one that is named most. Raises InputError."""
+    """Return the entity people mean by a name: the most mentioned, if several. Raises
+    InputError."""
     rows = Entity.objects.in_workspace(workspace).filter(
         aliases__key=normalise_name(name), aliases__workspace=workspace
     )
@@ -84,7 +87,7 @@ def entity_named(*, workspace: Workspace, name: str) -> Entity:
 
 
 def collection_named(*, workspace: Workspace, name: str) -> Collection:
-    """Raises InputError."""
+    """Return a collection by name. Raises InputError."""
     found = Collection.objects.in_workspace(workspace).filter(name=name).first()
     if found is None:
         raise InputError(f"There is no collection called '{name[:60]}'.", code="invalid_scope")

@@ -1,9 +1,9 @@
-"""Names that a question begins with, and names that it leaves out.
+"""Include names in a question, and exclude names from its results.
 
-To *include* a name is to look for it as well: its name is added to what every mode looks for, and
-passages that name it are raised. To *exclude* a name is to leave out what is about it: a passage
-that names it is no hit, unless it also names somebody included or somebody the question itself
-names. Records go with their passages.
+To *include* a name is to search for it too: its name is added to the question in every mode, and
+passages that mention it are raised. To *exclude* a name is to leave out what is about it: a passage
+that mentions it is not a hit, unless it also mentions an included name or one in the question
+itself. Records go with their passages.
 """
 
 from __future__ import annotations
@@ -23,18 +23,18 @@ from retrieval.search.scope import Scope
 from retrieval.search.scope_names import named_in
 
 RAISED: Final = 150
-"""Passages of the names included that are raised."""
+"""Passages raised for mentioning included names."""
 
 
 @dataclass(frozen=True, slots=True)
 class Steering:
-    """Entities of the workspace by id, with their names."""
+    """Included and excluded entities of the workspace: ids with names."""
 
     include: Mapping[UUID, str]
     exclude: Mapping[UUID, str]
 
     def asked(self, question: str) -> str:
-        """The question as it is looked for.
+        """Return the question to search for.
 
         >>> Steering({UUID(int=1): "Ada Lind"}, {}).asked("When was she born?")
         'When was she born? (Ada Lind)'
@@ -47,7 +47,8 @@ NOTHING: Final = Steering({}, {})
 
 
 def resolved(workspace_id: UUID, scope: Scope) -> Steering:
-    """Raises InputError for what is no name of this workspace, or both included and left out."""
+    """Resolve the names. Raises InputError for one that is not in this workspace, or is both
+    included and excluded."""
     if not (scope.include or scope.exclude):
         return NOTHING
     if set(scope.include) & set(scope.exclude):
@@ -70,7 +71,7 @@ def resolved(workspace_id: UUID, scope: Scope) -> Steering:
 
 
 def to_look_for(query: Query, steering: Steering) -> Query:
-    """The query with the included names in its question, where there are any."""
+    """Return the query with the included names in its question, if there are any."""
     asked = steering.asked(query.question)
     if asked == query.question:
         return query
@@ -78,7 +79,8 @@ def to_look_for(query: Query, steering: Steering) -> Query:
 
 
 def steered(query: Query, found: Found, steering: Steering) -> Found:
-    """What was found, as the names want it. Reads rows; in the workspace's scope."""
+    """Apply the included and excluded names to what was found. Reads rows; in the workspace's
+    scope."""
     if steering.include:
         found = replace(found, chunks=_raised(query, found, steering))
     if not steering.exclude:
@@ -98,8 +100,8 @@ def steered(query: Query, found: Found, steering: Steering) -> Found:
 
 
 def _raised(query: Query, found: Found, steering: Steering) -> list[ScoredChunk]:
-    """Both lists by their ranks: what was found, and the passages that name those included, those
-    found first among them."""
+    """Fuse by rank what was found with the passages that mention the included names; of the latter,
+    those found come first."""
     rows = run_sql(
         scope_sql.CHUNKS_NAMING,
         {
@@ -118,7 +120,7 @@ def _raised(query: Query, found: Found, steering: Steering) -> list[ScoredChunk]
 
 
 def _passages(found: Found) -> list[UUID]:
-    """Every passage that anything found rests on."""
+    """Return every passage that anything found rests on."""
     ids = [one.chunk_id for one in found.chunks]
     ids += [chunk_id for record in found.records for chunk_id in record.sources]
     ids += [chunk_id for point in found.points for chunk_id in point.chunks]
@@ -126,7 +128,7 @@ def _passages(found: Found) -> list[UUID]:
 
 
 def left_out(query: Query, chunks: Sequence[UUID]) -> set[UUID]:
-    """Those of the passages that are about a name left out; in the workspace's scope."""
+    """Return the passages that are about an excluded name; call in the workspace's scope."""
     if not query.exclude or not chunks:
         return set()
     named_too = {one.entity_id for one in named_in(query.workspace_id, query.question)}
@@ -149,7 +151,7 @@ def left_out(query: Query, chunks: Sequence[UUID]) -> set[UUID]:
 def _records(
     records: Iterable[Record], dropped: Collection[UUID], steering: Steering
 ) -> Iterable[Record]:
-    """Those not on a name left out, and with a passage left to rest on."""
+    """Yield the records that are not about an excluded name and still have a passage to rest on."""
     for record in records:
         sources = tuple(source for source in record.sources if source not in dropped)
         is_out = record.kind is RecordKind.ENTITY and record.id in steering.exclude

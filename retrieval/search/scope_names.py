@@ -1,6 +1,6 @@
-"""Which of a workspace's names a text spells out.
+"""Find a workspace's names in a text.
 
-Unlike ``kb_project.graph.walk.names_in`` this needs no snapshot: one small query a text.
+Unlike ``kb_project.graph.walk.names_in`` this needs no snapshot: one small query per text.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from kb_project.text.words import Word, is_unspaced, words
 from retrieval.search import scope_sql
 
 LONGEST: Final = 8_000
-"""Characters of a text that are looked through."""
+"""Characters of a text that are searched."""
 _ARTICLES: Final = ("the", "a", "an")
 
 
 @dataclass(frozen=True, slots=True)
 class Named:
-    """An entity where a text names it; ``surface`` is how."""
+    """An entity named in a text; ``surface`` is its spelling there."""
 
     entity_id: UUID
     name: str
@@ -33,7 +33,7 @@ class Named:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A run of characters that may be a name; ``key`` as ``normalise_name`` makes it."""
+    """A run of characters that may be a name; ``key`` is from ``normalise_name``."""
 
     start: int
     stop: int
@@ -41,9 +41,9 @@ class Place:
 
 
 def named_in(workspace_id: UUID, text: str) -> list[Named]:
-    """In the order of the text, each entity once. In the workspace's scope.
+    """Return the names in text order, each entity once. Call in the workspace's scope.
 
-    Where several entities go by one name, the one that is named most stands for all.
+    If several entities share a name, the most mentioned one is returned.
     """
     text = text[:LONGEST]
     places = list(places_in(text))
@@ -59,7 +59,7 @@ def named_in(workspace_id: UUID, text: str) -> list[Named]:
 
 
 def places_in(text: str) -> Iterator[Place]:
-    """Every run that may be a name: capitalised or with a digit, unless all is in lower case.
+    """Yield every run that may be a name: capitalised or with a digit, unless all is lower case.
 
     >>> [place.key for place in places_in("Who kept Skarrow Light?")]
     ['skarrow light', 'skarrow', 'light']
@@ -75,7 +75,7 @@ def places_in(text: str) -> Iterator[Place]:
 
 
 def longest(places: Sequence[Place]) -> list[Place]:
-    """Without those that lie inside another or overlap one that began before."""
+    """Drop places that lie inside another, or overlap one that begins earlier."""
     kept: list[Place] = []
     for place in sorted(places, key=lambda one: (one.start, -one.stop)):
         if not kept or place.start >= kept[-1].stop:
@@ -84,7 +84,7 @@ def longest(places: Sequence[Place]) -> list[Place]:
 
 
 def _is_name(text: str, run: Sequence[Word]) -> bool:
-    """The run begins and ends with words of a name: no "Was Ada", no "Ada kept"."""
+    """Return whether the run begins and ends with words of a name: no "Was Ada", no "Ada kept"."""
     telling = [word for word in run if word.folded not in _ARTICLES]
     return bool(telling) and all(
         not text[word.start : word.end].islower() and terms(text[word.start : word.end])
@@ -93,7 +93,7 @@ def _is_name(text: str, run: Sequence[Word]) -> bool:
 
 
 def _inside(text: str, word: Word) -> Iterator[Place]:
-    """Runs of two characters and more inside a script without spaces."""
+    """Yield runs of two or more characters, in a script without spaces."""
     for start in range(word.start, word.end - 1):
         for stop in range(start + 2, min(word.end, start + LONGEST_NAME) + 1):
             if key := normalise_name(text[start:stop]):

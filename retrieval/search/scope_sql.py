@@ -1,4 +1,4 @@
-"""Hand-written SQL about names that a question includes or leaves out.
+"""Hand-written SQL for names that a question includes or excludes.
 
 ``%(documents)s`` is the scope, NULL for the whole workspace.
 """
@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Final, LiteralString
 
-# Which of some entities each of some passages names.
+# Which of some entities are named in each of some passages.
 ENTITIES_NAMED_IN: Final[LiteralString] = """
 SELECT DISTINCT chunk_id, entity_id FROM ingestion_mention
 WHERE workspace_id = %(workspace)s AND chunk_id = ANY(%(chunks)s::uuid[])
@@ -24,8 +24,8 @@ ORDER BY count(DISTINCT entity_id) DESC, count(*) DESC, chunk_id
 LIMIT %(count)s
 """
 
-# The entity that goes by each of some names; keys as ``normalise_name`` makes them. Of several
-# the one that is named most.
+# The entity with each of some names; keys as from ``normalise_name``. Of several, the most
+# mentioned one.
 ENTITIES_OF_KEYS: Final[LiteralString] = """
 SELECT DISTINCT ON (a.key) a.key, e.id, e.name, e.type
 FROM ingestion_alias a

@@ -1,7 +1,7 @@
-"""Sentences: the single statements nearest to the question, wherever in the scope they stand.
+"""Search single sentences: those nearest to the question, anywhere in the scope.
 
-A passage of 800 tokens speaks of many things, and its vector of none of them alone. So the sentence
-that answers a question is also looked for by itself, and its passage joins those that were found.
+A passage of 800 tokens covers many subjects, and its vector represents none of them alone. So the
+sentence that answers a question is also searched for directly, and its passage joins those found.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from retrieval.search.query import Query, QuestionVector
 
 MOST: Final = 60
 MOST_SCANNED: Final = 10_000
-"""Passages in the scope up to which every sentence is compared; beyond, those of the passages that
-meaning or words find, so many of each:"""
+"""Passages in the scope up to which every sentence is compared; in larger scopes, only those in the
+passages that meaning or words find, at most this many by meaning:"""
 WITHIN: Final = 300
 
-# An exact scan: of some 200,000 sentences in a fifth of a second.
+# An exact scan: a fifth of a second for some 200,000 sentences.
 NEAREST: Final[LiteralString] = """
 WITH scored AS MATERIALIZED (
     SELECT chunk_id, start, "end", -(vector <#> %(vector)s::halfvec) AS cosine
@@ -47,9 +47,9 @@ Place = tuple[UUID, int, int]
 
 @dataclass(frozen=True, slots=True)
 class Cosines:
-    """How near sentences are to the question, as far as they have vectors.
+    """How near sentences are to the question, for those with vectors.
 
-    ``best`` are the nearest of the scope, best first.
+    ``best`` are the nearest in the scope, best first.
     """
 
     of: dict[Place, float] = field(default_factory=dict)
@@ -61,7 +61,8 @@ class Cosines:
 
 
 def vector_of(query: Query, question: str) -> QuestionVector:
-    """A question's by the model of the sentences: the query's own where that is the one.
+    """Return a question's vector from the sentence model: the query's own if that is the same
+    model.
 
     Make it outside transactions.
     """
@@ -74,8 +75,8 @@ def vector_of(query: Query, question: str) -> QuestionVector:
 def cosines(
     query: Query, vector: QuestionVector, chunks: Sequence[UUID], scope_size: int
 ) -> Cosines:
-    """Of the nearest sentences of the scope, which holds so many passages, and of all in some
-    chunks. Call in a transaction."""
+    """Return the cosines of the scope's nearest sentences, and of all sentences in some chunks.
+    ``scope_size`` counts the scope's passages. Call in a transaction."""
     values = {
         "workspace": query.workspace_id,
         "fingerprint": vector.fingerprint,
@@ -93,7 +94,7 @@ def cosines(
 
 
 def _found(query: Query) -> list[UUID]:
-    """The passages that meaning or words find."""
+    """Return the passages that meaning or words find."""
     by_meaning = [chunk for chunk, _ in dense.nearest(query, WITHIN)]
     by_words = [one.chunk_id for one in lexical.search(query)]
     return list(dict.fromkeys([*by_meaning, *by_words]))

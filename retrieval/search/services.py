@@ -32,7 +32,7 @@ from workspaces.ports import ports_for
 
 @dataclass(frozen=True, slots=True)
 class SearchResult:
-    """``notes`` say what could not be looked at; without one, no hits means nothing was found.
+    """``notes`` say what could not be searched; if there are none, no hits means nothing was found.
 
     ``search_seconds`` is everything but making the question's vector. ``mode`` is the one used in
     the end; ``found`` has the records and points that ``hits`` do not show.
@@ -73,11 +73,11 @@ def search(  # noqa: PLR0913  what is asked, where to look, and for whom
     reporter: Reporter = SILENT,
     ports: Ports | None = None,
 ) -> SearchResult:
-    """The ``top_k`` best passages. Whoever asks several modes passes one ``vector`` to all, and
-    whoever has the workspace's ``ports`` already, those.
+    """Return the ``top_k`` best passages.
 
-    ``question_id`` is whom the ledger counts model calls for. Raises InputError where the question,
-    the mode or ``top_k`` cannot be used, StoppedError where the reporter says so.
+    To search in several modes, pass one ``vector`` to all; pass the workspace's ``ports`` if you
+    already have them. ``question_id`` is what the ledger books model calls on. Raises InputError if
+    the question, the mode or ``top_k`` is unusable, StoppedError if the reporter does.
     """
     chosen = mode_named(mode)
     question, top_k = clean_question(question), checked_top_k(top_k)
@@ -111,14 +111,14 @@ def search(  # noqa: PLR0913  what is asked, where to look, and for whom
 
 
 def question_vector(workspace: Workspace, question: str) -> QuestionVector:
-    """By the model that the workspace's passages were embedded with."""
+    """Return the question's vector, from the model that embedded the workspace's passages."""
     return QuestionVector(ports_for(workspace.pk).embedder, clean_question(question))
 
 
 def _resolved(
     workspace: Workspace, scope: Scope
 ) -> tuple[tuple[UUID, ...] | None, scope_entities.Steering]:
-    """The documents and names of the scope."""
+    """Resolve the documents and names of the scope."""
     if scope.is_open:
         return None, scope_entities.NOTHING
     with access.in_workspace(workspace.pk):
@@ -133,7 +133,7 @@ def _looked_for(
     steering: scope_entities.Steering,
     reranker: Reranker | None,
 ) -> tuple[Found, list[Hit]]:
-    """Search deeper where something is taken out or put in order afterwards, then cut."""
+    """Search deeper if hits are removed or reranked afterwards, then cut the list."""
     reranker = reranker if chosen.reranks else None
     is_deeper = reranker is not None or bool(steering.exclude)
     depth = max(query.top_k, reranking.CANDIDATES) if is_deeper else query.top_k
@@ -150,7 +150,7 @@ def _looked_for(
 
 
 def _found(mode: Mode, query: Query) -> Found:
-    """What the mode finds; where that is nothing, a note says whether there was where to look."""
+    """Search; if nothing is found, add a note on whether there was anything to search."""
     if query.documents == ():
         query.note("scope_empty", "No document passes the filters.")
         return Found([])

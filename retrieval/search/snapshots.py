@@ -1,7 +1,7 @@
-"""The walk's matrices of the workspaces asked lately, kept in the process.
+"""The walk's matrices of recently used workspaces, cached in the process.
 
-The newest number is looked up with every search, so a process never walks an old graph; what it
-loads for a number never changes.
+Every search looks up the newest number, so a process never walks an old graph; what it loads for a
+number never changes.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from retrieval.search.hybrid import INSTEAD
 from retrieval.search.query import Query
 
 KEPT: Final = 8
-"""Snapshots in memory: about 2 MB for 700 passages, in proportion for more."""
+"""Snapshots kept in memory: about 2 MB for 700 passages, proportionally more for larger ones."""
 
 
 def newest(query: Query) -> WalkIndex | None:
-    """The graph as the snapshot stage left it last; None, with a note, where there is none."""
+    """Return the latest graph from the snapshot stage; None, with a note, if there is none."""
     found = run_sql(sql.NEWEST_SNAPSHOT, {"workspace": query.workspace_id})
     if not found:
         query.note("graph_pending", f"The graph of names is still being built. {INSTEAD}")
@@ -37,7 +37,7 @@ def newest(query: Query) -> WalkIndex | None:
 @lru_cache(maxsize=KEPT)
 def _load(workspace_id: UUID, number: int) -> WalkIndex:
     rows = run_sql(sql.SNAPSHOT_PAYLOAD, {"workspace": workspace_id, "number": number})
-    if not rows:  # renewed since the number was read
+    if not rows:  # replaced since the number was read
         raise UnavailableError(
             "The graph was rebuilt while you were searching.",
             code="snapshot_renewed",

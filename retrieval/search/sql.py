@@ -1,4 +1,4 @@
-"""Hand-written SQL of retrieval, each statement named by the question it answers.
+"""Hand-written SQL for retrieval, each statement named after the question it answers.
 
 ``%(documents)s`` is the scope: NULL for the whole workspace, otherwise the documents to stay in.
 Every statement names the workspace itself; row-level security is the second lock.
@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import Final, LiteralString
 
-# Vectors have length one, so the inner product is the cosine; an exact scan is the fastest way
-# that loses nothing up to 10,000 chunks.
+# Vectors have length one, so the inner product is the cosine; an exact scan is the fastest lossless
+# way up to 10,000 chunks.
 NEAREST_CHUNKS: Final[LiteralString] = """
 WITH scored AS MATERIALIZED (
     SELECT chunk_id, -(vector <#> %(vector)s::halfvec) AS cosine
@@ -22,7 +22,7 @@ WITH scored AS MATERIALIZED (
 SELECT chunk_id, cosine FROM scored ORDER BY cosine DESC, chunk_id LIMIT %(count)s
 """
 
-# How far embedding has come: (vectors of this model, chunks), in the scope.
+# Progress of embedding: (vectors of this model, chunks), in the scope.
 EMBEDDED_CHUNKS: Final[LiteralString] = """
 SELECT
     (SELECT count(*) FROM ingestion_chunkembedding e
@@ -41,10 +41,10 @@ WHERE workspace_id = %(workspace)s AND fingerprint = %(fingerprint)s
   AND chunk_id = ANY(%(chunks)s::uuid[])
 """
 
-# BM25 (Robertson, k1 = 1.2, idf with +1 inside the logarithm so that it is never negative) over
-# the workspace's own statistics; ``length`` is its b. A passage beside a better one in its document
-# gets ``beside`` of that one's score, if ``wordless`` even without a word of its own: what is asked
-# about is often named just before it is told.
+# BM25 (Robertson, k1 = 1.2, idf with +1 inside the logarithm so that it is never negative) over the
+# workspace's own statistics; ``length`` is its b. A passage next to a better one in its document
+# gets ``beside`` of that one's score, with ``wordless`` even if it has no word of its own: a
+# subject is often named just before it is discussed.
 BEST_BY_WORDS: Final[LiteralString] = """
 WITH stats AS MATERIALIZED (
     SELECT greatest(count(*), 1)::float8 AS chunks, greatest(avg(terms), 1)::float8 AS mean
@@ -89,7 +89,7 @@ ORDER BY score DESC, chunk_id
 LIMIT %(count)s
 """
 
-# What a hit shows. ``end`` is a word of SQL, hence the quotes.
+# What a hit shows. ``end`` is an SQL keyword, hence the quotes.
 PASSAGES: Final[LiteralString] = """
 SELECT c.id, c.document_id, d.title, c.heading_path, c.page_first, c.start, c."end", c.text,
        c.regions

@@ -1,8 +1,8 @@
 """Traverse: down the tree of summaries from its root, by the nearest of each layer (RAPTOR).
 
-At each layer the five summaries nearest to the question are opened; the passages met on the way
-are ranked by their own likeness. Where collapsed search finds the nearest of everything, this
-stays within the topics that are nearest as a whole.
+At each layer the five summaries nearest to the question are opened; the passages reached are ranked
+by their own similarity. Collapsed search finds the nearest nodes anywhere; this stays within the
+topics that are nearest as a whole.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from retrieval.search.tree import Node
 WIDTH: Final = 5
 """Summaries opened at each layer."""
 MOST_LAYERS: Final = 20
-"""Far more than there are: five layers for all documents and five for each."""
+"""Far more than exist: five layers for all documents and five for each."""
 
 
 def search(query: Query) -> Found:
@@ -41,9 +41,9 @@ def search(query: Query) -> Found:
 
 
 def descend(query: Query, roots: Sequence[Node]) -> tuple[list[Node], list[Node]]:
-    """The summaries opened and the passages met, in that order.
+    """Return the summaries opened and the passages reached, in that order.
 
-    With a scope only summaries that stand over some of it are opened.
+    With a scope, only summaries that cover some of it are opened.
     """
     allowed = _over_the_scope(query)
     opened: dict[UUID, Node] = {}

@@ -1,8 +1,8 @@
 """Tree: summaries of every size and passages, compared with the question all at once (RAPTOR).
 
 RAPTOR's collapsed tree: the nearest nodes of all layers, ten of them and at most 3,500 tokens. A
-summary that is taken raises the passages it was made of, and comes with them as its sources; one
-that rests on documents outside the scope is left out.
+chosen summary raises the passages it was made from, and lists them as its sources; one that rests
+on documents outside the scope is left out.
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ from retrieval.search.found import Found, Record, RecordKind, Shares
 from retrieval.search.query import Query, ScoredChunk
 
 TOKENS_EACH: Final = 350
-"""Tokens for each passage asked for: 3,500 for RAPTOR's ten."""
+"""Tokens for each passage requested: 3,500 for RAPTOR's ten."""
 DEEPER: Final = 4
-"""How many times more than are asked for are looked at."""
+"""How many times more nodes than requested are compared."""
 LIFT: Final = 0.2
-"""What the likeness of a summary, above the farthest passage's, adds to its passages' own."""
+"""Weight of a summary's similarity, above the farthest passage's, added to its passages' own."""
 SOURCES: Final = 8
-"""Passages that a summary names as its sources."""
+"""Passages listed as a summary's sources."""
 SHOWN: Final = 60
-"""Characters of a summary in its title."""
+"""Characters of a summary used as its title."""
 SHARES: Final = Shares(passages=0.6, summaries=0.4)
 
 
@@ -66,7 +66,7 @@ def search(query: Query) -> Found:
 
 
 def nearest(query: Query) -> list[Node]:
-    """Summaries and passages by their likeness to the question, best first."""
+    """Return summaries and passages by their similarity to the question, best first."""
     count = DEEPER * query.top_k
     parameters = tree_parameters(query) | {"nodes": count, "chunks": count}
     return nodes_of(run_sql(tree_sql.NEAREST_OF_ALL, parameters))
@@ -80,12 +80,12 @@ def nodes_of(rows: Iterable[Row]) -> list[Node]:
 
 
 def _has_tree(nodes: Sequence[Node]) -> bool:
-    """One passage needs no tree."""
+    """Return whether there is a tree; a single passage needs none."""
     return len(nodes) == 1 or any(not node.is_chunk for node in nodes)
 
 
 def without_tree(query: Query) -> Found:
-    """What to do where no summary can be compared with the question."""
+    """Search instead when no summary can be compared with the question."""
     query.note(
         "tree_pending",
         f"The summaries of your documents are still being made. {hybrid.INSTEAD}",
@@ -101,12 +101,12 @@ def leaves_of(query: Query, nodes: Sequence[UUID]) -> dict[UUID, Leaves]:
 
 
 def inside(leaves: Mapping[UUID, Leaves], node: Node) -> bool:
-    """Whether the summary rests on passages, and on none outside the scope."""
+    """Return whether the summary rests on passages, and on none outside the scope."""
     return node.id in leaves and leaves[node.id].is_inside
 
 
 def collapsed(nodes: Iterable[Node], top_k: int) -> list[Node]:
-    """The nearest nodes, as many as are asked for and within their tokens; at least one."""
+    """Return the nearest nodes, as many as requested and within their tokens; at least one."""
     taken: list[Node] = []
     left = TOKENS_EACH * top_k
     for node in nodes:
@@ -120,7 +120,7 @@ def collapsed(nodes: Iterable[Node], top_k: int) -> list[Node]:
 def raised(
     chunks: Mapping[UUID, float], summaries: Sequence[Node], leaves: Mapping[UUID, Leaves]
 ) -> list[ScoredChunk]:
-    """Passages by their own likeness and that of the nearest summary over them, best first."""
+    """Rank passages by their own similarity and that of the nearest summary above them."""
     over: dict[UUID, Node] = {}
     for node in summaries:
         for chunk_id in leaves[node.id].chunks:
@@ -155,7 +155,7 @@ def summary_record(node: Node, leaves: Leaves) -> Record:
 
 
 def titled(text: str) -> str:
-    """The beginning of a summary, ended at a word.
+    """Return the beginning of a summary, cut at a word.
 
     >>> titled("The harbour was built by masons from the north in eighteen forty and after.")
     'The harbour was built by masons from the north in eighteen…'

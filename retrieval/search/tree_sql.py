@@ -1,6 +1,6 @@
-"""What search reads of the trees of summaries. ``%(documents)s`` is the scope, NULL for all.
+"""SQL to read the trees of summaries. ``%(documents)s`` is the scope, NULL for all.
 
-Vectors of another model than the question's are never compared with it.
+Vectors of a model other than the question's are never compared with it.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Final, LiteralString
 
 # Summaries and passages together, nearest first: (id, whether a passage, cosine, tokens, text of a
-# summary). Summaries that stand over several documents are given whatever the scope.
+# summary). Summaries above several documents are returned whatever the scope.
 NEAREST_OF_ALL: Final[LiteralString] = """
 WITH nodes AS MATERIALIZED (
     SELECT id, -(vector <#> %(vector)s::halfvec) AS cosine, tokens, text
@@ -34,7 +34,7 @@ WHERE c.workspace_id = %(workspace)s AND c.id = ANY(ARRAY(SELECT id FROM chunks)
 ORDER BY 3 DESC, 2, 1
 """
 
-# The passages below some summaries, nearest first, and whether all of them lie in the scope.
+# The passages below some summaries, nearest first, and whether all of them are in the scope.
 LEAVES: Final[LiteralString] = """
 WITH RECURSIVE below AS (
     SELECT id AS top, id AS node FROM unnest(%(nodes)s::uuid[]) AS t(id)
@@ -62,7 +62,7 @@ LEFT JOIN ingestion_chunkembedding v
 GROUP BY l.top
 """
 
-# Where a descent begins: the root over all documents, else the roots of single documents.
+# Where a descent begins: the root above all documents, else the roots of single documents.
 ROOTS: Final[LiteralString] = """
 SELECT t.root_id, t.document_id IS NULL
 FROM ingestion_summarytree t
@@ -70,7 +70,7 @@ WHERE t.workspace_id = %(workspace)s AND t.fingerprint = %(fingerprint)s
 ORDER BY t.document_id IS NULL DESC, t.root_id
 """
 
-# The summaries that stand over a passage of the scope.
+# The summaries above any passage of the scope.
 OVER_THE_SCOPE: Final[LiteralString] = """
 WITH RECURSIVE above AS (
     SELECT e.parent_id AS node FROM ingestion_summaryedge e
@@ -93,7 +93,7 @@ WHERE workspace_id = %(workspace)s AND fingerprint = %(fingerprint)s
 ORDER BY 3 DESC, id
 """
 
-# What some summaries are made of, in the form of the nearest of all.
+# The children of some summaries, in the same form as NEAREST_OF_ALL.
 CHILDREN: Final[LiteralString] = """
 WITH edges AS MATERIALIZED (
     SELECT DISTINCT node_id, chunk_id FROM ingestion_summaryedge

@@ -1,7 +1,8 @@
 """Walk: personalised PageRank over passages and the names they share.
 
-Starts at the names in the question and, faintly, at the passages nearest to it; reaches passages
-that share no word with the question through the names between. See ``kb_project.graph.walk``.
+Starts at the names in the question and, with little weight, at the passages nearest to it; reaches
+passages that share no word with the question through the names between. See
+``kb_project.graph.walk``.
 """
 
 from __future__ import annotations
@@ -21,10 +22,10 @@ from retrieval.search.query import Query, ScoredChunk
 from retrieval.search.reasons import reasons
 
 NEAREST: Final = 100
-"""Passages whose likeness sets the scale of those the walk starts from."""
+"""Passages whose similarity sets the scale of those the walk starts from."""
 WALK_ON: Final = walking.WALK_ON
 CANDIDATES: Final = 200
-"""Passages, at least, whose score the likeness to the question then raises."""
+"""At least this many passages have their score raised by similarity to the question."""
 MEANING: Final = 2.0
 WORDS: Final = 1.0
 """Measured: without words 0.70 of single-passage evidence is within the first 5, with them 0.76,
@@ -42,7 +43,7 @@ def search(query: Query) -> list[ScoredChunk]:
 
 
 def best(query: Query, index: WalkIndex, start: walking.Seeds, scores: Floats) -> list[ScoredChunk]:
-    """The ``top_k`` passages by their scores and their likeness to the question."""
+    """Return the ``top_k`` passages by their scores and their similarity to the question."""
     candidates = walking.ranked(index, scores, max(CANDIDATES, query.top_k))
     found = nearer_first(query, candidates)[: query.top_k]
     why = reasons(query.workspace_id, index, start, scores, [chunk_id for chunk_id, _ in found])
@@ -50,7 +51,7 @@ def best(query: Query, index: WalkIndex, start: walking.Seeds, scores: Floats) -
 
 
 def nearest(query: Query) -> list[tuple[UUID, float]]:
-    """Passages near the question by their vectors, or by its words while there are none."""
+    """Return passages near the question by their vectors, or by its words while there are none."""
     found = dense.nearest(query, NEAREST)
     dense.note_pending(query)
     if found:
@@ -59,7 +60,7 @@ def nearest(query: Query) -> list[tuple[UUID, float]]:
 
 
 def within(query: Query, index: WalkIndex) -> NDArray[np.bool_] | None:
-    """Which chunks of the index are in the scope; None when all of them are."""
+    """Return a mask of the index's chunks in the scope; None if all are."""
     if query.documents is None:
         return None
     rows = run_sql(
@@ -73,7 +74,7 @@ def within(query: Query, index: WalkIndex) -> NDArray[np.bool_] | None:
 
 
 def nearer_first(query: Query, found: list[tuple[UUID, float]]) -> list[tuple[UUID, float]]:
-    """Scores raised by ``exp(2 · cosine + BM25 / best BM25)``.
+    """Raise scores by ``exp(2 · cosine + BM25 / best BM25)``.
 
     A passage without a vector counts as the farthest, one that shares no word as zero.
     """

@@ -140,7 +140,7 @@ Notes = Mapping[tuple[uuid.UUID, uuid.UUID], frozenset[str]]
 
 
 def _compared(holders: Sequence[Holder], documents: set[uuid.UUID]) -> list[Holder]:
-    """The holders of one key whose notes are compared; few, even for a very common name."""
+    """The holders of one key whose notes are compared: the earliest, and those in doubt."""
     subjects = _subjects(holders, documents)
     return [one for one in holders if not one.sense][:MOST_EARLIER] + subjects if subjects else []
 

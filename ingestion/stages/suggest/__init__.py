@@ -108,7 +108,7 @@ def _cosines(
         "fingerprint": fingerprint,
     }
     rows = run_sql(sql.ALIKE, {"workspace": workspace_id, **values})
-    # The cosine of a vector without length is not a number.
+    # The cosine of a zero vector is not a number.
     return {(left, right): cosine for left, right, cosine in rows if not math.isnan(cosine)}
 
 

@@ -70,7 +70,7 @@ def together(one: Thing, other: Thing) -> Reason | None:
 
 PRIOR: Final = -2.6
 SUGGESTED: Final = 0.4
-"""From here on a person is asked."""
+"""The certainty from which a person is asked."""
 POSSIBLE: Final = 0.13
 """Pairs that reach this by names and neighbours may be suggested on account of their passages."""
 MOST_OF_ONE: Final = 6

@@ -1,7 +1,7 @@
-"""Drift: from the topics a question touches to what has to be asked next, and on from there.
+"""Drift: from the topics a question touches to follow-up questions, and on from there.
 
 After GraphRAG's DRIFT search: a first answer from reports, then local searches for the questions it
-raises. Theirs takes some 67 calls in random order; this one has a budget and takes the best first.
+raises. Theirs makes some 67 calls in random order; this one has a budget and takes the best first.
 """
 
 from __future__ import annotations
@@ -13,5 +13,5 @@ from retrieval.search.query import Query
 
 
 def search(query: Query) -> Found:
-    """Called outside transactions. Raises StoppedError."""
+    """Search. Call outside transactions. Raises StoppedError."""
     return searched(query, modelled.found, extractive.found, extractive.INSTEAD)

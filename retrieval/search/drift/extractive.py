@@ -1,4 +1,4 @@
-"""Drift that asks no model: it goes on to the names that topics and passages have in common."""
+"""Drift without a model: follow the names that topics and passages have in common."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ FOLLOWED: Final = 4
 DEPTH: Final = 50
 """Passages taken from each search."""
 FIRST: Final = 2.0
-"""What the question's own list weighs against one of a name's."""
+"""Weight of the question's own list, against 1 for a name's."""
 
 
 def found(query: Query, ranked: Sequence[Ranked]) -> Found:
-    """Outside transactions. The same documents and question give the same searches."""
+    """Search outside transactions. The same documents and question give the same searches."""
     deeper = replace(query, top_k=max(query.top_k, DEPTH))
     first = local_search.search(deeper)
     names = _names(query, ranked, first.chunks)
@@ -70,7 +70,8 @@ def _told(hits: Sequence[ScoredChunk], name: str) -> list[ScoredChunk]:
 
 
 def _records(first: Found, ranked: Sequence[Ranked]) -> tuple[Record, ...]:
-    """The reports nearest to the question, then what else the first search has, each once."""
+    """Return the reports nearest to the question, then the first search's other records, each
+    once."""
     reports = [one.record(one.score, ("Close to the question",)) for one in ranked[:REPORTS]]
     known = {one.id for one in reports}
     return (*reports, *(one for one in first.records if one.id not in known))

@@ -1,8 +1,7 @@
-"""Follow-up questions, the most helpful first, each answered from a search of its own.
+"""Follow-up questions, the most helpful first, each answered from its own search.
 
-GraphRAG follows questions in random order; here those with the highest score go first, some side by
-side, and what they raise takes its place among those that wait. The same replies lead to the same
-calls.
+GraphRAG follows questions in random order; here those with the highest scores go first, some side
+by side, and the questions they raise join the queue. The same replies lead to the same calls.
 """
 
 from __future__ import annotations
@@ -35,18 +34,18 @@ from retrieval.search.reporting import EventKind
 from workspaces import access
 
 DEEPEST: Final = 3
-"""GraphRAG's: questions that a question raised that the first answer raised."""
+"""As in GraphRAG: levels of questions, counting those of the first answer as the first."""
 ABREAST: Final = 4
 """Questions followed side by side: people wait for each round."""
 PASSAGES: Final = 12
 SHORTEST: Final = 40
-"""Tokens of a passage that are worth reading."""
+"""Tokens of a passage below which it is not worth reading."""
 ROLE: Final = Role.ANSWER
 
 
 @dataclass(frozen=True, slots=True, order=True)
 class Waiting:
-    """Ordered best first; ``number`` is that in which questions came up."""
+    """A queued question, ordered best first; ``number`` is the order in which questions came up."""
 
     cost: float
     depth: int
@@ -56,7 +55,7 @@ class Waiting:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """A question that was followed; ``point`` is None where it led to nothing."""
+    """A question that was followed; ``point`` is None if it led to nothing."""
 
     question: str
     score: float
@@ -65,7 +64,7 @@ class Step:
 
 
 class Following:
-    """Follows questions until calls or questions are used up. Outside transactions."""
+    """Follows questions until the calls or the questions run out. Call outside transactions."""
 
     def __init__(self, query: Query, chat: ChatModel) -> None:
         self._query = query
@@ -76,10 +75,10 @@ class Following:
         self.counts: Counter[str] = Counter()
 
     def follow(self, first: Iterable[FollowUp], calls: int) -> None:
-        """At most ``calls`` calls. Raises StoppedError and PauseError."""
+        """Follow questions with at most ``calls`` calls. Raises StoppedError and PauseError."""
         self._add(first, depth=1)
         if not self._waiting:
-            # Nobody knew what to ask: at least the question's own passages are read.
+            # No follow-up questions: read at least the question's own passages.
             heapq.heappush(self._waiting, Waiting(0.0, 1, 0, self._query.question))
         while self._waiting and calls > 0:
             count = min(ABREAST, calls, len(self._waiting))
@@ -121,7 +120,7 @@ class Following:
         return local_search.follow(self._query, question)
 
     def _passages(self, question: str, found: Found) -> dict[str, tuple[Hit, str]]:
-        """Passages under labels with the lines they are shown in, as many as fit a call."""
+        """Return labelled passages with the lines they are shown in, as many as fit a call."""
         with access.in_workspace(self._query.workspace_id):
             hits = hydrate(self._query.workspace_id, found.chunks[:PASSAGES])
         empty = _filled(self._query.question, question, "")
@@ -147,7 +146,7 @@ class Following:
 
 
 def cited(steps: Iterable[Step]) -> list[ScoredChunk]:
-    """The passages that answers rest on, each with the score of the best one."""
+    """Return the passages that answers rest on, each with its best answer's score."""
     best: dict[UUID, ScoredChunk] = {}
     answered = [(step, step.point) for step in steps if step.point]
     for step, point in sorted(answered, key=lambda pair: -pair[1].score):

@@ -1,4 +1,4 @@
-"""Many local searches for one question."""
+"""Several local searches for one question."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ _PASSAGES: Final[Callable[[Query], Found]] = by_rows(local.passages)
 
 
 def search(query: Query) -> Found:
-    """Asks no model: the calls that a question may take are counted elsewhere."""
+    """Search without a model: the calls a question may make are counted elsewhere."""
     return _SEARCH(replace(query, chat=None))
 
 
 def follow(query: Query, question: str) -> Found:
-    """A local search for another question, within the same scope. Outside transactions.
+    """Run a local search for another question, in the same scope. Call outside transactions.
 
-    Its notes are about an index that the first search has spoken of already.
+    Its notes are dropped: they concern an index that the first search already covered.
     """
     vector = QuestionVector(query.vector.embedder, question)
     vector.make()
@@ -30,7 +30,7 @@ def follow(query: Query, question: str) -> Found:
 
 
 def toward(query: Query, name: str) -> list[ScoredChunk]:
-    """The passages of a local search that starts at one more name. Its vector is the question's:
-    making another would take longer than all the rest."""
+    """Return the passages of a local search that also starts at a name. It reuses the question's
+    vector: making another would take longer than everything else."""
     further = replace(query, chat=None, question=f"{query.question} {name}", notes=[])
     return _PASSAGES(further).chunks

@@ -1,4 +1,4 @@
-"""Drift by a chat model: prime with topics, follow what has to be asked, gather the answers."""
+"""Drift with a chat model: prime with topics, follow the questions raised, gather the answers."""
 
 from __future__ import annotations
 
@@ -17,13 +17,14 @@ from retrieval.search.global_search.ranking import Ranked, with_nearest
 from retrieval.search.query import Query, ScoredChunk
 
 REPORTS: Final = 5
-"""Reports given as records where the first answer rests on none."""
+"""Reports given as records if the first answer rests on none."""
 LEAST: Final = 0.25
-"""What a follow-up's passages count where it led to no answer, against 1 at the highest score."""
+"""Weight of a follow-up's passages if it led to no answer, against 1 at the highest score."""
 
 
 def found(query: Query, chat: ChatModel, shelf: Shelf) -> Found:
-    """At most ``query.calls`` calls. Outside transactions; raises StoppedError and PauseError."""
+    """Search with at most ``query.calls`` calls. Outside transactions; raises StoppedError,
+    PauseError."""
     first = local_search.search(query)
     primed = primer.prime(query, chat, shelf.ranked)
     walked = Following(query, chat)
@@ -40,7 +41,7 @@ def found(query: Query, chat: ChatModel, shelf: Shelf) -> Found:
 
 
 def _points(primed: Primed, walked: Following) -> tuple[Point, ...]:
-    """Equal scores keep the order they were found in."""
+    """Return the points by score; equal scores keep the order they were found in."""
     given = [primed.drawn.point] if primed.drawn else []
     given += [step.point for step in walked.steps if step.point]
     return tuple(sorted(given, key=lambda point: -point.score))
@@ -55,7 +56,7 @@ def _records(primed: Primed, ranked: Sequence[Ranked]) -> tuple[Record, ...]:
 
 
 def _passages(query: Query, first: Found, primed: Primed, walked: Following) -> list[ScoredChunk]:
-    """What answers rest on, by their scores; then what was found beside it."""
+    """Return the passages that answers rest on, by score, then the others that were found."""
     hits = {hit.chunk_id: hit for hit in following.cited(walked.steps)}
     _add_primed(hits, primed)
     lists = [first.chunks, *(step.found.chunks for step in walked.steps)]

@@ -1,8 +1,8 @@
-"""The first step: what the reports nearest to a question say, and what to ask next.
+"""Drift's first step: what the reports nearest to a question say, and what to ask next.
 
-GraphRAG first has a model write what an answer might look like, in the form of a report taken at
-random, and looks for reports by that. Here reports are ranked by the question itself: a call less,
-and the same for the same question.
+GraphRAG first has a model write a hypothetical answer in the form of a random report, and searches
+reports by that. Here the question itself ranks the reports: one call fewer, and the same question
+always gives the same ranking.
 """
 
 from __future__ import annotations
@@ -20,13 +20,14 @@ from retrieval.search.query import Query
 from retrieval.search.reporting import EventKind
 
 REPORTS: Final = 20
-"""As in GraphRAG, which reads them in five calls; here as many as one call can read."""
+"""As in GraphRAG, which reads them in five calls; here, as many as one call can read."""
 ROLE: Final = Role.ANSWER
 
 
 @dataclass(frozen=True, slots=True)
 class Primed:
-    """``drawn`` is None where the reports say nothing, or nothing that rests on one of them."""
+    """The first answer; ``drawn`` is None if the reports say nothing, or nothing grounded in
+    one."""
 
     drawn: Drawn | None
     follow_ups: tuple[FollowUp, ...]
@@ -36,7 +37,7 @@ class Primed:
 
 
 def prime(query: Query, chat: ChatModel, ranked: tuple[Ranked, ...]) -> Primed:
-    """Makes one call. Raises StoppedError and PauseError."""
+    """Read the nearest reports, in one call. Raises StoppedError and PauseError."""
     empty = batches.filled("drift_primer", query.question, "")
     nearest = ranked[:REPORTS]
     by_score = {one.topic.report.community: one.score for one in nearest}

@@ -1,4 +1,4 @@
-"""What a model says at each step: an answer, what it rests on, and what to ask next."""
+"""A model's replies at each step: an answer, what it rests on, and what to ask next."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from kb_project.text.words import words
 from retrieval.search.global_search.replies import Score, Text, Texts, list_of, number_of, score_of
 
 UNSAID: Final = 50.0
-"""What a follow-up question counts that nobody gave a score."""
+"""Score of a follow-up question that was given none."""
 MOST_FOLLOW_UPS: Final = 10
 LONGEST_QUESTION: Final = 300
 
 
 def follow_ups_of(value: Any) -> list[Any]:
-    """Questions as objects; a question given as text is one too."""
+    """Return the questions as objects, converting those given as text."""
     given = [{"question": one} if isinstance(one, str) else one for one in list_of(value)]
     return [one for one in given if isinstance(one, dict | BaseModel)]
 
@@ -26,14 +26,14 @@ def _worth_of(value: Any) -> float:
 
 
 class FollowUp(BaseModel):
-    """``score`` says how much the answer would help."""
+    """A follow-up question; ``score`` says how much its answer would help."""
 
     question: Text = ""
     score: Annotated[float, BeforeValidator(_worth_of)] = UNSAID
 
     @property
     def key(self) -> str:
-        """The same for questions of the same words; '' where there are none."""
+        """A key equal for questions with the same words; '' without any words."""
         return " ".join(word.folded for word in words(self.question[:LONGEST_QUESTION]))
 
 

@@ -1,4 +1,4 @@
-"""Global: questions about the documents as a whole, answered from the reports of their topics."""
+"""Global: answer questions about the documents as a whole from the reports of their topics."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from workspaces import access
 
 
 def search(query: Query) -> Found:
-    """Called outside transactions. Raises StoppedError."""
+    """Search. Call outside transactions. Raises StoppedError."""
     return searched(query, map_reduce.found, extractive.found, extractive.INSTEAD)
 
 
@@ -27,9 +27,10 @@ def searched(
     without: Callable[[Query, Sequence[Ranked]], Found],
     instead: Note,
 ) -> Found:
-    """A search that begins with the reports: by a chat model where one can be asked, else without.
+    """Search from the reports: with a chat model if one is available, else without.
 
-    ``instead`` ends the sentence on why none was asked. Outside transactions; raises StoppedError.
+    ``instead`` ends the sentence on why no model was called. Outside transactions; raises
+    StoppedError.
     """
     with access.in_workspace(query.workspace_id):
         shelf = take(query)
@@ -47,7 +48,7 @@ def searched(
 
 
 def take(query: Query) -> Shelf | None:
-    """The reports to search; None, with a note, where there are none. Inside a transaction."""
+    """Return the reports to search; None, with a note, if there are none. Call in a transaction."""
     kept = reports.load(query)
     shown = reports.topics(query, kept)
     if shown:

@@ -1,4 +1,4 @@
-"""Reports under labels, as many to a prompt as its tokens allow."""
+"""Batch labelled reports, as many to a prompt as its tokens allow."""
 
 from __future__ import annotations
 
@@ -20,13 +20,14 @@ from retrieval.search.global_search.ranking import Ranked
 from retrieval.search.query import Query
 
 TOKENS: Final = 12_000
-"""Of reports in one prompt, as in GraphRAG."""
+"""Tokens of reports in one prompt, as in GraphRAG."""
 SEED: Final = 86
-"""GraphRAG's. Topics that belong together stand together: shuffled, no batch is all of one kind."""
+"""GraphRAG's seed. Related topics are adjacent: shuffling keeps batches from being all of one
+kind."""
 SPARE: Final = 0.1
-"""Share of a prompt's room left free, since servers count tokens in their own way."""
+"""Share of a prompt's room left free, since servers count tokens differently."""
 SMALLEST: Final = 200
-"""Tokens that a prompt is given in any case; where that is too many, the call says so."""
+"""Tokens always allowed for reports; if they are too many, the call fails with that error."""
 LABEL_TOKENS: Final = 5
 _PROMPTS: Final = Path(__file__).resolve().parents[2] / "prompts"
 
@@ -35,7 +36,7 @@ STAGE: Final = "search"
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """``labels`` lead from "T1" to the report. No label occurs in two batches of a question."""
+    """Reports in one prompt. ``labels`` maps "T1" to its report; labels are unique per question."""
 
     labels: Mapping[str, Ranked]
     text: str
@@ -56,14 +57,14 @@ def request(query: Query, role: Role, asked: Prompt, schema: type[SchemaT]) -> C
 
 
 def room(chat: ChatModel, role: Role, empty: Prompt, schema: type[BaseModel]) -> int:
-    """Tokens that reports may take in a prompt that is otherwise ``empty``."""
+    """Return the tokens that reports may take in a prompt that is otherwise ``empty``."""
     taken = sum(map(count_tokens, (empty.system, empty.user, schema_text(schema))))
     left = chat.input_limit(role) - taken
     return max(SMALLEST, min(TOKENS, int(left * (1 - SPARE))))
 
 
 def shuffled(ranked: Iterable[Ranked]) -> list[Ranked]:
-    """The same reports in the same order whatever order they came in, related ones apart."""
+    """Return the reports in a fixed order, whatever order they came in, with related ones apart."""
     ordered = sorted(ranked, key=lambda one: one.topic.place)
     random.Random(SEED).shuffle(ordered)  # noqa: S311 - an order, not a secret
     return ordered
@@ -77,9 +78,9 @@ def pack(
     text: Callable[[Ranked], str] = lambda one: one.topic.text,
     most: int = 10_000,
 ) -> list[Batch]:
-    """Each report in exactly one batch, in the order given; inside a batch the heaviest first.
+    """Put each report in exactly one batch, in the given order; inside a batch the heaviest first.
 
-    ``most`` reports to a batch; one that is longer than a batch is cut.
+    At most ``most`` reports to a batch; a report longer than a batch is cut.
     """
     groups: list[list[tuple[Ranked, str]]] = []
     left = 0

@@ -1,4 +1,4 @@
-"""Several calls for one question, side by side, that somebody may stop."""
+"""Make several calls for one question side by side, stoppable."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from retrieval.search.query import Query
 def values(
     query: Query, chat: ChatModel, requests: Sequence[ChatRequest[SchemaT]]
 ) -> list[SchemaT | None]:
-    """What each call said, in the order of the requests; None where it got no usable answer.
+    """Return each call's value, in the order of the requests; None if it got no usable reply.
 
-    Raises StoppedError, after which no call goes on, and PauseError where all must wait.
+    Raises StoppedError, after which no call continues, and PauseError if all must wait.
     """
     found: list[SchemaT | None] = [None] * len(requests)
     replies = chat.ask_many(requests)

@@ -1,4 +1,4 @@
-"""Global search that asks no model: the reports a question is about, and what they rest on."""
+"""Global search without a model: the reports a question is about, and what they rest on."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Topics within topics: which reports say everything once, and which lie below which."""
+"""Topic hierarchy: which reports cover everything once, and which are below which."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from retrieval.search.global_search.ranking import Ranked
 from retrieval.search.global_search.reports import Report
 
 DEEPEST: Final = 2
-"""The level down to which reports are read, as in GraphRAG."""
+"""The deepest level whose reports are read, as in GraphRAG."""
 
 
 class Forest:
-    """The reports a question may see, by how their topics lie within each other."""
+    """The reports visible to a question, arranged as their topics are nested."""
 
     def __init__(self, reports: Iterable[Report], ranked: Sequence[Ranked]) -> None:
         self.ranked = ranked
@@ -27,10 +27,12 @@ class Forest:
             self._within[parent].append(report)
 
     def cut(self, level: int) -> list[Ranked]:
-        """The reports of a level, and of topics that end above it: every entity once.
+        """Return the reports of a level, and of topics that end above it, covering every entity
+        once.
 
-        GraphRAG takes the reports of all levels down to this one, parents beside their children. A
-        topic whose sub-topics hold less than itself speaks for itself, or the rest would be lost.
+        GraphRAG takes the reports of all levels down to this one, parents as well as children. A
+        topic whose sub-topics cover less than itself is represented by its own report, or the rest
+        would be lost.
         """
         return [one for root in self._within[None] for one in self._cut(root, level)]
 
@@ -45,15 +47,15 @@ class Forest:
         return [own] if own else []
 
     def roots(self) -> list[Ranked]:
-        """Those that lie within no other that may be seen, best ranked first."""
+        """Return the reports without a visible parent, best ranked first."""
         return [one for one in self.ranked if one.topic.report.parent not in self._shown]
 
     def children(self, of: Iterable[Ranked]) -> list[Ranked]:
-        """Those right below, best ranked first."""
+        """Return the direct children, best ranked first."""
         above = {one.topic.report.community for one in of}
         return [one for one in self.ranked if one.topic.report.parent in above]
 
     def parent(self, of: Ranked) -> UUID | None:
-        """The community above, where its report may be seen."""
+        """Return the parent community, if its report is visible."""
         parent = of.topic.report.parent
         return parent if parent in self._shown else None

@@ -1,4 +1,4 @@
-"""Global search by a chat model: choose the reports, read each once, gather the points."""
+"""Global search with a chat model: choose the reports, read each once, gather the points."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from workspaces import access
 
 @dataclass(frozen=True, slots=True)
 class Shelf:
-    """The reports of a workspace, ranked by a question as far as it may see them."""
+    """A workspace's reports, and those visible to a question, ranked by it."""
 
     library: Library
     ranked: tuple[Ranked, ...]
@@ -31,7 +31,7 @@ class Shelf:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What is read. ``of_level`` counts what would be read without selection."""
+    """What to read. ``of_level`` counts what would be read without selection."""
 
     packed: Sequence[Batch]
     of_level: int
@@ -46,10 +46,10 @@ def found(
     level: int | None = None,
     is_dynamic: bool = True,
 ) -> Found:
-    """Reads the reports of ``level``; None is the deepest that fits.
+    """Read the reports of ``level``; None means the deepest that fits.
 
-    Where that is more than one call reads, the reports worth reading are selected first, unless
-    told otherwise. Raises StoppedError and PauseError.
+    If that is more than one call can read, reports worth reading are selected first, unless
+    ``is_dynamic`` is false. Raises StoppedError and PauseError.
     """
     plan = _plan(query, chat, shelf, level, is_dynamic=is_dynamic)
     reading = mapping.read(query, chat, plan.packed)
@@ -58,7 +58,7 @@ def found(
     if reading.drawn:
         return _answered(query, shelf, reading.drawn, figures)
     if reading.counts["batches_lost"]:
-        # What was not read may have held the answer.
+        # The unread reports may have had the answer.
         return replace(extractive.found(query, shelf.ranked), figures=figures)
     query.note(
         "no_data",
@@ -81,7 +81,7 @@ def _plan(
     if level is None and len(packed) > 1:
         if is_dynamic:
             selection = selecting.select(query, chat, forest, query.calls // 2)
-            # Whatever was kept is read; where nothing was, what the question is nearest to.
+            # Read everything selected; if nothing was, the reports nearest to the question.
             kept = list(selection.kept.values())
             chosen = batches.shuffled(kept) if kept else _best(whole)
             packed = batches.pack(chosen, budget, weights)[: None if kept else 1]
@@ -92,7 +92,7 @@ def _plan(
 
 
 def _weights(query: Query, shelf: Shelf) -> dict[UUID, float]:
-    """Of communities: in how many passages their members are named, against the most."""
+    """Map communities to the number of passages naming their members, relative to the highest."""
     parameters = {
         "workspace": query.workspace_id,
         "documents": query.document_list,
@@ -107,7 +107,7 @@ def _weights(query: Query, shelf: Shelf) -> dict[UUID, float]:
 def _deepest_fitting(
     forest: Forest, budget: int, weights: Mapping[UUID, float], calls: int
 ) -> list[Batch]:
-    """The reports of the deepest level that so many calls can read, else those of the roots."""
+    """Return the reports of the deepest level that so many calls can read, else of the roots."""
     packed: list[Batch] = []
     for level in range(DEEPEST, -1, -1):
         packed = batches.pack(batches.shuffled(forest.cut(level)), budget, weights)
@@ -119,7 +119,7 @@ def _deepest_fitting(
 def _fitting(
     query: Query, packed: list[Batch], budget: int, weights: Mapping[UUID, float], calls: int
 ) -> list[Batch]:
-    """As many batches as there are calls left: of what the question is nearest to."""
+    """Return as many batches as calls are left, of the reports nearest to the question."""
     if len(packed) <= calls:
         return packed
     chosen = [one for batch in packed for one in batch.labels.values()]
@@ -161,7 +161,7 @@ def _answered(
 
 
 def _records(drawn: Sequence[Drawn]) -> tuple[Record, ...]:
-    """The reports behind points, those of the best points first."""
+    """Return the reports behind points, those of the best points first."""
     records: dict[UUID, Record] = {}
     for one in drawn:
         for report in one.reports:
@@ -171,7 +171,8 @@ def _records(drawn: Sequence[Drawn]) -> tuple[Record, ...]:
 
 
 def _passages(query: Query, shelf: Shelf, drawn: Sequence[Drawn]) -> list[ScoredChunk]:
-    """What the points rest on, the best points first; then what the question is nearest to."""
+    """Return the passages that points rest on, best points first, then those nearest to the
+    question."""
     hits: dict[UUID, ScoredChunk] = {}
     for one in drawn:
         for report in one.reports:

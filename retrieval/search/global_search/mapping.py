@@ -1,7 +1,7 @@
-"""Map: every report is read once, in batches, each of which gives points of an answer.
+"""Map: read every report once, in batches, each of which yields points of an answer.
 
-After GraphRAG's global search, with its defects mended: scores are compared as numbers, and a point
-may only rest on reports that its batch was given.
+After GraphRAG's global search, with two defects fixed: scores are compared as numbers, and a point
+may only rest on reports in its batch.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ MOST_CHUNKS: Final = 3
 
 @dataclass(frozen=True, slots=True)
 class Drawn:
-    """A point with the reports it rests on, the first named first."""
+    """A point with the reports it rests on, in the order they are named."""
 
     point: Point
     reports: tuple[Ranked, ...]
@@ -44,20 +44,20 @@ class Drawn:
 
 @dataclass(slots=True)
 class Reading:
-    """``drawn`` by score. ``counts``: batches, batches_lost, reports_read, labels_foreign,
-    points_ungrounded and points_zero."""
+    """``drawn`` is sorted by score. ``counts``: batches, batches_lost, reports_read,
+    labels_foreign, points_ungrounded and points_zero."""
 
     drawn: list[Drawn] = field(default_factory=list)
     counts: Counter[str] = field(default_factory=Counter)
 
 
 def room(query: Query, chat: ChatModel) -> int:
-    """Tokens of reports that one call reads."""
+    """Return the tokens of reports that one call reads."""
     return batches.room(chat, ROLE, batches.filled("global_map", query.question, ""), MapReply)
 
 
 def read(query: Query, chat: ChatModel, packed: Sequence[Batch]) -> Reading:
-    """Raises StoppedError and PauseError."""
+    """Read the batches. Raises StoppedError and PauseError."""
     _say(query, packed)
     requests = [
         batches.request(
@@ -73,7 +73,7 @@ def read(query: Query, chat: ChatModel, packed: Sequence[Batch]) -> Reading:
         else:
             found.counts["reports_read"] += len(batch.labels)
             found.drawn += _drawn(batch, reply, found.counts)
-    # Equal scores keep the order of the batches, whichever came in first.
+    # Equal scores keep the order of the batches, whichever reply came first.
     found.drawn.sort(key=lambda one: -one.point.score)
     return found
 
@@ -100,7 +100,7 @@ def _reports(
 
 
 def point(text: str, score: float, reports: Sequence[Ranked]) -> Point:
-    """The point with the passages behind those statements of its reports that are most like it."""
+    """Build a point with the passages behind the most similar statements of its reports."""
     said = set(terms(text))
     likeness: dict[UUID, float] = {}
     for report in reports:
@@ -108,7 +108,7 @@ def point(text: str, score: float, reports: Sequence[Ranked]) -> Point:
             shared = len(said & set(terms(statement.text))) / (len(said) or 1)
             for chunk in statement.chunks if shared else ():
                 likeness[chunk] = max(shared, likeness.get(chunk, 0.0))
-    # Equal likeness keeps the order of the reports and of what they say.
+    # Equal similarity keeps the order of the reports and their statements.
     nearest = sorted(likeness, key=lambda chunk: -likeness[chunk])[:MOST_CHUNKS]
     records = tuple(report.topic.report.id for report in reports)
     return Point(text, score, records=records, chunks=tuple(nearest))

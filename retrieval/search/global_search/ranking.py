@@ -1,4 +1,4 @@
-"""Which reports a question is about: by their words and by the passages they rest on."""
+"""Rank reports by a question: by their words and by the passages they rest on."""
 
 from __future__ import annotations
 
@@ -20,19 +20,20 @@ from retrieval.search.query import Query, ScoredChunk
 NEAREST: Final = 200
 """Passages whose closeness to the question counts; others count as far."""
 TELLING: Final = 3
-"""Passages of a report that its closeness is the mean of."""
+"""A report's closeness is the mean over this many passages."""
 RATING: Final = 0.1
-"""Share of a report's own rating: it decides where a question says little, as global ones do."""
+"""Weight of a report's own rating: it decides if a question has few telling words, as global ones
+do."""
 TOPICS: Final = 20
-"""Reports whose passages are given."""
+"""Reports whose passages are returned."""
 LARGEST_SHARE: Final = 1 / 3
-"""Of the passages given, those of one report."""
+"""Largest share of the returned passages from one report."""
 
 
 @dataclass(frozen=True)
 class Ranked:
-    """``near`` are passages close to the question, ``told`` the scores of parts of reports by the
-    question's words; both of the whole library."""
+    """``near`` are the passages close to the question, ``told`` the scores of report parts by the
+    question's words; both for the whole library."""
 
     topic: Topic
     score: float
@@ -41,10 +42,11 @@ class Ranked:
 
     @cached_property
     def chunks(self) -> tuple[tuple[UUID, float], ...]:
-        """What the report rests on with a score, the most telling first.
+        """The passages the report rests on with scores, best first.
 
-        By what the statement on a passage has of the question, and how near it is itself. Equal
-        scores keep the report's own order. Made when asked for: most reports are never given.
+        The score combines how well the statement on a passage matches the question and how near the
+        passage itself is. Equal scores keep the report's own order. Computed on demand: most
+        reports are never returned.
         """
         scores: dict[UUID, float] = {}
         for number in sorted(self.topic.parts - {0}):
@@ -67,7 +69,7 @@ class Ranked:
 
 
 def rank(query: Query, shelf: Library, topics: Sequence[Topic]) -> list[Ranked]:
-    """Every topic, best first; the same question gives the same order."""
+    """Rank every topic, best first; the same question gives the same order."""
     wanted = list(dict.fromkeys(terms(query.question)))
     shown = {topic.place: topic.parts for topic in topics}
     by_words, by_parts = shelf.words.scores(wanted, shown)
@@ -97,7 +99,7 @@ def _against_best(scores: Mapping[Part, float]) -> dict[Part, float]:
 def _by_passages(
     shelf: Library, shown: Mapping[int, frozenset[int]], near: Mapping[UUID, float]
 ) -> dict[int, float]:
-    """The closeness of reports: the mean of their nearest passages, as many as are telling."""
+    """Compute reports' closeness: the mean over their ``TELLING`` nearest passages."""
     found: defaultdict[int, list[float]] = defaultdict(list)
     for chunk, score in near.items():
         places = {
@@ -112,7 +114,7 @@ def _by_passages(
 
 
 def closeness(query: Query) -> dict[UUID, float]:
-    """Passages near the question by meaning and by words, from 0 to 2."""
+    """Score passages near the question by meaning and by words, from 0 to 2."""
     by_meaning = dict(dense.nearest(query, NEAREST))
     dense.note_pending(query)
     found = _scaled(by_meaning)
@@ -130,7 +132,7 @@ def _scaled(cosines: Mapping[UUID, float]) -> dict[UUID, float]:
 
 
 def passages(ranked: Sequence[Ranked], count: int) -> list[ScoredChunk]:
-    """Passages of the best reports, not too many of one; best first."""
+    """Return passages of the best reports, limiting those from one report; best first."""
     most = max(1, round(count * LARGEST_SHARE))
     chosen: dict[UUID, ScoredChunk] = {}
     spare: dict[UUID, ScoredChunk] = {}
@@ -148,9 +150,9 @@ def passages(ranked: Sequence[Ranked], count: int) -> list[ScoredChunk]:
 def with_nearest(
     behind: Mapping[UUID, ScoredChunk], nearest: Sequence[ScoredChunk]
 ) -> list[ScoredChunk]:
-    """What points rest on, then what the question is nearest to.
+    """Return what points rest on, then the passages nearest to the question.
 
-    What no point rests on counts less than whatever one does.
+    A passage that no point rests on scores lower than any that one does.
     """
     least = min((hit.score for hit in behind.values()), default=1.0)
     most = max((hit.score for hit in nearest), default=0.0) or 1.0

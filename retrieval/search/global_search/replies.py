@@ -1,4 +1,4 @@
-"""What models say, as values that can be worked with: bounded, and of the type asked for."""
+"""Normalise models' replies: bounded, and of the requested type."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ HIGHEST_SCORE: Final = 100.0
 HIGHEST_RATING: Final = 5.0
 
 _LARGEST: Final = 1_000_000
-# Of the standard library: digits that ``float`` reads, and no newer ones.
+# From the standard library: it knows the digits that ``float`` reads, and no newer ones.
 _NUMBER: Final = re.compile(r"-?\d{1,9}(?:[.,]\d{1,9})?")
 _LABEL: Final = regex.compile(r"(?<![\p{L}\p{N}])([TP])\s?(\d{1,6})(?![\p{L}\p{N}])")
 # "[T1, T2]", "(P1)", "[Data: T1; T2]": brackets with nothing but labels in them.
@@ -28,7 +28,7 @@ _UNSEEN: Final = regex.compile(r"[\p{Cc}\p{Cs}]+")
 
 
 def number_of(value: Any) -> float | None:
-    """The first number of what was said, None where there is none.
+    """Return the first number in the value, or None.
 
     >>> number_of("85/100"), number_of("9"), number_of(7), number_of("high"), number_of(True)
     (85.0, 9.0, 7.0, None, None)
@@ -40,12 +40,12 @@ def number_of(value: Any) -> float | None:
         return value if isfinite(value) else None
     if isinstance(value, bool) or not isinstance(value, int):
         return None
-    # Bounded before it is made a float: an endless integer is none.
+    # Bounded before conversion to float, which fails for huge integers.
     return float(max(-_LARGEST, min(_LARGEST, value)))
 
 
 def score_of(value: Any) -> float:
-    """From 0 to 100; what is no number helps as much as nothing.
+    """Return a score from 0 to 100; a value without a number scores 0.
 
     >>> score_of("9") < score_of("85"), score_of(250), score_of("very")
     (True, 100.0, 0.0)
@@ -54,13 +54,13 @@ def score_of(value: Any) -> float:
 
 
 def rating_of(value: Any) -> float | None:
-    """From 0 to 5, None where it is no number."""
+    """Return a rating from 0 to 5, or None without a number."""
     number = number_of(value)
     return None if number is None else min(HIGHEST_RATING, max(0.0, number))
 
 
 def text_of(value: Any) -> str:
-    """Any scalar as text on one line, without what nobody can see; '' for anything else."""
+    """Return any scalar as text on one line, without invisible characters; '' for anything else."""
     text = str(value)[: 2 * LONGEST_POINT] if isinstance(value, str | int | float) else ""
     return " ".join(_UNSEEN.sub(" ", text).split())
 
@@ -70,7 +70,7 @@ def list_of(value: Any) -> list[Any]:
 
 
 def objects_of(value: Any) -> list[Any]:
-    """One thing that is no object does not spoil the others."""
+    """Return the objects, ignoring anything else in the list."""
     return [one for one in list_of(value) if isinstance(one, dict | BaseModel)]
 
 
@@ -80,7 +80,7 @@ Score = Annotated[float, BeforeValidator(score_of)]
 
 
 class PointReply(BaseModel):
-    """A partial answer as a model puts it."""
+    """A partial answer as a model gives it."""
 
     description: Text = ""
     score: Score = 0.0
@@ -88,13 +88,13 @@ class PointReply(BaseModel):
 
 
 class MapReply(BaseModel):
-    """What a model notes down of some reports."""
+    """A model's notes on some reports."""
 
     points: Annotated[list[PointReply], BeforeValidator(objects_of)]
 
 
 class RatingReply(BaseModel):
-    """``rating`` is None where the model gave no number."""
+    """``rating`` is None if the model gave no number."""
 
     record: Text = ""
     rating: Annotated[float | None, BeforeValidator(rating_of)] = None
@@ -107,7 +107,7 @@ class RateReply(BaseModel):
 
 
 def labels_in(texts: Iterable[str]) -> list[str]:
-    """The labels that are named, each once.
+    """Return the labels in the texts, each once.
 
     >>> labels_in(["T1, t02", "[P3]", "nothing"])
     ['T1', 'T2', 'P3']
@@ -121,5 +121,5 @@ def marks_in(text: str) -> list[str]:
 
 
 def clean(text: str) -> str:
-    """A text without its marks, which say something in this one call only."""
+    """Remove the text's label marks, which are only valid in this one call."""
     return str(_MARK.sub("", text)).strip()[:LONGEST_POINT]

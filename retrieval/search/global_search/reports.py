@@ -1,8 +1,8 @@
-"""The reports of a workspace, and what of them a question may see.
+"""A workspace's reports, and what a question may see of them.
 
-They are kept in the process as long as nothing about them changes, which is looked up with every
-question. A question within a scope sees statements that rest on nothing but documents of the scope,
-and neither title nor summary, which may speak of others.
+They are cached in the process as long as nothing about them changes, which every question checks. A
+question with a scope sees the statements that rest only on documents of the scope, and neither
+title nor summary, which may speak of others.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from retrieval.search.global_search.terms import Part, WordIndex
 from retrieval.search.query import Query
 
 KEPT: Final = 4
-"""Workspaces in memory: some 15 kB for each report."""
+"""Workspaces kept in memory: some 15 kB for each report."""
 LONGEST_TITLE: Final = 120
 
 
@@ -36,7 +36,8 @@ class Statement:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """``community`` and ``parent`` are ids of communities, ``size`` counts entities."""
+    """A topic's report. ``community`` and ``parent`` are community ids; ``size`` counts
+    entities."""
 
     id: UUID
     community: UUID
@@ -50,20 +51,21 @@ class Report:
 
     @property
     def heading(self) -> str:
-        """What is said in no statement."""
+        """The text that is in no statement."""
         is_told = any(one.is_summary for one in self.statements)
         return self.title if is_told else f"{self.title}. {self.summary}"
 
 
 @dataclass(frozen=True, slots=True)
 class Library:
-    """``waiting`` counts the topics that no report is written of yet."""
+    """A workspace's reports; ``waiting`` counts the topics without a report."""
 
     reports: tuple[Report, ...]
     words: WordIndex
     waiting: int
     resting: Mapping[UUID, Sequence[Part]]
-    """The statements that rest on each chunk: the report's place, and the statement's from 1."""
+    """The statements that rest on each chunk: the report's place, and the statement's number from
+    1."""
 
     @classmethod
     def of(cls, reports: tuple[Report, ...], waiting: int) -> Library:
@@ -78,7 +80,7 @@ class Library:
 
 @dataclass(frozen=True, slots=True)
 class Topic:
-    """A report as a question may see it; ``place`` is that among the library's reports."""
+    """A report as a question may see it; ``place`` is its index in the library."""
 
     place: int
     report: Report
@@ -91,14 +93,14 @@ class Topic:
 
     @property
     def summary(self) -> str:
-        """The report in short, on one line."""
+        """The report's summary, on one line."""
         if self.is_whole:
             return _line([f"{self.report.title}.", self.report.summary])
         return _line([one.text for one in self.statements[:3]])
 
     @property
     def text(self) -> str:
-        """The whole report on one line: nothing inside it can pass for the beginning of another."""
+        """The whole report on one line: nothing in it can pass for the beginning of another."""
         if not self.is_whole:
             return _line(one.text for one in self.statements)
         told = [one.text for one in self.statements if not one.is_summary]
@@ -106,7 +108,7 @@ class Topic:
 
     @property
     def parts(self) -> frozenset[int]:
-        """The numbers of its parts in the index of words."""
+        """The numbers of its parts in the word index."""
         if self.is_whole:
             return frozenset(range(len(self.report.statements) + 1))
         shown = set(map(id, self.statements))
@@ -115,13 +117,13 @@ class Topic:
 
 
 def load(query: Query) -> Library:
-    """The workspace's reports as they are now."""
+    """Return the workspace's current reports."""
     stamp = run_sql(sql.STAMP_OF_REPORTS, {"workspace": query.workspace_id})[0]
     return _read(query.workspace_id, stamp)
 
 
 def topics(query: Query, shelf: Library) -> list[Topic]:
-    """What of the reports the question may see; a report that rests on nothing is not used."""
+    """Return what the question may see of the reports, skipping those that rest on nothing."""
     left_out = _left_out(query)
     scope = None if query.documents is None else frozenset(query.documents)
     shown = (

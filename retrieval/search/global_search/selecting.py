@@ -1,9 +1,9 @@
-"""Dynamic selection: which reports are worth reading, found from the root down.
+"""Dynamic selection: find the reports worth reading, from the root down.
 
-After GraphRAG's dynamic community selection: a model rates the topics of a level, those above the
-threshold are kept and the topics within them rated next; a kept topic takes the place of the one it
-lies within. Where a level keeps nothing, all of the next is rated. Unlike there, several topics are
-rated by one call, and calls are bounded.
+After GraphRAG's dynamic community selection: a model rates the topics of a level; those above the
+threshold are kept and their sub-topics rated next; a kept topic replaces its parent. If a level
+keeps nothing, all of the next is rated. Unlike there, one call rates several topics, and the number
+of calls is bounded.
 """
 
 from __future__ import annotations
@@ -26,16 +26,17 @@ from retrieval.search.reporting import EventKind
 
 THRESHOLD: Final = 1.0
 INVALID: Final = 1.0
-"""What an answer that is no rating counts as: what cannot be judged is read."""
+"""Rating assumed for an invalid answer: a topic that cannot be judged is read."""
 RATED_TOGETHER: Final = 12
 LONGEST: Final = 150
-"""Tokens of a report that it is rated by: title and summary, cut."""
+"""Tokens of a report used to rate it: title and summary, truncated."""
 ROLE: Final = Role.JUDGE
 
 
 @dataclass(slots=True)
 class Selection:
-    """``kept`` by community; ``calls`` made; ``invalid`` answers counted as worth reading."""
+    """``kept`` reports by community; ``calls`` made; ``invalid`` ratings, counted as worth
+    reading."""
 
     kept: dict[UUID, Ranked] = field(default_factory=dict)
     rated: int = 0
@@ -44,7 +45,8 @@ class Selection:
 
 
 def select(query: Query, chat: ChatModel, forest: Forest, calls: int) -> Selection:
-    """At most ``calls`` calls; what of a level there are none left for is kept unrated."""
+    """Select with at most ``calls`` calls; the rest of a level with no calls left is kept
+    unrated."""
     found = Selection()
     level, waiting = 0, forest.roots()
     while waiting and found.calls < calls:

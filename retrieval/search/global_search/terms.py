@@ -1,4 +1,4 @@
-"""The terms of reports, so that a question's words are looked up and never searched through."""
+"""A word index of reports, so that a question's words are looked up rather than searched for."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from kb_project.text.terms import terms
 
 SATURATION: Final = 1.2
 LENGTH: Final = 0.75
-"""k1 and b of BM25, as passages are ranked with."""
+"""k1 and b of BM25."""
 
 Part = tuple[int, int]
-"""Place of a report, and of a part in it: 0 is its heading, from 1 on are its statements."""
+"""Index of a report, and of a part in it: 0 is its heading, its statements start at 1."""
 
 
 class WordIndex:
     """``reports`` are the parts of each report as text."""
 
     def __init__(self, reports: Iterable[Sequence[str]]) -> None:
-        # Place, part and count, one after the other: as tuples they would take ten times the room.
+        # Flat sequences of place, part and count: tuples would take ten times the memory.
         self._held: defaultdict[str, array[int]] = defaultdict(partial(array, "I"))
         self._lengths: list[array[int]] = []
         for place, parts in enumerate(reports):
@@ -37,7 +37,7 @@ class WordIndex:
     def scores(
         self, wanted: Sequence[str], shown: Mapping[int, frozenset[int]]
     ) -> tuple[dict[int, float], dict[Part, float]]:
-        """BM25 of reports, and of their parts, as far as they are ``shown``: parts by place.
+        """Return the BM25 scores of reports and of their parts, for ``shown`` parts by place.
 
         What is not shown adds nothing, not even to the statistics.
         """
