@@ -54,7 +54,7 @@ SIGNS: Final = ("nearest", "unknown", "entropy", "gap", "names")
 BY_WORDS: Final = SIGNS[1:]
 ANSWERED_BY_KIND: Final = {"answerable": True, "elsewhere": False, "lookalike": False}
 KIND_WEIGHTS: Final = {"lookalike": 0.1}
-"""The article answers some of these elsewhere, and no sign here tells them apart."""
+"""The article answers some of these elsewhere, and no sign here distinguishes them."""
 
 
 @dataclass

@@ -1,4 +1,4 @@
-"""``/api/v1/``: the apps' operations, the schema, and the pages that describe it."""
+"""``/api/v1/``: the apps' operations, the schema, and its documentation pages."""
 
 from __future__ import annotations
 

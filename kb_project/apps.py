@@ -10,7 +10,7 @@ class KbProjectConfig(AppConfig):
     name = "kb_project"
 
     def ready(self) -> None:
-        # Before any module of addresses is imported, in whatever order.
+        # Before any URL module is imported, in whatever order.
         converters.register()
         arrays.register()
         from kb_project import checks  # noqa: F401, PLC0415 - registers them, once apps are loaded

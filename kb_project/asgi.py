@@ -19,16 +19,16 @@ from django.http.response import HttpResponseBase
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "kb_project.settings")
 
 THREADS_KEPT: Final = 64
-"""Threads without a request that wait for one; they hold no connection."""
+"""Idle threads kept for later requests; they hold no connection."""
 FILE_PART: Final = 2**18
-"""Bytes of a file that are read and sent at a time."""
+"""Bytes of a file read and sent at a time."""
 
 
 class InOneThread(ASGIHandler):
-    """Middleware and view of a request in one thread, one after the other.
+    """Runs a request's middleware and view in one thread, one after the other.
 
-    All views and some of the middleware are synchronous. Django's own handler goes to the event
-    loop and back between them, and changing threads is much of what a short request costs.
+    All views and some of the middleware are synchronous. Django's own handler switches between
+    threads and the event loop for them, which is much of the cost of a short request.
     """
 
     _middleware_chain: Any
@@ -46,9 +46,9 @@ class InOneThread(ASGIHandler):
 
     @contextmanager
     def _thread(self) -> Iterator[ThreadPoolExecutor]:
-        """A thread of one's own, used again by a later request. Called in the event loop only.
+        """Yield a thread for one request, reused by later ones. Called in the event loop only.
 
-        Django would begin a new one for each request, with new wrappers for its connections.
+        Django would start a new one for each request, with new wrappers for its connections.
         """
         thread = self._threads.pop() if self._threads else ThreadPoolExecutor(max_workers=1)
         try:
@@ -66,7 +66,7 @@ class InOneThread(ASGIHandler):
         def respond(request: HttpRequest) -> HttpResponseBase:
             response: HttpResponseBase = chain(request)
             if response.streaming:
-                # Many streams wait for long: none of them keeps a connection meanwhile.
+                # Many streams wait for a long time: none of them keeps a connection meanwhile.
                 connections.close_all()
                 _have_awaited(response)
             return response
@@ -75,7 +75,7 @@ class InOneThread(ASGIHandler):
 
 
 def _have_awaited(response: HttpResponseBase) -> None:
-    """Have a file sent part by part; Django would warn of it, and read the whole of it at once."""
+    """Send a file part by part; Django would warn about it, and read all of it at once."""
     if isinstance(response, FileResponse) and not response.is_async:
         response.block_size = FILE_PART
         parts = cast("Iterator[bytes]", response.streaming_content)

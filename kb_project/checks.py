@@ -1,7 +1,6 @@
-"""Rules between settings, and between settings and the database, as Django system checks.
+"""Checks of settings, alone and against the database, as Django system checks.
 
-The checks of the database run with ``manage.py check --database default``, and before a worker
-starts.
+The database checks run with ``manage.py check --database default``, and before a worker starts.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What commands that work with stored data have in common."""
+"""The base of commands that work with stored data."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from kb_project.logs import quieten
 
 
 class DataCommand(BaseCommand):
-    """A command that reads or changes stored data, on a fresh checkout too.
+    """A command that reads or changes stored data, even on a fresh checkout.
 
-    It migrates the bundled database first, keeps log lines out of its output unless asked with
-    ``-v 2``, and ends a KBError with the error's sentence.
+    It migrates the bundled database first, keeps log lines out of its output unless run with ``-v
+    2``, and reports a KBError as its sentence.
     """
 
     requires_migrations_checks = True

@@ -1,9 +1,9 @@
-"""Typed readers of the environment: the one place that knows where a setting's text comes from.
+"""Typed readers of the environment: the only code that knows where a setting comes from.
 
-A value is looked for, in this order, in the variable ``NAME``, in the file that ``NAME_FILE`` names
-(for secrets mounted by Docker or systemd), and in a ``.env`` file at the root of the checkout.
-A value that cannot be read stops the program and names the variable; the value itself is never
-shown, since it may be a secret.
+A value is read, in this order, from the variable ``NAME``, from the file that ``NAME_FILE`` names
+(for secrets mounted by Docker or systemd), and from a ``.env`` file at the root of the checkout. An
+unreadable value stops the program and names the variable; the value itself is never shown, since it
+may be a secret.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ DATABASE_SCHEMES: Final = frozenset({"postgres", "postgresql"})
 
 
 class EnvError(Exception):
-    """A setting is missing or cannot be read; the message names its variable."""
+    """A setting is missing or unreadable; the message names its variable."""
 
     def __init__(self, name: str, problem: str) -> None:
         super().__init__(f"{name}: {problem}")
@@ -41,7 +41,7 @@ class DatabaseUrl:
     options: dict[str, str]
 
     def conninfo(self) -> dict[str, str]:
-        """The parts under the names libpq gives them, empty ones left out."""
+        """Return the parts under libpq's names, without empty ones."""
         parts = {
             "dbname": self.name,
             "user": self.user,
@@ -59,12 +59,12 @@ def env_str(name: str, default: str) -> str: ...
 @overload
 def env_str(name: str, default: None) -> str | None: ...
 def env_str(name: str, default: str | None = "") -> str | None:
-    """The text of a setting; an empty value counts as not set."""
+    """Return the text of a setting; an empty value counts as not set."""
     return _lookup(name) or default
 
 
 def env_bool(name: str, *, default: bool) -> bool:
-    """1/true/yes/on or 0/false/no/off; anything else is refused."""
+    """Parse 1/true/yes/on or 0/false/no/off; anything else is refused."""
     value = _lookup(name)
     if not value:
         return default
@@ -91,27 +91,27 @@ def env_int(
 
 
 def env_list(name: str, default: tuple[str, ...] = ()) -> list[str]:
-    """Words between commas, spaces around them ignored."""
+    """Split words at commas, ignoring spaces around them."""
     value = _lookup(name)
     words = value.split(",") if value else default
     return [word.strip() for word in words if word.strip()]
 
 
 def env_path(name: str, default: Path) -> Path:
-    """A path, ``~`` expanded; a relative one starts at the root of the checkout."""
+    """Return a path, ``~`` expanded; a relative one starts at the root of the checkout."""
     value = _lookup(name)
     path = Path(value).expanduser() if value else default
     return path if path.is_absolute() else ENV_FILE.parent / path
 
 
 def env_url(name: str) -> DatabaseUrl | None:
-    """The parts of a Postgres address, or nothing when the setting is absent."""
+    """Return the parts of a Postgres URL, or None if the setting is absent."""
     value = _lookup(name)
     return parse_database_url(value, name=name) if value else None
 
 
 def env_web_address(name: str, default: str = "") -> str:
-    """An http or https address without a slash at its end."""
+    """Return an http or https URL without a trailing slash."""
     value = (_lookup(name) or default).rstrip("/")
     if value and (urlsplit(value).scheme not in {"http", "https"} or not urlsplit(value).netloc):
         raise EnvError(name, "must start with http:// or https:// and name a host")
@@ -136,7 +136,7 @@ def parse_database_url(value: str, *, name: str = "database URL") -> DatabaseUrl
         name=database,
         user=unquote(parts.username or ""),
         password=unquote(parts.password or ""),
-        # A socket folder is given as ?host=/path, or percent-encoded in the host's place.
+        # A socket folder is given as ?host=/path, or percent-encoded as the host.
         host=options.pop("host", "") or unquote(parts.hostname or ""),
         port=options.pop("port", "") or str(port or ""),
         options=options,
@@ -144,17 +144,17 @@ def parse_database_url(value: str, *, name: str = "database URL") -> DatabaseUrl
 
 
 def child_environment(**changes: str) -> dict[str, str]:
-    """This process's environment for a child process, with ``changes`` on top."""
+    """Return this process's environment for a child process, with ``changes`` applied."""
     return {**os.environ, **changes}
 
 
 def server_environment() -> dict[str, str]:
-    """The environment without PG* variables, which would redirect Postgres' own programs."""
+    """Return the environment without PG* variables, which would redirect Postgres' own programs."""
     return {key: value for key, value in os.environ.items() if not key.startswith("PG")}
 
 
 def read_env_file(path: Path) -> dict[str, str]:
-    """The ``NAME=value`` lines of a file; a missing file is an empty one."""
+    """Return the ``NAME=value`` lines of a file; a missing file counts as empty."""
     try:
         text = path.read_text(encoding="utf-8")
     except FileNotFoundError:

@@ -1,23 +1,23 @@
-"""The errors a person or a program can meet, as one tree.
+"""The tree of errors that people and programs can get.
 
 ::
 
     KBError
-    ├── InputError            the request cannot be carried out as it was sent
+    ├── InputError            the request cannot be carried out as sent
     │   └── UploadError       a file was refused before anything was stored
     ├── ParseError            one file cannot be read; every other document is untouched
     ├── StageError            a stage of the pipeline stopped
-    ├── NotFoundError         no such thing here, or not for this person
-    ├── ForbiddenError        the person is a member but lacks the capability
-    ├── ConflictError         the thing is in a state that does not allow this
-    │   └── PreconditionError the thing is not any more as it was when the request was made
-    ├── UnavailableError      a part of the system does not answer; trying again helps
+    ├── NotFoundError         it does not exist here, or this user may not see it
+    ├── ForbiddenError        the user is a member but lacks the capability
+    ├── ConflictError         the target's state does not allow this
+    │   └── PreconditionError the target has changed since the request was made
+    ├── UnavailableError      a part of the system does not answer; retrying helps
     └── ModelError            a language model gave no usable answer
-        ├── ReplyError        to this one call: other calls may fare better
+        ├── ReplyError        one call got none; other calls may succeed
         └── PauseError        work waits, with everything kept, until something changes
-            ├── EndpointError the endpoint is away or busy; trying again helps
+            ├── EndpointError the endpoint is down or busy; retrying helps
             ├── RefusedError  the endpoint refuses the key or the model
-            └── BudgetError   the workspace has spent what it may
+            └── BudgetError   the workspace has spent its budget
 
 Each error carries a stable ``code`` for programs and three parts of one explanation for people:
 what happened, what was kept, what to do next. None of them ever holds document text.
@@ -31,7 +31,7 @@ from uuid import UUID
 
 
 class Problem(TypedDict):
-    """An error as it is stored with the job that it ended."""
+    """An error as stored with the job it ended."""
 
     code: str
     happened: str
@@ -40,10 +40,10 @@ class Problem(TypedDict):
 
 
 class KBError(Exception):
-    """An expected failure with a sentence for people.
+    """An expected failure, explained in a sentence for people.
 
-    ``retryable`` says whether the same call may succeed later without anyone changing anything.
-    ``fields`` tells programs what it is about, in plain values of JSON.
+    ``retryable`` says whether the same call may succeed later without any change. ``fields`` gives
+    programs details as plain JSON values.
     """
 
     default_code: ClassVar[str] = "error"
@@ -71,7 +71,7 @@ class KBError(Exception):
         return " ".join(part for part in (self.happened, self.kept, self.next_step) if part)
 
     def problem(self, *, kept: str = "", next_step: str = "") -> Problem:
-        """The error's parts; ``kept`` and ``next_step`` stand in where it does not say."""
+        """Return the error's parts; ``kept`` and ``next_step`` fill in where it has none."""
         return {
             "code": self.code,
             "happened": self.happened,
@@ -81,7 +81,7 @@ class KBError(Exception):
 
 
 class InputError(KBError):
-    """The request cannot be carried out as it was sent."""
+    """The request cannot be carried out as sent."""
 
     default_code = "invalid_input"
 
@@ -105,27 +105,27 @@ class StageError(KBError):
 
 
 class NotFoundError(KBError):
-    """No such thing here, or not for this person."""
+    """It does not exist here, or this user may not see it."""
 
     default_code = "not_found"
 
 
 class ForbiddenError(KBError):
-    """The person is a member of the workspace but lacks the capability."""
+    """The user is a member of the workspace but lacks the capability."""
 
     default_code = "forbidden"
 
 
 class ConflictError(KBError):
-    """The thing is in a state that does not allow this."""
+    """The target's state does not allow this."""
 
     default_code = "conflict"
 
 
 class PreconditionError(ConflictError):
-    """The thing is not any more as it was when the request was made.
+    """The target has changed since the request was made.
 
-    ``events`` are the ids of what was done to it since, in order.
+    ``events`` are the ids of the changes since, in order.
     """
 
     default_code = "changed_meanwhile"
@@ -144,7 +144,7 @@ class PreconditionError(ConflictError):
 
 
 class UnavailableError(KBError):
-    """A part of the system does not answer; trying again helps."""
+    """A part of the system does not answer; retrying helps."""
 
     default_code = "unavailable"
     retryable = True
@@ -157,9 +157,10 @@ class ModelError(KBError):
 
 
 class ReplyError(ModelError):
-    """One call got no usable answer; other calls may fare better.
+    """One call got no usable answer; other calls may succeed.
 
-    Codes: reply_truncated, reply_invalid, reply_refused, reply_empty, context_too_long.
+    Codes: reply_truncated, reply_invalid, reply_refused, reply_empty, reply_timeout,
+    context_too_long, request_refused, report_unreferenced, stopped.
     """
 
     default_code = "reply_invalid"
@@ -174,8 +175,8 @@ class PauseError(ModelError):
 class EndpointError(PauseError):
     """The endpoint does not answer, or not well enough: waiting alone may help.
 
-    Codes: endpoint_down, endpoint_timeout, endpoint_busy. ``retry_after`` is what the endpoint
-    asks for, in seconds.
+    Codes: endpoint_down, endpoint_timeout, endpoint_busy. ``retry_after`` is the delay the endpoint
+    requests, in seconds.
     """
 
     default_code = "endpoint_down"
@@ -184,16 +185,17 @@ class EndpointError(PauseError):
 
 
 class RefusedError(PauseError):
-    """The endpoint answers, and will not do it: somebody must change the settings.
+    """The endpoint answers but refuses: the settings must be changed.
 
-    Codes: key_refused, model_unknown, endpoint_not_a_model.
+    Codes: key_refused, key_unreadable, model_unknown, endpoint_not_a_model, credit_spent,
+    dimension_changed.
     """
 
     default_code = "key_refused"
 
 
 class BudgetError(PauseError):
-    """The workspace has spent what it may."""
+    """The workspace has spent its budget."""
 
     default_code = "budget_spent"
 

@@ -1,4 +1,4 @@
-"""How a log line looks: time, level, event, then keys. The job at hand comes from a ContextVar."""
+"""The format of log lines: time, level, event, then keys. The current job is in a ContextVar."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from structlog.typing import EventDict, WrappedLogger
 current_job: ContextVar[str] = ContextVar("current_job", default="")
 
 
-# The loggers of the product itself, as settings name them.
+# The product's own loggers, as in settings.
 OURS: Final = ("kb_project", "workspaces", "ingestion", "retrieval")
 
 
 def quieten(verbosity: int) -> None:
-    """Keep events out of the way of a person who waits for a command, unless asked with -v 2."""
+    """Keep log events out of a command's output, unless run with -v 2."""
     if verbosity < 2:
         for name in OURS:
             logging.getLogger(name).setLevel(logging.WARNING)
@@ -31,7 +31,7 @@ def add_job(_logger: WrappedLogger, _method: str, event: EventDict) -> EventDict
 
 
 def formatter() -> logging.Formatter:
-    """The formatter of every handler; also configures structlog, once, at start-up."""
+    """Return the formatter of every handler; also configures structlog, once, at start-up."""
     shared: list[structlog.typing.Processor] = [
         structlog.contextvars.merge_contextvars,
         structlog.stdlib.add_logger_name,

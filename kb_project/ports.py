@@ -1,4 +1,4 @@
-"""The outside things a stage or a search may touch, in one frozen bundle."""
+"""The external services a stage or a search may use, in one frozen bundle."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from kb_project.llm.rerank import Reranker
 
 
 def embedder_named(name: str, *, threads: int = 0) -> Embedder:
-    """``local`` is the model inside its package; ``fake`` hashes words, for tests.
+    """Build an embedder: ``local`` is the packaged model, ``fake`` hashes words, for tests.
 
     Raises InputError for any other name.
     """
@@ -32,8 +32,9 @@ def embedder_named(name: str, *, threads: int = 0) -> Embedder:
 
 @dataclass(frozen=True, slots=True)
 class Ports:
-    """``chat`` is None on the local tier, ``reranker`` where none is chosen. ``next_embedder`` is
-    set while vectors are made anew."""
+    """The services. ``chat`` is None on the local tier, ``reranker`` if none is chosen.
+    ``next_embedder`` is set while an index for a new model is being built.
+    """
 
     embedder: Embedder
     graph: GraphStore
@@ -45,9 +46,9 @@ class Ports:
 
 @cache
 def build_ports() -> Ports:
-    """The adapters that settings name, for the life of the process: the local tier's.
+    """Build the adapters the settings name, once per process: those of the local tier.
 
-    What a workspace chose for itself is ``workspaces.ports.ports_for``.
+    ``workspaces.ports.ports_for`` adds a workspace's own choice.
     """
     return Ports(
         embedder=embedder_named(settings.EMBEDDER, threads=settings.EMBEDDER_THREADS),

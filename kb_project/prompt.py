@@ -30,7 +30,7 @@ _PLACEHOLDER: Final = re.compile(r"\{([a-z_]+)\}")
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """A filled prompt. ``name`` and ``version`` are logged and part of the cache's key."""
+    """A filled prompt. ``name`` and ``version`` are logged and part of the cache key."""
 
     name: str
     version: str
@@ -49,11 +49,11 @@ class Template:
     user: str
 
     def fill(self, **values: str) -> Prompt:
-        """Put the values in place. Raises InputError unless they are exactly the inputs."""
+        """Fill in the values. Raises InputError unless they are exactly the inputs."""
         if set(values) != set(self.inputs):
             raise InputError(f"The prompt '{self.name}' takes {', '.join(self.inputs)}.")
 
-        # One pass: a placeholder inside a value is text, not a place.
+        # In one pass: a placeholder inside a value is plain text.
         def put(match: re.Match[str]) -> str:
             return values[match.group(1)]
 
@@ -67,7 +67,7 @@ class Template:
 
 @cache
 def load(path: Path) -> Template:
-    """Read a prompt file. Raises InputError where its placeholders differ from its inputs."""
+    """Read a prompt file. Raises InputError if its placeholders differ from its inputs."""
     _, head, body = path.read_text(encoding="utf-8").split("---\n", 2)
     lines = (line.partition(":") for line in head.strip().splitlines())
     fields = {name: value.strip() for name, _, value in lines}
@@ -82,9 +82,9 @@ def load(path: Path) -> Template:
 
 
 def fenced(text: str, label: str = "passage", *, beside: tuple[str, ...] = ()) -> str:
-    """Untrusted text between marks it cannot forge: any look-alike inside it is broken up.
+    """Fence untrusted text between tags it cannot forge: lookalikes inside it are broken up.
 
-    So are those of the fences ``beside`` it in the same prompt.
+    So are lookalikes of the fences ``beside`` it in the same prompt.
 
     >>> fenced("Ada </passage> Lind")
     '<passage>\\nAda </ passage> Lind\\n</passage>'

@@ -1,4 +1,4 @@
-"""Settings, in the order a request meets them. Every value of the environment is read here."""
+"""Settings, in the order a request meets them. Every environment value is read here."""
 
 from __future__ import annotations
 
@@ -18,7 +18,9 @@ DEBUG = env_bool("DEBUG", default=False)
 
 
 def _secret_key() -> str:
-    """The key from the environment, or one made at the first start and kept in the data folder."""
+    """Return the key from the environment, or one created at the first start and stored with the
+    data.
+    """
     given = env_str("SECRET_KEY")
     if given:
         return given
@@ -181,7 +183,7 @@ LEASE_SECONDS = env_int("LEASE_SECONDS", 120, minimum=10)
 
 # --- ingestion -----------------------------------------------------------------------------------
 MAX_UPLOAD_BYTES = env_int("MAX_UPLOAD_MB", 200, minimum=1) * 1024 * 1024
-# How long what is in the trash can be restored.
+# How long items in the trash can be restored.
 TRASH_DAYS = env_int("TRASH_DAYS", 30, minimum=1)
 PARSE_SECONDS = env_int("PARSE_SECONDS", 60, minimum=1)
 PARSE_MEMORY_BYTES = env_int("PARSE_MEMORY_MB", 1536, minimum=256) * 1024 * 1024
@@ -189,9 +191,9 @@ CHUNK_STRATEGY = env_str("CHUNK_STRATEGY", "tokens")
 CHUNK_TOKENS = env_int("CHUNK_TOKENS", 800, minimum=20)
 CHUNK_OVERLAP = env_int("CHUNK_OVERLAP", 100, minimum=0)
 EMBEDDER = env_str("EMBEDDER", "local")
-# Half the cores: its threads spin while they wait, and slow each other on busy cores.
+# Half the cores: its threads spin while waiting, and slow each other on busy cores.
 EMBEDDER_THREADS = env_int("EMBEDDER_THREADS", max(1, (os.cpu_count() or 2) // 2), minimum=0)
-# The chat model of every workspace that names none of its own.
+# The chat model of every workspace without one of its own.
 MODEL_ENDPOINT = env_web_address("MODEL_ENDPOINT")
 MODEL_KEY = env_str("MODEL_KEY")
 MODEL_NAME = env_str("MODEL_NAME")
@@ -200,12 +202,12 @@ DEMO_PASSWORD = env_str("DEMO_PASSWORD", "concordance-demo")
 
 # --- retrieval -----------------------------------------------------------------------------------
 TOP_K = env_int("TOP_K", 8, minimum=1)
-# For how many answers a worker finds side by side, and how many it has models write.
+# How many answers a worker retrieves for in parallel, and how many it has models write.
 ANSWERERS = env_int("CONCORDANCE_ANSWERERS", 4, minimum=1)
 
 # --- the API -------------------------------------------------------------------------------------
 REST_FRAMEWORK = {
-    # The first one words the 401: it must be one that asks for something.
+    # The first one shapes the 401: it must be one that sends a challenge.
     "DEFAULT_AUTHENTICATION_CLASSES": [
         "kb_project.http.authentication.PasswordAuthentication",
         "rest_framework.authentication.SessionAuthentication",
@@ -230,7 +232,7 @@ SPECTACULAR_SETTINGS = {
     "SWAGGER_UI_DIST": "SIDECAR",
     "SWAGGER_UI_FAVICON_HREF": "SIDECAR",
     "REDOC_DIST": "SIDECAR",
-    # Fields of one name with different choices: how the schema calls each.
+    # Names in the schema for fields of one name with different choices.
     "ENUM_NAME_OVERRIDES": {
         "AnswerState": "retrieval.models.AnswerState",
         "DocumentState": "ingestion.models.DocumentState",

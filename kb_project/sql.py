@@ -1,7 +1,7 @@
-"""The door for hand-written SQL: literal statements, bound values, bulk rows by binary COPY.
+"""Runs hand-written SQL: literal statements, bound values, bulk rows by binary COPY.
 
-Queries are ``LiteralString`` so that a type checker refuses text put together at run time; names
-of tables and columns go through ``psycopg.sql.Identifier``, which gives a ``Composed``. Values are
+Queries are ``LiteralString`` so that a type checker refuses text assembled at run time; names of
+tables and columns go through ``psycopg.sql.Identifier``, which gives a ``Composed``. Values are
 always bound.
 """
 
@@ -19,7 +19,7 @@ Query = LiteralString | sql.Composed
 Row = tuple[Any, ...]
 # Any, since psycopg adapts more types than a stub can list.
 Params = Sequence[Any] | Mapping[str, Any]
-# Column name to Postgres type, in the order of the rows' values. Vectors are pgvector's own
+# Column names and Postgres types, in the order of the rows' values. Vectors are pgvector's own
 # ``Vector`` and ``HalfVector``.
 Columns = Mapping[LiteralString, LiteralString]
 
@@ -27,14 +27,14 @@ VECTOR_TYPES: Final = frozenset({"vector", "halfvec"})
 
 
 def run_sql(query: Query, params: Params = (), *, using: str = DEFAULT_DB_ALIAS) -> list[Row]:
-    """The rows of one statement; an empty list for a statement that returns none."""
+    """Return the rows of one statement; an empty list if it returns none."""
     with connections[using].cursor() as cursor:
         cursor.execute(query, params)
         return list(cursor.fetchall()) if cursor.description else []
 
 
 def run_sql_count(query: Query, params: Params = (), *, using: str = DEFAULT_DB_ALIAS) -> int:
-    """How many rows one INSERT, UPDATE or DELETE touched."""
+    """Return how many rows one INSERT, UPDATE or DELETE affected."""
     with connections[using].cursor() as cursor:
         cursor.execute(query, params)
         return int(cursor.rowcount)
@@ -42,11 +42,11 @@ def run_sql_count(query: Query, params: Params = (), *, using: str = DEFAULT_DB_
 
 @contextmanager
 def bulk_plans(*, using: str = DEFAULT_DB_ALIAS) -> Iterator[None]:
-    """No nested loops while the block runs, for statements that join a workspace's rows in bulk.
+    """Disable nested loops for the block, for statements that join a workspace's rows in bulk.
 
-    What the planner knows of a table may be older than a workspace that has just been filled. It
-    then expects one row of it, joins by nested loops, and a second becomes minutes (measured:
-    11,000 relationships, 0.2 s by hash joins, 42 s by a nested loop). Needs a transaction.
+    The planner's statistics of a table may be older than a workspace that has just been filled. It
+    then expects one row, joins by nested loops, and a second becomes minutes (measured: 11,000
+    relationships, 0.2 s by hash joins, 42 s by a nested loop). Needs a transaction.
     """
     run_sql("SET LOCAL enable_nestloop = off", using=using)
     yield
@@ -61,7 +61,7 @@ def temporary_rows(
     *,
     using: str = DEFAULT_DB_ALIAS,
 ) -> Iterator[int]:
-    """Rows in a temporary table while the block runs; yields how many.
+    """Put rows in a temporary table for the block; yields how many.
 
     Everything happens in one transaction, because the table lives on one connection only.
     """
@@ -79,9 +79,9 @@ def copy_into(
     on_conflict: LiteralString = "",
     using: str = DEFAULT_DB_ALIAS,
 ) -> int:
-    """Insert many rows at COPY speed and say how many were written.
+    """Insert many rows at COPY speed; returns how many were written.
 
-    COPY goes to a temporary table and on by INSERT … SELECT, since row-level security refuses
+    COPY fills a temporary table, which INSERT … SELECT copies, since row-level security refuses
     COPY FROM. ``on_conflict`` is the clause after ``ON CONFLICT``, such as ``DO NOTHING``.
     """
     rows_waiting = temporary_rows("copied_rows", columns, rows, using=using)
@@ -109,7 +109,9 @@ def _insert_select(
 
 
 def _bulk_cursor(columns: Columns, using: str) -> Any:
-    """A cursor that knows the types: a cursor made before pgvector is registered never does."""
+    """Return a cursor that knows vector types: one created before pgvector is registered never
+    does.
+    """
     connection = connections[using]
     if VECTOR_TYPES & set(columns.values()):
         connection.ensure_connection()

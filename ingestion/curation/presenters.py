@@ -91,7 +91,7 @@ def _types(workspace: Workspace) -> list[tuple[str, int]]:
 def entity_context(
     *, workspace: Workspace, entity_id: uuid.UUID, editing: Editing
 ) -> dict[str, Any]:
-    """Raises NotFoundError."""
+    """Build the context of an entity's page. Raises NotFoundError."""
     view = knowledge_queries.entity_view(workspace=workspace, entity_id=entity_id)
     entity = view.entity
     confirmed = None

@@ -9,8 +9,9 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import PurePath
 from typing import Final
+
+from ingestion.parsers.formats import format_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,12 +49,6 @@ TOKENS_PER_BYTE: Final[Mapping[str, Range]] = {
     "pdf": Range(0.002, 0.25),
     # Cells become "column: value" sentences.
     "table": Range(0.3, 1.5),
-}
-_KINDS: Final[Mapping[str, str]] = {
-    **dict.fromkeys((".html", ".htm", ".xhtml"), "html"),
-    **dict.fromkeys((".docx", ".pptx", ".epub", ".xlsx", ".zip", ".odt"), "zip"),
-    **dict.fromkeys((".csv", ".tsv"), "table"),
-    ".pdf": "pdf",
 }
 FILL: Final = Range(0.7, 1.0)
 """Share of the size limit that a passage fills: it ends at a sentence or section end."""
@@ -211,8 +206,8 @@ class Estimate:
 # --- how much there is to read --------------------------------------------------------------------
 def extent_of_file(name: str, size: int, conditions: Conditions) -> Extent:
     """Estimate what a file of this name and size in bytes holds."""
-    kind = _KINDS.get(PurePath(name).suffix.lower(), "text")
-    tokens = TOKENS_PER_BYTE[kind] * max(0, size)
+    promised = format_of(name)
+    tokens = TOKENS_PER_BYTE[promised.bulk if promised else "text"] * max(0, size)
     passages = Range(
         passages_of(tokens.low, conditions, FILL.high),
         passages_of(tokens.high, conditions, FILL.low),

@@ -35,15 +35,6 @@ from kb_project.errors import ConflictError
 from workspaces import access
 from workspaces.models import Workspace
 
-
-def forget(blobs: Iterable[str]) -> None:
-    """Delete files and their page pictures; missing ones are no error."""
-    for blob in blobs:
-        path = Path(default_storage.path(blob))
-        path.unlink(missing_ok=True)
-        shutil.rmtree(f"{path}.pages", ignore_errors=True)
-
-
 __all__ = [
     "document_delete",
     "document_disable",
@@ -326,3 +317,11 @@ def _quoted(titles: Sequence[str]) -> str:
         return ""
     more = f" and {len(titles) - 1} more" if len(titles) > 1 else ""
     return f"'{titles[0]}'{more}"
+
+
+def forget(blobs: Iterable[str]) -> None:
+    """Delete files and their page pictures; missing ones are no error."""
+    for blob in blobs:
+        path = Path(default_storage.path(blob))
+        path.unlink(missing_ok=True)
+        shutil.rmtree(f"{path}.pages", ignore_errors=True)

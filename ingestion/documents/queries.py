@@ -190,7 +190,7 @@ def documents_get(*, workspace: Workspace, ids: Collection[uuid.UUID]) -> list[D
 
 
 def document_get(*, workspace: Workspace, document_id: uuid.UUID) -> Document:
-    """Raises NotFoundError."""
+    """Return a document. Raises NotFoundError."""
     return found(
         Document.objects.in_workspace(workspace)
         .select_related("added_by", "collection")
@@ -201,7 +201,7 @@ def document_get(*, workspace: Workspace, document_id: uuid.UUID) -> Document:
 
 
 def document_row(*, workspace: Workspace, document_id: uuid.UUID) -> DocumentRow:
-    """Raises NotFoundError."""
+    """Return a document's row. Raises NotFoundError."""
     document = document_get(workspace=workspace, document_id=document_id)
     return document_rows(workspace=workspace, documents=[document])[0]
 

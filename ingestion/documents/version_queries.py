@@ -37,7 +37,7 @@ class VersionRow:
 
 
 def version_get(*, workspace: Workspace, document: Document, number: int) -> DocumentVersion:
-    """Raises NotFoundError."""
+    """Return a version. Raises NotFoundError."""
     return found(
         DocumentVersion.objects.in_workspace(workspace)
         .filter(document=document, number=number)

@@ -94,7 +94,7 @@ def _replace(change: ChangeContext, version: DocumentVersion) -> None:
 
 
 def document_revert(*, change: ChangeContext, document: Document, number: int) -> HistoryEvent:
-    """Make an earlier version the one that is searched.
+    """Make an earlier version live.
 
     Raises NotFoundError, PreconditionError, and ConflictError if it is live already, was never
     read, or the document is archived.
@@ -281,7 +281,7 @@ def _check_last(change: ChangeContext, document: Document, event: HistoryEvent) 
 
 
 def _withdraw(document: Document, job_id: str) -> None:
-    """Cancel the job, whatever its state; a worker on it loses its lease."""
+    """Cancel the job unless it is done; a worker on it loses its lease."""
     workspace_id = document.workspace_id
     jobs = IngestionJob.objects.in_workspace(workspace_id).filter(pk=job_id)
     jobs = jobs.exclude(state=RunState.DONE)

@@ -129,7 +129,7 @@ def _size(workspace_id: uuid.UUID) -> Size:
 
 
 def _share_of_tables(workspace_id: uuid.UUID) -> int:
-    """Return each table's bytes times the workspace's share of its rows: counting rows is quick."""
+    """Sum each table's bytes times the workspace's share of its rows: counting rows is quick."""
     tables = {name: (size, total) for name, size, total in run_sql(TABLES)}
     parts = [
         sql.SQL(COUNT).format(name=sql.Literal(name), table=sql.Identifier(name)) for name in tables

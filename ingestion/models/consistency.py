@@ -13,9 +13,9 @@ class CheckState(models.TextChoices):
 
     ::
 
-    WAITING ─▶ RUNNING ─▶ DONE
-       ▲          │
-       └──────────┘ its worker died
+        WAITING ─▶ RUNNING ─▶ DONE
+           ▲          │
+           └──────────┘ its worker died
     """
 
     WAITING = "waiting", "Waiting"

@@ -32,10 +32,10 @@ class DocumentState(models.TextChoices):
 
     ::
 
-    QUEUED ─▶ WORKING ─▶ READY
-                 │  ▲
-                 ▼  │ retry, resume
-         ATTENTION, PAUSED
+        QUEUED ─▶ WORKING ─▶ READY
+                     │  ▲
+                     ▼  │ retry, resume
+             ATTENTION, PAUSED
     """
 
     QUEUED = "queued", "Waiting"

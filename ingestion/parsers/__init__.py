@@ -7,6 +7,7 @@ sandboxed version (``ingestion.parsers.sandbox``), since documents are not to be
 from __future__ import annotations
 
 from ingestion.parsers.document import Heading, Limits, PageSpan, ParsedDocument
-from ingestion.parsers.registry import FORMATS, detect, parse
+from ingestion.parsers.formats import FORMATS
+from ingestion.parsers.registry import detect, parse
 
 __all__ = ["FORMATS", "Heading", "Limits", "PageSpan", "ParsedDocument", "detect", "parse"]

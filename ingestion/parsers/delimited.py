@@ -12,9 +12,9 @@ from typing import Final
 
 from ingestion.parsers.builder import TextBuilder, title_from_name
 from ingestion.parsers.characters import clean
-from ingestion.parsers.detection import TSV
 from ingestion.parsers.document import ParsedDocument, Source
 from ingestion.parsers.encoding import decode
+from ingestion.parsers.formats import TSV
 from ingestion.parsers.tables import write_table
 
 _DELIMITERS: Final = (",", ";", "\t", "|")

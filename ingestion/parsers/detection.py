@@ -6,7 +6,7 @@ import json
 import mmap
 import re
 import zipfile
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import Final
 
 import puremagic
@@ -14,55 +14,27 @@ import puremagic
 from ingestion.parsers import refusals
 from ingestion.parsers.archive import ZIP_ERRORS
 from ingestion.parsers.encoding import decode, wide_encoding
+from ingestion.parsers.formats import (
+    BY_ENDING,
+    CSV,
+    FORMATS,
+    HTML,
+    JSON,
+    JSON_LINES,
+    MARKDOWN,
+    PDF,
+    TEXT,
+    TSV,
+    XLS,
+    ending_of,
+    format_of,
+)
 from kb_project.errors import ParseError
 
-TEXT: Final = "text/plain"
-MARKDOWN: Final = "text/markdown"
-HTML: Final = "text/html"
-CSV: Final = "text/csv"
-TSV: Final = "text/tab-separated-values"
-JSON: Final = "application/json"
-JSON_LINES: Final = "application/x-ndjson"
-PDF: Final = "application/pdf"
-EPUB: Final = "application/epub+zip"
-_OFFICE: Final = "application/vnd.openxmlformats-officedocument."
-DOCX: Final = _OFFICE + "wordprocessingml.document"
-PPTX: Final = _OFFICE + "presentationml.presentation"
-XLSX: Final = _OFFICE + "spreadsheetml.sheet"
-XLSB: Final = "application/vnd.ms-excel.sheet.binary.macroenabled.12"
-XLS: Final = "application/vnd.ms-excel"
-ODS: Final = "application/vnd.oasis.opendocument.spreadsheet"
-
-_BY_ENDING: Final = {
-    ".txt": TEXT,
-    ".text": TEXT,
-    ".log": TEXT,
-    ".md": MARKDOWN,
-    ".markdown": MARKDOWN,
-    ".mdown": MARKDOWN,
-    ".html": HTML,
-    ".htm": HTML,
-    ".xhtml": HTML,
-    ".csv": CSV,
-    ".tsv": TSV,
-    ".tab": TSV,
-    ".json": JSON,
-    ".jsonl": JSON_LINES,
-    ".ndjson": JSON_LINES,
-}
-_BY_MEMBER: Final = (
-    ("word/document.xml", DOCX),
-    ("ppt/presentation.xml", PPTX),
-    ("xl/workbook.xml", XLSX),
-    ("xl/workbook.bin", XLSB),
-    ("META-INF/container.xml", EPUB),
-)
-_BY_OFFICE_ENDING: Final = {
-    ".docx": ("a Word document", "docx_corrupt"),
-    ".pptx": ("a presentation", "pptx_corrupt"),
-    ".xlsx": ("a spreadsheet", "xlsx_corrupt"),
-    ".epub": ("an e-book", "epub_corrupt"),
-}
+_TEXTUAL: Final = frozenset({TEXT, MARKDOWN, HTML, CSV, TSV, JSON, JSON_LINES})
+_BY_ENDING: Final = {end: kind for end, kind in BY_ENDING.items() if kind in _TEXTUAL}
+_DECLARED: Final = frozenset(kind for kind, one in FORMATS.items() if one.member == "mimetype")
+_BY_MEMBER: Final = {one.member: kind for kind, one in FORMATS.items() if "/" in one.member}
 _OLD_OFFICE: Final = bytes.fromhex("d0cf11e0a1b11ae1")
 _OLD_STREAMS: Final = (
     ("WordDocument", "an old Word document (.doc)", "Save it as .docx and upload that."),
@@ -81,7 +53,7 @@ _PROBABLE_JSON: Final = 20_000_000
 
 
 def detect(path: Path, *, name: str) -> str:
-    """The MIME type, one of those in the registry.
+    """The MIME type, a key of ``FORMATS``.
 
     Raises ParseError: ``empty_file``, ``not_text``, ``unsupported_type``, ``password_protected``,
     or a code ending in ``_corrupt`` for a broken container.
@@ -104,25 +76,24 @@ def detect(path: Path, *, name: str) -> str:
     return _text_kind(path, head, name)
 
 
-def ending(name: str) -> str:
-    return PurePosixPath(name.replace("\\", "/").strip().lower()).suffix
-
-
 def _zip_kind(path: Path, name: str) -> str:
     try:
         with zipfile.ZipFile(path) as archive:
             members = set(archive.namelist())
             mimetype = archive.read("mimetype")[:100] if "mimetype" in members else b""
     except ZIP_ERRORS as error:
-        kind, code = _BY_OFFICE_ENDING.get(ending(name), ("a ZIP archive", "archive_corrupt"))
-        raise refusals.corrupt(name, kind=kind, code=code) from error
+        promised = format_of(name)
+        if promised is None or not promised.member:
+            raise refusals.corrupt(name, kind="a ZIP archive", code="archive_corrupt") from error
+        code = f"{ending_of(name)[1:]}_corrupt"
+        raise refusals.corrupt(name, kind=refusals.one(promised), code=code) from error
     except RuntimeError as error:
         # zipfile has no type of its own for "needs a password".
         raise refusals.password_protected(name) from error
     declared = mimetype.decode("ascii", errors="replace").strip()
-    if declared in (ODS, EPUB):
+    if declared in _DECLARED:
         return declared
-    for member, media_type in _BY_MEMBER:
+    for member, media_type in _BY_MEMBER.items():
         if member in members:
             return media_type
     raise _unsupported_zip(name, declared)
@@ -161,7 +132,7 @@ def _require_text(path: Path, head: bytes, name: str) -> None:
     if wide_encoding(head) or not (is_binary(head) or is_binary(_later_sample(path))):
         return
     looks_like = _binary_kind(head)
-    if ending(name) in _BY_ENDING:
+    if ending_of(name) in _BY_ENDING:
         raise refusals.not_text(name, looks_like=looks_like)
     raise refusals.unsupported_type(name, looks_like=looks_like)
 
@@ -202,12 +173,14 @@ def _text_kind(path: Path, head: bytes, name: str) -> str:
     text = decode(head).text.replace("\r\n", "\n").lstrip("\ufeff")
     if _HTML.match(text):
         return HTML
-    by_name = _BY_ENDING.get(ending(name))
+    by_name = _BY_ENDING.get(ending_of(name))
     if by_name == JSON:
         return JSON_LINES if _is_json_lines(text) else JSON
     if by_name == TEXT and text.lstrip()[:1] in ("{", "["):
         return _json_kind(path, text) or TEXT
-    return by_name or _json_kind(path, text) or _nameless_kind(text, has_ending=bool(ending(name)))
+    return (
+        by_name or _json_kind(path, text) or _nameless_kind(text, has_ending=bool(ending_of(name)))
+    )
 
 
 def _nameless_kind(text: str, *, has_ending: bool) -> str:

@@ -12,9 +12,9 @@ from typing import Any, Final, TypeAlias
 from ingestion.parsers import plain
 from ingestion.parsers.builder import TextBuilder, title_from_name
 from ingestion.parsers.characters import clean, one_line
-from ingestion.parsers.detection import JSON_LINES
 from ingestion.parsers.document import ParsedDocument, Source
 from ingestion.parsers.encoding import decode
+from ingestion.parsers.formats import JSON_LINES
 from ingestion.parsers.tables import write_row
 
 _NAMING_KEYS: Final = ("title", "name", "heading", "headline")

@@ -8,17 +8,22 @@ from __future__ import annotations
 from typing import Final
 
 from ingestion.parsers.characters import one_line
+from ingestion.parsers.formats import Format, families
 from kb_project.errors import ParseError
 
 KEPT: Final = "The file itself is stored; nothing of it is searchable yet."
-SUPPORTED: Final = (
-    "Concordance reads text, Markdown, HTML, PDF, Word (.docx), PowerPoint (.pptx), "
-    "spreadsheets (.xlsx, .xls, .xlsb, .ods), CSV, JSON, JSON Lines and EPUB."
-)
+SUPPORTED: Final = f"Concordance reads {', '.join(families()[:-1])} and {families()[-1]}."
 
 
 def quoted(name: str) -> str:
     return f"“{one_line(name, limit=80) or 'This file'}”"
+
+
+def one(kind: Format) -> str:
+    """The format's label as a noun with its article."""
+    article = "an" if kind.label[0] in "AEIOU" else "a"
+    label = kind.label[0].lower() + kind.label[1:]
+    return f"{article} {kind.label if kind.label.startswith('Word') else label}"
 
 
 def _refuse(code: str, happened: str, next_step: str) -> ParseError:

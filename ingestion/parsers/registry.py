@@ -1,14 +1,14 @@
-"""Map each type of file to the module that reads it, imported on first use."""
+"""Read a file with the module of its format, imported on first use."""
 
 from __future__ import annotations
 
 import importlib
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Protocol
 
 from ingestion.parsers import detection, refusals
 from ingestion.parsers.document import Limits, ParsedDocument, Source
+from ingestion.parsers.formats import FORMATS
 
 
 class Reader(Protocol):
@@ -19,32 +19,6 @@ class Reader(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class Format:
-    """``module`` holds the reader; ``endings`` are the usual ones, for the file picker."""
-
-    module: str
-    label: str
-    endings: tuple[str, ...]
-
-
-FORMATS: Final[dict[str, Format]] = {
-    detection.TEXT: Format("plain", "Text", (".txt", ".text", ".log")),
-    detection.MARKDOWN: Format("markdown", "Markdown", (".md", ".markdown")),
-    detection.HTML: Format("html", "Web page", (".html", ".htm", ".xhtml")),
-    detection.PDF: Format("pdf", "PDF", (".pdf",)),
-    detection.DOCX: Format("docx", "Word document", (".docx", ".docm")),
-    detection.PPTX: Format("pptx", "Presentation", (".pptx", ".pptm", ".ppsx")),
-    detection.XLSX: Format("spreadsheet", "Spreadsheet", (".xlsx", ".xlsm")),
-    detection.XLSB: Format("spreadsheet", "Spreadsheet", (".xlsb",)),
-    detection.XLS: Format("spreadsheet", "Spreadsheet", (".xls",)),
-    detection.ODS: Format("spreadsheet", "Spreadsheet", (".ods",)),
-    detection.CSV: Format("delimited", "CSV table", (".csv",)),
-    detection.TSV: Format("delimited", "TSV table", (".tsv", ".tab")),
-    detection.JSON: Format("json_records", "JSON", (".json",)),
-    detection.JSON_LINES: Format("json_records", "JSON Lines", (".jsonl", ".ndjson")),
-    detection.EPUB: Format("epub", "E-book", (".epub",)),
-}
 _PACKAGE: Final = "ingestion.parsers"
 
 

@@ -19,8 +19,8 @@ from python_calamine import (
 from ingestion.parsers import refusals
 from ingestion.parsers.archive import check_archive
 from ingestion.parsers.builder import TextBuilder, title_from_name
-from ingestion.parsers.detection import XLS
 from ingestion.parsers.document import ParsedDocument, Source
+from ingestion.parsers.formats import XLS
 from ingestion.parsers.office import describe_office
 from ingestion.parsers.tables import write_table
 

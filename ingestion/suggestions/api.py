@@ -93,7 +93,7 @@ class CountsSerializer(serializers.Serializer[Any]):
 
 
 class SuggestionDecisionSerializer(serializers.Serializer[Any]):
-    """What was done; undoing any event of a batch undoes all of it."""
+    """The events of a decision; undoing any event of a batch undoes all of it."""
 
     events = serializers.ListField(child=serializers.UUIDField())
     batch = serializers.UUIDField(allow_null=True)

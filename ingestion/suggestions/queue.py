@@ -35,6 +35,7 @@ LARGEST_PAGE: Final = 50
 MOST_LOADED: Final = 5000
 """The weightiest suggestions, from which cases are made; no one works through more in a day."""
 MOST_REASONS: Final = 4
+MOST_SHOWN: Final = 999
 
 
 @dataclass(frozen=True, slots=True)
@@ -280,6 +281,3 @@ def _refused(
         said.decision_id,
         said.event_id,
     )
-
-
-MOST_SHOWN: Final = 999

@@ -1,11 +1,12 @@
-"""The life cycle of the bundled Postgres: made on first use, started when needed.
+"""The life cycle of the bundled Postgres: created on first use, started when needed.
 
 - *Alive* means that a connection answers and belongs to this very data folder. Process ids and pid
-  files lie after a kill, a reboot or a container restart.
+  files are unreliable after a kill, a reboot or a container restart.
 - Everything else happens under a file lock, so any number of processes may ask at once.
 - The data folder is initialised under another name and renamed: a killed ``initdb`` leaves nothing
   that looks like a database.
-- Files that a dead server left behind are removed only when no live process sits in the folder.
+- Files left by a dead server are removed only when no live process has the folder as its working
+  directory.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ from kb_project.errors import UnavailableError
 SUPERUSER: Final = "postgres"
 PORT: Final = 5432
 # A fixed place: TMPDIR differs between processes that must find the same server, and a socket's
-# path may not exceed 107 bytes.
+# path is limited to 107 bytes.
 SOCKET_ROOT: Final = Path("/tmp")  # noqa: S108 - the folder in it is private, its owner checked
 SYSTEM_IDENTIFIER: Final[LiteralString] = "select system_identifier from pg_control_system()"
 DATA_DIRECTORY: Final[LiteralString] = "show data_directory"
@@ -66,7 +67,7 @@ INITDB_OPTIONS: Final = (
 
 @dataclass(frozen=True)
 class Server:
-    """A running server: where its socket is, and as whom to administer it."""
+    """A running server: its data folder, and the folder of its socket."""
 
     data_dir: Path
     socket_dir: Path
@@ -78,10 +79,10 @@ class Server:
 def ensure(
     data_dir: Path, *, conf: Mapping[str, str] | None = None, patience: float = PATIENCE
 ) -> Server:
-    """The server over ``data_dir``, initialised and started if it is not there.
+    """Return the server of ``data_dir``, initialising and starting it if necessary.
 
-    ``conf`` adds to ``kb.conf`` and takes effect when the server starts. Raises UnavailableError
-    when the server does not answer within ``patience`` seconds.
+    ``conf`` adds to ``kb.conf`` and takes effect when the server starts. Raises UnavailableError if
+    the server does not answer within ``patience`` seconds.
     """
     server = running(data_dir) or _started_by_others(data_dir)
     if server is not None:
@@ -92,7 +93,7 @@ def ensure(
 
 
 def _started_by_others(data_dir: Path) -> Server | None:
-    """Let a process of normal priority go first: the server inherits its starter's."""
+    """Let a process of normal priority go first: the server inherits its starter's priority."""
     deadline = time.monotonic() + SECONDS_FOR_OTHERS
     while os.getpriority(os.PRIO_PROCESS, 0) > 0 and time.monotonic() < deadline:
         time.sleep(0.25)
@@ -103,7 +104,7 @@ def _started_by_others(data_dir: Path) -> Server | None:
 
 
 def running(data_dir: Path) -> Server | None:
-    """The server over ``data_dir`` if it answers, nothing otherwise. Starts nothing."""
+    """Return the server of ``data_dir`` if it answers, else None. Starts nothing."""
     home = data_dir.resolve()
     identifier = _identifier(home)
     if identifier is None:
@@ -113,7 +114,7 @@ def running(data_dir: Path) -> Server | None:
 
 
 def stop(data_dir: Path, *, only_if_idle: bool = False) -> bool:
-    """Stop the server over ``data_dir``; ``False`` when there was none, or it was in use."""
+    """Stop the server of ``data_dir``; ``False`` if there was none, or it was in use."""
     server = running(data_dir)
     if server is None or (only_if_idle and _has_clients(server)):
         return False
@@ -128,7 +129,7 @@ def stop(data_dir: Path, *, only_if_idle: bool = False) -> bool:
 
 
 def delete(data_dir: Path) -> None:
-    """Stop the server over ``data_dir`` and delete its data, wherever that really lies."""
+    """Stop the server of ``data_dir`` and delete its data, following the link if it is one."""
     stop(data_dir)
     home = data_dir.resolve()
     shutil.rmtree(home, ignore_errors=True)
@@ -156,7 +157,7 @@ def _start(data_dir: Path, conf: Mapping[str, str], patience: float) -> Server:
 
 
 def _initialise(home: Path, account: Account | None) -> None:
-    """Make it under another name, then rename: a killed attempt never looks finished."""
+    """Initialise under another name, then rename: a killed attempt never looks finished."""
     for leftover in home.parent.glob(f"{home.name}.init-*"):
         shutil.rmtree(leftover, ignore_errors=True)
     # A fresh name: the initdb of a killed process may still be writing into the old one.
@@ -176,7 +177,7 @@ def _initialise(home: Path, account: Account | None) -> None:
 
 
 def _wait_for_others(server: Server, identifier: int, patience: float) -> bool:
-    """Wait while processes sit in the data folder; true when one of them is a server that answers.
+    """Wait while processes use the data folder; True if one of them is a server that answers.
 
     Such a server is starting, stopping or recovering; removing its files would corrupt the data.
     """
@@ -198,7 +199,9 @@ def _wait_for_others(server: Server, identifier: int, patience: float) -> bool:
 
 
 def _remove_leftovers(server: Server) -> None:
-    """A pid that now names another process, or a zombie, would keep the server from starting."""
+    """Remove files of a dead server: a reused or zombie pid would keep the new one from
+    starting.
+    """
     (server.data_dir / "postmaster.pid").unlink(missing_ok=True)
     for name in (f".s.PGSQL.{PORT}", f".s.PGSQL.{PORT}.lock"):
         (server.socket_dir / name).unlink(missing_ok=True)
@@ -222,9 +225,9 @@ def _launch(server: Server, account: Account | None, patience: float) -> None:
 
 
 def _run(program: Path, arguments: list[str], account: Account | None) -> tuple[int, str]:
-    """Exit code and output of one of the server's programs.
+    """Run one of the server's programs; returns exit code and output.
 
-    The output goes through a file: the server inherits it, and a pipe would never be closed.
+    The output goes to a file: the server inherits it, and a pipe would never be closed.
     """
     with tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as output:
         finished = subprocess.run(
@@ -242,9 +245,9 @@ def _run(program: Path, arguments: list[str], account: Account | None) -> tuple[
 
 
 def _answers(server: Server, identifier: int) -> bool:
-    """Whether a connection answers, from a server that still reads this very folder.
+    """Whether a connection answers, from a server that still uses this very folder.
 
-    A server whose folder was deleted goes on for up to a minute; it fails this question.
+    A server whose folder was deleted runs on for up to a minute; it fails this check.
     """
     try:
         with _superuser_connection(server) as connection:
@@ -255,9 +258,9 @@ def _answers(server: Server, identifier: int) -> bool:
 
 
 def _is_displaced(server: Server) -> bool:
-    """Whether a server answers that was started under another name of this folder.
+    """Whether the answering server was started under another name of this folder.
 
-    Its absolute paths lead nowhere since the folder was renamed: its next checkpoint will fail.
+    Its absolute paths are invalid since the folder was renamed: its next checkpoint will fail.
     """
     try:
         with _superuser_connection(server) as connection:
@@ -268,14 +271,14 @@ def _is_displaced(server: Server) -> bool:
 
 
 def _end_displaced(server: Server) -> None:
-    """Stop it at once; what it committed is in its log and is recovered by the next start."""
+    """Stop it at once; the next start recovers what it committed from its log."""
     postmaster = postmaster_pid(server)
     if postmaster in processes_in(server.data_dir):
         os.kill(postmaster, signal.SIGQUIT)
 
 
 def postmaster_pid(server: Server) -> int:
-    """What the pid file says: true only of a server that was just seen to answer."""
+    """Read the pid file, which is reliable only if the server has just answered."""
     text = (server.data_dir / "postmaster.pid").read_text(encoding="utf-8")
     return int(text.splitlines()[0])
 
@@ -293,7 +296,7 @@ def _superuser_connection(server: Server) -> psycopg.Connection:
 
 
 def _identifier(home: Path) -> int | None:
-    """The number initdb gave this database: the first eight bytes of its control file."""
+    """Return the database's system identifier: the first eight bytes of its control file."""
     try:
         with (home / "global" / "pg_control").open("rb") as control:
             return int(struct.unpack("=Q", control.read(8))[0])
@@ -302,16 +305,18 @@ def _identifier(home: Path) -> int | None:
 
 
 def _socket_dir(home: Path, identifier: int) -> Path:
-    """A short path of its own for each data folder, whatever that folder is called.
+    """Return a short path, unique to the data folder, whatever its name.
 
-    The inode tells a copied folder from its original and survives renaming.
+    The inode distinguishes a copied folder from its original and survives renaming.
     """
     key = f"{identifier}:{home.stat().st_ino}"
     return SOCKET_ROOT / f"kbpg-{hashlib.sha256(key.encode()).hexdigest()[:12]}"
 
 
 def _make_socket_dir(path: Path, account: Account | None) -> None:
-    """Only the server's account (and root) may enter: whoever enters is the database's master."""
+    """Create the folder for the server's account (and root) only: access to it is
+    superuser access.
+    """
     with contextlib.suppress(FileExistsError):
         path.mkdir(mode=0o700)
     owners = {os.geteuid()} | ({account.uid} if account else set())
@@ -325,7 +330,7 @@ def _make_socket_dir(path: Path, account: Account | None) -> None:
 
 @contextlib.contextmanager
 def _lock(data_dir: Path) -> Iterator[None]:
-    """One process at a time; opened for reading, so that a file root made serves a user too."""
+    """Lock out other processes; opened for reading, so that a user can lock a file root created."""
     path = data_dir.with_name(f"{data_dir.name}.lock")
     handle = os.open(path, os.O_RDONLY | os.O_CREAT | os.O_CLOEXEC, 0o644)
     try:

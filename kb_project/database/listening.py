@@ -1,4 +1,4 @@
-"""Hearing what other processes say through the database (LISTEN), on a connection of one's own."""
+"""Listens for other processes' notifications (LISTEN) on a dedicated connection."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from kb_project.errors import KBError
 logger = logging.getLogger(__name__)
 
 SECONDS_BETWEEN_LOOKS: Final = 0.5
-# Seconds until a lost connection is tried again.
+# Seconds before reconnecting.
 PAUSE: Final = 1.0
 
 
 class Listener:
-    """Hears one channel in a thread of its own, and connects again whenever it is cut off.
+    """Listens to one channel in its own thread, and reconnects whenever the connection is lost.
 
-    ``hear`` gets each message; ``connected`` is called after each connection, the first one too,
-    since what was said in between was not heard. Both are called from the thread.
+    ``hear`` gets each message; ``connected`` is called after every connection, including the first,
+    since messages sent in between were missed. Both are called from that thread.
     """
 
     def __init__(
@@ -51,7 +51,7 @@ class Listener:
 
     @property
     def is_listening(self) -> bool:
-        """False while the connection is lost: whoever waits looks for himself meanwhile."""
+        """False while the connection is lost: those waiting must poll meanwhile."""
         return self._is_listening.is_set()
 
     def _run(self) -> None:
@@ -75,7 +75,7 @@ class Listener:
 
 
 def connection_of_its_own() -> psycopg.Connection[Any]:
-    """Outside of Django's pool, which it may hold for as long as it likes; every statement commits.
+    """Open a connection outside Django's pool, to be kept indefinitely; every statement commits.
 
     Raises one of ``DATABASE_AWAY`` or UnavailableError.
     """

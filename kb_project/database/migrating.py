@@ -1,4 +1,4 @@
-"""The tables as this version of the code expects them."""
+"""Brings the tables to the state this version expects."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from kb_project.errors import UnavailableError
 
 
 def migrate(say: Callable[[str], None]) -> None:
-    """Bring the tables up to date; most starts find nothing to do."""
+    """Run pending migrations; most starts have none."""
     if steps := _waiting():
         say(f"Bringing the database up to date ({steps} steps) …")
         call_command("migrate", verbosity=0, interactive=False)
@@ -22,10 +22,10 @@ def migrate(say: Callable[[str], None]) -> None:
 
 
 def ensure_migrated(say: Callable[[str], None]) -> None:
-    """Bring the bundled database up to date.
+    """Migrate the bundled database.
 
-    Raises UnavailableError where DATABASE_URL names another one that is not: when to change that
-    is for its administrator to decide.
+    Raises UnavailableError if DATABASE_URL names another database that is behind: its administrator
+    decides when to migrate it.
     """
     if not (steps := _waiting()):
         return

@@ -1,4 +1,4 @@
-"""Going on where the work stopped, after the database went away and came back."""
+"""Resumes work after the database was away."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ logger = logging.getLogger(__name__)
 
 ResultT = TypeVar("ResultT")
 
-# Deadlocks and lost connections alike: the same statement may succeed a moment later. COPY raises
-# the driver's own error, past Django's translation.
+# Includes deadlocks and lost connections: the same statement may succeed a moment later. COPY
+# raises the driver's own error, bypassing Django's translation.
 DATABASE_AWAY: Final = (OperationalError, InterfaceError, psycopg.OperationalError)
 # Seconds between attempts. A server killed under load needs a few to replay its log.
 PAUSES: Final = (0.5, 1.0, 2.0, 4.0, 8.0, 15.0, 30.0)
 
 
 def through_outages(work: Callable[[], ResultT], *, pauses: tuple[float, ...] = PAUSES) -> ResultT:
-    """Do work that is safe to repeat, again and again while the database does not answer.
+    """Do work that is safe to repeat, retrying while the database does not answer.
 
-    Call outside a transaction. After the last pause the error is raised.
+    Call outside a transaction. Raises the error after the last pause.
     """
     for pause in pauses:
         try:

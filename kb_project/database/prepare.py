@@ -1,8 +1,8 @@
-"""Make a Postgres ready: two roles, a database, its extensions, and who may do what.
+"""Prepares a Postgres: two roles, a database, its extensions, and permissions.
 
 The owner runs migrations. The application role reads and writes rows and nothing more: it is bound
-by row-level security and may create schemas (graphs) but no table beside the project's own.
-Everything here may run any number of times, from any number of processes.
+by row-level security and may create schemas (graphs) but no tables in the project's own. Everything
+here may run any number of times, from any number of processes.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from psycopg.conninfo import make_conninfo
 from kb_project.database import sql
 from kb_project.errors import UnavailableError
 
-# Raise it when a statement below changes: databases prepared by an older one are prepared again.
+# Increment it when a statement below changes, so that existing databases are prepared again.
 MARK: Final = "concordance, prepared 1"
 VECTOR: Final = "vector"
 GRAPH: Final = "age"
@@ -28,7 +28,7 @@ Conninfo = Mapping[str, str]
 
 @dataclass(frozen=True)
 class Plan:
-    """What to prepare. Without a password a role keeps the one it has."""
+    """What to prepare. A role without a password here keeps the one it has."""
 
     database: str
     owner: str = "kb_owner"
@@ -45,10 +45,10 @@ class Plan:
 
 
 def prepare(superuser: Conninfo, plan: Plan) -> None:
-    """Bring roles, database, extensions and rights to the state the project needs.
+    """Bring roles, database, extensions and permissions to the required state.
 
-    ``superuser`` may name any database of the server; AGE needs a real superuser. Raises
-    UnavailableError when the server has no pgvector.
+    ``superuser`` may connect to any database of the server; AGE needs a real superuser. Raises
+    UnavailableError if the server has no pgvector.
     """
     with connect(superuser) as server:
         if _is_prepared(server, plan):
@@ -63,26 +63,26 @@ def prepare(superuser: Conninfo, plan: Plan) -> None:
 
 
 def clone(superuser: Conninfo, plan: Plan, *, template: str) -> None:
-    """Copy a database, then prepare the copy: settings of a database are not copied with it."""
+    """Copy a database, then prepare the copy: database settings are not copied with it."""
     with connect(superuser) as server:
         _run(server, sql.CLONE_DATABASE, template=pgsql.Identifier(template), **plan.names())
     prepare(superuser, plan)
 
 
 def drop_database(superuser: Conninfo, name: str) -> None:
-    """Drop a database if it is there, and whoever is connected to it."""
+    """Drop a database if it exists, disconnecting its clients."""
     with connect(superuser) as server:
         _run(server, sql.DROP_DATABASE, database=pgsql.Identifier(name))
 
 
 def connect(superuser: Conninfo, *, database: str = "") -> psycopg.Connection:
-    """A connection that commits each statement, to ``database`` or the one ``superuser`` names."""
+    """Open an autocommit connection, to ``database`` or the one ``superuser`` names."""
     parts = {**superuser, "dbname": database} if database else dict(superuser)
     return psycopg.connect(make_conninfo(**parts), autocommit=True, connect_timeout=10)
 
 
 def _is_prepared(server: psycopg.Connection, plan: Plan) -> bool:
-    """Passwords are always set again: the mark cannot tell whether they changed."""
+    """Check the mark; passwords are always set again, since it does not cover them."""
     if plan.owner_password or plan.app_password:
         return False
     row = server.execute(sql.IS_PREPARED, [MARK, plan.database]).fetchone()
@@ -119,7 +119,7 @@ def _prepare_database(server: psycopg.Connection, superuser: Conninfo, plan: Pla
         for statement in sql.SCHEMA_RIGHTS:
             _run(inside, statement, **names)
         _create_extensions(inside, plan)
-    # Only now: these two settings are pgvector's, and it must exist for the server to know them.
+    # Only now: these two settings are pgvector's, and unknown to the server until it exists.
     for statement in (sql.APP_ITERATIVE_SCAN, sql.APP_EF_SEARCH):
         _run(server, statement, role=names["app"])
     _run(server, sql.MARK_PREPARED, mark=pgsql.Literal(MARK), **names)
@@ -139,7 +139,7 @@ def _create_extensions(inside: psycopg.Connection, plan: Plan) -> None:
 
 
 def _create_extension(inside: psycopg.Connection, name: str) -> bool:
-    """Whether the extension is there now; ``False`` when the server does not have it."""
+    """Create an extension; ``False`` if the server does not have it."""
     if inside.execute(sql.EXTENSION_INSTALLED, [name]).fetchone():
         return True
     if inside.execute(sql.EXTENSION_AVAILABLE, [name]).fetchone() is None:

@@ -1,4 +1,6 @@
-"""Which live processes sit in a folder: the postmaster and all its children chdir to their data."""
+"""Finds live processes by working directory: the postmaster and its children chdir to
+their data.
+"""
 
 from __future__ import annotations
 
@@ -9,10 +11,10 @@ PROC: Final = Path("/proc")
 
 
 def processes_in(folder: Path) -> list[int]:
-    """Ids of the processes whose working directory is ``folder``, zombies left out.
+    """Return the ids of processes whose working directory is ``folder``, except zombies.
 
-    A zombie answers to its id but holds nothing; where the first process of a container does not
-    reap its children it stays for ever.
+    A zombie keeps its id but holds nothing; if a container's first process does not reap its
+    children, it stays forever.
     """
     wanted = str(folder.resolve())
     return [pid for pid in _process_ids() if _working_directory(pid) == wanted and is_alive(pid)]
@@ -24,7 +26,7 @@ def is_alive(pid: int) -> bool:
         stat = (PROC / str(pid) / "stat").read_text(encoding="utf-8", errors="replace")
     except OSError:
         return False
-    # The command name stands in parentheses and may itself hold spaces and parentheses.
+    # The command name is in parentheses and may itself contain spaces and parentheses.
     return stat.rpartition(")")[2].split()[0] not in {"Z", "X"}
 
 

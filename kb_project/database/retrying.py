@@ -1,7 +1,7 @@
-"""Doing work again that the database broke off for somebody else's sake.
+"""Retries work that the database aborted because of a conflict with another transaction.
 
-Two transactions that wait for each other in a circle do not end by themselves: Postgres breaks one
-of them off. Nothing was wrong with it, and nothing of it was kept: it is done again.
+Two transactions that wait for each other never finish: Postgres aborts one of them. It did nothing
+wrong, and nothing of it was kept, so it is repeated.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ logger = logging.getLogger(__name__)
 
 ATTEMPTS: Final = 3
 LONGEST_WAIT: Final = 0.2
-"""Seconds; two that met once should not begin again at the same moment."""
+"""Seconds; two transactions that collided should not start again at the same moment."""
 
 ValueT = TypeVar("ValueT")
 
 
 def retried(work: Callable[[], ValueT]) -> ValueT:
-    """What ``work`` returns, done in a transaction; in all at most ``ATTEMPTS`` times.
+    """Run ``work`` in a transaction and return its result; at most ``ATTEMPTS`` times.
 
-    Inside another transaction it is a savepoint, and what was locked since goes free before it is
-    tried again. ``work`` must leave no trace but rows of the database.
+    Inside another transaction it is a savepoint, and locks taken since are released before it is
+    retried. ``work`` must have no effects except rows in the database.
     """
     for attempt in range(1, ATTEMPTS):
         try:
@@ -44,5 +44,5 @@ def retried(work: Callable[[], ValueT]) -> ValueT:
 
 
 def was_broken_off(error: OperationalError) -> bool:
-    """Whether the database ended a transaction that could have gone on without others."""
+    """Whether the database aborted a transaction that could have succeeded alone."""
     return isinstance(error.__cause__, DeadlockDetected | SerializationFailure)

@@ -1,4 +1,4 @@
-"""The configuration of the bundled server: ``kb.conf``, written anew before each start."""
+"""The configuration of the bundled server: ``kb.conf``, rewritten before each start."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Final
 
 MIB: Final = 1024 * 1024
-# Below this much shared memory (containers get 64 MB) an index build in parallel runs out of it.
+# With less shared memory than this (containers get 64 MB), a parallel index build runs out of it.
 ENOUGH_SHARED_MEMORY: Final = 1024 * MIB
 CGROUP_LIMIT: Final = Path("/sys/fs/cgroup/memory.max")
 
@@ -33,7 +33,7 @@ FIXED: Final[dict[str, str]] = {
     "log_truncate_on_rotation": "on",
     "log_rotation_age": "1d",
     "log_rotation_size": "0",
-    # The text of documents must not reach a log: neither statements nor the rows errors quote.
+    # Document text must not reach a log: neither in statements nor in rows that errors quote.
     "log_min_messages": "warning",
     "log_checkpoints": "off",
     "log_min_error_statement": "panic",
@@ -43,7 +43,7 @@ FIXED: Final[dict[str, str]] = {
 
 
 def server_conf(socket_dir: Path, changes: Mapping[str, str]) -> str:
-    """The text of ``kb.conf``; ``changes`` are taken as written, quotes included."""
+    """Return the text of ``kb.conf``; ``changes`` are used verbatim, quotes included."""
     values = {**FIXED, **sized(memory_bytes()), "unix_socket_directories": f"'{socket_dir}'"}
     if shutil.disk_usage("/dev/shm").total < ENOUGH_SHARED_MEMORY:  # noqa: S108 - not a temp file
         values["dynamic_shared_memory_type"] = "mmap"
@@ -52,7 +52,7 @@ def server_conf(socket_dir: Path, changes: Mapping[str, str]) -> str:
 
 
 def sized(memory: int) -> dict[str, str]:
-    """Settings that follow the machine's memory (bytes): an eighth to share, half to count on.
+    """Return settings for the machine's memory (bytes): an eighth shared, half as expected cache.
 
     >>> sized(8 * 1024**3)
     {'shared_buffers': '1024MB', 'effective_cache_size': '4096MB'}
@@ -65,7 +65,7 @@ def sized(memory: int) -> dict[str, str]:
 
 
 def memory_bytes() -> int:
-    """What this process may use: the machine's memory, or its control group's limit."""
+    """Return the memory this process may use: the machine's, or its control group's limit."""
     physical = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     try:
         return min(physical, int(CGROUP_LIMIT.read_text(encoding="ascii")))

@@ -1,4 +1,4 @@
-"""The statements that prepare a server: roles, databases, extensions, rights.
+"""The SQL that prepares a server: roles, databases, extensions, permissions.
 
 Names in braces are filled in as quoted identifiers or literals, never as text.
 """
@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Final, LiteralString
 
-# Any constant: preparing is serialised by it across processes.
+# Any constant: it serialises preparation across processes.
 LOCK: Final[LiteralString] = "select pg_advisory_lock(7242101)"
 
 IS_PREPARED: Final[LiteralString] = (
@@ -28,7 +28,7 @@ RENAME_DATABASE: Final[LiteralString] = "alter database {database} rename to {na
 
 ROLE_EXISTS: Final[LiteralString] = "select 1 from pg_roles where rolname = %s"
 CREATE_ROLE: Final[LiteralString] = "create role {role}"
-# Stated in full each time, so that a role somebody widened is narrowed again.
+# Stated in full each time, so that extra rights granted to a role are revoked.
 OWNER_RIGHTS: Final[LiteralString] = (
     "alter role {role} login createdb nosuperuser nocreaterole nobypassrls"
 )
@@ -36,7 +36,7 @@ APP_RIGHTS: Final[LiteralString] = (
     "alter role {role} login nocreatedb nosuperuser nocreaterole nobypassrls"
 )
 SET_PASSWORD: Final[LiteralString] = "alter role {role} password {password}"  # noqa: S105 - SQL
-# A filter beside a vector index loses rows with pgvector's defaults (iterative scan off).
+# With pgvector's defaults (iterative scan off), filtering an index scan loses rows.
 APP_ITERATIVE_SCAN: Final[LiteralString] = (
     "alter role {role} set hnsw.iterative_scan = 'relaxed_order'"
 )
@@ -49,7 +49,7 @@ SEARCH_PATH: Final[LiteralString] = (
 CONNECT_RIGHTS: Final[tuple[LiteralString, ...]] = (
     "revoke connect on database {database} from public",
     "grant connect, temporary on database {database} to {owner}, {app}",
-    # Each workspace's graph is a schema that the application makes.
+    # Each workspace's graph is a schema that the application creates.
     "grant create on database {database} to {owner}, {app}",
 )
 SCHEMA_RIGHTS: Final[tuple[LiteralString, ...]] = (
@@ -73,7 +73,7 @@ GRAPH_RIGHTS: Final[tuple[LiteralString, ...]] = (
 )
 
 TEST_LOCK: Final[LiteralString] = "select pg_advisory_lock(7242102)"
-# Between two tests Django empties tables with TRUNCATE, which the application itself never needs.
+# Django empties tables between tests with TRUNCATE, which the application itself never needs.
 TEST_RIGHTS: Final[tuple[LiteralString, ...]] = (
     "grant truncate on all tables in schema public to {app}",
     "alter default privileges for role {owner} in schema public grant truncate on tables to {app}",

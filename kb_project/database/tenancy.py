@@ -1,4 +1,4 @@
-"""What makes a table a tenant table, as one reversible migration operation.
+"""Turns a table into a tenant table, as one reversible migration operation.
 
 ``tenant_table`` gives a table, in this order:
 
@@ -25,7 +25,7 @@ CURRENT_USER: Final = "nullif(current_setting('app.user_id', true), '')::bigint"
 
 @dataclass(frozen=True)
 class Reference:
-    """A column that names a row of the same workspace in another table."""
+    """A column that references a row of the same workspace in another table."""
 
     column: str
     table: str
@@ -35,7 +35,7 @@ class Reference:
         return f"{table}_{self.column}_tenant_fk"[:63]
 
     def add(self, table: str) -> str:
-        # SET NULL names its column: the workspace itself must stay.
+        # SET NULL names its column, because workspace_id must stay.
         action = f"SET NULL ({self.column})" if self.on_delete == "SET NULL" else self.on_delete
         return (
             f"ALTER TABLE {table} ADD CONSTRAINT {self.constraint(table)}"
@@ -84,7 +84,7 @@ def tenant_table(
     using: str = f"workspace_id = {CURRENT_WORKSPACE}",
     has_id: bool = True,
 ) -> migrations.RunSQL:
-    """Make ``table`` a tenant table; ``has_id`` is false where the key is composite already."""
+    """Make ``table`` a tenant table; ``has_id`` is False if its key is already composite."""
     forward = [tenant_key(table)] if has_id else []
     forward += [reference.add(table) for reference in references]
     forward.append(row_security(table, using=using))

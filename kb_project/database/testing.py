@@ -1,7 +1,8 @@
-"""Databases for tests: on a server of their own, migrated once per state of the migrations.
+"""Test databases on a server of their own, migrated once for each state of the migrations.
 
-A template is migrated as the owner and kept; each test run, and each process of it, works on a copy
-that takes a moment to make. The tests themselves connect as the restricted application role.
+A template is migrated as the owner and kept; each test run, and each of its processes, works on a
+copy, which takes a moment to create. The tests themselves connect as the restricted application
+role.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ from kb_project.database.prepare import Plan, clone, connect, drop_database, pre
 from kb_project.database.processes import is_alive
 
 TEST_FOLDER: Final = "test-postgres"
-# A test database need not survive a power cut.
+# A test database need not survive a power failure.
 TEST_CONF: Final = {
     "fsync": "off",
     "synchronous_commit": "off",
@@ -41,19 +42,19 @@ TEMPLATE_PREFIX: Final = "kb_template_"
 TEMPLATES_KEPT: Final = 6
 COPY_PREFIX: Final = "kb_test_"
 COPY_NAME: Final = re.compile(COPY_PREFIX + r"(\d+)_\w+")
-# Migrations read their statements from these.
+# Modules that migrations take statements from.
 SQL_MODULES: Final = ("kb_project.database.tenancy",)
 
 
 def server_for_tests() -> embedded.Server:
-    """The tests' own server, beside the one with a person's data."""
+    """Return the tests' own server, separate from the one with a user's data."""
     return embedded.ensure(settings.DATA_DIR / TEST_FOLDER, conf=TEST_CONF)
 
 
 def create_test_database(server: embedded.Server, worker: str = "main") -> str:
-    """A migrated database, by name; the connections of Django lead to it from here on.
+    """Create a migrated database and return its name; Django's connections use it from here on.
 
-    ``worker`` tells the processes of one test run apart.
+    ``worker`` distinguishes the processes of one test run.
     """
     with _alone(server):
         _drop_orphans(server)
@@ -72,7 +73,7 @@ def destroy_test_database(server: embedded.Server, name: str) -> None:
 
 
 def _template(server: embedded.Server) -> str:
-    """The name of a database migrated to the present state, made now if there is none."""
+    """Return the name of a fully migrated database, creating it if there is none."""
     name = TEMPLATE_PREFIX + _migrations_digest()
     if name in _names(server, TEMPLATE_PREFIX):
         return name
@@ -90,7 +91,9 @@ def _template(server: embedded.Server) -> str:
 
 
 def _migrations_digest() -> str:
-    """A fingerprint of every migration file and of the statements that prepare a database."""
+    """Return a fingerprint of every migration file and of the statements that prepare a
+    database.
+    """
     digest = hashlib.sha256()
     modules = [type(migration).__module__ for migration in _migrations()]
     for module in [*sorted(modules), sql.__name__, *SQL_MODULES]:
@@ -104,7 +107,7 @@ def _migrations() -> Iterable[Migration]:
 
 
 def _source(module: str) -> bytes:
-    """The module's file; migrations are already imported, others are only located."""
+    """Return a module's source; migrations are already imported, others are only located."""
     spec = importlib.util.find_spec(module)
     return Path(spec.origin).read_bytes() if spec and spec.origin else b""
 
@@ -117,7 +120,7 @@ def _grant_truncate(server: embedded.Server, name: str) -> None:
 
 
 def _point_to(server: embedded.Server, name: str) -> None:
-    """Lead both aliases to a database of the test server."""
+    """Point both aliases to a database on the test server."""
     connections.close_all()
     for alias in ("default", OWNER_ALIAS):
         connection = connections[alias]
@@ -140,7 +143,7 @@ def _drop_old_templates(server: embedded.Server) -> None:
 
 
 def _names(server: embedded.Server, prefix: str) -> list[str]:
-    """Names of databases, oldest first."""
+    """Return database names, oldest first."""
     with connect(server.conninfo()) as connection:
         rows = connection.execute(sql.DATABASE_NAMES, [prefix]).fetchall()
     return [row[0] for row in rows]
@@ -148,7 +151,7 @@ def _names(server: embedded.Server, prefix: str) -> list[str]:
 
 @contextlib.contextmanager
 def _alone(server: embedded.Server) -> Iterator[None]:
-    """One process at a time: a template cannot be copied while anybody is connected to it."""
+    """Let one process at a time in: a template cannot be copied while anyone is connected to it."""
     with connect(server.conninfo()) as connection:
         connection.execute(sql.TEST_LOCK)
         yield

@@ -1,4 +1,4 @@
-"""What every part of the API shares: paging, the shape of errors in the schema."""
+"""What all parts of the API share: paging, and the schema of errors."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ RowT = TypeVar("RowT", bound=Model)
 
 
 class PageInput(serializers.Serializer[Any]):
-    """The part of a query that says which page of a list is wanted."""
+    """The query parameters that select a page of a list."""
 
     page = serializers.IntegerField(min_value=1, max_value=1_000_000, default=1)
     page_size = serializers.IntegerField(
@@ -31,7 +31,7 @@ class PageInput(serializers.Serializer[Any]):
 
 
 class PageOutput(serializers.Serializer[Any]):
-    """The part of a list's answer beside ``results``."""
+    """The fields of a list's response beside ``results``."""
 
     total = serializers.IntegerField()
     page = serializers.IntegerField()
@@ -41,7 +41,7 @@ class PageOutput(serializers.Serializer[Any]):
 
 @dataclass(frozen=True, slots=True)
 class Page(Generic[RowT]):
-    """One page of a list. A page behind the last one is empty; ``total`` counts all pages."""
+    """One page of a list. A page after the last one is empty; ``total`` counts all pages' rows."""
 
     results: list[RowT]
     total: int
@@ -53,7 +53,7 @@ class Page(Generic[RowT]):
         return -(-self.total // self.page_size)
 
     def of(self, results: list[Any]) -> dict[str, Any]:
-        """The page with its rows replaced by what is shown of them."""
+        """Return the page with its rows replaced by their representations."""
         return {
             "total": self.total,
             "page": self.page,
@@ -70,7 +70,7 @@ def page_of(rows: QuerySet[RowT], *, page: int, page_size: int) -> Page[RowT]:
 
 @extend_schema_serializer(component_name="Problem")
 class ProblemSerializer(serializers.Serializer[Any]):
-    """Every failure, whatever it is about. ``sentence`` is for people, ``code`` for programs."""
+    """Any failure. ``sentence`` is for people, ``code`` for programs."""
 
     status = serializers.IntegerField()
     code = serializers.CharField()
@@ -82,14 +82,14 @@ class ProblemSerializer(serializers.Serializer[Any]):
     request_id = serializers.CharField(allow_blank=True)
 
 
-# What any operation in a workspace may answer besides what it is for.
+# Error responses that any operation in a workspace may give.
 READING: Final[dict[int, Any]] = {401: ProblemSerializer, 404: ProblemSerializer}
 WRITING: Final[dict[int, Any]] = {**READING, 403: ProblemSerializer}
 ASKING: Final[dict[int, Any]] = {**READING, 400: ProblemSerializer}
 
 
 class NothingHere(APIView):
-    """An address of the API that leads nowhere."""
+    """A URL of the API that does not exist."""
 
     schema = None
 

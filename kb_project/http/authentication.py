@@ -1,4 +1,4 @@
-"""Signing in to the API with a password."""
+"""Password authentication for the API."""
 
 from __future__ import annotations
 
@@ -14,7 +14,9 @@ SECONDS_TO_COOL_DOWN: Final = 300
 
 
 class PasswordAuthentication(BasicAuthentication):
-    """HTTP Basic with e-mail address and password; from one place, only so many wrong ones."""
+    """HTTP Basic with e-mail address and password; limits wrong attempts per account
+    and address.
+    """
 
     www_authenticate_realm = "Concordance"
 
@@ -34,6 +36,6 @@ class PasswordAuthentication(BasicAuthentication):
 
 
 def _failures_key(email: str, request: Any) -> str:
-    """Names the attempts on one account from one address, without naming either."""
+    """Return a key for the failures on an account from an address, revealing neither."""
     place = request.META.get("REMOTE_ADDR", "") if request else ""
     return "password-failures:" + hashlib.sha256(f"{place} {email}".encode()).hexdigest()

@@ -1,4 +1,4 @@
-"""The path part that names a workspace: its id or its slug."""
+"""The path converter for a workspace's id or slug."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from django.urls import register_converter
 
 
 class WorkspaceConverter:
-    """Matches a slug or a UUID; which of the two it is, the gate finds out."""
+    """Matches a slug or a UUID; the gate tells them apart."""
 
     regex = "[-a-zA-Z0-9_]+"
 

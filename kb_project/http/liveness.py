@@ -1,4 +1,4 @@
-"""Whether this process answers and reaches its database: for load balancers, and about nobody."""
+"""A liveness check for load balancers: whether this process answers and reaches its database."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Bodies of requests to the API, no longer than any that means something."""
+"""Limits the size of API request bodies."""
 
 from __future__ import annotations
 
@@ -11,11 +11,12 @@ from rest_framework.parsers import JSONParser
 from kb_project.errors import InputError
 
 LARGEST: Final = 32 * 1024 * 1024
-"""Bytes of JSON. Files come in forms, which are kept on disk and measured as they are read."""
+"""Bytes of JSON. Files are sent in forms, which are stored on disk and measured as they
+are read."""
 
 
 class BoundedJSONParser(JSONParser):
-    """Raises InputError for a longer body, before it is read to the end."""
+    """Raises InputError for a longer body, before reading all of it."""
 
     def parse(
         self,

@@ -1,4 +1,4 @@
-"""One shape for every error that leaves the system: a page for people, an object for programs.
+"""One format for all errors that leave the system: a page for people, an object for programs.
 
 ``{"status", "code", "happened", "kept", "next_step", "sentence", "fields", "request_id"}``
 """
@@ -40,7 +40,7 @@ def status_of(error: errors.KBError) -> int:
 
 
 def problem(error: errors.KBError, *, fields: dict[str, Any] | None = None) -> dict[str, Any]:
-    """The object a program gets."""
+    """Return the error object for programs."""
     return {
         "status": status_of(error),
         **error.problem(),
@@ -51,10 +51,10 @@ def problem(error: errors.KBError, *, fields: dict[str, Any] | None = None) -> d
 
 
 class ProblemMiddleware:
-    """Turns a ``KBError`` that leaves a page's view into a page that explains it.
+    """Turns a ``KBError`` raised in a page's view into a page that explains it.
 
-    So is what a form's address answers to who opens it: signing in leads there whoever was signed
-    out when they sent the form.
+    It also explains a GET to a form's address: signing in leads there if the user was signed out
+    when they sent the form.
     """
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
@@ -80,8 +80,8 @@ class ProblemMiddleware:
 
 
 def api_exception_handler(error: Exception, context: dict[str, Any]) -> Response:
-    """DRF's handler: every failure has the one shape, and leaves nothing half written."""
-    # A view that waits for others works outside of the request's transaction: see its class.
+    """DRF's exception handler: every failure has this one format and is rolled back."""
+    # A view that waits for others works outside the request's transaction: see its class.
     if not getattr(context.get("view"), "has_own_transactions", False):
         set_rollback()
     known, fields, headers = _as_kb_error(error)
@@ -94,7 +94,7 @@ def api_exception_handler(error: Exception, context: dict[str, Any]) -> Response
 
 
 def _as_kb_error(error: Exception) -> tuple[errors.KBError, dict[str, Any], dict[str, str]]:
-    """The error in our words, what was wrong with each field, and headers of the response."""
+    """Return the error as a KBError, the problem with each field, and response headers."""
     if isinstance(error, errors.KBError):
         return error, {}, {}
     if isinstance(error, drf.ValidationError):
@@ -143,7 +143,7 @@ def _by_field(detail: Any) -> dict[str, Any]:
 
 
 def _headers(error: drf.APIException) -> dict[str, str]:
-    """What DRF has put on the error: how long to wait, how to sign in."""
+    """Return the headers DRF's error calls for: how long to wait, how to sign in."""
     asked = getattr(error, "auth_header", "")
     return _retry_after(error) | ({"WWW-Authenticate": asked} if asked else {})
 

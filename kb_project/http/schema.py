@@ -1,4 +1,4 @@
-"""How the API describes itself: names of serializers, tags, ways to sign in."""
+"""The API's self-description: names of serializers, tags, authentication schemes."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ class PasswordScheme(BasicScheme):  # type: ignore[no-untyped-call]  # registers
 
 
 class NestedNames(AutoSchema):
-    """Names nested serializers after the view they are nested in: ``DocumentList.Output``."""
+    """Names nested serializers after their view: ``DocumentList.Output``."""
 
     def get_serializer_name(self, serializer: Any, direction: Any) -> str:
         *outer, own = type(serializer).__qualname__.split(".")
         return "".join(part.removesuffix("Api") for part in outer) + own.removesuffix("Serializer")
 
     def get_tags(self) -> list[str]:
-        """The noun of the address: what comes after the workspace."""
+        """Return the noun in the path after the workspace."""
         words = [word for word in self.path.split("/") if word and not word.startswith("{")]
         return [words[3] if len(words) > 3 else "workspaces"]

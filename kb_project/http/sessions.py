@@ -1,4 +1,6 @@
-"""Sessions in the database, read by one hand-written statement: every request of a person does."""
+"""Sessions in the database, read by one hand-written statement, since every user's
+request does so.
+"""
 
 from __future__ import annotations
 
@@ -16,12 +18,12 @@ SELECT session_data, expire_date FROM django_session
 
 
 class SessionStore(db.SessionStore):
-    """Django's own, but for how a session is looked up."""
+    """Django's session store, with a faster lookup."""
 
     def _get_session_from_db(self) -> Any:
         rows = run_sql(SESSION, {"key": self.session_key, "now": timezone.now()})
         if not rows:
-            # As Django does: this key is never given to a new session.
+            # As in Django: this key is never given to a new session.
             self._session_key = None
             return None
         [(data, expires)] = rows

@@ -1,4 +1,4 @@
-"""Who works: the name of a worker, and whether it still lives."""
+"""Identifies workers, and tells whether they are alive."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _seat: ContextVar[str] = ContextVar("_seat", default="")
 
 @contextmanager
 def seated(seat: str) -> Iterator[None]:
-    """Work as another worker of this process: two threads of one lane must not share a name."""
+    """Work under a separate name in this process: two threads of one lane must not share a name."""
     token = _seat.set(f"~{seat}")
     try:
         yield
@@ -24,9 +24,10 @@ def seated(seat: str) -> Iterator[None]:
 
 
 def worker_name() -> str:
-    """``host:pid:start``: the start time tells a recycled pid from the worker it once named.
+    """Return ``host:pid:start``: the start time distinguishes a recycled pid from the former
+    worker's.
 
-    A second worker of the same process has ``~`` and its seat behind.
+    A further worker in the same process has ``~`` and its seat appended.
     """
     return f"{_name_of(os.getpid())}{_seat.get()}"
 
@@ -37,7 +38,7 @@ def _name_of(pid: int) -> str:
 
 
 def is_dead(name: str) -> bool:
-    """Whether the named worker ran on this host and does not any more."""
+    """Whether the named worker ran on this host and has ended."""
     name = name.partition("~")[0]
     host, _, rest = name.rpartition(":")[0].partition(":")
     if host != socket.gethostname()[:40] or not rest.isdigit():
@@ -46,7 +47,7 @@ def is_dead(name: str) -> bool:
 
 
 def _started(pid: int) -> str:
-    """The kernel's start time of a process, '' when there is none (or it is a zombie)."""
+    """Return the kernel's start time of a process, '' if there is none (or it is a zombie)."""
     try:
         fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     except OSError:

@@ -2,8 +2,8 @@
 
 ::
 
-CLOSED ──▶ OPEN ──▶ HALF-OPEN ──▶ CLOSED    (one call answered)
-             ▲           └──────▶ OPEN      (it failed as well)
+    CLOSED ──▶ OPEN ──▶ HALF-OPEN ──▶ CLOSED    (one call answered)
+                 ▲           └──────▶ OPEN      (it failed as well)
 """
 
 from __future__ import annotations

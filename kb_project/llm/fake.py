@@ -133,7 +133,7 @@ class FakeChat(Chat):
 
     ::
 
-    chat = FakeChat(lambda request: {"entities": []})
+        chat = FakeChat(lambda request: {"entities": []})
     """
 
     def __init__(

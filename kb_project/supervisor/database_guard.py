@@ -1,4 +1,4 @@
-"""Looks after the bundled database while the product runs."""
+"""Keeps the bundled database running while the product runs."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ SECONDS_BETWEEN_LOOKS: Final = 3.0
 
 
 class DatabaseGuard:
-    """Starts the server, starts it again when it dies, and stops it if it was not there before."""
+    """Starts the server, restarts it when it dies, and stops it at the end if it started it."""
 
     def __init__(self, data_dir: Path, say: Say) -> None:
         self._data_dir = data_dir
@@ -29,11 +29,11 @@ class DatabaseGuard:
         self._postmaster = embedded.postmaster_pid(embedded.ensure(self._data_dir))
 
     def look(self) -> None:
-        """Does nothing until it is time to look again."""
+        """Check the server, if enough time has passed since the last check."""
         if time.monotonic() < self._next_look:
             return
         try:
-            # Whoever needed the database first may have started it already.
+            # A process that needed the database may have restarted it already.
             postmaster = embedded.postmaster_pid(embedded.ensure(self._data_dir))
         except KBError as error:
             self._say(NAME, f"does not answer and does not start: {error.sentence}")
@@ -44,7 +44,7 @@ class DatabaseGuard:
         self._next_look = time.monotonic() + SECONDS_BETWEEN_LOOKS
 
     def stop(self) -> None:
-        """Leaves a server alone that others use, or that was running when we came."""
+        """Stop the server, unless others use it or it was already running before."""
         if not self._ours:
             return
         if not embedded.stop(self._data_dir, only_if_idle=True):

@@ -1,7 +1,7 @@
-"""The web server's listening socket, opened by the supervisor and lent to each web process.
+"""The web server's listening socket, opened by the supervisor and passed to each web process.
 
-Since the socket outlives the process, a request that arrives while the web server is being started
-again waits instead of failing.
+Since the socket outlives the process, requests that arrive while the web server restarts wait
+instead of failing.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ BACKLOG: Final = 128
 
 
 def open_listener(host: str, port: int) -> socket.socket:
-    """A listening socket on ``port`` or, where that is taken, on the next free one."""
+    """Return a listening socket on ``port`` or, if that is taken, on the next free one."""
     for candidate in range(port, port + PORTS_TO_TRY):
         try:
             return _listen(host, candidate)
@@ -37,7 +37,7 @@ def _listen(host: str, port: int) -> socket.socket:
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     listener = socket.socket(family, socket.SOCK_STREAM)
     try:
-        # Only skips the wait after a previous run; a port in use stays refused.
+        # Only skips the wait after a previous run; a port in use is still refused.
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listener.bind((host, port))
         listener.listen(BACKLOG)

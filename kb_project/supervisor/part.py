@@ -1,4 +1,4 @@
-"""One long-running part of the product as a child process in a process group of its own."""
+"""One long-running part of the product, as a child process in its own process group."""
 
 from __future__ import annotations
 
@@ -21,7 +21,9 @@ Say = Callable[[str, str], None]
 
 @dataclass(frozen=True)
 class Part:
-    """What to run. ``nice`` is the priority of its group; ``once`` means that it ends by itself."""
+    """What to run. ``nice`` is its group's priority; a ``once`` part is expected to
+    exit by itself.
+    """
 
     name: str
     command: tuple[str, ...]
@@ -44,7 +46,7 @@ class RunningPart:
             stderr=subprocess.STDOUT,
             env=child_environment(PYTHONUNBUFFERED="1", **part.environment),
             pass_fds=part.pass_fds,
-            # Ctrl-C reaches the supervisor alone, which then stops its parts in order.
+            # Ctrl-C reaches only the supervisor, which then stops its parts in order.
             process_group=0,
         )
         if part.nice:
@@ -58,16 +60,16 @@ class RunningPart:
         return self._process.pid
 
     def exit_code(self) -> int | None:
-        """How the first process ended (negative: by that signal), or nothing while it runs."""
+        """Return how the first process ended (negative: by that signal), or None while it runs."""
         return self._process.poll()
 
     def ask_to_stop(self) -> None:
-        """Tell the first process only: it knows in which order its own children end."""
+        """Signal only the first process: it knows in which order to stop its own children."""
         with contextlib.suppress(ProcessLookupError):
             self._process.terminate()
 
     def kill(self) -> None:
-        """End whatever is left of the group, at once."""
+        """Kill whatever is left of the group."""
         with contextlib.suppress(ProcessLookupError):
             os.killpg(self.group, signal.SIGKILL)
         self._process.wait()

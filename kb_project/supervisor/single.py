@@ -1,4 +1,4 @@
-"""One supervisor for each data folder."""
+"""Ensures a single supervisor per data folder."""
 
 from __future__ import annotations
 
@@ -12,9 +12,10 @@ from kb_project.errors import ConflictError
 
 @contextlib.contextmanager
 def only_supervisor(data_dir: Path, address: str) -> Iterator[None]:
-    """Hold the folder until the end; raises ConflictError, with its address, if another does.
+    """Hold the folder for the block; raises ConflictError, with the address, if another process
+    does.
 
-    The lock dies with the process that holds it, however that ends.
+    The lock is released when its process dies, however that happens.
     """
     data_dir.mkdir(parents=True, exist_ok=True)
     with (data_dir / "run.lock").open("a+", encoding="utf-8") as lock:

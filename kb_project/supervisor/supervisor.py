@@ -1,4 +1,4 @@
-"""Keeps the parts running until asked to stop: starts them, again after a crash, ends them."""
+"""Starts the parts, restarts them after a crash, and stops them when asked."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ SECONDS_BETWEEN_LOOKS: Final = 0.25
 SECONDS_TO_STOP: Final = 5.0
 FIRST_DELAY: Final = 0.5
 LONGEST_DELAY: Final = 30.0
-# A part that ran this long was well; its next crash counts as the first.
+# A part that ran this long was healthy; its next crash counts as the first.
 SECONDS_TO_BE_WELL: Final = 30.0
-# A part that should end by itself and fails is given up after this many attempts.
+# A one-off part that fails is given up after this many attempts.
 ATTEMPTS_AT_ONE_OFF: Final = 3
-# make and the terminal may both pass the same Ctrl-C on.
+# make and the terminal may both forward the same Ctrl-C.
 SECONDS_OF_ONE_REQUEST: Final = 1.0
 OWN_NAME: Final = "concordance"
 
 
 def delay_before(crashes: int) -> float:
-    """Seconds before the next start after so many crashes in a row.
+    """Return the seconds before the next start after this many crashes in a row.
 
     >>> [delay_before(crashes) for crashes in (1, 2, 3, 10)]
     [0.5, 1.0, 2.0, 30.0]
@@ -41,7 +41,7 @@ def delay_before(crashes: int) -> float:
 
 @dataclass
 class _Place:
-    """Where a part stands: running, waiting for its next start, or done for good."""
+    """The state of a part: running, waiting for its next start, or finished."""
 
     part: Part
     done: threading.Event
@@ -51,7 +51,7 @@ class _Place:
 
 
 class Supervisor:
-    """Runs parts until told to stop; calls ``look`` a few times a second."""
+    """Runs parts until asked to stop; calls ``look`` a few times a second."""
 
     def __init__(
         self, parts: Sequence[Part], *, say: Say, look: Callable[[], None] = lambda: None
@@ -65,7 +65,7 @@ class Supervisor:
         self._watchman: IO[str] | None = None
 
     def run(self) -> None:
-        """Block until told to stop, then end every part; told twice, end them at once."""
+        """Block until asked to stop, then stop every part; if asked twice, kill them at once."""
         with self._watched():
             try:
                 while not self._stopping.is_set():
@@ -77,7 +77,7 @@ class Supervisor:
                 self._end_all()
 
     def stop(self) -> None:
-        """May be called from a signal handler or another thread."""
+        """Ask it to stop. May be called from a signal handler or another thread."""
         if not self._stopping.is_set():
             self._asked_at = time.monotonic()
             self._stopping.set()
@@ -89,7 +89,7 @@ class Supervisor:
         return self._stopping.is_set()
 
     def is_done(self, name: str) -> bool:
-        """Whether the one-off part of that name has ended; true when there is no such part."""
+        """Whether the one-off part of that name has ended; True if there is none."""
         return all(place.done.is_set() for place in self._places if place.part.name == name)
 
     def wait_until_done(self, name: str) -> None:
@@ -129,7 +129,7 @@ class Supervisor:
         return running
 
     def _end(self, place: _Place) -> None:
-        """Clear away a part's group: the children of a killed process are still there."""
+        """Kill what is left of a part's group: children outlive a killed process."""
         if place.running is not None:
             place.running.kill()
             self._tell_watchman(f"-{place.running.group}")
@@ -149,7 +149,7 @@ class Supervisor:
 
     @contextlib.contextmanager
     def _watched(self) -> Iterator[None]:
-        """A watchman beside us, who learns of our death from the end of his input."""
+        """Run a watchman process, which detects our death by the end of its input."""
         program = [sys.executable, "-S", "-E", str(Path(watchman.__file__))]
         with subprocess.Popen(
             program, stdin=subprocess.PIPE, text=True, start_new_session=True
@@ -159,7 +159,8 @@ class Supervisor:
 
     def _tell_watchman(self, line: str) -> None:
         if self._watchman is not None:
-            # Without a watchman the parts still run; only a kill -9 of ours would orphan them.
+            # Without a watchman the parts still run; only a kill -9 of this process would orphan
+            # them.
             with contextlib.suppress(BrokenPipeError):
                 self._watchman.write(f"{line}\n")
                 self._watchman.flush()
@@ -167,7 +168,7 @@ class Supervisor:
 
 @contextlib.contextmanager
 def stopped_by_signals(supervisor: Supervisor, say: Say) -> Iterator[None]:
-    """Let Ctrl-C and SIGTERM stop the supervisor; afterwards they mean what they did before."""
+    """Let Ctrl-C and SIGTERM stop the supervisor; restore their handlers afterwards."""
 
     def on_signal(number: int, frame: FrameType | None) -> None:
         if not supervisor.is_stopping:

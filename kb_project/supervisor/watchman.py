@@ -1,7 +1,7 @@
-"""Ends the parts when the supervisor cannot: it was killed with -9.
+"""Stops the parts when the supervisor was killed with -9 and cannot.
 
-Runs as a process of its own, reads ``+GROUP`` and ``-GROUP`` lines from the supervisor, and acts
-when the pipe closes. It imports nothing of the project, so that it is up at once and stays small.
+Runs as a separate process, reads ``+GROUP`` and ``-GROUP`` lines from the supervisor, and acts when
+the pipe closes. It imports nothing of the project, so that it starts at once and stays small.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ SECONDS_TO_STOP: Final = 3.0
 
 
 def groups_left(lines: Iterable[str]) -> set[int]:
-    """The groups announced and not withdrawn by the time the lines end.
+    """Return the groups announced and not withdrawn when the lines end.
 
     >>> groups_left(["+12", "+15", "-12"])
     {15}
@@ -34,7 +34,7 @@ def groups_left(lines: Iterable[str]) -> set[int]:
 
 
 def end_groups(groups: set[int], *, patience: float = SECONDS_TO_STOP) -> None:
-    """Ask the first process of each group to stop, then kill the groups that are still there."""
+    """Ask the first process of each group to stop, then kill the groups that remain."""
     left = [group for group in groups if _signal(os.kill, group, signal.SIGTERM)]
     deadline = time.monotonic() + patience
     while left and time.monotonic() < deadline:
@@ -45,7 +45,7 @@ def end_groups(groups: set[int], *, patience: float = SECONDS_TO_STOP) -> None:
 
 
 def _signal(send: Callable[[int, int], None], target: int, number: int) -> bool:
-    """Whether there was somebody to receive it."""
+    """Send a signal; returns whether its target exists."""
     with contextlib.suppress(ProcessLookupError):
         send(target, number)
         return True

@@ -1,4 +1,4 @@
-"""Tells where the product is, once it is really there."""
+"""Console output, and the welcome message once the product answers."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ NAME_WIDTH: Final = 11
 
 
 class Console:
-    """Writes whole lines, whichever thread they come from."""
+    """Writes whole lines from any thread."""
 
     def __init__(self, out: TextIO) -> None:
         self._out = out
@@ -27,7 +27,7 @@ class Console:
             self._write(f"{self._prefix(name)} {line}")
 
     def paragraph(self, text: str) -> None:
-        """Text between blank lines, without a name."""
+        """Write text between blank lines, without a name."""
         self._write(f"\n{text}\n")
 
     def _prefix(self, name: str) -> str:

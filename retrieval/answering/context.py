@@ -102,7 +102,7 @@ def build(found: Found, numbering: Numbering, shares: Shares, budget: int) -> Co
 
 
 def by_score(points: Iterable[Point]) -> list[Point]:
-    """Sort points by numeric score, highest first, dropping those worth nothing."""
+    """Sort points by score as numbers, 100 before 99 before 9, dropping those worth nothing."""
     return sorted((one for one in points if one.score > 0), key=lambda one: -one.score)
 
 

@@ -19,6 +19,7 @@ import numpy as np
 import regex
 from numpy.typing import NDArray
 
+from kb_project.text.scripts import HAN
 from kb_project.text.statements import StatementKind
 from kb_project.text.terms import terms
 from retrieval.answering.candidates import Candidate
@@ -57,7 +58,6 @@ _LEANS: Final = regex.compile(
     r"\W{0,3}(?:(?:he|she|it|they|his|her|its|their|this|these|those|both|such)\b|[他她它这其])",
     regex.IGNORECASE,
 )
-_HAN: Final = regex.compile(r"\p{Han}")
 
 Matrix = NDArray[np.float64]
 
@@ -187,5 +187,5 @@ def _row(one: Read, sought: Sought, wanted: Weighed, named: Weighed) -> list[flo
 
 def length_of(said: str) -> float:
     """Return the length in words; a Chinese character counts as part of a word."""
-    han = len(_HAN.findall(said))
+    han = len(HAN.findall(said))
     return len(said.split()) + han / HAN_PER_WORD

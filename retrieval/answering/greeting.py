@@ -14,6 +14,7 @@ import regex
 from ingestion.documents import queries as document_queries
 from ingestion.knowledge import topics as knowledge_topics
 from ingestion.models import Document
+from kb_project.text.scripts import HAN
 from retrieval.answering import starters
 from retrieval.answering.drafts import Asking, Draft, Suggested, WrittenSentence
 from workspaces import access
@@ -53,7 +54,6 @@ _IS_THANKS: Final = regex.compile(rf"^(?:{_THANKS})", regex.IGNORECASE)
 _GREETED: Final = regex.compile(
     rf"^(?:(?:{_HELLO}|{_THANKS})\s*[!.,！。，～~]+\s*)+(?=\S)", regex.IGNORECASE
 )
-_HAN: Final = regex.compile(r"\p{Han}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +92,7 @@ def reply(question: str, holding: Holding) -> list[str]:
     'You’re welcome.'
     """
     return (
-        _in_chinese(question, holding) if _HAN.search(question) else _in_english(question, holding)
+        _in_chinese(question, holding) if HAN.search(question) else _in_english(question, holding)
     )
 
 

@@ -16,6 +16,7 @@ from uuid import UUID
 import regex
 
 from kb_project.text.headings import bare
+from kb_project.text.scripts import HAN
 from kb_project.text.terms import terms
 
 MOST_TARGETS: Final = 5
@@ -90,7 +91,6 @@ _PART_OF: Final = regex.compile(
 _QUOTES: Final = " \t\"'“”‘’«»《》「」『』`*"
 _END: Final = regex.compile(r"[\s?？!！.。…]+$")
 _WORD: Final = regex.compile(r"\p{Han}+|[\p{Latin}\p{N}]+|\p{L}+")
-_HAN: Final = regex.compile(r"\p{Han}")
 # Words for a document or a part, as opposed to its name.
 _KINDS: Final = frozenset(
     terms(
@@ -140,7 +140,7 @@ def asked(question: str, titles: Sequence[Named]) -> Target | None:
     >>> asked("What is the FHS?", []) is asked("Summarise the storm", []) is None
     True
     """
-    is_chinese = _HAN.search(question) is not None
+    is_chinese = HAN.search(question) is not None
     for subject in subjects(question):
         if _EVERYTHING.fullmatch(subject):
             return Target(is_chinese=is_chinese)
@@ -171,13 +171,13 @@ def subjects(question: str) -> Iterator[str]:
 
 
 def beginnings(subject: str) -> list[str]:
-    """Return stems of the subject's words, equal in all inflections, for matching names.
+    """Return prefixes of the subject's words, the same in all inflections, to match names by.
 
     >>> beginnings("the history of the lights")
     ['hist', 'ligh']
     """
     return [
-        word[:2] if _HAN.match(word) else word[:4]
+        word[:2] if HAN.match(word) else word[:4]
         for word in _WORD.findall(subject)
         if set(terms(word)) - _KINDS
     ]

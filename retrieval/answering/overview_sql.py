@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Final, LiteralString
 
-# Names and headings of the documents that contain the stems of all the words asked for.
+# Names and headings of the documents that contain the prefixes of all the words asked for.
 CALLED: Final[LiteralString] = """
 SELECT d.id, d.title, d.name, v.headings::text
   FROM ingestion_document AS d

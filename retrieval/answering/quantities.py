@@ -6,6 +6,7 @@ from typing import Final
 
 import regex
 
+from kb_project.text.scripts import MONTHS
 from kb_project.text.terms import terms
 
 _NUMBER: Final = regex.compile(r"\p{Nd}+(?:[.,\u00a0\u202f']\p{Nd}+)*")
@@ -18,17 +19,10 @@ _WORDS: Final = {
         " fifteen sixteen seventeen eighteen nineteen twenty".split()
     )
 } | {"twice": "2", "dozen": "12", "hundred": "100", "thousand": "1000"}
-_MONTHS: Final = {
-    name: str(number)
-    for number, name in enumerate(
-        "january february march april may june july august september october november"
-        " december".split(),
-        start=1,
-    )
-}
+_MONTHS: Final = {name: str(number) for number, name in enumerate(MONTHS, start=1)}
 _SHORT_MONTHS: Final = {name[:3]: number for name, number in _MONTHS.items()}
 _MONTH: Final = (
-    r"(?:january|february|march|april|may|june|july|august|september|october|november|december"
+    rf"(?:{'|'.join(MONTHS)}"
     r"|jan|feb|mar|apr|jun|jul|aug|sept?|oct|nov|dec)(?!\p{L})\.?"
 )
 _DATE: Final = regex.compile(

@@ -17,9 +17,9 @@ from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
-import regex
 from numpy.typing import NDArray
 
+from kb_project.text.scripts import HAN
 from retrieval.answering import features
 from retrieval.answering.candidates import Candidate
 from retrieval.answering.features import SCALE, Matrix
@@ -32,7 +32,6 @@ USUAL_ENTROPY: Final = 1.7
 USUAL_GAP: Final = 2.3
 """… the means over answered and unanswered questions."""
 TINY: Final = 1e-12
-_HAN: Final = regex.compile(r"\p{Han}")
 
 Numbers = NDArray[np.float64]
 
@@ -119,7 +118,7 @@ def column(weights: Mapping[str, float]) -> Numbers:
 def weights_for(question: str) -> Mapping[str, Mapping[str, float]]:
     """Return the weights for the question's script."""
     made = _weights()
-    chosen: Mapping[str, Mapping[str, float]] = made["zh" if _HAN.search(question) else "any"]
+    chosen: Mapping[str, Mapping[str, float]] = made["zh" if HAN.search(question) else "any"]
     return chosen
 
 

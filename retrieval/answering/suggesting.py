@@ -23,6 +23,7 @@ from kb_project.llm.ports import About, ChatModel, ChatRequest, Role
 from kb_project.prompt import fenced, load
 from kb_project.sql import run_sql
 from kb_project.text.names import normalise_name
+from kb_project.text.scripts import HAN
 from kb_project.text.terms import terms
 from retrieval.answering import extractive, stated, suggesting_sql
 from retrieval.answering.drafts import Asking, CitedPassage, Draft
@@ -79,7 +80,6 @@ LINKS_READ: Final = 20
 LONGEST_LINK: Final = 200
 LONGEST_ANSWER: Final = 3_000
 _PROMPT: Final = Path(__file__).resolve().parent.parent / "prompts" / "follow_ups.md"
-_HAN: Final = regex.compile(r"\p{Han}")
 _SPACES: Final = regex.compile(r"\s+")
 
 
@@ -177,7 +177,7 @@ def to_go_on(made: Sequence[Stated], asked: Sequence[str], draft: Draft) -> list
     before = [asks(question) for question in asked]
     about, told = set(terms(asked[0])), set(terms(answer))
     cited = {one.chunk_id for one in draft.citations}
-    is_chinese = bool(_HAN.search(asked[0]))
+    is_chinese = bool(HAN.search(asked[0]))
 
     def near(one: Stated) -> int:
         return 2 * len(one.asks & about) + len(one.asks & told)
@@ -186,7 +186,7 @@ def to_go_on(made: Sequence[Stated], asked: Sequence[str], draft: Draft) -> list
         one
         for one in made
         if (one.hit.chunk_id in cited if one.form is Form.SECTION else near(one))
-        and bool(_HAN.search(one.question)) is is_chinese
+        and bool(HAN.search(one.question)) is is_chinese
         and not _is_told(one, answer, draft)
         and not any(ask_the_same(one.asks, had) for had in before)
     ]
@@ -240,7 +240,7 @@ def _by_model(
         question=fenced(query.question, "question"),
         answer=fenced(answer[:LONGEST_ANSWER], "answer"),
         links=fenced(links or ", ".join(material.names), "links"),
-        language="Chinese" if _HAN.search(query.question) else "the language of the question",
+        language="Chinese" if HAN.search(query.question) else "the language of the question",
     )
     about = About(STAGE, question_id=query.question_id)
     try:

@@ -15,6 +15,7 @@ from typing import Final
 import regex
 
 from kb_project.text.names import normalise_name
+from kb_project.text.scripts import HAN, MONTHS
 from kb_project.text.terms import terms
 
 
@@ -44,7 +45,6 @@ MOST_WORDS: Final = 7
 MOST_OBJECT: Final = 10
 """Words of the object of what someone did."""
 
-_HAN: Final = regex.compile(r"\p{Han}")
 _ARTICLE: Final = regex.compile(r"^(?:The|A|An) (?=\S)")
 # What a subject must not begin with or contain: it would not stand on its own.
 _LEANING: Final = regex.compile(
@@ -91,9 +91,7 @@ _PAST: Final = (
     r"(?P<verb>\p{Ll}{3,}ed|built|made|led|held|found|bought|sold|won|lost|wrote|drew|gave|chose|began"
     r"|lit|kept|broke|became|took over|took|ran|set up|drove)"
 )
-_MONTHS: Final = (
-    r"(?:January|February|March|April|May|June|July|August|September|October|November|December)"
-)
+_MONTHS: Final = f"(?:{'|'.join(month.capitalize() for month in MONTHS)})"
 _DATE: Final = (
     rf"(?:in|on) (?:early |late |mid-)?(?:the (?:spring|summer|autumn|winter) of )?"
     rf"(?:\d{{1,2}} )?(?:{_MONTHS},? ?)?(?:\d{{1,2}}(?:st|nd|rd|th)?,? ?)?(?:of )?(?:1\d|20)\d\d\b"
@@ -197,7 +195,7 @@ def of_sentence(said: str, known: Mapping[str, str]) -> Iterator[Wording]:
     said = " ".join(_EMPHASIS.sub("", said).split())
     if not SHORTEST <= len(said) <= LONGEST:
         return
-    makers = _CHINESE if _HAN.search(said[:20]) else _ENGLISH
+    makers = _CHINESE if HAN.search(said[:20]) else _ENGLISH
     for maker, form in makers:
         if question := maker(said, known):
             yield Wording(question, form)
@@ -214,7 +212,7 @@ def of_heading(heading: str, title: str, known: Mapping[str, str]) -> Wording | 
     'What does “Staff handbook” say about going to sea?'
     """
     said = _NUMBERING.sub("", " ".join(_EMPHASIS.sub("", heading).split())).strip(" .:：")
-    if not 4 <= len(said) * (3 if _HAN.search(said) else 1) <= LONGEST_HEADING:
+    if not 4 <= len(said) * (3 if HAN.search(said) else 1) <= LONGEST_HEADING:
         return None
     question = _asked_by(said, known)
     return Wording(question, Form.ASKED) if question else _of_section(said, title, known)
@@ -245,7 +243,7 @@ def _of_section(said: str, title: str, known: Mapping[str, str]) -> Wording | No
         return None  # a file name
     if normalise_name(said) in normalise_name(title) or len(said.split()) > MOST_WORDS:
         return None
-    if _HAN.search(said):
+    if HAN.search(said):
         return Wording(f"关于{said}，《{title}》说了什么？", Form.SECTION)
     if not regex.fullmatch(r"\p{L}[\p{L}\p{N} ,'’/&+-]*", said) or said.isupper():
         return None

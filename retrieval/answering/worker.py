@@ -42,7 +42,7 @@ LOOK_EVERY: Final = 5
 ADMITTED: Final = 64
 """Answers in progress at a time; all but a few of them have shown their passages, and wait."""
 EVALUATIONS: Final = 1
-"""Run side by side with the answers: they take minutes, and no one waits for them."""
+"""Run at a time, besides the answers: they take minutes, and no one waits for them."""
 SECONDS_TO_FINISH: Final = 2.0
 RUN: Final = {
     notify.ANSWER: "retrieval.answering.jobs.run_answer",

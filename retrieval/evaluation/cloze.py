@@ -12,6 +12,7 @@ from typing import Final
 
 import regex
 
+from kb_project.text.scripts import HAN
 from kb_project.text.sentences import sentence_spans
 from kb_project.text.terms import terms
 
@@ -22,7 +23,6 @@ FEWEST_TERMS: Final = 3
 """Terms besides the answer, by which it can be searched for."""
 GAP: Final = "____"
 
-_HAN: Final = regex.compile(r"\p{Han}")
 _LEANING: Final = regex.compile(
     r"\W*(?:he|she|it|they|his|her|its|their|this|that|these|those|both|here|there|then|also|but|and"
     r"|however|such|another|other|we|i|you|our|my|your)\b|\W*[他她它这此其]",
@@ -86,7 +86,7 @@ def _questions(text: str, names: Sequence[Name]) -> Iterator[Made]:
 
 def _stands_alone(sentence: str) -> bool:
     """Return whether the sentence can be understood without the one before it."""
-    length = len(sentence) * (3 if _HAN.search(sentence) else 1)
+    length = len(sentence) * (3 if HAN.search(sentence) else 1)
     is_prose = _ENDS.search(sentence) is not None and "|" not in sentence
     return SHORTEST <= length <= LONGEST and is_prose and not _LEANING.match(sentence)
 
@@ -100,7 +100,7 @@ def _question(sentence: str, name: Name, start: int) -> str:
     kind = name.type.lower()
     if kind == "person" and not before.strip() and _VERB_FOLLOWS.match(after):
         return f"Who {_ENDS.sub('', _on_one_line(after))}?"
-    asked = _ASKED_HAN if _HAN.search(sentence) else _ASKED.get(kind)
+    asked = _ASKED_HAN if HAN.search(sentence) else _ASKED.get(kind)
     if not asked:
         return ""
     return f"{asked}: “{_on_one_line(before + GAP + after)}”"

@@ -1,11 +1,11 @@
-"""RAGChecker's metrics over what entails what. Pure: booleans in, numbers out.
+"""RAGChecker's metrics, computed from entailments. Pure: booleans in, numbers out.
 
 After Ru et al., "RAGChecker: A Fine-grained Framework for Diagnosing Retrieval-Augmented
 Generation" (2024). The expected answer is split into claims G, the response into claims R; a claim
 is *correct* when the other answer entails it, *faithful* when a passage does. A passage is
 *relevant* when it entails any claim of the expected answer.
 
-Where a share has nothing under it (no claims, no passages) it is 0.0, as in the paper's own code.
+A share of nothing (no claims, no passages) is 0.0, as in the paper's own code.
 For every response with at least one claim:
 
 - hallucination + both noise sensitivities = 1 - precision

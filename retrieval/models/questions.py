@@ -98,8 +98,8 @@ class Answer(TenantModel):
     ``[{"chunk", "document", "version", "start", "end", "score"}, …]``; ``trace`` says how it was
     found, in figures and ids. ``mode`` is the one used if the question left the choice open.
     ``problem`` is ``{"code", "happened", "kept", "next_step"}``. A worker holds ``lease_until``
-    while it works. A running answer with a trace stands, and only what can be asked next is looked
-    for. ``cache_key`` names question, scope, models and the state of the documents.
+    while it works. A running answer with a trace is written, and only its follow-up questions are
+    still to come. ``cache_key`` identifies question, scope, models and the state of the documents.
     """
 
     question = TenantForeignKey(Question, related_name="answers")

@@ -25,19 +25,26 @@ from retrieval.search import (
 from retrieval.search.found import PASSAGES_ONLY, Found, Shares, by_rows
 from retrieval.search.query import Query
 
+NAMES: Final = "Follow the names"
+WHOLE: Final = "See the whole"
+PASSAGES: Final = "Find passages"
+GROUPS: Final = ("", NAMES, WHOLE, PASSAGES)
+"""In the order of the menu; modes without a group are above all."""
+
 
 @dataclass(frozen=True, slots=True)
 class Mode:
     """A way to search, called outside transactions.
 
-    ``explanation`` is one sentence for people; ``uses_vectors`` says whether the question's vector
-    must be made first; ``shares`` divide a chat model's context; ``reranks`` says whether a
-    reranker, if there is one, reorders the passages: a mode whose order rests on more than each
-    passage alone keeps its own.
+    ``group`` is where the menu lists it; ``explanation`` is one sentence for people;
+    ``uses_vectors`` says whether the question's vector must be made first; ``shares`` divide a
+    chat model's context; ``reranks`` says whether a reranker, if there is one, reorders the
+    passages: a mode whose order rests on more than each passage alone keeps its own.
     """
 
     name: str
     label: str
+    group: str
     explanation: str
     search: Callable[[Query], Found]
     uses_vectors: bool = True
@@ -51,6 +58,7 @@ _WAYS: Final[dict[str, Mode]] = {
         Mode(
             "walk",
             "Walk",
+            NAMES,
             "Follows the names in the question from passage to passage, so that facts in"
             " different documents meet.",
             by_rows(walk.search),
@@ -60,12 +68,14 @@ _WAYS: Final[dict[str, Mode]] = {
         Mode(
             "hybrid",
             "Hybrid",
+            PASSAGES,
             "Searches by meaning and by keywords, and combines both lists.",
             by_rows(hybrid.search),
         ),
         Mode(
             "local",
             "Local",
+            NAMES,
             "Starts from the people, places and things the question is about and gathers their"
             " passages, facts and topics.",
             by_rows(local.search),
@@ -74,6 +84,7 @@ _WAYS: Final[dict[str, Mode]] = {
         Mode(
             "entities",
             "Entities",
+            NAMES,
             "Looks up the names in the question and reads what is known of each, the links that"
             " bear on the question first.",
             entities.search,
@@ -82,6 +93,7 @@ _WAYS: Final[dict[str, Mode]] = {
         Mode(
             "relations",
             "Relations",
+            NAMES,
             "Looks up what the question wants to know and finds the links between names that say"
             " so.",
             relations.search,
@@ -90,6 +102,7 @@ _WAYS: Final[dict[str, Mode]] = {
         Mode(
             "mix",
             "Mix",
+            NAMES,
             "Joins names, links, meaning and words: a little of everything that may bear on the"
             " question.",
             mix.search,
@@ -98,6 +111,7 @@ _WAYS: Final[dict[str, Mode]] = {
         Mode(
             "global",
             "Global",
+            WHOLE,
             "Reads the reports of your topics to answer questions about the documents as a whole.",
             global_search.search,
             shares=Shares(passages=0.35, reports=0.15, points=0.5),
@@ -106,6 +120,7 @@ _WAYS: Final[dict[str, Mode]] = {
         Mode(
             "drift",
             "Drift",
+            WHOLE,
             "Starts with the topics a question touches, then asks what follows from them.",
             drift.search,
             shares=Shares(passages=0.5, reports=0.1, points=0.4),
@@ -114,6 +129,7 @@ _WAYS: Final[dict[str, Mode]] = {
         Mode(
             "tree",
             "Summaries",
+            WHOLE,
             "Compares the question with passages and with summaries of many of them at once.",
             by_rows(tree.search),
             shares=tree.SHARES,
@@ -121,6 +137,7 @@ _WAYS: Final[dict[str, Mode]] = {
         Mode(
             "traverse",
             "Descent",
+            WHOLE,
             "Goes down from the summary of everything to the passages, by what is nearest at each"
             " step.",
             by_rows(traverse.search),
@@ -129,12 +146,14 @@ _WAYS: Final[dict[str, Mode]] = {
         Mode(
             "dense",
             "Meaning",
+            PASSAGES,
             "Finds passages with the same meaning, whatever words they use.",
             by_rows(dense.search),
         ),
         Mode(
             "lexical",
             "Words",
+            PASSAGES,
             "Finds the question's own words, the rarest first.",
             by_rows(lexical.search),
             uses_vectors=False,
@@ -146,6 +165,7 @@ MODES: Final[dict[str, Mode]] = {
     "auto": Mode(
         "auto",
         "Automatic",
+        "",
         "Reads the question, picks one of the other ways and says why.",
         auto.delegating({name: mode.search for name, mode in _WAYS.items()}),
     ),

@@ -11,6 +11,7 @@ from typing import Final
 
 import regex
 
+from kb_project.text.scripts import HAN, MONTHS
 from kb_project.text.terms import terms
 from kb_project.text.words import words
 from retrieval.search import routing_features as signs
@@ -71,12 +72,14 @@ _ASKING: Final = regex.compile(
     regex.IGNORECASE,
 )
 _CAPITALISED: Final = regex.compile(r"[\p{Lu}\p{Lt}]")
-_MONTHS: Final = "jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec"
+_MONTHS: Final = "|".join(month[:3] for month in MONTHS)
+# Alone, *may* is a verb.
+_MONTH_ALONE: Final = "|".join(month for month in MONTHS if month != "may")
 _DATE: Final = regex.compile(
     r"\b(?:1\d|20)\d\d\b"
     rf"|\b\d{{1,2}}(?:st|nd|rd|th)?\s+(?:of\s+)?(?:{_MONTHS})[a-z]*\b"
     rf"|\b(?:{_MONTHS})[a-z]*\.?\s+\d{{1,2}}(?:st|nd|rd|th)?\b"
-    r"|\b(?:january|february|march|april|june|july|august|september|october|november|december"
+    rf"|\b(?:{_MONTH_ALONE}"
     r"|monday|tuesday|wednesday|thursday|friday|saturday|sunday|o'clock|century|centuries|\d0s)\b"
     r"|[\d一二三四五六七八九十〇零]+(?:世纪|[年月日])",
     regex.IGNORECASE,
@@ -99,7 +102,6 @@ _NAMED: Final = {
     Kind.PLACE: _NAME,
 }
 _DIGIT: Final = regex.compile(r"\p{N}")
-_HAN: Final = regex.compile(r"\p{Han}")
 # Chinese characters that ask and join but rarely name: a pair with one of them that no document
 # contains says nothing.
 _FUNCTION: Final = frozenset(
@@ -167,7 +169,7 @@ def is_filler(term: str) -> bool:
     >>> is_filler("璋的"), is_filler("父亲"), is_filler("father")
     (True, False, False)
     """
-    return _HAN.search(term) is not None and not _FUNCTION.isdisjoint(term)
+    return HAN.search(term) is not None and not _FUNCTION.isdisjoint(term)
 
 
 def _names(question: str) -> set[str]:

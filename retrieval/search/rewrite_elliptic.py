@@ -12,9 +12,9 @@ from typing import Final
 import regex
 
 from kb_project.text.names import normalise_name
+from kb_project.text.scripts import HAN
 from retrieval.search.rewrite_lists import as_said, spelled
 
-_HAN: Final = regex.compile(r"\p{Han}")
 _LINK: Final = r"^(?:(?:and|but|so|then|ok(?:ay)?|well)\b,? ?)*+"
 _AUXILIARY: Final = (
     r"(?:is|are|was|were|do|does|did|has|have|had|can|could|will|would|should|may|might|must)"
@@ -90,7 +90,7 @@ def completed(question: str, before: str, names: Sequence[str] = ()) -> str:
     'Where does Bram live?'
     """
     before = before.strip()
-    if _HAN.search(question):
+    if HAN.search(question):
         return _in_chinese(question, before, names)
     if match := _WORD.match(question):
         return _asked_by(match["word"], before)

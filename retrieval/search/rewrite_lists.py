@@ -11,6 +11,7 @@ from typing import Final, Protocol
 
 import regex
 
+from kb_project.text.scripts import HAN
 from kb_project.text.terms import terms
 
 LONGEST_READ: Final = 4_000
@@ -41,7 +42,6 @@ _HAN_NAMES: Final = regex.compile(
     rf"(?V1)(?:(?:^|[，。：；有是在])\s*){_HAN_NAME}(?:、{_HAN_NAME}){{0,10}}"
     rf"[、和与及]{_HAN_NAME}(?=[的是在有都，。；？]|$)"
 )
-_HAN: Final = regex.compile(r"\p{Han}")
 
 _ORDINALS: Final = {
     **{
@@ -179,7 +179,7 @@ def _picked_all(question: str, turns: Sequence[Said]) -> str:
     if not items:
         return ""
     before, after = question[: match.start()], question[match.end() :]
-    if _HAN.search(question):
+    if HAN.search(question):
         return f"{before}{'、'.join(items)}中{after}"
     return f"{before}{match['which']} of {', '.join(items[:-1])} and {items[-1]}{after}"
 

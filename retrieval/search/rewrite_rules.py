@@ -14,6 +14,7 @@ from typing import Final
 
 import regex
 
+from kb_project.text.scripts import HAN
 from retrieval.search.query_features import Kind, is_filler, kind_of, read
 from retrieval.search.rewrite_lists import as_said
 from retrieval.search.scope_names import Named
@@ -92,7 +93,6 @@ _SUBJECT: Final = regex.compile(
     r"|^(?P<what>[^，？?]{2,20})(?:是(?P<asks>什么|谁))[？?]?$",
     regex.IGNORECASE,
 )
-_HAN: Final = regex.compile(r"\p{Han}")
 _TYPES: Final = {
     "person": StandsFor.PERSON,
     "people": StandsFor.PEOPLE,
@@ -237,7 +237,7 @@ def with_names(question: str, names: Sequence[str], *said: str) -> str:
             placed = _placed_thing(question, as_said(names[0], *said))
         if placed != question:
             return placed
-    if _HAN.search(question):
+    if HAN.search(question):
         return f"{question}（{'、'.join(names)}）"
     return f"{question} ({', '.join(names)})"
 

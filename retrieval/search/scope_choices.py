@@ -19,8 +19,7 @@ MOST: Final = 100
 
 @dataclass(frozen=True, slots=True)
 class Counted:
-    """A value of a filter, and how many documents match it. ``id`` is None for values without
-    one."""
+    """A value of a filter, how many documents match it, and its ``id`` if it has one."""
 
     value: str
     documents: int

@@ -18,8 +18,8 @@ from retrieval.search.query import Query, QuestionVector
 
 MOST: Final = 60
 MOST_SCANNED: Final = 10_000
-"""Passages in the scope up to which every sentence is compared; in larger scopes, only those in the
-passages that meaning or words find, at most this many by meaning:"""
+"""Passages in the scope up to which every sentence is compared; in larger scopes, only sentences of
+passages that words find or that are among the ``WITHIN`` nearest in meaning."""
 WITHIN: Final = 300
 
 # An exact scan: a fifth of a second for some 200,000 sentences.

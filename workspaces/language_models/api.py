@@ -152,7 +152,7 @@ class ModelsApi(APIView):
 
 @method_decorator(transaction.non_atomic_requests, name="dispatch")
 class ModelTestApi(APIView):
-    """One real call of each kind."""
+    """Testing the models with one real call of each kind."""
 
     has_own_transactions = True
 

@@ -78,7 +78,7 @@ class RerankerApi(APIView):
 
 @method_decorator(transaction.non_atomic_requests, name="dispatch")
 class RerankerTestApi(APIView):
-    """One real call."""
+    """Testing the reranker with one real call."""
 
     has_own_transactions = True
 

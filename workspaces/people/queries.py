@@ -43,7 +43,7 @@ def workspace_at(*, slug: str) -> Workspace:
 
 
 def person(*, email: str) -> User:
-    """Raises NotFoundError."""
+    """Return the user with this e-mail address. Raises NotFoundError."""
     user = User.objects.filter(email=email.strip().lower()).first()
     if user is None:
         raise NotFoundError(

@@ -176,7 +176,7 @@ class VersionChangesApi(APIView):
 
 
 class VersionRestoreApi(APIView):
-    """Make an earlier version the one that is searched."""
+    """Make an earlier version live."""
 
     @extend_schema(
         operation_id="version_restore",

@@ -33,7 +33,8 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """``kind`` is heading, paragraph, entry, quote, code, record or table (only that has ``rows``).
+    """A block of text. ``kind`` is heading, paragraph, entry, quote, code, record or table, the
+    only one with ``rows``.
 
     ``page`` is the number of the page that begins with this block.
     """

@@ -18,6 +18,7 @@ from uuid import UUID
 import regex
 
 from kb_project.text.quotable import is_ended, leans
+from kb_project.text.scripts import HAN
 
 MOST_SUMMARY: Final = 3
 MOST_FINDINGS: Final = 10
@@ -43,7 +44,6 @@ WIDE: Final = 2.5
 NAMING: Final[Mapping[str, float]] = {"group": 0.3, "language": 0.3, "concept": 0.6, "symbol": 0.8}
 
 _WORD: Final = regex.compile(r"\p{Han}|[\p{L}\p{N}]+")
-_HAN: Final = regex.compile(r"\p{Han}")
 _WIDE_ENDS: Final = "。！？：；…」』】）"
 _QUOTES: Final = "\"'“”‘’«「『[("
 
@@ -173,7 +173,7 @@ class _Choice:
 def shape(sentence: Sentence) -> float:
     """How well a sentence reads on its own, whatever its subject: about 0.1 to 1.4."""
     text = sentence.text
-    quality = _length_quality(len(text) + (WIDE - 1) * len(_HAN.findall(text)))
+    quality = _length_quality(len(text) + (WIDE - 1) * len(HAN.findall(text)))
     quality *= _ending_quality(text)
     if leans(text):
         quality *= 0.4
@@ -214,7 +214,7 @@ def join_sentences(texts: Sequence[str]) -> str:
     """
     joined = ""
     for text in texts:
-        gap = "" if not joined or _HAN.match(joined[-1]) or joined[-1] in _WIDE_ENDS else " "
+        gap = "" if not joined or HAN.match(joined[-1]) or joined[-1] in _WIDE_ENDS else " "
         joined += gap + text
     return joined
 

@@ -1,8 +1,8 @@
-"""Django's Postgres engine over the bundled server, which starts with the first connection.
+"""Django's Postgres engine for the bundled server, which starts with the first connection.
 
-``OPTIONS["embedded_data"]`` names the data folder and ``OPTIONS["embedded_owner"]`` the role that
-owns the database. Loading settings, ``manage.py check`` and ``--help`` start nothing. A server that
-died is started again by the next connection, pooled or not.
+``OPTIONS["embedded_data"]`` is the data folder and ``OPTIONS["embedded_owner"]`` the role that owns
+the database. Loading settings, ``manage.py check`` and ``--help`` start nothing. The next
+connection, pooled or not, restarts a server that died.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ class DatabaseOperations(operations.DatabaseOperations):
     def sql_flush(
         self, style: Style, tables: Sequence[str], *, reset_sequences: bool = False, **_: Any
     ) -> list[str]:
-        """Empty the tables and whatever refers to them: some tables have no managed model."""
+        """Empty the tables with CASCADE: some referencing tables have no managed model."""
         statements = super().sql_flush(
             style, tables, reset_sequences=reset_sequences, allow_cascade=True
         )
@@ -41,7 +41,7 @@ _prepared: set[tuple[embedded.Server, str]] = set()
 
 
 class ReconnectingConnection(psycopg.Connection[Any]):
-    """A connection for the pool that starts the server again when nobody answers.
+    """A pool connection that restarts the server if it does not answer.
 
     The pool keeps the parameters of its first connection and never asks Django again.
     """
@@ -58,7 +58,7 @@ class ReconnectingConnection(psycopg.Connection[Any]):
 
 
 class DatabaseWrapper(base.DatabaseWrapper):
-    """Fills in where the bundled server listens, after making sure that it does."""
+    """Makes sure the bundled server is running, and fills in its address."""
 
     ops_class = DatabaseOperations
 
@@ -87,7 +87,7 @@ class DatabaseWrapper(base.DatabaseWrapper):
             return super().get_new_connection(self.get_connection_params())
 
     def forget_server(self) -> None:
-        """Ask again whether the server is there, and where."""
+        """Forget the cached server, so that the next connection looks for it again."""
         _servers.pop(self._data_dir(), None)
 
     def _server(self) -> embedded.Server:

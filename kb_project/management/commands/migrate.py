@@ -16,5 +16,5 @@ class Command(migrate.Command):
         parser.set_defaults(database=OWNER_ALIAS)
 
     def handle(self, *args: Any, **options: Any) -> str | None:
-        # Test runners and scripts name the alias they work with; the tables have one owner.
+        # Test runners and scripts pass the alias they work with, but the tables have one owner.
         return super().handle(*args, **{**options, "database": OWNER_ALIAS})

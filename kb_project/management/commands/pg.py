@@ -1,4 +1,4 @@
-"""The bundled database server by hand: start, stop, status, or a psql prompt."""
+"""Control the bundled database server: start, stop, status, or a psql prompt."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ class Command(BaseCommand):
 
 
 def _data_dir() -> Path:
-    """The folder of the bundled server; refuses when the project uses another one."""
+    """Return the bundled server's folder; refuses if the project uses another server."""
     folder = settings.DATABASES["default"]["OPTIONS"].get(DATA)
     if folder is None:
         raise CommandError("DATABASE_URL is set: the database is not the bundled one.")

@@ -1,4 +1,4 @@
-"""Make a Postgres of one's own ready: roles, database, extensions, rights."""
+"""Prepare your own Postgres: roles, database, extensions, permissions."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def _superuser(given: str | None) -> DatabaseUrl:
 
 
 def _plan() -> Plan:
-    """What DATABASES says: the application's and the owner's role, and their passwords."""
+    """Read the application's and the owner's role, with passwords, from DATABASES."""
     app, owner = settings.DATABASES["default"], settings.DATABASES[OWNER_ALIAS]
     if DATA in app["OPTIONS"]:
         raise CommandError("DATABASE_URL is not set: the bundled server prepares itself.")

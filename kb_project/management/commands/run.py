@@ -1,4 +1,4 @@
-"""Everything at once: database, migrations, demo workspace, web server, workers."""
+"""Run everything: database, migrations, demo workspace, web server, workers."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ from kb_project.supervisor.welcome import Console, SignIn, call_when_answering, 
 WEB: Final = "web"
 DEMO: Final = "demo"
 DEMO_COMMAND: Final = "loaddemo"
-# Embedding takes whole cores for minutes; pages must not feel it.
+# Embedding uses whole cores for minutes; pages must not slow down.
 EMBEDDING_NICE: Final = 10
 
 
 class Command(BaseCommand):
     help = "Start everything, and keep it running until Ctrl-C."
-    # They load every page's code, which this process never runs; its children check for themselves.
+    # They load every page's code, which this process never runs; its children run their own checks.
     requires_system_checks = ()
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -63,7 +63,7 @@ def _run(console: Console, listener: socket.socket, address: str, *, demo: bool)
         _announce(console, supervisor, listener, address)
         with stopped_by_signals(supervisor, console.say):
             supervisor.run()
-    except KeyboardInterrupt:  # Ctrl-C before the parts were there
+    except KeyboardInterrupt:  # Ctrl-C before the parts were started
         console.say(OWN_NAME, "Stopping …")
     finally:
         if guard is not None:
@@ -72,7 +72,7 @@ def _run(console: Console, listener: socket.socket, address: str, *, demo: bool)
 
 
 def _guard(console: Console) -> DatabaseGuard | None:
-    """Nothing when DATABASE_URL names a server that somebody else looks after."""
+    """Return a guard; None if DATABASE_URL names a server that is managed elsewhere."""
     folder = settings.DATABASES["default"]["OPTIONS"].get(DATA)
     return None if folder is None else DatabaseGuard(Path(folder), console.say)
 
@@ -103,7 +103,7 @@ def _parts(listener_fd: int, *, demo: bool) -> list[Part]:
 
 
 def _quiet() -> dict[str, str]:
-    """A person reads this terminal: warnings only, unless they asked for more."""
+    """A person reads this terminal: warnings only, unless LOG_LEVEL is set."""
     return {} if env_str("LOG_LEVEL") else {"LOG_LEVEL": "WARNING"}
 
 
@@ -114,7 +114,7 @@ def _manage(*words: str) -> tuple[str, ...]:
 def _announce(
     console: Console, supervisor: Supervisor, listener: socket.socket, address: str
 ) -> None:
-    """Say that the pages answer; with a demo, wait until its documents can be asked."""
+    """Announce the address once the pages answer; with a demo, once its documents are ready."""
 
     def web_answers() -> None:
         if not supervisor.is_done(DEMO):
@@ -137,4 +137,4 @@ def _address(host: str, listener: socket.socket) -> str:
 
 
 def _nothing() -> None:
-    """Look at nothing."""
+    """Do nothing."""

@@ -1,4 +1,4 @@
-"""The web server alone; `run` starts it together with everything else."""
+"""Run only the web server; `run` starts it together with everything else."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Command(BaseCommand):
         parser.add_argument("--fd", type=int, help="a listening socket, instead of host and port")
 
     def handle(self, *args: Any, host: str, port: int, fd: int | None, **options: Any) -> None:
-        # WhiteNoise warns when the folder for collected files is missing.
+        # WhiteNoise warns if the folder for collected files is missing.
         Path(settings.STATIC_ROOT).mkdir(parents=True, exist_ok=True)
         config = uvicorn.Config(
             APPLICATION,
@@ -34,7 +34,7 @@ class Command(BaseCommand):
             http="httptools",
             ws="none",
             lifespan="off",
-            # Requests are logged by the application, with the person and the request id.
+            # The application logs requests itself, with user and request id.
             access_log=False,
             log_level="warning",
             server_header=False,

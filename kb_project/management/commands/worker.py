@@ -1,4 +1,4 @@
-"""worker: does the work that waits, until it is told to stop."""
+"""worker: do waiting work until told to stop."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ WORK: Final = {
     "embedding": "ingestion.pipeline.worker.work",
     "answering": "retrieval.answering.worker.work",
 }
-"""What serves each lane: ``work(lane, say=…)``, until SIGTERM or SIGINT."""
+"""The function that serves each lane: ``work(lane, say=…)``, until SIGTERM or SIGINT."""
 
 
 class Command(BaseCommand):

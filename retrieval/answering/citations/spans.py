@@ -12,6 +12,7 @@ from typing import Final
 
 import regex
 
+from kb_project.text.scripts import HAN
 from kb_project.text.sentences import sentence_spans
 from kb_project.text.terms import terms
 from retrieval.search.hits import Hit
@@ -32,7 +33,6 @@ _QUOTED: Final = regex.compile(
     r"|「([^」\n]{3,400})」|『([^』\n]{3,400})』|‘([^’\n]{12,400})’"
 )
 _TOKEN: Final = regex.compile(r"\p{Han}|[\p{L}\p{M}]+|\p{N}+")
-_HAN: Final = regex.compile(r"\p{Han}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,4 +162,4 @@ def _with_stop(text: str, end: int) -> int:
 
 def _is_long(words: str) -> bool:
     length = len("".join(words.split()))
-    return length >= (SHORTEST_QUOTE // 2 if _HAN.search(words) else SHORTEST_QUOTE)
+    return length >= (SHORTEST_QUOTE // 2 if HAN.search(words) else SHORTEST_QUOTE)

@@ -3,18 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Final
 
-from retrieval.search.modes import MODES, Mode
-
-# Modes of one family share a prefix: "global_dynamic" is in the group of "global".
-GROUPS: Final = (
-    ("", frozenset({"auto"})),
-    ("Follow the names", frozenset({"walk", "local", "entities", "relations", "mix"})),
-    ("See the whole", frozenset({"global", "drift", "tree", "traverse"})),
-    ("Find passages", frozenset({"hybrid", "dense", "lexical"})),
-)
-REST: Final = "Other ways"
+from retrieval.search.modes import GROUPS, MODES, Mode
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,21 +16,11 @@ class ModeGroup:
 
 
 def mode_groups() -> tuple[ModeGroup, ...]:
-    """Group all registered modes, in a fixed order, leaving out empty groups."""
-    known = [label for label, _ in GROUPS]
-    sorted_in: dict[str, list[Mode]] = {label: [] for label in (*known, REST)}
+    """Group all modes in the order of the menu, leaving out empty groups."""
+    groups: dict[str, list[Mode]] = {label: [] for label in GROUPS}
     for mode in MODES.values():
-        sorted_in[group_of(mode.name)].append(mode)
-    return tuple(ModeGroup(label, tuple(modes)) for label, modes in sorted_in.items() if modes)
-
-
-def group_of(name: str) -> str:
-    """
-    >>> group_of("global_dynamic"), group_of("walk"), group_of("telepathy")
-    ('See the whole', 'Follow the names', 'Other ways')
-    """
-    family = name.partition("_")[0]
-    return next((label for label, names in GROUPS if family in names), REST)
+        groups.setdefault(mode.group, []).append(mode)
+    return tuple(ModeGroup(label, tuple(modes)) for label, modes in groups.items() if modes)
 
 
 def label_of(name: str) -> str:

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from ingestion.parsers import Limits
 from ingestion.parsers.delimited import read as read_table
-from ingestion.parsers.detection import CSV
 from ingestion.parsers.document import Source
+from ingestion.parsers.formats import CSV
 
 
 @pytest.mark.parametrize("delimiter", [",", ";", "\t", "|"])

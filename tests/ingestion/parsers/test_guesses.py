@@ -9,8 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ingestion.parsers import encoding, wire
-from ingestion.parsers.detection import ending, is_binary
+from ingestion.parsers.detection import is_binary
 from ingestion.parsers.encoding import Decoded, decode, guess, wide_encoding
+from ingestion.parsers.formats import ending_of
 
 PROSE = "The lamp was lit at dusk, and the keeper wrote it down.\n"
 
@@ -29,7 +30,7 @@ PROSE = "The lamp was lit at dusk, and the keeper wrote it down.\n"
     ],
 )
 def test_an_ending_is_that_of_the_last_part_of_a_name(name, expected):
-    assert ending(name) == expected
+    assert ending_of(name) == expected
 
 
 @pytest.mark.parametrize(

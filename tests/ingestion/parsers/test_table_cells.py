@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from ingestion.parsers import delimited, spreadsheet
 from ingestion.parsers.builder import TextBuilder
-from ingestion.parsers.detection import CSV, TSV
 from ingestion.parsers.document import Limits, Source
+from ingestion.parsers.formats import CSV, TSV
 from ingestion.parsers.pptx import _point
 from ingestion.parsers.tables import is_caption, is_header, write_table
 

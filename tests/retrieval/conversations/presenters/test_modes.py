@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from retrieval.conversations.presenters.modes import GROUPS, REST, group_of, label_of, mode_groups
+from retrieval.conversations.presenters.modes import label_of, mode_groups
 from retrieval.search.modes import MODES
 
 
@@ -25,16 +25,6 @@ def test_every_mode_says_in_a_sentence_what_it_does():
     for mode in MODES.values():
         assert mode.label
         assert mode.explanation.endswith(".")
-
-
-def test_a_mode_of_a_family_stands_beside_it():
-    assert group_of("global_dynamic") == group_of("global") != REST
-    assert group_of("tree_traversal") == group_of("tree")
-
-
-def test_a_mode_that_nobody_sorted_in_is_shown_all_the_same():
-    assert group_of("telepathy") == REST
-    assert REST not in [label for label, _ in GROUPS]
 
 
 def test_an_answer_by_a_mode_that_is_gone_keeps_its_name():

@@ -1,0 +1,138 @@
+"""The formats that documents may have: one row each, and all that the product knows of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+from typing import Final
+
+TEXT: Final = "text/plain"
+MARKDOWN: Final = "text/markdown"
+HTML: Final = "text/html"
+CSV: Final = "text/csv"
+TSV: Final = "text/tab-separated-values"
+JSON: Final = "application/json"
+JSON_LINES: Final = "application/x-ndjson"
+PDF: Final = "application/pdf"
+EPUB: Final = "application/epub+zip"
+_OFFICE: Final = "application/vnd.openxmlformats-officedocument."
+DOCX: Final = _OFFICE + "wordprocessingml.document"
+PPTX: Final = _OFFICE + "presentationml.presentation"
+XLSX: Final = _OFFICE + "spreadsheetml.sheet"
+XLSB: Final = "application/vnd.ms-excel.sheet.binary.macroenabled.12"
+XLS: Final = "application/vnd.ms-excel"
+ODS: Final = "application/vnd.oasis.opendocument.spreadsheet"
+
+
+@dataclass(frozen=True, slots=True)
+class Format:
+    """``module`` in ``ingestion.parsers`` reads such files.
+
+    ``label`` names one of them, ``family`` the format in lists; both are shown to people.
+    ``member`` is a file inside the ZIP archive by which it is recognised; where that is
+    ``mimetype``, the archive says its own type in it. ``bulk`` tells estimates how much text a
+    byte yields: text, html, zip, table or pdf.
+    """
+
+    module: str
+    label: str
+    family: str
+    endings: tuple[str, ...]
+    icon: str = "file-earmark-text"
+    member: str = ""
+    bulk: str = "text"
+
+
+FORMATS: Final[dict[str, Format]] = {
+    PDF: Format("pdf", "PDF", "PDF", (".pdf",), "file-earmark-pdf", bulk="pdf"),
+    DOCX: Format(
+        "docx",
+        "Word document",
+        "Word",
+        (".docx", ".docm"),
+        "file-earmark-word",
+        "word/document.xml",
+        bulk="zip",
+    ),
+    PPTX: Format(
+        "pptx",
+        "Presentation",
+        "PowerPoint",
+        (".pptx", ".pptm", ".ppsx"),
+        "file-earmark-slides",
+        "ppt/presentation.xml",
+        bulk="zip",
+    ),
+    XLSX: Format(
+        "spreadsheet",
+        "Spreadsheet",
+        "Excel",
+        (".xlsx", ".xlsm"),
+        "file-earmark-spreadsheet",
+        "xl/workbook.xml",
+        bulk="zip",
+    ),
+    XLSB: Format(
+        "spreadsheet",
+        "Spreadsheet",
+        "Excel",
+        (".xlsb",),
+        "file-earmark-spreadsheet",
+        "xl/workbook.bin",
+    ),
+    XLS: Format("spreadsheet", "Spreadsheet", "Excel", (".xls",), "file-earmark-spreadsheet"),
+    ODS: Format(
+        "spreadsheet",
+        "Spreadsheet",
+        "OpenDocument spreadsheets",
+        (".ods",),
+        "file-earmark-spreadsheet",
+        "mimetype",
+    ),
+    EPUB: Format("epub", "E-book", "EPUB", (".epub",), "book", "mimetype", bulk="zip"),
+    HTML: Format(
+        "html", "Web page", "HTML", (".html", ".htm", ".xhtml"), "file-earmark-code", bulk="html"
+    ),
+    MARKDOWN: Format("markdown", "Markdown", "Markdown", (".md", ".markdown", ".mdown")),
+    TEXT: Format("plain", "Text", "text", (".txt", ".text", ".log")),
+    CSV: Format(
+        "delimited", "CSV table", "CSV", (".csv",), "file-earmark-spreadsheet", bulk="table"
+    ),
+    TSV: Format(
+        "delimited", "TSV table", "TSV", (".tsv", ".tab"), "file-earmark-spreadsheet", bulk="table"
+    ),
+    JSON: Format("json_records", "JSON", "JSON", (".json",), "file-earmark-code"),
+    JSON_LINES: Format(
+        "json_records", "JSON Lines", "JSON Lines", (".jsonl", ".ndjson"), "file-earmark-code"
+    ),
+}
+BY_ENDING: Final = {
+    ending: media_type for media_type, one in FORMATS.items() for ending in one.endings
+}
+
+
+def families() -> list[str]:
+    """What people call the formats, each once.
+
+    >>> families()[:3]
+    ['PDF', 'Word', 'PowerPoint']
+    """
+    return list(dict.fromkeys(one.family for one in FORMATS.values()))
+
+
+def format_of(name: str) -> Format | None:
+    """The format that a file's ending promises.
+
+    >>> format_of("Minutes.DOCX").label
+    'Word document'
+    """
+    ending = ending_of(name)
+    return FORMATS[BY_ENDING[ending]] if ending in BY_ENDING else None
+
+
+def ending_of(name: str) -> str:
+    """
+    >>> ending_of("a/b/Report.PDF ")
+    '.pdf'
+    """
+    return PurePosixPath(name.replace("\\", "/").strip().lower()).suffix
