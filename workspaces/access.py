@@ -114,22 +114,22 @@ def as_person(user: User) -> Iterator[None]:
 
 
 def workspace_for_reading(*, user: Any, workspace_id: str | uuid.UUID) -> Workspace:
-    return _workspace_with(Capability.READ, user=user, workspace_id=workspace_id)
+    return workspace_with(Capability.READ, user=user, workspace_id=workspace_id)
 
 
 def workspace_for_writing(*, user: Any, workspace_id: str | uuid.UUID) -> Workspace:
-    return _workspace_with(Capability.EDIT, user=user, workspace_id=workspace_id)
+    return workspace_with(Capability.EDIT, user=user, workspace_id=workspace_id)
 
 
 def workspace_for_curating(*, user: Any, workspace_id: str | uuid.UUID) -> Workspace:
-    return _workspace_with(Capability.CURATE, user=user, workspace_id=workspace_id)
+    return workspace_with(Capability.CURATE, user=user, workspace_id=workspace_id)
 
 
 def workspace_for_administering(*, user: Any, workspace_id: str | uuid.UUID) -> Workspace:
-    return _workspace_with(Capability.ADMINISTER, user=user, workspace_id=workspace_id)
+    return workspace_with(Capability.ADMINISTER, user=user, workspace_id=workspace_id)
 
 
-def _workspace_with(
+def workspace_with(
     capability: Capability, *, user: Any, workspace_id: str | uuid.UUID
 ) -> Workspace:
     membership = _membership(user, workspace_id) if user.is_authenticated else None

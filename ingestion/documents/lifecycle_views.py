@@ -22,6 +22,7 @@ from ingestion.models import Document, HistoryEvent
 from kb_project.errors import ConflictError, InputError
 from workspaces import access
 from workspaces.models import Capability, Workspace
+from workspaces.pages import workspace_page
 from workspaces.requests import UserRequest
 
 VIA: Final = "page"
@@ -33,10 +34,8 @@ TRASH: Final = "ingestion:trash"
 Act = Callable[..., HistoryEvent]
 
 
-@login_required
-@require_GET
-def trash(request: UserRequest, workspace_id: str) -> HttpResponse:
-    workspace = access.workspace_for_reading(user=request.user, workspace_id=workspace_id)
+@workspace_page(Capability.READ)
+def trash(request: UserRequest, workspace: Workspace) -> HttpResponse:
     pages = Paginator(document_queries.trashed(workspace=workspace), PAGE_SIZE)
     page = pages.get_page(request.GET.get("page", ""))
     context = {"workspace": workspace, "section": "documents", "page": page}
@@ -87,10 +86,8 @@ def document_trash(request: UserRequest, workspace_id: str, document_id: UUID) -
     return redirect(LIST, workspace.slug)
 
 
-@login_required
-@require_POST
-def documents_trash(request: UserRequest, workspace_id: str) -> HttpResponse:
-    workspace = access.workspace_for_writing(user=request.user, workspace_id=workspace_id)
+@workspace_page(Capability.EDIT, "POST")
+def documents_trash(request: UserRequest, workspace: Workspace) -> HttpResponse:
     _do_with_chosen(request, workspace, lifecycle.documents_trash)
     return redirect(LIST, workspace.slug)
 
@@ -103,10 +100,8 @@ def document_restore(request: UserRequest, workspace_id: str, document_id: UUID)
     return redirect(DETAIL, workspace.slug, document.pk)
 
 
-@login_required
-@require_POST
-def trash_restore(request: UserRequest, workspace_id: str) -> HttpResponse:
-    workspace = access.workspace_for_writing(user=request.user, workspace_id=workspace_id)
+@workspace_page(Capability.EDIT, "POST")
+def trash_restore(request: UserRequest, workspace: Workspace) -> HttpResponse:
     _do_with_chosen(request, workspace, lifecycle.documents_restore)
     return redirect(TRASH, workspace.slug)
 
@@ -118,10 +113,8 @@ def document_delete(request: UserRequest, workspace_id: str, document_id: UUID) 
     return _for_good(request, workspace, [document])
 
 
-@login_required
-@require_http_methods(["GET", "POST"])
-def trash_empty(request: UserRequest, workspace_id: str) -> HttpResponse:
-    workspace = access.workspace_for_writing(user=request.user, workspace_id=workspace_id)
+@workspace_page(Capability.EDIT, "GET", "POST")
+def trash_empty(request: UserRequest, workspace: Workspace) -> HttpResponse:
     documents = list(document_queries.trashed(workspace=workspace))
     if not documents:
         messages.info(request, "Nothing is left in the trash.")

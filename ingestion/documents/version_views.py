@@ -16,15 +16,15 @@ from ingestion.history import toasts
 from ingestion.history.recording import ChangeContext
 from kb_project.errors import ConflictError, UploadError
 from workspaces import access
+from workspaces.models import Capability, Workspace
+from workspaces.pages import workspace_page
 from workspaces.requests import UserRequest
 
 PAGE = "page"
 
 
-@login_required
-@require_POST
-def version_add(request: UserRequest, workspace_id: str, document_id: UUID) -> HttpResponse:
-    workspace = access.workspace_for_writing(user=request.user, workspace_id=workspace_id)
+@workspace_page(Capability.EDIT, "POST")
+def version_add(request: UserRequest, workspace: Workspace, document_id: UUID) -> HttpResponse:
     document = document_queries.document_get(workspace=workspace, document_id=document_id)
     file = request.FILES.get("file")
     if file is None:
@@ -45,12 +45,10 @@ def version_add(request: UserRequest, workspace_id: str, document_id: UUID) -> H
     return redirect("ingestion:document_detail", workspace.slug, document.pk)
 
 
-@login_required
-@require_POST
+@workspace_page(Capability.EDIT, "POST")
 def version_restore(
-    request: UserRequest, workspace_id: str, document_id: UUID, number: int
+    request: UserRequest, workspace: Workspace, document_id: UUID, number: int
 ) -> HttpResponse:
-    workspace = access.workspace_for_writing(user=request.user, workspace_id=workspace_id)
     document = document_queries.document_get(workspace=workspace, document_id=document_id)
     change = ChangeContext(workspace=workspace, user=request.user, via=PAGE)
     try:
@@ -61,12 +59,10 @@ def version_restore(
     return redirect("ingestion:document_detail", workspace.slug, document.pk)
 
 
-@login_required
-@require_GET
+@workspace_page(Capability.READ)
 def version_changes(
-    request: UserRequest, workspace_id: str, document_id: UUID, number: int
+    request: UserRequest, workspace: Workspace, document_id: UUID, number: int
 ) -> HttpResponse:
-    workspace = access.workspace_for_reading(user=request.user, workspace_id=workspace_id)
     document = document_queries.document_get(workspace=workspace, document_id=document_id)
     version = version_queries.version_get(workspace=workspace, document=document, number=number)
     context = {"workspace": workspace, "section": "documents", "document": document}
@@ -75,13 +71,11 @@ def version_changes(
     return render(request, "ingestion/version_changes.html", context)
 
 
-@login_required
-@require_GET
+@workspace_page(Capability.READ)
 def version_progress(
-    request: UserRequest, workspace_id: str, document_id: UUID, number: int
+    request: UserRequest, workspace: Workspace, document_id: UUID, number: int
 ) -> HttpResponse:
     """Render the notice that a version is being read, which polls until it is."""
-    workspace = access.workspace_for_reading(user=request.user, workspace_id=workspace_id)
     document = document_queries.document_get(workspace=workspace, document_id=document_id)
     version = version_queries.version_get(workspace=workspace, document=document, number=number)
     context = {"workspace": workspace, "document": document, "awaited": version.number}

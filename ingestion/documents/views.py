@@ -29,7 +29,8 @@ from ingestion.knowledge import summaries, trees
 from kb_project.errors import ConflictError, NotFoundError, PauseError
 from workspaces import access
 from workspaces.language_models.queries import model_state
-from workspaces.models import Capability
+from workspaces.models import Capability, Workspace
+from workspaces.pages import workspace_page
 from workspaces.requests import UserRequest
 
 # A version's page picture never changes, but which version is live does.
@@ -37,10 +38,8 @@ PICTURE_CACHE: Final = "private, max-age=86400, immutable"
 LIVE_PICTURE_CACHE: Final = "private, no-cache"
 
 
-@login_required
-@require_GET
-def document_list(request: UserRequest, workspace_id: str) -> HttpResponse:
-    workspace = access.workspace_for_reading(user=request.user, workspace_id=workspace_id)
+@workspace_page(Capability.READ)
+def document_list(request: UserRequest, workspace: Workspace) -> HttpResponse:
     context = presenters.document_page(
         workspace=workspace,
         text=forms.words_of(request.GET, "q"),
@@ -54,10 +53,8 @@ def document_list(request: UserRequest, workspace_id: str) -> HttpResponse:
     return render(request, f"ingestion/{template}", context)
 
 
-@login_required
-@require_POST
-def document_upload(request: UserRequest, workspace_id: str) -> HttpResponse:
-    workspace = access.workspace_for_writing(user=request.user, workspace_id=workspace_id)
+@workspace_page(Capability.EDIT, "POST")
+def document_upload(request: UserRequest, workspace: Workspace) -> HttpResponse:
     uploads = [
         services.document_upload(
             workspace=workspace, file=file, name=file.name or "", user=request.user
@@ -73,10 +70,8 @@ def document_upload(request: UserRequest, workspace_id: str) -> HttpResponse:
     return redirect("ingestion:document_list", workspace.slug)
 
 
-@login_required
-@require_POST
-def document_retry(request: UserRequest, workspace_id: str, document_id: UUID) -> HttpResponse:
-    workspace = access.workspace_for_writing(user=request.user, workspace_id=workspace_id)
+@workspace_page(Capability.EDIT, "POST")
+def document_retry(request: UserRequest, workspace: Workspace, document_id: UUID) -> HttpResponse:
     document = document_queries.document_get(workspace=workspace, document_id=document_id)
     try:
         services.document_retry(workspace=workspace, document=document)
@@ -85,10 +80,8 @@ def document_retry(request: UserRequest, workspace_id: str, document_id: UUID) -
     return redirect("ingestion:document_list", workspace.slug)
 
 
-@login_required
-@require_POST
-def document_cancel(request: UserRequest, workspace_id: str, document_id: UUID) -> HttpResponse:
-    workspace = access.workspace_for_writing(user=request.user, workspace_id=workspace_id)
+@workspace_page(Capability.EDIT, "POST")
+def document_cancel(request: UserRequest, workspace: Workspace, document_id: UUID) -> HttpResponse:
     document = document_queries.document_get(workspace=workspace, document_id=document_id)
     try:
         services.document_cancel(workspace=workspace, document=document)
@@ -97,26 +90,20 @@ def document_cancel(request: UserRequest, workspace_id: str, document_id: UUID) 
     return redirect("ingestion:document_list", workspace.slug)
 
 
-@login_required
-@require_POST
-def documents_retry(request: UserRequest, workspace_id: str) -> HttpResponse:
-    workspace = access.workspace_for_writing(user=request.user, workspace_id=workspace_id)
+@workspace_page(Capability.EDIT, "POST")
+def documents_retry(request: UserRequest, workspace: Workspace) -> HttpResponse:
     services.documents_retry(workspace=workspace)
     return redirect("ingestion:document_list", workspace.slug)
 
 
-@login_required
-@require_POST
-def work_resume(request: UserRequest, workspace_id: str) -> HttpResponse:
-    workspace = access.workspace_for_writing(user=request.user, workspace_id=workspace_id)
+@workspace_page(Capability.EDIT, "POST")
+def work_resume(request: UserRequest, workspace: Workspace) -> HttpResponse:
     services.work_resume(workspace=workspace)
     return redirect("ingestion:document_list", workspace.slug)
 
 
-@login_required
-@require_POST
-def document_estimate(request: UserRequest, workspace_id: str) -> HttpResponse:
-    workspace = access.workspace_for_writing(user=request.user, workspace_id=workspace_id)
+@workspace_page(Capability.EDIT, "POST")
+def document_estimate(request: UserRequest, workspace: Workspace) -> HttpResponse:
     files = forms.files_of(request.POST)
     estimate = estimate_queries.estimate_for_files(workspace=workspace, files=files)
     sentences = estimate_sentences.sentences(estimate)
@@ -124,10 +111,8 @@ def document_estimate(request: UserRequest, workspace_id: str) -> HttpResponse:
     return render(request, "ingestion/upload_estimate.html", context)
 
 
-@login_required
-@require_GET
-def document_detail(request: UserRequest, workspace_id: str, document_id: UUID) -> HttpResponse:
-    workspace = access.workspace_for_reading(user=request.user, workspace_id=workspace_id)
+@workspace_page(Capability.READ)
+def document_detail(request: UserRequest, workspace: Workspace, document_id: UUID) -> HttpResponse:
     row = document_queries.document_row(workspace=workspace, document_id=document_id)
     number = forms.number(request.GET, "version")
     version = version_queries.version_asked(
@@ -153,12 +138,10 @@ def document_detail(request: UserRequest, workspace_id: str, document_id: UUID) 
     return render(request, "ingestion/document_detail.html", context)
 
 
-@login_required
-@require_GET
+@workspace_page(Capability.READ)
 def page_picture(
-    request: UserRequest, workspace_id: str, document_id: UUID, number: int
+    request: UserRequest, workspace: Workspace, document_id: UUID, number: int
 ) -> HttpResponse:
-    workspace = access.workspace_for_reading(user=request.user, workspace_id=workspace_id)
     document = document_queries.document_get(workspace=workspace, document_id=document_id)
     given = forms.number(request.GET, "version")
     version = version_queries.version_asked(workspace=workspace, document=document, number=given)
@@ -167,10 +150,8 @@ def page_picture(
     return HttpResponse(picture, "image/png", headers={"Cache-Control": cache})
 
 
-@login_required
-@require_POST
-def read_again(request: UserRequest, workspace_id: str) -> HttpResponse:
-    workspace = access.workspace_for_writing(user=request.user, workspace_id=workspace_id)
+@workspace_page(Capability.EDIT, "POST")
+def read_again(request: UserRequest, workspace: Workspace) -> HttpResponse:
     try:
         number = rereading.documents_read_again(workspace=workspace)
     except PauseError as error:
@@ -180,10 +161,8 @@ def read_again(request: UserRequest, workspace_id: str) -> HttpResponse:
     return redirect("ingestion:document_list", workspace.slug)
 
 
-@login_required
-@require_POST
-def passages_retry(request: UserRequest, workspace_id: str, document_id: UUID) -> HttpResponse:
-    workspace = access.workspace_for_writing(user=request.user, workspace_id=workspace_id)
+@workspace_page(Capability.EDIT, "POST")
+def passages_retry(request: UserRequest, workspace: Workspace, document_id: UUID) -> HttpResponse:
     document = document_queries.document_get(workspace=workspace, document_id=document_id)
     named = request.POST.get("chunk", "")
     chunk_ids = [_chunk_id(named)] if named else None

@@ -11,13 +11,13 @@ from django.views.decorators.http import require_GET, require_POST
 from ingestion.health import runs
 from ingestion.health.queries import health
 from workspaces import access
+from workspaces.models import Capability, Workspace
+from workspaces.pages import workspace_page
 from workspaces.requests import UserRequest
 
 
-@login_required
-@require_GET
-def health_page(request: UserRequest, workspace_id: str) -> HttpResponse:
-    workspace = access.workspace_for_administering(user=request.user, workspace_id=workspace_id)
+@workspace_page(Capability.ADMINISTER)
+def health_page(request: UserRequest, workspace: Workspace) -> HttpResponse:
     context = {
         "workspace": workspace,
         "section": "health",
@@ -26,10 +26,8 @@ def health_page(request: UserRequest, workspace_id: str) -> HttpResponse:
     return render(request, "ingestion/health.html", context)
 
 
-@login_required
-@require_POST
-def health_check(request: UserRequest, workspace_id: str) -> HttpResponse:
-    workspace = access.workspace_for_administering(user=request.user, workspace_id=workspace_id)
+@workspace_page(Capability.ADMINISTER, "POST")
+def health_check(request: UserRequest, workspace: Workspace) -> HttpResponse:
     repairs = request.POST.get("repair") == "yes"
     runs.check_request(workspace=workspace, user=request.user, repairs=repairs, is_deep=True)
     messages.success(request, "The workspace is being checked. You can leave this page.")

@@ -20,17 +20,16 @@ from ingestion.suggestions import deciding, presenters, queue, skipping
 from ingestion.suggestions.queue import Case
 from kb_project.errors import ConflictError, InputError, KBError, NotFoundError
 from workspaces import access
-from workspaces.models import Workspace
+from workspaces.models import Capability, Workspace
+from workspaces.pages import workspace_page
 from workspaces.requests import UserRequest
 
 TEMPLATE: Final = "ingestion/curation/queue.html"
 QUEUE: Final = "ingestion:curation_queue"
 
 
-@login_required
-@require_GET
-def curation_queue(request: UserRequest, workspace_id: str) -> HttpResponse:
-    workspace = access.workspace_for_reading(user=request.user, workspace_id=workspace_id)
+@workspace_page(Capability.READ)
+def curation_queue(request: UserRequest, workspace: Workspace) -> HttpResponse:
     try:
         context = presenters.queue_context(
             workspace=workspace, user=request.user, given=request.GET
@@ -52,10 +51,8 @@ def case_differ(request: UserRequest, workspace_id: str) -> HttpResponse:
     return _decided(request, workspace_id, is_same=False)
 
 
-@login_required
-@require_POST
-def case_skip(request: UserRequest, workspace_id: str) -> HttpResponse:
-    workspace = access.workspace_for_curating(user=request.user, workspace_id=workspace_id)
+@workspace_page(Capability.CURATE, "POST")
+def case_skip(request: UserRequest, workspace: Workspace) -> HttpResponse:
     try:
         case = queue.case_get(workspace=workspace, key=_key(request), user=request.user)
     except NotFoundError:
@@ -127,10 +124,8 @@ def _again(
 
 
 # --- all above a certainty ------------------------------------------------------------------------
-@login_required
-@require_http_methods(["GET", "POST"])
-def cases_above(request: UserRequest, workspace_id: str) -> HttpResponse:
-    workspace = access.workspace_for_curating(user=request.user, workspace_id=workspace_id)
+@workspace_page(Capability.CURATE, "GET", "POST")
+def cases_above(request: UserRequest, workspace: Workspace) -> HttpResponse:
     given = request.POST if request.method == "POST" else request.GET
     percent = _percent(given)
     refusal = None

@@ -14,23 +14,21 @@ from ingestion.knowledge import topics
 from ingestion.topics import presenters, services
 from kb_project.errors import ConflictError
 from workspaces import access
+from workspaces.models import Capability, Workspace
+from workspaces.pages import workspace_page
 from workspaces.requests import UserRequest
 
 
-@login_required
-@require_GET
-def community_list(request: UserRequest, workspace_id: str) -> HttpResponse:
-    workspace = access.workspace_for_reading(user=request.user, workspace_id=workspace_id)
+@workspace_page(Capability.READ)
+def community_list(request: UserRequest, workspace: Workspace) -> HttpResponse:
     context = {"workspace": workspace, "section": "topics"}
     context |= {"tree": topics.topic_tree(workspace=workspace)}
     context |= presenters.unwritten(workspace)
     return render(request, "ingestion/community_list.html", context)
 
 
-@login_required
-@require_GET
-def community_detail(request: UserRequest, workspace_id: str, community_id: UUID) -> HttpResponse:
-    workspace = access.workspace_for_reading(user=request.user, workspace_id=workspace_id)
+@workspace_page(Capability.READ)
+def community_detail(request: UserRequest, workspace: Workspace, community_id: UUID) -> HttpResponse:
     view = topics.topic_view(workspace=workspace, community_id=community_id)
     tree = topics.topic_tree(workspace=workspace)
     context = {"workspace": workspace, "section": "topics", "view": view, "tree": tree}
@@ -41,10 +39,8 @@ def community_detail(request: UserRequest, workspace_id: str, community_id: UUID
     return render(request, "ingestion/community_list.html", context)
 
 
-@login_required
-@require_POST
-def report_retry(request: UserRequest, workspace_id: str, community_id: UUID) -> HttpResponse:
-    workspace = access.workspace_for_curating(user=request.user, workspace_id=workspace_id)
+@workspace_page(Capability.CURATE, "POST")
+def report_retry(request: UserRequest, workspace: Workspace, community_id: UUID) -> HttpResponse:
     community = topics.community_get(workspace=workspace, community_id=community_id)
     try:
         services.report_retry(workspace=workspace, community=community)
@@ -54,10 +50,8 @@ def report_retry(request: UserRequest, workspace_id: str, community_id: UUID) ->
     return redirect("ingestion:community_detail", workspace.slug, community.pk)
 
 
-@login_required
-@require_POST
-def reports_retry(request: UserRequest, workspace_id: str) -> HttpResponse:
-    workspace = access.workspace_for_curating(user=request.user, workspace_id=workspace_id)
+@workspace_page(Capability.CURATE, "POST")
+def reports_retry(request: UserRequest, workspace: Workspace) -> HttpResponse:
     try:
         services.reports_retry(workspace=workspace)
         messages.success(request, "The reports are being written again.")

@@ -18,25 +18,22 @@ from retrieval.conversations.presenters import answers, boxes, pages, passages, 
 from retrieval.models import Answer
 from retrieval.search import services
 from workspaces import access
-from workspaces.models import Workspace
+from workspaces.models import Capability, Workspace
+from workspaces.pages import workspace_page
 from workspaces.requests import UserRequest
 
 HITS_SHOWN: Final = 20
 
 
-@login_required
-@require_GET
-def home(request: UserRequest, workspace_id: str) -> HttpResponse:
-    workspace = access.workspace_for_reading(user=request.user, workspace_id=workspace_id)
+@workspace_page(Capability.READ)
+def home(request: UserRequest, workspace: Workspace) -> HttpResponse:
     page = pages.home(workspace=workspace, user=request.user)
     context = {"workspace": workspace, "section": "home", "home": page, "ask": page.box}
     return render(request, "retrieval/home.html", context)
 
 
-@login_required
-@require_http_methods(["GET", "POST"])
-def ask(request: UserRequest, workspace_id: str) -> HttpResponse:
-    workspace = access.workspace_for_reading(user=request.user, workspace_id=workspace_id)
+@workspace_page(Capability.READ, "GET", "POST")
+def ask(request: UserRequest, workspace: Workspace) -> HttpResponse:
     wanted = forms.wanted_of(request.POST or request.GET, "question")
     context: dict[str, object] = {"workspace": workspace, "section": "ask"}
     if request.method == "POST":
@@ -58,32 +55,25 @@ def ask(request: UserRequest, workspace_id: str) -> HttpResponse:
 
 
 @transaction.non_atomic_requests
-@login_required
-@require_GET
-def starters(request: UserRequest, workspace_id: str) -> HttpResponse:
+@workspace_page(Capability.READ)
+def starters(request: UserRequest, workspace: Workspace) -> HttpResponse:
     """Render starter questions for a page that loaded before they were found."""
-    with transaction.atomic():
-        workspace = access.workspace_for_reading(user=request.user, workspace_id=workspace_id)
     found = queries.found_starters(workspace=workspace)
     context = {"workspace": workspace, "starters": found}
     return render(request, "retrieval/starters.html", context)
 
 
-@login_required
-@require_GET
-def scope_choices(request: UserRequest, workspace_id: str, name: str) -> HttpResponse:
+@workspace_page(Capability.READ)
+def scope_choices(request: UserRequest, workspace: Workspace, name: str) -> HttpResponse:
     """Render documents or names that match what is typed into the filter panel."""
-    workspace = access.workspace_for_reading(user=request.user, workspace_id=workspace_id)
     text = forms.text_of(request.GET, f"find_{name}")
     choices = scopes.found_choices(workspace=workspace, name=name, text=text)
     context = {"choices": choices, "text": text}
     return render(request, "retrieval/scope_choices.html", context)
 
 
-@login_required
-@require_GET
-def answer_detail(request: UserRequest, workspace_id: str, question_id: UUID) -> HttpResponse:
-    workspace = access.workspace_for_reading(user=request.user, workspace_id=workspace_id)
+@workspace_page(Capability.READ)
+def answer_detail(request: UserRequest, workspace: Workspace, question_id: UUID) -> HttpResponse:
     context = {"workspace": workspace, "section": "ask"} | pages.question_page(
         workspace=workspace,
         user=request.user,
@@ -93,11 +83,9 @@ def answer_detail(request: UserRequest, workspace_id: str, question_id: UUID) ->
     return render(request, "retrieval/question.html", context)
 
 
-@login_required
-@require_GET
-def answer_fragment(request: UserRequest, workspace_id: str, question_id: UUID) -> HttpResponse:
+@workspace_page(Capability.READ)
+def answer_fragment(request: UserRequest, workspace: Workspace, question_id: UUID) -> HttpResponse:
     """Render the answer as it is now, for a page that follows it."""
-    workspace = access.workspace_for_reading(user=request.user, workspace_id=workspace_id)
     context = {"workspace": workspace} | pages.answer_part(
         workspace=workspace,
         question_id=question_id,
@@ -106,21 +94,17 @@ def answer_fragment(request: UserRequest, workspace_id: str, question_id: UUID) 
     return render(request, "retrieval/answer.html", context)
 
 
-@login_required
-@require_POST
-def answer_stop(request: UserRequest, workspace_id: str, answer_id: UUID) -> HttpResponse:
-    workspace = access.workspace_for_reading(user=request.user, workspace_id=workspace_id)
+@workspace_page(Capability.READ, "POST")
+def answer_stop(request: UserRequest, workspace: Workspace, answer_id: UUID) -> HttpResponse:
     answer = asking.answer_stop(workspace=workspace, user=request.user, answer_id=answer_id)
     if request.htmx:
         return HttpResponse(status=204)
     return _to_answer(workspace, answer)
 
 
-@login_required
-@require_POST
-def question_again(request: UserRequest, workspace_id: str, question_id: UUID) -> HttpResponse:
+@workspace_page(Capability.READ, "POST")
+def question_again(request: UserRequest, workspace: Workspace, question_id: UUID) -> HttpResponse:
     """Answer the question again, in the same or another mode; earlier answers are kept."""
-    workspace = access.workspace_for_reading(user=request.user, workspace_id=workspace_id)
     answer = asking.answer_again(
         workspace=workspace,
         user=request.user,
@@ -136,12 +120,9 @@ def _to_answer(workspace: Workspace, answer: Answer) -> HttpResponse:
 
 
 @transaction.non_atomic_requests
-@login_required
-@require_GET
-def search(request: UserRequest, workspace_id: str) -> HttpResponse:
+@workspace_page(Capability.READ)
+def search(request: UserRequest, workspace: Workspace) -> HttpResponse:
     """Search, with no transaction open while a mode or a reranker calls a model."""
-    with transaction.atomic():
-        workspace = access.workspace_for_reading(user=request.user, workspace_id=workspace_id)
     wanted = forms.wanted_of(request.GET, "q")
     context: dict[str, object] = {"workspace": workspace, "section": "search", "text": wanted.text}
     found = None

@@ -13,13 +13,13 @@ from kb_project.errors import KBError
 from workspaces import access
 from workspaces.language_models import reranking, reranking_forms, reranking_queries
 from workspaces.language_models.views import model_page, tested_page
+from workspaces.models import Capability, Workspace
+from workspaces.pages import workspace_page
 from workspaces.requests import UserRequest
 
 
-@login_required
-@require_POST
-def reranker_set(request: UserRequest, workspace_id: str) -> HttpResponse:
-    workspace = access.workspace_for_administering(user=request.user, workspace_id=workspace_id)
+@workspace_page(Capability.ADMINISTER, "POST")
+def reranker_set(request: UserRequest, workspace: Workspace) -> HttpResponse:
     form = reranking_forms.rerank_form(
         reranking_queries.reranker_state(workspace=workspace), request.POST
     )

@@ -18,6 +18,7 @@ from workspaces.language_models import forms as language_model_forms
 from workspaces.language_models import queries as language_model_queries
 from workspaces.language_models import services as language_model_services
 from workspaces.models import Capability, Workspace
+from workspaces.pages import workspace_page
 from workspaces.requests import UserRequest
 from workspaces.usage import queries as usage_queries
 
@@ -74,28 +75,22 @@ def tested_page(request: UserRequest, workspace_id: str, test: Trial) -> HttpRes
         return model_page(request, workspace, tested=context)
 
 
-@login_required
-@require_POST
-def model_settings_clear(request: UserRequest, workspace_id: str) -> HttpResponse:
-    workspace = access.workspace_for_administering(user=request.user, workspace_id=workspace_id)
+@workspace_page(Capability.ADMINISTER, "POST")
+def model_settings_clear(request: UserRequest, workspace: Workspace) -> HttpResponse:
     language_model_services.model_settings_clear(workspace=workspace)
     messages.success(request, "This workspace works on the local tier again.")
     return redirect("workspaces:model_settings", workspace.slug)
 
 
-@login_required
-@require_POST
-def installation_model_use(request: UserRequest, workspace_id: str) -> HttpResponse:
-    workspace = access.workspace_for_administering(user=request.user, workspace_id=workspace_id)
+@workspace_page(Capability.ADMINISTER, "POST")
+def installation_model_use(request: UserRequest, workspace: Workspace) -> HttpResponse:
     language_model_services.installation_model_use(workspace=workspace)
     messages.success(request, "This workspace works with the installation's model.")
     return redirect("workspaces:model_settings", workspace.slug)
 
 
-@login_required
-@require_POST
-def prices_set(request: UserRequest, workspace_id: str) -> HttpResponse:
-    workspace = access.workspace_for_administering(user=request.user, workspace_id=workspace_id)
+@workspace_page(Capability.ADMINISTER, "POST")
+def prices_set(request: UserRequest, workspace: Workspace) -> HttpResponse:
     lines = language_model_forms.price_forms([], [], request.POST)
     if not lines.is_valid():
         return model_page(request, workspace, prices=lines)
@@ -108,10 +103,8 @@ def prices_set(request: UserRequest, workspace_id: str) -> HttpResponse:
     return redirect("workspaces:model_settings", workspace.slug)
 
 
-@login_required
-@require_POST
-def budget_set(request: UserRequest, workspace_id: str) -> HttpResponse:
-    workspace = access.workspace_for_administering(user=request.user, workspace_id=workspace_id)
+@workspace_page(Capability.ADMINISTER, "POST")
+def budget_set(request: UserRequest, workspace: Workspace) -> HttpResponse:
     form = language_model_forms.BudgetForm(request.POST)
     if not form.is_valid():
         return model_page(request, workspace, budget=form)
@@ -120,10 +113,8 @@ def budget_set(request: UserRequest, workspace_id: str) -> HttpResponse:
     return redirect("workspaces:model_settings", workspace.slug)
 
 
-@login_required
-@require_POST
-def cache_clear(request: UserRequest, workspace_id: str) -> HttpResponse:
-    workspace = access.workspace_for_administering(user=request.user, workspace_id=workspace_id)
+@workspace_page(Capability.ADMINISTER, "POST")
+def cache_clear(request: UserRequest, workspace: Workspace) -> HttpResponse:
     try:
         removed = language_model_services.cache_clear(
             workspace=workspace, role=request.POST.get("role", "")
@@ -135,10 +126,8 @@ def cache_clear(request: UserRequest, workspace_id: str) -> HttpResponse:
     return redirect("workspaces:model_settings", workspace.slug)
 
 
-@login_required
-@require_POST
-def tuning_start(request: UserRequest, workspace_id: str) -> HttpResponse:
-    workspace = access.workspace_for_administering(user=request.user, workspace_id=workspace_id)
+@workspace_page(Capability.ADMINISTER, "POST")
+def tuning_start(request: UserRequest, workspace: Workspace) -> HttpResponse:
     try:
         language_model_services.tuning_start(workspace=workspace)
     except KBError as error:
@@ -150,24 +139,19 @@ def tuning_start(request: UserRequest, workspace_id: str) -> HttpResponse:
     return redirect("workspaces:model_settings", workspace.slug)
 
 
-@login_required
-@require_POST
-def tuning_forget(request: UserRequest, workspace_id: str) -> HttpResponse:
-    workspace = access.workspace_for_administering(user=request.user, workspace_id=workspace_id)
+@workspace_page(Capability.ADMINISTER, "POST")
+def tuning_forget(request: UserRequest, workspace: Workspace) -> HttpResponse:
     language_model_services.tuning_forget(workspace=workspace)
     messages.success(request, "What was learned from the documents was deleted.")
     return redirect("workspaces:model_settings", workspace.slug)
 
 
 @transaction.non_atomic_requests
-@login_required
-@require_POST
-def embedding_change(request: UserRequest, workspace_id: str) -> HttpResponse:
+@workspace_page(Capability.ADMINISTER, "POST")
+def embedding_change(request: UserRequest, workspace: Workspace) -> HttpResponse:
     """Start a new embedding index; no transaction is open while the new model answers a
     test call.
     """
-    with transaction.atomic():
-        workspace = access.workspace_for_administering(user=request.user, workspace_id=workspace_id)
     model = request.POST.get("model", "")
     provider = request.POST.get("provider", "endpoint")
     try:
@@ -182,10 +166,8 @@ def embedding_change(request: UserRequest, workspace_id: str) -> HttpResponse:
     return redirect("workspaces:model_settings", workspace.slug)
 
 
-@login_required
-@require_POST
-def embedding_give_up(request: UserRequest, workspace_id: str) -> HttpResponse:
-    workspace = access.workspace_for_administering(user=request.user, workspace_id=workspace_id)
+@workspace_page(Capability.ADMINISTER, "POST")
+def embedding_give_up(request: UserRequest, workspace: Workspace) -> HttpResponse:
     try:
         embedding.embedding_give_up(workspace=workspace)
     except KBError as error:
@@ -193,10 +175,8 @@ def embedding_give_up(request: UserRequest, workspace_id: str) -> HttpResponse:
     return redirect("workspaces:model_settings", workspace.slug)
 
 
-@login_required
-@require_GET
-def usage(request: UserRequest, workspace_id: str) -> HttpResponse:
-    workspace = access.workspace_for_reading(user=request.user, workspace_id=workspace_id)
+@workspace_page(Capability.READ)
+def usage(request: UserRequest, workspace: Workspace) -> HttpResponse:
     state = language_model_queries.model_state(workspace=workspace)
     context = {
         "workspace": workspace,

@@ -11,7 +11,8 @@ from django.views.decorators.http import require_GET, require_http_methods
 
 from kb_project.errors import KBError
 from workspaces import access
-from workspaces.models import Capability, Role
+from workspaces.models import Capability, Role, Workspace
+from workspaces.pages import workspace_page
 from workspaces.people import queries as people_queries
 from workspaces.people import services as people_services
 from workspaces.people.forms import WorkspaceForm
@@ -41,10 +42,8 @@ def workspace_create(request: UserRequest) -> HttpResponse:
     return render(request, "workspaces/workspace_create.html", context)
 
 
-@login_required
-@require_GET
-def member_list(request: UserRequest, workspace_id: str) -> HttpResponse:
-    workspace = access.workspace_for_reading(user=request.user, workspace_id=workspace_id)
+@workspace_page(Capability.READ)
+def member_list(request: UserRequest, workspace: Workspace) -> HttpResponse:
     members = people_queries.members_of(workspace=workspace)
     context = {"workspace": workspace, "section": "members", "members": members, "roles": ROLES}
     return render(request, "workspaces/member_list.html", context)

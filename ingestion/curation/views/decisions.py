@@ -16,16 +16,15 @@ from ingestion.models import Entity, Verdict
 from ingestion.resolution import queries as resolution_queries
 from kb_project.errors import ConflictError, InputError, NotFoundError
 from workspaces import access
-from workspaces.models import Workspace
+from workspaces.models import Capability, Workspace
+from workspaces.pages import workspace_page
 from workspaces.requests import UserRequest
 
 FOLLOWS = "Facts and topics follow in a moment."
 
 
-@login_required
-@require_POST
-def decision_record(request: UserRequest, workspace_id: str) -> HttpResponse:
-    workspace = access.workspace_for_curating(user=request.user, workspace_id=workspace_id)
+@workspace_page(Capability.CURATE, "POST")
+def decision_record(request: UserRequest, workspace: Workspace) -> HttpResponse:
     left = _entity(workspace, request.POST, "left")
     right = _entity(workspace, request.POST, "right")
     verdict = Verdict.SAME if request.POST.get("verdict") == Verdict.SAME else Verdict.DIFFERENT
@@ -43,10 +42,8 @@ def decision_record(request: UserRequest, workspace_id: str) -> HttpResponse:
     return redirect("ingestion:entity_detail", workspace.slug, kept.pk)
 
 
-@login_required
-@require_POST
-def decision_undo(request: UserRequest, workspace_id: str, decision_id: UUID) -> HttpResponse:
-    workspace = access.workspace_for_curating(user=request.user, workspace_id=workspace_id)
+@workspace_page(Capability.CURATE, "POST")
+def decision_undo(request: UserRequest, workspace: Workspace, decision_id: UUID) -> HttpResponse:
     decision = resolution_queries.decision_get(workspace=workspace, decision_id=decision_id)
     try:
         decisions.decision_undo(workspace=workspace, decision=decision, user=request.user)

@@ -17,16 +17,15 @@ from ingestion.documents import forms as document_forms
 from ingestion.knowledge import queries as knowledge_queries
 from kb_project.errors import ConflictError, InputError, NotFoundError
 from workspaces import access
-from workspaces.models import Workspace
+from workspaces.models import Capability, Workspace
+from workspaces.pages import workspace_page
 from workspaces.requests import UserRequest
 
 DETAIL: Final = "ingestion:entity_detail"
 
 
-@login_required
-@require_GET
-def entity_detail(request: UserRequest, workspace_id: str, entity_id: UUID) -> HttpResponse:
-    workspace = access.workspace_for_reading(user=request.user, workspace_id=workspace_id)
+@workspace_page(Capability.READ)
+def entity_detail(request: UserRequest, workspace: Workspace, entity_id: UUID) -> HttpResponse:
     field = request.GET.get("edit", "")
     return _page(request, workspace, entity_id, Editing(field if field in FIELDS else ""))
 
@@ -46,10 +45,8 @@ def _page(
     return render(request, "ingestion/entity_detail.html", context)
 
 
-@login_required
-@require_POST
-def entity_edit(request: UserRequest, workspace_id: str, entity_id: UUID) -> HttpResponse:
-    workspace = access.workspace_for_curating(user=request.user, workspace_id=workspace_id)
+@workspace_page(Capability.CURATE, "POST")
+def entity_edit(request: UserRequest, workspace: Workspace, entity_id: UUID) -> HttpResponse:
     change = forms.change_of(workspace, request.user, request.POST)
     try:
         event = entities.entity_edit(change=change, entity=entity_id, **_words(request.POST))
@@ -84,10 +81,8 @@ def _reopened(given: QueryDict, refusal: presenters.Refusal) -> Editing:
     return Editing(refusal=refusal)
 
 
-@login_required
-@require_http_methods(["GET", "POST"])
-def entity_create(request: UserRequest, workspace_id: str) -> HttpResponse:
-    workspace = access.workspace_for_curating(user=request.user, workspace_id=workspace_id)
+@workspace_page(Capability.CURATE, "GET", "POST")
+def entity_create(request: UserRequest, workspace: Workspace) -> HttpResponse:
     context = presenters.form_context(workspace, request.POST or request.GET)
     template = "ingestion/curation/entity_create.html"
     if request.method != "POST":
@@ -106,10 +101,8 @@ def entity_create(request: UserRequest, workspace_id: str) -> HttpResponse:
     return answers.done(request, workspace, event, DETAIL, event.details["entity"])
 
 
-@login_required
-@require_http_methods(["GET", "POST"])
-def entity_delete(request: UserRequest, workspace_id: str, entity_id: UUID) -> HttpResponse:
-    workspace = access.workspace_for_curating(user=request.user, workspace_id=workspace_id)
+@workspace_page(Capability.CURATE, "GET", "POST")
+def entity_delete(request: UserRequest, workspace: Workspace, entity_id: UUID) -> HttpResponse:
     entity = knowledge_queries.entity_get(workspace=workspace, entity_id=entity_id)
     preview = presenters.previewed(
         workspace, lambda: previewing.delete(workspace=workspace, entity=entity)
@@ -127,10 +120,8 @@ def entity_delete(request: UserRequest, workspace_id: str, entity_id: UUID) -> H
     return answers.done(request, workspace, event, "ingestion:entity_list")
 
 
-@login_required
-@require_GET
-def entity_list(request: UserRequest, workspace_id: str) -> HttpResponse:
-    workspace = access.workspace_for_reading(user=request.user, workspace_id=workspace_id)
+@workspace_page(Capability.READ)
+def entity_list(request: UserRequest, workspace: Workspace) -> HttpResponse:
     text = document_forms.words_of(request.GET, "q")
     type_name = document_forms.words_of(request.GET, "type")
     page = presenters.entity_page(

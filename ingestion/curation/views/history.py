@@ -16,22 +16,20 @@ from ingestion.history import queries as history_queries
 from ingestion.history import toasts
 from kb_project.errors import ConflictError, InputError
 from workspaces import access
+from workspaces.models import Capability, Workspace
+from workspaces.pages import workspace_page
 from workspaces.requests import UserRequest
 
 
-@login_required
-@require_GET
-def workspace_history(request: UserRequest, workspace_id: str) -> HttpResponse:
-    workspace = access.workspace_for_reading(user=request.user, workspace_id=workspace_id)
+@workspace_page(Capability.READ)
+def workspace_history(request: UserRequest, workspace: Workspace) -> HttpResponse:
     context = {"workspace": workspace, "section": "history"} | presenters.rights(workspace)
     context |= history_presenters.history_context(workspace=workspace, query=request.GET)
     return render(request, "ingestion/curation/workspace_history.html", context)
 
 
-@login_required
-@require_GET
-def entity_history(request: UserRequest, workspace_id: str, entity_id: UUID) -> HttpResponse:
-    workspace = access.workspace_for_reading(user=request.user, workspace_id=workspace_id)
+@workspace_page(Capability.READ)
+def entity_history(request: UserRequest, workspace: Workspace, entity_id: UUID) -> HttpResponse:
     context = history_presenters.entity_context(workspace=workspace, entity_id=entity_id)
     context |= history_presenters.history_context(
         workspace=workspace, query=request.GET, subject_id=entity_id
@@ -39,10 +37,8 @@ def entity_history(request: UserRequest, workspace_id: str, entity_id: UUID) -> 
     return render(request, "ingestion/curation/entity_history.html", context)
 
 
-@login_required
-@require_GET
-def document_history(request: UserRequest, workspace_id: str, document_id: UUID) -> HttpResponse:
-    workspace = access.workspace_for_reading(user=request.user, workspace_id=workspace_id)
+@workspace_page(Capability.READ)
+def document_history(request: UserRequest, workspace: Workspace, document_id: UUID) -> HttpResponse:
     context = history_presenters.document_context(workspace=workspace, document_id=document_id)
     context |= history_presenters.history_context(
         workspace=workspace, query=request.GET, subject_id=document_id
@@ -50,18 +46,14 @@ def document_history(request: UserRequest, workspace_id: str, document_id: UUID)
     return render(request, "ingestion/curation/document_history.html", context)
 
 
-@login_required
-@require_GET
-def event_detail(request: UserRequest, workspace_id: str, event_id: UUID) -> HttpResponse:
-    workspace = access.workspace_for_reading(user=request.user, workspace_id=workspace_id)
+@workspace_page(Capability.READ)
+def event_detail(request: UserRequest, workspace: Workspace, event_id: UUID) -> HttpResponse:
     context = history_presenters.event_context(workspace=workspace, event_id=event_id)
     return render(request, "ingestion/curation/event_detail.html", context)
 
 
-@login_required
-@require_POST
-def event_undo(request: UserRequest, workspace_id: str, event_id: UUID) -> HttpResponse:
-    workspace = access.workspace_for_reading(user=request.user, workspace_id=workspace_id)
+@workspace_page(Capability.READ, "POST")
+def event_undo(request: UserRequest, workspace: Workspace, event_id: UUID) -> HttpResponse:
     event = history_queries.event_get(workspace=workspace, event_id=event_id)
     if history_queries.is_of_documents(event):
         workspace = access.workspace_for_writing(user=request.user, workspace_id=workspace_id)

@@ -15,16 +15,15 @@ from ingestion.curation.views.entities import DETAIL
 from ingestion.knowledge import queries as knowledge_queries
 from kb_project.errors import ConflictError, InputError, KBError, NotFoundError
 from workspaces import access
-from workspaces.models import Workspace
+from workspaces.models import Capability, Workspace
+from workspaces.pages import workspace_page
 from workspaces.requests import UserRequest
 
 TEMPLATE = "ingestion/curation/merge.html"
 
 
-@login_required
-@require_http_methods(["GET", "POST"])
-def entities_merge(request: UserRequest, workspace_id: str, entity_id: UUID) -> HttpResponse:
-    workspace = access.workspace_for_curating(user=request.user, workspace_id=workspace_id)
+@workspace_page(Capability.CURATE, "GET", "POST")
+def entities_merge(request: UserRequest, workspace: Workspace, entity_id: UUID) -> HttpResponse:
     if request.method != "POST":
         entity = knowledge_queries.entity_get(workspace=workspace, entity_id=entity_id)
         context = presenters.merge_context(workspace=workspace, entity=entity, given=request.GET)
@@ -56,10 +55,8 @@ def _again(
     return answers.again(request, TEMPLATE, context, refusal)
 
 
-@login_required
-@require_POST
-def entities_differ(request: UserRequest, workspace_id: str, entity_id: UUID) -> HttpResponse:
-    workspace = access.workspace_for_curating(user=request.user, workspace_id=workspace_id)
+@workspace_page(Capability.CURATE, "POST")
+def entities_differ(request: UserRequest, workspace: Workspace, entity_id: UUID) -> HttpResponse:
     change = forms.change_of(workspace, request.user, request.POST)
     wanted = [entity_id, *forms.ids_of(request.POST, "with")]
     try:

@@ -16,13 +16,13 @@ from ingestion.curation.views.entities import DETAIL
 from ingestion.knowledge import queries as knowledge_queries
 from kb_project.errors import ConflictError, InputError
 from workspaces import access
+from workspaces.models import Capability, Workspace
+from workspaces.pages import workspace_page
 from workspaces.requests import UserRequest
 
 
-@login_required
-@require_http_methods(["GET", "POST"])
-def relationship_create(request: UserRequest, workspace_id: str, entity_id: UUID) -> HttpResponse:
-    workspace = access.workspace_for_curating(user=request.user, workspace_id=workspace_id)
+@workspace_page(Capability.CURATE, "GET", "POST")
+def relationship_create(request: UserRequest, workspace: Workspace, entity_id: UUID) -> HttpResponse:
     entity = knowledge_queries.entity_get(workspace=workspace, entity_id=entity_id)
     given = request.POST or request.GET
     context = presenters.target_context(workspace=workspace, entity=entity, given=given)
@@ -43,12 +43,10 @@ def relationship_create(request: UserRequest, workspace_id: str, entity_id: UUID
     return answers.done(request, workspace, event, DETAIL, entity_id)
 
 
-@login_required
-@require_http_methods(["GET", "POST"])
+@workspace_page(Capability.CURATE, "GET", "POST")
 def relationship_edit(
-    request: UserRequest, workspace_id: str, relationship_id: UUID
+    request: UserRequest, workspace: Workspace, relationship_id: UUID
 ) -> HttpResponse:
-    workspace = access.workspace_for_curating(user=request.user, workspace_id=workspace_id)
     link = relationship_get(workspace=workspace, relationship_id=relationship_id)
     context = presenters.link_context(workspace=workspace, link=link, given=request.POST)
     template = "ingestion/curation/relationship_edit.html"
@@ -68,12 +66,10 @@ def relationship_edit(
     return answers.done(request, workspace, event, DETAIL, link.source_id)
 
 
-@login_required
-@require_http_methods(["GET", "POST"])
+@workspace_page(Capability.CURATE, "GET", "POST")
 def relationship_delete(
-    request: UserRequest, workspace_id: str, relationship_id: UUID
+    request: UserRequest, workspace: Workspace, relationship_id: UUID
 ) -> HttpResponse:
-    workspace = access.workspace_for_curating(user=request.user, workspace_id=workspace_id)
     link = relationship_get(workspace=workspace, relationship_id=relationship_id)
     context = presenters.link_context(workspace=workspace, link=link, given=request.POST)
     context["preview"] = presenters.previewed(

@@ -18,16 +18,15 @@ from ingestion.knowledge import queries as knowledge_queries
 from ingestion.models import Entity, HistoryEvent
 from kb_project.errors import ConflictError, InputError
 from workspaces import access
-from workspaces.models import Workspace
+from workspaces.models import Capability, Workspace
+from workspaces.pages import workspace_page
 from workspaces.requests import UserRequest
 
 TEMPLATE = "ingestion/curation/split.html"
 
 
-@login_required
-@require_http_methods(["GET", "POST"])
-def entity_split(request: UserRequest, workspace_id: str, entity_id: UUID) -> HttpResponse:
-    workspace = access.workspace_for_curating(user=request.user, workspace_id=workspace_id)
+@workspace_page(Capability.CURATE, "GET", "POST")
+def entity_split(request: UserRequest, workspace: Workspace, entity_id: UUID) -> HttpResponse:
     entity = knowledge_queries.entity_get(workspace=workspace, entity_id=entity_id)
     given = request.POST
     if request.method != "POST" or not _is_what_was_previewed(given):

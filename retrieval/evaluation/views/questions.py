@@ -17,14 +17,13 @@ from retrieval.evaluation import evidence, forms, presenters, sets
 from retrieval.evaluation import queries as evaluation_queries
 from retrieval.models import QuestionSet
 from workspaces import access
-from workspaces.models import Workspace
+from workspaces.models import Capability, Workspace
+from workspaces.pages import workspace_page
 from workspaces.requests import UserRequest
 
 
-@login_required
-@require_POST
-def question_add(request: UserRequest, workspace_id: str, set_id: UUID) -> HttpResponse:
-    workspace = access.workspace_for_writing(user=request.user, workspace_id=workspace_id)
+@workspace_page(Capability.EDIT, "POST")
+def question_add(request: UserRequest, workspace: Workspace, set_id: UUID) -> HttpResponse:
     found = evaluation_queries.set_get(workspace=workspace, set_id=set_id)
     given = _given(request)
     try:
@@ -36,12 +35,10 @@ def question_add(request: UserRequest, workspace_id: str, set_id: UUID) -> HttpR
     return redirect("retrieval:set_detail", workspace.slug, set_id)
 
 
-@login_required
-@require_http_methods(["GET", "POST"])
+@workspace_page(Capability.EDIT, "GET", "POST")
 def question_edit(
-    request: UserRequest, workspace_id: str, set_id: UUID, question_id: UUID
+    request: UserRequest, workspace: Workspace, set_id: UUID, question_id: UUID
 ) -> HttpResponse:
-    workspace = access.workspace_for_writing(user=request.user, workspace_id=workspace_id)
     found = evaluation_queries.set_get(workspace=workspace, set_id=set_id)
     question = evaluation_queries.question_get(
         workspace=workspace, set_id=set_id, question_id=question_id
@@ -64,12 +61,10 @@ def question_edit(
     return render(request, "evaluation/question_form.html", context)
 
 
-@login_required
-@require_POST
+@workspace_page(Capability.EDIT, "POST")
 def question_delete(
-    request: UserRequest, workspace_id: str, set_id: UUID, question_id: UUID
+    request: UserRequest, workspace: Workspace, set_id: UUID, question_id: UUID
 ) -> HttpResponse:
-    workspace = access.workspace_for_writing(user=request.user, workspace_id=workspace_id)
     question = evaluation_queries.question_get(
         workspace=workspace, set_id=set_id, question_id=question_id
     )
@@ -78,10 +73,8 @@ def question_delete(
     return redirect("retrieval:set_detail", workspace.slug, set_id)
 
 
-@login_required
-@require_POST
-def questions_decide(request: UserRequest, workspace_id: str, set_id: UUID) -> HttpResponse:
-    workspace = access.workspace_for_writing(user=request.user, workspace_id=workspace_id)
+@workspace_page(Capability.EDIT, "POST")
+def questions_decide(request: UserRequest, workspace: Workspace, set_id: UUID) -> HttpResponse:
     found = evaluation_queries.set_get(workspace=workspace, set_id=set_id)
     accept = request.POST.get("decision") == "accept"
     number = sets.questions_decide(
@@ -98,11 +91,9 @@ def questions_decide(request: UserRequest, workspace_id: str, set_id: UUID) -> H
     return redirect("retrieval:set_detail", workspace.slug, set_id)
 
 
-@login_required
-@require_http_methods(["GET", "POST"])
-def question_keep(request: UserRequest, workspace_id: str, question_id: UUID) -> HttpResponse:
+@workspace_page(Capability.EDIT, "GET", "POST")
+def question_keep(request: UserRequest, workspace: Workspace, question_id: UUID) -> HttpResponse:
     """Add a question someone asked to a set, or to a new one."""
-    workspace = access.workspace_for_writing(user=request.user, workspace_id=workspace_id)
     asked = queries.asked(workspace=workspace, question_id=question_id)
     context: dict[str, Any] = {
         "workspace": workspace,

@@ -23,7 +23,8 @@ from retrieval.evaluation.history import Change, Line
 from retrieval.evaluation.summary import label_of, place_of
 from retrieval.models import EvaluationRun, RunKind
 from workspaces import access
-from workspaces.models import Workspace
+from workspaces.models import Capability, Workspace
+from workspaces.pages import workspace_page
 from workspaces.requests import UserRequest
 
 LINES_SHOWN: Final = 40
@@ -35,10 +36,8 @@ SHOW: Final = {
 }
 
 
-@login_required
-@require_POST
-def run_start(request: UserRequest, workspace_id: str, set_id: UUID) -> HttpResponse:
-    workspace = access.workspace_for_writing(user=request.user, workspace_id=workspace_id)
+@workspace_page(Capability.EDIT, "POST")
+def run_start(request: UserRequest, workspace: Workspace, set_id: UUID) -> HttpResponse:
     found = queries.set_get(workspace=workspace, set_id=set_id)
     try:
         run = control.run_start(
@@ -54,10 +53,8 @@ def run_start(request: UserRequest, workspace_id: str, set_id: UUID) -> HttpResp
     return redirect("retrieval:run_detail", workspace.slug, run.pk)
 
 
-@login_required
-@require_GET
-def run_detail(request: UserRequest, workspace_id: str, run_id: UUID) -> HttpResponse:
-    workspace = access.workspace_for_reading(user=request.user, workspace_id=workspace_id)
+@workspace_page(Capability.READ)
+def run_detail(request: UserRequest, workspace: Workspace, run_id: UUID) -> HttpResponse:
     run = queries.run_get(workspace=workspace, run_id=run_id)
     if run.kind == RunKind.MAKE:
         return redirect("retrieval:set_detail", workspace.slug, run.question_set_id)
@@ -90,12 +87,10 @@ def _lines(lines: Any, show: str, mode: str) -> list[Line]:
     return [line for line in lines if wanted(line) and mode in ("", line.result.mode)]
 
 
-@login_required
-@require_GET
+@workspace_page(Capability.READ)
 def result_detail(
-    request: UserRequest, workspace_id: str, run_id: UUID, result_id: UUID
+    request: UserRequest, workspace: Workspace, run_id: UUID, result_id: UUID
 ) -> HttpResponse:
-    workspace = access.workspace_for_reading(user=request.user, workspace_id=workspace_id)
     run = queries.run_get(workspace=workspace, run_id=run_id)
     result = queries.result_get(workspace=workspace, run=run, result_id=result_id)
     names = evidence.names_in(workspace)
@@ -150,10 +145,8 @@ def run_delete(request: UserRequest, workspace_id: str, run_id: UUID) -> HttpRes
     return redirect("retrieval:set_detail", workspace.slug, run.question_set_id)
 
 
-@login_required
-@require_GET
-def run_export(request: UserRequest, workspace_id: str, run_id: UUID, form: str) -> HttpResponse:
-    workspace = access.workspace_for_reading(user=request.user, workspace_id=workspace_id)
+@workspace_page(Capability.READ)
+def run_export(request: UserRequest, workspace: Workspace, run_id: UUID, form: str) -> HttpResponse:
     run = queries.run_get(workspace=workspace, run_id=run_id)
     found = results.records(workspace=workspace, run=run)
     if form == "jsonl":

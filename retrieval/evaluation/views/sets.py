@@ -28,7 +28,8 @@ from retrieval.evaluation.files import LARGEST_FILE
 from retrieval.models import QuestionSet, SetQuestion
 from retrieval.search.modes import MODES
 from workspaces import access
-from workspaces.models import Workspace
+from workspaces.models import Capability, Workspace
+from workspaces.pages import workspace_page
 from workspaces.requests import UserRequest
 
 QUESTIONS_SHOWN: Final = 25
@@ -60,10 +61,8 @@ def set_list(request: UserRequest, workspace_id: str) -> HttpResponse:
     return render(request, "evaluation/set_list.html", context)
 
 
-@login_required
-@require_GET
-def set_detail(request: UserRequest, workspace_id: str, set_id: UUID) -> HttpResponse:
-    workspace = access.workspace_for_reading(user=request.user, workspace_id=workspace_id)
+@workspace_page(Capability.READ)
+def set_detail(request: UserRequest, workspace: Workspace, set_id: UUID) -> HttpResponse:
     found = queries.set_get(workspace=workspace, set_id=set_id)
     context = set_context(workspace, found, page=request.GET.get("page", "1"))
     return render(request, "evaluation/set_detail.html", context)
@@ -113,11 +112,9 @@ def _start_form(workspace: Workspace, found: QuestionSet) -> dict[str, Any]:
     }
 
 
-@login_required
-@require_GET
-def set_estimate(request: UserRequest, workspace_id: str, set_id: UUID) -> HttpResponse:
+@workspace_page(Capability.EDIT)
+def set_estimate(request: UserRequest, workspace: Workspace, set_id: UUID) -> HttpResponse:
     """Show what the run being configured will cost."""
-    workspace = access.workspace_for_writing(user=request.user, workspace_id=workspace_id)
     found = queries.set_get(workspace=workspace, set_id=set_id)
     context: dict[str, Any] = {}
     try:
@@ -135,10 +132,8 @@ def set_estimate(request: UserRequest, workspace_id: str, set_id: UUID) -> HttpR
     return render(request, "evaluation/estimate.html", context)
 
 
-@login_required
-@require_POST
-def set_rename(request: UserRequest, workspace_id: str, set_id: UUID) -> HttpResponse:
-    workspace = access.workspace_for_writing(user=request.user, workspace_id=workspace_id)
+@workspace_page(Capability.EDIT, "POST")
+def set_rename(request: UserRequest, workspace: Workspace, set_id: UUID) -> HttpResponse:
     found = queries.set_get(workspace=workspace, set_id=set_id)
     try:
         sets.set_rename(workspace=workspace, question_set=found, name=request.POST.get("name", ""))
@@ -147,10 +142,8 @@ def set_rename(request: UserRequest, workspace_id: str, set_id: UUID) -> HttpRes
     return redirect("retrieval:set_detail", workspace.slug, set_id)
 
 
-@login_required
-@require_POST
-def set_delete(request: UserRequest, workspace_id: str, set_id: UUID) -> HttpResponse:
-    workspace = access.workspace_for_writing(user=request.user, workspace_id=workspace_id)
+@workspace_page(Capability.EDIT, "POST")
+def set_delete(request: UserRequest, workspace: Workspace, set_id: UUID) -> HttpResponse:
     found = queries.set_get(workspace=workspace, set_id=set_id)
     try:
         sets.set_delete(workspace=workspace, question_set=found)
@@ -161,10 +154,8 @@ def set_delete(request: UserRequest, workspace_id: str, set_id: UUID) -> HttpRes
     return redirect("retrieval:set_list", workspace.slug)
 
 
-@login_required
-@require_POST
-def set_import(request: UserRequest, workspace_id: str, set_id: UUID) -> HttpResponse:
-    workspace = access.workspace_for_writing(user=request.user, workspace_id=workspace_id)
+@workspace_page(Capability.EDIT, "POST")
+def set_import(request: UserRequest, workspace: Workspace, set_id: UUID) -> HttpResponse:
     found = queries.set_get(workspace=workspace, set_id=set_id)
     file = request.FILES.get("file")
     content = file.read(LARGEST_FILE + 1) if file else request.POST.get("text", "").encode()
@@ -187,10 +178,8 @@ def added(number: int) -> str:
     return f"{number:,} question{'' if number == 1 else 's'} added."
 
 
-@login_required
-@require_GET
-def set_export(request: UserRequest, workspace_id: str, set_id: UUID) -> HttpResponse:
-    workspace = access.workspace_for_reading(user=request.user, workspace_id=workspace_id)
+@workspace_page(Capability.READ)
+def set_export(request: UserRequest, workspace: Workspace, set_id: UUID) -> HttpResponse:
     found = queries.set_get(workspace=workspace, set_id=set_id)
     lines = sets.set_export(workspace=workspace, question_set=found)
     response = HttpResponse(lines, content_type="application/x-ndjson; charset=utf-8")
@@ -198,10 +187,8 @@ def set_export(request: UserRequest, workspace_id: str, set_id: UUID) -> HttpRes
     return response
 
 
-@login_required
-@require_POST
-def questions_make(request: UserRequest, workspace_id: str, set_id: UUID) -> HttpResponse:
-    workspace = access.workspace_for_writing(user=request.user, workspace_id=workspace_id)
+@workspace_page(Capability.EDIT, "POST")
+def questions_make(request: UserRequest, workspace: Workspace, set_id: UUID) -> HttpResponse:
     found = queries.set_get(workspace=workspace, set_id=set_id)
     try:
         control.questions_make(

@@ -1,0 +1,49 @@
+"""What every page of a workspace checks before its view runs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import nullcontext
+from functools import wraps
+from typing import Concatenate, ParamSpec
+
+from django.contrib.auth.decorators import login_required
+from django.db import transaction
+from django.http import HttpResponse
+from django.views.decorators.http import require_http_methods
+
+from workspaces import access
+from workspaces.models import Capability, Workspace
+from workspaces.requests import UserRequest
+
+P = ParamSpec("P")
+View = Callable[Concatenate[UserRequest, Workspace, P], HttpResponse]
+Page = Callable[Concatenate[UserRequest, str, P], HttpResponse]
+
+
+def workspace_page(capability: Capability, *methods: str) -> Callable[[View[P]], Page[P]]:
+    """Turn a function of request and workspace into a page: sign-in, allowed methods, the gate.
+
+    The view gets the Workspace in place of the address's ``workspace_id``. Without ``methods``,
+    only GET is allowed. In a page of ``non_atomic_requests`` the gate has a transaction of its own:
+    the workspace's rows are closed again when the view starts.
+    """
+    allowed = list(methods or ("GET",))
+
+    def page_of(view: View[P]) -> Page[P]:
+        @login_required
+        @require_http_methods(allowed)
+        @wraps(view)
+        def page(
+            request: UserRequest, workspace_id: str, *args: P.args, **kwargs: P.kwargs
+        ) -> HttpResponse:
+            is_open = transaction.get_connection().in_atomic_block
+            with nullcontext() if is_open else transaction.atomic():
+                workspace = access.workspace_with(
+                    capability, user=request.user, workspace_id=workspace_id
+                )
+            return view(request, workspace, *args, **kwargs)
+
+        return page
+
+    return page_of
