@@ -34,9 +34,8 @@ def chunks_advance(app_configs: Apps, **_kwargs: Any) -> list[CheckMessage]:
         return []
     return [
         Error(
-            "CHUNK_OVERLAP is not smaller than CHUNK_TOKENS: no chunk would get past the one"
-            " before it.",
-            hint="Set CHUNK_OVERLAP to an eighth of CHUNK_TOKENS or so.",
+            "CHUNK_OVERLAP must be smaller than CHUNK_TOKENS, or chunks would never advance.",
+            hint="Set CHUNK_OVERLAP to about an eighth of CHUNK_TOKENS.",
             id="kb.E001",
         )
     ]
@@ -49,8 +48,8 @@ def queue_retries_after_its_timeout(app_configs: Apps, **_kwargs: Any) -> list[C
         return []
     return [
         Error(
-            "Q_CLUSTER: 'retry' is not longer than 'timeout', so a task that is still running"
-            " would be handed out a second time.",
+            "Q_CLUSTER: 'retry' must be longer than 'timeout', or a task still running would be"
+            " handed out again.",
             id="kb.E002",
         )
     ]
@@ -80,9 +79,9 @@ def role_is_bound_by_row_security(
         return []
     return [
         Error(
-            f"The role '{name}' in DATABASE_URL may see the rows of every workspace:"
-            " row-level security does not bind it.",
-            hint="Use a role without SUPERUSER and BYPASSRLS; `preparedatabase` makes one.",
+            f"The role '{name}' in DATABASE_URL can see the rows of every workspace: it bypasses"
+            " row-level security.",
+            hint="Use a role without SUPERUSER and BYPASSRLS; `preparedatabase` creates one.",
             id="kb.E003",
         )
     ]
@@ -101,7 +100,7 @@ def vectors_are_there(
     found = f"version {version}" if version else "missing"
     return [
         Error(
-            f"The extension pgvector is {found}; 0.8 is the oldest that will do.",
+            f"The extension pgvector is {found}, but 0.8 or newer is required.",
             hint="Install it on the server, then run `preparedatabase`.",
             id="kb.E004",
         )

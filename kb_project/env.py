@@ -114,7 +114,7 @@ def env_web_address(name: str, default: str = "") -> str:
     """Return an http or https URL without a trailing slash."""
     value = (_lookup(name) or default).rstrip("/")
     if value and (urlsplit(value).scheme not in {"http", "https"} or not urlsplit(value).netloc):
-        raise EnvError(name, "must start with http:// or https:// and name a host")
+        raise EnvError(name, "must start with http:// or https:// and include a host")
     return value
 
 

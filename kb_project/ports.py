@@ -11,6 +11,7 @@ from kb_project.errors import InputError
 from kb_project.graph.ports import GraphStore
 from kb_project.graph.stores import graph_store
 from kb_project.llm.fake import FakeEmbedder
+from kb_project.llm.known_vectors import KnownVectors
 from kb_project.llm.local_embedder import LocalEmbedder
 from kb_project.llm.ports import ChatModel, Embedder, ModelOptions
 from kb_project.llm.rerank import Reranker
@@ -22,11 +23,11 @@ def embedder_named(name: str, *, threads: int = 0) -> Embedder:
     Raises InputError for any other name.
     """
     if name == "local":
-        return LocalEmbedder(threads=threads)
+        return KnownVectors(LocalEmbedder(threads=threads), settings.DEMO_VECTORS)
     if name == "fake":
         return FakeEmbedder()
     raise InputError(
-        f"EMBEDDER is '{name}', which is no embedder.", next_step="Set it to 'local' or 'fake'."
+        f"EMBEDDER is '{name}', which is not an embedder.", next_step="Set it to 'local' or 'fake'."
     )
 
 

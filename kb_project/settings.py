@@ -199,6 +199,8 @@ MODEL_KEY = env_str("MODEL_KEY")
 MODEL_NAME = env_str("MODEL_NAME")
 DEMO_EMAIL = env_str("DEMO_EMAIL", "demo@concordance.local")
 DEMO_PASSWORD = env_str("DEMO_PASSWORD", "concordance-demo")
+# Made by benchmarks/make_demo_vectors.py.
+DEMO_VECTORS = BASE_DIR / "ingestion" / "demo" / "vectors.npz"
 
 # --- retrieval -----------------------------------------------------------------------------------
 TOP_K = env_int("TOP_K", 8, minimum=1)

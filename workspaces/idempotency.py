@@ -3,14 +3,7 @@
 A client that got no response sends its request again. With an ``Idempotency-Key`` header it gets
 the response to the first one, marked ``Idempotency-Replayed: true``, and nothing is done twice.
 
-Put ``once`` on a writing operation of the API, inside ``extend_schema``, and declare its header
-there::
-
-    @extend_schema(operation_id="document_trash", parameters=[IDEMPOTENCY_KEY], …)
-    @once
-    def post(self, request: ApiRequest, workspace_id: str, document_id: UUID) -> Response:
-        workspace = access.workspace_for_writing(user=request.user, workspace_id=workspace_id)
-        …
+``workspaces.api`` puts ``once`` on operations that are declared so.
 
 The operation runs in the request's transaction (never in a view of ``non_atomic_requests``), and
 the response is stored in it: both are kept or neither. A failed request stores nothing, so its key

@@ -18,10 +18,10 @@ from workspaces.requests import UserRequest
 
 P = ParamSpec("P")
 View = Callable[Concatenate[UserRequest, Workspace, P], HttpResponse]
-Page = Callable[Concatenate[UserRequest, str, P], HttpResponse]
+Page = Callable[..., HttpResponse]
 
 
-def workspace_page(capability: Capability, *methods: str) -> Callable[[View[P]], Page[P]]:
+def workspace_page(capability: Capability, *methods: str) -> Callable[[View[P]], Page]:
     """Turn a function of request and workspace into a page: sign-in, allowed methods, the gate.
 
     The view gets the Workspace in place of the address's ``workspace_id``. Without ``methods``,
@@ -30,7 +30,7 @@ def workspace_page(capability: Capability, *methods: str) -> Callable[[View[P]],
     """
     allowed = list(methods or ("GET",))
 
-    def page_of(view: View[P]) -> Page[P]:
+    def page_of(view: View[P]) -> Page:
         @login_required
         @require_http_methods(allowed)
         @wraps(view)

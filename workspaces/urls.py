@@ -2,7 +2,6 @@ from __future__ import annotations
 
 from django.urls import path
 
-from workspaces.language_models import reranking_views
 from workspaces.language_models import views as language_model_views
 from workspaces.people import views as people_views
 
@@ -28,8 +27,8 @@ urlpatterns = [
     path(f"{MODELS}cache/", language_model_views.cache_clear, name="cache_clear"),
     path(f"{MODELS}tune/", language_model_views.tuning_start, name="tuning_start"),
     path(f"{MODELS}tune/forget/", language_model_views.tuning_forget, name="tuning_forget"),
-    path(f"{MODELS}reranker/", reranking_views.reranker_set, name="reranker_set"),
-    path(f"{MODELS}reranker/test/", reranking_views.reranker_test, name="reranker_test"),
+    path(f"{MODELS}reranker/", language_model_views.reranker_set, name="reranker_set"),
+    path(f"{MODELS}reranker/test/", language_model_views.reranker_test, name="reranker_test"),
     path(f"{MODELS}embedding/", language_model_views.embedding_change, name="embedding_change"),
     path(
         f"{MODELS}embedding/give-up/",

@@ -56,7 +56,11 @@ class Paragraph:
 def text_changes(before: str, after: str, *, around: int = 1) -> list[TextChange]:
     """What changed, with ``around`` unchanged paragraphs on either side of each change."""
     old, new = paragraphs(before), paragraphs(after)
-    codes = _opcodes([one.text for one in old], [one.text for one in new])
+    texts, others = [one.text for one in old], [one.text for one in new]
+    is_large = (
+        min(len(old), len(new)) > MOST_COMPARED or _equal_pairs(texts, others) > MOST_REPEATED
+    )
+    codes = SequenceMatcher(None, texts, others, autojunk=is_large).get_opcodes()
     work = _Work()
     return [
         change
@@ -78,11 +82,6 @@ class _Work:
     def begin(self, amount: int) -> bool:
         self.left = max(0, self.left - amount)
         return self.left > 0
-
-
-def _opcodes(old: Sequence[str], new: Sequence[str]) -> list[tuple[str, int, int, int, int]]:
-    is_large = min(len(old), len(new)) > MOST_COMPARED or _equal_pairs(old, new) > MOST_REPEATED
-    return list(SequenceMatcher(None, old, new, autojunk=is_large).get_opcodes())
 
 
 def _equal_pairs(old: Sequence[str], new: Sequence[str]) -> int:

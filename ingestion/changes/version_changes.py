@@ -108,17 +108,14 @@ def changes_of(*, workspace: Workspace, version: DocumentVersion) -> Changes:
         before = version_before(workspace=workspace, version=version)
         if before is None:
             return Changes(version.number, None, FIRST)
-        return Changes(version.number, before.number, UNKNOWN if _was_live(version) else READING)
+        was_live = version.document.live_number >= version.number
+        return Changes(version.number, before.number, UNKNOWN if was_live else READING)
     passages = {name: kept["passages"].get(name, 0) for name in PASSAGES}
     if "facts" in kept:
         facts = Difference.from_json(kept["facts"])
         return Changes(version.number, kept["from"], COMPARED, passages, facts)
     is_live = version.document.live_number == version.number
     return Changes(version.number, kept["from"], READING if is_live else UNKNOWN, passages)
-
-
-def _was_live(version: DocumentVersion) -> bool:
-    return version.document.live_number >= version.number
 
 
 def version_before(*, workspace: Workspace, version: DocumentVersion) -> DocumentVersion | None:

@@ -5,28 +5,29 @@ from __future__ import annotations
 from typing import Any, Final
 from uuid import UUID
 
-from drf_spectacular.utils import extend_schema
 from rest_framework import serializers
-from rest_framework.response import Response
-from rest_framework.views import APIView
 
 from ingestion.curation import distinct, entities, merging, previewing, splitting
+from ingestion.curation.effects import Effect
 from ingestion.curation.entities_api import EntityApi, EntityListApi
 from ingestion.curation.history_api import (
-    PREVIEW,
     EventSerializer,
-    effect_response,
-    event_response,
-    wants_preview,
+    curated,
+    curation,
+    curation_of_one,
+    event_answer,
 )
 from ingestion.curation.splitting import Selection
 from ingestion.curation.validation import DESCRIPTION_LENGTH, TYPE_LENGTH
-from ingestion.history.api_changes import CHANGING, ReasonSerializer, body_of, change_of
-from ingestion.history.preconditions import IF_MATCH, ExpectedField, expected_of
-from workspaces import access
-from workspaces.idempotency import IDEMPOTENCY_KEY, once
-from workspaces.models import Workspace
-from workspaces.requests import ApiRequest
+from ingestion.history.api_changes import (
+    ReasonSerializer,
+    change_of,
+    correcting,
+)
+from ingestion.history.preconditions import ExpectedField
+from workspaces.api import (
+    WorkspaceAPIView,
+)
 
 MOST_SELECTED: Final = 1000
 # The services check length and content, and say what to do about it.
@@ -43,10 +44,6 @@ def _texts(**more: Any) -> serializers.ListField:
     )
 
 
-def curating(request: ApiRequest, workspace_id: str) -> Workspace:
-    return access.workspace_for_curating(user=request.user, workspace_id=workspace_id)
-
-
 class CuratedEntityListApi(EntityListApi):
     """The entities of a workspace."""
 
@@ -58,21 +55,10 @@ class CuratedEntityListApi(EntityListApi):
         )
         aliases = _texts(required=False, default=list)
 
-    @extend_schema(
-        operation_id="entity_create",
-        request=InputSerializer,
-        parameters=[PREVIEW, IDEMPOTENCY_KEY],
-        responses={201: EventSerializer, **CHANGING},
-    )
-    @once
-    def post(self, request: ApiRequest, workspace_id: str) -> Response:
+    @curation("entity_create", takes=InputSerializer, status=201)
+    def post(self) -> object:
         """Add an entity that needs no document; its id is the event's 'entity'."""
-        workspace = curating(request, workspace_id)
-        wanted = body_of(self.InputSerializer, request)
-        change = change_of(request, workspace, wanted)
-        if wants_preview(request):
-            return effect_response(previewing.create(workspace=workspace, **wanted))
-        return event_response(workspace, entities.entity_create(change=change, **wanted), 201)
+        return curated(self, previewing.create, entities.entity_create)
 
 
 class CuratedEntityApi(EntityApi):
@@ -89,39 +75,22 @@ class CuratedEntityApi(EntityApi):
         )
         is_confirmed = serializers.BooleanField(required=False)
 
-    @extend_schema(
-        operation_id="entity_edit",
-        request=InputSerializer,
-        parameters=[PREVIEW, IF_MATCH, IDEMPOTENCY_KEY],
-        responses={200: EventSerializer, **CHANGING},
-    )
-    @once
-    def patch(self, request: ApiRequest, workspace_id: str, entity_id: UUID) -> Response:
+    @curation_of_one("entity_edit", takes=InputSerializer)
+    def patch(self, entity_id: UUID) -> object:
         """Set an entity's name, type, description and aliases, overriding the documents."""
-        workspace = curating(request, workspace_id)
-        wanted = body_of(self.InputSerializer, request)
-        change = change_of(request, workspace, wanted, seen=expected_of(request, entity_id))
-        if wants_preview(request):
-            return effect_response(previewing.edit(workspace=workspace, entity=entity_id, **wanted))
-        event = entities.entity_edit(change=change, entity=entity_id, **wanted)
-        return event_response(workspace, event)
+        return curated(
+            self, previewing.edit, entities.entity_edit, seen=entity_id, entity=entity_id
+        )
 
-    @extend_schema(
-        operation_id="entity_delete",
-        parameters=[PREVIEW, IF_MATCH, IDEMPOTENCY_KEY],
-        responses={200: EventSerializer, **CHANGING},
-    )
-    @once
-    def delete(self, request: ApiRequest, workspace_id: str, entity_id: UUID) -> Response:
+    @curation_of_one("entity_delete")
+    def delete(self, entity_id: UUID) -> object:
         """Delete an entity, whatever documents say of it later. This can be undone."""
-        workspace = curating(request, workspace_id)
-        if wants_preview(request):
-            return effect_response(previewing.delete(workspace=workspace, entity=entity_id))
-        change = change_of(request, workspace, {}, seen=expected_of(request, entity_id))
-        return event_response(workspace, entities.entity_delete(change=change, entity=entity_id))
+        return curated(
+            self, previewing.delete, entities.entity_delete, seen=entity_id, entity=entity_id
+        )
 
 
-class EntityMergeApi(APIView):
+class EntityMergeApi(WorkspaceAPIView):
     """Merging entities that are the same."""
 
     class InputSerializer(ReasonSerializer):
@@ -130,45 +99,24 @@ class EntityMergeApi(APIView):
         name = serializers.CharField(**TEXT, help_text="A new name for what is kept.")
         expected = ExpectedField()
 
-    @extend_schema(
-        operation_id="entity_merge",
-        request=InputSerializer,
-        parameters=[PREVIEW, IDEMPOTENCY_KEY],
-        responses={200: EventSerializer, **CHANGING},
-    )
-    @once
-    def post(self, request: ApiRequest, workspace_id: str) -> Response:
+    @curation("entity_merge", takes=InputSerializer)
+    def post(self) -> object:
         """Merge entities into one of them, with all their evidence."""
-        workspace = curating(request, workspace_id)
-        wanted = body_of(self.InputSerializer, request)
-        change = change_of(request, workspace, wanted)
-        if wants_preview(request):
-            return effect_response(
-                previewing.merge(workspace=workspace, kept=wanted["kept"], others=wanted["others"])
-            )
-        return event_response(workspace, merging.entities_merge(change=change, **wanted))
+        return curated(self, _merge_preview, merging.entities_merge)
 
 
-class EntityDifferApi(APIView):
+class EntityDifferApi(WorkspaceAPIView):
     """Marking entities as not the same."""
 
     class InputSerializer(ReasonSerializer):
         entities = _ids()
         expected = ExpectedField()
 
-    @extend_schema(
-        operation_id="entity_differ",
-        request=InputSerializer,
-        parameters=[IDEMPOTENCY_KEY],
-        responses={200: EventSerializer, **CHANGING},
-    )
-    @once
-    def post(self, request: ApiRequest, workspace_id: str) -> Response:
+    @correcting("entity_differ", takes=InputSerializer, gives=EventSerializer)
+    def post(self) -> object:
         """Record that no two of the entities are the same; later runs obey it."""
-        workspace = curating(request, workspace_id)
-        wanted = body_of(self.InputSerializer, request)
-        change = change_of(request, workspace, wanted)
-        return event_response(workspace, distinct.entities_differ(change=change, **wanted))
+        change, wanted = change_of(self)
+        return event_answer(self, distinct.entities_differ(change=change, **wanted))
 
 
 class SelectionSerializer(ReasonSerializer):
@@ -185,49 +133,36 @@ class SelectionSerializer(ReasonSerializer):
         return values | {"selection": Selection(**parts)}
 
 
-class EntitySplitApi(APIView):
+class EntitySplitApi(WorkspaceAPIView):
     """Splitting mentions off an entity."""
 
     class InputSerializer(SelectionSerializer):
         name = serializers.CharField(allow_blank=True, trim_whitespace=False)
         type = serializers.CharField(**TEXT)
 
-    @extend_schema(
-        operation_id="entity_split",
-        request=InputSerializer,
-        parameters=[PREVIEW, IF_MATCH, IDEMPOTENCY_KEY],
-        responses={200: EventSerializer, **CHANGING},
-    )
-    @once
-    def post(self, request: ApiRequest, workspace_id: str, entity_id: UUID) -> Response:
+    @curation_of_one("entity_split", takes=InputSerializer)
+    def post(self, entity_id: UUID) -> object:
         """Move some mentions to a new entity; its id is the event's 'entity'."""
-        workspace = curating(request, workspace_id)
-        wanted = body_of(self.InputSerializer, request) | {"entity": entity_id}
-        change = change_of(request, workspace, wanted, seen=expected_of(request, entity_id))
-        if wants_preview(request):
-            return effect_response(previewing.split(workspace=workspace, **wanted))
-        return event_response(workspace, splitting.entity_split(change=change, **wanted))
+        return curated(
+            self, previewing.split, splitting.entity_split, seen=entity_id, entity=entity_id
+        )
 
 
-class EntityMoveApi(APIView):
+class EntityMoveApi(WorkspaceAPIView):
     """Moving mentions to another entity."""
 
     class InputSerializer(SelectionSerializer):
         target = serializers.UUIDField(help_text="The entity they mean.")
         expected = ExpectedField()
 
-    @extend_schema(
-        operation_id="entity_move",
-        request=InputSerializer,
-        parameters=[PREVIEW, IF_MATCH, IDEMPOTENCY_KEY],
-        responses={200: EventSerializer, **CHANGING},
-    )
-    @once
-    def post(self, request: ApiRequest, workspace_id: str, entity_id: UUID) -> Response:
+    @curation_of_one("entity_move", takes=InputSerializer)
+    def post(self, entity_id: UUID) -> object:
         """Move some mentions of an entity to another existing one."""
-        workspace = curating(request, workspace_id)
-        wanted = body_of(self.InputSerializer, request) | {"entity": entity_id}
-        change = change_of(request, workspace, wanted, seen=expected_of(request, entity_id))
-        if wants_preview(request):
-            return effect_response(previewing.move(workspace=workspace, **wanted))
-        return event_response(workspace, splitting.mentions_move(change=change, **wanted))
+        return curated(
+            self, previewing.move, splitting.mentions_move, seen=entity_id, entity=entity_id
+        )
+
+
+def _merge_preview(*, name: str = "", **wanted: Any) -> Effect:
+    """The name of what is kept changes nothing else."""
+    return previewing.merge(**wanted)

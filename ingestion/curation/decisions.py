@@ -55,14 +55,14 @@ def decision_record(
     """
     if left.key == right.key:
         raise InputError(
-            "These two have the same name already.",
+            "These two entities have the same name.",
             code="same_name",
             kept="Nothing was changed.",
-            next_step="Say for a document which of the two it means.",
+            next_step="Decide for each document which of the two it means.",
         )
     if left.sense or right.sense:
         raise InputError(
-            "A name that means several things cannot be joined with another name.",
+            "A name with several meanings cannot be merged with another name.",
             code="several_meanings",
             kept="Nothing was changed.",
         )
@@ -140,7 +140,7 @@ def _undo(change: ChangeContext, decision_id: uuid.UUID) -> HistoryEvent:
     rows = ResolutionDecision.objects.in_workspace(workspace).filter(pk=decision_id)
     decision = rows.filter(undone_at=None).first()
     if decision is None:
-        raise ConflictError("This decision was undone already.", code="already_undone")
+        raise ConflictError("This decision has already been undone.", code="already_undone")
     refs = _refs(decision)
     ids = {entity_id(workspace.pk, *ref): ref for ref in refs}
     before = effects.state_of(workspace, ids)

@@ -5,20 +5,19 @@ from __future__ import annotations
 from typing import Any
 from uuid import UUID
 
-from drf_spectacular.utils import extend_schema
 from rest_framework import serializers
-from rest_framework.response import Response
-from rest_framework.views import APIView
 
 from ingestion.curation import decisions
 from ingestion.documents import queries as document_queries
 from ingestion.knowledge import queries as knowledge_queries
 from ingestion.models import Document, Entity, ResolutionDecision, Verdict
 from ingestion.resolution import queries as resolution_queries
-from kb_project.http.api import ASKING, WRITING, PageInput, PageOutput, ProblemSerializer, page_of
-from workspaces import access
-from workspaces.models import Workspace
-from workspaces.requests import ApiRequest
+from kb_project.http.api import PageInput, PageOutput, page_of
+from workspaces.api import (
+    WorkspaceAPIView,
+    curating,
+    reading,
+)
 
 
 class DecisionSerializer(serializers.Serializer[Any]):
@@ -47,7 +46,7 @@ class DecisionSerializer(serializers.Serializer[Any]):
     )
 
 
-class DecisionListApi(APIView):
+class DecisionListApi(WorkspaceAPIView):
     """The decisions about names in a workspace."""
 
     class OutputSerializer(PageOutput):
@@ -81,74 +80,56 @@ class DecisionListApi(APIView):
                 )
             return attrs
 
-    @extend_schema(
-        operation_id="decision_list",
-        parameters=[PageInput],
-        responses={200: OutputSerializer, **ASKING},
-    )
-    def get(self, request: ApiRequest, workspace_id: str) -> Response:
+    @reading("decision_list", query=PageInput, gives=OutputSerializer)
+    def get(self) -> object:
         """List the decisions about names with their reasons, newest first."""
-        workspace = access.workspace_for_reading(user=request.user, workspace_id=workspace_id)
-        query = PageInput(data=request.query_params)
-        query.is_valid(raise_exception=True)
-        page = page_of(resolution_queries.decisions(workspace=workspace), **query.validated_data)
-        shown = resolution_queries.decision_views(workspace=workspace, rows=page.results)
-        return Response(self.OutputSerializer(page.of(shown)).data)
+        page = page_of(resolution_queries.decisions(workspace=self.workspace), **self.query())
+        shown = resolution_queries.decision_views(workspace=self.workspace, rows=page.results)
+        return page.of(shown)
 
-    @extend_schema(
-        operation_id="decision_record",
-        request=InputSerializer,
-        responses={201: DecisionSerializer, 400: ProblemSerializer, **WRITING},
-    )
-    def post(self, request: ApiRequest, workspace_id: str) -> Response:
+    @curating("decision_record", takes=InputSerializer, gives=DecisionSerializer, status=201)
+    def post(self) -> object:
         """Decide whether two entities are one, or that a document uses a name differently."""
-        workspace = access.workspace_for_curating(user=request.user, workspace_id=workspace_id)
-        wanted = self.InputSerializer(data=request.data)
-        wanted.is_valid(raise_exception=True)
-        made = _recorded(request, workspace, wanted.validated_data)
-        [view] = resolution_queries.decision_views(workspace=workspace, rows=[made])
-        return Response(DecisionSerializer(view).data, status=201)
+        made = self._recorded(self.body())
+        [view] = resolution_queries.decision_views(workspace=self.workspace, rows=[made])
+        return view
 
-
-class DecisionUndoApi(APIView):
-    """Undoing a decision."""
-
-    @extend_schema(
-        operation_id="decision_undo",
-        request=None,
-        responses={200: DecisionSerializer, 409: ProblemSerializer, **WRITING},
-    )
-    def post(self, request: ApiRequest, workspace_id: str, decision_id: UUID) -> Response:
-        """Undo a decision: names are read as without it."""
-        workspace = access.workspace_for_curating(user=request.user, workspace_id=workspace_id)
-        decision = resolution_queries.decision_get(workspace=workspace, decision_id=decision_id)
-        decisions.decision_undo(workspace=workspace, decision=decision, user=request.user)
-        decision.refresh_from_db()
-        [view] = resolution_queries.decision_views(workspace=workspace, rows=[decision])
-        return Response(DecisionSerializer(view).data)
-
-
-def _recorded(
-    request: ApiRequest, workspace: Workspace, wanted: dict[str, Any]
-) -> ResolutionDecision:
-    left: Entity = knowledge_queries.entity_get(workspace=workspace, entity_id=wanted["left"])
-    if wanted["document"]:
-        document: Document = document_queries.document_get(
-            workspace=workspace, document_id=wanted["document"]
+    def _recorded(self, wanted: dict[str, Any]) -> ResolutionDecision:
+        left: Entity = knowledge_queries.entity_get(
+            workspace=self.workspace, entity_id=wanted["left"]
         )
-        return decisions.sense_record(
-            workspace=workspace,
-            user=request.user,
-            entity=left,
-            document=document,
+        if wanted["document"]:
+            document: Document = document_queries.document_get(
+                workspace=self.workspace, document_id=wanted["document"]
+            )
+            return decisions.sense_record(
+                workspace=self.workspace,
+                user=self.request.user,
+                entity=left,
+                document=document,
+                reason=wanted["reason"],
+            )
+        right = knowledge_queries.entity_get(workspace=self.workspace, entity_id=wanted["right"])
+        return decisions.decision_record(
+            workspace=self.workspace,
+            user=self.request.user,
+            left=left,
+            right=right,
+            verdict=Verdict(wanted["verdict"]),
             reason=wanted["reason"],
         )
-    right = knowledge_queries.entity_get(workspace=workspace, entity_id=wanted["right"])
-    return decisions.decision_record(
-        workspace=workspace,
-        user=request.user,
-        left=left,
-        right=right,
-        verdict=Verdict(wanted["verdict"]),
-        reason=wanted["reason"],
-    )
+
+
+class DecisionUndoApi(WorkspaceAPIView):
+    """Undoing a decision."""
+
+    @curating("decision_undo", gives=DecisionSerializer, errors=(409,))
+    def post(self, decision_id: UUID) -> object:
+        """Undo a decision: names are read as without it."""
+        decision = resolution_queries.decision_get(
+            workspace=self.workspace, decision_id=decision_id
+        )
+        decisions.decision_undo(workspace=self.workspace, decision=decision, user=self.request.user)
+        decision.refresh_from_db()
+        [view] = resolution_queries.decision_views(workspace=self.workspace, rows=[decision])
+        return view

@@ -36,10 +36,10 @@ def entities_differ(*, change: ChangeContext, entities: Iterable[EntityGiven]) -
     given = list(entities)
     if len({id_of(one) for one in given}) < 2 or len(given) > MOST:
         raise InputError(
-            f"Two to {MOST} entities can be told apart at once.",
+            f"Two to {MOST} entities can be marked as not the same at once.",
             code="number_of_entities",
             kept=UNCHANGED,
-            next_step="Name each of them once.",
+            next_step="Select two to {MOST} entities, each of them once.",
         )
     return operation(change, lambda: _differ(change, given))
 

@@ -180,7 +180,7 @@ def in_words(effect: Effect) -> str:
     parts = [_first(effect), *_others(effect)]
     told = [part for part in parts if part]
     if not told:
-        told = ["Nothing moves"]
+        told = ["Nothing changes"]
     return "; ".join(told)[0].upper() + "; ".join(told)[1:] + "."
 
 
@@ -201,7 +201,7 @@ def _first(effect: Effect) -> str:
     verbs = {
         Verb.MOVE: ("moves", "move"),
         Verb.HIDE: ("is hidden", "are hidden"),
-        Verb.RETURN: ("changes hands", "change hands"),
+        Verb.RETURN: ("moves back", "move back"),
         Verb.RESTORE: ("comes back", "come back"),
     }
     return f"{come_back}{' and '.join(named)} {verbs[effect.verb][0 if is_one else 1]}"
@@ -218,8 +218,8 @@ def _archived(effect: Effect) -> str:
         keeps = "keeps" if effect.kept_facts == 1 else "keep"
         parts.append(f"{effect.kept_facts:,} {keeps} other sources")
     if effect.entities:
-        is_are = "entity is" if effect.entities == 1 else "entities are"
-        parts.append(f"{effect.entities:,} {is_are} named nowhere else")
+        is_are = "entity appears" if effect.entities == 1 else "entities appear"
+        parts.append(f"{effect.entities:,} {is_are} nowhere else")
     return "; ".join(parts)
 
 
@@ -227,7 +227,7 @@ def _go(effect: Effect) -> str:
     is_one = effect.passages == 1
     if effect.verb == Verb.DELETE:
         return f"{'is' if is_one else 'are'} deleted for good"
-    return f"{'leaves' if is_one else 'leave'} the search"
+    return f"{'is' if is_one else 'are'} no longer searched"
 
 
 def _others(effect: Effect) -> list[str]:
@@ -237,9 +237,9 @@ def _others(effect: Effect) -> list[str]:
         said.append(f"{effect.duplicates:,} {becomes}")
     if effect.self_loops:
         loop = (
-            "leads from it to itself and is"
+            "would link it to itself and is"
             if effect.self_loops == 1
-            else ("lead from it to itself and are")
+            else ("would link it to itself and are")
         )
         said.append(f"{effect.self_loops:,} {loop} dropped")
     if effect.conflicts:

@@ -206,10 +206,10 @@ def _changes(entity: Entity, words: _Words) -> tuple[dict[str, Any], dict[str, A
 def _refuse_unconfirming(after: dict[str, Any]) -> None:
     if after.get("is_confirmed") is False:
         raise InputError(
-            "A confirmation can only be undone.",
+            "A confirmation cannot be edited.",
             code="undo_instead",
             kept=UNCHANGED,
-            next_step="Undo it in the history.",
+            next_step="Undo it on the History page.",
         )
 
 

@@ -5,19 +5,19 @@ from __future__ import annotations
 from typing import Any
 from uuid import UUID
 
-from drf_spectacular.utils import extend_schema
 from rest_framework import serializers
 from rest_framework.response import Response
-from rest_framework.views import APIView
 
 from ingestion.curation.decisions_api import DecisionSerializer
 from ingestion.history.preconditions import tags_of
 from ingestion.knowledge import queries as knowledge_queries
 from ingestion.knowledge.serializers import OtherEntitySerializer, SourceSpanSerializer
 from ingestion.models import Claim
-from kb_project.http.api import ASKING, READING, PageInput, PageOutput, page_of
-from workspaces import access
-from workspaces.requests import ApiRequest
+from kb_project.http.api import PageInput, PageOutput, page_of
+from workspaces.api import (
+    WorkspaceAPIView,
+    reading,
+)
 
 
 class EntitySerializer(serializers.Serializer[Any]):
@@ -40,7 +40,7 @@ class EntitySerializer(serializers.Serializer[Any]):
     proposed = serializers.DictField(help_text="What documents say where people say otherwise.")
 
 
-class EntityListApi(APIView):
+class EntityListApi(WorkspaceAPIView):
     """The entities of a workspace."""
 
     class QuerySerializer(PageInput):
@@ -50,22 +50,15 @@ class EntityListApi(APIView):
     class OutputSerializer(PageOutput):
         results = EntitySerializer(many=True)
 
-    @extend_schema(
-        operation_id="entity_list",
-        parameters=[QuerySerializer],
-        responses={200: OutputSerializer, **ASKING},
-    )
-    def get(self, request: ApiRequest, workspace_id: str) -> Response:
+    @reading("entity_list", query=QuerySerializer, gives=OutputSerializer)
+    def get(self) -> object:
         """List entities, most mentioned first."""
-        workspace = access.workspace_for_reading(user=request.user, workspace_id=workspace_id)
-        query = self.QuerySerializer(data=request.query_params)
-        query.is_valid(raise_exception=True)
-        wanted = query.validated_data
+        wanted = self.query()
         found = knowledge_queries.entities(
-            workspace=workspace, text=wanted["q"], type_name=wanted["type"]
+            workspace=self.workspace, text=wanted["q"], type_name=wanted["type"]
         )
         page = page_of(found, page=wanted["page"], page_size=wanted["page_size"])
-        return Response(self.OutputSerializer(page.of(page.results)).data)
+        return page.of(page.results)
 
 
 class FactSerializer(serializers.Serializer[Any]):
@@ -116,7 +109,7 @@ class LookAlikeSerializer(serializers.Serializer[Any]):
     reason = serializers.CharField()
 
 
-class EntityApi(APIView):
+class EntityApi(WorkspaceAPIView):
     """One entity with everything known about it."""
 
     class OutputSerializer(EntitySerializer):
@@ -131,13 +124,12 @@ class EntityApi(APIView):
         look_alikes = LookAlikeSerializer(many=True, help_text="What may be the same thing.")
         namesakes = OtherEntitySerializer(many=True, help_text="Other things of the same name.")
 
-    @extend_schema(operation_id="entity", responses={200: OutputSerializer, **READING})
-    def get(self, request: ApiRequest, workspace_id: str, entity_id: UUID) -> Response:
+    @reading("entity", gives=OutputSerializer)
+    def get(self, entity_id: UUID) -> object:
         """View an entity: its names, its facts, and the passages that support them."""
-        workspace = access.workspace_for_reading(user=request.user, workspace_id=workspace_id)
-        view = knowledge_queries.entity_view(workspace=workspace, entity_id=entity_id)
+        view = knowledge_queries.entity_view(workspace=self.workspace, entity_id=entity_id)
         body = EntitySerializer(view.entity).data | _known(view)
-        return Response(body, headers=tags_of(workspace, entity_id))
+        return Response(body, headers=tags_of(self.workspace, entity_id))
 
 
 def _known(view: knowledge_queries.EntityView) -> dict[str, Any]:

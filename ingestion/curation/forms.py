@@ -44,7 +44,8 @@ def expected_of(given: QueryDict) -> dict[uuid.UUID, int]:
         one, _, revision = seen.partition(":")
         if not revision.isascii() or not revision.isdigit() or len(revision) > 15:
             raise InputError(
-                "The request doesn't say which version you saw.", next_step="Open it again."
+                "The request doesn't say which version you saw.",
+                next_step="Reload the page and try again.",
             )
         found[_id(one)] = int(revision)
     return found
@@ -56,7 +57,7 @@ def ids_of(given: QueryDict, name: str) -> list[uuid.UUID]:
     """
     values = [value for value in given.getlist(name) if value]
     if len(values) > MOST_IDS:
-        raise InputError(f"These are {len(values):,} at once.", next_step="Choose fewer.")
+        raise InputError(f"{len(values):,} is too many at once.", next_step="Choose fewer.")
     return list(dict.fromkeys(_id(value) for value in values))
 
 
@@ -125,8 +126,8 @@ def ends_of(entity: Entity, given: QueryDict) -> tuple[uuid.UUID, uuid.UUID]:
     other = id_of(given, "target")
     if other is None:
         raise InputError(
-            "The other entity is missing.",
+            "No other entity is selected.",
             kept="Nothing was changed.",
-            next_step="Search for it by name, and choose it.",
+            next_step="Search for it by name and select it.",
         )
     return (other, entity.pk) if given.get("direction") == "in" else (entity.pk, other)

@@ -2,26 +2,34 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from typing import Any, Final
 from uuid import UUID
 
-from drf_spectacular.utils import OpenApiParameter, extend_schema, extend_schema_serializer
+from drf_spectacular.utils import OpenApiParameter, extend_schema_serializer
 from rest_framework import serializers
 from rest_framework.response import Response
-from rest_framework.views import APIView
 
 from ingestion.curation import effects, previewing
 from ingestion.curation.effects import Effect
 from ingestion.curation.undoing import event_undo
 from ingestion.history import queries
-from ingestion.history.api_changes import CHANGING, ReasonSerializer, body_of, change_of
+from ingestion.history.api_changes import (
+    ReasonSerializer,
+    change_of,
+    correcting,
+)
+from ingestion.history.preconditions import IF_MATCH
 from ingestion.models import EventKind, HistoryEvent
-from kb_project.http.api import ASKING, READING, PageInput, PageOutput
+from kb_project.http.api import PageInput, PageOutput
 from kb_project.http.api import page_of as page_of_rows
 from workspaces import access
-from workspaces.idempotency import IDEMPOTENCY_KEY, once
-from workspaces.models import Workspace
-from workspaces.requests import ApiRequest
+from workspaces.api import (
+    WorkspaceAPIView,
+    reading,
+)
+from workspaces.models import Capability
 
 PREVIEW: Final = OpenApiParameter(
     "preview",
@@ -102,21 +110,32 @@ def told(effect: Effect) -> dict[str, Any]:
     return {"sentence": effect.sentence, "notes": list(effect.notes), **effect.figures}
 
 
-def effect_response(effect: Effect) -> Response:
-    return Response(EffectSerializer(told(effect)).data)
+def curated(
+    view: WorkspaceAPIView,
+    preview: Callable[..., Effect],
+    service: Callable[..., HistoryEvent],
+    *,
+    seen: UUID | None = None,
+    **subject: Any,
+) -> Response:
+    """Carry out the service or, if the request wants it, its preview; with the body's fields."""
+    change, wanted = change_of(view, seen=seen)
+    if view.request.query_params.get("preview", "").lower() in ("1", "true", "yes"):
+        effect = preview(workspace=view.workspace, **wanted, **subject)
+        return Response(EffectSerializer(told(effect)).data)
+    return event_answer(view, service(change=change, **wanted, **subject))
 
 
-def event_response(workspace: Workspace, event: HistoryEvent, status: int = 200) -> Response:
-    [view] = queries.event_views(workspace=workspace, rows=[event])
-    headers = {"ETag": f'"{event.sequence}"'}
-    return Response(EventSerializer(shown(view)).data, status, headers=headers)
+def event_answer(view: WorkspaceAPIView, event: HistoryEvent) -> Response:
+    [row] = queries.event_views(workspace=view.workspace, rows=[event])
+    return view.answer(shown(row), {"ETag": f'"{event.sequence}"'})
 
 
-def wants_preview(request: ApiRequest) -> bool:
-    return request.query_params.get("preview", "").lower() in ("1", "true", "yes")
+curation: Final = partial(correcting, gives=EventSerializer, parameters=(PREVIEW,))
+curation_of_one: Final = partial(curation, parameters=(PREVIEW, IF_MATCH))
 
 
-class HistoryListApi(APIView):
+class HistoryListApi(WorkspaceAPIView):
     """The history of a workspace."""
 
     class QuerySerializer(PageInput):
@@ -132,69 +151,48 @@ class HistoryListApi(APIView):
     class OutputSerializer(PageOutput):
         results = EventSerializer(many=True)
 
-    @extend_schema(
-        operation_id="history_list",
-        parameters=[QuerySerializer],
-        responses={200: OutputSerializer, **ASKING},
-    )
-    def get(self, request: ApiRequest, workspace_id: str) -> Response:
+    @reading("history_list", query=QuerySerializer, gives=OutputSerializer)
+    def get(self) -> object:
         """List changes, newest first."""
-        workspace = access.workspace_for_reading(user=request.user, workspace_id=workspace_id)
-        query = self.QuerySerializer(data=request.query_params)
-        query.is_valid(raise_exception=True)
-        wanted = query.validated_data
+        wanted = self.query()
         rows = queries.events(
-            workspace=workspace,
+            workspace=self.workspace,
             subject_id=wanted.get("subject"),
             user=wanted.get("user"),
             kind=wanted.get("kind", ""),
             before=wanted.get("before"),
         )
         page = page_of_rows(rows, page=wanted["page"], page_size=wanted["page_size"])
-        views = queries.event_views(workspace=workspace, rows=page.results)
-        return Response(self.OutputSerializer(page.of([shown(view) for view in views])).data)
+        views = queries.event_views(workspace=self.workspace, rows=page.results)
+        return page.of([shown(view) for view in views])
 
 
-class HistoryApi(APIView):
+class HistoryApi(WorkspaceAPIView):
     """One event."""
 
-    @extend_schema(operation_id="history_event", responses={200: EventSerializer, **READING})
-    def get(self, request: ApiRequest, workspace_id: str, event_id: UUID) -> Response:
+    @reading("history_event", gives=EventSerializer)
+    def get(self, event_id: UUID) -> object:
         """View a change, and whether it can be undone."""
-        workspace = access.workspace_for_reading(user=request.user, workspace_id=workspace_id)
-        event = queries.event_get(workspace=workspace, event_id=event_id)
-        [view] = queries.event_views(workspace=workspace, rows=[event])
-        return Response(EventSerializer(shown(view)).data)
+        event = queries.event_get(workspace=self.workspace, event_id=event_id)
+        [view] = queries.event_views(workspace=self.workspace, rows=[event])
+        return shown(view)
 
 
-class HistoryUndoApi(APIView):
+class HistoryUndoApi(WorkspaceAPIView):
     """Undoing an event."""
 
-    @extend_schema(
-        operation_id="history_undo",
-        request=ReasonSerializer,
-        parameters=[PREVIEW, IDEMPOTENCY_KEY],
-        responses={200: EventSerializer, **CHANGING},
+    @reading(
+        "history_undo",
+        takes=ReasonSerializer,
+        gives=EventSerializer,
+        errors=(403, 409, 412),
+        is_once=True,
+        parameters=(PREVIEW,),
     )
-    @once
-    def post(self, request: ApiRequest, workspace_id: str, event_id: UUID) -> Response:
+    def post(self, event_id: UUID) -> object:
         """Undo an event and its whole batch. If later changes prevent it, they are named."""
-        workspace, event = _may_undo(request, workspace_id, event_id)
-        if wants_preview(request):
-            return effect_response(previewing.undo(workspace=workspace, event=event))
-        change = change_of(request, workspace, body_of(ReasonSerializer, request))
-        return event_response(workspace, event_undo(change=change, event=event))
-
-
-def _may_undo(
-    request: ApiRequest, workspace_id: str, event_id: UUID
-) -> tuple[Workspace, HistoryEvent]:
-    """Editors undo changes to documents, curators changes to entities."""
-    workspace = access.workspace_for_reading(user=request.user, workspace_id=workspace_id)
-    event = queries.event_get(workspace=workspace, event_id=event_id)
-    gate = (
-        access.workspace_for_writing
-        if queries.is_of_documents(event)
-        else access.workspace_for_curating
-    )
-    return gate(user=request.user, workspace_id=workspace_id), event
+        event = queries.event_get(workspace=self.workspace, event_id=event_id)
+        # Editors undo changes to documents, curators changes to entities.
+        needs = Capability.EDIT if queries.is_of_documents(event) else Capability.CURATE
+        access.workspace_with(needs, user=self.request.user, workspace_id=self.workspace.pk)
+        return curated(self, previewing.undo, event_undo, event=event)

@@ -73,24 +73,24 @@ def _refuse_what_is_no_merge(given: Sequence[EntityGiven]) -> None:
     ids = [id_of(one) for one in given]
     if len(ids) > MOST:
         raise InputError(
-            f"These are {len(ids)} entities.",
+            f"{len(ids)} entities are too many for one merge.",
             code="too_many",
             kept=UNCHANGED,
-            next_step=f"Merge at most {MOST} at once, so that somebody can look at each of them.",
+            next_step=f"Merge at most {MOST} at a time.",
         )
     if len(set(ids)) < len(ids):
         raise InputError(
             "An entity cannot be merged with itself.",
             code="same_entity",
             kept=UNCHANGED,
-            next_step="Name each entity once.",
+            next_step="Select each entity once.",
         )
     if len(ids) < 2:
         raise InputError(
-            "One entity alone cannot be merged.",
+            "A merge needs at least two entities.",
             code="nothing_to_merge",
             kept=UNCHANGED,
-            next_step="Say which others are the same.",
+            next_step="Select the entities that are the same.",
         )
 
 
@@ -204,9 +204,9 @@ def _notes(workspace: Workspace, entities: Sequence[Entity], apart: Sequence[Pai
     types = list(dict.fromkeys(entity.type for entity in entities))
     if len(types) > 1:
         listed = ", ".join(one or "none" for one in types)
-        notes.append(f"They are of different types ({listed}); '{clear_type(entities)}' is kept.")
+        notes.append(f"Their types differ ({listed}); '{clear_type(entities)}' is kept.")
     notes += [
-        f"{person} said before that two of them are not the same."
+        f"{person} marked two of them as not the same."
         for person in who_told_apart(workspace, apart)
     ]
     return notes

@@ -217,9 +217,9 @@ def _group(entity: Entity, given: QueryDict) -> Group:
 def _merge_preview(workspace: Workspace, group: Group) -> Preview:
     if len(group.ids) > MOST_BESIDE:
         error = InputError(
-            f"These are {len(group.ids)} entities, and {MOST_BESIDE} fit side by side.",
+            f"{len(group.ids)} entities are too many: only {MOST_BESIDE} fit side by side.",
             kept="Nothing was changed.",
-            next_step="Remove some, merge the others, and continue from there.",
+            next_step="Remove some, merge the others, then continue with the rest.",
         )
         return Preview(refusal=refusal_of(workspace, error))
     return previewed(

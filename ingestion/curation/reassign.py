@@ -58,10 +58,10 @@ def chosen_of(entity: Entity, selection: Selection) -> tuple[list[Spot], int]:
     missing = set(selection.mentions) - {spot.mention_id for spot in spots}
     if missing:
         raise ConflictError(
-            f"{len(missing)} of the selected mentions are not there any more.",
+            f"{len(missing)} of the selected mentions no longer exist.",
             code="mentions_changed",
             kept=UNCHANGED,
-            next_step="Look at the mentions again and select them once more.",
+            next_step="Reload the mentions and select them again.",
         )
     return chosen, len(spots)
 

@@ -97,7 +97,7 @@ def _described(text: str) -> str:
             "The description is empty.",
             code="empty",
             kept=UNCHANGED,
-            next_step="Say how the two are linked.",
+            next_step="Describe how the two are related.",
         )
     return description
 
@@ -140,10 +140,10 @@ def _refuse_linked(workspace: Workspace, source: Entity, target: Entity) -> None
     there = rows.values_list("pk", flat=True).first()
     if there is not None:
         raise ConflictError(
-            f"There is a link from '{source.name}' to '{target.name}' already.",
+            f"There is already a relationship from '{source.name}' to '{target.name}'.",
             code="relationship_exists",
             kept=UNCHANGED,
-            next_step="Edit that one.",
+            next_step="Edit the existing relationship.",
             fields={"relationship": str(there)},
         )
 

@@ -5,29 +5,26 @@ from __future__ import annotations
 from typing import Any
 from uuid import UUID
 
-from drf_spectacular.utils import extend_schema
 from rest_framework import serializers
 from rest_framework.response import Response
-from rest_framework.views import APIView
 
 from ingestion.curation import previewing, relationships
 from ingestion.curation import queries as curation_queries
-from ingestion.curation.api import curating
 from ingestion.curation.history_api import (
-    PREVIEW,
-    EventSerializer,
-    effect_response,
-    event_response,
-    wants_preview,
+    curated,
+    curation,
+    curation_of_one,
 )
-from ingestion.history.api_changes import CHANGING, ReasonSerializer, body_of, change_of
-from ingestion.history.preconditions import IF_MATCH, ExpectedField, expected_of, tags_of
+from ingestion.history.api_changes import (
+    ReasonSerializer,
+)
+from ingestion.history.preconditions import ExpectedField, tags_of
 from ingestion.knowledge.queries import evidence_of
 from ingestion.knowledge.serializers import OtherEntitySerializer, SourceSpanSerializer
-from kb_project.http.api import READING
-from workspaces import access
-from workspaces.idempotency import IDEMPOTENCY_KEY, once
-from workspaces.requests import ApiRequest
+from workspaces.api import (
+    WorkspaceAPIView,
+    reading,
+)
 
 
 class RelationshipSerializer(serializers.Serializer[Any]):
@@ -43,7 +40,7 @@ class RelationshipSerializer(serializers.Serializer[Any]):
     proposed = serializers.DictField(help_text="What documents say where people say otherwise.")
 
 
-class RelationshipListApi(APIView):
+class RelationshipListApi(WorkspaceAPIView):
     """The relationships of a workspace."""
 
     class InputSerializer(ReasonSerializer):
@@ -55,25 +52,13 @@ class RelationshipListApi(APIView):
         )
         expected = ExpectedField()
 
-    @extend_schema(
-        operation_id="relationship_create",
-        request=InputSerializer,
-        parameters=[PREVIEW, IDEMPOTENCY_KEY],
-        responses={201: EventSerializer, **CHANGING},
-    )
-    @once
-    def post(self, request: ApiRequest, workspace_id: str) -> Response:
+    @curation("relationship_create", takes=InputSerializer, status=201)
+    def post(self) -> object:
         """Add a relationship between two entities, whatever documents say."""
-        workspace = curating(request, workspace_id)
-        wanted = body_of(self.InputSerializer, request)
-        change = change_of(request, workspace, wanted)
-        if wants_preview(request):
-            return effect_response(previewing.relationship_create(workspace=workspace, **wanted))
-        event = relationships.relationship_create(change=change, **wanted)
-        return event_response(workspace, event, 201)
+        return curated(self, previewing.relationship_create, relationships.relationship_create)
 
 
-class RelationshipApi(APIView):
+class RelationshipApi(WorkspaceAPIView):
     """One relationship."""
 
     class OutputSerializer(RelationshipSerializer):
@@ -85,45 +70,35 @@ class RelationshipApi(APIView):
             child=serializers.CharField(allow_blank=True), required=False
         )
 
-    @extend_schema(operation_id="relationship", responses={200: OutputSerializer, **READING})
-    def get(self, request: ApiRequest, workspace_id: str, relationship_id: UUID) -> Response:
+    @reading("relationship", gives=OutputSerializer)
+    def get(self, relationship_id: UUID) -> object:
         """View a relationship and the sentences that support it."""
-        workspace = access.workspace_for_reading(user=request.user, workspace_id=workspace_id)
         link = curation_queries.relationship_get(
-            workspace=workspace, relationship_id=relationship_id
+            workspace=self.workspace, relationship_id=relationship_id
         )
-        spans = evidence_of(workspace=workspace, relationship=link)
+        spans = evidence_of(workspace=self.workspace, relationship=link)
         shown = RelationshipSerializer(link).data
         sources = SourceSpanSerializer(spans, many=True).data
-        return Response({**shown, "sources": sources}, headers=tags_of(workspace, link.pk))
+        return Response({**shown, "sources": sources}, headers=tags_of(self.workspace, link.pk))
 
-    @extend_schema(
-        operation_id="relationship_edit",
-        request=InputSerializer,
-        parameters=[PREVIEW, IF_MATCH, IDEMPOTENCY_KEY],
-        responses={200: EventSerializer, **CHANGING},
-    )
-    @once
-    def patch(self, request: ApiRequest, workspace_id: str, relationship_id: UUID) -> Response:
+    @curation_of_one("relationship_edit", takes=InputSerializer)
+    def patch(self, relationship_id: UUID) -> object:
         """Change a relationship's description or keywords."""
-        workspace = curating(request, workspace_id)
-        wanted = body_of(self.InputSerializer, request) | {"relationship": relationship_id}
-        change = change_of(request, workspace, wanted, seen=expected_of(request, relationship_id))
-        if wants_preview(request):
-            return effect_response(previewing.relationship_edit(workspace=workspace, **wanted))
-        return event_response(workspace, relationships.relationship_edit(change=change, **wanted))
+        return curated(
+            self,
+            previewing.relationship_edit,
+            relationships.relationship_edit,
+            seen=relationship_id,
+            relationship=relationship_id,
+        )
 
-    @extend_schema(
-        operation_id="relationship_delete",
-        parameters=[PREVIEW, IF_MATCH, IDEMPOTENCY_KEY],
-        responses={200: EventSerializer, **CHANGING},
-    )
-    @once
-    def delete(self, request: ApiRequest, workspace_id: str, relationship_id: UUID) -> Response:
+    @curation_of_one("relationship_delete")
+    def delete(self, relationship_id: UUID) -> object:
         """Delete a relationship, whatever documents say of it later. This can be undone."""
-        workspace = curating(request, workspace_id)
-        wanted = {"relationship": relationship_id}
-        if wants_preview(request):
-            return effect_response(previewing.relationship_delete(workspace=workspace, **wanted))
-        change = change_of(request, workspace, {}, seen=expected_of(request, relationship_id))
-        return event_response(workspace, relationships.relationship_delete(change=change, **wanted))
+        return curated(
+            self,
+            previewing.relationship_delete,
+            relationships.relationship_delete,
+            seen=relationship_id,
+            relationship=relationship_id,
+        )

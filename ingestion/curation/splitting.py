@@ -71,7 +71,7 @@ def mentions_move(
     """Move the selected mentions to another existing entity. Raises the errors of a split."""
     if id_of(entity) == id_of(target):
         raise InputError(
-            "These mentions are the entity's already.",
+            "These mentions already belong to this entity.",
             code="same_entity",
             kept=UNCHANGED,
             next_step="Choose another entity.",
@@ -117,10 +117,10 @@ def _chosen(entity: Entity, selection: Selection, instead: str) -> Sequence[Spot
     chosen, total = chosen_of(entity, selection)
     if not chosen:
         raise InputError(
-            f"Nothing of '{entity.name}' is selected.",
+            f"No mention of '{entity.name}' is selected.",
             code="nothing_selected",
             kept=UNCHANGED,
-            next_step="Select a document, a passage, a name or single mentions.",
+            next_step="Select a document, a passage, a name or individual mentions.",
         )
     if len(chosen) == total:
         raise InputError(

@@ -132,10 +132,10 @@ def refuse_taken(
         return
     as_it = f" as '{other.name}'" if other.name != name else ""
     raise ConflictError(
-        f"There is an entity of the name '{name}'{as_it} already.",
+        f"An entity named '{name}'{as_it} already exists.",
         code="name_taken",
         kept=UNCHANGED,
-        next_step="Merge the two if they are the same, or choose a name that tells them apart.",
+        next_step="Merge the two if they are the same, or choose a different name.",
         fields={"entity": shown_entity(other)},
     )
 

@@ -106,7 +106,7 @@ def _batch(workspace: Workspace, event_id: uuid.UUID) -> list[HistoryEvent]:
 def _refuse_what_cannot_be(event: HistoryEvent) -> None:
     if event.undone_at is not None:
         raise ConflictError(
-            "This was undone already.",
+            "This has already been undone.",
             code="already_undone",
             kept=UNCHANGED,
             fields={"event": str(event.pk)},
@@ -116,7 +116,7 @@ def _refuse_what_cannot_be(event: HistoryEvent) -> None:
             "This can't be undone.",
             code="not_undoable",
             kept=UNCHANGED,
-            next_step="Add what was permanently deleted again.",
+            next_step="To bring a deleted document back, add its file again.",
             fields={"event": str(event.pk)},
         )
 

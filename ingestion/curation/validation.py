@@ -26,13 +26,15 @@ def name_given(text: str, what: str = "name") -> tuple[str, str]:
     name = " ".join(text.split())
     _no_unseen(name, what)
     if not name:
-        raise _refused(f"The {what} is empty.", f"Give a {what} of at least one letter.", "empty")
+        raise _refused(
+            f"The {what} is empty.", f"Enter a {what} with at least one letter or digit.", "empty"
+        )
     _no_longer(name, what, NAME_LENGTH)
     key = key_of_name(name)
     if not key:
         raise _refused(
-            f"The {what} '{name}' has no letter and no digit.",
-            f"Give a {what} that documents could write.",
+            f"The {what} '{name}' has neither a letter nor a digit.",
+            f"Enter a {what} as documents would spell it.",
             "no_letters",
         )
     return name, key
@@ -42,7 +44,7 @@ def type_given(text: str) -> str:
     kind = " ".join(text.split()).lower()
     _no_unseen(kind, "type")
     if not kind:
-        raise _refused("The type is empty.", "Say what it is, such as 'person'.", "empty")
+        raise _refused("The type is empty.", "Enter a type such as 'person'.", "empty")
     _no_longer(kind, "type", TYPE_LENGTH)
     return kind
 
@@ -63,7 +65,7 @@ def keywords_given(words: Iterable[str]) -> list[str]:
         _no_longer(word, "keyword", KEYWORD_LENGTH)
     if len(kept) > MOST_KEYWORDS:
         raise _refused(
-            f"These are {len(kept)} keywords.", f"Give at most {MOST_KEYWORDS}.", "too_many"
+            f"{len(kept)} keywords are too many.", f"Enter at most {MOST_KEYWORDS}.", "too_many"
         )
     return kept
 
@@ -73,7 +75,9 @@ def aliases_given(names: Iterable[str]) -> dict[str, str]:
     given = [name_given(name, "alias") for name in names]
     if len(given) > MOST_ALIASES:
         raise _refused(
-            f"These are {len(given)} aliases.", f"Give at most {MOST_ALIASES} at once.", "too_many"
+            f"{len(given)} aliases are too many.",
+            f"Enter at most {MOST_ALIASES} at once.",
+            "too_many",
         )
     return {key: name for name, key in given}
 
@@ -82,7 +86,7 @@ def _no_longer(text: str, what: str, most: int) -> None:
     if len(text) > most:
         raise _refused(
             f"The {what} has {len(text):,} characters.",
-            f"Give at most {most:,}.",
+            f"Shorten it to at most {most:,}.",
             "too_long",
         )
 
@@ -90,7 +94,7 @@ def _no_longer(text: str, what: str, most: int) -> None:
 def _no_unseen(text: str, what: str) -> None:
     if any(one in TURNING or unicodedata.category(one) in UNSEEN for one in text):
         raise _refused(
-            f"The {what} holds characters that cannot be seen.",
+            f"The {what} contains invisible characters.",
             "Type it instead of copying it.",
             "unseen_characters",
         )

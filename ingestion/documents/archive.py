@@ -33,8 +33,8 @@ from kb_project.sql import bulk_plans, run_sql, run_sql_count
 PUT_AWAY: Final = Problem(
     code="put_away",
     happened="Work on this document stopped when it was archived.",
-    kept="Everything read until then is kept.",
-    next_step="It goes on where it stopped when the document comes back.",
+    kept="Everything read so far is kept.",
+    next_step="It continues where it stopped once the document is enabled or restored.",
 )
 
 

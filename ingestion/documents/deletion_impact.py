@@ -66,16 +66,16 @@ class Losses:
     def sentence(self) -> str:
         """Describe the losses, without the documents' names.
 
-        >>> Losses(1, 212, 31, 9, 4, 20).sentence
-        '212 passages go; 31 facts lose their only source; 9 keep other sources.'
+        >>> Losses(1, 2, 31, 0, 4, 20).sentence
+        '2 passages will no longer be searched; 31 facts lose their only source.'
         >>> Losses(1, 1, 1, 0, 1, 0).sentence
-        '1 passage goes; 1 fact loses its only source.'
+        '1 passage will no longer be searched; 1 fact loses its only source.'
         >>> Losses(1, 0, 0, 0, 0, 0).sentence
         'Nothing has been read in it.'
         """
         parts = []
         if self.passages:
-            parts.append(f"{counted(self.passages, 'passage')} {_does(self.passages, 'go')}")
+            parts.append(f"{counted(self.passages, 'passage')} will no longer be searched")
         if self.facts:
             own = "its" if self.facts == 1 else "their"
             does = _does(self.facts, "lose")
@@ -102,9 +102,7 @@ def losses_of(*, workspace: Workspace, documents: Sequence[uuid.UUID]) -> Losses
 
 
 def _does(number: int, verb: str) -> str:
-    if number != 1:
-        return verb
-    return f"{verb}es" if verb.endswith("o") else f"{verb}s"
+    return f"{verb}s" if number == 1 else verb
 
 
 def named(documents: Sequence[Document]) -> str:
@@ -115,7 +113,7 @@ def named(documents: Sequence[Document]) -> str:
 
 def into_trash(document: Document, losses: Losses, days: int) -> str:
     """Describe the consequences of moving the document to the trash."""
-    follows = losses.sentence if document.is_live else "It is not searched as it is."
+    follows = losses.sentence if document.is_live else "It is not searched now."
     return f"{follows} It can be restored for {counted(days, 'day')}."
 
 
@@ -129,7 +127,7 @@ def for_good(documents: Sequence[Document], losses: Losses) -> str:
     if losses.facts_kept:
         parts.append(f"{losses.facts_kept:,} keep{'s' * (losses.facts_kept == 1)} other sources")
     cited = ("it", "its number") if len(documents) == 1 else ("them", "their numbers")
-    kept = f"Answers that cite {cited[0]} keep {cited[1]}, without what they quoted."
+    kept = f"Answers that cite {cited[0]} keep {cited[1]}, but lose the quotes."
     return f"{'; '.join(parts)}. {kept}"
 
 
@@ -137,10 +135,10 @@ def are_gone(count: int) -> str:
     """Say how many of the chosen documents no longer exist.
 
     >>> are_gone(1)
-    '1 document of those chosen is not there any more.'
+    '1 of the selected documents no longer exists.'
     """
-    verb = "is" if count == 1 else "are"
-    return f"{counted(count, 'document')} of those chosen {verb} not there any more."
+    verb = "no longer exists" if count == 1 else "no longer exist"
+    return f"{count:,} of the selected documents {verb}."
 
 
 def twins(event: HistoryEvent) -> str:
@@ -148,5 +146,5 @@ def twins(event: HistoryEvent) -> str:
     titles = event.details.get("twins") or []
     if not titles:
         return ""
-    others = f" and {len(titles) - 1} more like it" if len(titles) > 1 else ""
-    return f"There is another document called “{titles[0]}”{others}. Both are searched."
+    others = f", and {len(titles) - 1} more" if len(titles) > 1 else ""
+    return f"Another document is also called “{titles[0]}”{others}. All of them are searched."

@@ -17,7 +17,7 @@ MILLION: Final = 1_000_000
 def sentences(estimate: Estimate) -> list[str]:
     """Describe the cost, what is already known, and whether the budget suffices."""
     if not estimate.uses_model:
-        return ["Costs nothing: no model is called here."]
+        return ["Costs nothing: no model is called."]
     if estimate.is_free:
         return ["Costs nothing: every answer is in the cache."]
     return [
@@ -41,7 +41,7 @@ def spent(usage: UsageLine, *, what: str) -> list[str]:
     sentences = [f"{what} took {counting.counted(asked, 'call')} and {tokens}{cost}."]
     if usage.cached:
         sentences.append(
-            f"Read again for nothing: {usage.cached:,} of {usage.calls:,} answers, from the cache."
+            f"{usage.cached:,} of {usage.calls:,} answers came from the cache and cost nothing."
         )
     if usage.failed:
         sentences.append(f"{usage.failed:,} of them failed.")
@@ -98,7 +98,7 @@ def _what(estimate: Estimate) -> str:
     passages = counted(estimate.passages, "passage")
     tokens = counted(estimate.prompt_tokens + estimate.completion_tokens, "token")
     return (
-        f"To be read: {passages}, with {counted(estimate.calls, 'call')} to the model and"
+        f"To read: {passages}, with {counted(estimate.calls, 'call')} to the model and"
         f" {tokens}, in {duration(estimate.seconds)}."
     )
 
@@ -114,7 +114,7 @@ def _known(estimate: Estimate) -> str:
         return ""
     answers = "answer is" if estimate.known == 1 else "answers are"
     return (
-        f"{estimate.known:,} {answers} known already and cost{'s' * (estimate.known == 1)} nothing."
+        f"{estimate.known:,} {answers} already known and cost{'s' * (estimate.known == 1)} nothing."
     )
 
 
@@ -126,8 +126,8 @@ def _budget(estimate: Estimate) -> str:
         return f"{left}."
     will = "will not" if estimate.is_surely_short else "may not"
     return (
-        f"{left}, which {will} suffice: work pauses when it is spent, everything done is kept, and"
-        " it goes on when the budget is raised."
+        f"{left}, which {will} be enough. Work pauses when it is spent, keeps everything done,"
+        " and continues when the budget is raised."
     )
 
 

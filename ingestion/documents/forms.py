@@ -73,7 +73,7 @@ def files_of(given: QueryDict) -> list[FileSize]:
     try:
         chosen = _CHOSEN.validate_json(given.get("files", ""))
     except ValidationError:
-        raise InputError("The names and sizes of the files did not arrive.") from None
+        raise InputError("The request lacks the names and sizes of the files.") from None
     return [FileSize(name, size) for name, size in chosen]
 
 
@@ -108,5 +108,5 @@ def _date_of(text: str) -> date | None:
         return date.fromisoformat(text.strip()) if text.strip() else None
     except ValueError as error:
         raise InputError(
-            "A date is written as 2026-11-21.", code="invalid_date", kept="Nothing was changed."
+            "Enter the date as 2026-11-21.", code="invalid_date", kept="Nothing was changed."
         ) from error

@@ -75,7 +75,7 @@ DISABLE: Final = _Move(
     lambda row: row.is_live,
     lambda _: {"disabled_at": timezone.now()},
     "already_disabled",
-    "{} is not searched as it is.",
+    "{} is already excluded from search.",
 )
 ENABLE: Final = _Move(
     EventKind.DOCUMENT_ENABLED,
@@ -89,7 +89,7 @@ TRASH: Final = _Move(
     lambda row: row.trashed_at is None,
     lambda change: {"trashed_at": timezone.now(), "trashed_by": change.user},
     "already_in_trash",
-    "{} is in the trash already.",
+    "{} is already in the trash.",
 )
 RESTORE: Final = _Move(
     EventKind.DOCUMENT_RESTORED,
@@ -171,7 +171,7 @@ def _deleted(change: ChangeContext, documents: Sequence[Document]) -> HistoryEve
             if row.trashed_at is not None or row.pk not in were_in_trash
         ]
         if not rows:
-            raise ConflictError("Nothing is left of this to delete.", code="already_deleted")
+            raise ConflictError("There is nothing left to delete.", code="already_deleted")
         ids = [row.pk for row in rows]
         details = _details(change.workspace, rows)
         kept = DocumentVersion.objects.in_workspace(change.workspace).filter(document_id__in=ids)
@@ -226,7 +226,7 @@ def _refuse_what_is_gone(event: HistoryEvent, there: set[uuid.UUID]) -> None:
     names = event.details.get("names", {})
     gone = [title for one, title in names.items() if uuid.UUID(one) not in there]
     raise ConflictError(
-        f"{_quoted(gone) or 'A document of this'} was deleted for good.",
+        f"{_quoted(gone) or 'A document'} was deleted for good.",
         code="deleted_for_good",
         kept="Nothing was changed.",
         next_step="Add the file again.",

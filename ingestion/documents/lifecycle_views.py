@@ -8,11 +8,9 @@ from uuid import UUID
 
 from django.conf import settings
 from django.contrib import messages
-from django.contrib.auth.decorators import login_required
 from django.core.paginator import Paginator
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
-from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from ingestion.documents import deletion_impact, forms, lifecycle
 from ingestion.documents import queries as document_queries
@@ -20,7 +18,6 @@ from ingestion.history import toasts
 from ingestion.history.recording import ChangeContext
 from ingestion.models import Document, HistoryEvent
 from kb_project.errors import ConflictError, InputError
-from workspaces import access
 from workspaces.models import Capability, Workspace
 from workspaces.pages import workspace_page
 from workspaces.requests import UserRequest
@@ -47,10 +44,9 @@ def trash(request: UserRequest, workspace: Workspace) -> HttpResponse:
     return render(request, "ingestion/life/trash.html", context)
 
 
-@login_required
-@require_POST
-def document_edit(request: UserRequest, workspace_id: str, document_id: UUID) -> HttpResponse:
-    workspace, document = _for_writing(request, workspace_id, document_id)
+@workspace_page(Capability.EDIT, "POST")
+def document_edit(request: UserRequest, workspace: Workspace, document_id: UUID) -> HttpResponse:
+    document = _document(workspace, document_id)
     try:
         values = forms.document_values(request.POST)
         event = lifecycle.document_edit(
@@ -62,26 +58,23 @@ def document_edit(request: UserRequest, workspace_id: str, document_id: UUID) ->
     return redirect(DETAIL, workspace.slug, document.pk)
 
 
-@login_required
-@require_POST
-def document_disable(request: UserRequest, workspace_id: str, document_id: UUID) -> HttpResponse:
-    workspace, document = _for_writing(request, workspace_id, document_id)
+@workspace_page(Capability.EDIT, "POST")
+def document_disable(request: UserRequest, workspace: Workspace, document_id: UUID) -> HttpResponse:
+    document = _document(workspace, document_id)
     _do(request, workspace, lifecycle.documents_disable, [document])
     return redirect(DETAIL, workspace.slug, document.pk)
 
 
-@login_required
-@require_POST
-def document_enable(request: UserRequest, workspace_id: str, document_id: UUID) -> HttpResponse:
-    workspace, document = _for_writing(request, workspace_id, document_id)
+@workspace_page(Capability.EDIT, "POST")
+def document_enable(request: UserRequest, workspace: Workspace, document_id: UUID) -> HttpResponse:
+    document = _document(workspace, document_id)
     _do(request, workspace, lifecycle.documents_enable, [document])
     return redirect(DETAIL, workspace.slug, document.pk)
 
 
-@login_required
-@require_POST
-def document_trash(request: UserRequest, workspace_id: str, document_id: UUID) -> HttpResponse:
-    workspace, document = _for_writing(request, workspace_id, document_id)
+@workspace_page(Capability.EDIT, "POST")
+def document_trash(request: UserRequest, workspace: Workspace, document_id: UUID) -> HttpResponse:
+    document = _document(workspace, document_id)
     _do(request, workspace, lifecycle.documents_trash, [document])
     return redirect(LIST, workspace.slug)
 
@@ -92,10 +85,9 @@ def documents_trash(request: UserRequest, workspace: Workspace) -> HttpResponse:
     return redirect(LIST, workspace.slug)
 
 
-@login_required
-@require_POST
-def document_restore(request: UserRequest, workspace_id: str, document_id: UUID) -> HttpResponse:
-    workspace, document = _for_writing(request, workspace_id, document_id)
+@workspace_page(Capability.EDIT, "POST")
+def document_restore(request: UserRequest, workspace: Workspace, document_id: UUID) -> HttpResponse:
+    document = _document(workspace, document_id)
     _do(request, workspace, lifecycle.documents_restore, [document])
     return redirect(DETAIL, workspace.slug, document.pk)
 
@@ -106,10 +98,9 @@ def trash_restore(request: UserRequest, workspace: Workspace) -> HttpResponse:
     return redirect(TRASH, workspace.slug)
 
 
-@login_required
-@require_http_methods(["GET", "POST"])
-def document_delete(request: UserRequest, workspace_id: str, document_id: UUID) -> HttpResponse:
-    workspace, document = _for_writing(request, workspace_id, document_id)
+@workspace_page(Capability.EDIT, "GET", "POST")
+def document_delete(request: UserRequest, workspace: Workspace, document_id: UUID) -> HttpResponse:
+    document = _document(workspace, document_id)
     return _for_good(request, workspace, [document])
 
 
@@ -170,11 +161,8 @@ def _do_with_chosen(request: UserRequest, workspace: Workspace, act: Act) -> Non
         _do(request, workspace, act, documents)
 
 
-def _for_writing(
-    request: UserRequest, workspace_id: str, document_id: UUID
-) -> tuple[Workspace, Document]:
-    workspace = access.workspace_for_writing(user=request.user, workspace_id=workspace_id)
-    return workspace, document_queries.document_get(workspace=workspace, document_id=document_id)
+def _document(workspace: Workspace, document_id: UUID) -> Document:
+    return document_queries.document_get(workspace=workspace, document_id=document_id)
 
 
 def _change(request: UserRequest, workspace: Workspace) -> ChangeContext:

@@ -158,7 +158,8 @@ def _check(row: Document, after: Mapping[str, Any]) -> None:
         )
     if not after:
         raise ConflictError(
-            f"'{row.title}' says all of this already.", code="nothing_changed", kept="It is so."
+            f"'{row.title}' already has these"
+            " values.", code="nothing_changed", kept="Nothing was changed."
         )
 
 
@@ -189,7 +190,7 @@ def _read_again(workspace_id: uuid.UUID, row: Document) -> None:
             f"'{row.title}' is being read.",
             code="already_under_way",
             kept="It is unchanged.",
-            next_step="Change its title once its row says that it is ready.",
+            next_step="Change the title when the document is ready.",
         )
     # An empty method means not read yet. What was found before stays until then.
     for table in (ChunkExtraction, ArchivedExtraction):

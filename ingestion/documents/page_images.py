@@ -29,7 +29,7 @@ class Box:
 def page_picture(*, version: DocumentVersion, number: int) -> bytes:
     """Return a page as a PNG, cached beside the file. Raises NotFoundError, ParseError."""
     if version.parser != "pdf" or all(page[0] != number for page in version.pages):
-        raise NotFoundError("This document has no picture of that page.")
+        raise NotFoundError("This document has no image of that page.")
     kept = Path(f"{_blob(version)}.pages") / f"{number}.png"
     if kept.exists():
         return kept.read_bytes()

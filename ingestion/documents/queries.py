@@ -61,7 +61,7 @@ class DocumentRow:
         live = self.document.live_number
         if problem is None or version is None or version.number <= live or not self.chunks:
             return problem
-        kept = f"Version {version.number} was not taken in. Version {live} is still searched."
+        kept = f"Version {version.number} was not added. Version {live} is still searched."
         return problem | {"kept": kept}
 
     @property

@@ -19,7 +19,7 @@ from ingestion.knowledge import topics
 from ingestion.models import Community
 from ingestion.pipeline import batching, runner
 from ingestion.pipeline import sql as pipeline_sql
-from ingestion.stages.extract import NOTHING_FOUND, UNREAD, method_by
+from ingestion.stages.extract import NO_NAMES, UNREAD, method_by
 from ingestion.stages.resolve.asking import NO_ANSWER
 from ingestion.stages.situate.asking import UNSITUATED
 from kb_project.sql import run_sql
@@ -218,7 +218,7 @@ def _lock(workspace: Workspace, found: Sequence[ReadOtherwise]) -> None:
 def _reopen(workspace: Workspace, found: Sequence[ReadOtherwise]) -> None:
     jobs = [each.job_id for each in found]
     situated = [each.job_id for each in found if each.situates]
-    _forget(workspace, jobs, [f"%{UNREAD}%", f"{NO_ANSWER}%", NOTHING_FOUND])
+    _forget(workspace, jobs, [f"%{UNREAD}%", f"{NO_ANSWER}%", f"{NO_NAMES}%"])
     _forget(workspace, situated, [f"%{UNSITUATED}%"])
     values = {
         "workspace": workspace.pk,

@@ -137,7 +137,7 @@ def document_retry(*, workspace: Workspace, document: Document) -> IngestionJob:
         job = transitions.last_job(workspace.pk, document)
         if job is None or job.state not in STOPPED or not document.is_live:
             raise ConflictError(
-                f"'{document.title}' has nothing to retry.",
+                f"There is nothing to retry for '{document.title}'.",
                 code="nothing_to_retry",
                 kept="It is unchanged.",
             )
@@ -178,7 +178,7 @@ def document_cancel(*, workspace: Workspace, document: Document) -> None:
     asked = jobs.filter(state__in=unfinished).update(cancel_requested=True)
     if not asked:
         raise ConflictError(
-            f"Nothing is under way for '{document.title}'.", code="nothing_to_cancel"
+            f"No work on '{document.title}' is in progress.", code="nothing_to_cancel"
         )
     for job in jobs.filter(state__in=[RunState.PENDING, RunState.PAUSED]):
         transitions.stop(job, RunState.CANCELLED, transitions.CANCELLED)
@@ -215,9 +215,9 @@ def measure(file: IO[bytes], label: str) -> tuple[int, str]:
         if size > settings.MAX_UPLOAD_BYTES:
             limit = settings.MAX_UPLOAD_BYTES // BLOCK
             raise UploadError(
-                f"'{label}' is larger than the {limit} MB this server takes.",
+                f"'{label}' exceeds this server's limit of {limit} MB.",
                 code="too_large",
-                kept="Nothing of it was stored; everything else is untouched.",
+                kept="The file was not stored; nothing else was changed.",
                 next_step="Split it, or ask your administrator to raise MAX_UPLOAD_MB.",
             )
         digest.update(block)

@@ -35,26 +35,26 @@ AGAIN: Final = ("extract", "resolve")
 # Rejection reasons in words: for one fact, and for several.
 REASONS: Final = {
     "quote_not_found": (
-        "fact rests on words that are not in its passage",
-        "facts rest on words that are not in their passage",
+        "fact cites words that are not in its passage",
+        "facts cite words that are not in their passage",
     ),
     "name_not_usable": (
-        "name is too long or holds no letter",
-        "names are too long or hold no letter",
+        "name is too long or has no letter",
+        "names are too long or have no letter",
     ),
     "unknown_end": (
-        "link or claim is about something that its passage does not name",
-        "links or claims are about something that their passage does not name",
+        "fact or claim is about something that its passage does not name",
+        "facts or claims are about something that their passage does not name",
     ),
-    "self_loop": ("link leads from a thing to itself", "links lead from a thing to itself"),
+    "self_loop": ("fact relates an entity to itself", "facts relate an entity to itself"),
     "too_many": (
-        "fact is more than one passage may have",
-        "facts are more than one passage may have",
+        "fact exceeds the limit for one passage",
+        "facts exceed the limit for one passage",
     ),
-    "nothing_said": ("claim says nothing", "claims say nothing"),
+    "nothing_said": ("claim is empty", "claims are empty"),
     "gleaning_failed": (
-        "second reading failed; what the first one found is kept",
-        "second readings failed; what the first ones found is kept",
+        "second reading failed; the findings of the first are kept",
+        "second readings failed; the findings of the first are kept",
     ),
 }
 
@@ -107,9 +107,9 @@ def rejections_of(*, workspace: Workspace, document: Document) -> dict[str, int]
 def rejection_sentence(reason: str, number: int) -> str:
     """
     >>> rejection_sentence("self_loop", 2)
-    '2 links lead from a thing to itself.'
+    '2 facts relate an entity to itself.'
     """
-    one, several = REASONS.get(reason, ("fact was kept out", "facts were kept out"))
+    one, several = REASONS.get(reason, ("fact was rejected", "facts were rejected"))
     return f"{number} {one if number == 1 else several}."
 
 
@@ -129,7 +129,7 @@ def passages_retry(
         ids = list(unread.values_list("chunk_id", flat=True))
         if not ids or job is None:
             raise ConflictError(
-                f"'{document.title}' has no such passage that could not be read.",
+                f"'{document.title}' has no unread passage to retry.",
                 code="nothing_to_retry",
                 kept="It is unchanged.",
             )
@@ -169,7 +169,7 @@ def _check_idle(document: Document, job: IngestionJob) -> None:
             f"'{document.title}' is being read.",
             code="already_under_way",
             kept="It is unchanged.",
-            next_step="Wait until its row says that it is ready.",
+            next_step="Try again when the document is ready.",
         )
 
 

@@ -60,14 +60,14 @@ def sentence_of(title: str, number: int, live_number: int, *, is_cited: bool) ->
     >>> sentence_of("The log", 2, 3, is_cited=True)
     'This passage was in version 2 of The log; version 3 replaced it.'
     >>> sentence_of("The log", 3, 2, is_cited=False)
-    'This is version 3 of The log; version 2 is the one that is searched.'
+    'This is version 3 of The log; version 2 is searched.'
     """
     if is_cited and number < live_number:
         return (
             f"This passage was in version {number} of {title}; version {live_number} replaced it."
         )
     what = "This passage is in" if is_cited else "This is"
-    return f"{what} version {number} of {title}; version {live_number} is the one that is searched."
+    return f"{what} version {number} of {title}; version {live_number} is searched."
 
 
 @dataclass(frozen=True, slots=True)

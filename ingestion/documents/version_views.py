@@ -5,17 +5,14 @@ from __future__ import annotations
 from uuid import UUID
 
 from django.contrib import messages
-from django.contrib.auth.decorators import login_required
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
-from django.views.decorators.http import require_GET, require_POST
 
 from ingestion.documents import queries as document_queries
 from ingestion.documents import version_presenters, version_queries, versions
 from ingestion.history import toasts
 from ingestion.history.recording import ChangeContext
 from kb_project.errors import ConflictError, UploadError
-from workspaces import access
 from workspaces.models import Capability, Workspace
 from workspaces.pages import workspace_page
 from workspaces.requests import UserRequest

@@ -37,7 +37,7 @@ from kb_project.errors import ConflictError, UploadError
 
 logger = logging.getLogger(__name__)
 
-UNTOUCHED: Final = "Its present version is still searched."
+UNTOUCHED: Final = "The current version is still searched."
 UNDER_WAY: Final = (RunState.PENDING, RunState.RUNNING, RunState.PAUSED)
 
 
@@ -78,10 +78,10 @@ def _replace(change: ChangeContext, version: DocumentVersion) -> None:
     is_coming = before == newest.number
     if version.sha256 in (document.sha256, newest.sha256 if is_coming else ""):
         raise ConflictError(
-            f"'{document.title}' has exactly this content already.",
+            f"'{document.title}' already has exactly this content.",
             code="same_content",
             kept="No version was added; nothing was changed.",
-            next_step="Choose a file that differs from the present version.",
+            next_step="Choose a file that differs from the current version.",
         )
     _label_present(document)
     version.document = document
@@ -105,7 +105,7 @@ def document_revert(*, change: ChangeContext, document: Document, number: int) -
         before = _coming(document)
         if number == before:
             raise ConflictError(
-                f"Version {number} of '{document.title}' is the present one.",
+                f"Version {number} of '{document.title}' is already the current one.",
                 code="version_is_live",
                 kept="Nothing was changed.",
             )
@@ -167,14 +167,14 @@ def _check_live(document: Document) -> None:
         raise ConflictError(
             f"'{document.title}' is in the trash.",
             code="in_trash",
-            kept="It stays there as it is.",
+            kept="Nothing was changed.",
             next_step="Restore it from the trash first.",
         )
     if document.disabled_at is not None:
         raise ConflictError(
             f"'{document.title}' is disabled.",
             code="disabled",
-            kept="It stays as it is.",
+            kept="Nothing was changed.",
             next_step="Enable it first.",
         )
 
@@ -273,7 +273,7 @@ def _check_last(change: ChangeContext, document: Document, event: HistoryEvent) 
     if later is not None:
         number = later.details["after"]["version"]
         raise ConflictError(
-            f"Version {number} of '{document.title}' came after it and stands.",
+            f"'{document.title}' has a later version, {number}.",
             code="later_version",
             kept="Nothing was changed.",
             next_step=f"Undo version {number} first, or restore an earlier version.",

@@ -7,10 +7,8 @@ from uuid import UUID
 
 from django.conf import settings
 from django.contrib import messages
-from django.contrib.auth.decorators import login_required
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
-from django.views.decorators.http import require_GET, require_POST
 
 from ingestion.documents import (
     estimate_queries,
@@ -27,7 +25,6 @@ from ingestion.documents import (
 from ingestion.documents import queries as document_queries
 from ingestion.knowledge import summaries, trees
 from kb_project.errors import ConflictError, NotFoundError, PauseError
-from workspaces import access
 from workspaces.language_models.queries import model_state
 from workspaces.models import Capability, Workspace
 from workspaces.pages import workspace_page

@@ -156,16 +156,13 @@ def _extraction(text: str, doc: Doc, common: Collection[str]) -> Extraction:
 
 
 def _candidates(text: str, doc: Doc, common: Collection[str]) -> list[FoundMention]:
-    spans = [(entity, _TYPES[entity.label_], NER) for entity in doc.ents if _is_kind(entity)]
+    named = (entity for entity in doc.ents if entity.label_ in _TYPES)
+    spans = [(entity, _TYPES[entity.label_], NER) for entity in named]
     spans += [(run, NAME, BARE) for run in _proper_runs(doc) if len(run) > 1]
     found = (_mention(text, span, guess, source, common) for span, guess, source in spans)
     names = [name for name in (*quoted_titles(text, common), *found) if name]
     names = [*names, *initials(text, names)]
     return names + concepts(text, doc, names)
-
-
-def _is_kind(entity: Span) -> bool:
-    return entity.label_ in _TYPES
 
 
 def _mention(

@@ -63,14 +63,12 @@ def enclosing(text: str, start: int, end: int) -> list[str]:
             break
         stripped = line.strip()
         indent = len(line) - len(line.lstrip(" \t"))
-        if indent < level and _owns(stripped):
+        if indent >= level or _NO_OWNER.match(stripped):
+            continue
+        if _WORD.search(stripped[:_LONGEST_LINE]):
             level = indent
             found.append(stripped)
     return found[::-1]
-
-
-def _owns(line: str) -> bool:
-    return bool(_WORD.search(line[:_LONGEST_LINE])) and not _NO_OWNER.match(line)
 
 
 def _indent_at(text: str, line_start: int, end: int) -> int:

@@ -225,16 +225,13 @@ def _acts(name: Span, before: Token | None, after: Token | None) -> bool:
 
 def _is_meant_by_pronoun(name: Span) -> bool:
     """Whether the sentence later refers to the name, its subject, as *he* or *her*."""
-    if name.root.dep_ not in ("nsubj", "nsubjpass") or _has_article(name):
+    before = _neighbour(name, -1)
+    # *the Trust* may well do something to him.
+    has_article = before is not None and before.lower_ in ("a", "an", "the")
+    if name.root.dep_ not in ("nsubj", "nsubjpass") or has_article:
         return False
     behind = name.doc[name.end : name.sent.end]
     return any(token.lower_ in _PRONOUNS and token.pos_ == "PRON" for token in behind[:20])
-
-
-def _has_article(name: Span) -> bool:
-    """*the Trust*, which may well do something to him."""
-    before = _neighbour(name, -1)
-    return before is not None and before.lower_ in ("a", "an", "the")
 
 
 def _is_located(name: Span, before: Token | None, after: Token | None) -> bool:

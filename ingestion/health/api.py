@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from drf_spectacular.utils import extend_schema
 from rest_framework import serializers
-from rest_framework.response import Response
-from rest_framework.views import APIView
 
 from ingestion.health import runs
 from ingestion.health.queries import health
 from ingestion.models import CheckState
-from kb_project.http.api import WRITING, ProblemSerializer
-from workspaces import access
-from workspaces.requests import ApiRequest
+from workspaces.api import (
+    WorkspaceAPIView,
+    administering,
+)
 
 
 class DriftSerializer(serializers.Serializer[Any]):
@@ -63,7 +61,7 @@ class SizeSerializer(serializers.Serializer[Any]):
     files = serializers.IntegerField(help_text="Bytes of the documents' files.")
 
 
-class HealthApi(APIView):
+class HealthApi(WorkspaceAPIView):
     """The health of a workspace."""
 
     class OutputSerializer(serializers.Serializer[Any]):
@@ -87,28 +85,22 @@ class HealthApi(APIView):
             default=True, help_text="Also read every document once more from what was extracted."
         )
 
-    @extend_schema(operation_id="health", responses={200: OutputSerializer, **WRITING})
-    def get(self, request: ApiRequest, workspace_id: str) -> Response:
+    @administering("health", gives=OutputSerializer)
+    def get(self) -> object:
         """Return the result of the last check, the pending work, and the storage used."""
-        workspace = access.workspace_for_administering(user=request.user, workspace_id=workspace_id)
-        return Response(self.OutputSerializer(health(workspace=workspace)).data)
+        return health(workspace=self.workspace)
 
-    @extend_schema(
-        operation_id="health_check",
-        request=InputSerializer,
-        responses={202: ConsistencyCheckSerializer, 400: ProblemSerializer, **WRITING},
+    @administering(
+        "health_check", takes=InputSerializer, gives=ConsistencyCheckSerializer, status=202
     )
-    def post(self, request: ApiRequest, workspace_id: str) -> Response:
+    def post(self) -> object:
         """Request a check of the workspace, with repairs if wanted. Only one check runs
         at a time.
         """
-        workspace = access.workspace_for_administering(user=request.user, workspace_id=workspace_id)
-        wanted = self.InputSerializer(data=request.data)
-        wanted.is_valid(raise_exception=True)
-        row = runs.check_request(
-            workspace=workspace,
-            user=request.user,
-            repairs=wanted.validated_data["repair"],
-            is_deep=wanted.validated_data["deep"],
+        wanted = self.body()
+        return runs.check_request(
+            workspace=self.workspace,
+            user=self.request.user,
+            repairs=wanted["repair"],
+            is_deep=wanted["deep"],
         )
-        return Response(ConsistencyCheckSerializer(row).data, status=202)

@@ -53,10 +53,10 @@ def _look(one: Check, scope: Scope, drifts: list[Drift], waiting: list[Waiting])
 def _under_way(scope: Scope) -> list[Waiting]:
     said = []
     if scope.unfinished:
-        sentence = counted(scope.unfinished, "piece of work is", "pieces of work are")
-        said.append(Waiting("work", f"{sentence} under way.", scope.unfinished))
+        sentence = counted(scope.unfinished, "job is", "jobs are")
+        said.append(Waiting("work", f"{sentence} in progress.", scope.unfinished))
     if scope.marks and scope.is_ahead("describe"):
-        sentence = counted(scope.marks.count, "change waits", "changes wait")
+        sentence = counted(scope.marks.count, "change is waiting", "changes are waiting")
         said.append(Waiting("marks", f"{sentence} for the next refresh.", scope.marks.count))
     return said
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import uuid
 from collections import Counter, defaultdict
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping
 from typing import Final, LiteralString
 
 from ingestion.health.report import Found
@@ -71,18 +71,13 @@ def find(scope: Scope) -> Found:
 def _differing(
     workspace_id: uuid.UUID, versions: Mapping[uuid.UUID, uuid.UUID]
 ) -> Iterator[uuid.UUID]:
-    there = _there(workspace_id, list(versions))
+    there: defaultdict[uuid.UUID, Said] = defaultdict(Counter)
+    values = {"workspace": workspace_id, "documents": list(versions)}
+    for document_id, kind, text in run_sql(ROWS, values):
+        there[document_id][kind, text] += 1
     for resolution in applying.read_documents(workspace_id, versions):
         if said_by(workspace_id, resolution) != there[resolution.document_id]:
             yield resolution.document_id
-
-
-def _there(workspace_id: uuid.UUID, documents: Sequence[uuid.UUID]) -> defaultdict[uuid.UUID, Said]:
-    found: defaultdict[uuid.UUID, Said] = defaultdict(Counter)
-    values = {"workspace": workspace_id, "documents": list(documents)}
-    for document_id, kind, text in run_sql(ROWS, values):
-        found[document_id][kind, text] += 1
-    return found
 
 
 def said_by(workspace_id: uuid.UUID, resolution: Resolution) -> Said:

@@ -52,22 +52,22 @@ class Remedy(StrEnum):
 
 
 SENTENCES: Final[dict[Remedy, str]] = {
-    Remedy.REMOVE: "Rows that a machine wrote are removed; what people wrote is left to them.",
-    Remedy.PUT_AWAY: "They are archived with their documents, or removed with their version.",
+    Remedy.REMOVE: "Generated rows are removed; rows that people wrote are kept.",
+    Remedy.PUT_AWAY: "They are archived with their documents, or removed with their versions.",
     Remedy.CUT: "The documents are cut into passages and read again.",
     Remedy.SITUATE: "The documents' words are indexed again.",
-    Remedy.EMBED: "The missing vectors are made.",
+    Remedy.EMBED: "The missing vectors are computed.",
     Remedy.EXTRACT: "The documents are read for facts again.",
-    Remedy.RESOLVE: "The documents' names and facts are rewritten from what was read.",
+    Remedy.RESOLVE: "The documents' names and facts are rewritten from their extractions.",
     Remedy.RECOUNT: "The next refresh counts and describes them again.",
     Remedy.RECOUNT_LINKS: "The next refresh counts and describes them again.",
     Remedy.REMOVE_ALIASES: "They are removed.",
-    Remedy.REFRESH: "A refresh of the workspace makes them again.",
+    Remedy.REFRESH: "A refresh of the workspace rebuilds them.",
     Remedy.REPORT: "The next refresh rewrites the reports.",
     Remedy.GROW: "The next refresh rebuilds the summaries.",
     Remedy.PROJECT: "The projection is rebuilt from the tables.",
     Remedy.WALK: "The snapshot is rebuilt.",
-    Remedy.SET_ASIDE: "They are moved to a folder of their own beside the documents' files.",
+    Remedy.SET_ASIDE: "They are moved to a separate folder beside the documents' files.",
 }
 
 # The stages of a document's job to repeat.
@@ -101,19 +101,15 @@ def read_again(workspace_id: uuid.UUID, found: Found, stages: Sequence[str]) -> 
         for statement in UNDONE_FIRST.get(stages[0], ()):
             run_sql(statement, {**values, "documents": documents})
         if "chunk" in stages:
-            _forget_passages(workspace_id, documents)
+            # The entities and relationships that lose their evidence are marked first.
+            saving.forget(workspace_id, documents)
+            Chunk.objects.in_workspace(workspace_id).filter(document_id__in=documents).delete()
         jobs = IngestionJob.objects.in_workspace(workspace_id).in_bulk([row[1] for row in rows])
         for job in jobs.values():
             transitions.repeat(job, stages)
         lane = runner.EMBEDDING if stages == ("embed",) else runner.MAIN
         batching.call_for(workspace_id, list(jobs), lane)
     return len(jobs)
-
-
-def _forget_passages(workspace_id: uuid.UUID, documents: Sequence[uuid.UUID]) -> None:
-    """Delete passages, first marking the entities and relationships that lose their evidence."""
-    saving.forget(workspace_id, documents)
-    Chunk.objects.in_workspace(workspace_id).filter(document_id__in=documents).delete()
 
 
 def _remove(workspace_id: uuid.UUID, _found: Found) -> None:

@@ -87,4 +87,4 @@ class Report:
 
     def __str__(self) -> str:
         lines = [f"{one.check}: {one.sentence} {list(one.found.samples)}" for one in self.drifts]
-        return "\n".join(lines) or "Everything agrees."
+        return "\n".join(lines) or "No drift was found."

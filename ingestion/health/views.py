@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from django.contrib import messages
-from django.contrib.auth.decorators import login_required
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
-from django.views.decorators.http import require_GET, require_POST
 
 from ingestion.health import runs
 from ingestion.health.queries import health
-from workspaces import access
 from workspaces.models import Capability, Workspace
 from workspaces.pages import workspace_page
 from workspaces.requests import UserRequest

@@ -1,25 +1,20 @@
-"""Requests that change something: body, reason, preconditions, possible answers."""
+"""Operations that change something: sent with a reason and with what the client saw."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from functools import partial
 from typing import Any, Final
 from uuid import UUID
 
 from rest_framework import serializers
 
+from ingestion.history.preconditions import expected_of
 from ingestion.history.recording import REASON_LENGTH, ChangeContext
-from kb_project.http.api import WRITING, ProblemSerializer
-from workspaces.models import Workspace
-from workspaces.requests import ApiRequest
+from workspaces.api import WorkspaceAPIView, curating, writing
 
 VIA: Final = "api"
-CHANGING: Final[dict[int, Any]] = {
-    **WRITING,
-    400: ProblemSerializer,
-    409: ProblemSerializer,
-    412: ProblemSerializer,
-}
+changing: Final = partial(writing, errors=(400, 409, 412), is_once=True)
+correcting: Final = partial(curating, errors=(400, 409, 412), is_once=True)
 
 
 class ReasonSerializer(serializers.Serializer[Any]):
@@ -30,19 +25,14 @@ class ReasonSerializer(serializers.Serializer[Any]):
     )
 
 
-def body_of(serializer: type[serializers.Serializer[Any]], request: ApiRequest) -> dict[str, Any]:
-    given = serializer(data=request.data)
-    given.is_valid(raise_exception=True)
-    return dict(given.validated_data)
-
-
 def change_of(
-    request: ApiRequest,
-    workspace: Workspace,
-    wanted: dict[str, Any],
-    *,
-    seen: Mapping[UUID, int] | None = None,
-) -> ChangeContext:
-    """Take reason and expected revisions out of ``wanted``; ``seen`` overrides the latter."""
-    expected = {**wanted.pop("expected", {}), **(seen or {})}
-    return ChangeContext(workspace, request.user, wanted.pop("reason", ""), VIA, expected)
+    view: WorkspaceAPIView, *, seen: UUID | None = None
+) -> tuple[ChangeContext, dict[str, Any]]:
+    """Return the change with the body's reason and expected revisions, and the body's other fields.
+
+    ``If-Match`` counts for the subject ``seen``.
+    """
+    wanted = view.body() if view.operation.takes else {}
+    expected = wanted.pop("expected", {}) | (expected_of(view.request, seen) if seen else {})
+    reason = wanted.pop("reason", "")
+    return ChangeContext(view.workspace, view.request.user, reason, VIA, expected), wanted

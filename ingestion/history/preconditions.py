@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import uuid
-from collections.abc import Mapping
 from typing import Any, Final
 
 from django.utils.http import parse_etags
@@ -23,8 +22,8 @@ IF_MATCH: Final = OpenApiParameter(
     "If-Match",
     str,
     OpenApiParameter.HEADER,
-    description="The ETag of what is changed, as it was read. Where it was changed since, nothing"
-    " is done and the answer is 412; its 'fields.events' say what was done.",
+    description="The ETag that came with the resource. If it has changed since, nothing is done"
+    " and the answer is 412; 'fields.events' says what changed.",
 )
 
 
@@ -36,8 +35,8 @@ class ExpectedField(serializers.DictField):
     def __init__(self) -> None:
         super().__init__(
             required=False,
-            help_text="Revisions as they were read, by id. Where one of them was changed since,"
-            " nothing is done and the answer is 412.",
+            help_text="The revisions you read, by id. If any of them has changed since, nothing"
+            " is done and the answer is 412.",
         )
 
     def to_internal_value(self, data: Any) -> dict[uuid.UUID, int]:
@@ -45,7 +44,7 @@ class ExpectedField(serializers.DictField):
         try:
             return {uuid.UUID(one): number for one, number in values.items()}
         except ValueError as error:
-            raise serializers.ValidationError("Every key is an id.") from error
+            raise serializers.ValidationError("Every key must be an id.") from error
 
 
 def tags_of(workspace: Workspace, subject_id: uuid.UUID) -> dict[str, str]:
@@ -54,7 +53,7 @@ def tags_of(workspace: Workspace, subject_id: uuid.UUID) -> dict[str, str]:
     return {"ETag": f'"{revision}"'}
 
 
-def expected_of(request: ApiRequest, subject_id: uuid.UUID) -> Mapping[uuid.UUID, int]:
+def expected_of(request: ApiRequest, subject_id: uuid.UUID) -> dict[uuid.UUID, int]:
     """The revision required by ``If-Match``; empty if it is not sent. Raises InputError."""
     tags = parse_etags(request.headers.get("If-Match", ANY))
     if tags == [ANY]:
@@ -62,9 +61,9 @@ def expected_of(request: ApiRequest, subject_id: uuid.UUID) -> Mapping[uuid.UUID
     found = TAG.fullmatch(tags[0]) if len(tags) == 1 else None
     if found is None:
         raise InputError(
-            'If-Match holds one entity tag, such as "12".',
+            'If-Match takes one entity tag, such as "12".',
             code="if_match_invalid",
             kept="Nothing was changed.",
-            next_step="Send the ETag that came with what you read.",
+            next_step="Send the ETag that came with the resource.",
         )
     return {subject_id: int(found[1])}

@@ -132,8 +132,8 @@ def check_expected(change: ChangeContext) -> None:
         since = _since(change.workspace, changed)
         raise PreconditionError(
             "Someone changed this after you opened it.",
-            kept="Nothing of yours was carried out.",
-            next_step="Look at what changed, and decide again.",
+            kept="Your change was not saved.",
+            next_step="Look at what changed, then decide again.",
             events=since,
             fields={"events": event_sentences(workspace=change.workspace, event_ids=since)},
         )

@@ -57,7 +57,7 @@ def quoted(names: Sequence[str]) -> str:
     shown = [f"'{name}'" for name in names[:MOST_NAMES]]
     left = len(names) - len(shown)
     if left:
-        shown.append(f"{left} others" if left > 1 else "another one")
+        shown.append(f"{left} others" if left > 1 else "1 other")
     if len(shown) < 2:
         return "".join(shown) or "something"
     return f"{', '.join(shown[:-1])} and {shown[-1]}"
@@ -79,6 +79,10 @@ def _names(event: HistoryEvent, ids: Sequence[str]) -> str:
 
 def _all(event: HistoryEvent) -> str:
     return quoted(sorted(names_in(event).values()))
+
+
+def _aliases(names: Sequence[str]) -> str:
+    return f"the {'alias' if len(names) == 1 else 'aliases'} {quoted(names)}"
 
 
 Tell = Callable[[HistoryEvent], str]
@@ -111,12 +115,13 @@ def _merged_into(event: HistoryEvent, of: str) -> str:
 
 
 def _split(event: HistoryEvent) -> str:
-    return f"split {name(event, event.details['into'])} off {name(event, event.details['from'])}"
+    into, source = event.details["into"], event.details["from"]
+    return f"split {name(event, into)} off from {name(event, source)}"
 
 
 def _split_off(event: HistoryEvent, of: str) -> str:
     into, source = event.details["into"], event.details["from"]
-    return f"{name(event, into)} was split off {name(event, source)}"
+    return f"{name(event, into)} was split off from {name(event, source)}"
 
 
 def _moved_mentions(event: HistoryEvent) -> str:
@@ -134,10 +139,10 @@ def _were_moved(event: HistoryEvent, of: str) -> str:
 _SAID: Final[Mapping[str, Callable[[str, Any, Any], str]]] = {
     "name": lambda it, old, new: f"renamed '{old}' to '{new}'",
     "type": lambda it, old, new: f"changed the type of {it} from {old or 'none'} to {new}",
-    "description": lambda it, old, new: f"wrote the description of {it}",
-    "add_aliases": lambda it, old, new: f"added {quoted(new)} to the names of {it}",
-    "remove_aliases": lambda it, old, new: f"took {quoted(old)} from the names of {it}",
-    "is_protected": lambda it, old, new: f"{'protected' if new else 'no longer protects'} {it}",
+    "description": lambda it, old, new: f"edited the description of {it}",
+    "add_aliases": lambda it, old, new: f"added {_aliases(new)} to {it}",
+    "remove_aliases": lambda it, old, new: f"removed {_aliases(old)} from {it}",
+    "is_protected": lambda it, old, new: f"{'protected' if new else 'unprotected'} {it}",
     "is_confirmed": lambda it, old, new: f"confirmed {it}",
 }
 
@@ -150,11 +155,11 @@ def _edited(event: HistoryEvent) -> str:
 
 
 def _not_the_same(event: HistoryEvent) -> str:
-    return f"said that {_all(event)} are not the same"
+    return f"marked {_all(event)} as not the same"
 
 
 def _were_told_apart(event: HistoryEvent, of: str) -> str:
-    return f"{_all(event)} were said not to be the same"
+    return f"{_all(event)} were marked as not the same"
 
 
 # --- links, decisions and undoing -----------------------------------------------------------------
@@ -169,15 +174,15 @@ def _linked(event: HistoryEvent) -> str:
 
 
 def _link_was(verb: str) -> TellOf:
-    return lambda event, of: f"The link {_link(event)} was {verb}"
+    return lambda event, of: f"The relationship {_link(event)} was {verb}"
 
 
 def _decision(event: HistoryEvent) -> str:
     left, right = event.details.get("left", ""), event.details.get("right", "")
     if not right:
-        return f"took back a decision about the name '{left}'"
+        return f"undid a decision about the name '{left}'"
     are = "are the same" if event.details.get("verdict") == "same" else "are not the same"
-    return f"took back that '{left}' and '{right}' {are}"
+    return f"undid the decision that '{left}' and '{right}' {are}"
 
 
 def _undid(event: HistoryEvent) -> str:
@@ -199,8 +204,8 @@ _ACTIVE: Final[Mapping[str, Tell]] = {
     EventKind.MENTIONS_MOVED: _moved_mentions,
     EventKind.NOT_THE_SAME: _not_the_same,
     EventKind.RELATIONSHIP_CREATED: _linked,
-    EventKind.RELATIONSHIP_EDITED: lambda event: f"edited the link {_link(event)}",
-    EventKind.RELATIONSHIP_DELETED: lambda event: f"deleted the link {_link(event)}",
+    EventKind.RELATIONSHIP_EDITED: lambda event: f"edited the relationship {_link(event)}",
+    EventKind.RELATIONSHIP_DELETED: lambda event: f"deleted the relationship {_link(event)}",
     EventKind.DOCUMENT_ADDED: _plain("added"),
     EventKind.DOCUMENT_EDITED: _plain("edited"),
     EventKind.DOCUMENT_REPLACED: _replaced,
@@ -220,7 +225,7 @@ _PASSIVE: Final[Mapping[str, TellOf]] = {
     EventKind.ENTITY_SPLIT: _split_off,
     EventKind.MENTIONS_MOVED: _were_moved,
     EventKind.NOT_THE_SAME: _were_told_apart,
-    EventKind.RELATIONSHIP_CREATED: _link_was("made"),
+    EventKind.RELATIONSHIP_CREATED: _link_was("created"),
     EventKind.RELATIONSHIP_EDITED: _link_was("edited"),
     EventKind.RELATIONSHIP_DELETED: _link_was("deleted"),
     EventKind.DOCUMENT_REPLACED: _was("replaced by a new version"),

@@ -15,9 +15,9 @@ INTERRUPTED: Final = 130  # what a shell expects after Ctrl-C
 DOING: Final = {
     "files": "files",
     "tables": "tables read",
-    "check": "parts looked through",
+    "check": "parts checked",
     "rows": "rows written",
-    "settle": "workspaces settled",
+    "settle": "workspaces finished",
 }
 
 

@@ -42,7 +42,9 @@ def check_archive(source: Source, *, kind: str, code: str) -> None:
         with zipfile.ZipFile(source.path) as archive:
             entries = archive.infolist()
             _check_sizes(source.name, entries, source.limits)
-            _check_xml(source.name, archive, entries)
+            documents = (one for one in entries if one.filename.lower().endswith(_XML_ENDINGS))
+            if any(_declares_entities(archive, one) for one in documents):
+                raise refusals.unsafe_xml(source.name)
     except ZIP_ERRORS as error:
         raise refusals.corrupt(source.name, kind=kind, code=code) from error
 
@@ -57,12 +59,6 @@ def _check_sizes(name: str, entries: list[zipfile.ZipInfo], limits: Limits) -> N
     steep = unpacked > packed * limits.max_archive_ratio and unpacked > _RATIO_MATTERS_FROM
     if unpacked > limits.max_archive_bytes or steep:
         raise refusals.zip_bomb(name, unpacked=unpacked)
-
-
-def _check_xml(name: str, archive: zipfile.ZipFile, entries: list[zipfile.ZipInfo]) -> None:
-    for entry in entries:
-        if entry.filename.lower().endswith(_XML_ENDINGS) and _declares_entities(archive, entry):
-            raise refusals.unsafe_xml(name)
 
 
 def _declares_entities(archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> bool:

@@ -205,11 +205,7 @@ class _BlockWriter:
 
 
 def _is_unread(node: LexborNode) -> bool:
-    return is_silent(node) or _is_permalink(node)
-
-
-def _is_permalink(node: LexborNode) -> bool:
-    return node.tag == "a" and inline_text(node) in _PERMALINKS
+    return is_silent(node) or (node.tag == "a" and inline_text(node) in _PERMALINKS)
 
 
 def _is_data_table(table: LexborNode) -> bool:

@@ -192,5 +192,5 @@ def title_from_name(name: str) -> str:
 
 def _removed(count: int) -> str:
     if count == 1:
-        return "1 control character that no text can hold was removed."
-    return f"{count:,} control characters that no text can hold were removed."
+        return "1 invalid control character was removed."
+    return f"{count:,} invalid control characters were removed."

@@ -36,7 +36,7 @@ def read(source: Source) -> ParsedDocument:
     quoting = csv.QUOTE_MINIMAL
     if _never_closes(text, delimiter):
         quoting = csv.QUOTE_NONE
-        builder.warn("A quotation mark is never closed; quotation marks were read as text.")
+        builder.warn("A quotation mark is never closed, so quotation marks were read as text.")
     write_table(builder, _rows(text, delimiter, quoting))
     title = title_from_name(source.name)
     return builder.build(parser="delimited", title=title, encoding=decoded.encoding)

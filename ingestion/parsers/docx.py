@@ -39,13 +39,9 @@ def _html(source: Source) -> str:
         with source.path.open("rb") as file:
             # Pictures would be embedded as base64, which is not text.
             result = mammoth.convert_to_html(
-                file, style_map=_STYLES, convert_image=mammoth.images.img_element(_no_picture)
+                file, style_map=_STYLES, convert_image=mammoth.images.img_element(lambda _: {})
             )
     except (*ZIP_ERRORS, ExpatError, OSError, ValueError, AttributeError, IndexError) as error:
         # Besides broken XML and ZIP, these are how mammoth fails on missing parts.
         raise refusals.corrupt(source.name, kind=_KIND, code=_CODE) from error
     return str(result.value)
-
-
-def _no_picture(_image: object) -> dict[str, str]:
-    return {}

@@ -111,7 +111,7 @@ def _write_chapters(
         else:
             missing += 1
     if missing:
-        builder.warn(f"{missing:,} of the chapters the book lists are not in the file.")
+        builder.warn(f"{missing:,} of the chapters listed in the book are missing from the file.")
 
 
 def _write_chapter(data: bytes, builder: TextBuilder) -> None:

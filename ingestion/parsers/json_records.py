@@ -73,8 +73,8 @@ def _write_lines(builder: TextBuilder, text: str) -> None:
 
 def _broken_lines(numbers: list[int]) -> str:
     if len(numbers) == 1:
-        return f"Line {numbers[0]:,} is not valid JSON and stayed as it was."
-    count = f"{len(numbers):,} lines are not valid JSON and stayed as they were"
+        return f"Line {numbers[0]:,} is not valid JSON and was kept as it is."
+    count = f"{len(numbers):,} lines are not valid JSON and were kept as they are"
     return f"{count}, first line {numbers[0]:,}."
 
 
@@ -147,7 +147,11 @@ def _leaves(path: str, root: _Json) -> Iterator[tuple[str, str]]:
     waiting: list[tuple[str, _Json]] = [(path, root)]
     while waiting:
         path, value = waiting.pop()
-        if isinstance(value, _Pairs) and path.endswith("]") and _is_flat(value):
+        if (
+            isinstance(value, _Pairs)
+            and path.endswith("]")
+            and not any(isinstance(below, list) for _, below in value)
+        ):
             yield path, "; ".join(f"{key}: {shown}" for key, shown in _filled(value))
         elif isinstance(value, _Pairs):
             waiting.extend((_join(path, key), below) for key, below in reversed(value))
@@ -158,10 +162,6 @@ def _leaves(path: str, root: _Json) -> Iterator[tuple[str, str]]:
             yield path, ", ".join(filter(None, map(_scalar, value)))
         else:
             yield path, _scalar(value)
-
-
-def _is_flat(pairs: _Pairs) -> bool:
-    return not any(isinstance(value, list) for _, value in pairs)
 
 
 def _filled(pairs: _Pairs) -> Iterator[tuple[str, str]]:

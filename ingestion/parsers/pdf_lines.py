@@ -81,7 +81,8 @@ def lines_of(page: PdfTextPage, raw: str) -> list[Line]:
         first = box_of(page, start)
         last = box_of(page, start + len(text) - 1)
         samples = _samples(text)
-        size = median(_height(box_of(page, start + place)) for place in samples or [0])
+        boxes = [box_of(page, start + place) for place in samples or [0]]
+        size = median(float(box.top - box.bottom) for box in boxes)
         lines.append(
             Line(
                 start,
@@ -103,10 +104,6 @@ def _samples(text: str) -> list[int]:
     """Positions of a few letters of a line, from its beginning to its end."""
     letters = [place for place, character in enumerate(text) if character.isalnum()]
     return letters[:: max(1, len(letters) // _SAMPLES)]
-
-
-def _height(box: pdfium.FS_RECTF) -> float:
-    return float(box.top - box.bottom)
 
 
 def _has_one_width(page: PdfTextPage, unit: int) -> bool:

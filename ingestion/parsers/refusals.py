@@ -11,7 +11,7 @@ from ingestion.parsers.characters import one_line
 from ingestion.parsers.formats import Format, families
 from kb_project.errors import ParseError
 
-KEPT: Final = "The file itself is stored; nothing of it is searchable yet."
+KEPT: Final = "The file is stored, but none of it can be searched yet."
 SUPPORTED: Final = f"Concordance reads {', '.join(families()[:-1])} and {families()[-1]}."
 
 
@@ -37,7 +37,7 @@ def _size(count: int) -> str:
 def empty_file(name: str) -> ParseError:
     return _refuse(
         "empty_file",
-        f"{quoted(name)} is empty: it holds no bytes at all.",
+        f"{quoted(name)} is empty: it has no content at all.",
         "Check that the original is complete and upload it again.",
     )
 
@@ -45,7 +45,7 @@ def empty_file(name: str) -> ParseError:
 def no_text(name: str) -> ParseError:
     return _refuse(
         "no_text",
-        f"{quoted(name)} holds no text, only blank space or pictures.",
+        f"{quoted(name)} contains no text, only blank space or images.",
         "Upload a version that contains text.",
     )
 
@@ -61,7 +61,7 @@ def too_large(name: str, *, size: int, limit: int) -> ParseError:
 def too_long(name: str, *, limit: int) -> ParseError:
     return _refuse(
         "too_long",
-        f"{quoted(name)} holds more than {limit:,} characters of text.",
+        f"{quoted(name)} contains more than {limit:,} characters of text.",
         "Split it into smaller files and upload those.",
     )
 
@@ -85,8 +85,7 @@ def unsupported_type(name: str, *, looks_like: str, advice: str = "") -> ParseEr
 def not_text(name: str, *, looks_like: str) -> ParseError:
     return _refuse(
         "not_text",
-        f"{quoted(name)} is named like a text file, but its content is not text: "
-        f"it is {looks_like}.",
+        f"{quoted(name)} has the name of a text file, but it is {looks_like}.",
         f"Upload the original under its own name. {SUPPORTED}",
     )
 
@@ -111,7 +110,7 @@ def corrupt(name: str, *, kind: str, code: str) -> ParseError:
     return _refuse(
         code,
         f"{quoted(name)} is damaged or incomplete and cannot be opened as {kind}.",
-        "Open the original in the program it was made with, save it again and upload that copy.",
+        "Open the original in the program that created it, save it again and upload that copy.",
     )
 
 
@@ -119,7 +118,7 @@ def pdf_no_text(name: str, *, pages: int) -> ParseError:
     plural = "its page is an image" if pages == 1 else f"all {pages:,} pages are images"
     return _refuse(
         "pdf_no_text",
-        f"{quoted(name)} holds no text: {plural}, as a scanner makes them.",
+        f"{quoted(name)} contains no text: {plural}, as in a scan.",
         "Run text recognition (OCR) on it and upload the result.",
     )
 
@@ -127,8 +126,8 @@ def pdf_no_text(name: str, *, pages: int) -> ParseError:
 def zip_bomb(name: str, *, unpacked: int) -> ParseError:
     return _refuse(
         "zip_bomb",
-        f"{quoted(name)} would unpack to {_size(unpacked)}, far more than a document needs, "
-        "and was not opened.",
+        f"{quoted(name)} was not opened: it would unpack to {_size(unpacked)}, far more than a"
+        " document needs.",
         "If it is a real document, save it again without large embedded files and upload that.",
     )
 
@@ -136,7 +135,7 @@ def zip_bomb(name: str, *, unpacked: int) -> ParseError:
 def too_many_parts(name: str, *, parts: int, limit: int) -> ParseError:
     return _refuse(
         "zip_bomb",
-        f"{quoted(name)} is made of {parts:,} parts; at most {limit:,} are opened.",
+        f"{quoted(name)} consists of {parts:,} parts; the limit is {limit:,}.",
         "If it is a real document, split it into smaller files and upload those.",
     )
 
@@ -146,7 +145,7 @@ def unsafe_xml(name: str) -> ParseError:
         "unsafe_xml",
         f"{quoted(name)} declares XML entities, which can be used to attack a reader, "
         "and was not opened.",
-        "Open the original in the program it was made with, save it again and upload that copy.",
+        "Open the original in the program that created it, save it again and upload that copy.",
     )
 
 
@@ -161,9 +160,9 @@ def no_such_page(name: str, *, page: int) -> ParseError:
 
 def file_missing(name: str) -> ParseError:
     return ParseError(
-        f"The stored file of {quoted(name)} is no longer where it was put.",
+        f"The stored file of {quoted(name)} is missing.",
         code="file_missing",
-        kept="What was read from it before is kept.",
+        kept="What was read from it earlier is kept.",
         next_step="Upload the file again.",
     )
 
@@ -180,13 +179,13 @@ def out_of_memory(name: str, *, limit: int) -> ParseError:
     return _refuse(
         "parse_memory",
         f"Reading {quoted(name)} needed more than {_size(limit)} of memory and was stopped.",
-        "Split it into smaller files, or remove large pictures, and upload those.",
+        "Split it into smaller files, or remove large images, and upload the result.",
     )
 
 
 def crashed(name: str) -> ParseError:
     return _refuse(
         "parse_crashed",
-        f"The reader stopped in the middle of {quoted(name)}. The file may be damaged.",
-        "Open the original in the program it was made with, save it again and upload that copy.",
+        f"Reading stopped partway through {quoted(name)}. The file may be damaged.",
+        "Open the original in the program that created it, save it again and upload that copy.",
     )

@@ -161,7 +161,7 @@ class ParserSandbox:
                     "The program that reads documents did not start.",
                     code="parser_unavailable",
                     kept="All files are stored.",
-                    next_step="Reading continues automatically when it is back.",
+                    next_step="Reading continues automatically once it starts.",
                 )
             return self._control
 
@@ -387,15 +387,3 @@ def default_sandbox() -> ParserSandbox:
     sandbox = ParserSandbox()
     atexit.register(sandbox.close)
     return sandbox
-
-
-def parse_in_sandbox(path: Path, *, name: str, limits: Limits | None = None) -> ParsedDocument:
-    """``ParserSandbox.parse`` on the shared sandbox."""
-    return default_sandbox().parse(path, name=name, limits=limits)
-
-
-def parse_many_in_sandbox(
-    files: Sequence[File], *, limits: Limits, on_read: Callable[[int], None]
-) -> list[ParsedDocument | ParseError]:
-    """``ParserSandbox.parse_many`` on the shared sandbox."""
-    return default_sandbox().parse_many(files, limits=limits, on_read=on_read)

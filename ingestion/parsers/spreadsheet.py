@@ -63,14 +63,10 @@ def _write_sheets(builder: TextBuilder, source: Source) -> None:
             is_shown = sheet.visible != SheetVisibleEnum.VeryHidden
             if sheet.typ == SheetTypeEnum.WorkSheet and is_shown:
                 builder.open_page()
-                _write_sheet(builder, sheet.name, workbook.get_sheet_by_index(index))
-
-
-def _write_sheet(builder: TextBuilder, name: str, sheet: CalamineSheet) -> None:
-    if sheet.start is None:
-        return
-    builder.heading(1, name)
-    write_table(builder, _rows(sheet))
+                rows = workbook.get_sheet_by_index(index)
+                if rows.start is not None:
+                    builder.heading(1, sheet.name)
+                    write_table(builder, _rows(rows))
 
 
 def _rows(sheet: CalamineSheet) -> Iterator[list[str]]:

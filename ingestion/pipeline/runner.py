@@ -130,11 +130,6 @@ class Tally:
     through: int = 0
 
 
-def stages_of(kind: str) -> tuple[str, ...]:
-    """The stages of this kind of job, in order."""
-    return PLANS[kind]
-
-
 def plan_stages(*jobs: IngestionJob) -> None:
     """Create the jobs' stage runs. Call inside their transaction."""
     for kind, members in groupby(jobs, key=lambda job: job.kind):
@@ -142,7 +137,7 @@ def plan_stages(*jobs: IngestionJob) -> None:
         values = {
             "workspace": planned[0].workspace_id,
             "jobs": [job.pk for job in planned],
-            "stages": list(stages_of(kind)),
+            "stages": list(PLANS[kind]),
         }
         run_sql(sql.PLAN_STAGES, values)
 

@@ -40,7 +40,7 @@ UNEXPECTED = Problem(
     code="unexpected",
     happened="An unexpected error occurred.",
     kept="The file is stored, and what was finished before is kept.",
-    next_step="Retry; if it happens again, give the document's id to your administrator.",
+    next_step="Retry. If it happens again, give the document's id to your administrator.",
 )
 
 
@@ -55,9 +55,9 @@ def problem_of(error: BaseException) -> Problem:
 def worn_out(run: StageRun) -> Problem:
     return Problem(
         code="stage_crashed",
-        happened=f"The worker stopped {run.attempts - 1} times in the step '{run.stage}'.",
+        happened=f"The worker crashed {run.attempts - 1} times in the step '{run.stage}'.",
         kept="The file is stored, and every step before this one is kept.",
-        next_step="Retry; if it happens again, the file may be too much for this machine.",
+        next_step="Retry. If it happens again, the file may be too large for this machine.",
     )
 
 

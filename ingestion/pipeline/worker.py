@@ -52,12 +52,12 @@ def _serve(lane: str, stopping: threading.Event, say: Callable[[str], None]) -> 
         # own.
         connections.close_all()
         cluster = _start(stopping)
-        say(f"Waiting for work in the lane '{lane}'; {woken} unfinished jobs taken up.")
+        say(f"Waiting for work in the lane '{lane}'; {woken} unfinished jobs resumed.")
         family = _family(cluster)
         while not stopping.wait(SECONDS_BETWEEN_LOOKS) and all(map(_lives, family)):
             pass
         if not stopping.is_set():
-            say("One of the worker's processes died; starting all of them again.")
+            say("One of the worker's processes died; restarting all of them.")
         _end(cluster, patience=SECONDS_TO_FINISH if stopping.is_set() else 0)
 
 

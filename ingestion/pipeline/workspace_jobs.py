@@ -24,7 +24,8 @@ def vectors_renew(*, workspace_id: uuid.UUID) -> IngestionJob:
     with access.in_workspace(workspace_id):
         # The workspace's row serialises concurrent requests.
         Workspace.objects.select_for_update(no_key=True).get(pk=workspace_id)
-        job = _last_job(workspace_id)
+        jobs = IngestionJob.objects.in_workspace(workspace_id).filter(kind=JobKind.REEMBED)
+        job = jobs.order_by("-created_at").first()
         if job is None or job.state == RunState.DONE:
             job = IngestionJob.objects.create(workspace_id=workspace_id, kind=JobKind.REEMBED)
             runner.plan_stages(job)
@@ -32,11 +33,6 @@ def vectors_renew(*, workspace_id: uuid.UUID) -> IngestionJob:
             transitions.reopen(job)
         runner.wake(workspace_id, job.pk, runner.EMBEDDING)
     return job
-
-
-def _last_job(workspace_id: uuid.UUID) -> IngestionJob | None:
-    jobs = IngestionJob.objects.in_workspace(workspace_id).filter(kind=JobKind.REEMBED)
-    return jobs.order_by("-created_at").first()
 
 
 def vectors_are_foreign(*, workspace_id: uuid.UUID) -> bool:

@@ -55,7 +55,9 @@ def decided_pairs(workspace_id: uuid.UUID) -> dict[Pair, Decided]:
     scope.
     """
     said = [*_of_decisions(workspace_id), *_of_parted(workspace_id)]
-    read = load_joined(workspace_id).read if said else _itself
+    if not said:
+        return {}
+    read = load_joined(workspace_id).read
     ends = [(_ends(one, read), one.decided) for one in sorted(said, key=lambda one: one.rank)]
     ids = _ids(workspace_id, {ref for pair, _ in ends for ref in pair})
     return {
@@ -104,10 +106,6 @@ def _ends(said: _Said, read: Callable[[Ref], Ref]) -> tuple[Ref, Ref]:
     """The entities it is about now; if both resolve to one, the two originally meant."""
     left, right = (read(ref) for ref in said.ends)
     return said.ends if left == right else (left, right)
-
-
-def _itself(ref: Ref) -> Ref:
-    return ref
 
 
 def _said(left: Ref, right: Ref, row: ResolutionDecision) -> _Said:

@@ -14,7 +14,7 @@ import time
 import uuid
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final, LiteralString
+from typing import Final, LiteralString
 
 from django.db.models import Exists, OuterRef
 
@@ -34,10 +34,8 @@ BATCH = 32
 # Seconds. A slow model's answers are saved one by one, a fast one's by the batch.
 SAVE_EVERY: Final = 5.0
 
-NOTHING_FOUND = (
-    "No names were found in this document. It is found by words and meaning, but not by"
-    " who and what it speaks of."
-)
+NO_NAMES: Final = "No names were found in this document."
+NOTHING_FOUND: Final = f"{NO_NAMES} Search finds it by keywords and meaning, but not by names."
 UNREAD: Final = " could not be read by the model; "
 KEPT: Final = "Its text and earlier findings are kept, and search finds it by keywords and meaning."
 NEXT_STEP: Final = "Retry the passage."
@@ -236,29 +234,22 @@ def save(workspace_id: uuid.UUID, method: str, outcomes: Sequence[tuple[Passage,
     values = {"workspace": workspace_id, "method": method}
     with access.in_workspace(workspace_id):
         if read:
-            run_sql(SAVE_READ, values | _read_columns(read))
+            columns = {
+                "chunks": [passage.chunk_id for passage, _ in read],
+                "payloads": [
+                    json.dumps(said.extraction.shifted(passage.start).as_json())
+                    for passage, said in read
+                ],
+                "rejected": [json.dumps(said.rejected) for _, said in read],
+            }
+            run_sql(SAVE_READ, values | columns)
         if unread:
-            run_sql(SAVE_UNREAD, values | _unread_columns(unread))
-
-
-def _read_columns(read: Sequence[tuple[Passage, Reading]]) -> dict[str, list[Any]]:
-    return {
-        "chunks": [passage.chunk_id for passage, _ in read],
-        "payloads": [_payload(said, passage.start) for passage, said in read],
-        "rejected": [json.dumps(said.rejected) for _, said in read],
-    }
-
-
-def _payload(said: Reading, start: int) -> str:
-    return json.dumps(said.extraction.shifted(start).as_json())
-
-
-def _unread_columns(unread: Sequence[tuple[Passage, ReplyError]]) -> dict[str, Any]:
-    return {
-        "chunks": [passage.chunk_id for passage, _ in unread],
-        "problems": [json.dumps(_problem(error)) for _, error in unread],
-        "nothing": json.dumps(Extraction().as_json()),
-    }
+            columns = {
+                "chunks": [passage.chunk_id for passage, _ in unread],
+                "problems": [json.dumps(_problem(error)) for _, error in unread],
+            }
+            nothing = {"nothing": json.dumps(Extraction().as_json())}
+            run_sql(SAVE_UNREAD, values | columns | nothing)
 
 
 def _problem(outcome: ReplyError) -> dict[str, str]:

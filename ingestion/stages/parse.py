@@ -17,7 +17,7 @@ from django.utils import timezone
 
 from ingestion.models import DocumentVersion, IngestionJob
 from ingestion.parsers import Limits, ParsedDocument
-from ingestion.parsers.sandbox import parse_many_in_sandbox
+from ingestion.parsers.sandbox import default_sandbox
 from ingestion.stage import Progress, StageOutcome, versions_of
 from kb_project.errors import ParseError
 from kb_project.ports import Ports
@@ -50,8 +50,11 @@ UPDATE ingestion_document AS d
 
 def run(jobs: Sequence[IngestionJob], _ports: Ports, progress: Progress) -> list[StageOutcome]:
     versions = versions_of(jobs)
-    found = parse_many_in_sandbox(
-        [(blob_path(version), version.name or version.document.name) for version in versions],
+    found = default_sandbox().parse_many(
+        [
+            (Path(settings.MEDIA_ROOT) / version.blob, version.name or version.document.name)
+            for version in versions
+        ],
         limits=limits(),
         on_read=lambda read: progress(read, len(versions)) if len(versions) > 1 else None,
     )
@@ -68,10 +71,6 @@ def run(jobs: Sequence[IngestionJob], _ports: Ports, progress: Progress) -> list
         else StageOutcome(written=1, warnings=parsed.warnings)
         for parsed in found
     ]
-
-
-def blob_path(version: DocumentVersion) -> Path:
-    return Path(settings.MEDIA_ROOT) / version.blob
 
 
 def limits() -> Limits:

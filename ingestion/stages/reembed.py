@@ -38,7 +38,11 @@ def run(job: IngestionJob, ports: Ports, progress: Progress) -> StageOutcome:
         made = change(job.workspace_id, ports.next_embedder, progress)
         ports = ports_for(job.workspace_id)
     made += embed_all(job.workspace_id, ports.embedder, progress)
-    tidy(job.workspace_id, ports.embedder, progress)
+    # Delete the vectors of models that are neither current nor next.
+    while chunks.delete_some(
+        job.workspace_id, chunks.kept(job.workspace_id, ports.embedder), DELETED_AT_ONCE
+    ):
+        progress(1, 1)
     return StageOutcome(written=made)
 
 
@@ -120,9 +124,3 @@ def wait(progress: Progress) -> None:
     while time.monotonic() < until:
         progress(1, 1)
         time.sleep(_A_WHILE)
-
-
-def tidy(workspace_id: uuid.UUID, embedder: Embedder, progress: Progress) -> None:
-    """Delete the vectors of models that are neither current nor next."""
-    while chunks.delete_some(workspace_id, chunks.kept(workspace_id, embedder), DELETED_AT_ONCE):
-        progress(1, 1)

@@ -106,7 +106,7 @@ def _learned(job: IngestionJob, ports: Ports, progress: Progress) -> Learned:
     passages = sample(job.workspace_id, ports.embedder.fingerprint)
     if not passages:
         raise StageError(
-            "There is no passage yet to learn from.",
+            "There are no passages to learn from yet.",
             code="nothing_to_learn_from",
             next_step="Add documents, then try again.",
         )
@@ -188,7 +188,7 @@ def learn(
             "The model learned nothing from the sample.",
             code="nothing_learned",
             kept="Nothing was changed.",
-            next_step="Try again with another model, or type the kinds of things yourself.",
+            next_step="Try again with another model, or enter the entity types yourself.",
         )
     progress(2, _STEPS)
     language = subject.language[:LONGEST_LANGUAGE].strip()
@@ -216,7 +216,7 @@ def useful_types(said: Sequence[str]) -> tuple[str, ...]:
 def _ask(chat: ChatModel, prompt: Prompt, schema: type[SchemaT]) -> SchemaT:
     reply = chat.ask(ChatRequest(Role.EXTRACT, prompt, About(STAGE), schema=schema))
     if reply.value is None:
-        raise ReplyError("The model's answer holds nothing.", code="reply_empty")
+        raise ReplyError("The model's answer is empty.", code="reply_empty")
     return reply.value
 
 

@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Iterable
+from functools import partial
+from typing import Any, Final
+from uuid import UUID
 
-from drf_spectacular.utils import extend_schema
 from rest_framework import serializers
-from rest_framework.response import Response
-from rest_framework.views import APIView
 
-from ingestion.curation.api import curating
-from ingestion.history.api_changes import CHANGING, ReasonSerializer, body_of, change_of
+from ingestion.history.api_changes import (
+    ReasonSerializer,
+    change_of,
+    correcting,
+)
 from ingestion.history.preconditions import ExpectedField
+from ingestion.models import HistoryEvent
 from ingestion.suggestions import deciding, queue, skipping
-from kb_project.http.api import ASKING, WRITING, ProblemSerializer
-from workspaces import access
-from workspaces.idempotency import IDEMPOTENCY_KEY, once
-from workspaces.requests import ApiRequest
+from workspaces.api import (
+    WorkspaceAPIView,
+    curating,
+    reading,
+)
 
 MOST_ENTITIES = 50
 
@@ -99,7 +104,10 @@ class SuggestionDecisionSerializer(serializers.Serializer[Any]):
     batch = serializers.UUIDField(allow_null=True)
 
 
-class SuggestionListApi(APIView):
+deciding_cases: Final = partial(correcting, gives=SuggestionDecisionSerializer)
+
+
+class SuggestionListApi(WorkspaceAPIView):
     class InputSerializer(serializers.Serializer[Any]):
         after = serializers.CharField(
             required=False,
@@ -117,30 +125,21 @@ class SuggestionListApi(APIView):
         next = serializers.CharField(help_text="'after' of the next page; empty at the end.")
         counts = CountsSerializer()
 
-    @extend_schema(
-        operation_id="suggestion_list",
-        parameters=[InputSerializer],
-        responses={200: OutputSerializer, **ASKING},
-    )
-    def get(self, request: ApiRequest, workspace_id: str) -> Response:
+    @reading("suggestion_list", query=InputSerializer, gives=OutputSerializer)
+    def get(self) -> object:
         """List cases of entities that may be one, ordered by certainty times effect."""
-        workspace = access.workspace_for_reading(user=request.user, workspace_id=workspace_id)
-        query = self.InputSerializer(data=request.query_params)
-        query.is_valid(raise_exception=True)
-        found = queue.case_queue(workspace=workspace, user=request.user, **query.validated_data)
-        return Response(self.OutputSerializer(found).data)
+        return queue.case_queue(workspace=self.workspace, user=self.request.user, **self.query())
 
 
-class SuggestionRefusedApi(APIView):
+class SuggestionRefusedApi(WorkspaceAPIView):
     class OutputSerializer(serializers.Serializer[Any]):
         results = RefusedSerializer(many=True)
 
-    @extend_schema(operation_id="suggestion_refused", responses={200: OutputSerializer, **ASKING})
-    def get(self, request: ApiRequest, workspace_id: str) -> Response:
+    @reading("suggestion_refused", gives=OutputSerializer, errors=(400,))
+    def get(self) -> object:
         """List pairs that were suggested again after it was decided that they are not the same."""
-        workspace = access.workspace_for_reading(user=request.user, workspace_id=workspace_id)
-        found = queue.case_refused(workspace=workspace)
-        return Response(self.OutputSerializer({"results": found}).data)
+        found = queue.case_refused(workspace=self.workspace)
+        return {"results": found}
 
 
 class DecidingInput(ReasonSerializer):
@@ -152,7 +151,7 @@ class DecidingInput(ReasonSerializer):
     expected = ExpectedField()
 
 
-class SuggestionAcceptApi(APIView):
+class SuggestionAcceptApi(WorkspaceAPIView):
     class InputSerializer(DecidingInput):
         kept = serializers.UUIDField(help_text="The entity that the others become.")
         dropped = serializers.ListField(
@@ -163,56 +162,33 @@ class SuggestionAcceptApi(APIView):
             help_text="Of these nothing is said.",
         )
 
-    @extend_schema(
-        operation_id="suggestion_accept",
-        request=InputSerializer,
-        parameters=[IDEMPOTENCY_KEY],
-        responses={200: SuggestionDecisionSerializer, **CHANGING},
-    )
-    @once
-    def post(self, request: ApiRequest, workspace_id: str) -> Response:
+    @deciding_cases("suggestion_accept", takes=InputSerializer)
+    def post(self) -> object:
         """Merge the entities of a case into one of them."""
-        workspace = curating(request, workspace_id)
-        wanted = body_of(self.InputSerializer, request)
-        change = change_of(request, workspace, wanted)
-        return _done(deciding.case_accept(change=change, **wanted).pk)
+        change, wanted = change_of(self)
+        return _done([deciding.case_accept(change=change, **wanted)])
 
 
-class SuggestionRejectApi(APIView):
+class SuggestionRejectApi(WorkspaceAPIView):
     class InputSerializer(DecidingInput):
         pass
 
-    @extend_schema(
-        operation_id="suggestion_reject",
-        request=InputSerializer,
-        parameters=[IDEMPOTENCY_KEY],
-        responses={200: SuggestionDecisionSerializer, **CHANGING},
-    )
-    @once
-    def post(self, request: ApiRequest, workspace_id: str) -> Response:
+    @deciding_cases("suggestion_reject", takes=InputSerializer)
+    def post(self) -> object:
         """Record that no two of the entities are the same; later runs obey it."""
-        workspace = curating(request, workspace_id)
-        wanted = body_of(self.InputSerializer, request)
-        change = change_of(request, workspace, wanted)
-        return _done(deciding.case_reject(change=change, **wanted).pk)
+        change, wanted = change_of(self)
+        return _done([deciding.case_reject(change=change, **wanted)])
 
 
-class SuggestionSkipApi(APIView):
+class SuggestionSkipApi(WorkspaceAPIView):
     class InputSerializer(serializers.Serializer[Any]):
         case = serializers.UUIDField(help_text="Its key.")
 
-    @extend_schema(
-        operation_id="suggestion_skip",
-        request=InputSerializer,
-        responses={204: None, 400: ProblemSerializer, **WRITING},
-    )
-    def post(self, request: ApiRequest, workspace_id: str) -> Response:
+    @curating("suggestion_skip", takes=InputSerializer, status=204)
+    def post(self) -> None:
         """Put a case off: it comes back to the same user after the others."""
-        workspace = curating(request, workspace_id)
-        wanted = body_of(self.InputSerializer, request)
-        case = queue.case_get(workspace=workspace, key=wanted["case"])
-        skipping.case_skip(workspace=workspace, user=request.user, case=case.key)
-        return Response(status=204)
+        case = queue.case_get(workspace=self.workspace, key=self.body()["case"])
+        skipping.case_skip(workspace=self.workspace, user=self.request.user, case=case.key)
 
 
 class EffectSerializer(serializers.Serializer[Any]):
@@ -229,7 +205,7 @@ class ThresholdInput(serializers.Serializer[Any]):
     threshold = serializers.FloatField(min_value=deciding.LOWEST, max_value=1)
 
 
-class SuggestionAcceptAboveApi(APIView):
+class SuggestionAcceptAboveApi(WorkspaceAPIView):
     class InputSerializer(ThresholdInput, ReasonSerializer):
         digest = serializers.CharField(
             required=False,
@@ -247,34 +223,18 @@ class SuggestionAcceptAboveApi(APIView):
         sentence = serializers.CharField()
         digest = serializers.CharField()
 
-    @extend_schema(
-        operation_id="suggestion_accept_above_preview",
-        parameters=[ThresholdInput],
-        responses={200: PreviewSerializer, **ASKING},
-    )
-    def get(self, request: ApiRequest, workspace_id: str) -> Response:
+    @reading("suggestion_accept_above_preview", query=ThresholdInput, gives=PreviewSerializer)
+    def get(self) -> object:
         """Preview accepting every case of at least this certainty."""
-        workspace = access.workspace_for_reading(user=request.user, workspace_id=workspace_id)
-        query = ThresholdInput(data=request.query_params)
-        query.is_valid(raise_exception=True)
-        found = deciding.accept_above_preview(workspace=workspace, **query.validated_data)
-        return Response(self.PreviewSerializer(found).data)
+        return deciding.accept_above_preview(workspace=self.workspace, **self.query())
 
-    @extend_schema(
-        operation_id="suggestion_accept_above",
-        request=InputSerializer,
-        parameters=[IDEMPOTENCY_KEY],
-        responses={200: SuggestionDecisionSerializer, **CHANGING},
-    )
-    @once
-    def post(self, request: ApiRequest, workspace_id: str) -> Response:
+    @deciding_cases("suggestion_accept_above", takes=InputSerializer)
+    def post(self) -> object:
         """Accept every case of at least this certainty; one undo reverts all of them."""
-        workspace = curating(request, workspace_id)
-        wanted = body_of(self.InputSerializer, request)
-        change = change_of(request, workspace, wanted)
+        change, wanted = change_of(self)
         done = deciding.cases_accept_above(change=change, **wanted)
-        return _done(*(event.pk for event in done.events), batch=done.batch)
+        return _done(done.events, batch=done.batch)
 
 
-def _done(*events: Any, batch: Any = None) -> Response:
-    return Response(SuggestionDecisionSerializer({"events": events, "batch": batch}).data)
+def _done(events: Iterable[HistoryEvent], *, batch: UUID | None = None) -> dict[str, Any]:
+    return {"events": [event.pk for event in events], "batch": batch}

@@ -45,10 +45,10 @@ class BulkEffect:
     @property
     def sentence(self) -> str:
         if not self.cases:
-            return "No open case is that certain."
+            return "No open case reaches that certainty."
         noun = "case is" if self.cases == 1 else "cases are"
         into = f"{self.entities} entities become {self.entities - self.gone}"
-        rest = f" {self.left} more are left for the next time." if self.left else ""
+        rest = f" {self.left} more are left for next time." if self.left else ""
         return f"{self.cases} {noun} merged: {into}. {self.effect.sentence}{rest}"
 
     @property
@@ -78,7 +78,7 @@ def case_accept(
     given, out = list(dict.fromkeys(entities)), set(dropped)
     if kept not in given or kept in out or not out <= set(given):
         raise InputError(
-            "The entity to keep and those to leave out must be entities of the case.",
+            "The entities to keep and to leave out must belong to the case.",
             code="not_in_the_case",
             kept=UNCHANGED,
         )
@@ -138,10 +138,10 @@ def _accept_all(change: ChangeContext, threshold: float, digest: str) -> list[Hi
         )
     if not chosen:
         raise InputError(
-            "No open case is that certain.",
+            "No open case reaches that certainty.",
             code="nothing_to_accept",
             kept=UNCHANGED,
-            next_step="Choose a lower certainty, or look at the cases one by one.",
+            next_step="Choose a lower certainty, or review the cases one by one.",
         )
     sides = sides_of(change.workspace, {one for group in chosen for one in group.entities})
     # Revisions were checked before; each of these merges changes those of the next.
@@ -156,7 +156,7 @@ def _above(workspace: Workspace, threshold: float) -> tuple[list[Group], int]:
     """Return cases of which no two share an entity, and the number left out."""
     if not LOWEST <= threshold <= 1:
         raise InputError(
-            f"A certainty to accept by is between {LOWEST:.0%} and 100%.",
+            f"The certainty must be between {LOWEST:.0%} and 100%.",
             code="certainty_out_of_range",
             kept=UNCHANGED,
         )

@@ -29,7 +29,7 @@ THRESHOLDS: Final = (99, 95, 90, 85, 80)
 """Certainties, in percent, offered for bulk merging."""
 USUAL: Final = 95
 DECISIONS: Final = (EventKind.ENTITIES_MERGED, EventKind.NOT_THE_SAME)
-GONE: Final = "Someone has decided this case meanwhile, or it no longer exists."
+GONE: Final = "Someone has already decided this case, or it no longer exists."
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +103,7 @@ def chosen_of(case: Case, given: QueryDict) -> Chosen:
             "This entity is not part of the case.",
             code="not_in_the_case",
             kept=deciding.UNCHANGED,
-            next_step="Choose among those that are shown.",
+            next_step="Choose one of the entities shown.",
         )
     left = [one for one in entities if one not in dropped]
     if len(left) < FEWEST:
@@ -111,7 +111,7 @@ def chosen_of(case: Case, given: QueryDict) -> Chosen:
             "A case needs at least two entities.",
             code="too_few",
             kept=deciding.UNCHANGED,
-            next_step="Say that they are not the same, or skip the case.",
+            next_step="Mark them as not the same, or skip the case.",
         )
     if kept in dropped:
         kept = case.kept if case.kept in left else left[0]

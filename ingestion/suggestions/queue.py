@@ -117,7 +117,7 @@ class Refused:
     @property
     def sentence(self) -> str:
         day = timezone.localtime(self.said_at)
-        return f"{self.said_by} said on {day.day} {day:%B %Y} that these are not the same."
+        return f"{self.said_by} marked these as not the same on {day.day} {day:%B %Y}."
 
 
 def case_queue(
@@ -142,7 +142,7 @@ def case_get(*, workspace: Workspace, key: uuid.UUID, user: User | None = None) 
     found = [group for group in open_groups(workspace) if group.key == key]
     if not found:
         raise NotFoundError(
-            "This case is no longer open.", next_step="Go on with the next one in the queue."
+            "This case is no longer open.", next_step="Continue with the next one in the queue."
         )
     return _cases(workspace, found, _skipped(workspace, user))[0]
 
@@ -212,9 +212,9 @@ def _unpacked(after: str) -> Rank:
         return float(at), float(weight), str(uuid.UUID(key))
     except ValueError as error:
         raise InputError(
-            "This is not a position in the queue.",
+            "The position in the queue is invalid.",
             code="no_such_page",
-            next_step="Begin at the front of the queue.",
+            next_step="Start at the front of the queue.",
         ) from error
 
 

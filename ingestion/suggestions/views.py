@@ -6,10 +6,8 @@ from typing import Final
 from uuid import UUID
 
 from django.contrib import messages
-from django.contrib.auth.decorators import login_required
 from django.http import HttpResponse, HttpResponseRedirect, QueryDict
 from django.shortcuts import redirect, render
-from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from ingestion.curation import forms
 from ingestion.curation import presenters as curation_presenters
@@ -19,7 +17,6 @@ from ingestion.models import HistoryEvent
 from ingestion.suggestions import deciding, presenters, queue, skipping
 from ingestion.suggestions.queue import Case
 from kb_project.errors import ConflictError, InputError, KBError, NotFoundError
-from workspaces import access
 from workspaces.models import Capability, Workspace
 from workspaces.pages import workspace_page
 from workspaces.requests import UserRequest
@@ -39,16 +36,14 @@ def curation_queue(request: UserRequest, workspace: Workspace) -> HttpResponse:
     return render(request, TEMPLATE, context)
 
 
-@login_required
-@require_POST
-def case_merge(request: UserRequest, workspace_id: str) -> HttpResponse:
-    return _decided(request, workspace_id, is_same=True)
+@workspace_page(Capability.CURATE, "POST")
+def case_merge(request: UserRequest, workspace: Workspace) -> HttpResponse:
+    return _decided(request, workspace, is_same=True)
 
 
-@login_required
-@require_POST
-def case_differ(request: UserRequest, workspace_id: str) -> HttpResponse:
-    return _decided(request, workspace_id, is_same=False)
+@workspace_page(Capability.CURATE, "POST")
+def case_differ(request: UserRequest, workspace: Workspace) -> HttpResponse:
+    return _decided(request, workspace, is_same=False)
 
 
 @workspace_page(Capability.CURATE, "POST")
@@ -61,8 +56,7 @@ def case_skip(request: UserRequest, workspace: Workspace) -> HttpResponse:
     return redirect(QUEUE, workspace.slug)
 
 
-def _decided(request: UserRequest, workspace_id: str, *, is_same: bool) -> HttpResponse:
-    workspace = access.workspace_for_curating(user=request.user, workspace_id=workspace_id)
+def _decided(request: UserRequest, workspace: Workspace, *, is_same: bool) -> HttpResponse:
     try:
         case = queue.case_get(workspace=workspace, key=_key(request), user=request.user)
     except NotFoundError:

@@ -5,17 +5,17 @@ from __future__ import annotations
 from typing import Any
 from uuid import UUID
 
-from drf_spectacular.utils import extend_schema, extend_schema_field
+from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
-from rest_framework.response import Response
-from rest_framework.views import APIView
 
 from ingestion.knowledge import topics
 from ingestion.knowledge.serializers import OtherEntitySerializer, SourceSpanSerializer
 from ingestion.topics import services as topic_services
-from kb_project.http.api import READING, WRITING, ProblemSerializer
-from workspaces import access
-from workspaces.requests import ApiRequest
+from workspaces.api import (
+    WorkspaceAPIView,
+    curating,
+    reading,
+)
 
 
 class CommunitySerializer(serializers.Serializer[Any]):
@@ -66,22 +66,21 @@ class ReportProblemSerializer(serializers.Serializer[Any]):
     next_step = serializers.CharField()
 
 
-class CommunityListApi(APIView):
+class CommunityListApi(WorkspaceAPIView):
     """The topics of a workspace."""
 
     class OutputSerializer(serializers.Serializer[Any]):
         total = serializers.IntegerField(help_text="Topics of the root level.")
         results = CommunitySerializer(many=True)
 
-    @extend_schema(operation_id="community_list", responses={200: OutputSerializer, **READING})
-    def get(self, request: ApiRequest, workspace_id: str) -> Response:
+    @reading("community_list", gives=OutputSerializer)
+    def get(self) -> object:
         """Return the tree of topics, largest first."""
-        workspace = access.workspace_for_reading(user=request.user, workspace_id=workspace_id)
-        tree = topics.topic_tree(workspace=workspace)
-        return Response(self.OutputSerializer({"total": len(tree), "results": tree}).data)
+        tree = topics.topic_tree(workspace=self.workspace)
+        return {"total": len(tree), "results": tree}
 
 
-class CommunityApi(APIView):
+class CommunityApi(WorkspaceAPIView):
     """One topic."""
 
     class OutputSerializer(serializers.Serializer[Any]):
@@ -117,46 +116,34 @@ class CommunityApi(APIView):
         parent = NearCommunitySerializer(allow_null=True)
         children = NearCommunitySerializer(many=True)
 
-    @extend_schema(operation_id="community", responses={200: OutputSerializer, **READING})
-    def get(self, request: ApiRequest, workspace_id: str, community_id: UUID) -> Response:
+    @reading("community", gives=OutputSerializer)
+    def get(self, community_id: UUID) -> object:
         """View a topic: its report, with the passages for each finding."""
-        workspace = access.workspace_for_reading(user=request.user, workspace_id=workspace_id)
-        view = topics.topic_view(workspace=workspace, community_id=community_id)
-        return Response(self.OutputSerializer(view).data)
+        return topics.topic_view(workspace=self.workspace, community_id=community_id)
 
 
-class ReportRetryApi(APIView):
+class ReportRetryApi(WorkspaceAPIView):
     """Having a model write a report that is extractive."""
 
     class OutputSerializer(serializers.Serializer[Any]):
         community = serializers.UUIDField()
 
-    @extend_schema(
-        operation_id="report_retry",
-        request=None,
-        responses={202: OutputSerializer, 409: ProblemSerializer, **WRITING},
-    )
-    def post(self, request: ApiRequest, workspace_id: str, community_id: UUID) -> Response:
+    @curating("report_retry", gives=OutputSerializer, status=202, errors=(409,))
+    def post(self, community_id: UUID) -> object:
         """Request a topic's report again; the refresh that starts now writes it."""
-        workspace = access.workspace_for_curating(user=request.user, workspace_id=workspace_id)
-        community = topics.community_get(workspace=workspace, community_id=community_id)
-        topic_services.report_retry(workspace=workspace, community=community)
-        return Response(self.OutputSerializer({"community": community.pk}).data, status=202)
+        community = topics.community_get(workspace=self.workspace, community_id=community_id)
+        topic_services.report_retry(workspace=self.workspace, community=community)
+        return {"community": community.pk}
 
 
-class ReportsRetryApi(APIView):
+class ReportsRetryApi(WorkspaceAPIView):
     """Having a model write all reports that are extractive."""
 
     class OutputSerializer(serializers.Serializer[Any]):
         reports = serializers.IntegerField()
 
-    @extend_schema(
-        operation_id="reports_retry",
-        request=None,
-        responses={202: OutputSerializer, 409: ProblemSerializer, **WRITING},
-    )
-    def post(self, request: ApiRequest, workspace_id: str) -> Response:
+    @curating("reports_retry", gives=OutputSerializer, status=202, errors=(409,))
+    def post(self) -> object:
         """Request every report that no model wrote."""
-        workspace = access.workspace_for_curating(user=request.user, workspace_id=workspace_id)
-        number = topic_services.reports_retry(workspace=workspace)
-        return Response(self.OutputSerializer({"reports": number}).data, status=202)
+        number = topic_services.reports_retry(workspace=self.workspace)
+        return {"reports": number}

@@ -27,7 +27,7 @@ def report_retry(*, workspace: Workspace, community: Community) -> None:
     rows = topics.unwritten_reports(workspace=workspace).filter(community=community)
     if not _rewrite(workspace, rows):
         raise ConflictError(
-            "There is nothing in this report for a model to rewrite.",
+            "This report has nothing for a model to rewrite.",
             code="nothing_to_retry",
             kept="It is unchanged.",
         )
@@ -40,7 +40,7 @@ def reports_retry(*, workspace: Workspace) -> int:
     number = _rewrite(workspace, topics.unwritten_reports(workspace=workspace))
     if not number:
         raise ConflictError(
-            "No report waits for a model to write it.",
+            "No report is waiting to be written by a model.",
             code="nothing_to_retry",
             kept="Nothing was changed.",
         )

@@ -5,15 +5,12 @@ from __future__ import annotations
 from uuid import UUID
 
 from django.contrib import messages
-from django.contrib.auth.decorators import login_required
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
-from django.views.decorators.http import require_GET, require_POST
 
 from ingestion.knowledge import topics
 from ingestion.topics import presenters, services
 from kb_project.errors import ConflictError
-from workspaces import access
 from workspaces.models import Capability, Workspace
 from workspaces.pages import workspace_page
 from workspaces.requests import UserRequest
@@ -28,7 +25,9 @@ def community_list(request: UserRequest, workspace: Workspace) -> HttpResponse:
 
 
 @workspace_page(Capability.READ)
-def community_detail(request: UserRequest, workspace: Workspace, community_id: UUID) -> HttpResponse:
+def community_detail(
+    request: UserRequest, workspace: Workspace, community_id: UUID
+) -> HttpResponse:
     view = topics.topic_view(workspace=workspace, community_id=community_id)
     tree = topics.topic_tree(workspace=workspace)
     context = {"workspace": workspace, "section": "topics", "view": view, "tree": tree}

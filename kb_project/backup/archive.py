@@ -56,10 +56,10 @@ class Archive:
                 take(line)
                 rows += 1
                 if not line.endswith(b"\n"):
-                    raise damaged(f"A line of {member} does not end.")
+                    raise damaged(f"{member} has an unfinished line.")
                 yield line
         if rows != self.manifest.members[member].rows:
-            raise damaged(f"{member} has another number of rows than its manifest says.")
+            raise damaged(f"The number of rows in {member} differs from the manifest.")
 
     def copy(self, member: str, target: Callable[[bytes], object]) -> None:
         """Pass a file on in blocks. Raises InputError as ``lines`` does."""
@@ -84,7 +84,7 @@ class Archive:
         except (BadZipFile, zlib.error, EOFError, NotImplementedError) as error:
             raise damaged(f"{member} cannot be unpacked.") from error
         if (size, digest.hexdigest()) != (stated.bytes, stated.sha256):
-            raise damaged(f"{member} is not what was written: its checksum differs.")
+            raise damaged(f"The checksum of {member} differs from the manifest.")
 
 
 @contextmanager
@@ -95,10 +95,10 @@ def opened(path: Path) -> Iterator[Archive]:
             yield Archive(file, _looked_through(file, path.stat().st_size))
     except BadZipFile as error:
         raise InputError(
-            f"'{path}' is not a backup of Concordance, or was cut off.",
+            f"'{path}' is not a Concordance backup, or is incomplete.",
             code="backup_unreadable",
             kept=manifests.NOTHING_WRITTEN,
-            next_step="Fetch it again from where it is kept, or name another file.",
+            next_step="Copy it again from where it is kept, or name another file.",
         ) from error
     except OSError as error:
         if error.filename != str(path):
@@ -115,11 +115,11 @@ def _looked_through(file: ZipFile, size: int) -> Manifest:
     if manifests.NAME not in infos:
         raise manifests.foreign()
     if len(infos) != len(file.infolist()) or _packed(infos) > size:
-        raise damaged("It holds something twice.")
+        raise damaged("It contains a file twice.")
     for info in infos.values():
         _check(info)
     if infos[manifests.NAME].file_size > LARGEST_MANIFEST:
-        raise damaged("Its manifest is larger than any.")
+        raise damaged("Its manifest is too large.")
     try:
         manifest = Manifest.from_json(file.read(manifests.NAME))
     except (BadZipFile, zlib.error, EOFError) as error:
@@ -134,22 +134,22 @@ def _packed(infos: dict[str, ZipInfo]) -> int:
 
 def _check(info: ZipInfo) -> None:
     if info.filename != manifests.NAME and not NAMES.fullmatch(info.filename):
-        raise damaged("It holds a file that no backup has.")
+        raise damaged("It contains a file that does not belong in a backup.")
     if info.flag_bits & ENCRYPTED or info.compress_type not in (ZIP_STORED, ZIP_DEFLATED):
-        raise damaged(f"{info.filename} is packed in another way.")
+        raise damaged(f"{info.filename} uses an unsupported compression.")
     if info.file_size > MOST_SHRUNK * info.compress_size + BLOCK:
-        raise damaged(f"{info.filename} cannot be as large as it says.")
+        raise damaged(f"The size of {info.filename} is implausible.")
 
 
 def _compare(manifest: Manifest, infos: dict[str, ZipInfo]) -> None:
     if manifest.members.keys() != infos.keys() - {manifests.NAME}:
-        raise damaged("It does not hold what its manifest says.")
+        raise damaged("Its files differ from the manifest.")
     for name, member in manifest.members.items():
         if infos[name].file_size != member.bytes:
-            raise damaged(f"{name} has another size than its manifest says.")
+            raise damaged(f"The size of {name} differs from the manifest.")
         parts = name.split("/")
         if len(parts) == 3 and parts[1] not in manifest.workspaces:
-            raise damaged(f"{name} belongs to no workspace of it.")
+            raise damaged(f"{name} belongs to no workspace in the backup.")
 
 
 def check_room(manifest: Manifest) -> None:
@@ -160,11 +160,11 @@ def check_room(manifest: Manifest) -> None:
     free = shutil.disk_usage(folder).free
     if manifest.bytes > free:
         raise InputError(
-            f"This backup unpacks to {_megabytes(manifest.bytes)}, and '{folder}' has"
+            f"This backup unpacks to {_megabytes(manifest.bytes)}, but '{folder}' has only"
             f" {_megabytes(free)} free.",
             code="no_room",
             kept=manifests.NOTHING_WRITTEN,
-            next_step="Make room there and try again.",
+            next_step="Free some space there and try again.",
         )
 
 

@@ -47,9 +47,10 @@ def check_migrations(manifest: Manifest, here: Mapping[str, list[str]]) -> None:
         f" ({manifest.version}, {manifest.created}).",
         code="backup_newer" if is_newer else "backup_older",
         kept=manifests.NOTHING_WRITTEN,
-        next_step="Bring this installation to that version and run 'manage.py migrate' first."
+        next_step="Upgrade this installation to that version and run 'manage.py migrate' first."
         if is_newer
-        else "Restore it with that version into an empty database, then bring that to this one.",
+        else "Restore it with that version into an empty database, then upgrade that to this"
+        " version.",
     )
 
 
@@ -77,7 +78,7 @@ class _Examiner:
                 )
         self._files(files)
         if unknown := self.archive.manifest.members.keys() - self.seen:
-            raise damaged(f"It holds {min(unknown)}, which this version does not know.")
+            raise damaged(f"It contains {min(unknown)}, which this version does not know.")
         return Found(tuple(workspaces), self.people)
 
     def _people(self, shape: Shape) -> None:
@@ -89,7 +90,7 @@ class _Examiner:
             addresses.add(row["email"].lower())
             self.people[row["id"]] = row
         if len(self.people) != len(addresses):
-            raise damaged("Two people have one number.")
+            raise damaged("Two people have the same number.")
 
     def _workspaces(self) -> list[Row]:
         shape = Shape(self.known.workspaces)
@@ -98,10 +99,10 @@ class _Examiner:
             row = shape.row(line, number)
             self._check_people(shape, row)
             if not _passes(validate_slug, row["slug"]):
-                raise damaged(f"Workspace {number} has an address that no workspace can have.")
+                raise damaged(f"Workspace {number} has an invalid address.")
             rows.append(row)
         if {row["id"]: row["slug"] for row in rows} != dict(self.archive.manifest.workspaces):
-            raise damaged("Its workspaces are not those that its manifest names.")
+            raise damaged("Its workspaces differ from the manifest.")
         return rows
 
     def _table(self, member: str, table: Table, *, workspace_id: str = "") -> set[str]:
@@ -117,7 +118,8 @@ class _Examiner:
     def _check_people(self, shape: Shape, row: Row) -> None:
         for name in shape.people:
             if row[name] is not None and row[name] not in self.people:
-                raise damaged(f"A row of {shape.table} names somebody it does not tell of.")
+                raise damaged(f"A row of {shape.table} refers to a person who is not in the"
+                " backup.")
 
     def _files(self, named: set[str]) -> None:
         for member in self.archive.manifest.files():

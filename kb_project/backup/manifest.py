@@ -65,7 +65,7 @@ class Manifest:
             raise foreign()
         if not isinstance(said.get("format"), int) or said["format"] > FORMAT:
             raise InputError(
-                f"This backup is of format {said.get('format')}; this version reads {FORMAT}.",
+                f"This backup has format {said.get('format')}; this version reads format {FORMAT}.",
                 code="backup_newer",
                 kept=NOTHING_WRITTEN,
                 next_step="Restore it with the version that wrote it, or a later one.",
@@ -73,7 +73,7 @@ class Manifest:
         try:
             return _built(said)
         except (KeyError, TypeError, ValueError, AttributeError) as error:
-            raise damaged("Its manifest lacks something, or says it in another way.") from error
+            raise damaged("Its manifest is incomplete or malformed.") from error
 
     @property
     def rows(self) -> int:
@@ -115,7 +115,7 @@ def product_version() -> str:
 
 def foreign() -> InputError:
     return InputError(
-        "This file is not a backup of Concordance.",
+        "This file is not a Concordance backup.",
         code="backup_foreign",
         kept=NOTHING_WRITTEN,
         next_step="Name a file that 'manage.py backup' wrote.",
@@ -127,7 +127,7 @@ def damaged(what: str) -> InputError:
         f"This backup is damaged. {what}",
         code="backup_damaged",
         kept=NOTHING_WRITTEN,
-        next_step="Fetch it again from where it is kept, or take an older one.",
+        next_step="Copy it again from where it is kept, or use an older backup.",
     )
 
 

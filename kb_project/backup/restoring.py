@@ -79,27 +79,27 @@ def restore(archive: Archive, wish: Wish, hooks: Hooks, *, report: Report) -> Re
     try:
         return _Restorer(archive, known, found, wish, hooks, report).restore()
     except (DataError, IntegrityError) as error:
-        raise damaged("Its rows do not fit together.") from error
+        raise damaged("Its rows contradict each other.") from error
     except OperationalError as error:
         raise UnavailableError(
-            f"The database broke off: {str(error).splitlines()[0]}.",
+            f"The database failed: {str(error).splitlines()[0]}.",
             code="database_broke_off",
             kept=manifests.NOTHING_WRITTEN,
-            next_step="See that it runs and has room, and try again.",
+            next_step="Check that it is running and has space, then try again.",
         ) from error
     except OSError as error:
         raise InputError(
             f"The files cannot be written: {error.strerror or error}.",
             code="files_not_written",
             kept=manifests.NOTHING_WRITTEN,
-            next_step="Make room in the media folder, or let this account write there.",
+            next_step="Free some space in the media folder, or allow this account to write there.",
         ) from error
 
 
 def _check_wish(manifest: Manifest, wish: Wish) -> None:
     if manifest.kind == manifests.INSTALLATION and (wish.slug or wish.as_new):
         raise InputError(
-            "This is the backup of a whole installation: it cannot become one workspace.",
+            "This is a backup of a whole installation, which cannot become one workspace.",
             code="backup_of_installation",
             kept=manifests.NOTHING_WRITTEN,
             next_step="Restore it without --into and --as-new into an empty installation.",
@@ -109,7 +109,7 @@ def _check_wish(manifest: Manifest, wish: Wish) -> None:
             validate_slug(wish.slug)
         except ValidationError:
             raise InputError(
-                f"'{wish.slug}' cannot be the address of a workspace.",
+                f"'{wish.slug}' is not a valid workspace address.",
                 kept=manifests.NOTHING_WRITTEN,
                 next_step="Use letters, digits, hyphens and underscores.",
             ) from None
@@ -300,9 +300,8 @@ def _check_empty() -> None:
             f"This installation is not empty: it has {people} people and {workspaces} workspaces.",
             code="not_empty",
             kept="Nothing was changed.",
-            next_step="Restore a whole backup into an installation that 'manage.py migrate' has"
-            " just made: set CONCORDANCE_DATA_DIR to a new folder, or DATABASE_URL to a new"
-            " database.",
+            next_step="Restore into a new installation, made by 'manage.py migrate': set"
+            " CONCORDANCE_DATA_DIR to a new folder, or DATABASE_URL to a new database.",
         )
 
 
@@ -310,22 +309,22 @@ def _check_free(id_: uuid.UUID, slug: str) -> None:
     [(has_id, has_slug)] = run_sql(sql.TAKEN, {"id": id_, "slug": slug})
     if has_id:
         raise ConflictError(
-            "The workspace of this backup is still here.",
+            "The workspace in this backup already exists.",
             code="workspace_exists",
             kept="Nothing was changed.",
-            next_step="Add --as-new and --into with another address to have it a second time.",
+            next_step="Use --as-new and --into with another address to restore a copy.",
         )
     if len(slug) > LONGEST_SLUG:
         raise InputError(
-            f"The address '{slug}' has more than {LONGEST_SLUG} letters.",
+            f"The address '{slug}' has more than {LONGEST_SLUG} characters.",
             code="slug_too_long",
             kept="Nothing was changed.",
-            next_step="Name a shorter one with --into.",
+            next_step="Choose a shorter one with --into.",
         )
     if has_slug:
         raise ConflictError(
-            f"The address '{slug}' is taken by another workspace.",
+            f"Another workspace already has the address '{slug}'.",
             code="slug_taken",
             kept="Nothing was changed.",
-            next_step="Name another one with --into.",
+            next_step="Choose another one with --into.",
         )

@@ -40,10 +40,10 @@ class Shape:
         """
         row = _parsed(line)
         if row is None or row.keys() != self.names:
-            raise self._wrong(number, "has other columns than the table")
+            raise self._wrong(number, "does not match the table's columns")
         for name, value in row.items():
             if not self.tests[name](value):
-                raise self._wrong(number, f"has something in {name} that does not belong there")
+                raise self._wrong(number, f"has an invalid value in {name}")
         if workspace_id and row.get(TENANT) != workspace_id:
             raise self._wrong(number, "belongs to another workspace")
         if self.table == FILES[0] and not is_file_of(row[FILES[1]], workspace_id):

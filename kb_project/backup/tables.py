@@ -24,22 +24,22 @@ TENANT: Final = "workspace_id"
 
 # Maps model labels to the reason why their rows are not backed up.
 LEFT_OUT: Final[Mapping[str, str]] = {
-    "ingestion.walksnapshot": "is built anew from the mentions",
-    "ingestion.consistencycheck": "tells of rows as they lay where it was made",
-    "ingestion.suggestionskip": "says what one person looks at later",
-    "workspaces.storedreply": "serves requests that are sent twice within a day",
-    "django_q.ormq": "only wakes workers; what is unfinished stands in the jobs",
-    "django_q.task": "tells of past wakes",
-    "django_q.schedule": "is made by the migrations",
+    "ingestion.walksnapshot": "is rebuilt from the mentions",
+    "ingestion.consistencycheck": "describes rows of the installation it was made in",
+    "ingestion.suggestionskip": "only orders one person's queue",
+    "workspaces.storedreply": "only serves requests repeated within a day",
+    "django_q.ormq": "only wakes workers; unfinished work is in the jobs",
+    "django_q.task": "only lists past wake-ups",
+    "django_q.schedule": "is created by the migrations",
     "sessions.session": "people sign in again",
-    "account.emailconfirmation": "is asked for again",
-    "contenttypes.contenttype": "is made by the migrations",
-    "auth.permission": "is made by the migrations",
-    "auth.group": "gives no right in any workspace: memberships do",
-    "auth.group_permissions": "gives no right in any workspace: memberships do",
-    "workspaces.user_groups": "gives no right in any workspace: memberships do",
-    "workspaces.user_user_permissions": "gives no right in any workspace: memberships do",
-    "admin.logentry": "names things by numbers of this installation only",
+    "account.emailconfirmation": "is requested again",
+    "contenttypes.contenttype": "is created by the migrations",
+    "auth.permission": "is created by the migrations",
+    "auth.group": "grants no rights in workspaces; memberships do",
+    "auth.group_permissions": "grants no rights in workspaces; memberships do",
+    "workspaces.user_groups": "grants no rights in workspaces; memberships do",
+    "workspaces.user_user_permissions": "grants no rights in workspaces; memberships do",
+    "admin.logentry": "refers to ids that only this installation has",
 }
 # The column that names files below the media folder, as "<workspace id>/<name>".
 FILES: Final = ("ingestion_documentversion", "blob")

@@ -55,8 +55,8 @@ def write(path: Path, wish: Wish, *, report: Report) -> Manifest:
         raise InputError(
             f"'{path}' cannot be written: {error.strerror or error}.",
             code="backup_not_written",
-            kept="No backup was made; nothing was changed.",
-            next_step="Name another place, or make room there.",
+            kept="No backup was made.",
+            next_step="Name another place, or free some space there.",
         ) from error
 
 
@@ -67,7 +67,7 @@ def _place(path: Path) -> Iterator[IO[bytes]]:
     """
     if path.exists():
         raise InputError(
-            f"There is a file '{path}' already.",
+            f"The file '{path}' already exists.",
             code="backup_exists",
             kept="It is unchanged.",
             next_step="Name another file, or move this one away.",

@@ -103,10 +103,11 @@ def place_for(data_dir: Path, account: Account | None) -> Path:
         return data_dir.resolve()
     if data_dir.exists():
         raise UnavailableError(
-            f"The account {account.name} cannot reach the database's folder {data_dir}.",
+            f"The account {account.name} cannot access the database folder {data_dir}.",
             code="database_unreachable",
             kept="Nothing was changed.",
-            next_step="Allow it to pass through the folders above, or set CONCORDANCE_DATA_DIR.",
+            next_step="Allow it to traverse the parent folders, or set CONCORDANCE_DATA_DIR to"
+            " another folder.",
         )
     STATE_DIR.mkdir(parents=True, exist_ok=True, mode=0o755)
     # A fresh name each time: a new checkout at an old path must not find the old one's data.
@@ -145,9 +146,10 @@ def _new_account() -> Account:
     account = _named(OWN_ACCOUNT) or _named(LAST_RESORT)
     if account is None:
         raise UnavailableError(
-            "Postgres refuses to run as root, and no ordinary account could be found or made.",
+            "Postgres refuses to run as root, and no ordinary account could be found or created.",
             code="database_account",
-            next_step=f"Create a system account named {OWN_ACCOUNT}, or start as another user.",
+            next_step=f"Create a system account named {OWN_ACCOUNT}, or run Concordance as"
+            " another user.",
         )
     return account
 

@@ -31,9 +31,9 @@ def installed() -> Path:
     spec = importlib.util.find_spec(PACKAGE)
     if spec is None or spec.origin is None:
         raise UnavailableError(
-            f"The package {DISTRIBUTION}, which carries Postgres, is not installed.",
+            f"The package {DISTRIBUTION}, which contains Postgres, is not installed.",
             code="database_missing",
-            next_step="Run `make run` again, or set DATABASE_URL to a Postgres of your own.",
+            next_step="Run `make run` again, or set DATABASE_URL to your own Postgres.",
         )
     return Path(spec.origin).parent / "pginstall"
 

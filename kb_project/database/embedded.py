@@ -145,7 +145,7 @@ def _start(data_dir: Path, conf: Mapping[str, str], patience: float) -> Server:
         _initialise(home, account)
     identifier = _identifier(home)
     if identifier is None:
-        raise _failure(f"The folder {data_dir} cannot be read as a database.", "")
+        raise _failure(f"The folder {data_dir} does not contain a readable database.", "")
     server = Server(home, _socket_dir(home, identifier))
     _make_socket_dir(server.socket_dir, account)
     if _wait_for_others(server, identifier, patience):
@@ -170,7 +170,7 @@ def _initialise(home: Path, account: Account | None) -> None:
     )
     if code:
         shutil.rmtree(partial, ignore_errors=True)
-        raise _failure("The database could not be made.", output)
+        raise _failure("The database could not be created.", output)
     with (partial / "postgresql.conf").open("a", encoding="utf-8") as postgresql_conf:
         postgresql_conf.write("\ninclude_if_exists = 'kb.conf'\n")
     partial.rename(home)
@@ -191,8 +191,8 @@ def _wait_for_others(server: Server, identifier: int, patience: float) -> bool:
             raise UnavailableError(
                 f"The database server in {server.data_dir} is running but does not answer.",
                 code="database_not_answering",
-                kept="Its data was left alone.",
-                next_step="It may be recovering from a crash: try again in a minute.",
+                kept="Its data was not changed.",
+                next_step="It may be recovering from a crash. Try again in a minute.",
             )
         time.sleep(0.05)
     return False
@@ -322,7 +322,7 @@ def _make_socket_dir(path: Path, account: Account | None) -> None:
     owners = {os.geteuid()} | ({account.uid} if account else set())
     status = path.lstat()
     if not stat.S_ISDIR(status.st_mode) or status.st_uid not in owners:
-        raise _failure(f"The folder {path} belongs to somebody else.", "")
+        raise _failure(f"The folder {path} belongs to another account.", "")
     path.chmod(0o700)
     if account is not None:
         account.own(path)
@@ -343,5 +343,5 @@ def _lock(data_dir: Path) -> Iterator[None]:
 def _failure(happened: str, output: str) -> UnavailableError:
     lines = [line for line in output.strip().splitlines() if line.strip()][-6:]
     return UnavailableError(
-        "\n".join([happened, *lines]), code="database_failed", kept="Existing data was left alone."
+        "\n".join([happened, *lines]), code="database_failed", kept="Existing data was not changed."
     )

@@ -16,7 +16,7 @@ from kb_project.errors import UnavailableError
 def migrate(say: Callable[[str], None]) -> None:
     """Run pending migrations; most starts have none."""
     if steps := _waiting():
-        say(f"Bringing the database up to date ({steps} steps) …")
+        say(f"Updating the database ({steps} steps) …")
         call_command("migrate", verbosity=0, interactive=False)
     connections.close_all()
 

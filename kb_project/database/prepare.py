@@ -130,7 +130,7 @@ def _create_extensions(inside: psycopg.Connection, plan: Plan) -> None:
         raise UnavailableError(
             "This Postgres has no pgvector extension.",
             code="database_without_pgvector",
-            kept=f"The database {plan.database} was made but not filled.",
+            kept=f"The database {plan.database} was created but is empty.",
             next_step="Install pgvector 0.8 or newer on the server and try again.",
         )
     if _create_extension(inside, GRAPH):

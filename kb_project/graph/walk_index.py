@@ -258,6 +258,6 @@ def _outdated() -> UnavailableError:
     return UnavailableError(
         "The stored graph snapshot was written by another version.",
         code="snapshot_outdated",
-        kept="Search by words and vectors still works.",
-        next_step="It is rebuilt with the next change to a document; rebuildgraph does it now.",
+        kept="Search by keywords and meaning still works.",
+        next_step="It is rebuilt with the next change to a document, or now with rebuildgraph.",
     )

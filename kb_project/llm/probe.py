@@ -104,11 +104,11 @@ class _Probe:
 
     def _made(self, make: Callable[[], str]) -> tuple[bool, str]:
         if self.stopped or self._left() <= 0:
-            return False, self.stopped or "Not tried: the other calls took all the time."
+            return False, self.stopped or "Not tried: the other calls used up the time."
         try:
             return True, make()
         except UnsupportedError:
-            return False, "The server says that it does not support this."
+            return False, "The server says it does not support this."
         except PauseError as error:
             self.stopped = f"Not tried: {error.happened}"
             return False, error.sentence
@@ -142,24 +142,25 @@ class _Probe:
 
     def _json(self) -> str:
         self._formed(replace(self.support, schema=False, json=True))
-        return "Answers are JSON when asked for."
+        return "Answers are JSON when requested."
 
     def _schema(self) -> str:
         self._formed(replace(self.support, schema=True))
-        return "Answers keep to a JSON schema."
+        return "Answers follow a JSON schema."
 
     def _formed(self, support: Support) -> None:
         exchange = Exchange(self._provider(), found=Found(support))
         call = exchange.shaped(self._asked(Colour))
         reply = exchange.provider.complete(call)
         if parse(reply.text, Colour).value is None:
-            raise ReplyError("The answer does not have the form that was asked for.")
+            raise ReplyError("The answer does not have the requested format.")
 
     def _stream(self) -> str:
         call = Exchange(self._provider(), found=Found(self.support)).shaped(self._asked())
         pieces = self._pieces(call)
         if not pieces:
-            raise ReplyError("The stream ended before the answer did.", code="reply_truncated")
+            raise ReplyError("The stream ended before the answer was"
+            " complete.", code="reply_truncated")
         return f"The answer came in {pieces} pieces."
 
     def _pieces(self, call: RawCall) -> int:

@@ -34,10 +34,11 @@ class Slots(Protocol):
 
 def no_slot() -> EndpointError:
     return EndpointError(
-        "All calls allowed to the model's endpoint were in use for ten minutes.",
+        "All calls allowed at once to the model's endpoint were in use for ten minutes.",
         code="endpoint_busy",
         kept="Everything done so far is kept.",
-        next_step="It continues automatically; allow more calls at once if it can handle them.",
+        next_step="Work continues automatically. Allow more calls at once if the endpoint can"
+        " handle them.",
     )
 
 

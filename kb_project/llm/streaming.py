@@ -98,5 +98,5 @@ def without_thinking(pieces: Iterator[str]) -> Iterator[str]:
 
 def _cut() -> ReplyError:
     return ReplyError(
-        "The model's answer broke off.", code="reply_truncated", next_step="Ask again."
+        "The model's answer was cut off.", code="reply_truncated", next_step="Ask again."
     )

@@ -36,10 +36,10 @@ class DatabaseGuard:
             # A process that needed the database may have restarted it already.
             postmaster = embedded.postmaster_pid(embedded.ensure(self._data_dir))
         except KBError as error:
-            self._say(NAME, f"does not answer and does not start: {error.sentence}")
+            self._say(NAME, f"does not answer and cannot be started: {error.sentence}")
         else:
             if postmaster != self._postmaster:
-                self._say(NAME, "died; started again.")
+                self._say(NAME, "died; restarted.")
             self._postmaster = postmaster
         self._next_look = time.monotonic() + SECONDS_BETWEEN_LOOKS
 
@@ -48,4 +48,5 @@ class DatabaseGuard:
         if not self._ours:
             return
         if not embedded.stop(self._data_dir, only_if_idle=True):
-            self._say(NAME, "in use elsewhere, left running (`manage.py pg stop` stops it).")
+            self._say(NAME, "in use by another process; left running (`manage.py pg stop` stops"
+            " it).")

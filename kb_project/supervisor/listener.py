@@ -27,9 +27,9 @@ def open_listener(host: str, port: int) -> socket.socket:
                     f"Cannot listen on {host}: {problem.strerror}.", code="address_unavailable"
                 ) from problem
     raise UnavailableError(
-        f"All ports from {port} to {port + PORTS_TO_TRY - 1} are taken.",
+        f"All ports from {port} to {port + PORTS_TO_TRY - 1} are in use.",
         code="ports_taken",
-        next_step="Choose another one: `make run PORT=9000`.",
+        next_step="Choose another port: `make run PORT=9000`.",
     )
 
 

@@ -117,11 +117,11 @@ class Supervisor:
         name = place.part.name
         if place.part.once and place.crashes >= ATTEMPTS_AT_ONE_OFF:
             place.done.set()
-            self._say(OWN_NAME, f"{name} {ended} {place.crashes} times; going on without it.")
+            self._say(OWN_NAME, f"{name} {ended} {place.crashes} times; continuing without it.")
             return
         delay = delay_before(place.crashes)
         place.start_at = time.monotonic() + delay
-        self._say(OWN_NAME, f"{name} {ended}; starting it again in {delay:g} s.")
+        self._say(OWN_NAME, f"{name} {ended}; restarting it in {delay:g} s.")
 
     def _start(self, part: Part) -> RunningPart:
         running = RunningPart(part, self._say)

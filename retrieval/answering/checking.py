@@ -56,7 +56,9 @@ def check(cited: Cited, likeness: Likeness | None) -> Check | None:
     if not said.is_statement:
         return None
     if not cited.places:
-        return _uncited(said.text, is_general=0 in said.numbers)
+        if 0 in said.numbers:
+            return GENERAL
+        return None if _TELLS_NOTHING.search(said.text) else UNCITED
     text = said.text.strip()
     missing = is_missing(text, cited.places[0][1], cited)
     if cited.is_quote and not missing:
@@ -106,12 +108,6 @@ def counts(checks: Sequence[Check | None]) -> dict[str, int]:
     """Count the sentences of each verdict."""
     found = [one.verdict for one in checks if one is not None]
     return {name: found.count(name) for name in VERDICTS}
-
-
-def _uncited(text: str, *, is_general: bool) -> Check | None:
-    if is_general:
-        return GENERAL
-    return None if _TELLS_NOTHING.search(text) else UNCITED
 
 
 def _by_likeness(text: str, cited: Cited, likeness: Likeness | None, *, is_wrong: bool) -> Check:

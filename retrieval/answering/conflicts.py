@@ -154,13 +154,9 @@ def _statements(hit: Hit) -> Iterator[_Statement]:
         before = names
         if (dates or numbers) and not _CODE.search(text):
             side = Side(hit.chunk_id, hit.start + start, hit.start + end)
-            said = frozenset(_without_values(text)) | names
+            words = " ".join(word for word in _WORD.findall(text) if not is_month(word))
+            said = frozenset(term for term in terms(words) if not term[0].isdigit()) | names
             yield _Statement(side, hit.document_id, said, names, dates, numbers)
-
-
-def _without_values(text: str) -> Iterator[str]:
-    words = (word for word in _WORD.findall(text) if not is_month(word))
-    return (term for term in terms(" ".join(words)) if not term[0].isdigit())
 
 
 def _marked(
@@ -220,7 +216,7 @@ def _claimed(query: Query, cited: Sequence[Side]) -> list[Clash]:
     subjects = {claim.subject_id for claim in own}
     others = rows.filter(subject_id__in=subjects).exclude(status=Claim.Status.SUSPECTED)[:1000]
     found = [
-        (_of_claim(one), _of_claim(other))
+        (Side(one.chunk_id, one.start, one.end), Side(other.chunk_id, other.start, other.end))
         for one in own
         for other in others
         if one.status != other.status and _is_same_matter(one, other)
@@ -237,10 +233,6 @@ def _is_same_matter(one: Claim, other: Claim) -> bool:
         other.object_id,
         other.type,
     ) and len(times) <= 1
-
-
-def _of_claim(claim: Claim) -> Side:
-    return Side(claim.chunk_id, claim.start, claim.end)
 
 
 def _side(statement: dict[str, Any]) -> Side:

@@ -40,7 +40,7 @@ class AnsweredBeforeError(StoppedError):
     default_code = "answered_before"
 
     def __init__(self, earlier: Answer, standalone: str = "") -> None:
-        super().__init__("This was answered before.")
+        super().__init__("This question was answered before.")
         self.earlier = earlier
         self.standalone = standalone
 
@@ -132,7 +132,7 @@ class StoredReporter:
         with access.in_workspace(self._workspace_id):
             rows = run_sql(sql.ADD_EVENTS, values)
         if not rows:
-            raise TakenOverError("Another worker ended this answer.")
+            raise TakenOverError("Another worker finished this answer.")
         self.sequence = last + 1
         if rows[0][0]:
             self._halt.set()

@@ -3,7 +3,7 @@ text."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from typing import Any, Final
 from uuid import UUID
 
@@ -12,7 +12,7 @@ from django.db.models import Count, Q, Sum
 from retrieval.answering.citations.markers import Counts
 from retrieval.answering.context import Context
 from retrieval.answering.drafts import Asking
-from retrieval.search.found import Found, Record
+from retrieval.search.found import Record
 from retrieval.search.hits import Hit
 from retrieval.search.services import SearchResult
 from workspaces import access
@@ -65,13 +65,14 @@ def trace(
 
 def plan(asking: Asking, found: SearchResult) -> dict[str, Any]:
     """Return what was searched for, and how."""
+    keywords = [seed.name[:LONGEST] for seed in found.found.seeds if seed.kind == "keyword"]
     return {
         "question": found.query.question,
         "is_rewritten": " ".join(asking.question.split()) != found.query.question,
         "asked_mode": asking.mode,
         "mode": found.mode.name,
         "reason": found.found.reason,
-        "keywords": [seed.name[:LONGEST] for seed in _keywords(found.found)][:MOST],
+        "keywords": keywords[:MOST],
     }
 
 
@@ -94,10 +95,6 @@ def calls(found: SearchResult) -> dict[str, Any]:
     return {
         name: float(told[name] or 0) if name == "cost" else told[name] or 0 for name in NO_CALLS
     }
-
-
-def _keywords(found: Found) -> Sequence[Any]:
-    return [seed for seed in found.seeds if seed.kind == "keyword"]
 
 
 def _spent(context: Context) -> dict[UUID, int]:

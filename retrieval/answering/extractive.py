@@ -104,10 +104,6 @@ def tell(query: Query, found: Sequence[Hit]) -> Told:
     )
 
 
-def is_answered(made: Extract) -> bool:
-    return made.choice.outcome is Outcome.ANSWERED
-
-
 def _overview(query: Query, found: Sequence[Hit]) -> Told | None:
     """Compose an overview if the question asks for one of existing documents."""
     target = overview.target(query.workspace_id, query.question, query.documents)

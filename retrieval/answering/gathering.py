@@ -25,7 +25,7 @@ NEAREST_SENTENCES: Final = 40
 """The passages of this many sentences join those found."""
 BY_WORDS: Final = 40
 """Statements with the best words that are considered besides the nearest ones."""
-WHY: Final = ("A sentence in it is close to the question",)
+WHY: Final = ("Has a sentence close to the question",)
 
 
 @dataclass(frozen=True, slots=True)

@@ -101,17 +101,17 @@ def _in_english(question: str, holding: Holding) -> list[str]:
     if not holding.documents:
         return [
             *said,
-            "This workspace holds no documents that can be searched yet: add some, then ask.",
+            "This workspace has no searchable documents yet. Add some, then ask.",
         ]
     noun = "document" if holding.documents == 1 else "documents"
     titles = [f"“{title}”" for title in holding.titles]
     which = f": {_joined(titles)}" if len(titles) == holding.documents else ""
     if titles and not which:
-        which = f", among them {_joined(titles)}"
-    said.append(f"This workspace holds {holding.documents:,} {noun}{which}.")
+        which = f", including {_joined(titles)}"
+    said.append(f"This workspace has {holding.documents:,} {noun}{which}.")
     if holding.topics:
         said.append(f"Their main topics are {_joined(holding.topics)}.")
-    ask = "Ask about anything in them; every sentence of an answer names its source."
+    ask = "Ask about anything in them. Every sentence of an answer cites its source."
     if holding.questions:
         ask = f"{ask} For example: {holding.questions[0]}"
     return [*said, ask]
@@ -143,7 +143,7 @@ def draft(asking: Asking) -> Draft | None:
         "question": asking.question,
         "is_rewritten": False,
         "asked_mode": asking.mode,
-        "reason": "Nothing was asked of the documents.",
+        "reason": "This is not a question about the documents.",
     }
     return Draft(
         is_supported=True,

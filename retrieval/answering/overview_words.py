@@ -43,19 +43,19 @@ class English:
         return f"Its main parts are: {_ended('; '.join(titles))}"
 
     def names(self, names: Sequence[str], terms: Sequence[str]) -> str:
-        said = [f"names most often {_listed(names)}"] if names else []
-        said += [f"comes back to {_listed(terms)}"] if terms else []
+        said = [f"mentions {_listed(names)} most often"] if names else []
+        said += [f"keeps returning to {_listed(terms)}"] if terms else []
         return f"It {' and '.join(said)}."
 
     def line(self, title: str, about: str, parts: Sequence[str], names: Sequence[str]) -> str:
         said = "; ".join(parts)
         if names:
-            said += f"{'; n' if said else 'n'}ames {_listed(names)}"
+            said += f"{'; m' if said else 'm'}entions {_listed(names)}"
         return f"{title} ({about}){': ' if said else ''}{_ended(said)}"
 
     def rest(self, number: int, titles: Sequence[str]) -> str:
         noun = "document" if number == 1 else "documents"
-        others = "" if number == len(titles) else ", among them"
+        others = "" if number == len(titles) else ", including"
         return f"{number:,} more {noun}{others}: {'; '.join(titles)}."
 
     def size(self, parser: str, pages: int, length: int) -> str:

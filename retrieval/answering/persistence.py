@@ -31,21 +31,21 @@ Titled = Sequence[tuple[CitedPassage, str]]
 KEPT: Final = "The question and the passages found so far are kept."
 INTERRUPTED: Final[Problem] = {
     "code": "interrupted",
-    "happened": "The worker that was making this answer stopped before it was done.",
+    "happened": "The worker writing this answer stopped before it was finished.",
     "kept": KEPT,
     "next_step": "Try again.",
 }
 INTERRUPTED_RUN: Final[Problem] = {
     "code": "interrupted",
-    "happened": "The worker that was measuring stopped before it was done.",
+    "happened": "The worker running this evaluation stopped before it was finished.",
     "kept": "The results so far are kept.",
-    "next_step": "Go on with it.",
+    "next_step": "Continue the run.",
 }
 UNEXPECTED: Final[Problem] = {
     "code": "internal",
     "happened": "An unexpected error occurred.",
     "kept": KEPT,
-    "next_step": "Try again; if it happens again, give the answer's id to your administrator.",
+    "next_step": "Try again. If it happens again, give the answer's id to your administrator.",
 }
 
 
@@ -139,7 +139,7 @@ def _ended() -> dict[str, Any]:
 
 def _change(answer: Answer, **values: Any) -> None:
     if not _still_ours(answer).update(**values):
-        raise TakenOverError("Another worker ended this answer.")
+        raise TakenOverError("Another worker finished this answer.")
     for name, value in values.items():
         setattr(answer, name, value)
 

@@ -15,7 +15,7 @@ from retrieval.search.services import SearchResult
 from workspaces.ports import ports_for
 
 READING: Final = {"name": "plan", "sentence": "Reading the question in its conversation."}
-SEARCHING: Final = {"name": "search", "sentence": "Looking for passages."}
+SEARCHING: Final = {"name": "search", "sentence": "Searching for passages."}
 
 
 def first_step(asking: Asking) -> Mapping[str, str]:

@@ -78,7 +78,9 @@ def missing_names(sentence: str, source: str) -> frozenset[str]:
     >>> sorted(missing_names("The keeper Ada Lind left Orran.", "Ada Lind left Skarrow."))
     ['orran']
     """
-    if _NOUNS_ARE_CAPITALISED.search(sentence) or not _same_script(source):
+    letters = _WORD.findall(source)
+    cased = sum(len(word) for word in letters if word.lower() != word.upper())
+    if _NOUNS_ARE_CAPITALISED.search(sentence) or cased * 3 < sum(map(len, letters)):
         return frozenset()
     held, numbers = frozenset(terms(source)), numbers_told(source)
     # As spelled there: a name may be part of a word that yields other terms.
@@ -138,12 +140,6 @@ def _names(sentence: str, *, with_first: bool = False) -> list[str]:
         ) and match.group() != "I":
             names.append(match.group())
     return names
-
-
-def _same_script(source: str) -> bool:
-    letters = _WORD.findall(source)
-    cased = sum(len(word) for word in letters if word.lower() != word.upper())
-    return cased * 3 >= sum(map(len, letters))
 
 
 def _plain(number: str) -> str:

@@ -29,6 +29,7 @@ from retrieval.answering import extractive, stated, suggesting_sql
 from retrieval.answering.drafts import Asking, CitedPassage, Draft
 from retrieval.answering.stated import Stated, ask_the_same, asks
 from retrieval.answering.wording import Form
+from retrieval.models import Outcome
 from retrieval.search import lexical, rewrite_rules
 from retrieval.search.hits import hydrate
 from retrieval.search.query import Query, QuestionVector, clean_question
@@ -61,7 +62,8 @@ def is_answerable(query: Query, question: str) -> bool:
     parts = extractive.prepared(candidate)
     with access.in_workspace(query.workspace_id):
         hits = hydrate(query.workspace_id, lexical.search(candidate))
-        return extractive.is_answered(extractive.extract(candidate, hits, parts))
+        choice = extractive.extract(candidate, hits, parts).choice
+    return choice.outcome is Outcome.ANSWERED
 
 
 logger = logging.getLogger(__name__)

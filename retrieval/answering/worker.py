@@ -15,7 +15,6 @@ from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field
 from functools import partial
-from types import FrameType
 from typing import Final
 
 from django.conf import settings
@@ -91,7 +90,7 @@ def work(_lane: str, *, say: Callable[[str], None]) -> None:
     """Serve until SIGTERM or SIGINT."""
     desk = Desk()
     for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, partial(_on_signal, desk))
+        signal.signal(number, lambda *_: desk.stopping.set())
     with_model = build_ports().embedder
     through_outages(claims.take_stock)
     # Load the model now, so that the first question need not wait for it.
@@ -105,14 +104,10 @@ def work(_lane: str, *, say: Callable[[str], None]) -> None:
     listener.start()
     for thread in threads:
         thread.start()
-    say(f"Waiting for questions; {settings.ANSWERERS} can be answered at a time.")
+    say(f"Waiting for questions; up to {settings.ANSWERERS} are answered at a time.")
     _tend(desk)
     listener.stop()
     _wind_up(desk, threads)
-
-
-def _on_signal(desk: Desk, _number: int, _frame: FrameType | None) -> None:
-    desk.stopping.set()
 
 
 def _tend(desk: Desk) -> None:
@@ -121,18 +116,14 @@ def _tend(desk: Desk) -> None:
     while not desk.stopping.wait(SECONDS_BETWEEN_RENEWALS):
         rounds += 1
         try:
-            _renew(desk)
+            busy = desk.running.calls()
+            for call in claims.renew(busy, desk.name) if busy else ():
+                desk.running.halt(call)
             if rounds % LOOK_EVERY == 0:
                 _look(desk)
         except DATABASE_AWAY as error:
             logger.warning("database failed error=%s", type(error).__name__)
             connections.close_all()
-
-
-def _renew(desk: Desk) -> None:
-    busy = desk.running.calls()
-    for call in claims.renew(busy, desk.name) if busy else ():
-        desk.running.halt(call)
 
 
 def _look(desk: Desk) -> None:

@@ -88,7 +88,8 @@ def write(asking: Asking, found: SearchResult, chat: ChatModel, reporter: Report
     general = wishes.allows_general
     written = _written(asking, found, chat, reporter, allows_general=general)
     reporter.emit(
-        EventKind.STEP, {"name": "check", "sentence": "Checking each sentence with its passages."}
+        EventKind.STEP,
+        {"name": "check", "sentence": "Checking each sentence against its passages."},
     )
     checked = check(written.said, written.numbering, found, chat if wishes.wants_judge else None)
     sentences = conflicts.mark(checked.sentences, found.query, written.numbering)
@@ -99,13 +100,15 @@ def write(asking: Asking, found: SearchResult, chat: ChatModel, reporter: Report
     query = found.query
     near = [] if is_supported else citing.nearest(query.question, found.hits)
     without = Outcome.UNSURE if near else Outcome.NOTHING
+    counts = written.counts.as_json()
+    told = explain.trace(asking, found, written.context, counts, _tally(checked, sentences))
     return Draft(
         outcome=Outcome.ANSWERED if is_supported else without,
         is_supported=is_supported,
         sentences=sentences,
         citations=citing.cited_passages(sentences, written.numbering),
         nearest=near,
-        trace=found.trace | _trace(asking, found, written, _tally(checked, sentences)),
+        trace=found.trace | told | {"refused": written.is_refused},
         mode=found.mode.name,
         written_by=chat.model_of(Role.ANSWER)[:LONGEST_NAME],
     )
@@ -212,14 +215,6 @@ def _tally(checked: Checked, sentences: Sequence[WrittenSentence]) -> dict[str, 
     counts = checking.counts([one.check for one in sentences])
     problem = {"problem": checked.problem} if checked.problem else {}
     return {"by": checked.by, **counts, "added": checked.added, **problem}
-
-
-def _trace(
-    asking: Asking, found: SearchResult, written: Written, check: dict[str, Any]
-) -> dict[str, Any]:
-    counts = written.counts.as_json()
-    told = explain.trace(asking, found, written.context, counts, check)
-    return told | {"refused": written.is_refused}
 
 
 MOST: Final = 400

@@ -179,7 +179,7 @@ def _conversation(
         raise ForbiddenError(
             "This conversation belongs to someone else.",
             kept="Nothing was asked.",
-            next_step="Ask in a conversation of your own.",
+            next_step="Ask in one of your own conversations.",
         )
     found.save(update_fields=["updated_at"])
     return found
@@ -274,6 +274,6 @@ def _check_whose(question: Question, user: User) -> None:
     if membership is None or not membership.may(Capability.ADMINISTER):
         raise ForbiddenError(
             "Someone else asked this question.",
-            kept="The answer is being made.",
+            kept="The answer is still being written.",
             next_step="Only the person who asked, or an admin, can stop it.",
         )

@@ -103,7 +103,7 @@ def _read(wanted: Sequence[Followed]) -> list[list[Event] | NotFoundError]:
     finally:
         # Return to the pool: many streams wait, few read.
         connections.close_all()
-    missing = NotFoundError("Answer not found, or not yours to see.")
+    missing = NotFoundError("Answer not found, or you may not see it.")
     return [found.get(place, missing) for place in range(len(wanted))]
 
 

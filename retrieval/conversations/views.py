@@ -5,12 +5,10 @@ from __future__ import annotations
 from typing import Final
 from uuid import UUID
 
-from django.contrib.auth.decorators import login_required
 from django.db import transaction
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
-from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from kb_project.errors import InputError, KBError
 from retrieval.conversations import asking, forms, queries
@@ -132,7 +130,7 @@ def search(request: UserRequest, workspace: Workspace) -> HttpResponse:
         except KBError as error:
             context["problem"] = error
     with transaction.atomic():
-        access.workspace_for_reading(user=request.user, workspace_id=workspace_id)
+        access.workspace_for_reading(user=request.user, workspace_id=workspace.pk)
         context["ask"] = boxes.ask_box(
             workspace=workspace, mode=wanted.mode, filters=wanted.filters
         )

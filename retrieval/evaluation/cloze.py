@@ -78,7 +78,11 @@ def _questions(text: str, names: Sequence[Name]) -> Iterator[Made]:
         if not _stands_alone(sentence):
             continue
         inside = [one for one in names if start <= one.start and one.end <= end]
-        for name in [*inside, *_years(sentence, start)]:
+        years = [
+            Name(start + found.start(), start + found.end(), "year")
+            for found in _YEAR.finditer(sentence)
+        ]
+        for name in [*inside, *years]:
             question = _question(sentence, name, start)
             if question:
                 yield Made(question, _on_one_line(sentence), sentence)
@@ -104,13 +108,6 @@ def _question(sentence: str, name: Name, start: int) -> str:
     if not asked:
         return ""
     return f"{asked}: “{_on_one_line(before + GAP + after)}”"
-
-
-def _years(sentence: str, start: int) -> list[Name]:
-    return [
-        Name(start + found.start(), start + found.end(), "year")
-        for found in _YEAR.finditer(sentence)
-    ]
 
 
 def _on_one_line(text: str) -> str:

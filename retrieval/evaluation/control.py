@@ -56,9 +56,9 @@ def run_start(
         accepted = queries.accepted_of(workspace=workspace, question_set=question_set).count()
         if not accepted:
             raise ConflictError(
-                "The set has no accepted question.",
+                "The set has no accepted questions.",
                 code="set_empty",
-                next_step="Add questions, or accept those that were proposed.",
+                next_step="Add questions, or accept the proposed ones.",
             )
         return _begin(
             workspace,
@@ -76,7 +76,7 @@ def questions_make(
 ) -> EvaluationRun:
     """Start making so many questions from the documents. Raises InputError, ConflictError."""
     if not 1 <= number <= making.MOST:
-        raise InputError(f"From 1 to {making.MOST} questions can be made at once.")
+        raise InputError(f"Between 1 and {making.MOST} questions can be generated at once.")
     with access.in_workspace(workspace.pk):
         return _begin(
             workspace,
@@ -96,7 +96,7 @@ def run_stop(*, workspace: Workspace, run: EvaluationRun) -> EvaluationRun:
         now = timezone.now()
         if not waiting.update(state=RunProgress.STOPPED, wants_stop=True, finished_at=now):
             if not rows.filter(state=RunProgress.RUNNING).update(wants_stop=True):
-                raise ConflictError("The run has ended already.", code="run_ended")
+                raise ConflictError("The run has already ended.", code="run_ended")
             notify.wake(notify.STOP, workspace.pk, run.pk)
         run.refresh_from_db()
     return run
@@ -115,7 +115,7 @@ def run_continue(*, workspace: Workspace, run: EvaluationRun, order: Order) -> E
         conditions = {k: v for k, v in run.conditions.items() if k != "interruptions"}
         values = {"wants_stop": False, "problem": None, "finished_at": None}
         if not rows.update(**_claimed(order), **values, conditions=conditions):
-            raise ConflictError("There is nothing left to do in this run.", code="run_ended")
+            raise ConflictError("This run is complete.", code="run_ended")
         results.filter(problem__isnull=False).delete()
         _wake(workspace, run, order)
         run.refresh_from_db()
@@ -128,7 +128,7 @@ def run_delete(*, workspace: Workspace, run: EvaluationRun) -> None:
         rows = EvaluationRun.objects.in_workspace(workspace).filter(pk=run.pk)
         if rows.filter(state__in=queries.UNFINISHED).exists():
             raise ConflictError(
-                "The run is under way.", code="run_unfinished", next_step="Stop it first."
+                "The run is in progress.", code="run_unfinished", next_step="Stop it first."
             )
         rows.delete()
 
@@ -165,8 +165,8 @@ def _wake(workspace: Workspace, run: EvaluationRun, order: Order) -> None:
 def _refuse_second(workspace: Workspace, question_set: QuestionSet) -> None:
     if queries.is_under_way(workspace=workspace, question_set=question_set):
         raise ConflictError(
-            "A run over this set is under way.",
+            "A run over this set is in progress.",
             code="run_unfinished",
             kept="Nothing was changed.",
-            next_step="Wait until it is done, or stop it.",
+            next_step="Wait until it finishes, or stop it.",
         )

@@ -132,7 +132,7 @@ def _record(place: str, line: str) -> Mapping[str, Any]:
 def _text(place: str, record: Mapping[str, Any], key: str, default: str | None = None) -> str:
     value = record.get(key, default)
     if not isinstance(value, str | int | float):
-        raise InputError(f"{place} lacks a text '{key}'.", code="dataset_invalid")
+        raise InputError(f"{place} has no text '{key}'.", code="dataset_invalid")
     return readable(str(value))
 
 
@@ -166,7 +166,7 @@ def _evidence(place: str, value: object, known: _Names) -> Evidence:
     name = str(value.get("doc")) if isinstance(value, dict) else str(value)
     documents = known.find(readable(name))
     if not documents:
-        raise InputError(f"{place} names evidence that is no document.", code="dataset_invalid")
+        raise InputError(f"{place} names evidence that is not a document.", code="dataset_invalid")
     if chunk is not None and not isinstance(chunk, int):
-        raise InputError(f"{place} names a chunk by no number.", code="dataset_invalid")
+        raise InputError(f"{place} names a chunk without a number.", code="dataset_invalid")
     return Evidence(documents, chunk)

@@ -111,15 +111,12 @@ def entailed(claims: Sequence[str], texts: Sequence[str], embedder: Embedder) ->
     alike = _likeness(claims, open_pairs, embedder)
     return [
         [
-            _is_said(claim, inside) or alike.get((row, column), 0.0) >= ALIKE
+            any(coverage(claim, window) >= ENOUGH for window in inside)
+            or alike.get((row, column), 0.0) >= ALIKE
             for column, inside in enumerate(shown)
         ]
         for row, claim in enumerate(said)
     ]
-
-
-def _is_said(claim: Said, inside: Sequence[Said]) -> bool:
-    return any(coverage(claim, window) >= ENOUGH for window in inside)
 
 
 def _likeness(

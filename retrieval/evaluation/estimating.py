@@ -82,13 +82,13 @@ def sentences(estimate: Estimate) -> list[str]:
     """Return the estimate in plain words, the same on the page, in the API and on the command
     line."""
     if not estimate.uses_model:
-        return ["Costs nothing: no model is called here."]
+        return ["Costs nothing: no model is called."]
     if estimate.is_free:
-        return ["Costs nothing: these modes ask no model."]
+        return ["Costs nothing: these modes call no model."]
     price = (
         "The cost is unknown: no price is set for the model."
         if estimate.cost is None
-        else f"Cost: {estimate_sentences.cost(estimate)} at most, less what the cache knows."
+        else f"Cost: {estimate_sentences.cost(estimate)} at most; cached answers are free."
     )
     calls = estimate_sentences.counted(estimate.calls, "call")
     tokens = estimate_sentences.counted(
@@ -106,8 +106,8 @@ def _budget(estimate: Estimate) -> list[str]:
         return [f"{left}."]
     will = "will not" if estimate.is_surely_short else "may not"
     return [
-        f"{left}, which {will} suffice: the run ends when it is spent, every result is kept, and it"
-        " can go on when the budget is raised."
+        f"{left}, which {will} be enough. The run stops when it is spent, keeps every result,"
+        " and can continue when the budget is raised."
     ]
 
 

@@ -163,13 +163,13 @@ def _checked(piece: object, names: Names) -> dict[str, Any]:
     chunk, quote = given.get("chunk"), given.get("quote") or ""
     found = names.find(name) if len(name) <= LONGEST_NAME else frozenset()
     if not found:
-        raise InputError("its evidence names no document here")
+        raise InputError("its evidence names no document in this workspace")
     if isinstance(chunk, bool) or not (chunk is None or isinstance(chunk, int)):
-        raise InputError("its evidence names a passage by no number")
+        raise InputError("its evidence has a passage number that is not a number")
     if chunk is not None and not 0 <= chunk <= MOST_CHUNKS:
-        raise InputError("its evidence names a passage by a number that no passage has")
+        raise InputError("its evidence has an impossible passage number")
     if not isinstance(quote, str) or len(quote) > LONGEST_QUOTE:
-        raise InputError(f"a quote is no text of at most {LONGEST_QUOTE:,} characters")
+        raise InputError(f"a quote is not text, or has more than {LONGEST_QUOTE:,} characters")
     only = str(next(iter(found))) if len(found) == 1 else name
     return {"document": only, "chunk": chunk, "quote": storable(readable(quote)).strip()}
 

@@ -48,9 +48,8 @@ def read(content: bytes, names: Names) -> list[Written]:
     if faults:
         raise _refused(faults, len(faults) + len(found))
     if not found:
-        raise InputError("There is no question in the file.", code="questions_empty")
-    if len(found) > MOST_QUESTIONS:
-        raise _too_many()
+        raise InputError("The file contains no questions.", code="questions_empty")
+    refuse_too_many(len(found))
     return found
 
 
@@ -69,7 +68,7 @@ def write(questions: Iterable[SetQuestion], names: Names) -> Iterator[str]:
 def checked_answer(answer: object) -> str:
     """Validate an answer. Raises InputError if it is not text or is too long."""
     if not isinstance(answer, str | int | float) or isinstance(answer, bool):
-        raise InputError("its answer is no text")
+        raise InputError("its answer is not text")
     text = storable(readable(str(answer))).strip()
     if len(text) > LONGEST_ANSWER:
         raise InputError(f"its answer has more than {LONGEST_ANSWER:,} characters")
@@ -96,7 +95,7 @@ def _question(line: str, names: Names) -> Written:
     record = _record(line)
     question = record.get("question")
     if not isinstance(question, str):
-        raise InputError("it lacks a text 'question'")
+        raise InputError("it has no text 'question'")
     if len(question) > LONGEST_QUESTION:
         raise InputError(f"its question has more than {LONGEST_QUESTION:,} characters")
     return Written(
@@ -128,20 +127,16 @@ def _refused(faults: list[tuple[int, str]], lines: int) -> InputError:
         f"{len(faults)} of {lines} lines cannot be used. {named[:1].upper()}{named[1:]}{rest}.",
         code="questions_invalid",
         kept="No question was added.",
-        next_step="Fix these lines and send the file again.",
-    )
-
-
-def _too_many() -> InputError:
-    return InputError(
-        f"A set may have at most {MOST_QUESTIONS:,} questions.",
-        code="questions_too_many",
-        kept="No question was added.",
-        next_step="Divide the questions among several sets.",
+        next_step="Correct these lines and upload the file again.",
     )
 
 
 def refuse_too_many(count: int) -> None:
     """Raise InputError if a set would have more questions than allowed."""
     if count > MOST_QUESTIONS:
-        raise _too_many()
+        raise InputError(
+            f"A set may have at most {MOST_QUESTIONS:,} questions.",
+            code="questions_too_many",
+            kept="No question was added.",
+            next_step="Split the questions into several sets.",
+        )

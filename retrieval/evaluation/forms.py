@@ -20,7 +20,7 @@ def plan_in(form: QueryDict) -> Plan:
     """Return the plan of a run. Raises InputError if it measures nothing."""
     modes = tuple(dict.fromkeys(mode for mode in form.getlist("modes") if mode in MODES))
     if not modes:
-        raise InputError("No mode is chosen.", next_step="Choose at least one.")
+        raise InputError("No mode is selected.", next_step="Select at least one.")
     return Plan(modes, numbers_in(form.get("ks", "")))
 
 
@@ -35,7 +35,7 @@ def numbers_in(text: str) -> tuple[int, ...]:
         raise InputError(
             "The numbers of passages must be whole numbers.",
             code="invalid_top_k",
-            next_step="Enter whole numbers with commas between them, for example 5, 8, 20.",
+            next_step="Enter whole numbers separated by commas, for example 5, 8, 20.",
         )
     return tuple(sorted({int(word) for word in words})) or control.KS
 

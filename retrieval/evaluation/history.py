@@ -144,9 +144,9 @@ def _changed(run: EvaluationRun, before: EvaluationRun) -> Iterator[str]:
     now, was = run.conditions, before.conditions
     if run.corpus != before.corpus:
         yield _documents(now, was)
-    for key, what in (("embedder", "The embedding model"), ("answers_by", "What answers")):
+    for key, what in (("embedder", "The embedding model"), ("answers_by", "The answering model")):
         if now.get(key) and was.get(key) and now[key] != was[key]:
-            yield f"{what} was {was[key]}, now it is {now[key]}."
+            yield f"{what} changed from {was[key]} to {now[key]}."
     if run.judged_by and before.judged_by and run.judged_by != before.judged_by:
         yield f"Answers were judged by {before.judged_by}, now by {run.judged_by}."
     yield from _modes(run.modes, before.modes)
@@ -156,31 +156,31 @@ def _changed(run: EvaluationRun, before: EvaluationRun) -> Iterator[str]:
 def _documents(now: Mapping[str, Any], was: Mapping[str, Any]) -> str:
     """
     >>> _documents({"documents": 3, "passages": 9}, {"documents": 2, "passages": 7})
-    'The documents changed: 2 with 7 passages then, 3 with 9 now.'
+    'The documents changed: from 2 with 7 passages to 3 with 9.'
     """
     then, today = was.get("documents", 0), now.get("documents", 0)
     return (
-        f"The documents changed: {then:,} with {was.get('passages', 0):,} passages then,"
-        f" {today:,} with {now.get('passages', 0):,} now."
+        f"The documents changed: from {then:,} with {was.get('passages', 0):,} passages to"
+        f" {today:,} with {now.get('passages', 0):,}."
     )
 
 
 def _modes(now: Sequence[str], was: Sequence[str]) -> Iterator[str]:
     if added := [mode for mode in now if mode not in was]:
-        yield f"Modes measured now and not then: {', '.join(added)}."
+        yield f"Modes measured only now: {', '.join(added)}."
     if gone := [mode for mode in was if mode not in now]:
-        yield f"Modes measured then and not now: {', '.join(gone)}."
+        yield f"Modes measured only before: {', '.join(gone)}."
 
 
 def _questions(now: Mapping[str, str], was: Mapping[str, str]) -> Iterator[str]:
     counts = (
         ("added", len(set(now) - set(was))),
-        ("taken out", len(set(was) - set(now))),
+        ("removed", len(set(was) - set(now))),
         ("changed", sum(now[key] != was[key] for key in set(now) & set(was))),
     )
     told = [f"{count} {what}" for what, count in counts if count]
     if told:
-        yield f"Of the questions, {', '.join(told)}."
+        yield f"Questions: {', '.join(told)}."
 
 
 def comparison_of(*, workspace: Workspace, run: EvaluationRun) -> Comparison:

@@ -137,7 +137,8 @@ class ModelJudge:
         reply = self.chat.ask(ChatRequest(Role.JUDGE, prompt, About(STAGE), Claims))
         self.check()
         said = reply.value.claims if reply.value else []
-        return _cleaned(said)
+        lines = (" ".join(one.split())[:LONGEST_CLAIM] for one in said)
+        return list(dict.fromkeys(line for line in lines if line))[:MOST_CLAIMS]
 
     def entailed(self, claims: Sequence[str], texts: Sequence[str]) -> list[list[bool]]:
         found = [[False] * len(texts) for _ in claims]
@@ -184,12 +185,6 @@ def verdicts_of(value: Verdicts | None, count: int) -> list[bool]:
     if missing := [number for number in range(1, count + 1) if number not in by_number]:
         raise ReplyError(
             f"The judge gave no verdict on {len(missing)} of {count} claims.",
-            kept="What was measured before is kept.",
+            kept="The results so far are kept.",
         )
     return [by_number[number] for number in range(1, count + 1)]
-
-
-def _cleaned(said: Sequence[str]) -> list[str]:
-    """Put each claim on one line, drop duplicates, and limit their length and number."""
-    lines = (" ".join(one.split())[:LONGEST_CLAIM] for one in said)
-    return list(dict.fromkeys(line for line in lines if line))[:MOST_CLAIMS]

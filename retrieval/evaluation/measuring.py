@@ -150,11 +150,8 @@ def ranking(covered: metrics.Covered, pieces: int, ks: Sequence[int]) -> dict[st
 
 
 def passages_of(workspace: Workspace, hits: Sequence[Hit]) -> list[Passage]:
-    ordinals = _ordinals(workspace, [hit.chunk_id for hit in hits])
-    return [Passage(hit.document_id, ordinals.get(hit.chunk_id, -1), hit.text) for hit in hits]
-
-
-def _ordinals(workspace: Workspace, ids: Sequence[UUID]) -> dict[UUID, int]:
+    ids = [hit.chunk_id for hit in hits]
     with access.in_workspace(workspace.pk):
         rows = Chunk.objects.in_workspace(workspace).filter(pk__in=ids)
-        return dict(rows.values_list("pk", "ordinal"))
+        ordinals = dict(rows.values_list("pk", "ordinal"))
+    return [Passage(hit.document_id, ordinals.get(hit.chunk_id, -1), hit.text) for hit in hits]

@@ -22,4 +22,4 @@ class Plan:
         for k in self.ks:
             checked_top_k(k)
         if not self.modes or not self.ks:
-            raise InputError("Name at least one mode and one number of passages.")
+            raise InputError("Choose at least one mode and one number of passages.")

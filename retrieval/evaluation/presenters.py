@@ -195,7 +195,7 @@ def passages_of(*, workspace: Workspace, result: EvaluationResult) -> list[dict[
         .values_list("pk", "title")
     }
     return [
-        {**one, "number": number, "title": titles.get(one["document"], "a document that has gone")}
+        {**one, "number": number, "title": titles.get(one["document"], "a deleted document")}
         for number, one in enumerate(result.passages, start=1)
     ]
 

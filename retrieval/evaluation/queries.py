@@ -81,7 +81,7 @@ def set_named(*, workspace: Workspace, name: str) -> QuestionSet:
         known = ", ".join(f"'{name}'" for name in names)
         raise NotFoundError(
             f"There is no question set '{name[:120]}' in {workspace.name}.",
-            next_step=f"There are {known}." if known else "There is none yet.",
+            next_step=f"Choose one of {known}." if known else "Create one first.",
         )
     return found
 

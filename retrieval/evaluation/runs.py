@@ -99,7 +99,7 @@ def run_evaluation(workspace_id: UUID, run_id: UUID) -> None:
 
 
 def problem_of(error: KBError) -> Problem:
-    return error.problem(kept=KEPT, next_step="Continue the run when that is fixed.")
+    return error.problem(kept=KEPT, next_step="Continue the run once that is fixed.")
 
 
 def _work(run: EvaluationRun, hold: Hold) -> None:
@@ -128,7 +128,7 @@ def _measure_all(workspace: Workspace, run: EvaluationRun, hold: Hold) -> None:
             _store(run, question, mode, _measured(measuring, question, mode, vector))
             done += 1
             if not hold.write(done=done):
-                raise StoppedError("Another worker has the run.")
+                raise StoppedError("Another worker is doing the run.")
 
 
 def judge_for(workspace: Workspace, check: Callable[[], None]) -> Judge:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any, Final
 from uuid import UUID
 
@@ -136,14 +136,14 @@ def question_keep(
             "The question is still being answered.",
             code="answer_unfinished",
             kept="No question was added.",
-            next_step="Add it when the answer is there.",
+            next_step="Add it once the answer is finished.",
         )
     if not any(citation.document_id for citation in asked.citations):
         raise ConflictError(
             "The answer cites nothing, so its evidence is unknown.",
             code="answer_uncited",
             kept="No question was added.",
-            next_step="Add the question by hand, with the document that answers it.",
+            next_step="Add the question manually, with the document that answers it.",
         )
     pieces = [
         {
@@ -181,7 +181,8 @@ def _add(
         # Lock the set: two concurrent additions would assign the same ordinals.
         QuestionSet.objects.in_workspace(workspace).select_for_update().get(pk=question_set.pk)
         known: dict[str, SetQuestion] = {_folded(row.text): row for row in rows}
-        new = _new(found, known)
+        first_of_each = {_folded(one.text): one for one in reversed(found)}
+        new = [one for key, one in reversed(first_of_each.items()) if key not in known]
         files.refuse_too_many(len(known) + len(new))
         first = (rows.aggregate(last=Max("ordinal"))["last"] or 0) + 1
         made = SetQuestion.objects.bulk_create(
@@ -199,16 +200,11 @@ def _add(
         )
     if not made and len(found) == 1 and state == State.ACCEPTED:
         raise ConflictError(
-            "The set has this question already.",
+            "The set already has this question.",
             code="question_known",
             kept="Nothing was changed.",
         )
     return list(made)
-
-
-def _new(found: Iterable[Written], known: dict[str, SetQuestion]) -> list[Written]:
-    new = {_folded(one.text): one for one in reversed(list(found))}
-    return [one for key, one in reversed(new.items()) if key not in known]
 
 
 def _folded(text: str) -> str:
@@ -219,7 +215,8 @@ def _checked(workspace: Workspace, text: str, given: object, answer: Any) -> Wri
     names = evidence.names_in(workspace)
     try:
         pieces = evidence.of_lines(given, names) if isinstance(given, str) else given
-        found = tuple(evidence.checked(_as_given(pieces), names))
+        pieces = list(pieces) if isinstance(pieces, tuple) else pieces
+        found = tuple(evidence.checked(pieces, names))
         return Written(clean_question(storable(text)), found, files.checked_answer(answer or ""))
     except InputError as error:
         # Faults of lines are sentence fragments.
@@ -227,10 +224,6 @@ def _checked(workspace: Workspace, text: str, given: object, answer: Any) -> Wri
         raise InputError(
             happened, code=error.code, kept="Nothing was changed.", next_step=error.next_step
         ) from error
-
-
-def _as_given(pieces: object) -> object:
-    return list(pieces) if isinstance(pieces, tuple) else pieces
 
 
 def _checked_name(name: str) -> str:
@@ -247,7 +240,7 @@ def _checked_name(name: str) -> str:
 def _refuse_taken(workspace: Workspace, name: str) -> None:
     if QuestionSet.objects.in_workspace(workspace).filter(name=name).exists():
         raise ConflictError(
-            f"There is a question set '{name}' already.",
+            f"A question set named '{name}' already exists.",
             code="set_name_taken",
             kept="Nothing was changed.",
             next_step="Choose another name.",

@@ -15,7 +15,9 @@ def lines(report: dict[str, Any]) -> Iterator[str]:
     if report["failed_documents"]:
         yield f"{report['failed_documents']} documents could not be read."
     yield from _columns([_heading(report), *(_row(*mode) for mode in report["modes"].items())])
-    yield _embedding(report)
+    # Once: all modes use the same vector.
+    taken = next(iter(report["modes"].values()))["embed_ms"]
+    yield f"A question's vector took {taken['p50']:.1f} ms (p50), {taken['p95']:.1f} ms (p95) more."
     yield from _judged(report)
 
 
@@ -34,14 +36,6 @@ def _judged(report: dict[str, Any]) -> Iterator[str]:
     names = list(next(iter(judged.values())))
     rows = [[mode, *(f"{found[name]:.3f}" for name in names)] for mode, found in judged.items()]
     yield from _columns([["mode", *(name.replace("_", " ") for name in names)], *rows])
-
-
-def _embedding(report: dict[str, Any]) -> str:
-    """State the embedding time once: all modes use the same vector."""
-    taken = next(iter(report["modes"].values()))["embed_ms"]
-    return (
-        f"A question's vector took {taken['p50']:.1f} ms (p50), {taken['p95']:.1f} ms (p95) more."
-    )
 
 
 def _heading(report: dict[str, Any]) -> list[str]:

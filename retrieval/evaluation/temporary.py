@@ -20,7 +20,6 @@ from uuid import UUID
 
 from django.apps import apps
 from django.core.files.storage import default_storage
-from django.db.models import Model
 
 from ingestion.documents import services as ingestion
 from ingestion.models import Document, DocumentState, DocumentVersion
@@ -78,16 +77,12 @@ def delete(workspace: Workspace) -> None:
     """Delete a workspace with everything in it: rows, graph and files."""
     ports_for(workspace.pk).graph.drop(workspace.pk)
     with access.in_workspace(workspace.pk):
-        for model in reversed(_tenant_models()):
+        # Each model comes after those it refers to.
+        for model in reversed([one for one in apps.get_models() if hasattr(one, "workspace")]):
             TenantQuerySet(model).in_workspace(workspace).delete()
         Workspace.objects.filter(pk=workspace.pk).delete()
     shutil.rmtree(Path(default_storage.path(str(workspace.pk))), ignore_errors=True)
     logger.info("workspace deleted workspace=%s", workspace.pk)
-
-
-def _tenant_models() -> list[type[Model]]:
-    """Return every model with a workspace, each after those it refers to."""
-    return [model for model in apps.get_models() if hasattr(model, "workspace")]
 
 
 def _open(dataset: Dataset, keep: str) -> tuple[Workspace, bool]:
@@ -108,10 +103,10 @@ def _refuse_if_in_use(workspace: Workspace) -> None:
         has_members = Membership.objects.in_workspace(workspace).exists()
     if has_members or not workspace.name.startswith(NAMED):
         raise ConflictError(
-            f"The workspace '{workspace.slug}' was not made by an evaluation.",
+            f"The workspace '{workspace.slug}' was not created by an evaluation.",
             code="workspace_in_use",
-            kept="It was not touched.",
-            next_step="Give --keep a slug of its own.",
+            kept="It was not changed.",
+            next_step="Choose another slug for --keep.",
         )
 
 

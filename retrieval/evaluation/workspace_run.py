@@ -79,5 +79,5 @@ def _refuse_unfinished(run: EvaluationRun) -> None:
         told.get("happened", "The run was stopped."),
         code=told.get("code", "stopped"),
         kept=told.get("kept", "The results so far are kept."),
-        next_step=told.get("next_step", "Continue it on the page Evaluation."),
+        next_step=told.get("next_step", "Continue it on the Evaluation page."),
     )

@@ -17,15 +17,17 @@ NAMES: Final = ("collection", "tag", "media_type", "document", "include", "exclu
 def add_scope_options(parser: CommandParser) -> None:
     several: dict[str, Any] = {"action": "append", "default": []}
     parser.add_argument(
-        "--collection", metavar="NAME", help="Only this one's documents.", **several
+        "--collection", metavar="NAME", help="Only documents in this collection.", **several
     )
     parser.add_argument("--tag", metavar="TAG", help="Only documents with this tag.", **several)
-    parser.add_argument("--media-type", metavar="TYPE", help="Only such files.", **several)
+    parser.add_argument("--media-type", metavar="TYPE", help="Only files of this type.", **several)
     parser.add_argument("--document", metavar="ID", help="Only this document.", **several)
-    parser.add_argument("--dated-from", metavar="DATE", default="", help="Such as 2024-05-01.")
-    parser.add_argument("--dated-to", metavar="DATE", default="", help="The last day that counts.")
-    parser.add_argument("--include", metavar="NAME", help="A name to begin with.", **several)
-    parser.add_argument("--exclude", metavar="NAME", help="A name to leave out.", **several)
+    parser.add_argument("--dated-from", metavar="DATE", default="", help="First date, such as"
+    " 2024-05-01.")
+    parser.add_argument("--dated-to", metavar="DATE", default="", help="Last date, such as"
+    " 2024-12-31.")
+    parser.add_argument("--include", metavar="NAME", help="Start with this name.", **several)
+    parser.add_argument("--exclude", metavar="NAME", help="Leave out this name.", **several)
 
 
 def scope_of(workspace: Workspace, options: dict[str, Any]) -> Scope:

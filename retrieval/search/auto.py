@@ -20,7 +20,7 @@ from kb_project.sql import run_sql
 from kb_project.text.names import normalise_name
 from retrieval.search import routing_features as signs
 from retrieval.search import snapshots
-from retrieval.search.found import Found, reads_rows
+from retrieval.search.found import ByRows, Found
 from retrieval.search.query import Query
 from workspaces import access
 
@@ -88,7 +88,7 @@ def delegating(searches: Mapping[str, Callable[[Query], Found]]) -> Callable[[Qu
         with access.in_workspace(query.workspace_id):
             choice = choose(query.question, known_to(query))
             wanted = searches[choice.mode]
-            found = wanted(query) if reads_rows(wanted) else None
+            found = wanted(query) if isinstance(wanted, ByRows) else None
         if found is None:
             found = wanted(query)
         return replace(found, mode=found.mode or choice.mode, reason=choice.reason)
@@ -120,14 +120,11 @@ def telling_names(index: WalkIndex, question: str) -> tuple[str, ...]:
         name
         for name, entities in names_in(index, question).items()
         if any(
-            _spread(index, entity) <= most and (_is_proper(name) or not index.is_common[entity])
+            _spread(index, entity) <= most
+            and (_PROPER.search(_ARTICLE.sub("", name)) or not index.is_common[entity])
             for entity in entities
         )
     )
-
-
-def _is_proper(name: str) -> bool:
-    return _PROPER.search(_ARTICLE.sub("", name)) is not None
 
 
 def _spread(index: WalkIndex, entity: int) -> float:
@@ -156,11 +153,11 @@ def _by_topics(question: str, known: Known) -> Choice | None:
     if signs.asks_for_change(question):
         return Choice(
             "drift",
-            "Asks how something changed: begins with your topics and follows what they raise.",
+            "Asks how something changed, so starting with your topics and following up on them.",
         )
     if signs.asks_for_whole(question) and not known.names:
         return Choice(
-            "global", "Asks about the documents as a whole: reads the reports of your topics."
+            "global", "Asks about the documents as a whole, so reading the reports of your topics."
         )
     return None
 
@@ -182,21 +179,19 @@ def _by_names(question: str, known: Known) -> Choice | None:
     told = " and ".join(f"“{name[:LONGEST]}”" for name in known.names[:SHOWN])
     if _is_all_about(question, known.names):
         return Choice(
-            "local", f"Asks for all about {told}: gathers its passages, facts and topics."
+            "local", f"Asks about {told} in general, so gathering its passages, facts and topics."
         )
     is_between = len(known.names) > 1
-    if not known.is_titled and not (is_between and _is_linking(question)):
+    is_linking = is_between and (signs.compares(question) or signs.goes_on(question))
+    if not known.is_titled and not is_linking:
         return Choice(
-            "hybrid", f"Names {told}, and your documents are long: looks for meaning and words."
+            "hybrid",
+            f"Names {told}, but your documents are long, so searching by meaning and keywords.",
         )
     if is_between:
         more = " and more" if len(known.names) > SHOWN else ""
-        return Choice("walk", f"Names {told}{more} of your documents: walks between them.")
-    return Choice("walk", f"Names {told} of your documents: walks from there to what is linked.")
-
-
-def _is_linking(question: str) -> bool:
-    return signs.compares(question) or signs.goes_on(question)
+        return Choice("walk", f"Names {told}{more}, so following the connections between them.")
+    return Choice("walk", f"Names {told}, so following its connections.")
 
 
 def _is_all_about(question: str, names: tuple[str, ...]) -> bool:
@@ -212,6 +207,6 @@ def _otherwise(question: str, known: Known) -> Choice:
     if signs.asks_broadly(question):
         return Choice(
             "mix",
-            "A broad question with no known name, so combining names, links, meaning and keywords.",
+            "A broad question with no known name, so combining names, facts, meaning and keywords.",
         )
     return Choice("hybrid", "No known name in the question, so searching by meaning and keywords.")

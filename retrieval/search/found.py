@@ -115,9 +115,3 @@ class ByRows:
 
 def by_rows(search: Callable[[Query], list[ScoredChunk] | Found]) -> Callable[[Query], Found]:
     return ByRows(search)
-
-
-def reads_rows(search: Callable[[Query], Found]) -> bool:
-    """Return whether the mode only queries the database, so that it may run inside a
-    transaction."""
-    return isinstance(search, ByRows)

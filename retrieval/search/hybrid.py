@@ -21,7 +21,7 @@ DEPTH: Final = 150
 """Passages taken from each list, as in Contextual Retrieval."""
 
 NAME: Final = "hybrid"
-INSTEAD: Final = "This searched by meaning and keywords instead."
+INSTEAD: Final = "This search used meaning and keywords instead."
 
 
 def search(query: Query) -> list[ScoredChunk]:

@@ -17,7 +17,7 @@ LENGTH: Final = 0.4
 BESIDE: Final = 0.3
 """Share of its better neighbour's score that a passage gets. Both measured on questions about
 source code and multi-hop questions, fused with vectors: see ``docs/benchmarks.md``."""
-NEIGHBOUR: Final = "Beside a passage that shares words with the question"
+NEIGHBOUR: Final = "Next to a passage that shares words with the question"
 
 
 def search(query: Query, *, wordless: bool = False) -> list[ScoredChunk]:

@@ -77,16 +77,12 @@ def within(
         facts = Facts(
             tuple(ordered(links, added)), tuple(one for one in claims if one.subject in added)
         )
-        if _tokens_of(facts) > budget:
+        said = [link.description or link.evidence[0].predicate for link in facts.links]
+        said += [claim.text for claim in facts.claims]
+        if sum(tokens(text) for text in said) > budget:
             break
         fitting = facts
     return fitting
-
-
-def _tokens_of(facts: Facts) -> float:
-    said = [link.description or link.evidence[0].predicate for link in facts.links]
-    said += [claim.text for claim in facts.claims]
-    return sum(tokens(text) for text in said)
 
 
 def tokens(text: str) -> float:
@@ -107,13 +103,17 @@ def claims_of(query: Query, entity_ids: Sequence[UUID]) -> list[Claim]:
         },
     )
     return [
-        Claim(claim, subject, kind, status, _period(first, last), text, chunk_id)
+        Claim(
+            claim,
+            subject,
+            kind,
+            status,
+            first if first == last else f"{first} to {last}".strip(),
+            text,
+            chunk_id,
+        )
         for claim, subject, kind, status, first, last, text, chunk_id in rows
     ]
-
-
-def _period(first: str, last: str) -> str:
-    return first if first == last else f"{first} to {last}".strip()
 
 
 def claim_records(

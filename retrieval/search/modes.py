@@ -59,8 +59,7 @@ _WAYS: Final[dict[str, Mode]] = {
             "walk",
             "Walk",
             NAMES,
-            "Follows the names in the question from passage to passage, so that facts in"
-            " different documents meet.",
+            "Follows names from passage to passage, connecting facts in different documents.",
             by_rows(walk.search),
             # A passage that only leads to the next looks irrelevant on its own.
             reranks=False,
@@ -76,7 +75,7 @@ _WAYS: Final[dict[str, Mode]] = {
             "local",
             "Local",
             NAMES,
-            "Starts from the people, places and things the question is about and gathers their"
+            "Starts from the people, places and things in the question and gathers their"
             " passages, facts and topics.",
             by_rows(local.search),
             shares=local.SHARES,
@@ -85,8 +84,8 @@ _WAYS: Final[dict[str, Mode]] = {
             "entities",
             "Entities",
             NAMES,
-            "Looks up the names in the question and reads what is known of each, the links that"
-            " bear on the question first.",
+            "Looks up the names in the question and what is known of each, the most relevant"
+            " facts first.",
             entities.search,
             shares=entities.SHARES,
         ),
@@ -94,8 +93,7 @@ _WAYS: Final[dict[str, Mode]] = {
             "relations",
             "Relations",
             NAMES,
-            "Looks up what the question wants to know and finds the links between names that say"
-            " so.",
+            "Finds the facts between names that say what the question wants to know.",
             relations.search,
             shares=entities.SHARES,
         ),
@@ -103,8 +101,8 @@ _WAYS: Final[dict[str, Mode]] = {
             "mix",
             "Mix",
             NAMES,
-            "Joins names, links, meaning and words: a little of everything that may bear on the"
-            " question.",
+            "Combines names, facts, meaning and keywords: a little of everything that may be"
+            " relevant.",
             mix.search,
             shares=entities.SHARES,
         ),
@@ -121,7 +119,7 @@ _WAYS: Final[dict[str, Mode]] = {
             "drift",
             "Drift",
             WHOLE,
-            "Starts with the topics a question touches, then asks what follows from them.",
+            "Starts with the topics a question touches, then asks follow-up questions.",
             drift.search,
             shares=Shares(passages=0.5, reports=0.1, points=0.4),
             reranks=False,
@@ -130,7 +128,7 @@ _WAYS: Final[dict[str, Mode]] = {
             "tree",
             "Summaries",
             WHOLE,
-            "Compares the question with passages and with summaries of many of them at once.",
+            "Compares the question with passages and with summaries of groups of passages.",
             by_rows(tree.search),
             shares=tree.SHARES,
         ),
@@ -138,8 +136,8 @@ _WAYS: Final[dict[str, Mode]] = {
             "traverse",
             "Descent",
             WHOLE,
-            "Goes down from the summary of everything to the passages, by what is nearest at each"
-            " step.",
+            "Starts at the summary of everything and descends to the passages, choosing the"
+            " nearest at each step.",
             by_rows(traverse.search),
             shares=tree.SHARES,
         ),
@@ -147,14 +145,14 @@ _WAYS: Final[dict[str, Mode]] = {
             "dense",
             "Meaning",
             PASSAGES,
-            "Finds passages with the same meaning, whatever words they use.",
+            "Finds passages with a similar meaning, whatever words they use.",
             by_rows(dense.search),
         ),
         Mode(
             "lexical",
             "Words",
             PASSAGES,
-            "Finds the question's own words, the rarest first.",
+            "Finds passages with the question's own words, the rarest first.",
             by_rows(lexical.search),
             uses_vectors=False,
         ),
@@ -166,7 +164,7 @@ MODES: Final[dict[str, Mode]] = {
         "auto",
         "Automatic",
         "",
-        "Reads the question, picks one of the other ways and says why.",
+        "Reads the question, picks one of the other modes and says why.",
         auto.delegating({name: mode.search for name, mode in _WAYS.items()}),
     ),
     **_WAYS,

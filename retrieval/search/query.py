@@ -118,15 +118,15 @@ def clean_question(question: str) -> str:
     cleaned = " ".join(_UNSTORABLE.sub(" ", question[: LONGEST_QUESTION * 4]).split())
     if not _WORD.search(cleaned):
         raise InputError(
-            "There is no word in the question.",
+            "The question contains no words.",
             code="question_empty",
-            next_step="Ask with at least one word, name or number.",
+            next_step="Type at least one word, name or number.",
         )
     if len(cleaned) > LONGEST_QUESTION:
         raise InputError(
             f"A question may have at most {LONGEST_QUESTION:,} characters.",
             code="question_too_long",
-            next_step="Shorten it, or add the long text as a document and ask about that.",
+            next_step="Shorten it, or add the text as a document and ask about that.",
         )
     return cleaned
 

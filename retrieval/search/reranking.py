@@ -36,7 +36,7 @@ def reranked(query: Query, hits: Sequence[Hit], reranker: Reranker | None) -> Re
     """
     if reranker is None or len(hits) < 2:
         return Reranked(list(hits))
-    sentence = f"Putting {len(hits)} passages in order."
+    sentence = f"Reranking {len(hits)} passages."
     query.reporter.emit(EventKind.STEP, {"name": "rank", "sentence": sentence})
     started = time.perf_counter()
     try:
@@ -45,7 +45,7 @@ def reranked(query: Query, hits: Sequence[Hit], reranker: Reranker | None) -> Re
         )
     except ModelError as error:
         query.note(
-            "not_reranked", f"The passages stand in the search's own order: {error.happened}"
+            "not_reranked", f"The passages keep the search's own order: {error.happened}"
         )
         return Reranked(list(hits), _figures(started, 0))
     return Reranked(_in_order(hits, ranking, reranker.name), _figures(started, len(hits)))

@@ -83,7 +83,8 @@ def standalone(
         found = _by_model(chat, question, turns, question_id)
     except ModelError as error:
         note = Note(
-            "not_rewritten", f"The question was read without the language model: {error.happened}"
+            "not_rewritten", "The question was interpreted without the chat model:"
+            f" {error.happened}"
         )
         return _by_rule(workspace_id, question, turns, (note,))
     return (
@@ -115,11 +116,11 @@ def _checked(said: str, question: str, conversation: str) -> str:
     try:
         found = clean_question(said)
     except InputError as error:
-        raise ReplyError("It gave no question back.", code="reply_invalid") from error
+        raise ReplyError("The model returned no question.", code="reply_invalid") from error
     if len(found) > min(LONGEST_QUESTION, max(LONGEST, 2 * len(question))):
-        raise ReplyError("It gave back more than a question.", code="reply_invalid")
+        raise ReplyError("The model returned more than a question.", code="reply_invalid")
     if invented(found, f"{conversation}\n{question}"):
-        raise ReplyError("It added a name that no one had mentioned.", code="reply_invalid")
+        raise ReplyError("The model added a name that no one had mentioned.", code="reply_invalid")
     return found
 
 

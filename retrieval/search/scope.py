@@ -103,7 +103,7 @@ def document_ids(workspace_id: UUID, scope: Scope) -> tuple[UUID, ...] | None:
 
 def _refused(happened: str) -> InputError:
     return InputError(
-        happened, code="invalid_scope", next_step="Correct the filter or leave it out."
+        happened, code="invalid_scope", next_step="Correct the filter or remove it."
     )
 
 
@@ -120,13 +120,14 @@ def _uuids(given: Mapping[str, Any], name: str, most: int = MOST_VALUES) -> tupl
     try:
         return tuple(UUID(str(value)) for value in _values(given, name, most))
     except ValueError as error:
-        raise _refused(f"The filter '{name}' takes ids; one of its values is none.") from error
+        raise _refused(f"The filter '{name}' takes ids, and one of its values is not an"
+        " id.") from error
 
 
 def _texts(given: Mapping[str, Any], name: str) -> tuple[str, ...]:
     values = _values(given, name)
     if not all(isinstance(value, str) and not _UNSTORABLE.search(value) for value in values):
-        raise _refused(f"The filter '{name}' takes words; one of its values is none.")
+        raise _refused(f"The filter '{name}' takes text, and one of its values is not text.")
     return tuple(str(value) for value in values if value)
 
 

@@ -80,7 +80,7 @@ def entity_named(*, workspace: Workspace, name: str) -> Entity:
         raise InputError(
             f"No document names '{name[:60]}'.",
             code="unknown_entity",
-            next_step="Use a name as the documents write it.",
+            next_step="Use a name as the documents spell it.",
         )
     return found
 

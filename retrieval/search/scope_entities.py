@@ -55,15 +55,15 @@ def resolved(workspace_id: UUID, scope: Scope) -> Steering:
         raise InputError(
             "The same name is both included and excluded.",
             code="invalid_scope",
-            next_step="Take it out of one of the two filters.",
+            next_step="Remove it from one of the two filters.",
         )
     rows = Entity.objects.in_workspace(workspace_id).filter(pk__in=[*scope.include, *scope.exclude])
     names = dict(rows.values_list("pk", "name"))
     if any(pk not in names for pk in (*scope.include, *scope.exclude)):
         raise InputError(
-            "A name in the filters is not in this workspace, or no longer.",
+            "A name in the filters is not, or no longer, in this workspace.",
             code="unknown_entity",
-            next_step="Take it out of the filters and choose it again.",
+            next_step="Remove it from the filters and choose it again.",
         )
     return Steering(
         {pk: names[pk] for pk in scope.include}, {pk: names[pk] for pk in scope.exclude}

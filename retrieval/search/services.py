@@ -152,11 +152,11 @@ def _looked_for(
 def _found(mode: Mode, query: Query) -> Found:
     """Search; if nothing is found, add a note on whether there was anything to search."""
     if query.documents == ():
-        query.note("scope_empty", "No document passes the filters.")
+        query.note("scope_empty", "No document matches the filters.")
         return Found([])
     found = mode.search(query)
     if not found.chunks and not _has_passages(query.workspace_id):
-        query.note("nothing_to_search", "No document here was ready to be searched.")
+        query.note("nothing_to_search", "No document is ready to be searched yet.")
     return found
 
 

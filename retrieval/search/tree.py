@@ -51,7 +51,8 @@ class Leaves:
 
 def search(query: Query) -> Found:
     nodes = nearest(query)
-    if not _has_tree(nodes):
+    # A single passage needs no tree.
+    if len(nodes) != 1 and all(node.is_chunk for node in nodes):
         return without_tree(query)
     dense.note_pending(query)
     leaves = leaves_of(query, [node.id for node in nodes if not node.is_chunk])
@@ -77,11 +78,6 @@ def nodes_of(rows: Iterable[Row]) -> list[Node]:
         Node(id_, is_chunk, float(cosine), tokens, text)
         for id_, is_chunk, cosine, tokens, text in rows
     ]
-
-
-def _has_tree(nodes: Sequence[Node]) -> bool:
-    """Return whether there is a tree; a single passage needs none."""
-    return len(nodes) == 1 or any(not node.is_chunk for node in nodes)
 
 
 def without_tree(query: Query) -> Found:

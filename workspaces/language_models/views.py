@@ -1,19 +1,23 @@
-"""Pages of a workspace's models: their settings, prices, budget and usage."""
+"""Pages of a workspace's models: their settings, prices, budget, reranker and usage."""
 
 from __future__ import annotations
 
 from typing import Any, Protocol
 
 from django.contrib import messages
-from django.contrib.auth.decorators import login_required
 from django.db import transaction
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
-from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from kb_project.errors import KBError
 from workspaces import access
-from workspaces.language_models import embedding, reranking_forms, reranking_queries, testing
+from workspaces.language_models import (
+    embedding,
+    reranking,
+    reranking_forms,
+    reranking_queries,
+    testing,
+)
 from workspaces.language_models import forms as language_model_forms
 from workspaces.language_models import queries as language_model_queries
 from workspaces.language_models import services as language_model_services
@@ -23,46 +27,48 @@ from workspaces.requests import UserRequest
 from workspaces.usage import queries as usage_queries
 
 
-@login_required
-@require_http_methods(["GET", "POST"])
-def model_settings(request: UserRequest, workspace_id: str) -> HttpResponse:
+@workspace_page(Capability.READ, "GET", "POST")
+def model_settings(request: UserRequest, workspace: Workspace) -> HttpResponse:
     if request.method == "POST":
-        return _save(request, workspace_id)
-    workspace = access.workspace_for_reading(user=request.user, workspace_id=workspace_id)
-    return model_page(request, workspace)
+        return _save(request, workspace)
+    return _model_page(request, workspace)
 
 
-def _save(request: UserRequest, workspace_id: str) -> HttpResponse:
-    workspace = access.workspace_for_administering(user=request.user, workspace_id=workspace_id)
+def _save(request: UserRequest, workspace: Workspace) -> HttpResponse:
+    access.workspace_for_administering(user=request.user, workspace_id=workspace.pk)
     state = language_model_queries.model_state(workspace=workspace)
     form = language_model_forms.model_form(state, request.POST)
     if not form.is_valid():
-        return model_page(request, workspace, form=form)
+        return _model_page(request, workspace, form=form)
     choice = form.choice(is_local=state.choice.is_local)
     try:
         language_model_services.model_settings_save(workspace=workspace, choice=choice)
     except KBError as error:
-        return model_page(request, workspace, form=form, problem=error)
+        return _model_page(request, workspace, form=form, problem=error)
     messages.success(request, "Models saved. Work that was waiting for them continues.")
     return redirect("workspaces:model_settings", workspace.slug)
 
 
 @transaction.non_atomic_requests
-@login_required
-@require_POST
-def model_test(request: UserRequest, workspace_id: str) -> HttpResponse:
+@workspace_page(Capability.ADMINISTER, "POST")
+def model_test(request: UserRequest, workspace: Workspace) -> HttpResponse:
     """Make one real call of each kind; no transaction is open while the endpoint answers."""
-    return tested_page(request, workspace_id, testing.model_test)
+    return _tested_page(request, workspace, testing.model_test)
+
+
+@transaction.non_atomic_requests
+@workspace_page(Capability.ADMINISTER, "POST")
+def reranker_test(request: UserRequest, workspace: Workspace) -> HttpResponse:
+    """Make one real call; no transaction is open while the reranker answers."""
+    return _tested_page(request, workspace, reranking.reranker_test)
 
 
 class Trial(Protocol):
     def __call__(self, *, workspace: Workspace) -> list[testing.TestLine]: ...
 
 
-def tested_page(request: UserRequest, workspace_id: str, test: Trial) -> HttpResponse:
+def _tested_page(request: UserRequest, workspace: Workspace, test: Trial) -> HttpResponse:
     """Render a test's result, alone or in the page; for views without a transaction."""
-    with transaction.atomic():
-        workspace = access.workspace_for_administering(user=request.user, workspace_id=workspace_id)
     context: dict[str, Any] = {"workspace": workspace}
     try:
         context["probe"] = test(workspace=workspace)
@@ -71,8 +77,8 @@ def tested_page(request: UserRequest, workspace_id: str, test: Trial) -> HttpRes
     if request.htmx:
         return render(request, "workspaces/model_test.html", context)
     with transaction.atomic():
-        access.workspace_for_administering(user=request.user, workspace_id=workspace_id)
-        return model_page(request, workspace, tested=context)
+        access.workspace_for_administering(user=request.user, workspace_id=workspace.pk)
+        return _model_page(request, workspace, tested=context)
 
 
 @workspace_page(Capability.ADMINISTER, "POST")
@@ -93,12 +99,12 @@ def installation_model_use(request: UserRequest, workspace: Workspace) -> HttpRe
 def prices_set(request: UserRequest, workspace: Workspace) -> HttpResponse:
     lines = language_model_forms.price_forms([], [], request.POST)
     if not lines.is_valid():
-        return model_page(request, workspace, prices=lines)
+        return _model_page(request, workspace, prices=lines)
     given = [price for line in lines if (price := line.given())]
     try:
         language_model_services.prices_set(workspace=workspace, prices=given)
     except KBError as error:
-        return model_page(request, workspace, prices=lines, problem=error)
+        return _model_page(request, workspace, prices=lines, problem=error)
     messages.success(request, "Prices saved. They apply from the next call.")
     return redirect("workspaces:model_settings", workspace.slug)
 
@@ -107,7 +113,7 @@ def prices_set(request: UserRequest, workspace: Workspace) -> HttpResponse:
 def budget_set(request: UserRequest, workspace: Workspace) -> HttpResponse:
     form = language_model_forms.BudgetForm(request.POST)
     if not form.is_valid():
-        return model_page(request, workspace, budget=form)
+        return _model_page(request, workspace, budget=form)
     language_model_services.budget_set(workspace=workspace, cap=form.cleaned_data["cap"])
     messages.success(request, "Budget saved. Work that was waiting for it continues.")
     return redirect("workspaces:model_settings", workspace.slug)
@@ -143,6 +149,21 @@ def tuning_start(request: UserRequest, workspace: Workspace) -> HttpResponse:
 def tuning_forget(request: UserRequest, workspace: Workspace) -> HttpResponse:
     language_model_services.tuning_forget(workspace=workspace)
     messages.success(request, "What was learned from the documents was deleted.")
+    return redirect("workspaces:model_settings", workspace.slug)
+
+
+@workspace_page(Capability.ADMINISTER, "POST")
+def reranker_set(request: UserRequest, workspace: Workspace) -> HttpResponse:
+    form = reranking_forms.rerank_form(
+        reranking_queries.reranker_state(workspace=workspace), request.POST
+    )
+    if not form.is_valid():
+        return _model_page(request, workspace, rerank_form=form)
+    try:
+        reranking.reranker_set(workspace=workspace, choice=form.choice())
+    except KBError as error:
+        return _model_page(request, workspace, rerank_form=form, problem=error)
+    messages.success(request, "Reranking saved. It applies from the next question.")
     return redirect("workspaces:model_settings", workspace.slug)
 
 
@@ -199,7 +220,7 @@ def _can_set(workspace: Workspace) -> bool:
     return workspace.may(Capability.ADMINISTER)
 
 
-def model_page(request: UserRequest, workspace: Workspace, **given: Any) -> HttpResponse:
+def _model_page(request: UserRequest, workspace: Workspace, **given: Any) -> HttpResponse:
     """Render the Models page; submitted forms in ``given`` replace fresh ones."""
     state = language_model_queries.model_state(workspace=workspace)
     spending = usage_queries.spending_of(workspace=workspace)

@@ -4,21 +4,30 @@ from __future__ import annotations
 
 from typing import Final
 
+from django import forms
 from django.contrib.auth.decorators import login_required
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_GET, require_http_methods
 
 from kb_project.errors import KBError
-from workspaces import access
 from workspaces.models import Capability, Role, Workspace
 from workspaces.pages import workspace_page
 from workspaces.people import queries as people_queries
 from workspaces.people import services as people_services
-from workspaces.people.forms import WorkspaceForm
 from workspaces.requests import UserRequest
 
 ROLES: Final = [(role.label, Capability(role.capabilities[-1]).label) for role in Role]
+
+
+class WorkspaceForm(forms.Form):
+    name = forms.CharField(max_length=120, label="Name")
+    slug = forms.SlugField(
+        max_length=60,
+        required=False,
+        label="Address",
+        help_text="Letters, numbers and hyphens. Left empty, it is made from the name.",
+    )
 
 
 @login_required

@@ -5,17 +5,14 @@ from __future__ import annotations
 from uuid import UUID
 
 from django.contrib import messages
-from django.contrib.auth.decorators import login_required
 from django.http import HttpResponse, QueryDict
 from django.shortcuts import redirect
-from django.views.decorators.http import require_POST
 
 from ingestion.curation import decisions
 from ingestion.knowledge import queries as knowledge_queries
 from ingestion.models import Entity, Verdict
 from ingestion.resolution import queries as resolution_queries
 from kb_project.errors import ConflictError, InputError, NotFoundError
-from workspaces import access
 from workspaces.models import Capability, Workspace
 from workspaces.pages import workspace_page
 from workspaces.requests import UserRequest

@@ -5,10 +5,8 @@ from __future__ import annotations
 from typing import Any, Final
 from uuid import UUID
 
-from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import redirect, render
-from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from ingestion.curation import entities, forms, presenters, previewing
 from ingestion.curation.presenters import FIELDS, Editing
@@ -16,7 +14,6 @@ from ingestion.curation.views import answers
 from ingestion.documents import forms as document_forms
 from ingestion.knowledge import queries as knowledge_queries
 from kb_project.errors import ConflictError, InputError, NotFoundError
-from workspaces import access
 from workspaces.models import Capability, Workspace
 from workspaces.pages import workspace_page
 from workspaces.requests import UserRequest

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from uuid import UUID
 
-from django.contrib.auth.decorators import login_required
 from django.http import HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
 from django.urls import reverse
-from django.views.decorators.http import require_GET, require_POST
 
 from ingestion.curation import forms, history_presenters, presenters, undoing
 from ingestion.curation.views import answers
@@ -56,9 +54,9 @@ def event_detail(request: UserRequest, workspace: Workspace, event_id: UUID) -> 
 def event_undo(request: UserRequest, workspace: Workspace, event_id: UUID) -> HttpResponse:
     event = history_queries.event_get(workspace=workspace, event_id=event_id)
     if history_queries.is_of_documents(event):
-        workspace = access.workspace_for_writing(user=request.user, workspace_id=workspace_id)
+        access.workspace_for_writing(user=request.user, workspace_id=workspace.pk)
     else:
-        workspace = access.workspace_for_curating(user=request.user, workspace_id=workspace_id)
+        access.workspace_for_curating(user=request.user, workspace_id=workspace.pk)
     change = forms.change_of(workspace, request.user, request.POST)
     try:
         undone = undoing.event_undo(change=change, event=event)

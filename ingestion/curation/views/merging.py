@@ -4,17 +4,14 @@ from __future__ import annotations
 
 from uuid import UUID
 
-from django.contrib.auth.decorators import login_required
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
-from django.views.decorators.http import require_http_methods, require_POST
 
 from ingestion.curation import distinct, forms, merging, presenters
 from ingestion.curation.views import answers
 from ingestion.curation.views.entities import DETAIL
 from ingestion.knowledge import queries as knowledge_queries
 from kb_project.errors import ConflictError, InputError, KBError, NotFoundError
-from workspaces import access
 from workspaces.models import Capability, Workspace
 from workspaces.pages import workspace_page
 from workspaces.requests import UserRequest

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from uuid import UUID
 
-from django.contrib.auth.decorators import login_required
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
-from django.views.decorators.http import require_http_methods
 
 from ingestion.curation import forms, presenters, previewing, relationships
 from ingestion.curation.queries import relationship_get
@@ -15,14 +13,15 @@ from ingestion.curation.views import answers
 from ingestion.curation.views.entities import DETAIL
 from ingestion.knowledge import queries as knowledge_queries
 from kb_project.errors import ConflictError, InputError
-from workspaces import access
 from workspaces.models import Capability, Workspace
 from workspaces.pages import workspace_page
 from workspaces.requests import UserRequest
 
 
 @workspace_page(Capability.CURATE, "GET", "POST")
-def relationship_create(request: UserRequest, workspace: Workspace, entity_id: UUID) -> HttpResponse:
+def relationship_create(
+    request: UserRequest, workspace: Workspace, entity_id: UUID
+) -> HttpResponse:
     entity = knowledge_queries.entity_get(workspace=workspace, entity_id=entity_id)
     given = request.POST or request.GET
     context = presenters.target_context(workspace=workspace, entity=entity, given=given)

@@ -5,10 +5,8 @@ from __future__ import annotations
 from typing import Any
 from uuid import UUID
 
-from django.contrib.auth.decorators import login_required
 from django.http import HttpResponse, QueryDict
 from django.shortcuts import render
-from django.views.decorators.http import require_http_methods
 
 from ingestion.curation import forms, presenters, splitting
 from ingestion.curation.views import answers
@@ -17,7 +15,6 @@ from ingestion.history.recording import ChangeContext
 from ingestion.knowledge import queries as knowledge_queries
 from ingestion.models import Entity, HistoryEvent
 from kb_project.errors import ConflictError, InputError
-from workspaces import access
 from workspaces.models import Capability, Workspace
 from workspaces.pages import workspace_page
 from workspaces.requests import UserRequest

@@ -6,11 +6,9 @@ from typing import Any, Final, cast
 from uuid import UUID
 
 from django.http import QueryDict
-from drf_spectacular.utils import extend_schema
 from rest_framework import serializers
 from rest_framework.parsers import FormParser, MultiPartParser
 from rest_framework.response import Response
-from rest_framework.views import APIView
 
 from ingestion.documents import outcomes, services, version_queries
 from ingestion.documents import queries as document_queries
@@ -20,15 +18,16 @@ from ingestion.history.preconditions import tags_of
 from ingestion.models import DocumentState
 from kb_project.errors import ConflictError, InputError
 from kb_project.http.api import (
-    ASKING,
-    READING,
-    WRITING,
     PageInput,
     PageOutput,
-    ProblemSerializer,
     page_of,
 )
-from workspaces import access
+from workspaces.api import (
+    WorkspaceAPIView,
+    checked,
+    reading,
+    writing,
+)
 from workspaces.models import Workspace
 from workspaces.requests import ApiRequest
 from workspaces.usage.queries import usage_of_document
@@ -72,7 +71,7 @@ class DocumentSerializer(serializers.Serializer[Any]):
     updated_at = serializers.DateTimeField(source="document.updated_at")
 
 
-class DocumentListApi(APIView):
+class DocumentListApi(WorkspaceAPIView):
     """The documents of a workspace."""
 
     parser_classes = [MultiPartParser, FormParser]
@@ -100,73 +99,58 @@ class DocumentListApi(APIView):
         added = serializers.IntegerField()
         documents = Intake.OutputSerializer(many=True)
 
-    @extend_schema(
-        operation_id="document_list",
-        parameters=[QuerySerializer],
-        responses={200: OutputSerializer, **ASKING},
-    )
-    def get(self, request: ApiRequest, workspace_id: str) -> Response:
+    @reading("document_list", query=QuerySerializer, gives=OutputSerializer)
+    def get(self) -> object:
         """List documents, newest first."""
-        workspace = access.workspace_for_reading(user=request.user, workspace_id=workspace_id)
-        query = self.QuerySerializer(data=request.query_params)
-        query.is_valid(raise_exception=True)
-        wanted = dict(query.validated_data)
+        wanted = self.query()
         number, size, text = wanted.pop("page"), wanted.pop("page_size"), wanted.pop("q")
-        found = document_queries.documents(workspace=workspace, text=text, **wanted)
+        found = document_queries.documents(workspace=self.workspace, text=text, **wanted)
         page = page_of(found, page=number, page_size=size)
-        rows = document_queries.document_rows(workspace=workspace, documents=page.results)
-        return Response(self.OutputSerializer(page.of(rows)).data)
+        rows = document_queries.document_rows(workspace=self.workspace, documents=page.results)
+        return page.of(rows)
 
-    @extend_schema(
-        operation_id="document_add",
-        request={"multipart/form-data": InputSerializer},
-        responses={202: AddedSerializer, 400: ProblemSerializer, **WRITING},
+    @writing(
+        "document_add",
+        takes=InputSerializer,
+        media_types=("multipart/form-data",),
+        gives=AddedSerializer,
+        status=202,
     )
-    def post(self, request: ApiRequest, workspace_id: str) -> Response:
+    def post(self) -> object:
         """Add one or more files. Poll each document's ``url`` to follow its progress."""
-        workspace = access.workspace_for_writing(user=request.user, workspace_id=workspace_id)
-        given = self.InputSerializer(data=_form(request))
-        given.is_valid(raise_exception=True)
-        values = given.validated_data
+        values = checked(self.InputSerializer, _form(self.request))
         filing = Filing(values["collection"], tuple(values["tag"]), values["dated"])
         intakes = take_in(
-            workspace=workspace, user=request.user, files=values["file"], filing=filing
+            workspace=self.workspace, user=self.request.user, files=values["file"], filing=filing
         )
         added = [intake for intake in intakes if intake.outcome == "added"]
-        answer = {"total": len(intakes), "added": len(added), "documents": intakes}
-        return Response(self.AddedSerializer(answer).data, status=202)
+        return {"total": len(intakes), "added": len(added), "documents": intakes}
 
 
-class DocumentsRetryApi(APIView):
+class DocumentsRetryApi(WorkspaceAPIView):
     """Resume all stopped documents."""
 
     class OutputSerializer(serializers.Serializer[Any]):
         documents = serializers.IntegerField(help_text="So many were taken up.")
 
-    @extend_schema(
-        operation_id="documents_retry", request=None, responses={202: OutputSerializer, **WRITING}
-    )
-    def post(self, request: ApiRequest, workspace_id: str) -> Response:
+    @writing("documents_retry", gives=OutputSerializer, status=202)
+    def post(self) -> object:
         """Retry all documents that need attention."""
-        workspace = access.workspace_for_writing(user=request.user, workspace_id=workspace_id)
-        count = services.documents_retry(workspace=workspace)
-        return Response(self.OutputSerializer({"documents": count}).data, status=202)
+        count = services.documents_retry(workspace=self.workspace)
+        return {"documents": count}
 
 
-class WorkResumeApi(APIView):
+class WorkResumeApi(WorkspaceAPIView):
     """End a pause: a budget was raised, a key changed, or a model is back."""
 
     class OutputSerializer(serializers.Serializer[Any]):
         jobs = serializers.IntegerField(help_text="So many go on.")
 
-    @extend_schema(
-        operation_id="work_resume", request=None, responses={202: OutputSerializer, **WRITING}
-    )
-    def post(self, request: ApiRequest, workspace_id: str) -> Response:
+    @writing("work_resume", gives=OutputSerializer, status=202)
+    def post(self) -> object:
         """Resume paused work. It pauses again if the cause still exists."""
-        workspace = access.workspace_for_writing(user=request.user, workspace_id=workspace_id)
-        count = services.work_resume(workspace=workspace)
-        return Response(self.OutputSerializer({"jobs": count}).data, status=202)
+        count = services.work_resume(workspace=self.workspace)
+        return {"jobs": count}
 
 
 class UsageSerializer(serializers.Serializer[Any]):
@@ -182,7 +166,7 @@ class UsageSerializer(serializers.Serializer[Any]):
     cost = serializers.FloatField()
 
 
-class DocumentApi(APIView):
+class DocumentApi(WorkspaceAPIView):
     """One document."""
 
     class OutputSerializer(DocumentSerializer):
@@ -197,16 +181,15 @@ class DocumentApi(APIView):
         characters = serializers.IntegerField()
         usage = UsageSerializer()
 
-    @extend_schema(operation_id="document", responses={200: OutputSerializer, **READING})
-    def get(self, request: ApiRequest, workspace_id: str, document_id: UUID) -> Response:
+    @reading("document", gives=OutputSerializer)
+    def get(self, document_id: UUID) -> object:
         """View a document and its processing state."""
-        workspace = access.workspace_for_reading(user=request.user, workspace_id=workspace_id)
-        row = document_queries.document_row(workspace=workspace, document_id=document_id)
-        body = DocumentSerializer(row).data | _with_counts(workspace, row)
-        return Response(body, headers=tags_of(workspace, document_id))
+        row = document_queries.document_row(workspace=self.workspace, document_id=document_id)
+        body = DocumentSerializer(row).data | _with_counts(self.workspace, row)
+        return Response(body, headers=tags_of(self.workspace, document_id))
 
 
-class DocumentTextApi(APIView):
+class DocumentTextApi(WorkspaceAPIView):
     """The text read from a document. All offsets in the API count its characters."""
 
     class QuerySerializer(serializers.Serializer[Any]):
@@ -229,21 +212,14 @@ class DocumentTextApi(APIView):
         total = serializers.IntegerField(help_text="Characters of the whole text.")
         text = serializers.CharField(trim_whitespace=False)
 
-    @extend_schema(
-        operation_id="document_text",
-        parameters=[QuerySerializer],
-        responses={200: OutputSerializer, 409: ProblemSerializer, **ASKING},
-    )
-    def get(self, request: ApiRequest, workspace_id: str, document_id: UUID) -> Response:
+    @reading("document_text", query=QuerySerializer, gives=OutputSerializer, errors=(409,))
+    def get(self, document_id: UUID) -> object:
         """Read a stretch of a document's text."""
-        workspace = access.workspace_for_reading(user=request.user, workspace_id=workspace_id)
-        query = self.QuerySerializer(data=request.query_params)
-        query.is_valid(raise_exception=True)
-        document = document_queries.document_get(workspace=workspace, document_id=document_id)
-        wanted = dict(query.validated_data)
+        wanted = self.query()
+        document = document_queries.document_get(workspace=self.workspace, document_id=document_id)
         number = wanted.pop("version", None)
         version = version_queries.version_asked(
-            workspace=workspace, document=document, number=number
+            workspace=self.workspace, document=document, number=number
         )
         if version.parsed_at is None:
             raise ConflictError(
@@ -255,47 +231,36 @@ class DocumentTextApi(APIView):
         text = version.text[start:end]
         answer = {"document": document.pk, "start": start, "end": end, "text": text}
         answer["version"] = version.number
-        return Response(self.OutputSerializer(answer | {"total": len(version.text)}).data)
+        return answer | {"total": len(version.text)}
 
 
-class DocumentRetryApi(APIView):
+class DocumentRetryApi(WorkspaceAPIView):
     """Resume a stopped document where it stopped."""
 
     class OutputSerializer(serializers.Serializer[Any]):
         document = serializers.UUIDField()
         job = serializers.UUIDField()
 
-    @extend_schema(
-        operation_id="document_retry",
-        request=None,
-        responses={202: OutputSerializer, 409: ProblemSerializer, **WRITING},
-    )
-    def post(self, request: ApiRequest, workspace_id: str, document_id: UUID) -> Response:
+    @writing("document_retry", gives=OutputSerializer, status=202, errors=(409,))
+    def post(self, document_id: UUID) -> object:
         """Retry a document that needs attention."""
-        workspace = access.workspace_for_writing(user=request.user, workspace_id=workspace_id)
-        document = document_queries.document_get(workspace=workspace, document_id=document_id)
-        job = services.document_retry(workspace=workspace, document=document)
-        answer = {"document": document.pk, "job": job.pk}
-        return Response(self.OutputSerializer(answer).data, status=202)
+        document = document_queries.document_get(workspace=self.workspace, document_id=document_id)
+        job = services.document_retry(workspace=self.workspace, document=document)
+        return {"document": document.pk, "job": job.pk}
 
 
-class DocumentCancelApi(APIView):
+class DocumentCancelApi(WorkspaceAPIView):
     """Stop the work on a document."""
 
     class OutputSerializer(serializers.Serializer[Any]):
         document = serializers.UUIDField()
 
-    @extend_schema(
-        operation_id="document_cancel",
-        request=None,
-        responses={202: OutputSerializer, 409: ProblemSerializer, **WRITING},
-    )
-    def post(self, request: ApiRequest, workspace_id: str, document_id: UUID) -> Response:
+    @writing("document_cancel", gives=OutputSerializer, status=202, errors=(409,))
+    def post(self, document_id: UUID) -> object:
         """Stop the work on a document at its next step. Finished work is kept."""
-        workspace = access.workspace_for_writing(user=request.user, workspace_id=workspace_id)
-        document = document_queries.document_get(workspace=workspace, document_id=document_id)
-        services.document_cancel(workspace=workspace, document=document)
-        return Response(self.OutputSerializer({"document": document.pk}).data, status=202)
+        document = document_queries.document_get(workspace=self.workspace, document_id=document_id)
+        services.document_cancel(workspace=self.workspace, document=document)
+        return {"document": document.pk}
 
 
 def _form(request: ApiRequest) -> dict[str, Any]:

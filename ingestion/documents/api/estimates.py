@@ -4,18 +4,16 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from drf_spectacular.utils import extend_schema
 from rest_framework import serializers
-from rest_framework.response import Response
-from rest_framework.views import APIView
 
 from ingestion.documents import estimate_queries, estimate_sentences
 from ingestion.documents.estimate_queries import FileSize
 from ingestion.documents.estimates import Estimate
 from kb_project.errors import InputError
-from kb_project.http.api import WRITING, ProblemSerializer
-from workspaces import access
-from workspaces.requests import ApiRequest
+from workspaces.api import (
+    WorkspaceAPIView,
+    writing,
+)
 
 MOST_FILES: Final = 10_000
 LARGEST: Final = 2**40
@@ -31,7 +29,7 @@ class FileSizeSerializer(serializers.Serializer[Any]):
     size = serializers.IntegerField(min_value=0, max_value=LARGEST, help_text="Bytes.")
 
 
-class EstimateApi(APIView):
+class EstimateApi(WorkspaceAPIView):
     """The estimated cost of adding files or reading documents again."""
 
     class InputSerializer(serializers.Serializer[Any]):
@@ -59,17 +57,11 @@ class EstimateApi(APIView):
         def get_sentences(self, estimate: Estimate) -> list[str]:
             return estimate_sentences.sentences(estimate)
 
-    @extend_schema(
-        operation_id="document_estimate",
-        request=InputSerializer,
-        responses={200: OutputSerializer, 400: ProblemSerializer, **WRITING},
-    )
-    def post(self, request: ApiRequest, workspace_id: str) -> Response:
+    @writing("document_estimate", takes=InputSerializer, gives=OutputSerializer)
+    def post(self) -> object:
         """Estimate passages, tokens, cost and time. Send only the files' names and sizes."""
-        workspace = access.workspace_for_writing(user=request.user, workspace_id=workspace_id)
-        given = self.InputSerializer(data=request.data)
-        given.is_valid(raise_exception=True)
-        files, documents = given.validated_data.get("files"), given.validated_data.get("documents")
+        given = self.body()
+        files, documents = given.get("files", []), given.get("documents", [])
         if bool(files) == bool(documents):
             raise InputError(
                 "Name either 'files' or 'documents'.",
@@ -78,9 +70,9 @@ class EstimateApi(APIView):
             )
         if documents:
             estimate = estimate_queries.estimate_for_documents(
-                workspace=workspace, document_ids=documents
+                workspace=self.workspace, document_ids=documents
             )
         else:
             sizes = [FileSize(file["name"], file["size"]) for file in files]
-            estimate = estimate_queries.estimate_for_files(workspace=workspace, files=sizes)
-        return Response(self.OutputSerializer(estimate).data)
+            estimate = estimate_queries.estimate_for_files(workspace=self.workspace, files=sizes)
+        return estimate

@@ -3,29 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any, Final
 from uuid import UUID
 
 from django.conf import settings
-from drf_spectacular.utils import OpenApiParameter, extend_schema
+from drf_spectacular.utils import OpenApiParameter
 from rest_framework import serializers
 from rest_framework.response import Response
-from rest_framework.views import APIView
 
 from ingestion.documents import deletion_impact, lifecycle
 from ingestion.documents import queries as document_queries
 from ingestion.documents.api.documents import DocumentApi, DocumentSerializer
 from ingestion.documents.metadata import TITLE_LENGTH
-from ingestion.history.api_changes import CHANGING, ReasonSerializer, body_of, change_of
-from ingestion.history.preconditions import IF_MATCH, expected_of, tags_of
+from ingestion.history.api_changes import (
+    ReasonSerializer,
+    change_of,
+    changing,
+)
+from ingestion.history.preconditions import IF_MATCH, tags_of
 from ingestion.models import HistoryEvent
-from kb_project.http.api import ASKING, PageInput, PageOutput, page_of
-from workspaces import access
-from workspaces.idempotency import IDEMPOTENCY_KEY, once
-from workspaces.requests import ApiRequest
+from kb_project.http.api import PageInput, PageOutput, page_of
+from workspaces.api import (
+    WorkspaceAPIView,
+    reading,
+)
 
 MOST_AT_ONCE: Final = 1000
-HEADERS: Final = [IDEMPOTENCY_KEY, IF_MATCH]
 FOR_GOOD: Final = OpenApiParameter(
     "for_good", bool, description="Delete it for good instead of putting it into the trash."
 )
@@ -48,6 +52,9 @@ class MovedSerializer(serializers.Serializer[Any]):
     )
 
 
+moving: Final = partial(changing, gives=MovedSerializer, parameters=(IF_MATCH,))
+
+
 class IdsSerializer(ReasonSerializer):
     ids = serializers.ListField(
         child=serializers.UUIDField(), min_length=1, max_length=MOST_AT_ONCE
@@ -63,110 +70,57 @@ class LivingDocumentApi(DocumentApi):
         tags = serializers.ListField(child=serializers.CharField(max_length=60), required=False)
         dated = serializers.DateField(required=False, allow_null=True)
 
-    @extend_schema(
-        operation_id="document_edit",
-        parameters=HEADERS,
-        request=InputSerializer,
-        responses={200: DocumentSerializer, **CHANGING},
+    @changing(
+        "document_edit", takes=InputSerializer, gives=DocumentSerializer, parameters=(IF_MATCH,)
     )
-    @once
-    def patch(self, request: ApiRequest, workspace_id: str, document_id: UUID) -> Response:
+    def patch(self, document_id: UUID) -> object:
         """Change a document's metadata. A new title has the document read again."""
-        workspace = access.workspace_for_writing(user=request.user, workspace_id=workspace_id)
-        document = document_queries.document_get(workspace=workspace, document_id=document_id)
-        values = body_of(self.InputSerializer, request)
-        change = change_of(request, workspace, values, seen=expected_of(request, document.pk))
+        document = document_queries.document_get(workspace=self.workspace, document_id=document_id)
+        change, values = change_of(self, seen=document.pk)
         lifecycle.document_edit(change=change, document=document, **values)
-        row = document_queries.document_row(workspace=workspace, document_id=document_id)
-        return Response(DocumentSerializer(row).data, headers=tags_of(workspace, document_id))
+        row = document_queries.document_row(workspace=self.workspace, document_id=document_id)
+        return self.answer(row, tags_of(self.workspace, document_id))
 
-    @extend_schema(
-        operation_id="document_delete",
-        parameters=[*HEADERS, FOR_GOOD],
-        request=None,
-        responses={200: MovedSerializer, **CHANGING},
-    )
-    @once
-    def delete(self, request: ApiRequest, workspace_id: str, document_id: UUID) -> Response:
+    @moving("document_delete", takes=ReasonSerializer, parameters=(IF_MATCH, FOR_GOOD))
+    def delete(self, document_id: UUID) -> object:
         """Put a document in the trash, or delete it for good."""
-        is_for_good = request.query_params.get("for_good", "").lower() in ("1", "true")
+        is_for_good = self.request.query_params.get("for_good", "").lower() in ("1", "true")
         act = lifecycle.document_delete if is_for_good else lifecycle.document_trash
-        return _moved(request, workspace_id, document_id, act)
+        return _moved(self, document_id, act)
 
 
-class DocumentDisableApi(APIView):
-    """Exclude a document from search without deleting it."""
+def _moving(operation_id: str, act: Act, description: str) -> type[WorkspaceAPIView]:
+    class MoveApi(WorkspaceAPIView):
+        @moving(operation_id, takes=ReasonSerializer, description=description)
+        def post(self, document_id: UUID) -> object:
+            return _moved(self, document_id, act)
 
-    @extend_schema(
-        operation_id="document_disable",
-        parameters=HEADERS,
-        request=ReasonSerializer,
-        responses={200: MovedSerializer, **CHANGING},
-    )
-    @once
-    def post(self, request: ApiRequest, workspace_id: str, document_id: UUID) -> Response:
-        """Disable it. Nothing that was read is lost."""
-        return _moved(request, workspace_id, document_id, lifecycle.document_disable)
+    return MoveApi
 
 
-class DocumentEnableApi(APIView):
-    """Include a disabled document in search again."""
-
-    @extend_schema(
-        operation_id="document_enable",
-        parameters=HEADERS,
-        request=ReasonSerializer,
-        responses={200: MovedSerializer, **CHANGING},
-    )
-    @once
-    def post(self, request: ApiRequest, workspace_id: str, document_id: UUID) -> Response:
-        """Enable it. Nothing is read again."""
-        return _moved(request, workspace_id, document_id, lifecycle.document_enable)
-
-
-class DocumentTrashApi(APIView):
-    """Put a document in the trash."""
-
-    @extend_schema(
-        operation_id="document_trash",
-        parameters=HEADERS,
-        request=ReasonSerializer,
-        responses={200: MovedSerializer, **CHANGING},
-    )
-    @once
-    def post(self, request: ApiRequest, workspace_id: str, document_id: UUID) -> Response:
-        """Put it in the trash, from which it can be restored for some days."""
-        return _moved(request, workspace_id, document_id, lifecycle.document_trash)
+DocumentDisableApi = _moving(
+    "document_disable", lifecycle.document_disable, "Disable it. Nothing that was read is lost."
+)
+DocumentEnableApi = _moving(
+    "document_enable", lifecycle.document_enable, "Enable it. Nothing is read again."
+)
+DocumentTrashApi = _moving(
+    "document_trash",
+    lifecycle.document_trash,
+    "Put it in the trash, from which it can be restored for some days.",
+)
+DocumentRestoreApi = _moving(
+    "document_restore", lifecycle.document_restore, "Restore it as it was. Nothing is read again."
+)
 
 
-class DocumentRestoreApi(APIView):
-    """Bring a document back from the trash."""
-
-    @extend_schema(
-        operation_id="document_restore",
-        parameters=HEADERS,
-        request=ReasonSerializer,
-        responses={200: MovedSerializer, **CHANGING},
-    )
-    @once
-    def post(self, request: ApiRequest, workspace_id: str, document_id: UUID) -> Response:
-        """Restore it as it was. Nothing is read again."""
-        return _moved(request, workspace_id, document_id, lifecycle.document_restore)
-
-
-class DocumentsTrashApi(APIView):
+class DocumentsTrashApi(WorkspaceAPIView):
     """Put many documents in the trash at once."""
 
-    @extend_schema(
-        operation_id="documents_trash",
-        parameters=[IDEMPOTENCY_KEY],
-        request=IdsSerializer,
-        responses={200: MovedSerializer, **CHANGING},
-    )
-    @once
-    def post(self, request: ApiRequest, workspace_id: str) -> Response:
+    @changing("documents_trash", takes=IdsSerializer, gives=MovedSerializer)
+    def post(self) -> object:
         """Put them in the trash: one event, one undo, one refresh."""
-        return _all_moved(request, workspace_id, lifecycle.documents_trash)
+        return _all_moved(self, lifecycle.documents_trash)
 
 
 class TrashSerializer(DocumentSerializer):
@@ -177,54 +131,37 @@ class TrashSerializer(DocumentSerializer):
     days_left = serializers.IntegerField(help_text="Until it is deleted for good.")
 
 
-class TrashApi(APIView):
+class TrashApi(WorkspaceAPIView):
     """The contents of the trash."""
 
     class OutputSerializer(PageOutput):
         days = serializers.IntegerField(help_text="How long what is here can be restored.")
         results = TrashSerializer(many=True)
 
-    @extend_schema(
-        operation_id="trash", parameters=[PageInput], responses={200: OutputSerializer, **ASKING}
-    )
-    def get(self, request: ApiRequest, workspace_id: str) -> Response:
+    @reading("trash", query=PageInput, gives=OutputSerializer)
+    def get(self) -> object:
         """List the trash, newest first."""
-        workspace = access.workspace_for_reading(user=request.user, workspace_id=workspace_id)
-        query = PageInput(data=request.query_params)
-        query.is_valid(raise_exception=True)
-        found = document_queries.trashed(workspace=workspace)
-        page = page_of(found, **query.validated_data)
-        rows = document_queries.trash_rows(workspace=workspace, documents=page.results)
-        return Response(self.OutputSerializer(page.of(rows) | {"days": settings.TRASH_DAYS}).data)
+        query = self.query()
+        found = document_queries.trashed(workspace=self.workspace)
+        page = page_of(found, **query)
+        rows = document_queries.trash_rows(workspace=self.workspace, documents=page.results)
+        return page.of(rows) | {"days": settings.TRASH_DAYS}
 
-    @extend_schema(
-        operation_id="trash_empty",
-        parameters=[IDEMPOTENCY_KEY],
-        request=None,
-        responses={200: MovedSerializer, **CHANGING},
-    )
-    @once
-    def delete(self, request: ApiRequest, workspace_id: str) -> Response:
+    @changing("trash_empty", gives=MovedSerializer)
+    def delete(self) -> object:
         """Delete everything in the trash for good."""
-        workspace = access.workspace_for_writing(user=request.user, workspace_id=workspace_id)
-        rows = list(document_queries.trashed(workspace=workspace))
-        event = lifecycle.documents_delete(change=change_of(request, workspace, {}), documents=rows)
-        return _told(event)
+        rows = list(document_queries.trashed(workspace=self.workspace))
+        change, _ = change_of(self)
+        return _told(lifecycle.documents_delete(change=change, documents=rows))
 
 
-class TrashRestoreApi(APIView):
+class TrashRestoreApi(WorkspaceAPIView):
     """Restore many documents from the trash at once."""
 
-    @extend_schema(
-        operation_id="trash_restore",
-        parameters=[IDEMPOTENCY_KEY],
-        request=IdsSerializer,
-        responses={200: MovedSerializer, **CHANGING},
-    )
-    @once
-    def post(self, request: ApiRequest, workspace_id: str) -> Response:
+    @changing("trash_restore", takes=IdsSerializer, gives=MovedSerializer)
+    def post(self) -> object:
         """Restore them as they were."""
-        return _all_moved(request, workspace_id, lifecycle.documents_restore)
+        return _all_moved(self, lifecycle.documents_restore)
 
 
 class LossesSerializer(serializers.Serializer[Any]):
@@ -238,36 +175,30 @@ class LossesSerializer(serializers.Serializer[Any]):
     entities_kept = serializers.IntegerField()
 
 
-class DocumentLossesApi(APIView):
+class DocumentLossesApi(WorkspaceAPIView):
     """The consequences of removing a document."""
 
-    @extend_schema(operation_id="document_losses", responses={200: LossesSerializer, **ASKING})
-    def get(self, request: ApiRequest, workspace_id: str, document_id: UUID) -> Response:
+    @reading("document_losses", gives=LossesSerializer, errors=(400,))
+    def get(self, document_id: UUID) -> object:
         """Count what would be lost with the document."""
-        workspace = access.workspace_for_reading(user=request.user, workspace_id=workspace_id)
-        document = document_queries.document_get(workspace=workspace, document_id=document_id)
-        found = deletion_impact.losses_of(workspace=workspace, documents=[document.pk])
-        return Response(LossesSerializer(found).data)
+        document = document_queries.document_get(workspace=self.workspace, document_id=document_id)
+        return deletion_impact.losses_of(workspace=self.workspace, documents=[document.pk])
 
 
-def _moved(request: ApiRequest, workspace_id: str, document_id: UUID, act: Act) -> Response:
-    workspace = access.workspace_for_writing(user=request.user, workspace_id=workspace_id)
-    document = document_queries.document_get(workspace=workspace, document_id=document_id)
-    given = body_of(ReasonSerializer, request)
-    change = change_of(request, workspace, given, seen=expected_of(request, document.pk))
-    event = act(change=change, document=document)
-    return _told(event, tags_of(workspace, document_id))
+def _moved(view: WorkspaceAPIView, document_id: UUID, act: Act) -> Response:
+    document = document_queries.document_get(workspace=view.workspace, document_id=document_id)
+    change, _ = change_of(view, seen=document.pk)
+    moved = _told(act(change=change, document=document))
+    return view.answer(moved, tags_of(view.workspace, document_id))
 
 
-def _all_moved(request: ApiRequest, workspace_id: str, act: Act) -> Response:
-    workspace = access.workspace_for_writing(user=request.user, workspace_id=workspace_id)
-    given = body_of(IdsSerializer, request)
-    documents = document_queries.documents_get(workspace=workspace, ids=given["ids"])
-    return _told(act(change=change_of(request, workspace, given), documents=documents))
+def _all_moved(view: WorkspaceAPIView, act: Act) -> dict[str, Any]:
+    change, wanted = change_of(view)
+    documents = document_queries.documents_get(workspace=view.workspace, ids=wanted["ids"])
+    return _told(act(change=change, documents=documents))
 
 
-def _told(event: HistoryEvent, headers: dict[str, str] | None = None) -> Response:
+def _told(event: HistoryEvent) -> dict[str, Any]:
     subjects = event.subjects.filter(workspace=event.workspace_id)
     moved = list(subjects.values_list("subject_id", flat=True))
-    told = {"event": event.pk, "documents": moved, "details": event.details}
-    return Response(MovedSerializer(told).data, headers=headers or {})
+    return {"event": event.pk, "documents": moved, "details": event.details}

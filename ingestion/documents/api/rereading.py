@@ -5,20 +5,19 @@ from __future__ import annotations
 from typing import Any
 from uuid import UUID
 
-from drf_spectacular.utils import extend_schema
 from rest_framework import serializers
-from rest_framework.response import Response
-from rest_framework.views import APIView
 
 from ingestion.documents import queries as document_queries
 from ingestion.documents import rereading, unread_passages
 from ingestion.documents.api.estimates import MOST_FILES, EstimateApi
-from kb_project.http.api import READING, WRITING, ProblemSerializer
-from workspaces import access
-from workspaces.requests import ApiRequest
+from workspaces.api import (
+    WorkspaceAPIView,
+    reading,
+    writing,
+)
 
 
-class ReadAgainApi(APIView):
+class ReadAgainApi(WorkspaceAPIView):
     """Documents that were read with other settings than the workspace has now."""
 
     class InputSerializer(serializers.Serializer[Any]):
@@ -32,32 +31,20 @@ class ReadAgainApi(APIView):
     class OutputSerializer(serializers.Serializer[Any]):
         documents = serializers.IntegerField(help_text="So many are being read again.")
 
-    @extend_schema(
-        operation_id="read_again_estimate",
-        responses={200: EstimateApi.OutputSerializer, **WRITING},
-    )
-    def get(self, request: ApiRequest, workspace_id: str) -> Response:
+    @writing("read_again_estimate", gives=EstimateApi.OutputSerializer)
+    def get(self) -> object:
         """Count them, and estimate the cost of reading them again."""
-        workspace = access.workspace_for_writing(user=request.user, workspace_id=workspace_id)
-        estimate = rereading.reading_again_estimate(workspace=workspace)
-        return Response(EstimateApi.OutputSerializer(estimate).data)
+        return rereading.reading_again_estimate(workspace=self.workspace)
 
-    @extend_schema(
-        operation_id="read_again",
-        request=InputSerializer,
-        responses={202: OutputSerializer, 400: ProblemSerializer, **WRITING},
-    )
-    def post(self, request: ApiRequest, workspace_id: str) -> Response:
+    @writing("read_again", takes=InputSerializer, gives=OutputSerializer, status=202)
+    def post(self) -> object:
         """Read them again. If there are none, nothing happens and nothing is spent."""
-        workspace = access.workspace_for_writing(user=request.user, workspace_id=workspace_id)
-        given = self.InputSerializer(data=request.data)
-        given.is_valid(raise_exception=True)
-        documents = given.validated_data.get("documents")
-        number = rereading.documents_read_again(workspace=workspace, documents=documents)
-        return Response(self.OutputSerializer({"documents": number}).data, status=202)
+        documents = self.body().get("documents")
+        number = rereading.documents_read_again(workspace=self.workspace, documents=documents)
+        return {"documents": number}
 
 
-class PassageProblemsApi(APIView):
+class PassageProblemsApi(WorkspaceAPIView):
     """What a model could not read in a document, and what it said without support in the text."""
 
     class PassageSerializer(serializers.Serializer[Any]):
@@ -83,18 +70,17 @@ class PassageProblemsApi(APIView):
             fields = super().get_fields()
             return {**fields, "passages": PassageProblemsApi.PassageSerializer(many=True)}
 
-    @extend_schema(operation_id="passage_problems", responses={200: OutputSerializer, **READING})
-    def get(self, request: ApiRequest, workspace_id: str, document_id: UUID) -> Response:
+    @reading("passage_problems", gives=OutputSerializer)
+    def get(self, document_id: UUID) -> object:
         """List the passages without facts, and count the rejected facts."""
-        workspace = access.workspace_for_reading(user=request.user, workspace_id=workspace_id)
-        document = document_queries.document_get(workspace=workspace, document_id=document_id)
-        unread = unread_passages.passages_with_problems(workspace=workspace, document=document)
-        rejected = unread_passages.rejections_of(workspace=workspace, document=document)
+        document = document_queries.document_get(workspace=self.workspace, document_id=document_id)
+        unread = unread_passages.passages_with_problems(workspace=self.workspace, document=document)
+        rejected = unread_passages.rejections_of(workspace=self.workspace, document=document)
         answer = {"document": document.pk, "total": len(unread), "rejected": rejected}
-        return Response(self.OutputSerializer(answer | {"passages": unread}).data)
+        return answer | {"passages": unread}
 
 
-class PassageRetryApi(APIView):
+class PassageRetryApi(WorkspaceAPIView):
     """Read unread passages again."""
 
     class InputSerializer(serializers.Serializer[Any]):
@@ -106,25 +92,16 @@ class PassageRetryApi(APIView):
         document = serializers.UUIDField()
         job = serializers.UUIDField()
 
-    @extend_schema(
-        operation_id="passage_retry",
-        request=InputSerializer,
-        responses={
-            202: OutputSerializer,
-            400: ProblemSerializer,
-            409: ProblemSerializer,
-            **WRITING,
-        },
+    @writing(
+        "passage_retry", takes=InputSerializer, gives=OutputSerializer, status=202, errors=(409,)
     )
-    def post(self, request: ApiRequest, workspace_id: str, document_id: UUID) -> Response:
+    def post(self, document_id: UUID) -> object:
         """Have the model read one unread passage again, or all of the document's."""
-        workspace = access.workspace_for_writing(user=request.user, workspace_id=workspace_id)
-        given = self.InputSerializer(data=request.data)
-        given.is_valid(raise_exception=True)
-        document = document_queries.document_get(workspace=workspace, document_id=document_id)
-        chunk = given.validated_data.get("chunk")
+        chunk = self.body().get("chunk")
+        document = document_queries.document_get(workspace=self.workspace, document_id=document_id)
         job = unread_passages.passages_retry(
-            workspace=workspace, document=document, chunk_ids=None if chunk is None else [chunk]
+            workspace=self.workspace,
+            document=document,
+            chunk_ids=None if chunk is None else [chunk],
         )
-        answer = {"document": document.pk, "job": job.pk}
-        return Response(self.OutputSerializer(answer).data, status=202)
+        return {"document": document.pk, "job": job.pk}

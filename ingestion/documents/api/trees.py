@@ -5,17 +5,15 @@ from __future__ import annotations
 from typing import Any
 from uuid import UUID
 
-from drf_spectacular.utils import extend_schema
 from rest_framework import serializers
-from rest_framework.response import Response
-from rest_framework.views import APIView
 
 from ingestion.documents import queries as document_queries
 from ingestion.knowledge import trees
 from ingestion.knowledge.serializers import SourceSpanSerializer
-from kb_project.http.api import READING
-from workspaces import access
-from workspaces.requests import ApiRequest
+from workspaces.api import (
+    WorkspaceAPIView,
+    reading,
+)
 
 
 class TreeChildSerializer(serializers.Serializer[Any]):
@@ -52,24 +50,20 @@ class TreeSerializer(serializers.Serializer[Any]):
     nodes = TreeNodeSerializer(many=True, help_text="From the root down, layer by layer.")
 
 
-class DocumentTreeApi(APIView):
+class DocumentTreeApi(WorkspaceAPIView):
     """The summary tree of one document."""
 
-    @extend_schema(operation_id="document_tree", responses={200: TreeSerializer, **READING})
-    def get(self, request: ApiRequest, workspace_id: str, document_id: UUID) -> Response:
+    @reading("document_tree", gives=TreeSerializer)
+    def get(self, document_id: UUID) -> object:
         """A document's summaries, each with its children."""
-        workspace = access.workspace_for_reading(user=request.user, workspace_id=workspace_id)
-        document = document_queries.document_get(workspace=workspace, document_id=document_id)
-        view = trees.tree_view(workspace=workspace, document=document)
-        return Response(TreeSerializer(view).data)
+        document = document_queries.document_get(workspace=self.workspace, document_id=document_id)
+        return trees.tree_view(workspace=self.workspace, document=document)
 
 
-class WorkspaceTreeApi(APIView):
+class WorkspaceTreeApi(WorkspaceAPIView):
     """The summary tree over all documents."""
 
-    @extend_schema(operation_id="workspace_tree", responses={200: TreeSerializer, **READING})
-    def get(self, request: ApiRequest, workspace_id: str) -> Response:
+    @reading("workspace_tree", gives=TreeSerializer)
+    def get(self) -> object:
         """Summaries over the documents' own: the children of its lowest layer are documents."""
-        workspace = access.workspace_for_reading(user=request.user, workspace_id=workspace_id)
-        view = trees.tree_view(workspace=workspace, document=None)
-        return Response(TreeSerializer(view).data)
+        return trees.tree_view(workspace=self.workspace, document=None)

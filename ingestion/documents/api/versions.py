@@ -6,25 +6,25 @@ from typing import Any
 from uuid import UUID
 
 from django.core.files.uploadedfile import UploadedFile
-from drf_spectacular.utils import extend_schema
 from rest_framework import serializers
 from rest_framework.parsers import FormParser, MultiPartParser
 from rest_framework.response import Response
-from rest_framework.views import APIView
 
 from ingestion.changes import version_changes
 from ingestion.changes.comparison import MOST_TOLD
 from ingestion.documents import queries as document_queries
 from ingestion.documents import version_queries, versions
-from ingestion.history.api_changes import CHANGING, change_of
-from ingestion.history.preconditions import IF_MATCH, expected_of, tags_of
+from ingestion.history.api_changes import (
+    change_of,
+    changing,
+)
+from ingestion.history.preconditions import IF_MATCH, tags_of
 from ingestion.models import Document
 from kb_project.errors import InputError
-from kb_project.http.api import READING
-from workspaces import access
-from workspaces.idempotency import IDEMPOTENCY_KEY, once
-from workspaces.models import Workspace
-from workspaces.requests import ApiRequest
+from workspaces.api import (
+    WorkspaceAPIView,
+    reading,
+)
 
 
 class VersionSerializer(serializers.Serializer[Any]):
@@ -43,7 +43,7 @@ class VersionSerializer(serializers.Serializer[Any]):
     created_at = serializers.DateTimeField(source="version.created_at")
 
 
-class VersionListApi(APIView):
+class VersionListApi(WorkspaceAPIView):
     """The versions of a document."""
 
     parser_classes = [MultiPartParser, FormParser]
@@ -56,36 +56,35 @@ class VersionListApi(APIView):
         live = serializers.IntegerField(help_text="The number of the version that is searched.")
         results = VersionSerializer(many=True)
 
-    @extend_schema(operation_id="version_list", responses={200: OutputSerializer, **READING})
-    def get(self, request: ApiRequest, workspace_id: str, document_id: UUID) -> Response:
+    @reading("version_list", gives=OutputSerializer)
+    def get(self, document_id: UUID) -> object:
         """List them, newest first."""
-        workspace = access.workspace_for_reading(user=request.user, workspace_id=workspace_id)
-        document = document_queries.document_get(workspace=workspace, document_id=document_id)
-        return _listed(workspace, document, status=200)
+        document = document_queries.document_get(workspace=self.workspace, document_id=document_id)
+        return _listed(self, document)
 
-    @extend_schema(
-        operation_id="version_add",
-        parameters=[IDEMPOTENCY_KEY, IF_MATCH],
-        request={"multipart/form-data": InputSerializer},
-        responses={202: OutputSerializer, **CHANGING},
+    @changing(
+        "version_add",
+        takes=InputSerializer,
+        media_types=("multipart/form-data",),
+        gives=OutputSerializer,
+        status=202,
+        parameters=(IF_MATCH,),
     )
-    @once
-    def post(self, request: ApiRequest, workspace_id: str, document_id: UUID) -> Response:
+    def post(self, document_id: UUID) -> object:
         """Add a version. The present one is searched until the new one has been read."""
-        workspace = access.workspace_for_writing(user=request.user, workspace_id=workspace_id)
-        document = document_queries.document_get(workspace=workspace, document_id=document_id)
-        given = request.FILES.get("file")
+        document = document_queries.document_get(workspace=self.workspace, document_id=document_id)
+        given = self.request.FILES.get("file")
         if not isinstance(given, UploadedFile):
             raise InputError(
                 "No file was sent.",
                 code="no_file",
                 next_step="Send the new version in the form field 'file'.",
             )
-        change = change_of(request, workspace, {}, seen=expected_of(request, document.pk))
+        change, _ = change_of(self, seen=document.pk)
         versions.document_replace(
             change=change, document=document, file=given, name=given.name or ""
         )
-        return _listed(workspace, document, status=202)
+        return _listed(self, document)
 
 
 class SaidFactSerializer(serializers.Serializer[Any]):
@@ -128,7 +127,7 @@ class AlteredSerializer(serializers.Serializer[Any]):
     after = SaidFactSerializer()
 
 
-class VersionChangesApi(APIView):
+class VersionChangesApi(WorkspaceAPIView):
     """The changes a version made to the one before."""
 
     class OutputSerializer(serializers.Serializer[Any]):
@@ -149,17 +148,16 @@ class VersionChangesApi(APIView):
         entities_lost = NamedEntitySerializer(many=True)
         text = TextChangeSerializer(many=True)
 
-    @extend_schema(operation_id="version_changes", responses={200: OutputSerializer, **READING})
-    def get(
-        self, request: ApiRequest, workspace_id: str, document_id: UUID, number: int
-    ) -> Response:
+    @reading("version_changes", gives=OutputSerializer)
+    def get(self, document_id: UUID, number: int) -> object:
         """Facts gained, lost and altered, and the two texts side by side."""
-        workspace = access.workspace_for_reading(user=request.user, workspace_id=workspace_id)
-        document = document_queries.document_get(workspace=workspace, document_id=document_id)
-        version = version_queries.version_get(workspace=workspace, document=document, number=number)
-        found = version_changes.changes_of(workspace=workspace, version=version)
+        document = document_queries.document_get(workspace=self.workspace, document_id=document_id)
+        version = version_queries.version_get(
+            workspace=self.workspace, document=document, number=number
+        )
+        found = version_changes.changes_of(workspace=self.workspace, version=version)
         facts = found.facts
-        answer = {
+        return {
             "number": found.number,
             "against": found.against,
             "state": found.state,
@@ -170,36 +168,27 @@ class VersionChangesApi(APIView):
             "altered": [{"before": old, "after": new} for old, new in facts.altered],
             "entities_gained": facts.entities_gained,
             "entities_lost": facts.entities_lost,
-            "text": version_changes.text_changes_of(workspace=workspace, version=version),
+            "text": version_changes.text_changes_of(workspace=self.workspace, version=version),
         }
-        return Response(self.OutputSerializer(answer).data)
 
 
-class VersionRestoreApi(APIView):
+class VersionRestoreApi(WorkspaceAPIView):
     """Make an earlier version live."""
 
-    @extend_schema(
-        operation_id="version_restore",
-        parameters=[IDEMPOTENCY_KEY, IF_MATCH],
-        request=None,
-        responses={202: VersionListApi.OutputSerializer, **CHANGING},
+    @changing(
+        "version_restore", gives=VersionListApi.OutputSerializer, status=202, parameters=(IF_MATCH,)
     )
-    @once
-    def post(
-        self, request: ApiRequest, workspace_id: str, document_id: UUID, number: int
-    ) -> Response:
+    def post(self, document_id: UUID, number: int) -> object:
         """Make an earlier version live. What both versions share stays as it is; nothing is read
         again.
         """
-        workspace = access.workspace_for_writing(user=request.user, workspace_id=workspace_id)
-        document = document_queries.document_get(workspace=workspace, document_id=document_id)
-        change = change_of(request, workspace, {}, seen=expected_of(request, document.pk))
+        document = document_queries.document_get(workspace=self.workspace, document_id=document_id)
+        change, _ = change_of(self, seen=document.pk)
         versions.document_revert(change=change, document=document, number=number)
-        return _listed(workspace, document, status=202)
+        return _listed(self, document)
 
 
-def _listed(workspace: Workspace, document: Document, *, status: int) -> Response:
-    rows = version_queries.version_rows(workspace=workspace, document=document)
-    answer = {"document": document.pk, "live": document.live_number, "results": rows}
-    shown = VersionListApi.OutputSerializer(answer).data
-    return Response(shown, status=status, headers=tags_of(workspace, document.pk))
+def _listed(view: WorkspaceAPIView, document: Document) -> Response:
+    rows = version_queries.version_rows(workspace=view.workspace, document=document)
+    listed = {"document": document.pk, "live": document.live_number, "results": rows}
+    return view.answer(listed, tags_of(view.workspace, document.pk))

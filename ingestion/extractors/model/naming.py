@@ -43,11 +43,6 @@ def _with_its_capitals(name: str, places: list[Span], text: Folded) -> list[Span
     if " " in name or name == name.lower():
         return places
     is_acronym = len(name) > 1 and name.isupper()
-    surfaces = ((place, _surface(place, text)) for place in places)
+    surfaces = ((place, text.original[slice(*text.span(*place))]) for place in places)
     same = [p for p, s in surfaces if (s == name if is_acronym else s[:1].isupper())]
     return same or places
-
-
-def _surface(place: Span, text: Folded) -> str:
-    start, end = text.span(*place)
-    return text.original[start:end]

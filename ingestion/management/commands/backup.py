@@ -21,13 +21,15 @@ class Command(DataCommand):
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("file", type=Path, metavar="FILE")
-        parser.add_argument("--workspace", default="", metavar="SLUG", help="This one alone.")
+        parser.add_argument("--workspace", default="", metavar="SLUG", help="Back up only this"
+        " workspace.")
         parser.add_argument(
             "--with-secrets",
             action="store_true",
-            help="Keep the stored keys of model endpoints, sealed with this server's SECRET_KEY.",
+            help="Include the stored keys of model endpoints, encrypted with this server's"
+            " SECRET_KEY.",
         )
-        parser.add_argument("--json", action="store_true", help="One JSON object at the end.")
+        parser.add_argument("--json", action="store_true", help="Print one JSON object at the end.")
 
     def handle(self, *_args: Any, **options: Any) -> None:
         started, path = time.monotonic(), options["file"]
@@ -66,11 +68,13 @@ def as_lines(summary: dict[str, Any]) -> list[str]:
     ]
     if summary["missing"]:
         lines.append(
-            f"{summary['missing']} files are not in it: there is none in the media folder, for"
-            " instance because somebody deleted the document for good meanwhile."
+            f"{summary['missing']} files are not included: they were missing from the media"
+            " folder, for example because a document was deleted for good during the backup."
         )
     if not summary["has_secrets"]:
-        lines.append("Stored keys of model endpoints are left out; --with-secrets keeps them.")
+        lines.append("Stored keys of model endpoints are not included; use --with-secrets to"
+        " include them.")
     else:
-        lines.append("The keys in it open only with this server's SECRET_KEY: keep that too.")
+        lines.append("The backup contains model keys that only this server's SECRET_KEY"
+        " decrypts: keep that too.")
     return lines

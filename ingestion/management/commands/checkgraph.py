@@ -47,16 +47,17 @@ class Command(DataCommand):
         which = parser.add_mutually_exclusive_group(required=True)
         which.add_argument("--workspace", metavar="SLUG")
         which.add_argument("--all", action="store_true", help="every workspace, one after another")
-        parser.add_argument("--json", action="store_true", help="print one JSON object a workspace")
+        parser.add_argument("--json", action="store_true", help="print one JSON object per"
+        " workspace")
         parser.add_argument(
             "--deep",
             action="store_true",
-            help="also read every document once more from what was extracted of it",
+            help="also compare every document with its extractions",
         )
         parser.add_argument(
             "--repair",
             action="store_true",
-            help="mend what is adrift, do the work that follows, and check again",
+            help="repair drift, do the work that follows, and check again",
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -130,15 +131,15 @@ def as_lines(answer: dict[str, Any]) -> Iterator[str]:
         for which, ids in answer[kind].items():
             yield from (f"{which} {kind}: {one}" for one in ids)
     if answer["waiting"]:
-        yield f"{answer['waiting']} changes wait for the next refresh"
+        yield f"{answer['waiting']} changes are waiting for the next refresh"
     if not answer["agrees"]:
-        yield "'rebuildgraph' makes them agree"
-    yield from (f"mended: {sentence}" for sentence in answer["repaired"])
+        yield "run 'rebuildgraph' to make them agree"
+    yield from (f"repaired: {sentence}" for sentence in answer["repaired"])
     for drift in answer["drifts"]:
-        yield f"adrift: {drift['sentence']} ({drift['check']}: {', '.join(drift['samples'])})"
+        yield f"drift: {drift['sentence']} ({drift['check']}: {', '.join(drift['samples'])})"
         yield f"  {drift['next_step']}"
-    yield from (f"under way: {one['sentence']}" for one in answer["under_way"])
+    yield from (f"in progress: {one['sentence']}" for one in answer["under_way"])
     if answer["sound"]:
-        yield "everything else agrees with what it follows from"
+        yield "no other drift was found"
     elif any(drift["is_repairable"] for drift in answer["drifts"]):
-        yield "'checkgraph --repair' mends what a machine can mend"
+        yield "run 'checkgraph --repair' to repair what can be repaired automatically"

@@ -60,38 +60,42 @@ class Intake:
 
 
 class Command(DataCommand):
-    help = "Put files into a workspace, folders with everything below them."
+    help = "Add files to a workspace, and all files below folders."
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("paths", nargs="*", type=Path, metavar="PATH")
         parser.add_argument("--workspace", required=True, metavar="SLUG")
-        parser.add_argument("--wait", action="store_true", help="Do the work here and now.")
-        parser.add_argument("--collection", default="", help="The collection to put them in.")
-        parser.add_argument("--tag", action="append", default=[], help="May be given repeatedly.")
-        parser.add_argument("--dated", type=_date, help="The date of their content: 2024-05-01.")
+        parser.add_argument("--wait", action="store_true", help="Process the documents in this"
+        " command.")
+        parser.add_argument("--collection", default="", help="Collection to add them to.")
+        parser.add_argument("--tag", action="append", default=[], help="Tag to add; may be"
+        " repeated.")
+        parser.add_argument("--dated", type=_date, help="Date of their content, such as"
+        " 2024-05-01.")
         parser.add_argument(
-            "--estimate", action="store_true", help="Show what it will cost, and add nothing."
+            "--estimate", action="store_true", help="Show the estimated cost and add nothing."
         )
         parser.add_argument(
             "--read-again",
             action="store_true",
-            help="Add no files: read documents again that were read with other settings.",
+            help="Add no files; read documents again that were read with other settings.",
         )
         parser.add_argument(
             "--replace",
             action="store_true",
-            help="A file of a document's name becomes its next version.",
+            help="A file with a document's name becomes its next version.",
         )
-        parser.add_argument("--json", action="store_true", help="One JSON object a line.")
+        parser.add_argument("--json", action="store_true", help="Print one JSON object per line.")
 
     def handle(self, *_args: Any, **options: Any) -> None:
         if bool(options["paths"]) == options["read_again"]:
-            raise CommandError("Name files or folders, or say --read-again.")
+            raise CommandError("Name files or folders, or use --read-again.")
         try:
             total = self._read_again(options) if options["read_again"] else self._take_in(options)
         except KeyboardInterrupt:
             self.stderr.write(
-                "\nStopped. A worker continues with the rest, or run this command again."
+                "\nStopped. Files added so far are kept. A worker continues, or run this command"
+                " again."
             )
             sys.exit(INTERRUPTED)
         if total["needs_attention"] or total["refused"] or total["paused"]:
@@ -152,7 +156,7 @@ class Command(DataCommand):
             owner = people_queries.only_person()
             made = people_services.workspace_create(name=name or slug, slug=slug, owner=owner)
         whose = f" It belongs to {owner.email}." if owner else ""
-        self.stderr.write(f"There was no workspace '{slug}'; made '{made.name}'.{whose}")
+        self.stderr.write(f"There was no workspace '{slug}', so '{made.name}' was created.{whose}")
         return made
 
 
@@ -189,13 +193,14 @@ def costs(workspace: Workspace, files: Sequence[Path]) -> list[str]:
     new = unknown(workspace, found)
     here = len(found) - len(new)
     if here and not new:
-        return ["Costs nothing: these files are here already, and nothing is read again."]
+        return ["Costs nothing: these files are already in the workspace."]
     sizes = [FileSize(path.name, path.stat().st_size) for path in new]
     said = estimate_sentences.sentences(
         estimate_queries.estimate_for_files(workspace=workspace, files=sizes)
     )
     return (
-        [*said, f"{here:,} of {len(found):,} files cost nothing: they are here."] if here else said
+        [*said, f"{here:,} of {len(found):,} files cost nothing: they are already in the"
+        " workspace."] if here else said
     )
 
 
@@ -300,7 +305,7 @@ def take_in(workspace: Workspace, files: Sequence[Path], filing: Filing, bring: 
         except (UploadError, ConflictError) as error:
             intake.refused.append((path, error.sentence))
         except OSError as error:
-            intake.refused.append((path, f"It cannot be read ({error.strerror})."))
+            intake.refused.append((path, f"The file cannot be read ({error.strerror})."))
         else:
             intake.documents.append(upload.document.pk)
             if upload.is_duplicate:
@@ -348,15 +353,15 @@ def as_text(
         yield f"{'Refused':<16}{'':>25}  {path.name}\n    {sentence}"
     paused = f", {total['paused']} paused" if total["paused"] else ""
     yield (
-        f"{total['documents']} documents, {total['needs_attention'] + total['refused']} of them"
-        f" in need of attention{paused}; the workspace has {total['entities']} entities and"
+        f"{total['documents']} documents, {total['needs_attention'] + total['refused']} need"
+        f" attention{paused}; the workspace has {total['entities']} entities and"
         f" {total['relationships']} relationships. {total['seconds']} s"
     )
 
 
 def _remarks(outcome: DocumentOutcome, intake: Intake) -> Iterator[str]:
     if outcome.document.pk in intake.twins:
-        yield "Was here already; nothing was added twice."
+        yield "Already in the workspace; not added again."
     if outcome.problem:
         parts = (outcome.problem.get(part, "") for part in ("happened", "kept", "next_step"))
         yield " ".join(part for part in parts if part)
@@ -387,4 +392,4 @@ def _date(text: str) -> date:
     try:
         return date.fromisoformat(text)
     except ValueError as error:
-        raise ArgumentTypeError("takes a date such as 2024-05-01") from error
+        raise ArgumentTypeError("must be a date such as 2024-05-01") from error

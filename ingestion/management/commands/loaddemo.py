@@ -23,22 +23,22 @@ DOCUMENTS: Final = Path(ingestion.__file__).parent / "demo" / "documents"
 
 
 class Command(DataCommand):
-    help = "Load the demo workspace; where it is there already, do nothing."
+    help = "Load the demo workspace; do nothing if it is already complete."
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument(
-            "--no-wait", action="store_true", help="Leave reading the documents to the workers."
+            "--no-wait", action="store_true", help="Leave processing the documents to the workers."
         )
 
     def handle(self, *_args: Any, no_wait: bool, **_options: Any) -> None:
         workspace = _workspace(_person())
         if not workspace.is_demo:
-            self.stdout.write(f"'{SLUG}' is a workspace of your own; it was left alone.")
+            self.stdout.write(f"'{SLUG}' is one of your own workspaces; it was not changed.")
             return
         added = _add_missing(workspace)
         if not no_wait and _is_unfinished(workspace):
             services.process_workspace(workspace=workspace)
-        said = f"{added} documents added" if added else "everything is there"
+        said = f"{added} documents added" if added else "already complete"
         self.stdout.write(f"Demo workspace '{NAME}': {said}.")
         self.stdout.write(f"Sign in as {settings.DEMO_EMAIL} / {settings.DEMO_PASSWORD}")
 

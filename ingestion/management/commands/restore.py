@@ -19,16 +19,18 @@ from kb_project.commands import DataCommand
 
 
 class Command(DataCommand):
-    help = "Put back a whole installation into an empty one, or one workspace beside others."
+    help = "Restore a whole installation into an empty one, or one workspace beside others."
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("file", type=Path, metavar="FILE")
-        parser.add_argument("--into", default="", metavar="SLUG", help="Under another address.")
+        parser.add_argument("--into", default="", metavar="SLUG", help="Restore under this"
+        " address.")
         parser.add_argument(
-            "--as-new", action="store_true", help="As another workspace than the one backed up."
+            "--as-new", action="store_true", help="Restore as a new workspace, with new ids."
         )
-        parser.add_argument("--check", action="store_true", help="Look through it, write nothing.")
-        parser.add_argument("--json", action="store_true", help="One JSON object at the end.")
+        parser.add_argument("--check", action="store_true", help="Check the backup and write"
+        " nothing.")
+        parser.add_argument("--json", action="store_true", help="Print one JSON object at the end.")
 
     def handle(self, *_args: Any, **options: Any) -> None:
         try:
@@ -83,7 +85,7 @@ def as_restored(done: Restored, woken: int, seconds: float) -> dict[str, Any]:
 
 def checked_lines(summary: dict[str, Any]) -> Iterator[str]:
     yield (
-        f"The backup is whole: {summary['kind']}, {summary['rows']:,} rows and"
+        f"The backup is intact: {summary['kind']}, {summary['rows']:,} rows and"
         f" {summary['files']:,} files, made {summary['created']} by version {summary['version']}."
     )
     yield f"Workspaces: {', '.join(summary['workspaces']) or 'none'}"
@@ -98,12 +100,12 @@ def restored_lines(summary: dict[str, Any]) -> Iterator[str]:
     )
     if summary["people_made"]:
         yield (
-            "These people had no account here; they have one now, and must set a password before"
-            f" they can sign in: {', '.join(summary['people_made'])}"
+            "Accounts were created for these people, who must set a password before they can"
+            " sign in: {', '.join(summary['people_made'])}"
         )
     if summary["missing"]:
-        yield f"{summary['missing']} files were not in the backup: their documents have none."
+        yield f"{summary['missing']} files were not in the backup, so their documents have no file."
     if summary["jobs_woken"]:
-        yield f"{summary['jobs_woken']} jobs that were under way go on with the next worker."
+        yield f"{summary['jobs_woken']} unfinished jobs continue with the next worker."
     if summary["lacks_keys"]:
-        yield "Stored keys of model endpoints are not part of it: enter them on the page Models."
+        yield "The backup has no keys of model endpoints: enter them on the Models page."

@@ -12,7 +12,7 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from typing import Final
 
 from kb_project.text.splitting import Span
@@ -84,18 +84,11 @@ def _shared(one: str, other: str) -> int:
 
 def _equal_lines(old: str, new: str, offset: int) -> Iterator[Block]:
     before, after = old.splitlines(keepends=True), new.splitlines(keepends=True)
-    starts, ends = _offsets(before), _offsets(after)
+    starts, ends = (list(accumulate(map(len, one), initial=0)) for one in (before, after))
     junk = min(len(before), len(after)) > MOST_LINES
     for a, b, size in SequenceMatcher(None, before, after, autojunk=junk).get_matching_blocks():
         length = starts[a + size] - starts[a]
         yield Block(offset + starts[a], offset + ends[b], length)
-
-
-def _offsets(lines: Sequence[str]) -> list[int]:
-    found = [0]
-    for line in lines:
-        found.append(found[-1] + len(line))
-    return found
 
 
 def _joined(blocks: Sequence[Block]) -> list[Block]:

@@ -147,7 +147,10 @@ def _shift_json(
     changed = []
     for row_id, places, conflicts in run_sql(question, values):
         before = json.loads(places), json.loads(conflicts)
-        after = shifted(before[0], deltas), [shifted_conflict(one, deltas) for one in before[1]]
+        disagreeing = [
+            one | {"statements": shifted(one.get("statements", []), deltas)} for one in before[1]
+        ]
+        after = shifted(before[0], deltas), disagreeing
         if after != before:
             changed.append((row_id, *map(json.dumps, after)))
     if changed:
@@ -162,10 +165,6 @@ def shifted(places: Places, deltas: Mapping[str, int]) -> Places:
     [{'chunk': 'a', 'start': 7, 'end': 9}]
     """
     return [_moved(place, deltas.get(str(place.get("chunk")), 0)) for place in places]
-
-
-def shifted_conflict(conflict: dict[str, Any], deltas: Mapping[str, int]) -> dict[str, Any]:
-    return conflict | {"statements": shifted(conflict.get("statements", []), deltas)}
 
 
 def _moved(place: dict[str, Any], delta: int) -> dict[str, Any]:

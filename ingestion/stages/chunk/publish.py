@@ -13,6 +13,7 @@ import uuid
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
+from operator import attrgetter
 from pathlib import PurePath
 from typing import Any, Final, LiteralString
 
@@ -130,12 +131,10 @@ def _step(
         return Step(cut, matching, before, kept, kept)
     prose = tuple(old.pk for old, new in matching.kept if old.regions != new.regions)
     # Models are shown the headings with the passage, and sentences are embedded under theirs.
-    moved = tuple(old.pk for old, new in matching.kept if _moved_under_headings(old, new))
+    moved = tuple(
+        old.pk for old, new in matching.kept if list(old.heading_path) != list(new.heading_path)
+    )
     return Step(cut, matching, before, prose + (moved if uses_model else ()), prose + moved)
-
-
-def _moved_under_headings(old: Chunk, new: Chunk) -> bool:
-    return list(old.heading_path) != list(new.heading_path)
 
 
 def _is_told_otherwise(before: DocumentVersion, version: DocumentVersion) -> bool:
@@ -174,7 +173,8 @@ def _replace(workspace_id: uuid.UUID, steps: Sequence[Step]) -> None:
     gone = [chunk.pk for step in steps for chunk in step.matching.gone]
     leave(workspace_id, documents, gone)
     kept = [pair for step in steps for pair in step.matching.kept]
-    _move(workspace_id, [(old, new) for old, new in kept if _differs(old, new)])
+    placed = attrgetter(*_PLACED)
+    _move(workspace_id, [(old, new) for old, new in kept if placed(old) != placed(new)])
     shift(workspace_id, documents, {old.pk: new.start - old.start for old, new in kept})
     if read_again := [pk for step in steps for pk in step.read_again]:
         run_sql(sql.READ_AGAIN, {"workspace": workspace_id, "chunks": read_again})
@@ -207,10 +207,6 @@ _PLACED: Final = (
     "heading_path",
     "regions",
 )
-
-
-def _differs(old: Chunk, new: Chunk) -> bool:
-    return any(getattr(old, name) != getattr(new, name) for name in _PLACED)
 
 
 def _move(workspace_id: uuid.UUID, pairs: Sequence[tuple[Chunk, Chunk]]) -> None:

@@ -167,7 +167,8 @@ def _leiden(weights: Mapping[Pair, float], max_size: int) -> Iterator[_Found]:
         members[entry.cluster].add(int(entry.node))
         place[entry.cluster] = entry.level, entry.parent_cluster
     for cluster, (level, parent) in place.items():
-        yield _Found(str(cluster), level, frozenset(members[cluster]), _optional(parent))
+        above = None if parent is None else str(parent)
+        yield _Found(str(cluster), level, frozenset(members[cluster]), above)
 
 
 def _bundled(
@@ -239,7 +240,3 @@ def _in_order(found: Collection[_Found], ids: Sequence[UUID]) -> list[Cluster]:
         )
         for one in ordered
     ]
-
-
-def _optional(parent: int | None) -> str | None:
-    return None if parent is None else str(parent)

@@ -34,15 +34,15 @@ from workspaces import access
 STAGE: Final = "reports"
 LONGEST_AUTHOR: Final = 120
 KEPT: Final = "The report is made of sentences from your documents instead."
-NEXT_STEP: Final = "Write it again, or choose another model for summaries."
+NEXT_STEP: Final = "Have it rewritten, or choose another model for summaries."
 
 # What the model wrote, why it did not, or None if there is nothing to write about.
 Answer = Written | ReplyError | None
 
 NO_ROOM: Final = ReplyError(
-    "The model's window is too small for what is known of the topic.",
+    "The model's context window is too small for this topic.",
     code="context_too_long",
-    next_step="Choose a model with a larger window for summaries.",
+    next_step="Choose a model with a larger context window for summaries.",
 )
 
 
@@ -120,7 +120,11 @@ class Asker:
             return 0
         with access.in_workspace(self.workspace_id), bulk_plans():
             # Also for missing parts: a title, or a rating that is a number.
-            wanting = [id_ for id_, one in answers.items() if _is_wanting(one)]
+            wanting = [
+                id_
+                for id_, one in answers.items()
+                if not isinstance(one, Written) or one.rating is None or not one.title
+            ]
             topics = rows.topics(self.workspace_id, wanting, self.titles)
             local = {id_: extractive.write(topic) for id_, topic in topics.items()}
             kept = {id_: one for id_, one in answers.items() if isinstance(one, Written)}
@@ -163,18 +167,14 @@ def _answer(reply: ChatReply[ReportReply] | ReplyError, made: Context) -> Answer
     if isinstance(reply, ReplyError):
         return reply
     if reply.value is None:
-        return ReplyError("The model's answer was no report.", code="reply_invalid")
+        return ReplyError("The model did not return a report.", code="reply_invalid")
     kept = written.read(reply.value, made)
     if not kept.is_grounded:
         return ReplyError(
-            "Nothing in the model's report rested on what is known of the topic.",
+            "Nothing in the model's report was supported by what is known of the topic.",
             code="report_unreferenced",
         )
     return kept
-
-
-def _is_wanting(answer: Answer) -> bool:
-    return not isinstance(answer, Written) or answer.rating is None or not answer.title
 
 
 def _problem(error: ReplyError | None) -> Problem | None:

@@ -190,8 +190,8 @@ def _owned(material: Material) -> Iterator[Owned]:
         yield from _introduced(new, nodes, claims, owners)
         source, target = owners.get(edge.source), owners.get(edge.target)
         yield edge.record, source if source == target else None
-    alone = [node.record.id for node in sorted(nodes.values(), key=_weight)]
-    for id_ in alone:
+    alone = [(-node.degree, -node.mentions, node.name, node.record.id) for node in nodes.values()]
+    for *_, id_ in sorted(alone):
         if id_ not in seen:
             yield from _introduced([id_], nodes, claims, owners)
 
@@ -219,10 +219,6 @@ def _by_degree(edges: Iterable[Edge], nodes: Mapping[UUID, Node]) -> list[Edge]:
 
     inside = (edge for edge in edges if edge.source in nodes and edge.target in nodes)
     return sorted(inside, key=key)
-
-
-def _weight(node: Node) -> tuple[int, int, str, UUID]:
-    return -node.degree, -node.mentions, node.name, node.record.id
 
 
 def _sizes(records: Iterable[Owned]) -> Counter[int]:

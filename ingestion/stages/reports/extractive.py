@@ -174,28 +174,20 @@ def shape(sentence: Sentence) -> float:
     """How well a sentence reads on its own, whatever its subject: about 0.1 to 1.4."""
     text = sentence.text
     quality = _length_quality(len(text) + (WIDE - 1) * len(HAN.findall(text)))
-    quality *= _ending_quality(text)
+    # Statements first, then questions and exclamations, fragments last.
+    if text[-1] not in ".。":
+        quality *= 0.7 if is_ended(text) else 0.2
     if leans(text):
         quality *= 0.4
-    if text[0] in _QUOTES or _shouts(text):
+    # More than a third of the letters are capitals: a heading, a list, a form.
+    shouts = sum(map(str.isupper, text)) * 3 > sum(map(str.isalpha, text)) > 0
+    if text[0] in _QUOTES or shouts:
         quality *= 0.6
     if sentence.states:
         quality *= 1.2
     if sentence.leads:
         quality *= 1.15
     return quality
-
-
-def _ending_quality(text: str) -> float:
-    """Statements first, then questions and exclamations, fragments last."""
-    if text[-1] in ".。":
-        return 1.0
-    return 0.7 if is_ended(text) else 0.2
-
-
-def _shouts(text: str) -> bool:
-    """Whether more than a third of the letters are capitals: a heading, a list, a form."""
-    return sum(map(str.isupper, text)) * 3 > sum(map(str.isalpha, text)) > 0
 
 
 def _length_quality(length: float) -> float:
@@ -232,11 +224,11 @@ def rating(entities: int, links: int, documents: int) -> float:
 def reason(entities: int, links: int, documents: int) -> str:
     """
     >>> reason(2, 1, 4)
-    '2 entities with 1 connection among them, spoken of in 4 documents.'
+    '2 entities with 1 relationship between them, mentioned in 4 documents.'
     """
     return (
         f"{_counted(entities, 'entity', 'entities')} with"
-        f" {_counted(links, 'connection', 'connections')} among them, spoken of in"
+        f" {_counted(links, 'relationship', 'relationships')} between them, mentioned in"
         f" {_counted(documents, 'document', 'documents')}."
     )
 

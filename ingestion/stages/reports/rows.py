@@ -187,13 +187,11 @@ def _members(
     rows: Iterable[Row], ties: Mapping[tuple[UUID, UUID], tuple[float, int]]
 ) -> defaultdict[UUID, list[Member]]:
     """An entity's pull: its rank in the workspace plus the weight of its ties to the community."""
-    return _grouped(
-        (
-            community,
-            Member(id_, name, type_, rank + log1p(max(0.0, ties.get((community, id_), (0, 0))[0]))),
-        )
-        for community, id_, name, type_, rank in rows
-    )
+    groups: defaultdict[UUID, list[Member]] = defaultdict(list)
+    for community, id_, name, type_, rank in rows:
+        tie = max(0.0, ties.get((community, id_), (0, 0))[0])
+        groups[community].append(Member(id_, name, type_, rank + log1p(tie)))
+    return groups
 
 
 def _sentences(values: dict[str, Any]) -> defaultdict[UUID, list[Sentence]]:
@@ -264,10 +262,3 @@ def _sentence(span: Span, row: Row | None, *, stated: bool) -> Sentence | None:
     if not line:
         return None
     return Sentence(span[0], document, span[1], span[2], line, frozenset(entities), stated, leads)
-
-
-def _grouped(pairs: Iterable[tuple[UUID, Any]]) -> defaultdict[UUID, list[Any]]:
-    groups: defaultdict[UUID, list[Any]] = defaultdict(list)
-    for key, value in pairs:
-        groups[key].append(value)
-    return groups

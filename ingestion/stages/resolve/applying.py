@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import uuid
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 from ingestion.extractors import Extraction
@@ -70,9 +70,3 @@ def _extractions(
         found[document_id].append((chunk_id, Extraction.from_json(json.loads(payload))))
         starts[chunk_id] = start
     return found, starts
-
-
-def documents_naming(workspace_id: uuid.UUID, keys: Iterable[str]) -> dict[uuid.UUID, uuid.UUID]:
-    """The documents that name an entity with one of the keys, each with the version read."""
-    values = {"workspace": workspace_id, "keys": sorted(set(keys))}
-    return dict(run_sql(sql.DOCUMENTS_NAMING, values))

@@ -82,7 +82,7 @@ class Unanswered:
         noun = "question" if number == 1 else "questions"
         return (
             f"{NO_ANSWER}{number} {noun} about names in this document."
-            " They are read as they are written; look-alikes wait for a person.",
+            " The names are kept as written; similar names are left for a person to decide.",
         )
 
 

@@ -20,7 +20,7 @@ from ingestion.resolution.overrides import Pair, Reading, pair_of
 from ingestion.stage import Progress
 from ingestion.stages.resolve import sql
 from ingestion.stages.resolve.alike import differ_in_a_digit
-from ingestion.stages.resolve.applying import documents_naming, resolve_documents
+from ingestion.stages.resolve.applying import resolve_documents
 from ingestion.stages.resolve.asking import (
     MOST_QUESTIONS,
     PROMPTS,
@@ -175,8 +175,10 @@ def reread(workspace_id: uuid.UUID, keys: Iterable[str]) -> None:
     wanted = sorted(set(keys))
     if not wanted:
         return
-    versions = documents_naming(workspace_id, wanted)
-    run_sql(sql.FORGET_ALIASES, {"workspace": workspace_id, "keys": wanted})
+    values = {"workspace": workspace_id, "keys": wanted}
+    # Each with the version read.
+    versions = dict(run_sql(sql.DOCUMENTS_NAMING, values))
+    run_sql(sql.FORGET_ALIASES, values)
     resolve_documents(workspace_id, versions)
 
 

@@ -138,7 +138,10 @@ class _Writer:
             kinds=[fact.relation.kind for _, fact in facts],
             strengths=[fact.relation.strength for _, fact in facts],
             descriptions=[fact.relation.description for _, fact in facts],
-            keywords=[_one_text(fact.relation.keywords) for _, fact in facts],
+            keywords=[
+                UNIT.join(keyword.replace(UNIT, " ")[:80] for keyword in fact.relation.keywords)
+                for _, fact in facts
+            ],
         )
 
     def _link_of(self, source: Ref, target: Ref) -> uuid.UUID:
@@ -208,7 +211,3 @@ def _aliases(name: Name) -> list[tuple[Ref, str, str]]:
     if name.surface == name.label or name.source == MEANT:
         return [label]
     return [label, (name.entity, key_of_name(name.surface), name.surface)]
-
-
-def _one_text(keywords: Sequence[str]) -> str:
-    return UNIT.join(keyword.replace(UNIT, " ")[:80] for keyword in keywords)

@@ -36,7 +36,12 @@ def run(jobs: Sequence[IngestionJob], ports: Ports, progress: Progress) -> list[
     model = model_of(ports)
     for each in asked:
         keep_said(each, model)
-    new = [each for each in group if each not in asked or not is_indexed(each)]
+    # All words of the others were indexed in an earlier run.
+    new = [
+        each
+        for each in group
+        if each not in asked or any(chunk.terms is None for chunk in each.chunks)
+    ]
     index(jobs[0].workspace_id, new, progress)
     if ports.chat is not None and asked:
         ask(ports.chat, asked, progress)
@@ -111,8 +116,3 @@ def context_of(chunk: Chunk, version: DocumentVersion) -> str:
         start=chunk.start,
         end=chunk.end,
     )
-
-
-def is_indexed(each: Situated) -> bool:
-    """Whether all its words were indexed in an earlier run."""
-    return all(chunk.terms is not None for chunk in each.chunks)

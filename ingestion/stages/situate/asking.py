@@ -69,5 +69,5 @@ def warnings_of(each: Situated) -> tuple[str, ...]:
         return ()
     return (
         f"For {each.unanswered:,} of {len(each.chunks):,}{UNSITUATED}"
-        " stand in the document; title and headings say it instead.",
+        " belong in the document; their title and headings are used instead.",
     )

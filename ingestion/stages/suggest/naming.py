@@ -44,9 +44,9 @@ def spelt_otherwise(one: Thing, other: Thing, _common: Common) -> Reason | None:
     """The same words with different spacing, or one of them abbreviated in the usual way."""
     left, right = one.spelt, other.spelt
     if left == right:
-        return Reason("name", 5.5, "the same name with a word spelt otherwise", is_of_names=True)
+        return Reason("name", 5.5, "the same name with a word spelt differently", is_of_names=True)
     if one.letters == other.letters:
-        return Reason("name", 5.5, "the same name but for spaces", is_of_names=True)
+        return Reason("name", 5.5, "the same name apart from spaces", is_of_names=True)
     return None
 
 
@@ -81,9 +81,9 @@ def otherwise_ordered(one: Thing, other: Thing, _common: Common) -> Reason | Non
     if len(left) < 2 or one.core == other.core:
         return None
     if left == right:
-        return Reason("name", 3.5, "the same name but for small words", is_of_names=True)
+        return Reason("name", 3.5, "the same name apart from small words", is_of_names=True)
     if sorted(left) == sorted(right):
-        return Reason("name", 4.0, "the same words in another order", is_of_names=True)
+        return Reason("name", 4.0, "the same words in a different order", is_of_names=True)
     return None
 
 
@@ -98,8 +98,8 @@ def fuller(one: Thing, other: Thing, common: Common) -> Reason | None:
     last = max(1, common.words.get(longer[-1], 1))
     weight = 3.8 - 0.6 * math.log(last)
     if shorter[0] == longer[0] and len(shorter[0]) > 1:
-        return Reason("name", weight, "one name has a middle name more", is_of_names=True)
-    return Reason("name", weight, "the initials fit the other's first names", is_of_names=True)
+        return Reason("name", weight, "one name has an extra middle name", is_of_names=True)
+    return Reason("name", weight, "the initials match the other's first names", is_of_names=True)
 
 
 def _may_be_people(one: Thing, other: Thing) -> bool:
@@ -132,13 +132,10 @@ def _given(given: Sequence[str], beside: Sequence[str]) -> list[str]:
     parts: list[str] = []
     for word in given:
         is_initials = len(word) <= LONGEST_INITIALS and word not in beside
-        parts += list(word) if is_initials and _runs_in(word, initials) else [word]
+        rest = iter(initials)
+        runs_in = is_initials and all(letter in rest for letter in word)
+        parts += list(word) if runs_in else [word]
     return parts
-
-
-def _runs_in(letters: str, initials: str) -> bool:
-    rest = iter(initials)
-    return all(letter in rest for letter in letters)
 
 
 def _in_order(short: Sequence[str], long_: Sequence[str]) -> bool:
@@ -157,7 +154,7 @@ def contained(one: Thing, other: Thing, common: Common) -> Reason | None:
     few, many = short.telling, long_.telling
     if not set(few) < set(many) or len(many) > LONGEST or _is_no_name(few, long_):
         return None
-    said = f"“{short.name}” is a part of “{long_.name}”"
+    said = f"“{short.name}” is part of “{long_.name}”"
     if _repeats_initials(few, many):
         return Reason("name", 4.5, "the same name after its initials", is_of_names=True)
     if len(few) > 1:
@@ -196,7 +193,7 @@ def shortened(one: Thing, other: Thing, _common: Common) -> Reason | None:
     differing = [(a, b) for a, b in zip(left, right, strict=True) if a != b]
     if len(differing) != 1 or not _is_cut(*sorted(differing[0], key=len)):
         return None
-    return Reason("name", 3.0, "one name has a word cut short", is_of_names=True)
+    return Reason("name", 3.0, "one name abbreviates a word", is_of_names=True)
 
 
 def _is_cut(short: str, long_: str) -> bool:
@@ -217,25 +214,18 @@ def misspelt(one: Thing, other: Thing, common: Common) -> Reason | None:
 def _misspelt(
     differing: Sequence[tuple[str, str]], words: Sequence[str], common: Common, one: Thing
 ) -> Reason:
-    if all(_is_plural(a, b) for a, b in differing):
+    if all(a + "s" == b or b + "s" == a for a, b in differing):
         return Reason("name", 2.4, "one name is the other's plural", is_of_names=True)
     weight = 3.4 if len(words) > len(differing) else 1.5
     weight += 0.4 if all(min(len(a), len(b)) >= LONG for a, b in differing) else 0.0
     weight -= 1.2 * (len(differing) - 1)
     # Two given names, or two words, that many names have: Austrian is not a misspelt Australian.
-    weight -= sum(1.8 for a, b in differing if _are_common(a, b, common))
+    counts = common.words
+    weight -= sum(1.8 for pair in differing if min(counts.get(a, 1) for a in pair) >= COMMON)
     weight -= sum(0.8 for a, b in differing if a[0] != b[0])
     if one.type == PERSON and differing[0][0] == words[0]:
         weight -= 0.6
     return Reason("name", weight, "the names differ by a letter or two", is_of_names=True)
-
-
-def _are_common(one: str, other: str, common: Common) -> bool:
-    return min(common.words.get(one, 1), common.words.get(other, 1)) >= COMMON
-
-
-def _is_plural(one: str, other: str) -> bool:
-    return one + "s" == other or other + "s" == one
 
 
 def _near(one: str, other: str) -> bool:
@@ -297,7 +287,7 @@ def alias(one: Thing, other: Thing, common: Common) -> Reason | None:
     """One entity's name is also an alias of the other, or they share an alias."""
     for called, named in ((one, other), (other, one)):
         if called.key in named.aliases and not _is_where_from(called, named):
-            said = f"documents call “{named.name}” “{called.name}” too"
+            said = f"documents also call “{named.name}” “{called.name}”"
             return Reason("alias", _by_alias(called.key, common), said, is_of_names=True)
     shared = sorted(set(one.aliases) & set(other.aliases))
     if not shared:

@@ -81,7 +81,7 @@ def _calling(beside: Beside) -> Reason | None:
         return Reason("called", 3.6, f"a document says “{said}”", is_of_names=True)
     closes = beside.after.lstrip(" \"'”’").startswith(")")
     if BRACKET.fullmatch(beside.between) and closes:
-        return Reason("bracket", 1.5, "a document has one in brackets behind the other")
+        return Reason("bracket", 1.5, "a document has one in brackets after the other")
     if OR.fullmatch(beside.between):
         return Reason("called", 2.0, "a document says “or” between them", is_of_names=False)
     return None
@@ -99,4 +99,5 @@ def likeness(cosine: float) -> Reason:
     31 of 37 pairs that seemed one thing had 0.2 or more, 15 of 22 others had less.
     """
     weight = max(-1.0, min(MOST_BY_LIKENESS, (cosine - UNLIKE) * STEEP))
-    return Reason("passages", weight, "their passages are about the same" if weight > SAID else "")
+    return Reason("passages", weight, "their passages are about the same"
+    " subject" if weight > SAID else "")

@@ -34,13 +34,10 @@ def counted(one: Thing, other: Thing) -> Reason | None:
     left, right = one.counting, other.counting
     if left == right:
         return None
-    if (left and right) or any(set(side) - JUNIORS for side in (left, right) if _has_digit(side)):
+    with_digits = [set(side) for side in (left, right) if any(map(str.isdigit, "".join(side)))]
+    if (left and right) or any(side - JUNIORS for side in with_digits):
         return Reason("counted", NEVER)
     return Reason("counted", ONE_IS_COUNTED)
-
-
-def _has_digit(words: tuple[str, ...]) -> bool:
-    return any(letter.isdigit() for word in words for letter in word)
 
 
 def opposed(one: Thing, other: Thing) -> Reason | None:
@@ -58,13 +55,13 @@ def typed(one: Thing, other: Thing) -> Reason | None:
         return None
     if one.type in PEOPLES or other.type in PEOPLES:
         return Reason("types", GROUP_AND_OTHER)
-    return Reason("types", OTHER_TYPE, f"one is read as {one.type}, the other as {other.type}")
+    return Reason("types", OTHER_TYPE, f"their types differ: {one.type} and {other.type}")
 
 
 def together(one: Thing, other: Thing) -> Reason | None:
     """A sentence that names both seldom means one thing under two names."""
     if other.id in one.neighbours or one.id in other.neighbours:
-        return Reason("together", SENTENCE, "though some sentence names both")
+        return Reason("together", SENTENCE, "but a sentence names both")
     return None
 
 
@@ -130,7 +127,7 @@ def reasons_for(
         None if is_short else typed(one, other),
         None if is_short or called else together(one, other),
         neighbours.neighbours(one, other, things),
-        _same_type(one, other),
+        Reason("types", SAME_TYPE) if one.type == other.type else None,
     ]
     return _sorted(reason for reason in (name, called, *rest, *against) if reason)
 
@@ -139,10 +136,6 @@ def _by_names(one: Thing, other: Thing, common: Common) -> Reason | None:
     """The weightiest name reason: spelling, initials and aliases overlap."""
     found = [reason for look in naming.BY_NAME if (reason := look(one, other, common))]
     return max(found, key=lambda reason: reason.weight, default=None)
-
-
-def _same_type(one: Thing, other: Thing) -> Reason | None:
-    return Reason("types", SAME_TYPE) if one.type == other.type else None
 
 
 def certainty_of(reasons: Iterable[Reason]) -> float:

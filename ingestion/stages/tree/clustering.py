@@ -79,17 +79,16 @@ def settled(found: Sequence[Cluster], vectors: Vectors) -> list[Cluster]:
     """Drop clusters that are no item's first choice; merge those with a single such item."""
     inside = cores(found)
     kept = [(dict(found[i]), items) for i, items in enumerate(inside) if items]
-    while len(kept) > 1 and (lone := _lone(kept)) is not None:
+    while len(kept) > 1:
+        lone = next((i for i, (_, items) in enumerate(kept) if len(items) < 2), None)
+        if lone is None:
+            break
         cluster, items = kept.pop(lone)
         near = _nearest(vectors[items[0]], [others for _, others in kept], vectors)
         for item, probability in cluster.items():
             kept[near][0][item] = max(probability, kept[near][0].get(item, 0.0))
         kept[near][1].extend(items)
     return [dict(sorted(cluster.items())) for cluster, _ in kept]
-
-
-def _lone(kept: Sequence[tuple[Cluster, list[int]]]) -> int | None:
-    return next((i for i, (_, items) in enumerate(kept) if len(items) < 2), None)
 
 
 def _nearest(vector: Vectors, groups: Sequence[list[int]], vectors: Vectors) -> int:

@@ -33,7 +33,7 @@ class Command(BaseCommand):
         parser.add_argument("--superuser", action="store_true", help="with psql: as superuser")
         parser.add_argument("--test", action="store_true", help="the server that tests use")
         parser.add_argument(
-            "--if-idle", action="store_true", help="with stop: only if nobody is connected"
+            "--if-idle", action="store_true", help="with stop: only if no one is connected"
         )
 
     def handle(self, *args: Any, action: str, **options: Any) -> None:
@@ -51,7 +51,8 @@ class Command(BaseCommand):
         stopped = embedded.stop(data_dir, only_if_idle=options["if_idle"])
         idle = "or is in use, " if options["if_idle"] else ""
         self.stdout.write(
-            "The database is stopped." if stopped else f"It was not running, {idle}nothing to do."
+            "The database is stopped." if stopped else f"The database was not running, {idle}so"
+            " there was nothing to do."
         )
 
     def status(self, data_dir: Path, options: dict[str, Any]) -> None:
@@ -77,5 +78,5 @@ def _data_dir() -> Path:
     """Return the bundled server's folder; refuses if the project uses another server."""
     folder = settings.DATABASES["default"]["OPTIONS"].get(DATA)
     if folder is None:
-        raise CommandError("DATABASE_URL is set: the database is not the bundled one.")
+        raise CommandError("DATABASE_URL is set, so the bundled database is not used.")
     return Path(folder)

@@ -47,7 +47,7 @@ def _superuser(given: str | None) -> DatabaseUrl:
     except EnvError as error:
         raise CommandError(str(error)) from error
     if url is None:
-        raise CommandError("Give --superuser-url or set DATABASE_SUPERUSER_URL.")
+        raise CommandError("Use --superuser-url or set DATABASE_SUPERUSER_URL.")
     return url
 
 
@@ -55,7 +55,7 @@ def _plan() -> Plan:
     """Read the application's and the owner's role, with passwords, from DATABASES."""
     app, owner = settings.DATABASES["default"], settings.DATABASES[OWNER_ALIAS]
     if DATA in app["OPTIONS"]:
-        raise CommandError("DATABASE_URL is not set: the bundled server prepares itself.")
+        raise CommandError("DATABASE_URL is not set: the bundled server needs no preparation.")
     return Plan(
         database=app["NAME"],
         owner=owner["USER"],

@@ -118,7 +118,7 @@ def _announce(
 
     def web_answers() -> None:
         if not supervisor.is_done(DEMO):
-            console.say(OWN_NAME, f"{address} answers; reading the demo documents …")
+            console.say(OWN_NAME, f"{address} is up; processing the demo documents …")
             supervisor.wait_until_done(DEMO)
         console.paragraph(welcome_text(address, _demo_sign_in()))
 

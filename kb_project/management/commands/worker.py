@@ -17,7 +17,7 @@ WORK: Final = {
 
 class Command(BaseCommand):
     help = (
-        "Do the work of a lane: 'main' reads documents, 'embedding' makes their vectors,"
+        "Run the worker of a lane: 'main' reads documents, 'embedding' computes their vectors,"
         " 'answering' answers questions."
     )
 

@@ -107,10 +107,16 @@ class Numbering:
 def number(query: Query, found: Found, hits: Sequence[Hit]) -> Numbering:
     """Read the passages behind the records and points, in a transaction of its own."""
     shown = {hit.chunk_id for hit in hits}
-    wanted = [chunk for chunk in _behind_all(found) if chunk not in shown][:MOST_IN_ALL]
+    behind = [chunk for point in found.points for chunk in point.chunks]
+    behind += [chunk for record in found.records for chunk in record.sources[:MOST_SOURCES]]
+    wanted = [chunk for chunk in dict.fromkeys(behind) if chunk not in shown][:MOST_IN_ALL]
     with access.in_workspace(query.workspace_id):
         passages = hydrate(query.workspace_id, [ScoredChunk(chunk, 0.0) for chunk in wanted])
-    sources = {hit.chunk_id: hit for hit in passages if _is_in_scope(hit, query)}
+    sources = {
+        hit.chunk_id: hit
+        for hit in passages
+        if query.documents is None or hit.document_id in query.documents
+    }
     reachable = shown | set(sources)
     records = (one for one in found.records if not reachable.isdisjoint(one.sources))
     return Numbering(hits, dict(_labelled(records)), sources)
@@ -123,15 +129,6 @@ def last_sentence(said: str) -> str:
     """
     spans = sentence_spans(said)
     return said[spans[-1][0] : spans[-1][1]] if spans else ""
-
-
-def _behind_all(found: Found) -> Iterable[UUID]:
-    chunks = [chunk for record in found.records for chunk in record.sources[:MOST_SOURCES]]
-    return dict.fromkeys([*(chunk for point in found.points for chunk in point.chunks), *chunks])
-
-
-def _is_in_scope(hit: Hit, query: Query) -> bool:
-    return query.documents is None or hit.document_id in query.documents
 
 
 def _labelled(records: Iterable[Record]) -> Iterable[tuple[str, Record]]:

@@ -82,7 +82,9 @@ def find(words: str, text: str) -> Span | None:
     size = len(wanted)
     for index in range(len(tokens) - size + 1):
         if tokens[index] == wanted[0] and tokens[index : index + size] == wanted:
-            return places[index][0], _with_stop(text, places[index + size - 1][1])
+            end = places[index + size - 1][1]
+            ends_sentence = text[end : end + 1] in tuple(".!?。！？")
+            return places[index][0], end + 1 if ends_sentence else end
     return None
 
 
@@ -153,11 +155,6 @@ def around(text: str, span: Span) -> Span:
 def _placed(hit: Hit, found: Located) -> Located:
     spans = tuple((hit.start + start, hit.start + end) for start, end in found.spans)
     return Located(spans, found.share, found.is_quote)
-
-
-def _with_stop(text: str, end: int) -> int:
-    """Include the full stop that ends the sentence."""
-    return end + 1 if text[end : end + 1] in tuple(".!?。！？") else end
 
 
 def _is_long(words: str) -> bool:

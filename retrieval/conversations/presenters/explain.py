@@ -28,19 +28,19 @@ FIGURES: Final = (
     ("sentences_read", "{} sentences read"),
     ("sentences_chosen", "{} chosen"),
     ("reports_read", "{} reports read"),
-    ("total_ms", "{:.0f} ms in all"),
+    ("total_ms", "{:.0f} ms in total"),
 )
 CALLS: Final = (
     ("count", "Model calls"),
-    ("cached", "of them known before"),
+    ("cached", "of them from the cache"),
     ("prompt_tokens", "Tokens sent"),
     ("completion_tokens", "Tokens written"),
 )
 CITATIONS: Final = (
     ("kept", "kept"),
     ("invented", "invented, removed"),
-    ("repeated", "repeated, joined"),
-    ("foreign", "of other answers, removed"),
+    ("repeated", "repeated, merged"),
+    ("foreign", "from other answers, removed"),
     ("misplaced", "in code or addresses, removed"),
 )
 CHECKS: Final = (
@@ -212,7 +212,7 @@ def _ranked(workspace: Workspace, rows: Sequence[Mapping[str, Any]]) -> tuple[Sh
             ShownRow(
                 number=whole(one.get("number")),
                 kind="passage",
-                title=chunk.version.document.title if chunk else "A passage that is gone",
+                title=chunk.version.document.title if chunk else "A deleted passage",
                 url=url,
                 score=score_of(one.get("score")),
                 tokens=whole(one.get("tokens")),

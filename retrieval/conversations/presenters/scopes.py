@@ -34,10 +34,10 @@ PREFIXES: Final = {
 # Filters whose values are searched for by typing: the label above the field, and its hint.
 SOUGHT: Final = {
     "documents": ("Only these documents", "Part of a title"),
-    "include": ("Begin with these names", "A person, place or thing"),
+    "include": ("Start with these names", "A person, place or thing"),
     "exclude": ("Leave out these names", "A person, place or thing"),
 }
-GONE: Final = "no longer there"
+GONE: Final = "no longer exists"
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,17 +6,14 @@ from typing import Any
 from uuid import UUID
 
 from django.contrib import messages
-from django.contrib.auth.decorators import login_required
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
-from django.views.decorators.http import require_http_methods, require_POST
 
 from kb_project.errors import ConflictError, InputError
 from retrieval.conversations import queries
 from retrieval.evaluation import evidence, forms, presenters, sets
 from retrieval.evaluation import queries as evaluation_queries
 from retrieval.models import QuestionSet
-from workspaces import access
 from workspaces.models import Capability, Workspace
 from workspaces.pages import workspace_page
 from workspaces.requests import UserRequest

@@ -10,11 +10,9 @@ from typing import Any, Final
 from uuid import UUID
 
 from django.contrib import messages
-from django.contrib.auth.decorators import login_required
 from django.core.paginator import Paginator
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
-from django.views.decorators.http import require_GET, require_POST
 
 from kb_project.errors import ConflictError, KBError
 from retrieval.evaluation import control, evidence, forms, history, presenters, queries, results
@@ -22,7 +20,6 @@ from retrieval.evaluation.control import Order
 from retrieval.evaluation.history import Change, Line
 from retrieval.evaluation.summary import label_of, place_of
 from retrieval.models import EvaluationRun, RunKind
-from workspaces import access
 from workspaces.models import Capability, Workspace
 from workspaces.pages import workspace_page
 from workspaces.requests import UserRequest
@@ -112,17 +109,15 @@ def result_detail(
     return render(request, "evaluation/result.html", context)
 
 
-@login_required
-@require_POST
-def run_stop(request: UserRequest, workspace_id: str, run_id: UUID) -> HttpResponse:
-    workspace, run = _writing(request, workspace_id, run_id)
+@workspace_page(Capability.EDIT, "POST")
+def run_stop(request: UserRequest, workspace: Workspace, run_id: UUID) -> HttpResponse:
+    run = queries.run_get(workspace=workspace, run_id=run_id)
     return _done(request, workspace, run, lambda: control.run_stop(workspace=workspace, run=run))
 
 
-@login_required
-@require_POST
-def run_continue(request: UserRequest, workspace_id: str, run_id: UUID) -> HttpResponse:
-    workspace, run = _writing(request, workspace_id, run_id)
+@workspace_page(Capability.EDIT, "POST")
+def run_continue(request: UserRequest, workspace: Workspace, run_id: UUID) -> HttpResponse:
+    run = queries.run_get(workspace=workspace, run_id=run_id)
     order = Order(request.user)
     return _done(
         request,
@@ -132,10 +127,9 @@ def run_continue(request: UserRequest, workspace_id: str, run_id: UUID) -> HttpR
     )
 
 
-@login_required
-@require_POST
-def run_delete(request: UserRequest, workspace_id: str, run_id: UUID) -> HttpResponse:
-    workspace, run = _writing(request, workspace_id, run_id)
+@workspace_page(Capability.EDIT, "POST")
+def run_delete(request: UserRequest, workspace: Workspace, run_id: UUID) -> HttpResponse:
+    run = queries.run_get(workspace=workspace, run_id=run_id)
     try:
         control.run_delete(workspace=workspace, run=run)
     except ConflictError as error:
@@ -158,13 +152,6 @@ def run_export(request: UserRequest, workspace: Workspace, run_id: UUID, form: s
         response = HttpResponse(out.getvalue(), content_type="text/csv; charset=utf-8")
     response["Content-Disposition"] = f'attachment; filename="results.{form}"'
     return response
-
-
-def _writing(
-    request: UserRequest, workspace_id: str, run_id: UUID
-) -> tuple[Workspace, EvaluationRun]:
-    workspace = access.workspace_for_writing(user=request.user, workspace_id=workspace_id)
-    return workspace, queries.run_get(workspace=workspace, run_id=run_id)
 
 
 def _done(

@@ -6,11 +6,9 @@ from typing import Any, Final
 from uuid import UUID
 
 from django.contrib import messages
-from django.contrib.auth.decorators import login_required
 from django.core.paginator import Paginator
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
-from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from kb_project.errors import ConflictError, InputError, KBError
 from retrieval.evaluation import (
@@ -38,15 +36,11 @@ TO_MAKE: Final = 20
 State = SetQuestion.State
 
 
-@login_required
-@require_http_methods(["GET", "POST"])
-def set_list(request: UserRequest, workspace_id: str) -> HttpResponse:
-    gate = access.workspace_for_reading
-    if request.method == "POST":
-        gate = access.workspace_for_writing
-    workspace = gate(user=request.user, workspace_id=workspace_id)
+@workspace_page(Capability.READ, "GET", "POST")
+def set_list(request: UserRequest, workspace: Workspace) -> HttpResponse:
     context: dict[str, Any] = {"workspace": workspace, "section": "evaluation"}
     if request.method == "POST":
+        access.workspace_for_writing(user=request.user, workspace_id=workspace.pk)
         name = request.POST.get("name", "")
         try:
             made = sets.set_create(workspace=workspace, user=request.user, name=name)

@@ -29,16 +29,18 @@ class Command(DataCommand):
             "dataset", type=Path, nargs="?", help="Folder with documents and questions."
         )
         parser.add_argument("--set", default="", metavar="NAME", help="A workspace's question set.")
-        parser.add_argument("--workspace", default="", metavar="SLUG", help="Whose set it is.")
-        parser.add_argument("--modes", default=",".join(MODES), help="Modes, with commas.")
-        parser.add_argument("--k", default="2,5,8,10", help="How many passages count, with commas.")
+        parser.add_argument("--workspace", default="", metavar="SLUG", help="The set's workspace.")
+        parser.add_argument("--modes", default=",".join(MODES), help="Search modes, separated by"
+        " commas.")
+        parser.add_argument("--k", default="2,5,8,10", help="Numbers of passages, separated by"
+        " commas.")
         parser.add_argument(
             "--answers",
             action="store_true",
-            help="Answer the questions too, and judge the answers where they are known.",
+            help="Also answer the questions, and judge the answers where expected ones are known.",
         )
         parser.add_argument(
-            "--keep", default="", metavar="SLUG", help="Keep the workspace so named."
+            "--keep", default="", metavar="SLUG", help="Keep the workspace under this name."
         )
         parser.add_argument("--json", action="store_true", help="Print the report as JSON.")
 

@@ -19,12 +19,13 @@ from workspaces.people import queries as people_queries
 
 
 class Command(DataCommand):
-    help = "Find the passages of a workspace that have to do with a question."
+    help = "Find the passages of a workspace that are relevant to a question."
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("question")
         parser.add_argument("--workspace", required=True, metavar="SLUG")
-        parser.add_argument("--mode", default=DEFAULT_MODE, help=f"One of {', '.join(MODES)}.")
+        parser.add_argument("--mode", default=DEFAULT_MODE, help="Search mode: one of"
+        f" {', '.join(MODES)}.")
         parser.add_argument("--top-k", type=int, default=settings.TOP_K, metavar="K")
         add_scope_options(parser)
         parser.add_argument("--json", action="store_true", help="Print one JSON object.")

@@ -18,7 +18,8 @@ from workspaces import access
 
 INSTEAD: Final = Note(
     "extractive_follow_ups",
-    "the search went on to the names that topics and passages share instead of to questions.",
+    "the search followed the names that topics and passages share instead of asking follow-up"
+    " questions.",
 )
 REPORTS: Final = 5
 PASSAGES: Final = 12

@@ -50,7 +50,7 @@ def _points(primed: Primed, walked: Following) -> tuple[Point, ...]:
 def _records(primed: Primed, ranked: Sequence[Ranked]) -> tuple[Record, ...]:
     if primed.drawn:
         score = primed.drawn.point.score
-        why = ("Behind a point of the answer",)
+        why = ("Source of a point in the answer",)
         return tuple(one.record(score, why) for one in primed.drawn.reports)
     return tuple(one.record(one.score, ("Close to the question",)) for one in ranked[:REPORTS])
 
@@ -70,7 +70,7 @@ def _add_primed(hits: dict[UUID, ScoredChunk], primed: Primed) -> None:
         return
     point, reports = primed.drawn.point, primed.drawn.reports
     for chunk in point.chunks:
-        why = (f"Behind the topic “{reports[0].topic.title}”",)
+        why = (f"Source of the topic “{reports[0].topic.title}”",)
         hit = ScoredChunk(chunk, point.score / 100, why)
         hits[chunk] = max(hit, hits.get(chunk, hit), key=lambda one: one.score)
 
@@ -80,13 +80,14 @@ def _note(query: Query, primed: Primed, walked: Following, points: Sequence[Poin
     if lost:
         query.note(
             "follow_ups_lost",
-            f"{lost:,} of {1 + walked.counts['follow_ups']:,} steps of the search got no usable"
-            " answer of the model; what they would have found is missing.",
+            f"The model gave no usable answer in {lost:,} of {1 + walked.counts['follow_ups']:,}"
+            " steps of the search, so their findings are missing.",
         )
     elif not points:
         query.note(
             "no_data",
-            "Neither the topics nor the passages of your documents say anything on this question:"
+            "Neither the topics nor the passages of your documents say anything about this"
+            " question:"
             f" {walked.counts['follow_ups']:,} follow-up questions were tried.",
         )
 

@@ -37,7 +37,7 @@ def searched(
         if shelf is None:
             return hybrid.instead(query)
     if query.chat is None or query.calls < 1:
-        why = "chat model is chosen" if query.chat is None else "call of the chat model is left"
+        why = "chat model is chosen" if query.chat is None else "call to the chat model is left"
         query.note(instead.code, f"No {why}, so {instead.sentence}")
         return without(query, shelf.ranked)
     try:
@@ -54,10 +54,10 @@ def take(query: Query) -> Shelf | None:
     if shown:
         if kept.waiting:
             some = "One topic has" if kept.waiting == 1 else f"{kept.waiting:,} topics have"
-            query.note("reports_pending", f"{some} no report yet and took no part.")
+            query.note("reports_pending", f"{some} no report yet and could not be searched.")
         return Shelf(kept, tuple(ranking.rank(query, kept, shown)))
     if kept.reports:
-        query.note("no_report_in_scope", f"No topic's report rests on these documents. {INSTEAD}")
+        query.note("no_report_in_scope", f"No topic's report cites these documents. {INSTEAD}")
     else:
         query.note("reports_pending", f"No topic has a report yet. {INSTEAD}")
     return None

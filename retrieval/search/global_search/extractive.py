@@ -11,7 +11,7 @@ from retrieval.search.query import Note, Query
 
 INSTEAD: Final = Note(
     "extractive_reports",
-    "the topics were ranked by their words and their passages instead of being read as a whole.",
+    "the topics were ranked by their words and passages instead of being read by a model.",
 )
 REPORTS: Final = 10
 """Reports given as records."""

@@ -127,8 +127,8 @@ def _fitting(
     left_out = len(chosen) - sum(len(batch.labels) for batch in fitting)
     query.note(
         "reports_left_out",
-        f"{left_out:,} of {len(chosen):,} topics were not read: finding may take {query.calls:,}"
-        " calls of the model.",
+        f"{left_out:,} of {len(chosen):,} topics were not read: the search may make at most"
+        f" {query.calls:,} model calls.",
     )
     return fitting
 
@@ -142,8 +142,8 @@ def _note_lost(query: Query, reading: Reading) -> None:
     if lost:
         query.note(
             "reports_lost",
-            f"{lost:,} of {asked:,} calls that were to read topics got no usable answer of the"
-            " model; what those topics say is missing.",
+            f"The model gave no usable answer to {lost:,} of {asked:,} calls that read topics,"
+            " so what those topics say is missing.",
         )
 
 
@@ -165,7 +165,7 @@ def _records(drawn: Sequence[Drawn]) -> tuple[Record, ...]:
     records: dict[UUID, Record] = {}
     for one in drawn:
         for report in one.reports:
-            record = report.record(one.point.score, ("Behind a point of the answer",))
+            record = report.record(one.point.score, ("Source of a point in the answer",))
             records.setdefault(record.id, record)
     return tuple(records.values())
 
@@ -176,7 +176,7 @@ def _passages(query: Query, shelf: Shelf, drawn: Sequence[Drawn]) -> list[Scored
     hits: dict[UUID, ScoredChunk] = {}
     for one in drawn:
         for report in one.reports:
-            why = (f"Behind the topic “{report.topic.title}”",)
+            why = (f"Source of the topic “{report.topic.title}”",)
             held = [chunk for chunk, _ in report.chunks]
             behind = [chunk for chunk in one.point.chunks if chunk in held] or held[:1]
             for chunk in behind:

@@ -74,7 +74,8 @@ def rank(query: Query, shelf: Library, topics: Sequence[Topic]) -> list[Ranked]:
     shown = {topic.place: topic.parts for topic in topics}
     by_words, by_parts = shelf.words.scores(wanted, shown)
     most = max(by_words.values(), default=0.0) or 1.0
-    told = _against_best(by_parts)
+    best = max(by_parts.values(), default=0.0) or 1.0
+    told = {part: score / best for part, score in by_parts.items()}
     near = closeness(query)
     by_passages = _by_passages(shelf, shown, near)
     ranked = [
@@ -89,11 +90,6 @@ def rank(query: Query, shelf: Library, topics: Sequence[Topic]) -> list[Ranked]:
         for topic in topics
     ]
     return sorted(ranked, key=lambda one: (-one.score, one.topic.place))
-
-
-def _against_best(scores: Mapping[Part, float]) -> dict[Part, float]:
-    most = max(scores.values(), default=0.0) or 1.0
-    return {part: score / most for part, score in scores.items()}
 
 
 def _by_passages(
@@ -117,18 +113,14 @@ def closeness(query: Query) -> dict[UUID, float]:
     """Score passages near the question by meaning and by words, from 0 to 2."""
     by_meaning = dict(dense.nearest(query, NEAREST))
     dense.note_pending(query)
-    found = _scaled(by_meaning)
+    low, high = min(by_meaning.values(), default=0.0), max(by_meaning.values(), default=0.0)
+    found = {chunk: (cosine - low) / ((high - low) or 1.0) for chunk, cosine in by_meaning.items()}
     if terms(query.question):
         best = lexical.best(query, NEAREST)
         most = max((score for _, score, _ in best), default=0.0) or 1.0
         for chunk, score, _ in best:
             found[chunk] = found.get(chunk, 0.0) + score / most
     return found
-
-
-def _scaled(cosines: Mapping[UUID, float]) -> dict[UUID, float]:
-    low, high = min(cosines.values(), default=0.0), max(cosines.values(), default=0.0)
-    return {chunk: (cosine - low) / ((high - low) or 1.0) for chunk, cosine in cosines.items()}
 
 
 def passages(ranked: Sequence[Ranked], count: int) -> list[ScoredChunk]:
@@ -138,7 +130,7 @@ def passages(ranked: Sequence[Ranked], count: int) -> list[ScoredChunk]:
     spare: dict[UUID, ScoredChunk] = {}
     for one in ranked[:TOPICS]:
         new = [pair for pair in one.chunks if pair[0] not in chosen]
-        why = (f"Behind the topic “{one.topic.title}”",)
+        why = (f"Source of the topic “{one.topic.title}”",)
         for number, (chunk, score) in enumerate(new):
             hit = ScoredChunk(chunk, one.score + score, why)
             (chosen if number < most else spare).setdefault(chunk, hit)

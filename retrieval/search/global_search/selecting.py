@@ -101,5 +101,5 @@ def _beginning(one: Ranked) -> str:
 
 
 def _say(query: Query, count: int) -> None:
-    sentence = f"Rating {count:,} topics by the question." if count > 1 else "Rating one topic."
+    sentence = f"Rating {count:,} topics for the question." if count > 1 else "Rating one topic."
     query.reporter.emit(EventKind.STEP, {"name": "rank", "sentence": sentence})

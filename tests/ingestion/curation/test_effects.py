@@ -30,7 +30,7 @@ def state(mentions: str = "", links: str = "") -> State:
 @pytest.mark.parametrize(
     ("effect", "sentence"),
     [
-        (Effect(), "Nothing moves."),
+        (Effect(), "Nothing changes."),
         (Effect(mentions=1), "1 mention moves."),
         (Effect(facts=1, mentions=1), "1 fact and 1 mention move."),
         (
@@ -39,10 +39,10 @@ def state(mentions: str = "", links: str = "") -> State:
         ),
         (
             Effect(facts=2, self_loops=2),
-            "2 facts move; 2 lead from it to itself and are dropped.",
+            "2 facts move; 2 would link it to itself and are dropped.",
         ),
         (Effect(verb=Verb.HIDE, facts=1), "1 fact is hidden."),
-        (Effect(verb=Verb.RETURN, mentions=1200), "1,200 mentions change hands."),
+        (Effect(verb=Verb.RETURN, mentions=1200), "1,200 mentions move back."),
         (Effect(reports=1), "1 report will be rewritten."),
         (
             Effect(verb=Verb.RESTORE, passages=2, facts=3),
@@ -51,12 +51,12 @@ def state(mentions: str = "", links: str = "") -> State:
         (Effect(verb=Verb.RESTORE, passages=1), "1 passage can be searched again."),
         (
             Effect(verb=Verb.SHELVE, passages=212, facts=31, kept_facts=9, entities=1, reports=4),
-            "212 passages leave the search; 31 facts lose their only source and are hidden; 9 keep"
-            " other sources; 1 entity is named nowhere else; 4 reports will be rewritten.",
+            "212 passages are no longer searched; 31 facts lose their only source and are hidden;"
+            " 9 keep other sources; 1 entity appears nowhere else; 4 reports will be rewritten.",
         ),
         (
             Effect(verb=Verb.SHELVE, passages=1, facts=1, kept_facts=1),
-            "1 passage leaves the search; 1 fact loses its only source and is hidden; 1 keeps"
+            "1 passage is no longer searched; 1 fact loses its only source and is hidden; 1 keeps"
             " other sources.",
         ),
     ],

@@ -83,9 +83,7 @@ def test_a_name_that_was_merged_away_is_taken_by_what_it_is_read_as(desk: Desk):
         create(desk, "Acme Inc")
 
     assert error.value.fields["entity"]["id"] == str(desk.id(LTD))
-    assert error.value.happened == (
-        "There is an entity of the name 'Acme Inc' as 'Acme Ltd' already."
-    )
+    assert error.value.happened == ("An entity named 'Acme Inc' as 'Acme Ltd' already exists.")
 
 
 def test_making_what_was_deleted_brings_it_back(desk: Desk):

@@ -56,7 +56,7 @@ def live(desk: Desk, action: str, *names: str) -> HistoryEvent:
 def test_what_leaves_the_search_with_a_document_is_told_as_leaving(desk: Desk):
     live(desk, "disable", "d")
 
-    assert moved(desk).startswith("1 passage leaves the search; 1 fact loses its only source")
+    assert moved(desk).startswith("1 passage is no longer searched; 1 fact loses its only source")
 
 
 def test_what_comes_back_with_a_document_is_told_as_coming_back(desk: Desk):
@@ -111,7 +111,7 @@ def test_what_a_deletion_hid_and_its_undoing_brings_back_is_told(desk: Desk):
 
     event_undo(change=desk.change(), event=event)
 
-    assert moved(desk) == "2 facts and 2 mentions change hands."
+    assert moved(desk) == "2 facts and 2 mentions move back."
 
 
 # --- narrowed -------------------------------------------------------------------------------------

@@ -75,7 +75,7 @@ def test_the_preview_says_just_what_then_happens(desk: Desk):
     assert (preview.mentions, preview.facts) == (2, 2)
     assert (preview.duplicates, preview.self_loops) == (1, 1)
     assert preview.sentence == (
-        "2 facts and 2 mentions move; 1 becomes a duplicate; 1 leads from it to itself and is"
+        "2 facts and 2 mentions move; 1 becomes a duplicate; 1 would link it to itself and is"
         " dropped."
     )
 
@@ -153,7 +153,7 @@ def test_across_types_the_clear_one_is_kept_and_the_preview_says_so(desk: Desk):
 
     assert desk.entity("mercury").type == "product"
     assert preview.conflicts == 1
-    assert preview.notes == ("They are of different types (product, place); 'product' is kept.",)
+    assert preview.notes == ("Their types differ (product, place); 'product' is kept.",)
     [conflict] = event.details["conflicts"]
     assert conflict["shown"] == "product"
     assert [value["value"] for value in conflict["values"]] == ["product", "place"]
@@ -189,7 +189,7 @@ def test_what_was_said_to_differ_is_told_and_overruled(desk: Desk):
 
     event = merged(desk)
 
-    assert preview.notes == ("Alice said before that two of them are not the same.",)
+    assert preview.notes == ("Alice marked two of them as not the same.",)
     assert INC not in desk.names()
     event_undo(change=desk.change(), event=event)
     assert INC in desk.names()

@@ -125,7 +125,7 @@ def test_who_comes_late_reads_what_was_done_since(desk: Desk):
         refusal = presenters.refusal_of(desk.workspace, refused.value)
 
     assert refusal.status == 412
-    assert refusal.since == ("Bob wrote the description of 'Ada Lind'.",)
+    assert refusal.since == ("Bob edited the description of 'Ada Lind'.",)
     assert refusal.holder is None
 
 
@@ -202,7 +202,7 @@ def test_more_than_fit_are_refused_with_a_way_on(desk: Desk):
     assert context["is_full"]
     assert len(context["cards"]) == MOST_BESIDE
     assert context["preview"].effect is None
-    assert context["preview"].refusal.problem["happened"].startswith("These are 7 entities")
+    assert context["preview"].refusal.problem["happened"].startswith("7 entities are too many")
 
 
 def test_somebody_elsewhere_cannot_be_drawn_in(desk: Desk):

@@ -84,7 +84,7 @@ def test_what_is_put_away_has_passages_and_nothing_else_to_lose(desk: Desk):
     said = losses(desk, "ab")
 
     assert said == Losses(2, 2, 0, 0, 0, 0)
-    assert said.sentence == "2 passages go."
+    assert said.sentence == "2 passages will no longer be searched."
 
 
 def test_documents_that_are_not_there_take_nothing(desk: Desk):
@@ -106,11 +106,20 @@ def test_documents_of_another_workspace_take_nothing(desk: Desk):
     [
         (Losses(1, 0, 0, 0, 0, 0), "Nothing has been read in it."),
         (Losses(3, 0, 0, 0, 0, 0), "Nothing has been read in them."),
-        (Losses(1, 1, 0, 0, 0, 0), "1 passage goes."),
-        (Losses(1, 1, 1, 0, 0, 0), "1 passage goes; 1 fact loses its only source."),
-        (Losses(1, 1, 0, 1, 0, 0), "1 passage goes; 1 keeps other sources."),
-        (Losses(1, 2, 2, 0, 0, 0), "2 passages go; 2 facts lose their only source."),
-        (Losses(2, 1200, 0, 1300, 9, 9), "1,200 passages go; 1,300 keep other sources."),
+        (Losses(1, 1, 0, 0, 0, 0), "1 passage will no longer be searched."),
+        (
+            Losses(1, 1, 1, 0, 0, 0),
+            "1 passage will no longer be searched; 1 fact loses its only source.",
+        ),
+        (Losses(1, 1, 0, 1, 0, 0), "1 passage will no longer be searched; 1 keeps other sources."),
+        (
+            Losses(1, 2, 2, 0, 0, 0),
+            "2 passages will no longer be searched; 2 facts lose their only source.",
+        ),
+        (
+            Losses(2, 1200, 0, 1300, 9, 9),
+            "1,200 passages will no longer be searched; 1,300 keep other sources.",
+        ),
     ],
 )
 def test_figures_are_told_in_one_sentence(figures: Losses, sentence: str):

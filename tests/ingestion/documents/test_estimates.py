@@ -203,7 +203,7 @@ def test_every_estimate_is_a_range(
 def test_the_local_tier_is_one_sentence():
     words = estimate_sentences.sentences(estimate([exact(8000, 10)], None))
 
-    assert words == ["Costs nothing: no model is called here."]
+    assert words == ["Costs nothing: no model is called."]
 
 
 def test_a_budget_that_suffices_is_named_and_no_more():
@@ -241,7 +241,7 @@ def test_a_missing_price_is_said():
 def test_what_is_known_already_is_said():
     found = estimate([exact(8000, 10, known_extractions=1)], CONDITIONS)
 
-    assert "1 answer is known already and costs nothing." in estimate_sentences.sentences(found)
+    assert "1 answer is already known and costs nothing." in estimate_sentences.sentences(found)
 
 
 def test_all_known_costs_nothing():
@@ -260,6 +260,6 @@ def test_what_was_spent_says_what_was_free():
 
     assert estimate_sentences.spent(usage, what="Reading it") == [
         "Reading it took 3 calls and 1,234 tokens.",
-        "Read again for nothing: 2 of 5 answers, from the cache.",
+        "2 of 5 answers came from the cache and cost nothing.",
         "1 of them failed.",
     ]

@@ -49,7 +49,7 @@ def sent(cast: rows.Cast, user: User, path: str, **data: object) -> str:
 
 def test_a_document_goes_through_the_trash(cast: rows.Cast, log: Document):
     page = seen(cast, cast.alice, f"documents/{log.pk}/")
-    assert "1 passage goes" in page
+    assert "1 passage will no longer be searched" in page
 
     after = sent(cast, cast.alice, f"documents/{log.pk}/trash/")
 
@@ -117,7 +117,7 @@ def test_what_comes_back_beside_its_like_says_so(cast: rows.Cast, log: Document)
 
     page = sent(cast, cast.alice, f"documents/{log.pk}/restore/")
 
-    assert "There is another document called “Log”" in page
+    assert "Another document is also called “Log”" in page
 
 
 @pytest.mark.parametrize("act", ["edit", "disable", "enable", "trash", "restore", "delete"])
@@ -141,7 +141,7 @@ def test_what_is_gone_meanwhile_is_in_nobodys_way(cast: rows.Cast, log: Document
 
     page = sent(cast, cast.alice, "documents/trash/", ids=ids)
 
-    assert "1 document of those chosen is not there any more." in page
+    assert "1 of the selected documents no longer exists." in page
     assert f"document-{log.pk}" not in page
 
 

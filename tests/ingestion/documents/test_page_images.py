@@ -7,7 +7,7 @@ from pypdfium2 import PdfDocument
 
 from ingestion.documents import page_images
 from ingestion.models import DocumentVersion
-from ingestion.parsers.sandbox import parse_in_sandbox
+from ingestion.parsers.sandbox import default_sandbox
 from kb_project.errors import NotFoundError
 
 DEMO = Path("ingestion/demo/documents/Strategy 2025-2030.pdf")
@@ -18,7 +18,7 @@ def strategy(settings, tmp_path: Path) -> DocumentVersion:
     settings.MEDIA_ROOT = tmp_path
     source = Path(settings.BASE_DIR) / DEMO
     (tmp_path / "strategy").write_bytes(source.read_bytes())
-    parsed = parse_in_sandbox(source, name=source.name)
+    parsed = default_sandbox().parse(source, name=source.name)
     pages = [[page.number, page.start, page.end] for page in parsed.pages]
     return DocumentVersion(text=parsed.text, pages=pages, parser="pdf", blob="strategy")
 

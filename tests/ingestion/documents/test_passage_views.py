@@ -34,8 +34,8 @@ def test_the_documents_page_lists_what_could_not_be_read(cast: rows.Cast, docume
 def test_the_documents_page_says_what_was_kept_out(cast: rows.Cast, document: Document):
     page = page_of(cast.alice, "document_detail", cast, document.pk)
 
-    assert "4 facts rest on words that are not in their passage." in page
-    assert "1 link leads from a thing to itself." in page
+    assert "4 facts cite words that are not in their passage." in page
+    assert "1 fact relates an entity to itself." in page
 
 
 def test_a_reader_sees_it_too_without_buttons(cast: rows.Cast, document: Document):

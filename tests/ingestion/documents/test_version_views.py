@@ -205,5 +205,5 @@ def test_a_version_that_cannot_be_read_leaves_the_one_before_searched(cast: Cast
     read(cast.workspace, refreshes=False)
 
     page = page_of(cast.alice, "document_detail", cast, document.pk)
-    assert "Version 2 was not taken in. Version 1 is still searched." in page
+    assert "Version 2 was not added. Version 1 is still searched." in page
     assert "nothing of it is searchable" not in page

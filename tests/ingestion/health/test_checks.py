@@ -274,7 +274,7 @@ def test_what_a_repair_asks_for_waits_until_it_is_done(workspace: Workspace):
     said = health.repair(health.check(workspace.pk))
 
     assert said == [
-        "1 passage has other words in the index than it says."
+        "1 passage has a wrong number of words in the index."
         " The documents' words are indexed again."
     ]
     between = health.check(workspace.pk)

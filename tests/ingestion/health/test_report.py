@@ -27,7 +27,7 @@ def test_sound_is_what_has_no_drift_and_settled_what_waits_for_nothing_either():
 
 
 def test_what_a_test_prints_names_the_check_and_some_ids():
-    assert str(Report(WORKSPACE)) == "Everything agrees."
+    assert str(Report(WORKSPACE)) == "No drift was found."
     assert str(Report(WORKSPACE, drifts=(DRIFT,))) == (
         "degrees: 1 entity says a wrong number of links. ['a']"
     )

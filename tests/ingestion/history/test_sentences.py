@@ -34,7 +34,7 @@ def event(kind: str, names: str = "1", *, user: str = "Ana", **details: Any) -> 
         ),
         (
             event("entity_split", "12", into="2", **{"from": "1"}),
-            "Ana split 'Acme Inc' off 'Acme Ltd'",
+            "Ana split 'Acme Inc' off from 'Acme Ltd'",
         ),
         (
             event("mentions_moved", "12", into="2", counts={"mentions": 5}, **{"from": "1"}),
@@ -42,7 +42,7 @@ def event(kind: str, names: str = "1", *, user: str = "Ana", **details: Any) -> 
         ),
         (
             event("not_the_same", "12"),
-            "Ana said that 'Acme Inc' and 'Acme Ltd' are not the same",
+            "Ana marked 'Acme Inc' and 'Acme Ltd' as not the same",
         ),
         (
             event("relationship_created", "13", source="1", target="3"),
@@ -51,7 +51,7 @@ def event(kind: str, names: str = "1", *, user: str = "Ana", **details: Any) -> 
         (event("document_trashed"), "Ana moved 'Acme Ltd' to the trash"),
         (
             event("decision_undone", left="acme", right="acme ltd", verdict="same"),
-            "Ana took back that 'acme' and 'acme ltd' are the same",
+            "Ana undid the decision that 'acme' and 'acme ltd' are the same",
         ),
         (event("undo", undid="Ben deleted 'Orran'"), "Ana undid: Ben deleted 'Orran'"),
     ],
@@ -65,11 +65,11 @@ def test_events_are_told_in_sentences(happened: HistoryEvent, sentence: str):
     [
         ({"name": "A"}, {"name": "B"}, "renamed 'A' to 'B'"),
         ({"type": "x"}, {"type": "y"}, "changed the type of 'Acme Ltd' from x to y"),
-        ({}, {"description": "New."}, "wrote the description of 'Acme Ltd'"),
-        ({}, {"add_aliases": ["A", "B"]}, "added 'A' and 'B' to the names of 'Acme Ltd'"),
-        ({"remove_aliases": ["A"]}, {"remove_aliases": []}, "took 'A' from the names of"),
+        ({}, {"description": "New."}, "edited the description of 'Acme Ltd'"),
+        ({}, {"add_aliases": ["A", "B"]}, "added the aliases 'A' and 'B' to 'Acme Ltd'"),
+        ({"remove_aliases": ["A"]}, {"remove_aliases": []}, "removed the alias 'A' from"),
         ({}, {"is_protected": True}, "protected 'Acme Ltd'"),
-        ({}, {"is_protected": False}, "no longer protects 'Acme Ltd'"),
+        ({}, {"is_protected": False}, "unprotected 'Acme Ltd'"),
         ({"name": "A"}, {"name": "B", "is_confirmed": True}, "and confirmed 'Acme Ltd'"),
     ],
 )
@@ -122,4 +122,4 @@ def test_a_day_of_another_year_says_so():
 def test_many_names_are_cut():
     assert quoted([]) == "something"
     assert quoted(["A"]) == "'A'"
-    assert quoted(list("ABCD")) == "'A', 'B', 'C' and another one"
+    assert quoted(list("ABCD")) == "'A', 'B', 'C' and 1 other"

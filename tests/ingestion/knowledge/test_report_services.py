@@ -78,7 +78,7 @@ def test_what_a_model_wrote_is_not_asked_for_again(carol: Carol):
     with access.in_workspace(carol.workspace.pk):
         with pytest.raises(ConflictError, match="nothing in this report"):
             topic_services.report_retry(workspace=carol.workspace, community=community)
-        with pytest.raises(ConflictError, match="No report waits"):
+        with pytest.raises(ConflictError, match="No report is waiting"):
             topic_services.reports_retry(workspace=carol.workspace)
 
     assert (marked(carol.workspace), waiting(carol)) == (0, 0)

@@ -280,12 +280,12 @@ def test_people_read_sentences(cast: rows.Cast, tmp_path: Path):
 
     said = out.getvalue()
     assert "The workspace harbour is in" in said
-    assert "Stored keys of model endpoints are left out; --with-secrets keeps them." in said
-    assert "The backup is whole: workspace," in said
+    assert "Stored keys of model endpoints are not included" in said
+    assert "The backup is intact: workspace," in said
     assert "Nothing was written." in said
     assert "Restored harbour:" in said
     assert "alice@example.com, bob@example.com" in said
-    assert "enter them on the page Models" in said
+    assert "enter them on the Models page" in said
 
 
 @pytest.mark.parametrize(

@@ -51,7 +51,7 @@ def test_a_workspace_that_is_sound_is_told_as_such(world: World):
     assert answer["agrees"]
     assert answer["sound"]
     assert (answer["waiting"], answer["drifts"], answer["under_way"]) == (0, [], [])
-    assert "everything else agrees" in said("--workspace", "town")
+    assert "no other drift was found" in said("--workspace", "town")
 
 
 def test_what_is_adrift_is_told_with_what_to_do(world: World):
@@ -59,7 +59,7 @@ def test_what_is_adrift_is_told_with_what_to_do(world: World):
 
     text = said("--workspace", "town", code=1)
 
-    assert "adrift: 1 entity appears in no document and was made by no one." in text
+    assert "1 entity appears in no document and was not added by a person." in text
     assert "'checkgraph --repair' mends" in text
 
 

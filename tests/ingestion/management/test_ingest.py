@@ -209,7 +209,7 @@ def test_people_read_a_table_with_what_needs_attention_under_its_line(folder: Pa
     assert table[0].split() == ["state", "chunks", "entities", "links", "document"]
     [place] = [number for number, line in enumerate(table) if line.startswith("Needs attention")]
     assert table[place + 1].startswith("    ")
-    assert table[-1].startswith("3 documents, 1 of them in need of attention")
+    assert table[-1].startswith("3 documents, 1 need attention")
 
 
 # --- with a model ---------------------------------------------------------------------------------
@@ -258,7 +258,7 @@ def test_an_estimate_of_what_is_here_already_is_that_it_costs_nothing(
     said = call(folder, "--workspace", "papers", "--estimate")
     (folder / "new.txt").unlink()
 
-    assert "files cost nothing: they are here." in said
+    assert "files cost nothing: they are already in the workspace." in said
     assert "these files are here already" in call(folder, "--workspace", "papers", "--estimate")
 
 

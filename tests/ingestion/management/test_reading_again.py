@@ -36,7 +36,7 @@ def test_an_estimate_changes_nothing(workspace: Workspace):
 
     assert said.splitlines() == [
         "1 document is to be read again.",
-        "Costs nothing: no model is called here.",
+        "Costs nothing: no model is called.",
     ]
     assert len(rereading.read_otherwise_ids(workspace=workspace)) == 1
 

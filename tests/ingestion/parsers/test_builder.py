@@ -31,7 +31,7 @@ def test_offsets_count_the_final_text_only():
 
     (heading,) = document.headings
     assert document.text[heading.start :] == heading.title == "After it"
-    assert document.warnings == ("1 control character that no text can hold was removed.",)
+    assert document.warnings == ("1 invalid control character was removed.",)
 
 
 def test_a_page_without_text_is_an_empty_span():

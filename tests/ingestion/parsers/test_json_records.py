@@ -58,7 +58,7 @@ def test_one_broken_line_does_not_cost_the_others(read):
     document = read(data, "n.jsonl")
 
     assert document.text.split("\n\n") == ["a: first", "a: second", '{"a": broken', "a: last"]
-    assert document.warnings == ("Line 3 is not valid JSON and stayed as it was.",)
+    assert document.warnings == ("Line 3 is not valid JSON and was kept as it is.",)
 
 
 def test_what_is_not_json_is_read_as_text(read):

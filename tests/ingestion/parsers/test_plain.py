@@ -81,7 +81,7 @@ def test_a_nul_byte_is_removed_with_a_warning(read):
     document = read(b"Before \x00after.", "nul.txt")
 
     assert document.text == "Before after."
-    assert document.warnings == ("1 control character that no text can hold was removed.",)
+    assert document.warnings == ("1 invalid control character was removed.",)
 
 
 def test_nuls_at_the_end_of_an_interrupted_copy_are_removed(read):

@@ -15,7 +15,7 @@ import pytest
 
 from ingestion.parsers import Limits, wire
 from ingestion.parsers.document import MIB
-from ingestion.parsers.sandbox import ParserSandbox, parse_in_sandbox
+from ingestion.parsers.sandbox import ParserSandbox, default_sandbox
 from kb_project.errors import ParseError, UnavailableError
 from tests.ingestion.parsers.conftest import require_sound
 from tests.ingestion.parsers.samples import make_pdf, make_xlsx, text_page
@@ -285,7 +285,7 @@ def test_a_missing_file_is_said(tmp_path, sandbox):
 
 
 def test_the_shared_sandbox_reads_too(write):
-    assert parse_in_sandbox(write(b"shared"), name="s.txt").text == "shared"
+    assert default_sandbox().parse(write(b"shared"), name="s.txt").text == "shared"
 
 
 GOOD: dict[str, object] = {

@@ -84,8 +84,8 @@ def test_vectors_are_made_beside_the_rest(workspace: Workspace, monkeypatch):
         inline.drain(workspace.pk)
 
     assert set(ran) == {
-        *runner.stages_of(JobKind.DOCUMENT),
-        *runner.stages_of(JobKind.WORKSPACE),
+        *runner.PLANS[JobKind.DOCUMENT],
+        *runner.PLANS[JobKind.WORKSPACE],
     }
 
 

@@ -232,7 +232,7 @@ def test_a_document_page_says_what_it_took_and_what_was_free(cast):
     page = page_of(cast.bob, "document_detail", cast, document.pk)
 
     assert "Reading it took 2 calls and 1,234 tokens, at a cost of 0.50." in page
-    assert "Read again for nothing: 1 of 3 answers, from the cache." in page
+    assert "1 of 3 answers came from the cache" in page
 
 
 def test_a_document_no_model_was_asked_about_says_nothing_of_cost(cast):

@@ -227,7 +227,7 @@ def test_a_stage_that_crashes_its_worker_says_how_often(job: IngestionJob):
 
     problem = transitions.worn_out(run)
 
-    assert problem["happened"] == "The worker stopped 4 times in the step 'parse'."
+    assert problem["happened"] == "The worker crashed 4 times in the step 'parse'."
 
 
 def test_a_warning_is_said_once(job: IngestionJob):

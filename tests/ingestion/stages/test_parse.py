@@ -6,6 +6,7 @@ import pytest
 
 from ingestion.models import Document, DocumentVersion, IngestionJob
 from ingestion.parsers import ParsedDocument
+from ingestion.parsers.sandbox import ParserSandbox
 from ingestion.stage import NO_PROGRESS, StageOutcome
 from ingestion.stages import parse
 from kb_project.errors import ParseError
@@ -166,6 +167,6 @@ def test_warnings_of_a_parser_are_handed_on(monkeypatch):
         encoding=None,
         warnings=("It is faint.",),
     )
-    monkeypatch.setattr(parse, "parse_many_in_sandbox", lambda *_args, **_options: [parsed])
+    monkeypatch.setattr(ParserSandbox, "parse_many", lambda *_args, **_options: [parsed])
 
     assert run(job).warnings == ("It is faint.",)

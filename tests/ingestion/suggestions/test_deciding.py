@@ -201,7 +201,7 @@ def test_nothing_is_merged_that_was_not_looked_at(cast: rows.Cast):
 
 
 def test_nothing_that_certain_is_nothing_to_do(cast: rows.Cast):
-    assert preview(cast, 1).sentence == "No open case is that certain."
+    assert preview(cast, 1).sentence == "No open case reaches that certainty."
     with pytest.raises(InputError) as refused:
         deciding.cases_accept_above(change=change(cast), threshold=1)
     assert refused.value.code == "nothing_to_accept"

@@ -135,8 +135,7 @@ def test_a_pair_found_again_is_shown_with_who_said_that_it_differs(cast: rows.Ca
         [refused] = queue.case_refused(workspace=cast.workspace)
 
     assert {refused.left.name, refused.right.name} == {UNIT, SOU}
-    assert refused.sentence.startswith("Alice said on ")
-    assert refused.sentence.endswith(" that these are not the same.")
+    assert refused.sentence.startswith("Alice marked these as not the same on ")
     assert refused.decision_id == decision.pk
     assert refused.reasons
 

@@ -294,6 +294,6 @@ def test_nothing_is_merged_that_was_not_looked_at(cast):
 def test_where_nothing_is_that_certain_there_is_no_button(cast):
     page = shown(cast.alice, cast, "cases_above", above=99)
 
-    assert "No open case is that certain." in page
+    assert "No open case reaches that certainty." in page
     assert "Merge 0" not in page
     assert "95 % and more" in shown(cast.alice, cast, "cases_above", above="zebra")

@@ -263,7 +263,7 @@ def test_a_socket_folder_of_somebody_else_is_refused(folder):
     server.socket_dir.symlink_to("/etc")
 
     try:
-        with pytest.raises(UnavailableError, match="belongs to somebody else"):
+        with pytest.raises(UnavailableError, match="belongs to another account"):
             ensure(folder / "data")
     finally:
         server.socket_dir.unlink()

@@ -18,7 +18,7 @@ from kb_project.ports import embedder_named
 
 def test_a_setting_names_an_embedder():
     assert isinstance(embedder_named("fake"), FakeEmbedder)
-    assert isinstance(embedder_named("local", threads=1), LocalEmbedder)
+    assert embedder_named("local", threads=1).fingerprint == LocalEmbedder.fingerprint
 
 
 @pytest.mark.parametrize("name", ["", "Local", "openai", "fake "])

@@ -37,7 +37,7 @@ def test_start_status_and_stop_say_what_is(folder):
     assert running(folder / "data") is not None
 
     assert pg("stop") == "The database is stopped."
-    assert pg("stop") == "It was not running, nothing to do."
+    assert pg("stop") == "The database was not running, so there was nothing to do."
 
 
 def test_status_can_be_read_by_programs(folder):

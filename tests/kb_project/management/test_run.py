@@ -148,7 +148,7 @@ def test_web_server_and_database_come_back_after_kill_9(run):
     address = run.wait_for(r"is ready: +(http://\S+)")[1]
 
     os.kill(web_process(run), signal.SIGKILL)
-    run.wait_for(r"web was killed \(SIGKILL\); starting it again")
+    run.wait_for(r"web was killed \(SIGKILL\); restarting it")
     assert status(address) == 200  # the request waits for the new process
 
     kill_all(run.data_dir / "postgres")

@@ -40,7 +40,7 @@ def test_when_every_port_is_taken_it_says_what_to_do(monkeypatch):
 
     with (
         open_listener("127.0.0.1", 18430) as taken,
-        pytest.raises(UnavailableError, match="are taken") as caught,
+        pytest.raises(UnavailableError, match="are in use") as caught,
     ):
         open_listener("127.0.0.1", taken.getsockname()[1])
     assert "PORT=" in caught.value.next_step
@@ -142,7 +142,7 @@ def test_the_guard_starts_the_database_again_and_says_so(folder, monkeypatch):
     guard.look()
 
     assert running(folder / "data") is not None
-    assert said == [("database", "died; started again.")]
+    assert said == [("database", "died; restarted.")]
     guard.stop()
     assert running(folder / "data") is None
 
@@ -159,7 +159,7 @@ def test_the_guard_says_so_too_when_somebody_else_was_quicker(folder, monkeypatc
     guard.look()
     guard.look()
 
-    assert said == ["died; started again."]
+    assert said == ["died; restarted."]
 
 
 @pytest.mark.slow

@@ -109,7 +109,7 @@ def test_a_killed_part_is_started_again_and_its_children_are_cleared_away():
         assert is_alive(second)
         assert not is_alive(child)
     assert heard.from_("concordance") == [
-        "one was killed (SIGKILL); starting it again in 0.5 s.",
+        "one was killed (SIGKILL); restarting it in 0.5 s.",
     ]
 
 
@@ -133,9 +133,9 @@ def test_a_part_that_keeps_failing_is_tried_ever_more_rarely():
         wait_until(lambda: len(heard.from_("concordance")) >= 3)
 
     assert heard.from_("concordance")[:3] == [
-        "one stopped (exit code 3); starting it again in 0.5 s.",
-        "one stopped (exit code 3); starting it again in 1 s.",
-        "one stopped (exit code 3); starting it again in 2 s.",
+        "one stopped (exit code 3); restarting it in 0.5 s.",
+        "one stopped (exit code 3); restarting it in 1 s.",
+        "one stopped (exit code 3); restarting it in 2 s.",
     ]
     assert delay_before(100) == 30
 
@@ -159,7 +159,7 @@ def test_a_one_off_part_that_keeps_failing_is_given_up():
         supervisor.wait_until_done("demo")
 
     assert heard.from_("concordance")[-1] == (
-        "demo stopped (exit code 1) 3 times; going on without it."
+        "demo stopped (exit code 1) 3 times; continuing without it."
     )
 
 

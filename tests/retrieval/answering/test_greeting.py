@@ -76,7 +76,7 @@ def test_the_reply_says_what_there_is_and_what_can_be_asked():
 
     said = " ".join(reply("hello", holding))
 
-    assert "12 documents, among them “Handbook” and “Log”" in said
+    assert "12 documents, including “Handbook” and “Log”" in said
     assert "Boats and Pay" in said
     assert said.endswith("For example: Who keeps the light?")
 

@@ -99,7 +99,7 @@ def test_a_document_is_told_by_kind_length_date_parts_names_and_sentences(
     opening, parts, names, *quotes = [one.text for one in sentences]
     assert opening == "The Keeper's Handbook (TXT, about 100 words, 1890-05-01)."
     assert parts == "Its main parts are: Lamps; Ropes."
-    assert names == "It names most often Ada Lind and Bram Olsen."
+    assert names == "It mentions Ada Lind and Bram Olsen most often."
     assert 2 <= len(quotes) <= 5
     assert "The lamp of Skarrow burns colza oil and is lit by the keeper at dusk." in quotes
 
@@ -169,7 +169,7 @@ def test_of_many_documents_the_shortest_share_a_line(cast: rows.Cast, handbook: 
     lines = [one.text for one in sentences if one.bold]
     rest = next(one for one in sentences if " more documents" in one.text)
     assert len(lines) == overview.MOST_LINES - 1
-    assert rest.text.startswith("14 more documents, among them: Log 06; ")
+    assert rest.text.startswith("14 more documents, including: Log 06; ")
     assert rest.places
 
 

@@ -83,13 +83,13 @@ def test_whoever_asked_may_stop_and_another_reader_is_not_offered_it(cast, queue
 
 
 def test_the_part_that_changes_is_fetched_alone(cast, queued):
-    happened(cast, queued, EventKind.STEP, name="search", sentence="Looking for passages.")
+    happened(cast, queued, EventKind.STEP, name="search", sentence="Searching for passages.")
 
     page = page_of(cast.bob, "answer_fragment", cast, queued.question_id, answer=queued.pk)
 
     assert "<html" not in page
     assert 'id="answer"' in page
-    assert "Looking for passages." in page
+    assert "Searching for passages." in page
     assert 'data-sequence="1"' in page
 
 

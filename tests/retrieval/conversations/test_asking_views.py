@@ -72,7 +72,7 @@ def test_a_filter_that_nothing_passes_has_its_own_sentence_and_a_way_on(cast):
     )
     with access.in_workspace(cast.workspace.pk):
         Question.objects.in_workspace(cast.workspace).update(scope={"tags": ["none"]})
-    note = {"code": "scope_empty", "sentence": "No document passes the filters."}
+    note = {"code": "scope_empty", "sentence": "No document matches the filters."}
     change(cast, answer, outcome="nothing", sentences=[], trace={"notes": [note]})
 
     page = page_of(cast.alice, "answer_detail", cast, answer.question_id)
@@ -86,7 +86,7 @@ def test_a_filter_that_nothing_passes_has_its_own_sentence_and_a_way_on(cast):
     ("sent", "sentence"),
     [
         ({"question": "  "}, "Nothing was asked."),
-        ({"question": "?!…"}, "There is no word in the question."),
+        ({"question": "?!…"}, "The question contains no words."),
         ({"question": "light " * 20_000}, "may have at most 4,000 characters"),
         ({"question": QUESTION, "dated_from": "soon"}, "takes a date"),
         (

@@ -343,7 +343,7 @@ def test_a_question_without_a_word_is_refused_and_kept_in_the_box(cast):
 
     page = send(cast.alice, cast, question="?!").content.decode()
 
-    assert "There is no word in the question." in page
+    assert "The question contains no words." in page
     assert "?!</textarea>" in page
 
 

@@ -86,7 +86,7 @@ def test_text_is_brought_into_the_form_a_reader_gives_it():
         (DOCUMENTS, [], "empty"),
         (["{broken"], QUESTIONS, "line 1 is not JSON"),
         (["[1]"], QUESTIONS, "not a JSON object"),
-        ([{"title": "x"}], QUESTIONS, "lacks a text 'id'"),
+        ([{"title": "x"}], QUESTIONS, "has no text 'id'"),
         (DOCUMENTS, [{"question": "Why?", "evidence": []}], "no evidence"),
         (DOCUMENTS, [{"question": "Why?", "evidence": ["Nowhere"]}], "no document"),
     ],

@@ -57,14 +57,14 @@ def test_without_a_model_nothing_costs_anything(workspace, made):
     found = estimate(workspace, made, "lexical", "dense", answers=True)
 
     assert (found.documents, found.passages.high, found.is_free) == (3, 6, True)
-    assert estimating.sentences(found) == ["Costs nothing: no model is called here."]
+    assert estimating.sentences(found) == ["Costs nothing: no model is called."]
 
 
 def test_modes_that_only_read_rows_cost_nothing(workspace, made, with_chat):
     found = estimate(workspace, made, "lexical", "dense")
 
     assert found.is_free
-    assert estimating.sentences(found) == ["Costs nothing: these modes ask no model."]
+    assert estimating.sentences(found) == ["Costs nothing: these modes call no model."]
 
 
 def test_answers_cost_their_writing_and_their_judging(workspace, made, with_chat):

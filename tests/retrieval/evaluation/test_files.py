@@ -63,10 +63,10 @@ def test_every_bad_line_is_named_by_its_number():
     assert refused.value.happened.startswith("8 of 9 lines cannot be used. Line 2: it is not JSON;")
     for fault in (
         "line 3: it is not a JSON object",
-        "line 4: it lacks a text 'question'",
+        "line 4: it has no text 'question'",
         "line 5: There is no word in the question",
-        "line 6: its evidence names no document here",
-        "line 7: its answer is no text",
+        "line 6: its evidence names no document in this workspace",
+        "line 7: its answer is not text",
         "line 8: its question has more than",
         "line 9: its answer has more than",
     ):

@@ -59,7 +59,7 @@ def test_a_question_that_was_changed_is_not_compared():
         (Change.NEW, True),
         (Change.BETTER, False),
     ]
-    assert found.changed == ["Of the questions, 1 changed."]
+    assert found.changed == ["Questions: 1 changed."]
 
 
 def test_a_result_that_failed_before_is_not_compared():
@@ -96,13 +96,13 @@ def test_what_changed_in_between_is_told_in_sentences():
     )
 
     assert compare(now, [], before).changed == [
-        "The documents changed: 3 with 7 passages then, 4 with 9 now.",
-        "The embedding model was small, now it is big.",
-        "What answers was model-1, now it is model-2.",
+        "The documents changed: from 3 with 7 passages to 4 with 9.",
+        "The embedding model changed from small to big.",
+        "The answering model changed from model-1 to model-2.",
         "Answers were judged by judge-1, now by judge-2.",
-        "Modes measured now and not then: mix.",
-        "Modes measured then and not now: dense.",
-        "Of the questions, 1 added, 1 taken out.",
+        "Modes measured only now: mix.",
+        "Modes measured only before: dense.",
+        "Questions: 1 added, 1 removed.",
     ]
 
 

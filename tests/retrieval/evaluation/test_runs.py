@@ -301,7 +301,7 @@ def test_two_runs_over_one_set_do_not_go_on_side_by_side(people, made):
 def test_a_set_without_accepted_questions_cannot_be_run(people):
     empty = sets.set_create(workspace=people.workspace, user=None, name="Empty")
 
-    with pytest.raises(ConflictError, match="no accepted question"):
+    with pytest.raises(ConflictError, match="no accepted questions"):
         start(people, empty)
 
 

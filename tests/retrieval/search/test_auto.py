@@ -83,10 +83,7 @@ def test_the_reason_names_what_the_walk_starts_from():
 
     reason = choose(question, known(question)).reason
 
-    assert reason == (
-        "Names “Corrigan Marine” and “Vellacott Lens Works” and more of your documents:"
-        " walks between them."
-    )
+    assert reason.startswith("Names “Corrigan Marine” and “Vellacott Lens Works” and more,")
 
 
 def test_in_long_documents_one_name_is_looked_up_by_meaning_and_words():

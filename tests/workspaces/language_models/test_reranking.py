@@ -203,7 +203,7 @@ def test_the_test_says_what_fails(workspace, provider):
     [line] = reranking.reranker_test(workspace=workspace)
 
     assert not line.is_good
-    assert "refuses the key" in line.sentence
+    assert "rejects the key" in line.sentence
     assert [call.state for call in ledger(workspace)] == ["failed"]
 
 

@@ -111,7 +111,7 @@ def test_an_entity_is_not_joined_with_itself(cast: rows.Cast):
 
     response = browser(cast.alice).post(url, {"left": one, "right": one}, follow=True)
 
-    assert "These two have the same name already." in response.content.decode()
+    assert "These two entities have the same name." in response.content.decode()
 
 
 def test_claims_and_contradictions_are_shown_with_their_passages(cast: rows.Cast):

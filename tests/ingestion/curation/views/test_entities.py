@@ -57,8 +57,8 @@ def test_a_reader_sees_the_buttons_disabled_and_whom_to_ask(cast):
     [
         ({"name": "Ada Lindqvist"}, "Renamed 'Ada Lind' to 'Ada Lindqvist'."),
         ({"type": "keeper"}, "Changed the type of 'Ada Lind'"),
-        ({"description": "She kept the light."}, "Wrote the description of 'Ada Lind'."),
-        ({"add_aliases": "The keeper"}, "Added 'The keeper' to the names of 'Ada Lind'."),
+        ({"description": "She kept the light."}, "Edited the description of 'Ada Lind'."),
+        ({"add_aliases": "The keeper"}, "Added the alias 'The keeper' to 'Ada Lind'."),
         ({"is_protected": "yes"}, "Protected 'Ada Lind'."),
         ({"is_confirmed": "yes"}, "Confirmed 'Ada Lind'."),
     ],
@@ -92,7 +92,7 @@ def test_an_alias_is_added_and_removed(cast):
 
     removed = followed(cast.alice, cast, "entity_edit", ada.pk, remove_aliases="The keeper")
 
-    assert "Took 'The keeper' from the names of 'Ada Lind'." in removed
+    assert "Removed the alias 'The keeper' from 'Ada Lind'." in removed
     assert "The keeper" not in shown(cast.bob, cast, "entity_detail", ada.pk)
 
 
@@ -119,11 +119,11 @@ def test_saving_what_is_there_already_just_closes_the_field(cast):
     [
         ({"name": "  "}, 400, "The name is empty."),
         ({"name": "x" * 10_000}, 400, "The name has 10,000 characters."),
-        ({"name": "Olaf Brekke"}, 409, "There is an entity of the name 'Olaf Brekke' already."),
-        ({"name": "a\u202eb"}, 400, "The name holds characters that cannot be seen."),
+        ({"name": "Olaf Brekke"}, 409, "An entity named 'Olaf Brekke' already exists."),
+        ({"name": "a\u202eb"}, 400, "The name contains invisible characters."),
         ({"type": ""}, 400, "The type is empty."),
         ({"description": "x" * 10_001}, 400, "The description has 10,001 characters."),
-        ({"add_aliases": "..."}, 400, "has no letter and no digit."),
+        ({"add_aliases": "..."}, 400, "has neither a letter nor a digit."),
     ],
 )
 def test_what_may_not_be_comes_back_with_what_was_typed(cast, form, status, sentence):

@@ -99,7 +99,7 @@ def test_undoing_tells_first_what_it_moves(cast):
     page = shown(cast.alice, cast, "event_detail", event.pk)
     undone = followed(cast.alice, cast, "event_undo", event.pk, reason="A mistake.")
 
-    assert "2 mentions change hands" in page
+    assert "2 mentions move back" in page
     assert "Undo this" in page
     assert "Undid: Alice merged 'Miss Lind' into 'Ada Lind'." in undone
     assert named(cast, "miss lind").mention_count == 2
@@ -115,7 +115,7 @@ def test_undoing_twice_says_that_it_was_done(cast):
     twice = send(cast.alice, cast, "event_undo", event.pk)
 
     assert twice.status_code == 409
-    assert "This was undone already." in words(twice)
+    assert "This has already been undone." in words(twice)
 
 
 def test_an_undo_can_be_undone(cast):

@@ -56,7 +56,7 @@ def test_two_stand_side_by_side_with_what_would_move(cast):
 
     assert "2 facts and 2 mentions move" in page
     assert "1 becomes a duplicate" in page
-    assert "1 leads from it to itself and is dropped" in page
+    assert "1 would link it to itself and is dropped" in page
     assert "3 facts · 3 mentions" in page
     assert "2 facts · 2 mentions" in page
     assert "Merge 2 into one" in page
@@ -104,7 +104,7 @@ def test_types_that_differ_are_told_and_both_kept(cast):
 
     page = shown(cast.alice, cast, "entities_merge", ada.pk, **{"with": [skarrow.pk]})
 
-    assert "They are of different types (person, place)" in page
+    assert "Their types differ (person, place)" in page
     assert "These values differ. All of them are kept, with their sources" in page
 
 
@@ -114,8 +114,8 @@ def test_not_the_same_is_said_there_too(cast):
     said = followed(cast.alice, cast, "entities_differ", ada.pk, **{"with": [miss.pk]})
     page = shown(cast.alice, cast, "entities_merge", ada.pk, **{"with": [miss.pk]})
 
-    assert "Said that 'Ada Lind' and 'Miss Lind' are not the same." in said
-    assert "Alice said before that two of them are not the same." in page
+    assert "Marked 'Ada Lind' and 'Miss Lind' as not the same." in said
+    assert "Alice marked two of them as not the same." in page
 
 
 # --- what may not be ------------------------------------------------------------------------------
@@ -126,7 +126,7 @@ def test_an_entity_is_not_merged_with_itself_or_with_nothing(cast):
     itself = send(cast.alice, cast, "entities_merge", ada.pk, **{"with": [ada.pk]})
 
     assert alone.status_code == itself.status_code == 400
-    assert "One entity alone cannot be merged." in words(alone)
+    assert "A merge needs at least two entities." in words(alone)
 
 
 def test_five_hundred_at_once_are_too_many(cast):
@@ -137,7 +137,7 @@ def test_five_hundred_at_once_are_too_many(cast):
     )
 
     assert response.status_code == 400
-    assert "These are 501 entities." in words(response)
+    assert "501 entities are too many" in words(response)
 
 
 def test_more_than_fit_side_by_side_are_not_previewed(cast):
@@ -146,7 +146,7 @@ def test_more_than_fit_side_by_side_are_not_previewed(cast):
 
     page = shown(cast.alice, cast, "entities_merge", ada.pk, **{"with": others})
 
-    assert "These are 6 entities, and 5 fit side by side." in page
+    assert "only 5 fit side by side." in page
     assert "into one" not in page
 
 

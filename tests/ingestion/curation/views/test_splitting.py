@@ -75,10 +75,10 @@ def test_a_name_is_split_off_after_a_preview(cast):
     )
 
     assert "2 mentions move" in said
-    assert "Split 'Greta Lind' off 'Ada Lind'." in page
+    assert "Split 'Greta Lind' off from 'Ada Lind'." in page
     assert named(cast, "ada lind").mention_count == 3
     undone = followed(cast.alice, cast, "event_undo", last_event(cast).pk)
-    assert "Undid: Alice split 'Greta Lind' off 'Ada Lind'." in undone
+    assert "Undid: Alice split 'Greta Lind' off from 'Ada Lind'." in undone
     assert named(cast, "ada lind").mention_count == 5
 
 
@@ -121,7 +121,7 @@ def test_nothing_and_everything_are_no_split(cast):
     nothing, no_word = preview(cast, name="X")
     everything, _ = preview(cast, alias=["Miss Lind", "Ada Lind"], name="X")
 
-    assert "Nothing of 'Ada Lind' is selected." in nothing
+    assert "No mention of 'Ada Lind' is selected." in nothing
     assert no_word == ""
     assert "Every mention of 'Ada Lind' is selected." in everything
 
@@ -161,7 +161,7 @@ def test_ids_that_are_none_or_foreign_are_not_found(cast):
 
     for wrong in send_wrong:
         assert send(cast.alice, cast, "entity_split", ada.pk, **wrong).status_code == 404
-    assert "not there any more" in preview(cast, mention=uuid4(), name="X")[0]
+    assert "no longer exist" in preview(cast, mention=uuid4(), name="X")[0]
 
 
 def test_a_reader_may_not_and_a_stranger_finds_nothing(cast):

@@ -70,7 +70,7 @@ def test_the_local_tier_costs_nothing(cast: rows.Cast):
     assert answer["is_free"]
     assert answer["cost"] == {"low": 0, "high": 0}
     assert answer["passages"]["low"] > 0
-    assert answer["sentences"] == ["Costs nothing: no model is called here."]
+    assert answer["sentences"] == ["Costs nothing: no model is called."]
 
 
 def test_what_is_left_of_the_budget_stands_against_it(cast: rows.Cast):

@@ -38,7 +38,7 @@ def test_what_it_will_cost_is_told_before(cast: rows.Cast, document: Document):
 
     assert body["documents"] == 1
     assert body["is_free"]
-    assert body["sentences"] == ["Costs nothing: no model is called here."]
+    assert body["sentences"] == ["Costs nothing: no model is called."]
     assert len(rereading.read_otherwise_ids(workspace=cast.workspace)) == 1
 
 

@@ -25,22 +25,22 @@ def reason(one: str, other: str, kind: str = "person", common: Common = NOTHING)
         ("Acme Inc.", "Acme", "organization", "same name after removing Inc"),
         ("Dr Anton Hallgrim", "Anton Hallgrim", "person", "same name after removing Dr"),
         ("RV Agnes Tulloch", "Agnes Tulloch", "product", "same name after removing RV"),
-        ("St. Rumbold", "Saint Rumbold", "place", "a word spelt otherwise"),
-        ("Deep Shelf", "Deepshelf", "work", "but for spaces"),
-        ("Joanne Rowling", "Rowling, Joanne", "person", "another order"),
-        ("University of Voar", "Voar University", "organization", "another order"),
-        ("Academy of Arts", "Academy for the Arts", "organization", "but for small words"),
-        ("Janis Joplin", "Janis Lyn Joplin", "person", "a middle name more"),
+        ("St. Rumbold", "Saint Rumbold", "place", "a word spelt differently"),
+        ("Deep Shelf", "Deepshelf", "work", "apart from spaces"),
+        ("Joanne Rowling", "Rowling, Joanne", "person", "a different order"),
+        ("University of Voar", "Voar University", "organization", "a different order"),
+        ("Academy of Arts", "Academy for the Arts", "organization", "apart from small words"),
+        ("Janis Joplin", "Janis Lyn Joplin", "person", "an extra middle name"),
         ("J. R. Tolkien", "John Ronald Tolkien", "person", "initials fit"),
         ("J. Tolkien", "John Ronald Tolkien", "person", "initials fit"),
         ("NV Nia Vellacott", "Nia Vellacott", "person", "after its initials"),
-        ("Tidewright Digi", "Tidewright Digital", "organization", "cut short"),
+        ("Tidewright Digi", "Tidewright Digital", "organization", "abbreviates a word"),
         ("Jacob Marley", "Jacob Marlez", "person", "differ by a letter"),
         ("Billy Elliot", "Billy Elliots", "work", "plural"),
         ("WHO", "World Health Organization", "organization", "are the initials of"),
         ("OCL", "Office of Coastal Lights", "organization", "are the initials of"),
-        ("Dr Hesketh", "Dr Marian Hesketh", "person", "is a part of"),
-        ("Hallgrim", "Anton Hallgrim", "person", "is a part of"),
+        ("Dr Hesketh", "Dr Marian Hesketh", "person", "is part of"),
+        ("Hallgrim", "Anton Hallgrim", "person", "is part of"),
     ],
 )
 def test_names_of_one_thing_say_why(one: str, other: str, kind: str, said: str):
@@ -111,7 +111,7 @@ def test_what_documents_call_something_too_is_its_name():
     found = naming.alias(full, thing("Tilly"), NOTHING)
 
     assert found
-    assert found.words == "documents call “Ottilie Crane” “Tilly” too"
+    assert found.words == "documents also call “Ottilie Crane” “Tilly”"
     assert naming.alias(full, thing("Nelly"), NOTHING) is None
     guy = thing("Guy of Tuscany", aliases=["Tuscany"])
     assert naming.alias(guy, thing("Tuscany"), NOTHING) is None

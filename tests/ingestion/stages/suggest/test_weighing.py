@@ -84,7 +84,7 @@ def test_passages_may_tip_the_balance_either_way():
     assert weighing.with_likeness(possible, {}) == []
     assert weighing.with_likeness(possible, {pair: 0.1}) == []
     [found] = weighing.with_likeness(possible, {pair: 0.9})
-    assert "their passages are about the same" in [reason.words for reason in found.reasons]
+    assert "their passages are about the same subject" in [reason.words for reason in found.reasons]
 
 
 def test_one_entity_is_suggested_with_few_others():

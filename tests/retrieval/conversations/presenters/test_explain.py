@@ -99,7 +99,7 @@ def test_passages_are_named_by_their_documents_and_open_in_the_reader(cast):
     assert (first.title, first.score, first.tokens) == ("The log", "0.0312", "1,210")
     assert first.url.endswith(f"/documents/{document.pk}/?start=0&end=19")
     assert (first.why, first.is_used) == (("Mentions “oil”",), True)
-    assert (gone.title, gone.url, gone.tokens) == ("A passage that is gone", "", "")
+    assert (gone.title, gone.url, gone.tokens) == ("A deleted passage", "", "")
 
 
 def test_records_say_their_kind_and_whether_they_were_used(cast):
@@ -141,7 +141,7 @@ def test_calls_citations_and_checks_are_counted():
 
     assert [(one.label, one.value) for one in groups["Models"]] == [
         ("Model calls", "2"),
-        ("of them known before", "0"),
+        ("of them from the cache", "0"),
         ("Tokens sent", "5,000"),
         ("Cost", "0.0034"),
     ]

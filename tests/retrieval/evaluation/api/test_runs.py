@@ -106,7 +106,7 @@ def test_what_a_run_costs_is_told_before(people, alice, made):
     told = alice.post(of_set(people, made, "estimate/"), WANTED, format="json").json()
 
     assert (told["questions"], told["is_free"], told["cost"]) == (3, True, {"low": 0, "high": 0})
-    assert told["sentences"] == ["Costs nothing: no model is called here."]
+    assert told["sentences"] == ["Costs nothing: no model is called."]
 
 
 def test_questions_are_made_by_a_run(people, alice, made):

@@ -79,7 +79,7 @@ def test_a_second_run_stands_beside_the_first(people, alice, run_it):
     page = alice.get(of_run(people, run_it())).content.decode()
 
     assert "Beside the run of" in page
-    assert "The documents changed: 3 with 4 passages then, 4 with 5 now." in page
+    assert "The documents changed: from 3 with 4 passages to 4 with 5." in page
 
 
 def test_lines_are_filtered(people, alice, run_it):

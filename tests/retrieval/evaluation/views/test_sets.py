@@ -142,7 +142,7 @@ def test_what_a_run_costs_is_told_before_it_is_started(people, alice, made):
     told = alice.get(path, {"modes": ["lexical", "dense"], "ks": "5"}).content.decode()
 
     assert "3 questions, 6 results." in " ".join(told.split())
-    assert "Costs nothing: no model is called here." in told
+    assert "Costs nothing: no model is called." in told
     assert "No mode is chosen" in alice.get(path).content.decode()
 
 

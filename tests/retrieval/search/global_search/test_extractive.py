@@ -38,7 +38,7 @@ def test_without_a_model_the_topics_of_the_question_lead_to_their_passages_and_i
 def test_every_passage_says_which_topic_led_to_it(reef):
     found = global_search.search(reef.query("Who trims a lamp?"))
 
-    assert all(hit.why[0].startswith("Behind the topic “") for hit in found.chunks)
+    assert all(hit.why[0].startswith("Source of the topic “") for hit in found.chunks)
 
 
 def test_a_report_rests_on_the_passages_of_its_findings(reef):

@@ -132,4 +132,4 @@ def test_topics_that_wait_for_a_report_are_counted_in_words(reef):
         query = reef.query("Why?")
         global_search.take(query)
 
-    assert query.notes[0].sentence == "One topic has no report yet and took no part."
+    assert query.notes[0].sentence == "One topic has no report yet and could not be searched."
