@@ -1,9 +1,10 @@
 """The gate: finds a request's workspace and checks what its user may do there.
 
-Every page is a ``workspaces.pages.workspace_page``, and every operation of the API starts with one
-of the ``workspace_for_…`` functions. They answer 404 to a non-member, whether or not the workspace
-exists, and 403 to a member without the capability, naming the people who can grant it. Passing the
-gate sets the workspace in the database transaction, where row-level security reads it.
+Every page of a workspace is a ``workspaces.pages.workspace_page`` and every operation of the API a
+``workspaces.api.Operation``: both call ``workspace_with``. It raises 404 for a non-member, whether
+or not the workspace exists, and 403 for a member without the capability, naming the people who can
+grant it. Passing the gate sets the workspace in the database transaction, where row-level security
+reads it.
 """
 
 from __future__ import annotations

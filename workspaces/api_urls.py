@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from django.urls import path
 
-from workspaces.language_models import api, reranking_api
+from workspaces.language_models import api
 from workspaces.people import api as people_api
 
 app_name = "workspaces_api"
@@ -12,12 +12,10 @@ urlpatterns = [
     path("<workspace:workspace_id>/", people_api.WorkspaceApi.as_view(), name="workspace"),
     path("<workspace:workspace_id>/models/", api.ModelsApi.as_view(), name="models"),
     path("<workspace:workspace_id>/models/test/", api.ModelTestApi.as_view(), name="models_test"),
-    path(
-        "<workspace:workspace_id>/reranker/", reranking_api.RerankerApi.as_view(), name="reranker"
-    ),
+    path("<workspace:workspace_id>/reranker/", api.RerankerApi.as_view(), name="reranker"),
     path(
         "<workspace:workspace_id>/reranker/test/",
-        reranking_api.RerankerTestApi.as_view(),
+        api.RerankerTestApi.as_view(),
         name="reranker_test",
     ),
     path("<workspace:workspace_id>/prices/", api.PricesApi.as_view(), name="prices"),

@@ -19,15 +19,9 @@ from ingestion.curation.history_api import (
 )
 from ingestion.curation.splitting import Selection
 from ingestion.curation.validation import DESCRIPTION_LENGTH, TYPE_LENGTH
-from ingestion.history.api_changes import (
-    ReasonSerializer,
-    change_of,
-    correcting,
-)
+from ingestion.history.api_changes import ReasonSerializer, change_of, correcting
 from ingestion.history.preconditions import ExpectedField
-from workspaces.api import (
-    WorkspaceAPIView,
-)
+from workspaces.api import WorkspaceAPIView
 
 MOST_SELECTED: Final = 1000
 # The services check length and content, and say what to do about it.

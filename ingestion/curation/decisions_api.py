@@ -13,11 +13,7 @@ from ingestion.knowledge import queries as knowledge_queries
 from ingestion.models import Document, Entity, ResolutionDecision, Verdict
 from ingestion.resolution import queries as resolution_queries
 from kb_project.http.api import PageInput, PageOutput, page_of
-from workspaces.api import (
-    WorkspaceAPIView,
-    curating,
-    reading,
-)
+from workspaces.api import WorkspaceAPIView, curating, reading
 
 
 class DecisionSerializer(serializers.Serializer[Any]):

@@ -39,7 +39,7 @@ def entities_differ(*, change: ChangeContext, entities: Iterable[EntityGiven]) -
             f"Two to {MOST} entities can be marked as not the same at once.",
             code="number_of_entities",
             kept=UNCHANGED,
-            next_step="Select two to {MOST} entities, each of them once.",
+            next_step=f"Select two to {MOST} entities, each of them once.",
         )
     return operation(change, lambda: _differ(change, given))
 

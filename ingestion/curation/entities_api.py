@@ -14,10 +14,7 @@ from ingestion.knowledge import queries as knowledge_queries
 from ingestion.knowledge.serializers import OtherEntitySerializer, SourceSpanSerializer
 from ingestion.models import Claim
 from kb_project.http.api import PageInput, PageOutput, page_of
-from workspaces.api import (
-    WorkspaceAPIView,
-    reading,
-)
+from workspaces.api import WorkspaceAPIView, reading
 
 
 class EntitySerializer(serializers.Serializer[Any]):

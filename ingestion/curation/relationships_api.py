@@ -10,21 +10,12 @@ from rest_framework.response import Response
 
 from ingestion.curation import previewing, relationships
 from ingestion.curation import queries as curation_queries
-from ingestion.curation.history_api import (
-    curated,
-    curation,
-    curation_of_one,
-)
-from ingestion.history.api_changes import (
-    ReasonSerializer,
-)
+from ingestion.curation.history_api import curated, curation, curation_of_one
+from ingestion.history.api_changes import ReasonSerializer
 from ingestion.history.preconditions import ExpectedField, tags_of
 from ingestion.knowledge.queries import evidence_of
 from ingestion.knowledge.serializers import OtherEntitySerializer, SourceSpanSerializer
-from workspaces.api import (
-    WorkspaceAPIView,
-    reading,
-)
+from workspaces.api import WorkspaceAPIView, reading
 
 
 class RelationshipSerializer(serializers.Serializer[Any]):

@@ -147,4 +147,5 @@ def twins(event: HistoryEvent) -> str:
     if not titles:
         return ""
     others = f", and {len(titles) - 1} more" if len(titles) > 1 else ""
-    return f"Another document is also called “{titles[0]}”{others}. All of them are searched."
+    both = "All" if len(titles) > 1 else "Both"
+    return f"There is also a document called “{titles[0]}”{others}. {both} are searched."

@@ -158,8 +158,9 @@ def _check(row: Document, after: Mapping[str, Any]) -> None:
         )
     if not after:
         raise ConflictError(
-            f"'{row.title}' already has these"
-            " values.", code="nothing_changed", kept="Nothing was changed."
+            f"'{row.title}' already has these values.",
+            code="nothing_changed",
+            kept="Nothing was changed.",
         )
 
 

@@ -166,18 +166,18 @@ def _shown(
 
 
 FIGURES: Sequence[tuple[str, str]] = (
-    ("kept", "stayed as they were"),
+    ("kept", "unchanged"),
     ("changed", "changed"),
-    ("new", "came"),
-    ("gone", "went"),
+    ("new", "added"),
+    ("gone", "removed"),
 )
 
 
 def figures(found: Changes) -> list[str]:
-    """Say how many passages stayed, changed, came and went, leaving out zeros.
+    """Say how many passages stayed, changed, were added and removed, leaving out zeros.
 
     >>> figures(Changes(2, 1, "compared", {"kept": 4, "changed": 1, "new": 0, "gone": 0}))
-    ['4 passages stayed as they were', '1 changed']
+    ['4 passages unchanged', '1 changed']
     """
     told = [(found.passages.get(name, 0), words) for name, words in FIGURES]
     parts = [f"{count:,} {words}" for count, words in told if count]
@@ -186,9 +186,7 @@ def figures(found: Changes) -> list[str]:
 
 def _with_noun(part: str) -> str:
     count, words = part.split(" ", 1)
-    if count == "1":
-        return f"1 passage {words.replace('they were', 'it was')}"
-    return f"{count} passages {words}"
+    return f"{count} {'passage' if count == '1' else 'passages'} {words}"
 
 
 def context_of(workspace: Workspace, document: Document) -> dict[str, Any]:

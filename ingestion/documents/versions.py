@@ -56,7 +56,7 @@ def document_replace(
             f"'{label}' is empty.",
             code="empty",
             kept=UNTOUCHED,
-            next_step="Choose the file that holds the new version.",
+            next_step="Choose the file with the new version.",
         )
     version = DocumentVersion(
         workspace=change.workspace,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final, TypeVar
 
@@ -144,19 +144,17 @@ class Extraction:
 
     @classmethod
     def from_json(cls, payload: Mapping[str, Any]) -> Extraction:
+        # Payloads from before models were used have only the first seven.
+        told = len(FoundRelation.__slots__) - 1
         return cls(
             tuple(FoundMention(*row) for row in payload["mentions"]),
-            tuple(_relation(row) for row in payload["relations"]),
+            tuple(
+                FoundRelation(*row[:told], *map(tuple, row[told:])) for row in payload["relations"]
+            ),
             tuple(FoundFragment(*row) for row in payload.get("fragments", ())),
             tuple(FoundClaim(*row) for row in payload.get("claims", ())),
             tuple(payload.get("keywords", ())),
         )
-
-
-def _relation(row: Sequence[Any]) -> FoundRelation:
-    # Payloads from before models were used have only the first seven.
-    told = len(FoundRelation.__slots__) - 1
-    return FoundRelation(*row[:told], *map(tuple, row[told:]))
 
 
 _Placed = TypeVar("_Placed", FoundMention, FoundRelation, FoundFragment, FoundClaim)

@@ -173,8 +173,10 @@ def _mention(
     name = span.doc.char_span(*offsets) if offsets else None
     if name is None or is_no_name(name.text):
         return None
-    if is_within_code(text, name.start_char, name.end_char) or _is_of_two_lines(name):
+    if is_within_code(text, name.start_char, name.end_char):
         return None
+    if len(name) > 4 and "\n" in name.text:
+        return None  # two people in a list, one below the other
     if _opens_sentence(name, common) or _is_call(name):
         return None
     if guess == ORGANIZATION and kind_of(name.text, NAME) == NAME:
@@ -189,11 +191,6 @@ def _opens_sentence(name: Span, common: Collection[str]) -> bool:
     """Whether its capital only marks a sentence's first word: the text has it lower-case too."""
     first = name[0]
     return len(name) == 1 and bool(first.is_sent_start) and first.lower_ in common
-
-
-def _is_of_two_lines(name: Span) -> bool:
-    """Two people in a list, one below the other."""
-    return len(name) > 4 and "\n" in name.text
 
 
 def _what_is_owned(name: Span) -> Span:

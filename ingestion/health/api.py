@@ -9,10 +9,7 @@ from rest_framework import serializers
 from ingestion.health import runs
 from ingestion.health.queries import health
 from ingestion.models import CheckState
-from workspaces.api import (
-    WorkspaceAPIView,
-    administering,
-)
+from workspaces.api import WorkspaceAPIView, administering
 
 
 class DriftSerializer(serializers.Serializer[Any]):

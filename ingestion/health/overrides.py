@@ -87,7 +87,10 @@ def said_by(workspace_id: uuid.UUID, resolution: Resolution) -> Said:
     once = {*_mentions(workspace_id, resolution), *_evidence(workspace_id, resolution)}
     once |= {("hidden", key) for key in resolution.hidden}
     said: Said = Counter(once)
-    said.update(_fragments(workspace_id, resolution))
+    for note in resolution.notes:
+        entity, quote = entity_id(workspace_id, *note.entity), note.fragment
+        text = _text(entity, note.chunk_id, quote.start, quote.end, quote.text)
+        said["fragment", text] += 1
     said.update(_claims(workspace_id, resolution))
     return said
 
@@ -103,12 +106,6 @@ def _evidence(workspace_id: uuid.UUID, resolution: Resolution) -> Iterator[Hasha
         link = link_id(workspace_id, fact.source, fact.target)
         predicate = fact.relation.predicate[:PREDICATE_LENGTH]
         yield "evidence", _text(link, fact.chunk_id, fact.relation.start, predicate)
-
-
-def _fragments(workspace_id: uuid.UUID, resolution: Resolution) -> Iterator[Hashable]:
-    for note in resolution.notes:
-        entity, quote = entity_id(workspace_id, *note.entity), note.fragment
-        yield "fragment", _text(entity, note.chunk_id, quote.start, quote.end, quote.text)
 
 
 def _claims(workspace_id: uuid.UUID, resolution: Resolution) -> Iterator[Hashable]:

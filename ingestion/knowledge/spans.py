@@ -34,14 +34,11 @@ def spans_of(workspace: Workspace, sources: Sequence[dict[str, Any]]) -> list[So
         .select_related("document")
     }
     return [
-        span_of(chunks[source["chunk"]], source["start"], source["end"])
+        span_of(chunk, source["start"], source["end"])
         for source in sources
-        if source["chunk"] in chunks and _is_of_live(source, chunks[source["chunk"]].document)
+        if (chunk := chunks.get(source["chunk"]))
+        and source.get("version", chunk.document.live_number) == chunk.document.live_number
     ]
-
-
-def _is_of_live(source: dict[str, Any], document: Document) -> bool:
-    return bool(source.get("version", document.live_number) == document.live_number)
 
 
 def span_of(chunk: Chunk, start: int, end: int) -> SourceSpan:

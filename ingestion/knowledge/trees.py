@@ -107,7 +107,14 @@ def _children(
         .order_by("-probability", "id")
     )
     chunks = _chunks(workspace, edges)
-    owners = _owners(workspace, edges)
+    below = {edge.node_id for edge in edges if edge.node_id}
+    # Children that are nodes of a document's tree.
+    nodes_below = SummaryNode.objects.in_workspace(workspace).filter(
+        pk__in=below, document__isnull=False
+    )
+    owners = {
+        row.pk: row.document for row in nodes_below.select_related("document").defer("vector")
+    }
     for edge in edges:
         chunk = chunks.get(edge.chunk_id) if edge.chunk_id else None
         if chunk:
@@ -134,14 +141,6 @@ def _chunks(workspace: Workspace, edges: Sequence[SummaryEdge]) -> dict[uuid.UUI
     wanted = {edge.chunk_id for edge in edges if edge.chunk_id}
     rows = Chunk.objects.in_workspace(workspace).filter(pk__in=wanted)
     return {row.pk: row for row in rows.select_related("document").defer("text", "context")}
-
-
-def _owners(workspace: Workspace, edges: Sequence[SummaryEdge]) -> dict[uuid.UUID, Document]:
-    """The document of each child that is a node of a document's tree."""
-    wanted = {edge.node_id for edge in edges if edge.node_id}
-    rows = SummaryNode.objects.in_workspace(workspace).filter(pk__in=wanted, document__isnull=False)
-    return {row.pk: row.document for row in rows.select_related("document").defer("vector")
-            if row.document}  # fmt: skip
 
 
 def _sources(

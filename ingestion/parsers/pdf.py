@@ -179,7 +179,7 @@ def _write_pages(builder: TextBuilder, document: PdfDocument) -> tuple[list[int]
         paragraphs.extend(_sized(content, start) if content else ())
     if len(damaged) == len(document):
         raise refusals.corrupt(builder.source.name, kind="a PDF", code="pdf_corrupt")
-    _warn_of(builder, silent, "holds no text (a scanned image?)", "hold no text (scanned images?)")
+    _warn_of(builder, silent, "has no text (a scanned image?)", "have no text (scanned images?)")
     _warn_of(builder, damaged, "is damaged and was left out", "are damaged and were left out")
     return starts, paragraphs
 

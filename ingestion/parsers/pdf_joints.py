@@ -74,7 +74,9 @@ def _joint_of_rows(upper: Line, lower: Line) -> str:
 
 def _joint_of_columns(upper: Line, lower: Line) -> str:
     """Between the end of a column and the top of the next."""
-    flows = _flows_on(upper, lower) and _is_open(upper) and _is_body(upper)
+    # A sentence does not go on after a page number.
+    is_body = any(map(str.isalpha, upper.text))
+    flows = is_body and _flows_on(upper, lower) and _is_open(upper)
     return _space(upper, lower) if flows else "\n\n"
 
 
@@ -102,11 +104,6 @@ def _joint_in_block(upper: Line, lower: Line, edges: dict[int, float]) -> str:
 def _reach(line: Line, edges: dict[int, float]) -> float:
     """The greatest width of a line that begins where this one does."""
     return edges.get(round(line.left / 12), line.right) - line.left
-
-
-def _is_body(line: Line) -> bool:
-    """Whether a sentence may continue after this line: not after a page number."""
-    return any(character.isalpha() for character in line.text)
 
 
 def _is_open(line: Line) -> bool:

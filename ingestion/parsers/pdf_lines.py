@@ -80,7 +80,9 @@ def lines_of(page: PdfTextPage, raw: str) -> list[Line]:
         start = match.start() + match.group().index(text[0])
         first = box_of(page, start)
         last = box_of(page, start + len(text) - 1)
-        samples = _samples(text)
+        # A few letters of the line, from its beginning to its end.
+        letters = [place for place, character in enumerate(text) if character.isalnum()]
+        samples = letters[:: max(1, len(letters) // _SAMPLES)]
         boxes = [box_of(page, start + place) for place in samples or [0]]
         size = median(float(box.top - box.bottom) for box in boxes)
         lines.append(
@@ -98,12 +100,6 @@ def lines_of(page: PdfTextPage, raw: str) -> list[Line]:
             )
         )
     return lines
-
-
-def _samples(text: str) -> list[int]:
-    """Positions of a few letters of a line, from its beginning to its end."""
-    letters = [place for place, character in enumerate(text) if character.isalnum()]
-    return letters[:: max(1, len(letters) // _SAMPLES)]
 
 
 def _has_one_width(page: PdfTextPage, unit: int) -> bool:

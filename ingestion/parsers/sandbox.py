@@ -94,7 +94,8 @@ class ParserSandbox:
         found: list[ParsedDocument | ParseError] = []
         while len(found) < len(files):
             rest = files[len(found) :]
-            request = _request_for(rest, limits or Limits())
+            (path, name), *more = ((str(path.absolute()), name) for path, name in rest)
+            request = Request("parse", path, name, limits or Limits(), more=tuple(more))
             replies, error = self._replies(request, partial(_tell, on_read, len(found)))
             found += (
                 _as_document(reply, name) for reply, (_, name) in zip(replies, rest, strict=False)
@@ -323,11 +324,6 @@ class _Call:
 
 def _tell(on_read: Callable[[int], None], before: int, read: int) -> None:
     on_read(before + read)
-
-
-def _request_for(files: Sequence[File], limits: Limits) -> Request:
-    (path, name), *more = ((str(path.absolute()), name) for path, name in files)
-    return Request("parse", path, name, limits, more=tuple(more))
 
 
 def _understood(reply: bytes, name: str, kind: bytes, read: Callable[[bytes], _Answer]) -> _Answer:

@@ -53,7 +53,6 @@ def resume_what_may_fare_better(workspace_id: uuid.UUID) -> int:
 
 
 # Problems that an admin fixes on the models page, and on the usage page.
-OF_MODELS: Final = frozenset({"key_refused", "model_unknown", "endpoint_not_a_model"})
 OF_BUDGET: Final = "budget_spent"
 
 
@@ -68,10 +67,6 @@ class Pause:
     @property
     def is_of_budget(self) -> bool:
         return self.problem.get("code") == OF_BUDGET
-
-    @property
-    def is_of_models(self) -> bool:
-        return self.problem.get("code") in OF_MODELS
 
 
 def work_pause(*, workspace: Workspace) -> Pause | None:

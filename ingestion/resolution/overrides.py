@@ -92,13 +92,6 @@ class Reading:
     def read(self, entity: Ref) -> Ref:
         return self.refs.get(entity, entity)
 
-    def entity_of(self, document_id: uuid.UUID, key: str) -> Ref:
-        """Key and sense of the entity that ``key`` names in a document, deleted or not.
-
-        A name with a sense of its own no longer takes part in comparisons with other names.
-        """
-        return self._unplaced(document_id, key).read
-
     def meant(self, key: str, place: Place) -> Meant | None:
         """What a mention means, or None if that was deleted."""
         found = self.named(key, place)
@@ -113,6 +106,7 @@ class Reading:
 
     def _unplaced(self, document_id: uuid.UUID, key: str) -> Meant:
         own = (key, self.senses.get((document_id, key), 0))
+        # A name with a sense of its own no longer takes part in comparisons with other names.
         if own[1]:
             return Meant(own, self.read(own))
         read = self.read(own)

@@ -106,10 +106,10 @@ def method_by(ports: Ports) -> str:
 def unread_warning(unread: int, total: int) -> str:
     """
     >>> unread_warning(1, 40)
-    "1 of 40 passages could not be read by the model; the document's page lists it, to be retried."
+    "1 of 40 passages could not be read by the model; the document's page lists it for a retry."
     """
     them = "it" if unread == 1 else "them"
-    return f"{unread} of {total} passages{UNREAD}the document's page lists {them}, to be retried."
+    return f"{unread} of {total} passages{UNREAD}the document's page lists {them} for a retry."
 
 
 def load(jobs: Sequence[IngestionJob], method: str) -> dict[uuid.UUID, Reader]:

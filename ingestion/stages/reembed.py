@@ -32,7 +32,10 @@ _A_WHILE: Final = 1.0
 
 
 def run(job: IngestionJob, ports: Ports, progress: Progress) -> StageOutcome:
-    ports = ports_for(job.workspace_id) if is_stale(job.workspace_id, ports) else ports
+    held = {each.fingerprint for each in (ports.embedder, ports.next_embedder) if each}
+    if not chunks.wanted(job.workspace_id) <= held:
+        # A different model was chosen after these ports were built.
+        ports = ports_for(job.workspace_id)
     made = 0
     if ports.next_embedder is not None:
         made = change(job.workspace_id, ports.next_embedder, progress)
@@ -44,12 +47,6 @@ def run(job: IngestionJob, ports: Ports, progress: Progress) -> StageOutcome:
     ):
         progress(1, 1)
     return StageOutcome(written=made)
-
-
-def is_stale(workspace_id: uuid.UUID, ports: Ports) -> bool:
-    """Whether a different model was chosen after these ports were built."""
-    held = {each.fingerprint for each in (ports.embedder, ports.next_embedder) if each}
-    return not chunks.wanted(workspace_id) <= held
 
 
 def change(workspace_id: uuid.UUID, embedder: Embedder, progress: Progress) -> int:

@@ -9,19 +9,11 @@ from uuid import UUID
 
 from rest_framework import serializers
 
-from ingestion.history.api_changes import (
-    ReasonSerializer,
-    change_of,
-    correcting,
-)
+from ingestion.history.api_changes import ReasonSerializer, change_of, correcting
 from ingestion.history.preconditions import ExpectedField
 from ingestion.models import HistoryEvent
 from ingestion.suggestions import deciding, queue, skipping
-from workspaces.api import (
-    WorkspaceAPIView,
-    curating,
-    reading,
-)
+from workspaces.api import WorkspaceAPIView, curating, reading
 
 MOST_ENTITIES = 50
 

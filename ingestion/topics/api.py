@@ -11,11 +11,7 @@ from rest_framework import serializers
 from ingestion.knowledge import topics
 from ingestion.knowledge.serializers import OtherEntitySerializer, SourceSpanSerializer
 from ingestion.topics import services as topic_services
-from workspaces.api import (
-    WorkspaceAPIView,
-    curating,
-    reading,
-)
+from workspaces.api import WorkspaceAPIView, curating, reading
 
 
 class CommunitySerializer(serializers.Serializer[Any]):

@@ -118,8 +118,9 @@ class _Examiner:
     def _check_people(self, shape: Shape, row: Row) -> None:
         for name in shape.people:
             if row[name] is not None and row[name] not in self.people:
-                raise damaged(f"A row of {shape.table} refers to a person who is not in the"
-                " backup.")
+                raise damaged(
+                    f"A row of {shape.table} refers to a person who is not in the backup."
+                )
 
     def _files(self, named: set[str]) -> None:
         for member in self.archive.manifest.files():

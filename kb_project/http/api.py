@@ -82,12 +82,6 @@ class ProblemSerializer(serializers.Serializer[Any]):
     request_id = serializers.CharField(allow_blank=True)
 
 
-# Error responses that any operation in a workspace may give.
-READING: Final[dict[int, Any]] = {401: ProblemSerializer, 404: ProblemSerializer}
-WRITING: Final[dict[int, Any]] = {**READING, 403: ProblemSerializer}
-ASKING: Final[dict[int, Any]] = {**READING, 400: ProblemSerializer}
-
-
 class NothingHere(APIView):
     """A URL of the API that does not exist."""
 

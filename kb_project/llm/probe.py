@@ -159,8 +159,9 @@ class _Probe:
         call = Exchange(self._provider(), found=Found(self.support)).shaped(self._asked())
         pieces = self._pieces(call)
         if not pieces:
-            raise ReplyError("The stream ended before the answer was"
-            " complete.", code="reply_truncated")
+            raise ReplyError(
+                "The stream ended before the answer was complete.", code="reply_truncated"
+            )
         return f"The answer came in {pieces} pieces."
 
     def _pieces(self, call: RawCall) -> int:

@@ -48,5 +48,6 @@ class DatabaseGuard:
         if not self._ours:
             return
         if not embedded.stop(self._data_dir, only_if_idle=True):
-            self._say(NAME, "in use by another process; left running (`manage.py pg stop` stops"
-            " it).")
+            self._say(
+                NAME, "in use by another process; left running (`manage.py pg stop` stops it)."
+            )

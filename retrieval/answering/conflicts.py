@@ -203,7 +203,14 @@ def _described(query: Query, cited: Sequence[Side]) -> list[Clash]:
         source_id__in=entities, target_id__in=entities
     )
     stored += links.exclude(conflicts=[]).values_list("conflicts", flat=True)
-    groups = [[_side(one) for one in conflict["statements"]] for row in stored for conflict in row]
+    groups = [
+        [
+            Side(UUID(str(one["chunk"])), int(one["start"]), int(one["end"]))
+            for one in conflict["statements"]
+        ]
+        for row in stored
+        for conflict in row
+    ]
     return [pair for group in groups for pair in _pairs(group, cited)]
 
 
@@ -233,10 +240,6 @@ def _is_same_matter(one: Claim, other: Claim) -> bool:
         other.object_id,
         other.type,
     ) and len(times) <= 1
-
-
-def _side(statement: dict[str, Any]) -> Side:
-    return Side(UUID(str(statement["chunk"])), int(statement["start"]), int(statement["end"]))
 
 
 def _pairs(group: Sequence[Side], cited: Sequence[Side]) -> Iterator[Clash]:

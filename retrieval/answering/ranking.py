@@ -57,7 +57,8 @@ def rank(gathered: Gathered) -> Ranking:
     """Rank the candidates; with none, the probability is 0."""
     if not gathered.statements:
         return Ranking((), 0.0)
-    weights = weights_for(gathered.sought.text)
+    weights: Mapping[str, Mapping[str, float]]
+    weights = _weights()["zh" if HAN.search(gathered.sought.text) else "any"]
     scores = gathered.matrix @ column(weights["statement"])
     shares = softmax(scores)
     order = sorted(range(len(scores)), key=lambda index: (-scores[index], index))
@@ -113,13 +114,6 @@ def softmax(scores: Numbers) -> Numbers:
 def column(weights: Mapping[str, float]) -> Numbers:
     """Return the weights in the order of the features, 0 for a feature without one."""
     return np.array([weights.get(name, 0.0) for name in features.NAMES], np.float64)
-
-
-def weights_for(question: str) -> Mapping[str, Mapping[str, float]]:
-    """Return the weights for the question's script."""
-    made = _weights()
-    chosen: Mapping[str, Mapping[str, float]] = made["zh" if HAN.search(question) else "any"]
-    return chosen
 
 
 def can_read(fingerprint: str) -> bool:

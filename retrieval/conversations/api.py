@@ -5,15 +5,9 @@ from __future__ import annotations
 from typing import Any
 from uuid import UUID
 
-from django.db import transaction
 from django.urls import reverse
-from django.utils.decorators import method_decorator
-from drf_spectacular.utils import extend_schema
 from rest_framework import serializers
-from rest_framework.response import Response
-from rest_framework.views import APIView
 
-from kb_project.http.api import ASKING, READING, WRITING, ProblemSerializer
 from retrieval.conversations import asking, queries
 from retrieval.conversations.queries import Asked
 from retrieval.models import Answer, AnswerState, Outcome
@@ -22,8 +16,7 @@ from retrieval.search.modes import MODES
 from retrieval.search.query import LONGEST_QUESTION
 from retrieval.search.scope import Scope
 from workspaces import access
-from workspaces.models import Workspace
-from workspaces.requests import ApiRequest
+from workspaces.api import WaitingAPIView, WorkspaceAPIView, reading
 
 
 class CheckSerializer(serializers.Serializer[Any]):
@@ -170,102 +163,78 @@ def events_address(answer: Answer) -> str:
     return reverse("retrieval_api:answer_events", args=[answer.workspace_id, answer.pk])
 
 
-def _wanted(request: ApiRequest, workspace: Workspace) -> dict[str, Any]:
-    given = QuestionSerializer(data=request.data)
-    given.is_valid(raise_exception=True)
-    wanted = given.validated_data
+def _wanted(view: WorkspaceAPIView) -> dict[str, Any]:
+    body = view.body()
     return {
-        "workspace": workspace,
-        "user": request.user,
-        "question": wanted["question"],
-        "mode": wanted["mode"],
-        "scope": Scope.from_json(wanted.get("scope")),
-        "conversation_id": wanted.get("conversation"),
+        "workspace": view.workspace,
+        "user": view.request.user,
+        "question": body["question"],
+        "mode": body["mode"],
+        "scope": Scope.from_json(body.get("scope")),
+        "conversation_id": body.get("conversation"),
     }
 
 
-# A chat model may take a minute: hold no transaction open meanwhile.
-@method_decorator(transaction.non_atomic_requests, name="dispatch")
-class AskApi(APIView):
+class AskApi(WaitingAPIView):
     """Ask and wait for the answer."""
 
-    has_own_transactions = True
-
-    @extend_schema(
-        operation_id="ask", request=QuestionSerializer, responses={201: AnswerSerializer, **ASKING}
-    )
-    def post(self, request: ApiRequest, workspace_id: str) -> Response:
+    @reading("ask", takes=QuestionSerializer, gives=AnswerSerializer, status=201)
+    def post(self) -> object:
         """Ask a question and wait for the answer, which is kept under its id."""
-        with transaction.atomic():
-            workspace = access.workspace_for_reading(user=request.user, workspace_id=workspace_id)
-        answer = asking.ask(**_wanted(request, workspace))
-        with access.in_workspace(workspace.pk):
-            asked = queries.asked(workspace=workspace, question_id=answer.question_id)
-            return Response(AnswerSerializer(asked).data, status=201)
+        answer = asking.ask(**_wanted(self))
+        with access.in_workspace(self.workspace.pk):
+            asked = queries.asked(workspace=self.workspace, question_id=answer.question_id)
+            return self.answer(asked)
 
 
-class QuestionsApi(APIView):
+class QuestionsApi(WorkspaceAPIView):
     """Ask without waiting: a worker makes the answer."""
 
-    @extend_schema(
-        operation_id="question_ask",
-        request=QuestionSerializer,
-        responses={202: QueuedSerializer, **WRITING, 400: ProblemSerializer},
+    @reading(
+        "question_ask", takes=QuestionSerializer, gives=QueuedSerializer, status=202, errors=(403,)
     )
-    def post(self, request: ApiRequest, workspace_id: str) -> Response:
+    def post(self) -> object:
         """Ask a question; follow the answer's events or read it later."""
-        workspace = access.workspace_for_reading(user=request.user, workspace_id=workspace_id)
-        answer = asking.question_ask(**_wanted(request, workspace))
-        return Response(QueuedSerializer(answer).data, status=202)
+        return asking.question_ask(**_wanted(self))
 
 
-class AnswerApi(APIView):
+class AnswerApi(WorkspaceAPIView):
     """An answer, in progress or finished."""
 
-    @extend_schema(operation_id="answer", responses={200: AnswerSerializer, **READING})
-    def get(self, request: ApiRequest, workspace_id: str, answer_id: UUID) -> Response:
+    @reading("answer", gives=AnswerSerializer)
+    def get(self, answer_id: UUID) -> object:
         """Return an answer."""
-        workspace = access.workspace_for_reading(user=request.user, workspace_id=workspace_id)
-        answer = queries.answer_of(workspace=workspace, answer_id=answer_id)
-        asked = queries.asked(
-            workspace=workspace, question_id=answer.question_id, answer_id=answer_id
+        answer = queries.answer_of(workspace=self.workspace, answer_id=answer_id)
+        return queries.asked(
+            workspace=self.workspace, question_id=answer.question_id, answer_id=answer_id
         )
-        return Response(AnswerSerializer(asked).data)
 
 
-class AnswerStopApi(APIView):
+class AnswerStopApi(WorkspaceAPIView):
     """Stop an answer in progress."""
 
-    @extend_schema(
-        operation_id="answer_stop", request=None, responses={202: QueuedSerializer, **WRITING}
-    )
-    def post(self, request: ApiRequest, workspace_id: str, answer_id: UUID) -> Response:
+    @reading("answer_stop", gives=QueuedSerializer, status=202, errors=(403,))
+    def post(self, answer_id: UUID) -> object:
         """Stop an answer in progress, including its model call; what has been written is kept."""
-        workspace = access.workspace_for_reading(user=request.user, workspace_id=workspace_id)
-        answer = asking.answer_stop(workspace=workspace, user=request.user, answer_id=answer_id)
-        return Response(QueuedSerializer(answer).data, status=202)
+        return asking.answer_stop(
+            workspace=self.workspace, user=self.request.user, answer_id=answer_id
+        )
 
 
-class QuestionAgainApi(APIView):
+class QuestionAgainApi(WorkspaceAPIView):
     """Ask a question again."""
 
     class InputSerializer(serializers.Serializer[Any]):
         mode = serializers.ChoiceField(choices=list(MODES), required=False)
 
-    @extend_schema(
-        operation_id="question_again",
-        request=InputSerializer,
-        responses={202: QueuedSerializer, **WRITING, 400: ProblemSerializer},
+    @reading(
+        "question_again", takes=InputSerializer, gives=QueuedSerializer, status=202, errors=(403,)
     )
-    def post(self, request: ApiRequest, workspace_id: str, question_id: UUID) -> Response:
+    def post(self, question_id: UUID) -> object:
         """Answer a question again, in another mode if one is given."""
-        workspace = access.workspace_for_reading(user=request.user, workspace_id=workspace_id)
-        given = self.InputSerializer(data=request.data)
-        given.is_valid(raise_exception=True)
-        answer = asking.answer_again(
-            workspace=workspace,
-            user=request.user,
+        return asking.answer_again(
+            workspace=self.workspace,
+            user=self.request.user,
             question_id=question_id,
-            mode=given.validated_data.get("mode", ""),
+            mode=self.body().get("mode", ""),
         )
-        return Response(QueuedSerializer(answer).data, status=202)

@@ -5,19 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable
 from uuid import UUID
 
-from django.http.response import HttpResponseBase
 from drf_spectacular.types import OpenApiTypes
-from drf_spectacular.utils import OpenApiParameter, OpenApiResponse, extend_schema
+from drf_spectacular.utils import OpenApiParameter, OpenApiResponse
 from rest_framework.negotiation import BaseContentNegotiation
 from rest_framework.parsers import BaseParser
 from rest_framework.renderers import BaseRenderer
 from rest_framework.request import Request
-from rest_framework.views import APIView
 
-from kb_project.http.api import READING
 from retrieval.conversations import streaming
-from workspaces import access
-from workspaces.requests import ApiRequest
+from workspaces.api import WorkspaceAPIView, reading
 
 DESCRIPTION = (
     "Server-sent events, each with its number as id, its kind as event and a JSON object as data:"
@@ -40,27 +36,25 @@ class WhateverIsAccepted(BaseContentNegotiation):
         return first, first.media_type
 
 
-class AnswerEventsApi(APIView):
+class AnswerEventsApi(WorkspaceAPIView):
     """The events of an answer in progress."""
 
     content_negotiation_class = WhateverIsAccepted
 
-    @extend_schema(
-        operation_id="answer_events",
-        parameters=[
-            OpenApiParameter("after", int, description="The last event that is known already."),
-            OpenApiParameter("Last-Event-ID", int, OpenApiParameter.HEADER),
-        ],
-        responses={
+    @reading(
+        "answer_events",
+        gives={
             (200, "text/event-stream"): OpenApiResponse(OpenApiTypes.STR, DESCRIPTION),
             204: OpenApiResponse(description="The last event is known already."),
-            **READING,
         },
+        parameters=(
+            OpenApiParameter("after", int, description="The last event that is known already."),
+            OpenApiParameter("Last-Event-ID", int, OpenApiParameter.HEADER),
+        ),
     )
-    def get(self, request: ApiRequest, workspace_id: str, answer_id: UUID) -> HttpResponseBase:
+    def get(self, answer_id: UUID) -> object:
         """Stream an answer's events: all from the first on, then each new one."""
-        workspace = access.workspace_for_reading(user=request.user, workspace_id=workspace_id)
-        after = streaming.after_of(request.headers, request.query_params)
+        after = streaming.after_of(self.request.headers, self.request.query_params)
         return streaming.stream_of(
-            workspace=workspace, user=request.user, answer_id=answer_id, after=after
+            workspace=self.workspace, user=self.request.user, answer_id=answer_id, after=after
         )

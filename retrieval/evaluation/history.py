@@ -144,12 +144,15 @@ def _changed(run: EvaluationRun, before: EvaluationRun) -> Iterator[str]:
     now, was = run.conditions, before.conditions
     if run.corpus != before.corpus:
         yield _documents(now, was)
-    for key, what in (("embedder", "The embedding model"), ("answers_by", "The answering model")):
+    for key, what in (("embedder", "The embedding model"), ("answers_by", "The answering method")):
         if now.get(key) and was.get(key) and now[key] != was[key]:
             yield f"{what} changed from {was[key]} to {now[key]}."
     if run.judged_by and before.judged_by and run.judged_by != before.judged_by:
         yield f"Answers were judged by {before.judged_by}, now by {run.judged_by}."
-    yield from _modes(run.modes, before.modes)
+    if added := [mode for mode in run.modes if mode not in before.modes]:
+        yield f"Modes measured only now: {', '.join(added)}."
+    if gone := [mode for mode in before.modes if mode not in run.modes]:
+        yield f"Modes measured only before: {', '.join(gone)}."
     yield from _questions(now.get("questions", {}), was.get("questions", {}))
 
 
@@ -163,13 +166,6 @@ def _documents(now: Mapping[str, Any], was: Mapping[str, Any]) -> str:
         f"The documents changed: from {then:,} with {was.get('passages', 0):,} passages to"
         f" {today:,} with {now.get('passages', 0):,}."
     )
-
-
-def _modes(now: Sequence[str], was: Sequence[str]) -> Iterator[str]:
-    if added := [mode for mode in now if mode not in was]:
-        yield f"Modes measured only now: {', '.join(added)}."
-    if gone := [mode for mode in was if mode not in now]:
-        yield f"Modes measured only before: {', '.join(gone)}."
 
 
 def _questions(now: Mapping[str, str], was: Mapping[str, str]) -> Iterator[str]:

@@ -250,7 +250,7 @@ def _refuse_taken(workspace: Workspace, name: str) -> None:
 def _refuse_running(workspace: Workspace, question_set: QuestionSet) -> None:
     if evaluation_queries.is_under_way(workspace=workspace, question_set=question_set):
         raise ConflictError(
-            "A run over this set is under way.",
+            "A run over this set is in progress.",
             code="run_unfinished",
             kept="Nothing was deleted.",
             next_step="Stop the run first.",

@@ -22,10 +22,12 @@ def add_scope_options(parser: CommandParser) -> None:
     parser.add_argument("--tag", metavar="TAG", help="Only documents with this tag.", **several)
     parser.add_argument("--media-type", metavar="TYPE", help="Only files of this type.", **several)
     parser.add_argument("--document", metavar="ID", help="Only this document.", **several)
-    parser.add_argument("--dated-from", metavar="DATE", default="", help="First date, such as"
-    " 2024-05-01.")
-    parser.add_argument("--dated-to", metavar="DATE", default="", help="Last date, such as"
-    " 2024-12-31.")
+    parser.add_argument(
+        "--dated-from", metavar="DATE", default="", help="First date, such as 2024-05-01."
+    )
+    parser.add_argument(
+        "--dated-to", metavar="DATE", default="", help="Last date, such as 2024-12-31."
+    )
     parser.add_argument("--include", metavar="NAME", help="Start with this name.", **several)
     parser.add_argument("--exclude", metavar="NAME", help="Leave out this name.", **several)
 

@@ -5,21 +5,14 @@ from __future__ import annotations
 from typing import Any, Final
 
 from django.conf import settings
-from django.db import transaction
 from django.http import QueryDict
-from django.utils.decorators import method_decorator
-from drf_spectacular.utils import extend_schema
 from rest_framework import serializers
-from rest_framework.response import Response
-from rest_framework.views import APIView
 
-from kb_project.http.api import ASKING, READING
 from retrieval.search import scope_choices, services
 from retrieval.search.modes import MODES
 from retrieval.search.query import LONGEST_QUESTION, MOST_HITS
 from retrieval.search.scope import Scope
-from workspaces import access
-from workspaces.requests import ApiRequest
+from workspaces.api import WaitingAPIView, WorkspaceAPIView, checked, reading
 
 DEFAULT_MODE: Final = next(iter(MODES))
 LISTS: Final = ("documents", "collections", "tags", "media_types", "include", "exclude")
@@ -67,11 +60,8 @@ class HitSerializer(serializers.Serializer[Any]):
     why = serializers.ListField(child=serializers.CharField(), help_text="What led here.")
 
 
-@method_decorator(transaction.non_atomic_requests, name="dispatch")
-class SearchApi(APIView):
+class SearchApi(WaitingAPIView):
     """Passages for a question."""
-
-    has_own_transactions = True
 
     class QuerySerializer(ScopeSerializer):
         q = serializers.CharField(max_length=LONGEST_QUESTION)
@@ -90,39 +80,25 @@ class SearchApi(APIView):
         notes = NoteSerializer(many=True)
         trace = serializers.DictField()
 
-    @extend_schema(
-        operation_id="search_by_address",
-        parameters=[QuerySerializer],
-        responses={200: OutputSerializer, **ASKING},
-    )
-    def get(self, request: ApiRequest, workspace_id: str) -> Response:
+    @reading("search_by_address", query=QuerySerializer, gives=OutputSerializer)
+    def get(self) -> object:
         """Search with the filters in the URL, where they may be repeated."""
-        return self._search(request, workspace_id, _nested(request.query_params))
+        return self._search(_nested(self.request.query_params))
 
-    @extend_schema(
-        operation_id="search",
-        request=InputSerializer,
-        responses={200: OutputSerializer, **ASKING},
-    )
-    def post(self, request: ApiRequest, workspace_id: str) -> Response:
+    @reading("search", takes=InputSerializer, gives=OutputSerializer)
+    def post(self) -> object:
         """Search with the filters in the body."""
-        return self._search(request, workspace_id, request.data)
+        return self._search(self.request.data)
 
-    def _search(self, request: ApiRequest, workspace_id: str, data: Any) -> Response:
-        # Hold no transaction open while a mode or a reranker calls a model.
-        with transaction.atomic():
-            workspace = access.workspace_for_reading(user=request.user, workspace_id=workspace_id)
-        given = self.InputSerializer(data=data)
-        given.is_valid(raise_exception=True)
-        wanted = given.validated_data
-        found = services.search(
-            workspace=workspace,
+    def _search(self, data: Any) -> object:
+        wanted = checked(self.InputSerializer, data)
+        return services.search(
+            workspace=self.workspace,
             question=wanted["q"],
             mode=wanted["mode"],
             top_k=wanted.get("top_k", settings.TOP_K),
             scope=Scope.from_json(wanted.get("scope")),
         )
-        return Response(self.OutputSerializer(found).data)
 
 
 def _nested(query: QueryDict) -> dict[str, Any]:
@@ -149,7 +125,7 @@ class CountedSerializer(serializers.Serializer[Any]):
     documents = serializers.IntegerField()
 
 
-class ScopeChoicesApi(APIView):
+class ScopeChoicesApi(WorkspaceAPIView):
     """Filters with the values to choose from."""
 
     class OutputSerializer(serializers.Serializer[Any]):
@@ -159,9 +135,7 @@ class ScopeChoicesApi(APIView):
         dated_from = serializers.DateField(allow_null=True, help_text="The earliest date.")
         dated_to = serializers.DateField(allow_null=True, help_text="The latest date.")
 
-    @extend_schema(operation_id="scope_choices", responses={200: OutputSerializer, **READING})
-    def get(self, request: ApiRequest, workspace_id: str) -> Response:
+    @reading("scope_choices", gives=OutputSerializer)
+    def get(self) -> object:
         """List the values of filters. Documents and names are listed by their own operations."""
-        workspace = access.workspace_for_reading(user=request.user, workspace_id=workspace_id)
-        found = scope_choices.scope_choices(workspace=workspace)
-        return Response(self.OutputSerializer(found).data)
+        return scope_choices.scope_choices(workspace=self.workspace)

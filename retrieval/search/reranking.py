@@ -44,9 +44,7 @@ def reranked(query: Query, hits: Sequence[Hit], reranker: Reranker | None) -> Re
             query.question, [as_text(hit) for hit in hits], question_id=query.question_id
         )
     except ModelError as error:
-        query.note(
-            "not_reranked", f"The passages keep the search's own order: {error.happened}"
-        )
+        query.note("not_reranked", f"The passages keep the search's own order: {error.happened}")
         return Reranked(list(hits), _figures(started, 0))
     return Reranked(_in_order(hits, ranking, reranker.name), _figures(started, len(hits)))
 

@@ -83,8 +83,8 @@ def standalone(
         found = _by_model(chat, question, turns, question_id)
     except ModelError as error:
         note = Note(
-            "not_rewritten", "The question was interpreted without the chat model:"
-            f" {error.happened}"
+            "not_rewritten",
+            f"The question was interpreted without the chat model: {error.happened}",
         )
         return _by_rule(workspace_id, question, turns, (note,))
     return (

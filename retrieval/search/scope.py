@@ -102,9 +102,7 @@ def document_ids(workspace_id: UUID, scope: Scope) -> tuple[UUID, ...] | None:
 
 
 def _refused(happened: str) -> InputError:
-    return InputError(
-        happened, code="invalid_scope", next_step="Correct the filter or remove it."
-    )
+    return InputError(happened, code="invalid_scope", next_step="Correct the filter or remove it.")
 
 
 def _values(given: Mapping[str, Any], name: str, most: int = MOST_VALUES) -> list[object]:
@@ -120,8 +118,9 @@ def _uuids(given: Mapping[str, Any], name: str, most: int = MOST_VALUES) -> tupl
     try:
         return tuple(UUID(str(value)) for value in _values(given, name, most))
     except ValueError as error:
-        raise _refused(f"The filter '{name}' takes ids, and one of its values is not an"
-        " id.") from error
+        raise _refused(
+            f"The filter '{name}' takes ids, and one of its values is not an id."
+        ) from error
 
 
 def _texts(given: Mapping[str, Any], name: str) -> tuple[str, ...]:

@@ -51,9 +51,13 @@ class Leaves:
 
 def search(query: Query) -> Found:
     nodes = nearest(query)
-    # A single passage needs no tree.
+    # Without summaries there is nothing to compare; a single passage needs none.
     if len(nodes) != 1 and all(node.is_chunk for node in nodes):
-        return without_tree(query)
+        query.note(
+            "tree_pending",
+            f"The summaries of your documents are still being made. {hybrid.INSTEAD}",
+        )
+        return hybrid.instead(query)
     dense.note_pending(query)
     leaves = leaves_of(query, [node.id for node in nodes if not node.is_chunk])
     usable = [node for node in nodes if node.is_chunk or inside(leaves, node)]
@@ -78,15 +82,6 @@ def nodes_of(rows: Iterable[Row]) -> list[Node]:
         Node(id_, is_chunk, float(cosine), tokens, text)
         for id_, is_chunk, cosine, tokens, text in rows
     ]
-
-
-def without_tree(query: Query) -> Found:
-    """Search instead when no summary can be compared with the question."""
-    query.note(
-        "tree_pending",
-        f"The summaries of your documents are still being made. {hybrid.INSTEAD}",
-    )
-    return hybrid.instead(query)
 
 
 def leaves_of(query: Query, nodes: Sequence[UUID]) -> dict[UUID, Leaves]:

@@ -212,7 +212,7 @@ def test_a_worker_killed_in_the_middle_leaves_the_passages_and_a_way_to_try_agai
         os.kill(worker.pid, signal.SIGKILL)
 
     alert = page.get_by_role("alert")
-    expect(alert).to_contain_text("stopped before it was done", timeout=60_000)
+    expect(alert).to_contain_text("stopped before it was finished", timeout=60_000)
     expect(page.locator("#passages")).to_be_visible()
     expect(page.locator(".source").first).to_be_visible()
     page.get_by_role("button", name="Try again").click()

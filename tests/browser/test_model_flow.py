@@ -147,7 +147,7 @@ def test_an_admin_sets_a_model_up_and_sees_what_its_server_understands(
     [
         ("401", "refuses the key"),
         ("404", "does not have the model"),
-        ("html", "not like a model's endpoint"),
+        ("html", "not like a model endpoint"),
     ],
 )
 def test_a_test_that_fails_says_what_is_wrong(
@@ -181,7 +181,7 @@ def test_a_passage_that_could_not_be_read_is_listed_and_read_again_alone(page: P
     open_document(page, study.home, "A leaf")
     unread = page.locator("[aria-labelledby=unread-passages]")
     expect(unread).to_contain_text("1 passage could not be read by the model")
-    expect(unread).to_contain_text("does not have the form that was asked for")
+    expect(unread).to_contain_text("did not have the requested format")
 
     study.model.reads_smudges = True
     unread.get_by_role("button", name="Retry passage 1").click()

@@ -222,7 +222,7 @@ def test_a_document_deleted_meanwhile_leaves_a_backup_that_can_be_restored(
         done = backups.restore(path)
         assert (done.files, done.missing) == (2, 1)
         [told] = drifts(cast.workspace)
-        assert "not on disk" in told
+        assert "missing from disk" in told
         services.process_workspace(workspace=cast.workspace)
         with access.in_workspace(cast.workspace.pk):
             assert WalkSnapshot.objects.in_workspace(cast.workspace).exists()

@@ -1,28 +1,23 @@
-"""The REST operations on a workspace's models. No response ever contains a key."""
+"""The REST operations on a workspace's models and reranker. No response ever contains a key."""
 
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from functools import partial
+from typing import Any, Final
 
-from django.db import transaction
-from django.utils.decorators import method_decorator
-from drf_spectacular.utils import extend_schema
 from rest_framework import serializers
 from rest_framework.response import Response
-from rest_framework.views import APIView
 
-from kb_project.http.api import READING, WRITING, ProblemSerializer
 from kb_project.llm.ports import Role
-from workspaces import access
-from workspaces.language_models import choice, testing
+from workspaces.api import WaitingAPIView, WorkspaceAPIView, administering, reading
+from workspaces.language_models import choice, reranking, reranking_queries, testing
 from workspaces.language_models import queries as language_model_queries
 from workspaces.language_models import services as language_model_services
-from workspaces.models import Workspace
-from workspaces.requests import ApiRequest
+from workspaces.models import RerankerKind
 from workspaces.usage import queries as usage_queries
 
-CHANGING = {**WRITING, 400: ProblemSerializer, 409: ProblemSerializer}
+setting: Final = partial(administering, errors=(400, 409))
 MONEY: dict[str, Any] = {"max_digits": 18, "decimal_places": 10}
 
 
@@ -43,7 +38,7 @@ class EmbeddingSerializer(serializers.Serializer[Any]):
         return state.building is not None
 
 
-class ModelsApi(APIView):
+class ModelsApi(WorkspaceAPIView):
     """The models a workspace uses."""
 
     class InputSerializer(serializers.Serializer[Any]):
@@ -118,43 +113,31 @@ class ModelsApi(APIView):
         tuning = serializers.DictField(help_text="What was learned from the documents.")
         embedding = EmbeddingSerializer()
 
-    @extend_schema(operation_id="models", responses={200: OutputSerializer, **READING})
-    def get(self, request: ApiRequest, workspace_id: str) -> Response:
+    @reading("models", gives=OutputSerializer)
+    def get(self) -> object:
         """View a workspace's models."""
-        workspace = access.workspace_for_reading(user=request.user, workspace_id=workspace_id)
-        return Response(self._shown(workspace))
+        return self._state()
 
-    @extend_schema(
-        operation_id="models_set",
-        request=InputSerializer,
-        responses={200: OutputSerializer, **CHANGING},
-    )
-    def put(self, request: ApiRequest, workspace_id: str) -> Response:
+    @setting("models_set", takes=InputSerializer, gives=OutputSerializer)
+    def put(self) -> object:
         """Choose models. Work that was waiting for them resumes."""
-        workspace = access.workspace_for_administering(user=request.user, workspace_id=workspace_id)
-        given = self.InputSerializer(data=request.data)
-        given.is_valid(raise_exception=True)
-        changes = dict(given.validated_data)
-        now = language_model_queries.model_state(workspace=workspace).choice
+        changes = self.body()
+        now = language_model_queries.model_state(workspace=self.workspace).choice
         language_model_services.model_settings_save(
-            workspace=workspace, choice=replace(now, **changes)
+            workspace=self.workspace, choice=replace(now, **changes)
         )
-        return Response(self._shown(workspace))
+        return self._state()
 
-    def _shown(self, workspace: Workspace) -> dict[str, Any]:
-        state = language_model_queries.model_state(workspace=workspace)
-        embedding = language_model_queries.embedding_state(workspace=workspace)
+    def _state(self) -> dict[str, Any]:
+        state = language_model_queries.model_state(workspace=self.workspace)
+        embedding = language_model_queries.embedding_state(workspace=self.workspace)
         names = self.OutputSerializer().fields.keys() - {"embedding"}
         answer = {name: getattr(state, name) for name in names if hasattr(state, name)}
-        answer |= {"choice": state.choice, "embedding": embedding}
-        return dict(self.OutputSerializer(answer).data)
+        return answer | {"choice": state.choice, "embedding": embedding}
 
 
-@method_decorator(transaction.non_atomic_requests, name="dispatch")
-class ModelTestApi(APIView):
+class ModelTestApi(WaitingAPIView):
     """Testing the models with one real call of each kind."""
-
-    has_own_transactions = True
 
     class OutputSerializer(serializers.Serializer[Any]):
         class LineSerializer(serializers.Serializer[Any]):
@@ -164,20 +147,67 @@ class ModelTestApi(APIView):
 
         results = LineSerializer(many=True)
 
-    @extend_schema(
-        operation_id="models_test",
-        request=None,
-        responses={200: OutputSerializer, **CHANGING, 503: ProblemSerializer},
-    )
-    def post(self, request: ApiRequest, workspace_id: str) -> Response:
+    @administering("models_test", gives=OutputSerializer, errors=(400, 409, 503))
+    def post(self) -> object:
         """Call the endpoint as configured, and report what it supports."""
-        # Keep no transaction open while the endpoint answers.
-        with transaction.atomic():
-            workspace = access.workspace_for_administering(
-                user=request.user, workspace_id=workspace_id
-            )
-        lines = testing.model_test(workspace=workspace)
-        return Response(self.OutputSerializer({"results": lines}).data)
+        lines = testing.model_test(workspace=self.workspace)
+        return {"results": lines}
+
+
+class RerankerApi(WorkspaceAPIView):
+    """The reranker of a workspace's search results."""
+
+    class InputSerializer(serializers.Serializer[Any]):
+        """Omitted fields stay unchanged."""
+
+        kind = serializers.ChoiceField(
+            choices=RerankerKind.choices,
+            required=False,
+            help_text="off, endpoint (a cross-encoder behind /rerank), or model (the chat model).",
+        )
+        endpoint = serializers.CharField(
+            required=False, allow_blank=True, max_length=choice.LONGEST_ENDPOINT
+        )
+        key = serializers.CharField(
+            required=False,
+            allow_blank=True,
+            write_only=True,
+            max_length=choice.LONGEST_KEY,
+            help_text="Stored encrypted, never given out. Left out, it stays; '' removes it.",
+        )
+        model = serializers.CharField(
+            required=False, allow_blank=True, max_length=choice.LONGEST_MODEL
+        )
+
+    class OutputSerializer(serializers.Serializer[Any]):
+        kind = serializers.ChoiceField(choices=RerankerKind.choices, source="choice.kind")
+        endpoint = serializers.CharField(source="choice.endpoint")
+        model = serializers.CharField(help_text="The one in force; '' where nothing is reranked.")
+        has_key = serializers.BooleanField()
+        key_hint = serializers.CharField(help_text="The last characters of the key.")
+
+    @reading("reranker", gives=OutputSerializer)
+    def get(self) -> object:
+        """View a workspace's reranker."""
+        return reranking_queries.reranker_state(workspace=self.workspace)
+
+    @setting("reranker_set", takes=InputSerializer, gives=OutputSerializer)
+    def put(self) -> object:
+        """Choose a reranker. It applies from the next question."""
+        now = reranking_queries.reranker_state(workspace=self.workspace).choice
+        wanted = replace(now, **self.body())
+        reranking.reranker_set(workspace=self.workspace, choice=wanted)
+        return reranking_queries.reranker_state(workspace=self.workspace)
+
+
+class RerankerTestApi(WaitingAPIView):
+    """Testing the reranker with one real call."""
+
+    @administering("reranker_test", gives=ModelTestApi.OutputSerializer, errors=(400, 409, 503))
+    def post(self) -> object:
+        """Have the reranker order three sentences, and report whether it succeeded."""
+        lines = reranking.reranker_test(workspace=self.workspace)
+        return {"results": lines}
 
 
 class UsageLineSerializer(serializers.Serializer[Any]):
@@ -219,7 +249,7 @@ class BudgetSerializer(serializers.Serializer[Any]):
     lost_cost = serializers.DecimalField(**MONEY)
 
 
-class UsageApi(APIView):
+class UsageApi(WorkspaceAPIView):
     """Usage and cost of a workspace's models."""
 
     class OutputSerializer(serializers.Serializer[Any]):
@@ -235,23 +265,22 @@ class UsageApi(APIView):
         by_day = UsageLineSerializer(many=True)
         calls = CallSerializer(many=True)
 
-    @extend_schema(operation_id="usage", responses={200: OutputSerializer, **READING})
-    def get(self, request: ApiRequest, workspace_id: str) -> Response:
+    @reading("usage", gives=OutputSerializer)
+    def get(self) -> object:
         """Return calls, tokens and costs, grouped by purpose."""
-        workspace = access.workspace_for_reading(user=request.user, workspace_id=workspace_id)
-        models = language_model_queries.model_state(workspace=workspace).models
+        models = language_model_queries.model_state(workspace=self.workspace).models
         answer: dict[str, Any] = {
-            "total": usage_queries.usage_total(workspace=workspace),
-            "budget": usage_queries.spending_of(workspace=workspace),
-            "unpriced": usage_queries.unpriced(workspace=workspace, models=models),
-            "calls": usage_queries.last_calls(workspace=workspace),
+            "total": usage_queries.usage_total(workspace=self.workspace),
+            "budget": usage_queries.spending_of(workspace=self.workspace),
+            "unpriced": usage_queries.unpriced(workspace=self.workspace, models=models),
+            "calls": usage_queries.last_calls(workspace=self.workspace),
         }
         for by in usage_queries.USAGE_KINDS:
-            answer[f"by_{by}"] = usage_queries.usage_by(workspace=workspace, by=by)
-        return Response(self.OutputSerializer(answer).data)
+            answer[f"by_{by}"] = usage_queries.usage_by(workspace=self.workspace, by=by)
+        return answer
 
 
-class BudgetApi(APIView):
+class BudgetApi(WorkspaceAPIView):
     """The model budget of a workspace."""
 
     class InputSerializer(serializers.Serializer[Any]):
@@ -263,27 +292,19 @@ class BudgetApi(APIView):
             help_text="What was spent before included; null for no limit.",
         )
 
-    @extend_schema(operation_id="budget", responses={200: BudgetSerializer, **READING})
-    def get(self, request: ApiRequest, workspace_id: str) -> Response:
+    @reading("budget", gives=BudgetSerializer)
+    def get(self) -> object:
         """View the budget."""
-        workspace = access.workspace_for_reading(user=request.user, workspace_id=workspace_id)
-        return Response(BudgetSerializer(usage_queries.spending_of(workspace=workspace)).data)
+        return usage_queries.spending_of(workspace=self.workspace)
 
-    @extend_schema(
-        operation_id="budget_set",
-        request=InputSerializer,
-        responses={200: BudgetSerializer, **CHANGING},
-    )
-    def put(self, request: ApiRequest, workspace_id: str) -> Response:
+    @setting("budget_set", takes=InputSerializer, gives=BudgetSerializer)
+    def put(self) -> object:
         """Set the budget. Work that was waiting for it resumes."""
-        workspace = access.workspace_for_administering(user=request.user, workspace_id=workspace_id)
-        given = self.InputSerializer(data=request.data)
-        given.is_valid(raise_exception=True)
-        language_model_services.budget_set(workspace=workspace, cap=given.validated_data["cap"])
-        return Response(BudgetSerializer(usage_queries.spending_of(workspace=workspace)).data)
+        language_model_services.budget_set(workspace=self.workspace, cap=self.body()["cap"])
+        return usage_queries.spending_of(workspace=self.workspace)
 
 
-class PricesApi(APIView):
+class PricesApi(WorkspaceAPIView):
     """Model prices, per million tokens."""
 
     class PriceSerializer(serializers.Serializer[Any]):
@@ -298,26 +319,18 @@ class PricesApi(APIView):
         )
         completion = serializers.DecimalField(max_digits=12, decimal_places=4, min_value=0)
 
-    @extend_schema(
-        operation_id="prices", responses={200: PriceSerializer(many=True), **READING}, filters=False
-    )
-    def get(self, request: ApiRequest, workspace_id: str) -> Response:
+    @reading("prices", gives=PriceSerializer(many=True))
+    def get(self) -> object:
         """List the prices."""
-        workspace = access.workspace_for_reading(user=request.user, workspace_id=workspace_id)
-        prices = usage_queries.prices_in(workspace=workspace)
+        prices = usage_queries.prices_in(workspace=self.workspace)
         return Response(self.PriceSerializer(prices, many=True).data)
 
-    @extend_schema(
-        operation_id="prices_set",
-        request=PriceSerializer(many=True),
-        responses={200: PriceSerializer(many=True), **CHANGING},
-    )
-    def put(self, request: ApiRequest, workspace_id: str) -> Response:
+    @setting("prices_set", takes=PriceSerializer(many=True), gives=PriceSerializer(many=True))
+    def put(self) -> object:
         """Replace all prices. They apply from the next call."""
-        workspace = access.workspace_for_administering(user=request.user, workspace_id=workspace_id)
-        given = self.PriceSerializer(data=request.data, many=True)
+        given = self.PriceSerializer(data=self.request.data, many=True)
         given.is_valid(raise_exception=True)
         prices = [language_model_services.PriceGiven(**price) for price in given.validated_data]
-        language_model_services.prices_set(workspace=workspace, prices=prices)
-        kept = usage_queries.prices_in(workspace=workspace)
+        language_model_services.prices_set(workspace=self.workspace, prices=prices)
+        kept = usage_queries.prices_in(workspace=self.workspace)
         return Response(self.PriceSerializer(kept, many=True).data)

@@ -14,13 +14,13 @@ from workspaces.models.people import (
     Capability,
     Membership,
     Role,
+    StoredReply,
     TenantForeignKey,
     TenantModel,
     User,
     UserManager,
     Workspace,
 )
-from workspaces.models.replies import StoredReply
 
 __all__ = [
     "CachedReply",

@@ -9,8 +9,9 @@ from rest_framework import serializers
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from kb_project.http.api import READING, ProblemSerializer
+from kb_project.http.api import ProblemSerializer
 from workspaces import access
+from workspaces.api import WorkspaceAPIView, checked, reading
 from workspaces.people import queries as people_queries
 from workspaces.people import services as people_services
 from workspaces.requests import ApiRequest
@@ -39,7 +40,10 @@ class WorkspaceListApi(APIView):
         total = serializers.IntegerField()
         results = WorkspaceSerializer(many=True)
 
-    @extend_schema(operation_id="workspace_list", responses={200: OutputSerializer, **READING})
+    @extend_schema(
+        operation_id="workspace_list",
+        responses={200: OutputSerializer, 401: ProblemSerializer, 404: ProblemSerializer},
+    )
     def get(self, request: ApiRequest) -> Response:
         """List your workspaces."""
         workspaces = people_queries.workspaces_of(user=request.user)
@@ -58,18 +62,16 @@ class WorkspaceListApi(APIView):
     )
     def post(self, request: ApiRequest) -> Response:
         """Create a workspace; you become its owner."""
-        given = self.InputSerializer(data=request.data)
-        given.is_valid(raise_exception=True)
-        made = people_services.workspace_create(owner=request.user, **given.validated_data)
+        given = checked(self.InputSerializer, request.data)
+        made = people_services.workspace_create(owner=request.user, **given)
         workspace = access.workspace_for_reading(user=request.user, workspace_id=made.pk)
         return Response(WorkspaceSerializer(workspace).data, status=201)
 
 
-class WorkspaceApi(APIView):
+class WorkspaceApi(WorkspaceAPIView):
     """One workspace."""
 
-    @extend_schema(operation_id="workspace", responses={200: WorkspaceSerializer, **READING})
-    def get(self, request: ApiRequest, workspace_id: str) -> Response:
+    @reading("workspace", gives=WorkspaceSerializer)
+    def get(self) -> object:
         """View a workspace."""
-        workspace = access.workspace_for_reading(user=request.user, workspace_id=workspace_id)
-        return Response(WorkspaceSerializer(workspace).data)
+        return self.workspace

@@ -17,17 +17,8 @@ from ingestion.documents.services import Filing
 from ingestion.history.preconditions import tags_of
 from ingestion.models import DocumentState
 from kb_project.errors import ConflictError, InputError
-from kb_project.http.api import (
-    PageInput,
-    PageOutput,
-    page_of,
-)
-from workspaces.api import (
-    WorkspaceAPIView,
-    checked,
-    reading,
-    writing,
-)
+from kb_project.http.api import PageInput, PageOutput, page_of
+from workspaces.api import WorkspaceAPIView, checked, reading, writing
 from workspaces.models import Workspace
 from workspaces.requests import ApiRequest
 from workspaces.usage.queries import usage_of_document

@@ -10,10 +10,7 @@ from ingestion.documents import estimate_queries, estimate_sentences
 from ingestion.documents.estimate_queries import FileSize
 from ingestion.documents.estimates import Estimate
 from kb_project.errors import InputError
-from workspaces.api import (
-    WorkspaceAPIView,
-    writing,
-)
+from workspaces.api import WorkspaceAPIView, writing
 
 MOST_FILES: Final = 10_000
 LARGEST: Final = 2**40

@@ -16,18 +16,11 @@ from ingestion.documents import deletion_impact, lifecycle
 from ingestion.documents import queries as document_queries
 from ingestion.documents.api.documents import DocumentApi, DocumentSerializer
 from ingestion.documents.metadata import TITLE_LENGTH
-from ingestion.history.api_changes import (
-    ReasonSerializer,
-    change_of,
-    changing,
-)
+from ingestion.history.api_changes import ReasonSerializer, change_of, changing
 from ingestion.history.preconditions import IF_MATCH, tags_of
 from ingestion.models import HistoryEvent
 from kb_project.http.api import PageInput, PageOutput, page_of
-from workspaces.api import (
-    WorkspaceAPIView,
-    reading,
-)
+from workspaces.api import WorkspaceAPIView, reading
 
 MOST_AT_ONCE: Final = 1000
 FOR_GOOD: Final = OpenApiParameter(

@@ -10,10 +10,7 @@ from rest_framework import serializers
 from ingestion.documents import queries as document_queries
 from ingestion.knowledge import trees
 from ingestion.knowledge.serializers import SourceSpanSerializer
-from workspaces.api import (
-    WorkspaceAPIView,
-    reading,
-)
+from workspaces.api import WorkspaceAPIView, reading
 
 
 class TreeChildSerializer(serializers.Serializer[Any]):

@@ -21,8 +21,9 @@ class Command(DataCommand):
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("file", type=Path, metavar="FILE")
-        parser.add_argument("--workspace", default="", metavar="SLUG", help="Back up only this"
-        " workspace.")
+        parser.add_argument(
+            "--workspace", default="", metavar="SLUG", help="Back up only this workspace."
+        )
         parser.add_argument(
             "--with-secrets",
             action="store_true",
@@ -72,9 +73,12 @@ def as_lines(summary: dict[str, Any]) -> list[str]:
             " folder, for example because a document was deleted for good during the backup."
         )
     if not summary["has_secrets"]:
-        lines.append("Stored keys of model endpoints are not included; use --with-secrets to"
-        " include them.")
+        lines.append(
+            "Stored keys of model endpoints are not included; use --with-secrets to include them."
+        )
     else:
-        lines.append("The backup contains model keys that only this server's SECRET_KEY"
-        " decrypts: keep that too.")
+        lines.append(
+            "The backup contains model keys that only this server's SECRET_KEY"
+            " decrypts: keep that too."
+        )
     return lines

@@ -47,8 +47,9 @@ class Command(DataCommand):
         which = parser.add_mutually_exclusive_group(required=True)
         which.add_argument("--workspace", metavar="SLUG")
         which.add_argument("--all", action="store_true", help="every workspace, one after another")
-        parser.add_argument("--json", action="store_true", help="print one JSON object per"
-        " workspace")
+        parser.add_argument(
+            "--json", action="store_true", help="print one JSON object per workspace"
+        )
         parser.add_argument(
             "--deep",
             action="store_true",

@@ -65,13 +65,16 @@ class Command(DataCommand):
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("paths", nargs="*", type=Path, metavar="PATH")
         parser.add_argument("--workspace", required=True, metavar="SLUG")
-        parser.add_argument("--wait", action="store_true", help="Process the documents in this"
-        " command.")
+        parser.add_argument(
+            "--wait", action="store_true", help="Process the documents in this command."
+        )
         parser.add_argument("--collection", default="", help="Collection to add them to.")
-        parser.add_argument("--tag", action="append", default=[], help="Tag to add; may be"
-        " repeated.")
-        parser.add_argument("--dated", type=_date, help="Date of their content, such as"
-        " 2024-05-01.")
+        parser.add_argument(
+            "--tag", action="append", default=[], help="Tag to add; may be repeated."
+        )
+        parser.add_argument(
+            "--dated", type=_date, help="Date of their content, such as 2024-05-01."
+        )
         parser.add_argument(
             "--estimate", action="store_true", help="Show the estimated cost and add nothing."
         )
@@ -199,8 +202,12 @@ def costs(workspace: Workspace, files: Sequence[Path]) -> list[str]:
         estimate_queries.estimate_for_files(workspace=workspace, files=sizes)
     )
     return (
-        [*said, f"{here:,} of {len(found):,} files cost nothing: they are already in the"
-        " workspace."] if here else said
+        [
+            *said,
+            f"{here:,} of {len(found):,} files cost nothing: they are already in the workspace.",
+        ]
+        if here
+        else said
     )
 
 

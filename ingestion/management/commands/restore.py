@@ -23,13 +23,15 @@ class Command(DataCommand):
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("file", type=Path, metavar="FILE")
-        parser.add_argument("--into", default="", metavar="SLUG", help="Restore under this"
-        " address.")
+        parser.add_argument(
+            "--into", default="", metavar="SLUG", help="Restore under this address."
+        )
         parser.add_argument(
             "--as-new", action="store_true", help="Restore as a new workspace, with new ids."
         )
-        parser.add_argument("--check", action="store_true", help="Check the backup and write"
-        " nothing.")
+        parser.add_argument(
+            "--check", action="store_true", help="Check the backup and write nothing."
+        )
         parser.add_argument("--json", action="store_true", help="Print one JSON object at the end.")
 
     def handle(self, *_args: Any, **options: Any) -> None:
@@ -101,7 +103,7 @@ def restored_lines(summary: dict[str, Any]) -> Iterator[str]:
     if summary["people_made"]:
         yield (
             "Accounts were created for these people, who must set a password before they can"
-            " sign in: {', '.join(summary['people_made'])}"
+            f" sign in: {', '.join(summary['people_made'])}"
         )
     if summary["missing"]:
         yield f"{summary['missing']} files were not in the backup, so their documents have no file."

@@ -262,7 +262,11 @@ def _go_live(workspace_id: uuid.UUID, steps: Sequence[Step]) -> None:
         },
     )
     for step in steps:
-        _sign(step)
+        # The signature of the model that situated the old version: its contexts stay in use.
+        version = step.version
+        version.situated_by = step.before.situated_by if step.before else ""
+        versions = DocumentVersion.objects.in_workspace(workspace_id).filter(pk=version.pk)
+        versions.update(situated_by=version.situated_by, chunking=version.chunking)
     jobs = [step.cut.job.pk for step in steps]
     run_sql(sql.SET_ASIDE, {"workspace": workspace_id, "jobs": jobs})
 
@@ -279,14 +283,6 @@ def _document_after(step: Step) -> Document | None:
     document.size = version.size or now.size
     document.sha256 = version.sha256 or now.sha256
     return document
-
-
-def _sign(step: Step) -> None:
-    """Keep the signature of the model that situated the old version: its contexts stay in use."""
-    version = step.version
-    version.situated_by = step.before.situated_by if step.before else ""
-    versions = DocumentVersion.objects.in_workspace(version.workspace_id).filter(pk=version.pk)
-    versions.update(situated_by=version.situated_by, chunking=version.chunking)
 
 
 # What the chunks mentioned is reconsidered.

@@ -193,7 +193,8 @@ def doubts_among(
             continue
         before = holders[:place]
         fellows = [one for one in before if not one.sense][:MOST_EARLIER]
-        is_of_another_kind = _differs_in_kind(subject, fellows)
+        kinds = {one.type for one in fellows} - VAGUE_TYPES
+        is_of_another_kind = bool(kinds) and subject.type not in kinds | VAGUE_TYPES
         if fellows and (is_of_another_kind or _shares_no_word(subject, fellows, notes)):
             yield Doubt(subject, _by_sense(before), is_of_another_kind)
 
@@ -203,11 +204,6 @@ def _by_sense(holders: Sequence[Holder]) -> tuple[tuple[Holder, ...], ...]:
     for one in holders:
         senses[one.sense].append(one)
     return tuple(tuple(senses[sense][:MOST_EARLIER]) for sense in sorted(senses)[:MOST_SENSES])
-
-
-def _differs_in_kind(subject: Holder, fellows: Sequence[Holder]) -> bool:
-    kinds = {one.type for one in fellows} - VAGUE_TYPES
-    return bool(kinds) and subject.type not in VAGUE_TYPES and subject.type not in kinds
 
 
 def _shares_no_word(subject: Holder, fellows: Sequence[Holder], notes: Notes) -> bool:

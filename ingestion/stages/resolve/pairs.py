@@ -177,7 +177,7 @@ def reread(workspace_id: uuid.UUID, keys: Iterable[str]) -> None:
         return
     values = {"workspace": workspace_id, "keys": wanted}
     # Each with the version read.
-    versions = dict(run_sql(sql.DOCUMENTS_NAMING, values))
+    versions: dict[uuid.UUID, uuid.UUID] = dict(run_sql(sql.DOCUMENTS_NAMING, values))
     run_sql(sql.FORGET_ALIASES, values)
     resolve_documents(workspace_id, versions)
 

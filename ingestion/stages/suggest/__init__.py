@@ -130,17 +130,15 @@ def _save(
         {
             **values,
             "scores": [round(one.certainty, 4) for one in rows],
-            "effects": [effect_of(*(things[end] for end in one.pair)) for one in rows],
+            # How much a merge moves, on a logarithmic scale.
+            "effects": [
+                round(math.log(2 + min(things[end].moves for end in one.pair)), 4) for one in rows
+            ],
             "said": [sentence_of(one.reasons) for one in rows],
             "reasons": [json.dumps(_as_json(one.reasons)) for one in rows],
             "states": [state.value for state in states],
         },
     )
-
-
-def effect_of(one: Thing, other: Thing) -> float:
-    """How much a merge moves, on a logarithmic scale."""
-    return round(math.log(2 + min(one.moves, other.moves)), 4)
 
 
 def sentence_of(reasons: Sequence[Reason]) -> str:

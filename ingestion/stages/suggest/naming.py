@@ -191,13 +191,12 @@ def shortened(one: Thing, other: Thing, _common: Common) -> Reason | None:
     if len(left) != len(right) or len(left) < 2:
         return None
     differing = [(a, b) for a, b in zip(left, right, strict=True) if a != b]
-    if len(differing) != 1 or not _is_cut(*sorted(differing[0], key=len)):
+    if len(differing) != 1:
+        return None
+    short, long_ = sorted(differing[0], key=len)
+    if len(short) < 2 or len(long_) < len(short) + 3 or not long_.startswith(short):
         return None
     return Reason("name", 3.0, "one name abbreviates a word", is_of_names=True)
-
-
-def _is_cut(short: str, long_: str) -> bool:
-    return len(short) > 1 and len(long_) > len(short) + 2 and long_.startswith(short)
 
 
 def misspelt(one: Thing, other: Thing, common: Common) -> Reason | None:

@@ -99,5 +99,6 @@ def likeness(cosine: float) -> Reason:
     31 of 37 pairs that seemed one thing had 0.2 or more, 15 of 22 others had less.
     """
     weight = max(-1.0, min(MOST_BY_LIKENESS, (cosine - UNLIKE) * STEEP))
-    return Reason("passages", weight, "their passages are about the same"
-    " subject" if weight > SAID else "")
+    return Reason(
+        "passages", weight, "their passages are about the same subject" if weight > SAID else ""
+    )

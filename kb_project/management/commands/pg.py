@@ -51,8 +51,9 @@ class Command(BaseCommand):
         stopped = embedded.stop(data_dir, only_if_idle=options["if_idle"])
         idle = "or is in use, " if options["if_idle"] else ""
         self.stdout.write(
-            "The database is stopped." if stopped else f"The database was not running, {idle}so"
-            " there was nothing to do."
+            "The database is stopped."
+            if stopped
+            else f"The database was not running, {idle}so there was nothing to do."
         )
 
     def status(self, data_dir: Path, options: dict[str, Any]) -> None:

@@ -5,24 +5,18 @@ from __future__ import annotations
 from typing import Any
 from uuid import UUID
 
-from drf_spectacular.utils import extend_schema
 from rest_framework import serializers
-from rest_framework.response import Response
-from rest_framework.views import APIView
 
 from ingestion.documents.api.estimates import RangeSerializer
 from ingestion.documents.estimates import Estimate
-from kb_project.http.api import ASKING, READING, PageInput, PageOutput, page_of
+from kb_project.http.api import PageInput, PageOutput, page_of
 from retrieval.evaluation import control, estimating, history, making, queries, results
-from retrieval.evaluation.api.sets import CHANGING, set_for_writing
+from retrieval.evaluation.api.sets import changing
 from retrieval.evaluation.control import Order
 from retrieval.evaluation.plan import Plan
-from retrieval.models import EvaluationRun
 from retrieval.search.modes import MODES
 from retrieval.search.query import MOST_HITS
-from workspaces import access
-from workspaces.models import Workspace
-from workspaces.requests import ApiRequest
+from workspaces.api import WorkspaceAPIView, reading
 
 
 class RunSerializer(serializers.Serializer[Any]):
@@ -102,25 +96,20 @@ class RunEstimateSerializer(serializers.Serializer[Any]):
         return estimating.sentences(estimate)
 
 
-class RunEstimateApi(APIView):
+class RunEstimateApi(WorkspaceAPIView):
     """Estimate a run's cost before starting it."""
 
-    @extend_schema(
-        operation_id="evaluation_run_estimate",
-        request=RunInput,
-        responses={200: RunEstimateSerializer, **CHANGING},
-    )
-    def post(self, request: ApiRequest, workspace_id: str, set_id: UUID) -> Response:
+    @changing("evaluation_run_estimate", takes=RunInput, gives=RunEstimateSerializer)
+    def post(self, set_id: UUID) -> object:
         """Estimate a run's calls, tokens, cost and time."""
-        workspace, found = set_for_writing(request, workspace_id, set_id)
-        wanted = _checked(RunInput, request)
-        estimate = estimating.estimate_for_run(
-            workspace=workspace,
+        found = queries.set_get(workspace=self.workspace, set_id=set_id)
+        wanted = self.body()
+        return estimating.estimate_for_run(
+            workspace=self.workspace,
             question_set=found,
             modes=wanted["modes"],
             answers=wanted["answers"],
         )
-        return Response(RunEstimateSerializer(estimate).data)
 
 
 class ResultSerializer(serializers.Serializer[Any]):
@@ -136,172 +125,116 @@ class ResultSerializer(serializers.Serializer[Any]):
     problem = serializers.DictField(allow_null=True)
 
 
-class RunsApi(APIView):
+class RunsApi(WorkspaceAPIView):
     """Runs over a question set."""
 
     class OutputSerializer(PageOutput):
         results = RunSerializer(many=True)
 
-    @extend_schema(
-        operation_id="evaluation_run_list",
-        parameters=[PageInput],
-        responses={200: OutputSerializer, **ASKING},
-    )
-    def get(self, request: ApiRequest, workspace_id: str, set_id: UUID) -> Response:
+    @reading("evaluation_run_list", query=PageInput, gives=OutputSerializer)
+    def get(self, set_id: UUID) -> object:
         """List the runs, newest first."""
-        workspace = access.workspace_for_reading(user=request.user, workspace_id=workspace_id)
-        found = queries.set_get(workspace=workspace, set_id=set_id)
-        query = PageInput(data=request.query_params)
-        query.is_valid(raise_exception=True)
-        rows = queries.runs_of(workspace=workspace, question_set=found)
-        page = page_of(rows, **query.validated_data)
-        return Response(self.OutputSerializer(page.of(page.results)).data)
+        found = queries.set_get(workspace=self.workspace, set_id=set_id)
+        rows = queries.runs_of(workspace=self.workspace, question_set=found)
+        page = page_of(rows, **self.query())
+        return page.of(page.results)
 
-    @extend_schema(
-        operation_id="evaluation_run_start",
-        request=RunInput,
-        responses={202: RunSerializer, **CHANGING},
-    )
-    def post(self, request: ApiRequest, workspace_id: str, set_id: UUID) -> Response:
+    @changing("evaluation_run_start", takes=RunInput, gives=RunSerializer, status=202)
+    def post(self, set_id: UUID) -> object:
         """Start a run. It continues in the background and can be stopped."""
-        workspace, found = set_for_writing(request, workspace_id, set_id)
-        wanted = _checked(RunInput, request)
-        run = control.run_start(
-            workspace=workspace,
-            order=Order(request.user),
+        found = queries.set_get(workspace=self.workspace, set_id=set_id)
+        wanted = self.body()
+        return control.run_start(
+            workspace=self.workspace,
+            order=Order(self.request.user),
             question_set=found,
             plan=Plan(tuple(dict.fromkeys(wanted["modes"])), _ks(wanted)),
             answers=wanted["answers"],
         )
-        return Response(RunSerializer(run).data, status=202)
 
 
-class MakeQuestionsApi(APIView):
+class MakeQuestionsApi(WorkspaceAPIView):
     """Make questions from the documents."""
 
-    @extend_schema(
-        operation_id="set_questions_make",
-        request=MakeInput,
-        responses={202: RunSerializer, **CHANGING},
-    )
-    def post(self, request: ApiRequest, workspace_id: str, set_id: UUID) -> Response:
+    @changing("set_questions_make", takes=MakeInput, gives=RunSerializer, status=202)
+    def post(self, set_id: UUID) -> object:
         """Make questions for people to accept or reject. Returns the run that makes them."""
-        workspace, found = set_for_writing(request, workspace_id, set_id)
-        run = control.questions_make(
-            workspace=workspace,
-            order=Order(request.user),
+        found = queries.set_get(workspace=self.workspace, set_id=set_id)
+        return control.questions_make(
+            workspace=self.workspace,
+            order=Order(self.request.user),
             question_set=found,
-            number=_checked(MakeInput, request)["number"],
+            number=self.body()["number"],
         )
-        return Response(RunSerializer(run).data, status=202)
 
 
-class RunApi(APIView):
+class RunApi(WorkspaceAPIView):
     """A run."""
 
-    @extend_schema(operation_id="evaluation_run", responses={200: RunSerializer, **READING})
-    def get(self, request: ApiRequest, workspace_id: str, run_id: UUID) -> Response:
+    @reading("evaluation_run", gives=RunSerializer)
+    def get(self, run_id: UUID) -> object:
         """Return a run's progress and measurements."""
-        _, run = _reading(request, workspace_id, run_id)
-        return Response(RunSerializer(run).data)
+        return queries.run_get(workspace=self.workspace, run_id=run_id)
 
-    @extend_schema(operation_id="evaluation_run_delete", responses={204: None, **CHANGING})
-    def delete(self, request: ApiRequest, workspace_id: str, run_id: UUID) -> Response:
+    @changing("evaluation_run_delete", status=204)
+    def delete(self, run_id: UUID) -> None:
         """Delete a run, with its results."""
-        workspace, run = _writing(request, workspace_id, run_id)
-        control.run_delete(workspace=workspace, run=run)
-        return Response(status=204)
+        run = queries.run_get(workspace=self.workspace, run_id=run_id)
+        control.run_delete(workspace=self.workspace, run=run)
 
 
-class RunStopApi(APIView):
+class RunStopApi(WorkspaceAPIView):
     """Stop a run."""
 
-    @extend_schema(
-        operation_id="evaluation_run_stop", request=None, responses={200: RunSerializer, **CHANGING}
-    )
-    def post(self, request: ApiRequest, workspace_id: str, run_id: UUID) -> Response:
+    @changing("evaluation_run_stop", gives=RunSerializer)
+    def post(self, run_id: UUID) -> object:
         """Stop a run between two questions; the results so far are kept."""
-        workspace, run = _writing(request, workspace_id, run_id)
-        return Response(RunSerializer(control.run_stop(workspace=workspace, run=run)).data)
+        run = queries.run_get(workspace=self.workspace, run_id=run_id)
+        return control.run_stop(workspace=self.workspace, run=run)
 
 
-class RunContinueApi(APIView):
+class RunContinueApi(WorkspaceAPIView):
     """Continue a run."""
 
-    @extend_schema(
-        operation_id="evaluation_run_continue",
-        request=None,
-        responses={202: RunSerializer, **CHANGING},
-    )
-    def post(self, request: ApiRequest, workspace_id: str, run_id: UUID) -> Response:
+    @changing("evaluation_run_continue", gives=RunSerializer, status=202)
+    def post(self, run_id: UUID) -> object:
         """Continue a run where it stopped; questions that failed individually are tried again."""
-        workspace, run = _writing(request, workspace_id, run_id)
-        order = Order(request.user)
-        run = control.run_continue(workspace=workspace, run=run, order=order)
-        return Response(RunSerializer(run).data, status=202)
+        run = queries.run_get(workspace=self.workspace, run_id=run_id)
+        order = Order(self.request.user)
+        return control.run_continue(workspace=self.workspace, run=run, order=order)
 
 
-class RunResultsApi(APIView):
+class RunResultsApi(WorkspaceAPIView):
     """A run's results, question by question."""
 
     class OutputSerializer(PageOutput):
         results = ResultSerializer(many=True)
 
-    @extend_schema(
-        operation_id="evaluation_run_results",
-        parameters=[PageInput],
-        responses={200: OutputSerializer, **ASKING},
-    )
-    def get(self, request: ApiRequest, workspace_id: str, run_id: UUID) -> Response:
+    @reading("evaluation_run_results", query=PageInput, gives=OutputSerializer)
+    def get(self, run_id: UUID) -> object:
         """List the results in the order of the questions."""
-        workspace, run = _reading(request, workspace_id, run_id)
-        query = PageInput(data=request.query_params)
-        query.is_valid(raise_exception=True)
-        rows = queries.results_of(workspace=workspace, run=run)
-        page = page_of(rows, **query.validated_data)
+        run = queries.run_get(workspace=self.workspace, run_id=run_id)
+        rows = queries.results_of(workspace=self.workspace, run=run)
+        page = page_of(rows, **self.query())
         records = [results.record_of(row) for row in page.results]
-        return Response(self.OutputSerializer(page.of(records)).data)
+        return page.of(records)
 
 
-class RunComparisonApi(APIView):
+class RunComparisonApi(WorkspaceAPIView):
     """A run compared with the previous one over the same set."""
 
-    @extend_schema(
-        operation_id="evaluation_run_comparison",
-        responses={200: ComparisonSerializer, **READING},
-    )
-    def get(self, request: ApiRequest, workspace_id: str, run_id: UUID) -> Response:
+    @reading("evaluation_run_comparison", gives=ComparisonSerializer)
+    def get(self, run_id: UUID) -> object:
         """Return which questions got better or worse, and what changed in between."""
-        workspace, run = _reading(request, workspace_id, run_id)
-        found = history.comparison_of(workspace=workspace, run=run)
-        shown = {
+        run = queries.run_get(workspace=self.workspace, run_id=run_id)
+        found = history.comparison_of(workspace=self.workspace, run=run)
+        return {
             "before": found.before and found.before.pk,
             "counts": found.counts,
             "changed": found.changed,
             "summary": found.summary,
             "lines": found.lines,
         }
-        return Response(ComparisonSerializer(shown).data)
-
-
-def _reading(
-    request: ApiRequest, workspace_id: str, run_id: UUID
-) -> tuple[Workspace, EvaluationRun]:
-    workspace = access.workspace_for_reading(user=request.user, workspace_id=workspace_id)
-    return workspace, queries.run_get(workspace=workspace, run_id=run_id)
-
-
-def _writing(
-    request: ApiRequest, workspace_id: str, run_id: UUID
-) -> tuple[Workspace, EvaluationRun]:
-    workspace = access.workspace_for_writing(user=request.user, workspace_id=workspace_id)
-    return workspace, queries.run_get(workspace=workspace, run_id=run_id)
-
-
-def _checked(serializer: type[serializers.Serializer[Any]], request: ApiRequest) -> dict[str, Any]:
-    given = serializer(data=request.data)
-    given.is_valid(raise_exception=True)
-    return dict(given.validated_data)
 
 
 def _ks(wanted: dict[str, Any]) -> tuple[int, ...]:

@@ -2,38 +2,28 @@
 
 from __future__ import annotations
 
-from typing import Any
+from functools import partial
+from typing import Any, Final
 from uuid import UUID
 
 from django.http import HttpResponse
 from drf_spectacular.types import OpenApiTypes
-from drf_spectacular.utils import OpenApiResponse, extend_schema
+from drf_spectacular.utils import OpenApiResponse
 from rest_framework import serializers
 from rest_framework.parsers import MultiPartParser
-from rest_framework.response import Response
-from rest_framework.views import APIView
 
 from kb_project.errors import InputError
-from kb_project.http.api import (
-    ASKING,
-    READING,
-    WRITING,
-    PageInput,
-    PageOutput,
-    ProblemSerializer,
-    page_of,
-)
+from kb_project.http.api import PageInput, PageOutput, page_of
 from kb_project.http.parsers import BoundedJSONParser
 from retrieval.evaluation import evidence, queries, sets
 from retrieval.evaluation.files import LARGEST_FILE, LONGEST_ANSWER, MOST_QUESTIONS
 from retrieval.evaluation.queries import SetRow
 from retrieval.models import QuestionSet
 from retrieval.search.query import LONGEST_QUESTION
-from workspaces import access
+from workspaces.api import WorkspaceAPIView, reading, writing
 from workspaces.models import Workspace
-from workspaces.requests import ApiRequest
 
-CHANGING: dict[int, Any] = {400: ProblemSerializer, 409: ProblemSerializer, **WRITING}
+changing: Final = partial(writing, errors=(400, 409))
 
 
 class SetSerializer(serializers.Serializer[Any]):
@@ -75,68 +65,52 @@ class SetQuestionInput(serializers.Serializer[Any]):
     )
 
 
-class QuestionSetsApi(APIView):
+class QuestionSetsApi(WorkspaceAPIView):
     """A workspace's question sets."""
 
     class OutputSerializer(serializers.Serializer[Any]):
         results = SetSerializer(many=True)
 
-    @extend_schema(operation_id="question_set_list", responses={200: OutputSerializer, **READING})
-    def get(self, request: ApiRequest, workspace_id: str) -> Response:
+    @reading("question_set_list", gives=OutputSerializer)
+    def get(self) -> object:
         """List the question sets by name."""
-        workspace = access.workspace_for_reading(user=request.user, workspace_id=workspace_id)
-        rows = list(queries.sets(workspace=workspace))
-        found = queries.set_rows(workspace=workspace, rows=rows)
-        return Response(self.OutputSerializer({"results": found}).data)
+        rows = list(queries.sets(workspace=self.workspace))
+        found = queries.set_rows(workspace=self.workspace, rows=rows)
+        return {"results": found}
 
-    @extend_schema(
-        operation_id="question_set_create",
-        request=SetNameSerializer,
-        responses={201: SetSerializer, **CHANGING},
-    )
-    def post(self, request: ApiRequest, workspace_id: str) -> Response:
+    @changing("question_set_create", takes=SetNameSerializer, gives=SetSerializer, status=201)
+    def post(self) -> object:
         """Create an empty question set."""
-        workspace = access.workspace_for_writing(user=request.user, workspace_id=workspace_id)
-        given = SetNameSerializer(data=request.data)
-        given.is_valid(raise_exception=True)
-        name = given.validated_data["name"]
-        made = sets.set_create(workspace=workspace, user=request.user, name=name)
-        return Response(SetSerializer(row_of(workspace, made)).data, status=201)
+        name = self.body()["name"]
+        made = sets.set_create(workspace=self.workspace, user=self.request.user, name=name)
+        return _row_of(self.workspace, made)
 
 
-class QuestionSetApi(APIView):
+class QuestionSetApi(WorkspaceAPIView):
     """A question set."""
 
-    @extend_schema(operation_id="question_set", responses={200: SetSerializer, **READING})
-    def get(self, request: ApiRequest, workspace_id: str, set_id: UUID) -> Response:
+    @reading("question_set", gives=SetSerializer)
+    def get(self, set_id: UUID) -> object:
         """Return a question set."""
-        workspace = access.workspace_for_reading(user=request.user, workspace_id=workspace_id)
-        found = queries.set_get(workspace=workspace, set_id=set_id)
-        return Response(SetSerializer(row_of(workspace, found)).data)
+        found = queries.set_get(workspace=self.workspace, set_id=set_id)
+        return _row_of(self.workspace, found)
 
-    @extend_schema(
-        operation_id="question_set_rename",
-        request=SetNameSerializer,
-        responses={200: SetSerializer, **CHANGING},
-    )
-    def patch(self, request: ApiRequest, workspace_id: str, set_id: UUID) -> Response:
+    @changing("question_set_rename", takes=SetNameSerializer, gives=SetSerializer)
+    def patch(self, set_id: UUID) -> object:
         """Rename a question set."""
-        workspace, found = set_for_writing(request, workspace_id, set_id)
-        given = SetNameSerializer(data=request.data)
-        given.is_valid(raise_exception=True)
-        name = given.validated_data["name"]
-        sets.set_rename(workspace=workspace, question_set=found, name=name)
-        return Response(SetSerializer(row_of(workspace, found)).data)
+        found = queries.set_get(workspace=self.workspace, set_id=set_id)
+        name = self.body()["name"]
+        sets.set_rename(workspace=self.workspace, question_set=found, name=name)
+        return _row_of(self.workspace, found)
 
-    @extend_schema(operation_id="question_set_delete", responses={204: None, **CHANGING})
-    def delete(self, request: ApiRequest, workspace_id: str, set_id: UUID) -> Response:
+    @changing("question_set_delete", status=204)
+    def delete(self, set_id: UUID) -> None:
         """Delete a question set, with its questions and runs."""
-        workspace, found = set_for_writing(request, workspace_id, set_id)
-        sets.set_delete(workspace=workspace, question_set=found)
-        return Response(status=204)
+        found = queries.set_get(workspace=self.workspace, set_id=set_id)
+        sets.set_delete(workspace=self.workspace, question_set=found)
 
 
-class QuestionSetFileApi(APIView):
+class QuestionSetFileApi(WorkspaceAPIView):
     """A question set as a file with one JSON object per line."""
 
     parser_classes = [MultiPartParser, BoundedJSONParser]
@@ -150,40 +124,38 @@ class QuestionSetFileApi(APIView):
     class OutputSerializer(serializers.Serializer[Any]):
         added = serializers.IntegerField(help_text="Those that were not there already.")
 
-    @extend_schema(
-        operation_id="question_set_export",
-        responses={
-            (200, "application/x-ndjson"): OpenApiResponse(OpenApiTypes.STR, "A line a question."),
-            **READING,
+    @reading(
+        "question_set_export",
+        gives={
+            (200, "application/x-ndjson"): OpenApiResponse(OpenApiTypes.STR, "A line a question.")
         },
     )
-    def get(self, request: ApiRequest, workspace_id: str, set_id: UUID) -> HttpResponse:
+    def get(self, set_id: UUID) -> object:
         """Export the accepted questions."""
-        workspace = access.workspace_for_reading(user=request.user, workspace_id=workspace_id)
-        found = queries.set_get(workspace=workspace, set_id=set_id)
-        lines = sets.set_export(workspace=workspace, question_set=found)
+        found = queries.set_get(workspace=self.workspace, set_id=set_id)
+        lines = sets.set_export(workspace=self.workspace, question_set=found)
         return HttpResponse(lines, content_type="application/x-ndjson; charset=utf-8")
 
-    @extend_schema(
-        operation_id="question_set_import",
-        request={"multipart/form-data": InputSerializer, "application/json": InputSerializer},
-        responses={200: OutputSerializer, **CHANGING},
+    @changing(
+        "question_set_import",
+        takes=InputSerializer,
+        media_types=("multipart/form-data", "application/json"),
+        gives=OutputSerializer,
     )
-    def post(self, request: ApiRequest, workspace_id: str, set_id: UUID) -> Response:
+    def post(self, set_id: UUID) -> object:
         """Import questions: all of them, or none if any line is bad. The error names each bad
         line."""
-        workspace, found = set_for_writing(request, workspace_id, set_id)
-        given = self.InputSerializer(data=request.data)
-        given.is_valid(raise_exception=True)
-        file, text = given.validated_data.get("file"), given.validated_data.get("jsonl")
+        found = queries.set_get(workspace=self.workspace, set_id=set_id)
+        given = self.body()
+        file, text = given.get("file"), given.get("jsonl")
         if (file is None) == (text is None):
             raise InputError("Send either a 'file' or its text as 'jsonl'.")
         content = file.read(LARGEST_FILE + 1) if file else str(text or "").encode()
-        added = sets.set_import(workspace=workspace, question_set=found, content=content)
-        return Response(self.OutputSerializer({"added": added}).data)
+        added = sets.set_import(workspace=self.workspace, question_set=found, content=content)
+        return {"added": added}
 
 
-class SetQuestionsApi(APIView):
+class SetQuestionsApi(WorkspaceAPIView):
     """The questions of a set."""
 
     class QuerySerializer(PageInput):
@@ -194,65 +166,50 @@ class SetQuestionsApi(APIView):
     class OutputSerializer(PageOutput):
         results = SetQuestionSerializer(many=True)
 
-    @extend_schema(
-        operation_id="set_question_list",
-        parameters=[QuerySerializer],
-        responses={200: OutputSerializer, **ASKING},
-    )
-    def get(self, request: ApiRequest, workspace_id: str, set_id: UUID) -> Response:
+    @reading("set_question_list", query=QuerySerializer, gives=OutputSerializer)
+    def get(self, set_id: UUID) -> object:
         """List the questions in their order."""
-        workspace = access.workspace_for_reading(user=request.user, workspace_id=workspace_id)
-        found = queries.set_get(workspace=workspace, set_id=set_id)
-        query = self.QuerySerializer(data=request.query_params)
-        query.is_valid(raise_exception=True)
-        wanted = dict(query.validated_data)
-        rows = queries.questions_of(workspace=workspace, question_set=found)
+        found = queries.set_get(workspace=self.workspace, set_id=set_id)
+        wanted = self.query()
+        rows = queries.questions_of(workspace=self.workspace, question_set=found)
         if state := wanted.pop("state", None):
             rows = rows.filter(state=state)
         page = page_of(rows, **wanted)
-        return Response(self.OutputSerializer(page.of(page.results)).data)
+        return page.of(page.results)
 
-    @extend_schema(
-        operation_id="set_question_add",
-        request=SetQuestionInput,
-        responses={201: SetQuestionSerializer, **CHANGING},
-    )
-    def post(self, request: ApiRequest, workspace_id: str, set_id: UUID) -> Response:
+    @changing("set_question_add", takes=SetQuestionInput, gives=SetQuestionSerializer, status=201)
+    def post(self, set_id: UUID) -> object:
         """Add a question."""
-        workspace, found = set_for_writing(request, workspace_id, set_id)
-        added = sets.question_add(workspace=workspace, question_set=found, **_given(request))
-        return Response(SetQuestionSerializer(added).data, status=201)
+        found = queries.set_get(workspace=self.workspace, set_id=set_id)
+        return sets.question_add(
+            workspace=self.workspace, question_set=found, **_given(self.body())
+        )
 
 
-class SetQuestionApi(APIView):
+class SetQuestionApi(WorkspaceAPIView):
     """A question of a set."""
 
-    @extend_schema(
-        operation_id="set_question_change",
-        request=SetQuestionInput,
-        responses={200: SetQuestionSerializer, **CHANGING},
-    )
-    def put(
-        self, request: ApiRequest, workspace_id: str, set_id: UUID, question_id: UUID
-    ) -> Response:
+    @changing("set_question_change", takes=SetQuestionInput, gives=SetQuestionSerializer)
+    def put(self, set_id: UUID, question_id: UUID) -> object:
         """Replace a question; a proposed one becomes accepted."""
-        workspace, _ = set_for_writing(request, workspace_id, set_id)
-        question = queries.question_get(workspace=workspace, set_id=set_id, question_id=question_id)
-        sets.question_change(workspace=workspace, question=question, **_given(request))
-        return Response(SetQuestionSerializer(question).data)
+        queries.set_get(workspace=self.workspace, set_id=set_id)
+        question = queries.question_get(
+            workspace=self.workspace, set_id=set_id, question_id=question_id
+        )
+        sets.question_change(workspace=self.workspace, question=question, **_given(self.body()))
+        return question
 
-    @extend_schema(operation_id="set_question_delete", responses={204: None, **WRITING})
-    def delete(
-        self, request: ApiRequest, workspace_id: str, set_id: UUID, question_id: UUID
-    ) -> Response:
+    @writing("set_question_delete", status=204)
+    def delete(self, set_id: UUID, question_id: UUID) -> None:
         """Delete a question and its results."""
-        workspace, _ = set_for_writing(request, workspace_id, set_id)
-        question = queries.question_get(workspace=workspace, set_id=set_id, question_id=question_id)
-        sets.question_delete(workspace=workspace, question=question)
-        return Response(status=204)
+        queries.set_get(workspace=self.workspace, set_id=set_id)
+        question = queries.question_get(
+            workspace=self.workspace, set_id=set_id, question_id=question_id
+        )
+        sets.question_delete(workspace=self.workspace, question=question)
 
 
-class SetDecisionsApi(APIView):
+class SetDecisionsApi(WorkspaceAPIView):
     """Accept or reject proposed questions."""
 
     class InputSerializer(serializers.Serializer[Any]):
@@ -262,63 +219,43 @@ class SetDecisionsApi(APIView):
     class OutputSerializer(serializers.Serializer[Any]):
         decided = serializers.IntegerField()
 
-    @extend_schema(
-        operation_id="set_questions_decide",
-        request=InputSerializer,
-        responses={200: OutputSerializer, **CHANGING},
-    )
-    def post(self, request: ApiRequest, workspace_id: str, set_id: UUID) -> Response:
+    @changing("set_questions_decide", takes=InputSerializer, gives=OutputSerializer)
+    def post(self, set_id: UUID) -> object:
         """Accept or reject proposed questions."""
-        workspace, found = set_for_writing(request, workspace_id, set_id)
-        given = self.InputSerializer(data=request.data)
-        given.is_valid(raise_exception=True)
+        found = queries.set_get(workspace=self.workspace, set_id=set_id)
+        given = self.body()
         decided = sets.questions_decide(
-            workspace=workspace,
+            workspace=self.workspace,
             question_set=found,
-            ids=given.validated_data["questions"],
-            accept=given.validated_data["accept"],
+            ids=given["questions"],
+            accept=given["accept"],
         )
-        return Response(self.OutputSerializer({"decided": decided}).data)
+        return {"decided": decided}
 
 
-class SetKeepApi(APIView):
+class SetKeepApi(WorkspaceAPIView):
     """Questions that people asked."""
 
     class InputSerializer(serializers.Serializer[Any]):
         question = serializers.UUIDField(help_text="One that was answered.")
 
-    @extend_schema(
-        operation_id="set_question_keep",
-        request=InputSerializer,
-        responses={201: SetQuestionSerializer, **CHANGING},
-    )
-    def post(self, request: ApiRequest, workspace_id: str, set_id: UUID) -> Response:
+    @changing("set_question_keep", takes=InputSerializer, gives=SetQuestionSerializer, status=201)
+    def post(self, set_id: UUID) -> object:
         """Add an answered question: its answer becomes the expected one, its citations the
         evidence."""
-        workspace, found = set_for_writing(request, workspace_id, set_id)
-        given = self.InputSerializer(data=request.data)
-        given.is_valid(raise_exception=True)
-        question_id = given.validated_data["question"]
-        kept = sets.question_keep(workspace=workspace, question_set=found, question_id=question_id)
-        return Response(SetQuestionSerializer(kept).data, status=201)
+        found = queries.set_get(workspace=self.workspace, set_id=set_id)
+        question_id = self.body()["question"]
+        return sets.question_keep(
+            workspace=self.workspace, question_set=found, question_id=question_id
+        )
 
 
-def set_for_writing(
-    request: ApiRequest, workspace_id: str, set_id: UUID
-) -> tuple[Workspace, QuestionSet]:
-    workspace = access.workspace_for_writing(user=request.user, workspace_id=workspace_id)
-    return workspace, queries.set_get(workspace=workspace, set_id=set_id)
-
-
-def row_of(workspace: Workspace, found: QuestionSet) -> SetRow:
+def _row_of(workspace: Workspace, found: QuestionSet) -> SetRow:
     [row] = queries.set_rows(workspace=workspace, rows=[found])
     return row
 
 
-def _given(request: ApiRequest) -> dict[str, Any]:
-    given = SetQuestionInput(data=request.data)
-    given.is_valid(raise_exception=True)
-    wanted = given.validated_data
+def _given(wanted: dict[str, Any]) -> dict[str, Any]:
     return {
         "text": wanted["question"],
         "answer": wanted["answer"],

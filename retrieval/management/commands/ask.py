@@ -22,8 +22,9 @@ class Command(DataCommand):
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("question")
         parser.add_argument("--workspace", required=True, metavar="SLUG")
-        parser.add_argument("--mode", default=DEFAULT_MODE, help="Search mode: one of"
-        f" {', '.join(MODES)}.")
+        parser.add_argument(
+            "--mode", default=DEFAULT_MODE, help=f"Search mode: one of {', '.join(MODES)}."
+        )
         add_scope_options(parser)
         parser.add_argument("--json", action="store_true", help="Print one JSON object.")
 

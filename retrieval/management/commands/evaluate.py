@@ -30,10 +30,12 @@ class Command(DataCommand):
         )
         parser.add_argument("--set", default="", metavar="NAME", help="A workspace's question set.")
         parser.add_argument("--workspace", default="", metavar="SLUG", help="The set's workspace.")
-        parser.add_argument("--modes", default=",".join(MODES), help="Search modes, separated by"
-        " commas.")
-        parser.add_argument("--k", default="2,5,8,10", help="Numbers of passages, separated by"
-        " commas.")
+        parser.add_argument(
+            "--modes", default=",".join(MODES), help="Search modes, separated by commas."
+        )
+        parser.add_argument(
+            "--k", default="2,5,8,10", help="Numbers of passages, separated by commas."
+        )
         parser.add_argument(
             "--answers",
             action="store_true",

@@ -24,8 +24,9 @@ class Command(DataCommand):
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("question")
         parser.add_argument("--workspace", required=True, metavar="SLUG")
-        parser.add_argument("--mode", default=DEFAULT_MODE, help="Search mode: one of"
-        f" {', '.join(MODES)}.")
+        parser.add_argument(
+            "--mode", default=DEFAULT_MODE, help=f"Search mode: one of {', '.join(MODES)}."
+        )
         parser.add_argument("--top-k", type=int, default=settings.TOP_K, metavar="K")
         add_scope_options(parser)
         parser.add_argument("--json", action="store_true", help="Print one JSON object.")

@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import Any
 from uuid import UUID
 
+from ingestion.curation.merging import entities_merge
+from ingestion.curation.splitting import Selection, entity_split
 from ingestion.history.recording import ChangeContext
 from ingestion.models import Alias, Document, Entity, HistoryEvent, Mention, Relationship
 from ingestion.resolution.keys import entity_id
@@ -93,3 +95,14 @@ class Desk:
             self.mentions(),
             self.links(),
         )
+
+
+def merged(desk: Desk, kept: str, *others: str, batch: UUID | None = None) -> HistoryEvent:
+    return entities_merge(
+        change=desk.change(batch=batch), kept=desk.id(kept), others=[desk.id(one) for one in others]
+    )
+
+
+def split(desk: Desk, key: str, document: str, name: str) -> HistoryEvent:
+    chosen = Selection(documents=(desk.document(document).pk,))
+    return entity_split(change=desk.change(), entity=desk.id(key), selection=chosen, name=name)

@@ -16,7 +16,7 @@ from ingestion.curation.undoing import event_undo
 from ingestion.models import Alias, Entity, HistoryEvent
 from kb_project.errors import ConflictError
 from tests import rows
-from tests.ingestion.curation.papers import SAID, Desk
+from tests.ingestion.curation.papers import SAID, Desk, merged, split
 from tests.ingestion.stages.resolve.said import Said, paper, run
 from workspaces import access
 
@@ -27,17 +27,6 @@ INC, LTD, ADA, ORRAN, MERCURY = "acme inc", "acme ltd", "ada lind", "orran", "me
 @pytest.fixture
 def desk(media: Path) -> Desk:
     return Desk(rows.make_cast())
-
-
-def merged(desk: Desk, kept: str, *others: str) -> HistoryEvent:
-    return entities_merge(
-        change=desk.change(), kept=desk.id(kept), others=[desk.id(one) for one in others]
-    )
-
-
-def split(desk: Desk, key: str, document: str, name: str) -> HistoryEvent:
-    chosen = Selection(documents=(desk.document(document).pk,))
-    return entity_split(change=desk.change(), entity=desk.id(key), selection=chosen, name=name)
 
 
 def undone(desk: Desk, event: HistoryEvent) -> HistoryEvent:

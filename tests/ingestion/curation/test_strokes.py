@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 from typing import Any
-from uuid import UUID, uuid4
+from uuid import uuid4
 
 import pytest
 
 from ingestion.curation import previewing
 from ingestion.curation.distinct import entities_differ
 from ingestion.curation.entities import entity_create, entity_delete, entity_edit
-from ingestion.curation.merging import entities_merge
 from ingestion.curation.splitting import Selection, entity_split
 from ingestion.curation.undoing import event_undo
 from ingestion.documents import lifecycle
@@ -19,7 +18,7 @@ from ingestion.history import queries as history_queries
 from ingestion.models import HistoryEvent
 from kb_project.errors import ConflictError
 from tests import rows
-from tests.ingestion.curation.papers import Desk
+from tests.ingestion.curation.papers import Desk, merged
 from workspaces import access
 
 pytestmark = [pytest.mark.usefixtures("fake_embedder"), pytest.mark.django_db]
@@ -29,12 +28,6 @@ INC, LTD, ADA, ORRAN, MERCURY = "acme inc", "acme ltd", "ada lind", "orran", "me
 @pytest.fixture
 def desk(media: Path) -> Desk:
     return Desk(rows.make_cast())
-
-
-def merged(desk: Desk, kept: str, *others: str, batch: UUID | None = None) -> HistoryEvent:
-    return entities_merge(
-        change=desk.change(batch=batch), kept=desk.id(kept), others=[desk.id(one) for one in others]
-    )
 
 
 def undone(desk: Desk, event: HistoryEvent) -> HistoryEvent:

@@ -10,14 +10,14 @@ from ingestion.curation.distinct import entities_differ
 from ingestion.curation.entities import entity_create, entity_delete, entity_edit
 from ingestion.curation.merging import entities_merge
 from ingestion.curation.relationships import relationship_create, relationship_delete
-from ingestion.curation.splitting import Selection, entity_split, mentions_move
+from ingestion.curation.splitting import Selection, mentions_move
 from ingestion.curation.undoing import event_undo
 from ingestion.documents.lifecycle import documents_delete, documents_trash
 from ingestion.history import queries as history_queries
 from ingestion.models import EventKind, HistoryEvent
 from kb_project.errors import ConflictError, NotFoundError
 from tests import rows
-from tests.ingestion.curation.papers import Desk
+from tests.ingestion.curation.papers import Desk, merged, split
 from workspaces import access
 
 pytestmark = [pytest.mark.usefixtures("fake_embedder"), pytest.mark.django_db]
@@ -27,15 +27,6 @@ INC, LTD, ADA, ORRAN, MERCURY = "acme inc", "acme ltd", "ada lind", "orran", "me
 @pytest.fixture
 def desk(media: Path) -> Desk:
     return Desk(rows.make_cast())
-
-
-def merged(desk: Desk, kept: str, other: str) -> HistoryEvent:
-    return entities_merge(change=desk.change(), kept=desk.id(kept), others=[desk.id(other)])
-
-
-def split(desk: Desk, key: str, document: str, name: str) -> HistoryEvent:
-    chosen = Selection(documents=(desk.document(document).pk,))
-    return entity_split(change=desk.change(), entity=desk.id(key), selection=chosen, name=name)
 
 
 def undone(desk: Desk, event: HistoryEvent) -> HistoryEvent:

@@ -215,7 +215,7 @@ def test_a_budget_that_suffices_is_named_and_no_more():
 def test_a_budget_that_will_not_suffice_is_said_with_what_happens_then():
     words = estimate_sentences.sentences(estimate([exact(8000, 10)], CONDITIONS, left=0.00001))
 
-    assert "will not suffice" in words[-1]
+    assert "will not be enough" in words[-1]
     assert "everything done is kept" in words[-1]
 
 
@@ -227,7 +227,7 @@ def test_a_budget_that_may_not_suffice_is_said_so():
         replace(found, left=(found.cost.low + found.cost.high) / 2)
     )
 
-    assert "may not suffice" in words[-1]
+    assert "may not be enough" in words[-1]
 
 
 def test_a_missing_price_is_said():

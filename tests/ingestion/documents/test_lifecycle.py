@@ -126,7 +126,7 @@ def test_what_changes_nothing_is_refused(
 def test_to_the_trash_twice_is_refused(change: ChangeContext, log: Document):
     lifecycle.document_trash(change=change, document=log)
 
-    with pytest.raises(ConflictError, match="in the trash already"):
+    with pytest.raises(ConflictError, match="already in the trash"):
         lifecycle.document_trash(change=change, document=log)
 
 

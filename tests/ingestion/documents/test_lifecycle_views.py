@@ -117,7 +117,7 @@ def test_what_comes_back_beside_its_like_says_so(cast: rows.Cast, log: Document)
 
     page = sent(cast, cast.alice, f"documents/{log.pk}/restore/")
 
-    assert "Another document is also called “Log”" in page
+    assert "There is also a document called “Log”" in page
 
 
 @pytest.mark.parametrize("act", ["edit", "disable", "enable", "trash", "restore", "delete"])

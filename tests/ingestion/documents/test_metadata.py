@@ -169,5 +169,5 @@ def test_a_collection_of_a_long_name_is_told_as_it_is_called(change: ChangeConte
     event = lifecycle.document_edit(change=change, document=log, collection=name)
 
     assert event.details["after"]["collection"] == said_of(now(log))["collection"] == "x" * 119
-    with pytest.raises(ConflictError, match="says all of this already"):
+    with pytest.raises(ConflictError, match="already has these values"):
         lifecycle.document_edit(change=change, document=log, collection=name)

@@ -199,7 +199,7 @@ def test_a_version_that_was_never_read_is_not_restored(document):
 
     with pytest.raises(ConflictError, match="never been read"):
         reverted(document, 2)
-    with pytest.raises(ConflictError, match="is the present one"):
+    with pytest.raises(ConflictError, match="already the current one"):
         reverted(document, 1)
 
 

@@ -58,7 +58,7 @@ def test_a_file_becomes_the_next_version(cast: Cast):
 
 
 @pytest.mark.parametrize(
-    ("text", "said"), [("", "is empty"), (FIRST_TEXT, "has exactly this content already")]
+    ("text", "said"), [("", "is empty"), (FIRST_TEXT, "already has exactly this content")]
 )
 def test_what_is_no_new_version_is_refused(cast: Cast, text: str, said: str):
     document = first_version(cast.workspace)
@@ -89,7 +89,7 @@ def test_an_earlier_version_is_restored(cast: Cast):
     read(cast.workspace, refreshes=False)
     assert fresh(document).live_number == 1
     again = client_of(cast.alice).post(there, follow=True).content.decode()
-    assert "is the present one" in again
+    assert "already the current one" in again
 
 
 # --- reading an earlier version -------------------------------------------------------------------
@@ -206,4 +206,4 @@ def test_a_version_that_cannot_be_read_leaves_the_one_before_searched(cast: Cast
 
     page = page_of(cast.alice, "document_detail", cast, document.pk)
     assert "Version 2 was not added. Version 1 is still searched." in page
-    assert "nothing of it is searchable" not in page
+    assert "none of it can be searched" not in page

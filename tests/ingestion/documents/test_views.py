@@ -198,7 +198,7 @@ def test_a_retry_of_what_did_not_stop_is_told_and_changes_nothing(cast):
 
     response = client_of(cast.alice).post(address("document_retry", cast, document.pk), follow=True)
 
-    assert "has nothing to retry" in response.content.decode()
+    assert "nothing to retry" in response.content.decode()
 
 
 def test_an_owner_stops_the_work_on_a_document(cast):

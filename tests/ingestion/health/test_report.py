@@ -15,8 +15,10 @@ from ingestion.pipeline.runner import DOCUMENT_STAGES
 from ingestion.pipeline.runner import STAGES as ALL_STAGES
 
 WORKSPACE = UUID(int=1)
-DRIFT = Drift("degrees", "1 entity says a wrong number of links.", Found(1, ("a",)), "Counted.")
-WAITING = Waiting("marks", "1 change waits.", 1)
+DRIFT = Drift(
+    "degrees", "1 entity has a wrong count of relationships.", Found(1, ("a",)), "Counted."
+)
+WAITING = Waiting("marks", "1 change is waiting.", 1)
 
 
 def test_sound_is_what_has_no_drift_and_settled_what_waits_for_nothing_either():
@@ -29,7 +31,7 @@ def test_sound_is_what_has_no_drift_and_settled_what_waits_for_nothing_either():
 def test_what_a_test_prints_names_the_check_and_some_ids():
     assert str(Report(WORKSPACE)) == "No drift was found."
     assert str(Report(WORKSPACE, drifts=(DRIFT,))) == (
-        "degrees: 1 entity says a wrong number of links. ['a']"
+        "degrees: 1 entity has a wrong count of relationships. ['a']"
     )
 
 
@@ -38,7 +40,7 @@ def test_all_of_it_can_be_stored():
 
     assert stored[0]["samples"] == ["a"]
     assert stored[0]["count"] == 1
-    assert stored[1] == {"check": "marks", "sentence": "1 change waits.", "count": 1}
+    assert stored[1] == {"check": "marks", "sentence": "1 change is waiting.", "count": 1}
 
 
 def test_how_long_it_took_does_not_tell_two_reports_apart():

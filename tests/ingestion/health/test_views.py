@@ -16,7 +16,7 @@ pytestmark = pytest.mark.django_db
 
 DRIFT: dict[str, Any] = {
     "check": "degrees",
-    "sentence": "2 entities say wrong numbers of links.",
+    "sentence": "2 entities have wrong counts of relationships.",
     "count": 2,
     "samples": ["b3f053dc-e206-470c-b55d-450bcb3fd6a3"],
     "next_step": "They are counted anew.",
@@ -93,7 +93,7 @@ def test_what_is_adrift_is_told_with_its_repair(cast: Cast):
     page = page_of(cast.alice, "health", cast)
 
     assert "Something is adrift." in page
-    assert "2 entities say wrong numbers of links." in page
+    assert "2 entities have wrong counts of relationships." in page
     assert "They are counted anew." in page
     assert 'name="repair"' in page
 
@@ -108,12 +108,16 @@ def test_what_no_machine_can_mend_is_left_to_people(cast: Cast):
 
 
 def test_what_was_mended_is_told(cast: Cast):
-    ended(cast, repaired=["1 alias was removed <b>."], waiting=[{"sentence": "3 changes wait."}])
+    ended(
+        cast,
+        repaired=["1 alias was removed <b>."],
+        waiting=[{"sentence": "3 changes waiting."}],
+    )
 
     page = page_of(cast.alice, "health", cast)
 
     assert "1 alias was removed &lt;b&gt;." in page
-    assert "3 changes wait." in page
+    assert "3 changes waiting." in page
 
 
 def test_work_that_nobody_takes_up_is_told(cast: Cast):

@@ -76,7 +76,7 @@ def test_what_a_model_wrote_is_not_asked_for_again(carol: Carol):
     run(carol.workspace, FakeChat(told))
 
     with access.in_workspace(carol.workspace.pk):
-        with pytest.raises(ConflictError, match="nothing in this report"):
+        with pytest.raises(ConflictError, match="nothing for a model to rewrite"):
             topic_services.report_retry(workspace=carol.workspace, community=community)
         with pytest.raises(ConflictError, match="No report is waiting"):
             topic_services.reports_retry(workspace=carol.workspace)

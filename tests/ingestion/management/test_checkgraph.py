@@ -60,7 +60,7 @@ def test_what_is_adrift_is_told_with_what_to_do(world: World):
     text = said("--workspace", "town", code=1)
 
     assert "1 entity appears in no document and was not added by a person." in text
-    assert "'checkgraph --repair' mends" in text
+    assert "run 'checkgraph --repair'" in text
 
 
 def test_a_repair_mends_does_the_work_and_checks_again(world: World):

@@ -259,7 +259,7 @@ def test_an_estimate_of_what_is_here_already_is_that_it_costs_nothing(
     (folder / "new.txt").unlink()
 
     assert "files cost nothing: they are already in the workspace." in said
-    assert "these files are here already" in call(folder, "--workspace", "papers", "--estimate")
+    assert "already in the workspace" in call(folder, "--workspace", "papers", "--estimate")
 
 
 def test_an_estimate_for_a_workspace_that_is_not_there_makes_none(folder: Path):

@@ -79,5 +79,5 @@ def test_a_workspace_that_is_not_there_is_not_made(workspace: Workspace):
 
 @pytest.mark.parametrize("words", [[], ["log.txt", "--read-again"]])
 def test_it_is_either_files_or_reading_again(workspace: Workspace, words: list[str]):
-    with pytest.raises(CommandError, match="Name files or folders, or say --read-again"):
+    with pytest.raises(CommandError, match="Name files or folders, or use --read-again"):
         call(*words, "--workspace", "harbour")

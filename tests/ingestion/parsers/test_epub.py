@@ -31,7 +31,7 @@ def test_a_chapter_that_is_missing_is_named(read):
     # The manifest's address is percent-encoded, the entry's name in this archive is too.
     document = read(make_epub(CHAPTERS), "book.epub")
 
-    assert document.warnings == ("1 of the chapters the book lists are not in the file.",)
+    assert document.warnings == ("1 of the chapters listed in the book are missing from the file.",)
 
 
 def test_addresses_are_decoded(read):

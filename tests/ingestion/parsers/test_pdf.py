@@ -111,7 +111,7 @@ def test_pages_without_text_are_named(read):
 
     document = read(make_pdf(pages), "mixed.pdf")
 
-    assert document.warnings == ("Pages 2, 4–5 hold no text (scanned images?).",)
+    assert document.warnings == ("Pages 2, 4–5 have no text (scanned images?).",)
     assert len(document.pages) == 5
 
 

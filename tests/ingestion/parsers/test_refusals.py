@@ -112,7 +112,7 @@ def test_too_many_parts_is_the_same_danger_as_too_many_bytes():
     error = refusals.too_many_parts("a.docx", parts=30_000, limit=20_000)
 
     assert error.code == "zip_bomb"
-    assert "30,000 parts; at most 20,000" in error.happened
+    assert "30,000 parts; the limit is 20,000" in error.happened
 
 
 def test_a_password_may_be_named_after_its_format():

@@ -99,7 +99,7 @@ def test_an_estimate_says_cost_and_offers_to_go_on_or_not(cast):
 
     page = estimate(cast, cast.alice).content.decode()
 
-    for words in ("1 file chosen", "Cost:", "will not suffice", "data-send", "data-discard"):
+    for words in ("1 file chosen", "Cost:", "will not be enough", "data-send", "data-discard"):
         assert words in page
 
 

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ingestion.resolution.overrides import PLAIN, Ruling, pair_of, reading_of
+from ingestion.resolution.reassignments import Place
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 DOCUMENT = uuid.uuid4()
@@ -31,12 +32,12 @@ def test_the_right_name_is_read_as_the_left_one():
     reading = reading_of([ruling("marley", "jacob marley")])
 
     assert reading.names == {"marley": "jacob marley"}
-    assert reading.entity_of(DOCUMENT, "marley") == ("jacob marley", 0)
-    assert reading.entity_of(DOCUMENT, "scrooge") == ("scrooge", 0)
+    assert reading.named("marley", Place(DOCUMENT)).read == ("jacob marley", 0)
+    assert reading.named("scrooge", Place(DOCUMENT)).read == ("scrooge", 0)
 
 
 def test_where_nothing_was_decided_names_are_read_as_written():
-    assert PLAIN.entity_of(DOCUMENT, "marley") == ("marley", 0)
+    assert PLAIN.named("marley", Place(DOCUMENT)).read == ("marley", 0)
     assert reading_of([]) == PLAIN
 
 
@@ -91,27 +92,27 @@ def test_a_persons_latest_word_counts():
 def test_a_document_has_its_own_sense_of_a_name():
     reading = reading_of([sense("mercury", 2)])
 
-    assert reading.entity_of(DOCUMENT, "mercury") == ("mercury", 2)
-    assert reading.entity_of(uuid.uuid4(), "mercury") == ("mercury", 0)
+    assert reading.named("mercury", Place(DOCUMENT)).read == ("mercury", 2)
+    assert reading.named("mercury", Place(uuid.uuid4())).read == ("mercury", 0)
 
 
 def test_a_name_with_its_own_sense_is_not_read_as_another():
     reading = reading_of([sense("mercury", 1), ruling("hermes", "mercury")])
 
-    assert reading.entity_of(DOCUMENT, "mercury") == ("mercury", 1)
-    assert reading.entity_of(uuid.uuid4(), "mercury") == ("hermes", 0)
+    assert reading.named("mercury", Place(DOCUMENT)).read == ("mercury", 1)
+    assert reading.named("mercury", Place(uuid.uuid4())).read == ("hermes", 0)
 
 
 def test_another_spelling_follows_the_documents_sense():
     reading = reading_of([sense("hermes", 1), ruling("hermes", "hermez")])
 
-    assert reading.entity_of(DOCUMENT, "hermez") == ("hermes", 1)
+    assert reading.named("hermez", Place(DOCUMENT)).read == ("hermes", 1)
 
 
 def test_a_person_takes_a_sense_back():
     reading = reading_of([sense("mercury", 1, at=5), sense("mercury", 0, by="person")])
 
-    assert reading.entity_of(DOCUMENT, "mercury") == ("mercury", 0)
+    assert reading.named("mercury", Place(DOCUMENT)).read == ("mercury", 0)
 
 
 RULINGS = st.lists(

@@ -218,5 +218,5 @@ def test_a_check_writes_nothing(path: Path, elsewhere: Path):
 
     assert_nothing_is_there(elsewhere)
     forgery = forged(path, DAMAGES["a stranger"])
-    with pytest.raises(CommandError, match="names somebody it does not tell of"):
+    with pytest.raises(CommandError, match="refers to a person who is not in the backup"):
         call_command("restore", str(forgery), "--check")

@@ -110,7 +110,7 @@ def test_what_does_not_belong_there(name: str, value: Any):
 
 @pytest.mark.parametrize("line", [b"", b"{", b"[]", b"null", b"{}", b"\xff", b'{"id": 1}'])
 def test_what_is_no_row(line: bytes):
-    with pytest.raises(InputError, match="has other columns"):
+    with pytest.raises(InputError, match="does not match the table's columns"):
         Shape(TABLE).row(line, 1)
 
 

@@ -159,7 +159,7 @@ def test_web_server_and_database_come_back_after_kill_9(run):
 def test_a_command_before_the_first_start_makes_the_database(migrated):
     _, said = migrated
 
-    assert "Bringing the database up to date" in said
+    assert "Updating the database" in said
     assert "The workspace 'Merrow Sound' is at /w/merrow-sound/" in said
 
 

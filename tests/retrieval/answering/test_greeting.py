@@ -89,7 +89,7 @@ def test_the_reply_is_chinese_where_the_greeting_is():
 
 
 def test_an_empty_workspace_says_so():
-    assert "no documents" in " ".join(reply("hello", Holding(0)))
+    assert "no searchable documents" in " ".join(reply("hello", Holding(0)))
     assert "还没有" in "".join(reply("你好", Holding(0)))
 
 

@@ -150,7 +150,7 @@ def test_of_several_documents_each_has_a_line_and_its_title_is_bold(
 
     first, second, *quotes = sentences
     assert first.text.startswith("The Keeper's Handbook (TXT, about 100 words, 1890-05-01): Lamps;")
-    assert first.text.endswith("names Ada Lind and Bram Olsen.")
+    assert first.text.endswith("mentions Ada Lind and Bram Olsen.")
     assert second.text == "Tides (TXT, about 10 words)."
     assert [one.text[slice(*one.bold)] for one in (first, second) if one.bold] == [
         "The Keeper's Handbook",

@@ -386,4 +386,4 @@ def test_an_unknown_way_to_search_falls_back_to_the_first(cast):
 def test_a_search_for_no_word_is_told_in_words(cast):
     light(cast)
 
-    assert "There is no word" in page_of(cast.bob, "search", cast, q="...", mode="lexical")
+    assert "contains no words" in page_of(cast.bob, "search", cast, q="...", mode="lexical")

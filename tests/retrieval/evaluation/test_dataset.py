@@ -82,13 +82,13 @@ def test_text_is_brought_into_the_form_a_reader_gives_it():
 @pytest.mark.parametrize(
     ("documents", "questions", "fault"),
     [
-        ([], QUESTIONS, "no document"),
+        ([], QUESTIONS, "not a document"),
         (DOCUMENTS, [], "empty"),
         (["{broken"], QUESTIONS, "line 1 is not JSON"),
         (["[1]"], QUESTIONS, "not a JSON object"),
         ([{"title": "x"}], QUESTIONS, "has no text 'id'"),
         (DOCUMENTS, [{"question": "Why?", "evidence": []}], "no evidence"),
-        (DOCUMENTS, [{"question": "Why?", "evidence": ["Nowhere"]}], "no document"),
+        (DOCUMENTS, [{"question": "Why?", "evidence": ["Nowhere"]}], "not a document"),
     ],
 )
 def test_a_broken_data_set_is_refused_with_the_place(folder, documents, questions, fault):

@@ -102,7 +102,7 @@ def test_a_budget_that_will_not_do_is_told(workspace, made, with_chat):
     found = estimate(workspace, made, "lexical", answers=True)
 
     assert found.is_surely_short
-    assert "will not suffice" in " ".join(estimating.sentences(found))
+    assert "will not be enough" in " ".join(estimating.sentences(found))
 
 
 def test_making_questions_is_priced_too(workspace, with_chat):

@@ -149,7 +149,7 @@ class TestOnARealWorkspace:
         workspace = rows.make_workspace("Bench", owner=person)
         rows.make_document(workspace, "Ours", "The tide was out at noon.")
 
-        with pytest.raises(CommandError, match="not made by an evaluation"):
+        with pytest.raises(CommandError, match="not created by an evaluation"):
             evaluate(folder, modes="lexical", k="1", keep="bench")
 
         with access.in_workspace(workspace.pk):

@@ -64,7 +64,7 @@ def test_every_bad_line_is_named_by_its_number():
     for fault in (
         "line 3: it is not a JSON object",
         "line 4: it has no text 'question'",
-        "line 5: There is no word in the question",
+        "line 5: The question contains no words",
         "line 6: its evidence names no document in this workspace",
         "line 7: its answer is not text",
         "line 8: its question has more than",

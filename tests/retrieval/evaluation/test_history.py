@@ -98,7 +98,7 @@ def test_what_changed_in_between_is_told_in_sentences():
     assert compare(now, [], before).changed == [
         "The documents changed: from 3 with 7 passages to 4 with 9.",
         "The embedding model changed from small to big.",
-        "The answering model changed from model-1 to model-2.",
+        "The answering method changed from model-1 to model-2.",
         "Answers were judged by judge-1, now by judge-2.",
         "Modes measured only now: mix.",
         "Modes measured only before: dense.",

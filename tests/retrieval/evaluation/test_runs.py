@@ -294,7 +294,7 @@ def test_results_that_are_there_are_not_made_again(people, made, failing):
 def test_two_runs_over_one_set_do_not_go_on_side_by_side(people, made):
     start(people, made)
 
-    with pytest.raises(ConflictError, match="under way"):
+    with pytest.raises(ConflictError, match="in progress"):
         start(people, made)
 
 
@@ -334,7 +334,7 @@ def test_a_run_that_is_over_is_deleted_with_its_results(people, made):
 def test_a_run_that_is_done_without_faults_has_nothing_to_go_on_with(people, made):
     run = do(start(people, made))
 
-    with pytest.raises(ConflictError, match="nothing left"):
+    with pytest.raises(ConflictError, match="complete"):
         control.run_continue(workspace=people.workspace, run=run, order=Order())
 
 

@@ -76,7 +76,7 @@ def test_a_set_stays_while_a_run_over_it_is_under_way(people, made):
             workspace=people.workspace, question_set=made, state=RunProgress.RUNNING
         )
 
-    with pytest.raises(ConflictError, match="under way"):
+    with pytest.raises(ConflictError, match="in progress"):
         sets.set_delete(workspace=people.workspace, question_set=made)
 
 

@@ -76,7 +76,7 @@ def test_a_table_is_printed_for_people(workspace):
         ({}, "Name either a folder"),
         ({"set": "Basics"}, "--workspace"),
         ({"set": "Basics", "workspace": "nowhere"}, "There is no workspace"),
-        ({"set": "Nope", "workspace": "harbour"}, "There are 'Basics'"),
+        ({"set": "Nope", "workspace": "harbour"}, "Choose one of 'Basics'"),
         ({"set": "Basics", "workspace": "harbour", "modes": "telepathy"}, "no search mode"),
         ({"set": "Basics", "workspace": "harbour", "k": "1,2,3,4,5,6,7"}, "At most"),
     ],

@@ -84,7 +84,7 @@ def test_ask_says_that_the_documents_do_not_answer(workspace):
 @pytest.mark.parametrize(
     ("question", "options", "fault"),
     [
-        ("???", {}, "There is no word in the question"),
+        ("???", {}, "The question contains no words"),
         ("Why?", {"mode": "telepathy"}, "no search mode"),
     ],
 )

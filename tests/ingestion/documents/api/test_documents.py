@@ -78,7 +78,7 @@ def test_a_file_that_is_refused_alone_is_an_error(cast: rows.Cast, settings):
     response = upload(cast, cast.alice, text_file())
 
     body = assert_problem(response, 400, "too_large")
-    assert "Nothing of it was stored" in body["kept"]
+    assert "The file was not stored" in body["kept"]
 
 
 def test_a_file_is_filed_as_asked(cast: rows.Cast):

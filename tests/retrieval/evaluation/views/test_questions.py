@@ -41,7 +41,7 @@ def test_what_was_written_stays_when_it_is_refused(people, alice, made):
 
     page = response.content.decode()
     assert response.status_code == 422
-    assert "Its evidence names no document here." in page
+    assert "Its evidence names no document in this workspace." in page
     assert "What burns?" in page
     assert "Nowhere" in page
 

@@ -47,8 +47,8 @@ def test_a_run_is_started_and_shows_how_far_it_is(people, alice, bob, made):
 @pytest.mark.parametrize(
     ("form", "fault"),
     [
-        ({}, "No mode is chosen"),
-        ({"modes": ["telepathy"]}, "No mode is chosen"),
+        ({}, "No mode is selected"),
+        ({"modes": ["telepathy"]}, "No mode is selected"),
         ({"modes": ["lexical"], "ks": "some"}, "must be whole numbers"),
         ({"modes": ["lexical"], "ks": "0"}, "must be from 1"),
         ({"modes": ["lexical"], "ks": "1,2,3,4,5,6,7"}, "At most"),
@@ -133,7 +133,7 @@ def test_a_run_is_stopped_and_goes_on(people, alice, made):
     runs.run_evaluation(people.workspace.pk, run.pk)
     assert "Done" in alice.get(of_run(people, run)).content.decode()
     again = alice.post(of_run(people, run, "continue/"), follow=True).content.decode()
-    assert "nothing left to do" in again
+    assert "This run is complete." in again
 
 
 def test_a_problem_is_shown_with_what_to_do(people, alice, run_it):
@@ -168,7 +168,7 @@ def test_a_run_is_deleted_when_it_is_over(people, alice, run_it, made):
         plan=runs_plan(),
     )
     response = alice.post(of_run(people, newest(people), "delete/"), follow=True)
-    assert "under way" in response.content.decode()
+    assert "in progress" in response.content.decode()
 
 
 def runs_plan():

@@ -48,7 +48,7 @@ def test_an_owner_makes_a_set(people, alice):
 def test_a_taken_name_is_told_on_the_page(people, alice, made):
     page = alice.post(url(people), {"name": "Basics"}).content.decode()
 
-    assert "There is a question set" in page
+    assert "already exists" in page
     assert sets_in(people) == ["Basics"]
 
 
@@ -123,7 +123,7 @@ def test_a_file_is_imported_or_its_bad_lines_are_named(people, alice, made):
 
     assert "1 question added." in send(good)
     assert "Line 2: it is not JSON" in send(f"{good}\n{{")
-    assert "no question in the file" in send("")
+    assert "contains no questions" in send("")
 
 
 def test_the_questions_are_exported_as_they_are_imported(people, alice, bob, made):
@@ -143,7 +143,7 @@ def test_what_a_run_costs_is_told_before_it_is_started(people, alice, made):
 
     assert "3 questions, 6 results." in " ".join(told.split())
     assert "Costs nothing: no model is called." in told
-    assert "No mode is chosen" in alice.get(path).content.decode()
+    assert "No mode is selected" in alice.get(path).content.decode()
 
 
 def test_questions_are_made_and_accepted_or_rejected(people, alice, bob):
@@ -186,4 +186,4 @@ def test_a_decision_about_nothing_is_told(people, alice, made):
 def test_a_number_that_cannot_be_made_is_told(people, alice, made, number):
     response = alice.post(of_set(people, made, "make/"), {"number": number}, follow=True)
 
-    assert "questions can be made at once" in response.content.decode()
+    assert "questions can be generated at once" in response.content.decode()
