@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from django.urls import URLPattern, URLResolver, include, path
 
-from ingestion.curation import api as curation
-from ingestion.curation import decisions_api as decisions
-from ingestion.curation import history_api as history
-from ingestion.curation import relationships_api as relationships
+from ingestion.curation import (
+    api as curation,
+    decisions_api as decisions,
+    history_api as history,
+    relationships_api as relationships,
+)
 from ingestion.documents.api import (
     documents,
     estimates,

@@ -12,8 +12,7 @@ from ingestion.curation.views import (
     relationships,
     splitting,
 )
-from ingestion.documents import lifecycle_views, version_views
-from ingestion.documents import views as documents
+from ingestion.documents import lifecycle_views, version_views, views as documents
 from ingestion.health import views as health
 from ingestion.suggestions import views as suggestions
 from ingestion.topics import views as topics

@@ -7,9 +7,11 @@ from typing import Final
 from django.urls import include, path
 
 from retrieval.conversations import streaming, views
-from retrieval.evaluation.views import questions as evaluation_questions
-from retrieval.evaluation.views import runs as evaluation_runs
-from retrieval.evaluation.views import sets as evaluation_sets
+from retrieval.evaluation.views import (
+    questions as evaluation_questions,
+    runs as evaluation_runs,
+    sets as evaluation_sets,
+)
 
 app_name = "retrieval"
 

@@ -18,8 +18,7 @@ from ingestion.history import queries
 from ingestion.history.api_changes import ReasonSerializer, change_of, correcting
 from ingestion.history.preconditions import IF_MATCH
 from ingestion.models import EventKind, HistoryEvent
-from kb_project.http.api import PageInput, PageOutput
-from kb_project.http.api import page_of as page_of_rows
+from kb_project.http.api import PageInput, PageOutput, page_of as page_of_rows
 from workspaces import access
 from workspaces.api import WorkspaceAPIView, reading
 from workspaces.models import Capability

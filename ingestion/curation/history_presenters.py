@@ -12,12 +12,10 @@ from django.http import QueryDict
 from django.utils import timezone
 from django.utils.dateparse import parse_date
 
-from ingestion.curation import previewing
-from ingestion.curation import queries as curation_queries
+from ingestion.curation import previewing, queries as curation_queries
 from ingestion.curation.effects import of_event
 from ingestion.curation.presenters import previewed, rights
-from ingestion.documents import forms
-from ingestion.documents import queries as document_queries
+from ingestion.documents import forms, queries as document_queries
 from ingestion.history import queries
 from ingestion.history.queries import EventView
 from ingestion.models import Document, Entity, EventKind, HistoryEvent

@@ -13,8 +13,7 @@ from django.http import QueryDict
 
 from ingestion.curation import forms, merging, previewing, queries
 from ingestion.curation.effects import Effect
-from ingestion.history import queries as history_queries
-from ingestion.history import recording, sentences
+from ingestion.history import queries as history_queries, recording, sentences
 from ingestion.knowledge import queries as knowledge_queries
 from ingestion.knowledge.queries import EntityView
 from ingestion.models import Entity, Relationship

@@ -8,8 +8,7 @@ from uuid import UUID
 from rest_framework import serializers
 from rest_framework.response import Response
 
-from ingestion.curation import previewing, relationships
-from ingestion.curation import queries as curation_queries
+from ingestion.curation import previewing, queries as curation_queries, relationships
 from ingestion.curation.history_api import curated, curation, curation_of_one
 from ingestion.history.api_changes import ReasonSerializer
 from ingestion.history.preconditions import ExpectedField, tags_of

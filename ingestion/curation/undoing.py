@@ -15,8 +15,7 @@ from ingestion.curation.operation import operation, tell
 from ingestion.curation.subjects import id_of
 from ingestion.curation.validation import UNCHANGED
 from ingestion.documents import lifecycle, versions
-from ingestion.history import queries as told
-from ingestion.history import recording
+from ingestion.history import queries as told, recording
 from ingestion.history.recording import ChangeContext
 from ingestion.history.sentences import active
 from ingestion.models import (

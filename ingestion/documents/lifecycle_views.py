@@ -12,8 +12,7 @@ from django.core.paginator import Paginator
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
 
-from ingestion.documents import deletion_impact, forms, lifecycle
-from ingestion.documents import queries as document_queries
+from ingestion.documents import deletion_impact, forms, lifecycle, queries as document_queries
 from ingestion.history import toasts
 from ingestion.history.recording import ChangeContext
 from ingestion.models import Document, HistoryEvent

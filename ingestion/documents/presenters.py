@@ -9,8 +9,7 @@ from typing import Any, Final
 from django.core.paginator import Paginator
 from django.urls import reverse
 
-from ingestion.documents import estimate_sentences, reader
-from ingestion.documents import queries as document_queries
+from ingestion.documents import estimate_sentences, queries as document_queries, reader
 from ingestion.documents.forms import PAGE, Place
 from ingestion.documents.links import page_noun, reader_url
 from ingestion.documents.page_images import Box, page_marks

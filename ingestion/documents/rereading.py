@@ -17,8 +17,7 @@ from ingestion.documents import estimate_queries
 from ingestion.documents.estimates import Estimate
 from ingestion.knowledge import topics
 from ingestion.models import Community
-from ingestion.pipeline import batching, runner
-from ingestion.pipeline import sql as pipeline_sql
+from ingestion.pipeline import batching, runner, sql as pipeline_sql
 from ingestion.stages.extract import NO_NAMES, UNREAD, method_by
 from ingestion.stages.resolve.asking import NO_ANSWER
 from ingestion.stages.situate.asking import UNSITUATED

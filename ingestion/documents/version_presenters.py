@@ -10,8 +10,7 @@ from ingestion.changes import version_changes
 from ingestion.changes.comparison import Fact, Named
 from ingestion.changes.text_changes import TextChange
 from ingestion.changes.version_changes import Changes
-from ingestion.documents import queries as document_queries
-from ingestion.documents import version_queries
+from ingestion.documents import queries as document_queries, version_queries
 from ingestion.documents.links import reader_url
 from ingestion.documents.reader.likening import nearest
 from ingestion.documents.version_queries import VersionRow

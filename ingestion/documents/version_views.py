@@ -8,8 +8,12 @@ from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
 
-from ingestion.documents import queries as document_queries
-from ingestion.documents import version_presenters, version_queries, versions
+from ingestion.documents import (
+    queries as document_queries,
+    version_presenters,
+    version_queries,
+    versions,
+)
 from ingestion.history import toasts
 from ingestion.history.recording import ChangeContext
 from kb_project.errors import ConflictError, UploadError

@@ -16,13 +16,13 @@ from ingestion.documents import (
     forms,
     page_images,
     presenters,
+    queries as document_queries,
     rereading,
     services,
     unread_passages,
     version_presenters,
     version_queries,
 )
-from ingestion.documents import queries as document_queries
 from ingestion.knowledge import summaries, trees
 from kb_project.errors import ConflictError, NotFoundError, PauseError
 from workspaces.language_models.queries import model_state

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Final, LiteralString
 
-from ingestion.health import files, overrides, references, sql, walked
-from ingestion.health import topic_sql as topics
+from ingestion.health import files, overrides, references, sql, topic_sql as topics, walked
 from ingestion.health.repairs import Remedy
 from ingestion.health.report import NOTHING, Drift, Found
 from ingestion.health.scope import Scope

@@ -12,8 +12,7 @@ from enum import StrEnum
 from typing import Final, LiteralString
 
 from ingestion.documents import archive
-from ingestion.health import files, references, sql
-from ingestion.health import topic_sql as topics
+from ingestion.health import files, references, sql, topic_sql as topics
 from ingestion.health.report import Found
 from ingestion.knowledge import projection
 from ingestion.models import ArchivedChunk, Chunk, Document, IngestionJob

@@ -15,8 +15,7 @@ from collections.abc import Sequence
 
 from ingestion.models import Chunk, IngestionJob
 from ingestion.stage import Progress, StageOutcome
-from ingestion.vectors import chunks as vectors_chunks
-from ingestion.vectors import sentences
+from ingestion.vectors import chunks as vectors_chunks, sentences
 from kb_project.llm.ports import Embedder
 from kb_project.ports import Ports, build_ports
 from workspaces import access

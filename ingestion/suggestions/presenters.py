@@ -13,8 +13,7 @@ from django.utils import timezone
 from ingestion.curation import forms, presenters, previewing
 from ingestion.curation.presenters import Preview
 from ingestion.documents.links import reader_url
-from ingestion.history import queries as history_queries
-from ingestion.history import sentences
+from ingestion.history import queries as history_queries, sentences
 from ingestion.models import EventKind, HistoryEvent, HistorySubject
 from ingestion.suggestions import deciding, queue
 from ingestion.suggestions.queue import MOST_SHOWN, Case, Counts

@@ -9,8 +9,7 @@ from django.contrib import messages
 from django.http import HttpResponse, HttpResponseRedirect, QueryDict
 from django.shortcuts import redirect, render
 
-from ingestion.curation import forms
-from ingestion.curation import presenters as curation_presenters
+from ingestion.curation import forms, presenters as curation_presenters
 from ingestion.curation.views import answers
 from ingestion.history import toasts
 from ingestion.models import HistoryEvent

@@ -15,8 +15,7 @@ from django.core.validators import validate_slug
 from django.db import DataError, IntegrityError, OperationalError, transaction
 from psycopg import sql as pgsql
 
-from kb_project.backup import manifest as manifests
-from kb_project.backup import sql, staging
+from kb_project.backup import manifest as manifests, sql, staging
 from kb_project.backup.archive import Archive, check_room
 from kb_project.backup.examining import Found, Report, examine
 from kb_project.backup.manifest import Manifest, damaged

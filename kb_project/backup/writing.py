@@ -18,8 +18,7 @@ from django.conf import settings
 from django.db import connection, transaction
 from psycopg import sql as pgsql
 
-from kb_project.backup import manifest as manifests
-from kb_project.backup import sql
+from kb_project.backup import manifest as manifests, sql
 from kb_project.backup.manifest import Manifest, Member
 from kb_project.backup.rows import is_file_of
 from kb_project.backup.tables import FILES, TENANT, Column, Contents, Table, contents

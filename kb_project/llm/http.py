@@ -20,8 +20,7 @@ import openai
 from openai import APIStatusError, OpenAI
 
 from kb_project.errors import EndpointError, RefusedError, ReplyError
-from kb_project.llm import halting
-from kb_project.llm import openai_errors as errors
+from kb_project.llm import halting, openai_errors as errors
 from kb_project.llm.provider import LONGEST_REPLY
 from kb_project.llm.support import Support
 from kb_project.llm.transport import make_halting

@@ -22,8 +22,7 @@ from kb_project.sql import Row, run_sql
 from kb_project.text.headings import Heading, bare, is_telling, main, outline
 from kb_project.text.regions import RegionKind, from_json, prose
 from kb_project.text.terms import terms
-from retrieval.answering import overview_sql
-from retrieval.answering import overview_words as words
+from retrieval.answering import overview_sql, overview_words as words
 from retrieval.answering.overview_asked import (
     Named,
     Section,

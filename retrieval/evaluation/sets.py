@@ -12,8 +12,7 @@ from django.db.models import Max
 from kb_project.errors import ConflictError, InputError
 from kb_project.llm.structured import storable
 from retrieval.conversations import queries
-from retrieval.evaluation import evidence, files
-from retrieval.evaluation import queries as evaluation_queries
+from retrieval.evaluation import evidence, files, queries as evaluation_queries
 from retrieval.evaluation.files import Written
 from retrieval.models import AnswerState, QuestionSet, SetQuestion
 from retrieval.search.query import clean_question

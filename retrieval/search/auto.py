@@ -18,8 +18,7 @@ from kb_project.graph.walk import names_in
 from kb_project.graph.walk_index import WalkIndex
 from kb_project.sql import run_sql
 from kb_project.text.names import normalise_name
-from retrieval.search import routing_features as signs
-from retrieval.search import snapshots
+from retrieval.search import routing_features as signs, snapshots
 from retrieval.search.found import ByRows, Found
 from retrieval.search.query import Query
 from workspaces import access

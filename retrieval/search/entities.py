@@ -14,8 +14,7 @@ from uuid import UUID
 
 from kb_project.graph import walk as walking
 from kb_project.graph.walk_index import Floats
-from retrieval.search import entities_likeness as likeness
-from retrieval.search import hybrid, snapshots
+from retrieval.search import entities_likeness as likeness, hybrid, snapshots
 from retrieval.search.entities_likeness import Look
 from retrieval.search.entities_passages import passages_by, ranked_passages
 from retrieval.search.entities_records import Known, entities_of, entity_records

@@ -25,8 +25,7 @@ from uuid import UUID
 from kb_project.graph import walk as walking
 from kb_project.graph.walk import Seeds
 from kb_project.graph.walk_index import Floats, WalkIndex
-from retrieval.search import entities_likeness as likeness
-from retrieval.search import hybrid, snapshots, walk
+from retrieval.search import entities_likeness as likeness, hybrid, snapshots, walk
 from retrieval.search.entities import seeds_of
 from retrieval.search.entities_likeness import Look
 from retrieval.search.entities_passages import topped_up

@@ -18,8 +18,7 @@ from kb_project.errors import InputError, ModelError, ReplyError
 from kb_project.llm.ports import About, ChatModel, ChatRequest, Role
 from kb_project.prompt import fenced, load
 from kb_project.text.words import words
-from retrieval.search import rewrite_elliptic, rewrite_lists
-from retrieval.search import rewrite_rules as rules
+from retrieval.search import rewrite_elliptic, rewrite_lists, rewrite_rules as rules
 from retrieval.search.query import LONGEST_QUESTION, Note, clean_question
 from retrieval.search.scope_names import Named, named_in
 from workspaces import access

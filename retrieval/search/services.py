@@ -10,8 +10,7 @@ from uuid import UUID
 from ingestion.models import Chunk
 from kb_project.llm.rerank import Reranker
 from kb_project.ports import Ports
-from retrieval.search import reranking, scope_entities
-from retrieval.search import scope as scopes
+from retrieval.search import reranking, scope as scopes, scope_entities
 from retrieval.search.found import Found
 from retrieval.search.hits import Hit, hydrate
 from retrieval.search.modes import Mode, mode_named

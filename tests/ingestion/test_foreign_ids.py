@@ -13,8 +13,7 @@ from ingestion.resolution.keys import entity_id
 from tests import rows
 from tests.api import address, assert_problem, client
 from tests.ingestion.curation.papers import SAID, Desk
-from tests.ingestion.pages import address as page_address
-from tests.ingestion.pages import client_of
+from tests.ingestion.pages import address as page_address, client_of
 from tests.ingestion.stages.resolve.said import paper, run
 from workspaces import access
 

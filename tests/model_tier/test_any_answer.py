@@ -11,8 +11,7 @@ from uuid import uuid4
 import pytest
 from django.db.models import CharField, TextField
 from django.test import Client
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, given, settings, strategies as st
 
 from ingestion import models as tables
 from ingestion.models import Document, Entity, IngestionJob, RunState, StageRun

@@ -11,9 +11,14 @@ from rest_framework.response import Response
 
 from kb_project.llm.ports import Role
 from workspaces.api import WaitingAPIView, WorkspaceAPIView, administering, reading
-from workspaces.language_models import choice, reranking, reranking_queries, testing
-from workspaces.language_models import queries as language_model_queries
-from workspaces.language_models import services as language_model_services
+from workspaces.language_models import (
+    choice,
+    queries as language_model_queries,
+    reranking,
+    reranking_queries,
+    services as language_model_services,
+    testing,
+)
 from workspaces.models import RerankerKind
 from workspaces.usage import queries as usage_queries
 

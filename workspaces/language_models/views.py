@@ -13,14 +13,14 @@ from kb_project.errors import KBError
 from workspaces import access
 from workspaces.language_models import (
     embedding,
+    forms as language_model_forms,
+    queries as language_model_queries,
     reranking,
     reranking_forms,
     reranking_queries,
+    services as language_model_services,
     testing,
 )
-from workspaces.language_models import forms as language_model_forms
-from workspaces.language_models import queries as language_model_queries
-from workspaces.language_models import services as language_model_services
 from workspaces.models import Capability, Workspace
 from workspaces.pages import workspace_page
 from workspaces.requests import UserRequest

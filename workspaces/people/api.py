@@ -12,8 +12,7 @@ from rest_framework.views import APIView
 from kb_project.http.api import ProblemSerializer
 from workspaces import access
 from workspaces.api import WorkspaceAPIView, checked, reading
-from workspaces.people import queries as people_queries
-from workspaces.people import services as people_services
+from workspaces.people import queries as people_queries, services as people_services
 from workspaces.requests import ApiRequest
 
 

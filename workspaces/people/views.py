@@ -13,8 +13,7 @@ from django.views.decorators.http import require_GET, require_http_methods
 from kb_project.errors import KBError
 from workspaces.models import Capability, Role, Workspace
 from workspaces.pages import workspace_page
-from workspaces.people import queries as people_queries
-from workspaces.people import services as people_services
+from workspaces.people import queries as people_queries, services as people_services
 from workspaces.requests import UserRequest
 
 ROLES: Final = [(role.label, Capability(role.capabilities[-1]).label) for role in Role]

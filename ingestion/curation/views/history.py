@@ -10,8 +10,7 @@ from django.urls import reverse
 
 from ingestion.curation import forms, history_presenters, presenters, undoing
 from ingestion.curation.views import answers
-from ingestion.history import queries as history_queries
-from ingestion.history import toasts
+from ingestion.history import queries as history_queries, toasts
 from kb_project.errors import ConflictError, InputError
 from workspaces import access
 from workspaces.models import Capability, Workspace

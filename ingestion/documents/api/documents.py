@@ -10,8 +10,7 @@ from rest_framework import serializers
 from rest_framework.parsers import FormParser, MultiPartParser
 from rest_framework.response import Response
 
-from ingestion.documents import outcomes, services, version_queries
-from ingestion.documents import queries as document_queries
+from ingestion.documents import outcomes, queries as document_queries, services, version_queries
 from ingestion.documents.api.uploads import Intake, take_in
 from ingestion.documents.services import Filing
 from ingestion.history.preconditions import tags_of

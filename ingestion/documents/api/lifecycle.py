@@ -12,8 +12,7 @@ from drf_spectacular.utils import OpenApiParameter
 from rest_framework import serializers
 from rest_framework.response import Response
 
-from ingestion.documents import deletion_impact, lifecycle
-from ingestion.documents import queries as document_queries
+from ingestion.documents import deletion_impact, lifecycle, queries as document_queries
 from ingestion.documents.api.documents import DocumentApi, DocumentSerializer
 from ingestion.documents.metadata import TITLE_LENGTH
 from ingestion.history.api_changes import ReasonSerializer, change_of, changing

@@ -7,8 +7,7 @@ from uuid import UUID
 
 from rest_framework import serializers
 
-from ingestion.documents import queries as document_queries
-from ingestion.documents import rereading, unread_passages
+from ingestion.documents import queries as document_queries, rereading, unread_passages
 from ingestion.documents.api.estimates import MOST_FILES, EstimateApi
 from workspaces.api import WorkspaceAPIView, reading, writing
 

@@ -11,8 +11,7 @@ from django.core.files.uploadedfile import UploadedFile
 from django.urls import reverse
 from rest_framework import serializers
 
-from ingestion.documents import queries as document_queries
-from ingestion.documents import services
+from ingestion.documents import queries as document_queries, services
 from ingestion.documents.services import Filing
 from kb_project.errors import UploadError
 from kb_project.http.api import ProblemSerializer

@@ -12,8 +12,7 @@ from rest_framework.response import Response
 
 from ingestion.changes import version_changes
 from ingestion.changes.comparison import MOST_TOLD
-from ingestion.documents import queries as document_queries
-from ingestion.documents import version_queries, versions
+from ingestion.documents import queries as document_queries, version_queries, versions
 from ingestion.history.api_changes import change_of, changing
 from ingestion.history.preconditions import IF_MATCH, tags_of
 from ingestion.models import Document

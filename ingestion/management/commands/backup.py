@@ -10,8 +10,7 @@ from typing import Any
 from django.core.management.base import CommandError, CommandParser
 
 from ingestion.management.progress import INTERRUPTED, Progress, interruptible
-from kb_project.backup import manifest as manifests
-from kb_project.backup import writing
+from kb_project.backup import manifest as manifests, writing
 from kb_project.backup.manifest import Manifest
 from kb_project.commands import DataCommand
 

@@ -20,13 +20,13 @@ from django.core.management.base import CommandError, CommandParser
 from ingestion.documents import (
     estimate_queries,
     estimate_sentences,
+    outcomes as documents_outcomes,
+    queries as document_queries,
     rereading,
     services,
     version_queries,
     versions,
 )
-from ingestion.documents import outcomes as documents_outcomes
-from ingestion.documents import queries as document_queries
 from ingestion.documents.estimate_queries import FileSize
 from ingestion.documents.outcomes import DocumentOutcome
 from ingestion.documents.services import Filing, Upload
@@ -38,8 +38,7 @@ from kb_project.errors import ConflictError, InputError, NotFoundError, UploadEr
 from workspaces import access
 from workspaces.language_models import queries as language_model_queries
 from workspaces.models import Workspace
-from workspaces.people import queries as people_queries
-from workspaces.people import services as people_services
+from workspaces.people import queries as people_queries, services as people_services
 from workspaces.usage import queries as usage_queries
 from workspaces.usage.queries import UsageLine
 

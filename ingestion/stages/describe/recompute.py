@@ -11,8 +11,7 @@ from collections.abc import Mapping
 from typing import Final, LiteralString
 
 from ingestion.extractors.found import AGAIN, BARE, NER, SURE
-from ingestion.resolution import locks
-from ingestion.resolution import sql as resolution_sql
+from ingestion.resolution import locks, sql as resolution_sql
 from ingestion.resolution.active import load_reading
 from ingestion.resolution.keys import Ref, entity_id, key_of_name, link_id
 from ingestion.stages.describe import recompute_sql, sql

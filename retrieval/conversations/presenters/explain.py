@@ -138,7 +138,7 @@ def figure_groups(trace: Mapping[str, Any]) -> Iterator[tuple[str, tuple[Figure,
 def steps_of(trace: Mapping[str, Any]) -> tuple[str, ...]:
     """
     >>> steps_of({"passages": 2, "total_ms": 12.4})
-    ('2 passages found', '12 ms in all')
+    ('2 passages found', '12 ms in total')
     """
     return tuple(text.format(trace[key]) for key, text in FIGURES if trace.get(key) is not None)
 

@@ -11,8 +11,7 @@ from django.shortcuts import redirect, render
 
 from kb_project.errors import ConflictError, InputError
 from retrieval.conversations import queries
-from retrieval.evaluation import evidence, forms, presenters, sets
-from retrieval.evaluation import queries as evaluation_queries
+from retrieval.evaluation import evidence, forms, presenters, queries as evaluation_queries, sets
 from retrieval.models import QuestionSet
 from workspaces.models import Capability, Workspace
 from workspaces.pages import workspace_page

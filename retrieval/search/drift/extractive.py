@@ -8,8 +8,7 @@ from typing import Final
 
 from kb_project.sql import run_sql
 from kb_project.text.names import normalise_name
-from retrieval.search import hybrid
-from retrieval.search import reports_sql as sql
+from retrieval.search import hybrid, reports_sql as sql
 from retrieval.search.drift import local_search
 from retrieval.search.found import Found, Record, Seed
 from retrieval.search.global_search.ranking import Ranked

@@ -25,8 +25,7 @@ from retrieval.search.drift.replies import (
     StepReply,
 )
 from retrieval.search.found import Found, Point
-from retrieval.search.global_search import batches
-from retrieval.search.global_search import calls as global_search_calls
+from retrieval.search.global_search import batches, calls as global_search_calls
 from retrieval.search.global_search.replies import clean, labels_in, marks_in
 from retrieval.search.hits import Hit, hydrate
 from retrieval.search.query import Query, ScoredChunk

@@ -15,8 +15,7 @@ from uuid import UUID
 
 from kb_project.llm.ports import ChatModel, Role
 from kb_project.llm.tokens import truncate_tokens
-from retrieval.search.global_search import batches
-from retrieval.search.global_search import calls as global_search_calls
+from retrieval.search.global_search import batches, calls as global_search_calls
 from retrieval.search.global_search.batches import Batch
 from retrieval.search.global_search.levels import DEEPEST, Forest
 from retrieval.search.global_search.ranking import Ranked

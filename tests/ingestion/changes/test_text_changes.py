@@ -4,8 +4,7 @@ import time
 from random import Random
 
 import pytest
-from hypothesis import assume, given
-from hypothesis import strategies as st
+from hypothesis import assume, given, strategies as st
 
 from ingestion.changes.text_changes import TextChange, paragraphs, text_changes
 

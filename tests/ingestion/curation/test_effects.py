@@ -4,8 +4,7 @@ from pathlib import Path
 from uuid import UUID
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from ingestion.curation import previewing
 from ingestion.curation.effects import FIGURES, Effect, State, Verb, between

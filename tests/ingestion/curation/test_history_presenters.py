@@ -10,8 +10,7 @@ from uuid import uuid4
 import pytest
 from django.http import QueryDict
 from django.utils import timezone
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from ingestion.curation import history_presenters
 from ingestion.curation.entities import entity_create, entity_delete, entity_edit

@@ -7,8 +7,7 @@ from pathlib import Path
 from uuid import UUID, uuid4
 
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, given, settings, strategies as st
 
 from ingestion.curation.merging import entities_merge
 from ingestion.curation.reassign import Selection, Spot, chosen_of, placements_for

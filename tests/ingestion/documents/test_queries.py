@@ -7,8 +7,7 @@ import pytest
 from pytest_django import DjangoAssertNumQueries
 
 from ingestion import stage
-from ingestion.documents import outcomes
-from ingestion.documents import queries as document_queries
+from ingestion.documents import outcomes, queries as document_queries
 from ingestion.models import (
     Document,
     DocumentState,

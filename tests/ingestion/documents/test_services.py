@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 from django.db import DatabaseError
 from django_q.models import OrmQ
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from ingestion.documents import services
 from ingestion.documents.services import Filing, Upload, clean_tags, label_of

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 import spacy
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from ingestion.extractors.edges import LONGEST, is_no_name, trimmed
 from ingestion.extractors.linguistic import extract_many

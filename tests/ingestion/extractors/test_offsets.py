@@ -7,8 +7,7 @@ from collections.abc import Callable
 from itertools import pairwise
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from ingestion.extractors import capitals, chinese, code
 from ingestion.extractors.found import LONGEST_SURFACE, NAME, Extraction, FoundMention

@@ -11,8 +11,7 @@ from ingestion.health.checking import by_weight
 from ingestion.health.checks import CHECKS, Check
 from ingestion.health.repairs import OTHERS, SENTENCES, STAGES, Remedy
 from ingestion.health.report import NOTHING, Drift, Found, Report, Waiting
-from ingestion.pipeline.runner import DOCUMENT_STAGES
-from ingestion.pipeline.runner import STAGES as ALL_STAGES
+from ingestion.pipeline.runner import DOCUMENT_STAGES, STAGES as ALL_STAGES
 
 WORKSPACE = UUID(int=1)
 DRIFT = Drift(

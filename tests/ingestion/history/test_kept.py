@@ -8,11 +8,9 @@ from uuid import UUID, uuid4
 
 import pytest
 from django.db import transaction
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, given, settings, strategies as st
 
-from ingestion.history import queries as history_queries
-from ingestion.history import recording
+from ingestion.history import queries as history_queries, recording
 from ingestion.history.recording import MOST_NAMES, REASON_LENGTH, ChangeContext
 from ingestion.models import EventKind, HistoryEvent, HistorySubject, SubjectKind
 from kb_project.errors import NotFoundError, PreconditionError

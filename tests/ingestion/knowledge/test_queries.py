@@ -5,8 +5,7 @@ import uuid
 import pytest
 
 from ingestion.documents import queries as document_queries
-from ingestion.knowledge import queries as knowledge_queries
-from ingestion.knowledge import spans, topics
+from ingestion.knowledge import queries as knowledge_queries, spans, topics
 from ingestion.knowledge.queries import EntityView
 from ingestion.knowledge.topics import TopicView
 from ingestion.models import Chunk, Document, Entity, Evidence

@@ -5,8 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
 from ingestion.parsers.blocks import BLOCKS, SILENT, inline_text, is_silent, walk, write_blocks

@@ -6,16 +6,20 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, given, settings, strategies as st
 
 from ingestion.parsers import FORMATS, Limits, parse
 from ingestion.parsers.document import Source
 from ingestion.parsers.registry import reader_for
 from kb_project.errors import ParseError
 from tests.ingestion.parsers.conftest import require_sound
-from tests.ingestion.parsers.samples import make_docx, make_epub, make_pptx, make_xlsx
-from tests.ingestion.parsers.samples import word_paragraph as word
+from tests.ingestion.parsers.samples import (
+    make_docx,
+    make_epub,
+    make_pptx,
+    make_xlsx,
+    word_paragraph as word,
+)
 
 TEXT_NAMES = ["a.txt", "a.md", "a.html", "a.csv", "a.tsv", "a.json", "a.jsonl", "a", "a.xyz"]
 SAMPLES = {

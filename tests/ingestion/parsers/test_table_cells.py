@@ -8,8 +8,7 @@ import io
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from ingestion.parsers import delimited, spreadsheet
 from ingestion.parsers.builder import TextBuilder

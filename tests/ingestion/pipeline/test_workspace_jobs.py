@@ -17,9 +17,11 @@ from retrieval.search import services as retrieval
 from tests import rows
 from tests.provider import EMBEDDING_MODEL, MODEL, Provider
 from workspaces import access, ports
-from workspaces.language_models import embedding
-from workspaces.language_models import queries as language_model_queries
-from workspaces.language_models import services as language_model_services
+from workspaces.language_models import (
+    embedding,
+    queries as language_model_queries,
+    services as language_model_services,
+)
 from workspaces.language_models.choice import ModelChoice
 from workspaces.models import EmbeddingIndex, IndexState, Workspace
 

@@ -5,8 +5,7 @@ import uuid
 from datetime import UTC, datetime, timedelta
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from ingestion.resolution.overrides import PLAIN, Ruling, pair_of, reading_of
 from ingestion.resolution.reassignments import Place

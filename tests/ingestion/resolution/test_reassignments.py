@@ -6,8 +6,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from ingestion.resolution.overrides import Curated, Meant, Reading, Ruling, reading_of
 from ingestion.resolution.reassignments import Place, Placement, placed, placements_of

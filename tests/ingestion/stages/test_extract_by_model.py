@@ -130,8 +130,7 @@ def test_a_passage_that_could_not_be_read_says_why_and_the_document_goes_on(work
         "next_step": extract.NEXT_STEP,
     }
     assert outcome.warnings == (
-        "1 of 3 passages could not be read by the model;"
-        " the document's page lists it for a retry.",
+        "1 of 3 passages could not be read by the model; the document's page lists it for a retry.",
     )
 
 

@@ -6,8 +6,7 @@ from uuid import UUID, uuid4
 
 import pytest
 from django.utils import timezone
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from ingestion.knowledge.projection import compare
 from ingestion.models import (

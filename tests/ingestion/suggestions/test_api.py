@@ -94,7 +94,7 @@ def test_a_curator_says_that_they_are_not_the_same(cast: rows.Cast):
     assert done.status_code == 200
     assert look(cast, cast.alice).json()["counts"]["open"] == 1
     [refused] = look(cast, cast.bob, "refused/").json()["results"]
-    assert refused["sentence"].startswith("Alice said on ")
+    assert refused["sentence"].startswith("Alice marked these as not the same on ")
     assert [refused["event"]] == done.json()["events"]
 
 

@@ -3,8 +3,7 @@ from __future__ import annotations
 import uuid
 from itertools import combinations
 
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from ingestion.resolution.pair_decisions import pair_of
 from ingestion.suggestions.cases import MOST, Group, Suggested, grouped, key_of

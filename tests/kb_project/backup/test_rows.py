@@ -6,8 +6,7 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from kb_project.backup.rows import Shape, is_file_of
 from kb_project.backup.tables import Column, Table

@@ -8,8 +8,7 @@ from collections.abc import Sequence
 import psycopg
 import pytest
 from django.db import DataError, connection
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from kb_project.database.arrays import QuickListDumper
 from kb_project.sql import run_sql

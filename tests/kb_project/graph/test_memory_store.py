@@ -7,8 +7,7 @@ from uuid import UUID
 
 import networkx as nx
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from kb_project.graph.memory_store import MemoryGraphStore
 from kb_project.graph.ports import GraphCounts, GraphEdge, GraphIds, GraphNode

@@ -4,8 +4,7 @@ from collections.abc import Collection, Sequence
 from uuid import UUID
 
 import networkx as nx
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from kb_project.graph import reading
 from kb_project.graph.ports import MAX_PATHS, GraphEdge, GraphNode

@@ -6,8 +6,7 @@ from uuid import UUID
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from kb_project.graph.walk import FAINT, NEAREST, Seeds, local, names_in, ranked, seeds, walk
 from kb_project.graph.walk_index import (

@@ -6,8 +6,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from kb_project.errors import EndpointError, RefusedError, ReplyError
 from kb_project.llm import endpoint_reranker

@@ -5,8 +5,7 @@ import uuid
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from kb_project.errors import EndpointError, ReplyError
 from kb_project.llm.config import ChatConfig

@@ -1,8 +1,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from kb_project.llm.config import DEFAULT_LIMITS, PRIORITIES, ChatConfig, RoleLimits
 from kb_project.llm.ports import Role

@@ -12,8 +12,7 @@ from django.core.management import CommandError, call_command
 from psycopg.conninfo import make_conninfo
 
 from kb_project.database import embedded
-from tests.kb_project.database.conftest import folder as folder
-from tests.kb_project.database.conftest import query
+from tests.kb_project.database.conftest import folder as folder, query
 
 pytestmark = pytest.mark.slow
 

@@ -21,8 +21,7 @@ from kb_project.supervisor.part import how_it_ended
 from kb_project.supervisor.single import only_supervisor
 from kb_project.supervisor.watchman import groups_left
 from kb_project.supervisor.welcome import Console, SignIn, call_when_answering, welcome_text
-from tests.kb_project.database.conftest import folder as folder
-from tests.kb_project.database.conftest import kill_all
+from tests.kb_project.database.conftest import folder as folder, kill_all
 
 ROOT = Path(__file__).resolve().parents[3]
 

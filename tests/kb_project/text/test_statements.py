@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from kb_project.text.regions import Region, RegionKind
 from kb_project.text.statements import Statement, StatementKind, says_something, statements

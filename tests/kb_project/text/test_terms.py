@@ -4,8 +4,7 @@ import threading
 from unicodedata import normalize
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from kb_project.text.terms import LONGEST_TERM, terms
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 from itertools import pairwise
 
 import pytest
-from hypothesis import example, given
-from hypothesis import strategies as st
+from hypothesis import example, given, strategies as st
 
 from kb_project.text.languages import detect_language
 from kb_project.text.names import LONGEST_NAME, name_key, name_runs, normalise_name

@@ -4,8 +4,7 @@ import re
 from uuid import UUID
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from kb_project.llm.tokens import count_tokens
 from retrieval.answering.citations.numbering import Numbering

@@ -3,8 +3,7 @@ from __future__ import annotations
 import uuid
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from ingestion.models import Document
 from kb_project.ports import build_ports

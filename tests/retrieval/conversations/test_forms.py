@@ -5,8 +5,7 @@ from uuid import UUID, uuid4
 
 import pytest
 from django.http import QueryDict
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from kb_project.errors import InputError
 from retrieval.conversations.forms import filters_of, is_id, standard_mode, text_of, wanted_of

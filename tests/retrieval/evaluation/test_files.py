@@ -5,8 +5,7 @@ from contextlib import suppress
 from uuid import uuid4
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from kb_project.errors import InputError
 from retrieval.evaluation import files

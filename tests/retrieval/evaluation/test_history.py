@@ -4,8 +4,7 @@ from typing import Any
 from uuid import UUID, uuid4
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from retrieval.evaluation.history import Change, change_of, compare, deltas, telling_metric
 from retrieval.models import EvaluationResult, EvaluationRun

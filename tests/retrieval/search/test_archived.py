@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from ingestion.documents import lifecycle
-from ingestion.documents import queries as document_queries
+from ingestion.documents import lifecycle, queries as document_queries
 from ingestion.history.recording import ChangeContext
 from ingestion.models import Document
 from kb_project.ports import build_ports
 from kb_project.sql import run_sql
-from retrieval.search import auto, scope_choices
-from retrieval.search import scope as scopes
+from retrieval.search import auto, scope as scopes, scope_choices
 from retrieval.search.modes import MODES
 from retrieval.search.scope import Scope
 from retrieval.search.services import search

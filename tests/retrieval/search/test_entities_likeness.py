@@ -4,8 +4,7 @@ from uuid import UUID, uuid4
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from kb_project.graph.walk import Seeds
 from kb_project.graph.walk_index import AliasRow, ChunkRow, EntityRow, MentionRow, build

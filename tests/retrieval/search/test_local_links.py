@@ -2,8 +2,7 @@ from __future__ import annotations
 
 from uuid import UUID, uuid4
 
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from retrieval.search.local_links import MOST_EACH, Claim, ordered, tokens, within
 from retrieval.search.relations_links import Evidence, Link

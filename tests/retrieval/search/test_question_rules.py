@@ -6,8 +6,7 @@ import unicodedata
 from uuid import UUID
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from kb_project.errors import InputError
 from kb_project.llm.fake import FakeEmbedder

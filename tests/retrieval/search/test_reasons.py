@@ -5,8 +5,7 @@ import pytest
 from ingestion.models import Chunk
 from kb_project.graph import walk as walking
 from kb_project.llm.fake import FakeEmbedder
-from retrieval.search import reasons as told
-from retrieval.search import snapshots
+from retrieval.search import reasons as told, snapshots
 from retrieval.search.query import Query, QuestionVector
 from tests import rows
 from workspaces import access

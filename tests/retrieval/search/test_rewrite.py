@@ -4,8 +4,7 @@ import uuid
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from kb_project.errors import BudgetError, EndpointError
 from kb_project.llm.fake import FakeChat

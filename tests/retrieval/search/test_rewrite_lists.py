@@ -1,8 +1,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from retrieval.answering.drafts import Earlier
 from retrieval.search.rewrite_lists import LONGEST_ITEM, MOST_ITEMS, as_said, listed, picked

@@ -3,11 +3,16 @@ from __future__ import annotations
 import uuid
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
-from retrieval.search.rewrite_rules import MOST_NAMES, StandsFor, Turn, leans_on, names_for
-from retrieval.search.rewrite_rules import with_names as written
+from retrieval.search.rewrite_rules import (
+    MOST_NAMES,
+    StandsFor,
+    Turn,
+    leans_on,
+    names_for,
+    with_names as written,
+)
 from retrieval.search.scope_names import Named
 
 

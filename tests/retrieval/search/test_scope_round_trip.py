@@ -3,8 +3,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from kb_project.errors import InputError
 from retrieval.search.scope import Scope

@@ -14,8 +14,7 @@ from tests import rows
 from tests.provider import Provider
 from tests.workspaces.models_rows import ENDPOINT, KEY, ledger
 from workspaces import access, secrets
-from workspaces.language_models import reranking
-from workspaces.language_models import services as language_model_services
+from workspaces.language_models import reranking, services as language_model_services
 from workspaces.language_models.choice import ModelChoice
 from workspaces.language_models.rerank_choice import (
     RerankChoice,

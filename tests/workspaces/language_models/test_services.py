@@ -12,8 +12,7 @@ from tests import rows
 from tests.provider import Provider
 from tests.workspaces.models_rows import ENDPOINT, KEY, a_call, an_outcome
 from workspaces import access, secrets
-from workspaces.language_models import embedding, testing
-from workspaces.language_models import services as language_model_services
+from workspaces.language_models import embedding, services as language_model_services, testing
 from workspaces.language_models.choice import ModelChoice
 from workspaces.language_models.services import PriceGiven
 from workspaces.models import (

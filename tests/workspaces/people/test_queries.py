@@ -6,8 +6,7 @@ from kb_project.errors import NotFoundError
 from tests import rows
 from workspaces import access
 from workspaces.models import Role
-from workspaces.people import queries as people_queries
-from workspaces.people import services as people_services
+from workspaces.people import queries as people_queries, services as people_services
 
 pytestmark = pytest.mark.django_db
 

@@ -8,8 +8,7 @@ from kb_project.errors import ConflictError, InputError
 from tests import rows
 from workspaces import access
 from workspaces.models import Capability, Membership, Role, User, Workspace
-from workspaces.people import queries as people_queries
-from workspaces.people import services as people_services
+from workspaces.people import queries as people_queries, services as people_services
 
 pytestmark = pytest.mark.django_db
 

@@ -6,8 +6,7 @@ from decimal import Decimal
 
 import pytest
 from django.db import connection
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from kb_project.errors import BudgetError
 from kb_project.llm.ports import Role

@@ -8,8 +8,7 @@ from typing import Any
 from django.core.management.base import CommandParser
 
 from kb_project.commands import DataCommand
-from workspaces.people import queries as people_queries
-from workspaces.people import services as people_services
+from workspaces.people import queries as people_queries, services as people_services
 
 
 class Command(DataCommand):

@@ -20,9 +20,13 @@ from kb_project.env import env_str
 from kb_project.errors import InputError
 from kb_project.llm.ports import Role
 from workspaces import access
-from workspaces.language_models import queries as language_model_queries
-from workspaces.language_models import reranking, reranking_queries, testing
-from workspaces.language_models import services as language_model_services
+from workspaces.language_models import (
+    queries as language_model_queries,
+    reranking,
+    reranking_queries,
+    services as language_model_services,
+    testing,
+)
 from workspaces.language_models.choice import DEAREST, ModelChoice, checked_money
 from workspaces.models import RerankerKind, Workspace
 from workspaces.people import queries as people_queries

@@ -3,8 +3,7 @@ from __future__ import annotations
 import uuid
 from collections.abc import Sequence
 
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from ingestion.models import Chunk
 from ingestion.stages.chunk.cutting import chunk_id

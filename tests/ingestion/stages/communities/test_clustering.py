@@ -5,8 +5,7 @@ from itertools import combinations
 from random import Random
 from uuid import UUID
 
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from ingestion.stages.communities.bundling import MOST_SIBLINGS
 from ingestion.stages.communities.clustering import (

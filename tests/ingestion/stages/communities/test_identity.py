@@ -3,8 +3,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from uuid import UUID
 
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from ingestion.models.communities import other_topics_id
 from ingestion.stages.communities.clustering import Cluster, Link, hierarchy

@@ -5,8 +5,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from ingestion.stages.describe import summarise
 from ingestion.stages.describe.summarise import Conflict, Part, contradictions, distinct, windows

@@ -3,8 +3,7 @@ from __future__ import annotations
 from dataclasses import replace
 from uuid import UUID, uuid5
 
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from ingestion.stages.reports.context import (
     LONGEST_RECORD,

@@ -4,8 +4,7 @@ from itertools import pairwise
 from uuid import UUID, uuid4
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from ingestion.models import Document, Entity, Evidence, Fragment
 from ingestion.stages.reports import evidence

@@ -4,8 +4,7 @@ from collections import Counter
 from uuid import UUID
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from ingestion.stages.reports.titles import (
     MOST_CHARACTERS,

@@ -3,8 +3,7 @@ from __future__ import annotations
 from uuid import UUID
 
 import numpy as np
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from ingestion.stages.tree.extractive import LONGEST_QUOTE, MOST_TOKENS, cost, summarise
 from ingestion.stages.tree.items import Item, Sentence

@@ -2,8 +2,7 @@ from __future__ import annotations
 
 from uuid import UUID
 
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from retrieval.answering.citations.citing import renumbered
 from retrieval.answering.drafts import CitedPassage, SpanOf, WrittenSentence

@@ -4,8 +4,7 @@ import re
 from itertools import pairwise
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from retrieval.answering.citations.labels import labels_in
 from retrieval.answering.citations.markers import MarkerFilter

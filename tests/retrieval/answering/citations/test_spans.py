@@ -3,8 +3,7 @@ from __future__ import annotations
 from uuid import UUID
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from retrieval.answering.citations.spans import find, locate, quoted, units
 from retrieval.search.hits import Hit
