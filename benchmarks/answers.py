@@ -36,7 +36,7 @@ django.setup()
 from ingestion.documents import services as ingestion
 from ingestion.models import Document, DocumentState
 from retrieval.conversations import asking, queries
-from retrieval.evaluation.temporary import delete
+from retrieval.evaluation.dataset import delete
 from retrieval.models import Conversation
 from retrieval.search.modes import DEFAULT_MODE
 from workspaces import access

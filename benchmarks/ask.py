@@ -28,8 +28,7 @@ django.setup()
 from ingestion.models import DocumentVersion
 from retrieval.conversations import asking
 from retrieval.evaluation import dataset, metrics
-from retrieval.evaluation.dataset import SourceQuestion
-from retrieval.evaluation.temporary import Filled, filled_workspace
+from retrieval.evaluation.dataset import Filled, SourceQuestion, filled_workspace
 from retrieval.models import Answer, Citation
 from retrieval.search.modes import DEFAULT_MODE
 from workspaces import access

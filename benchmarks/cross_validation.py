@@ -31,7 +31,7 @@ os.environ.setdefault("LOG_LEVEL", "WARNING")
 django.setup()
 
 from retrieval.evaluation import dataset, metrics, runner
-from retrieval.evaluation.temporary import filled_workspace
+from retrieval.evaluation.dataset import filled_workspace
 from retrieval.search import auto, hybrid, lexical, services, walk
 
 FOLDS: Final = 5

@@ -49,7 +49,7 @@ from ingestion.models import (
 from ingestion.pipeline import runner
 from ingestion.resolution.keys import entity_id
 from kb_project.ports import build_ports
-from retrieval.evaluation import dataset, temporary
+from retrieval.evaluation import dataset
 from retrieval.evaluation.dataset import Dataset
 from retrieval.search.services import search
 from workspaces import access
@@ -97,15 +97,15 @@ def measured(wish: Wish) -> dict[str, Any]:
     gone = {n * 7 % len(wish.source.documents) for n in range(wish.delete)}
     rest = [one for n, one in enumerate(wish.source.documents) if n not in gone]
     small = replace(wish.source, documents=wish.source.documents[: wish.small])
-    with temporary.filled_workspace(wish.source, keep=wish.keep) as filled:
+    with dataset.filled_workspace(wish.source, keep=wish.keep) as filled:
         workspace = filled.workspace
-        with temporary.filled_workspace(small) as other:
+        with dataset.filled_workspace(small) as other:
             adding = added(large=workspace, small=other.workspace)
         adding["reports"] = rewritten(workspace)
         names = {f"{n:06d}.txt" for n in gone}
         deleting = deleted(workspace, names)
         after, found = graph_of(workspace), answers_of(workspace, wish)
-    with temporary.filled_workspace(replace(wish.source, documents=tuple(rest))) as filled:
+    with dataset.filled_workspace(replace(wish.source, documents=tuple(rest))) as filled:
         fresh = graph_of(filled.workspace), answers_of(filled.workspace, wish)
     return {
         "deleting": deleting,

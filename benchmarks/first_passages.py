@@ -38,7 +38,7 @@ django.setup()
 
 from django.conf import settings
 
-from kb_project.llm.local_embedder import LocalEmbedder
+from kb_project.llm.embedders import LocalEmbedder
 from tests.browser.product import Product, running_product
 
 RESULTS: Final = ROOT / "benchmarks" / "results"

@@ -34,13 +34,13 @@ from benchmarks import answers as sets
 from kb_project.ports import build_ports
 from kb_project.text.statements import Statement, StatementKind
 from kb_project.text.terms import terms
-from retrieval.answering import features, gathering, ranking
-from retrieval.answering.candidates import Candidate
+from retrieval.answering import features, ranking
+from retrieval.answering.features import Candidate
 from retrieval.answering.flow import PASSAGES
 from retrieval.answering.ranking import Numbers
 from retrieval.search import query_features, sentences, services
-from retrieval.search.hits import Hit
 from retrieval.search.modes import DEFAULT_MODE
+from retrieval.search.results import Hit
 from retrieval.search.sentences import Cosines
 from workspaces import access
 from workspaces.models import Workspace
@@ -106,14 +106,14 @@ def asked_of(folder: Path, slug: str, score: Mapping[str, Any]) -> Iterator[Aske
             )
 
 
-def gathered_for(workspace: Workspace, question: str) -> gathering.Gathered:
+def gathered_for(workspace: Workspace, question: str) -> ranking.Gathered:
     found = services.search(
         workspace=workspace, question=question, mode=DEFAULT_MODE, top_k=PASSAGES
     )
     vector = sentences.vector_of(found.query, question)
     vector.make()
     with access.in_workspace(workspace.pk):
-        return gathering.gather(found.query, found.hits, vector)
+        return ranking.gather(found.query, found.hits, vector)
 
 
 def asked_of_selqa(folder: Path) -> Iterator[Asked]:
@@ -153,7 +153,7 @@ def embedded(one: Mapping[str, Any]) -> list[str]:
 
 def gathered_of_selqa(
     one: Mapping[str, Any], asked: Any, vectors: Mapping[str, Any], rarity: features.Rarity
-) -> gathering.Gathered:
+) -> ranking.Gathered:
     hit = Hit(uuid4(), uuid4(), one["article"], (one["section"],), None, 0, 0, 0.0, "", ())
     found, cosines, start = [], {}, 0
     for place, (said, text) in enumerate(zip(one["candidates"], embedded(one), strict=True)):
@@ -165,7 +165,7 @@ def gathered_of_selqa(
         cosines[candidate.vector_key] = float(asked @ vectors[text])
     ranked: Sequence[tuple[UUID, int, int]] = sorted(cosines, key=lambda key: -cosines[key])
     near = Cosines(cosines, tuple(ranked[: sentences.MOST]))
-    return gathering.of_candidates(query_features.read(one["question"]), [hit], found, near, rarity)
+    return ranking.of_candidates(query_features.read(one["question"]), [hit], found, near, rarity)
 
 
 # --- fitting -------------------------------------------------------------------------------------

@@ -35,12 +35,12 @@ os.environ.setdefault("LOG_LEVEL", "WARNING")
 django.setup()
 
 from ingestion.documents import services
-from ingestion.extractors import linguistic
+from ingestion.extractors import english
 from ingestion.models import Chunk
 from ingestion.pipeline import runner
 from kb_project.llm.tokens import token_starts
 from kb_project.ports import build_ports
-from retrieval.evaluation import dataset, temporary
+from retrieval.evaluation import dataset
 from workspaces import access
 
 RESULTS: Final = ROOT / "benchmarks" / "results"
@@ -141,8 +141,8 @@ def measure(clock: Clock) -> None:
     ports = build_ports()
     ports.embedder.embed_passages(["The light of Skarrow."])
     token_starts("The light of Skarrow.")
-    language = TimedLanguage(linguistic._model.get(), clock)
-    linguistic._model.get = lambda: language  # the stopwatch
+    language = TimedLanguage(english._model.get(), clock)
+    english._model.get = lambda: language  # the stopwatch
     list(language.pipe(["Ada Lind keeps the light of Skarrow."]))
     clock.spacy.clear()
     timed_ports = replace(ports, embedder=TimedEmbedder(ports.embedder, clock))
@@ -173,7 +173,7 @@ def ingest(folder: Path, most: int, clock: Clock) -> tuple[int, int]:
     source = replace(source, documents=source.documents[: most or None], questions=())
     services.documents_add = timed(services.documents_add, lambda seconds, *_: add(clock, seconds))
     started = time.perf_counter()
-    with temporary.filled_workspace(source, on_progress=show_progress) as filled:
+    with dataset.filled_workspace(source, on_progress=show_progress) as filled:
         clock.wall = time.perf_counter() - started
         with access.in_workspace(filled.workspace.pk):
             chunks = Chunk.objects.in_workspace(filled.workspace).count()

@@ -28,10 +28,9 @@ from django.conf import settings
 from ingestion.documents import services
 from ingestion.management.commands.loaddemo import DOCUMENTS
 from kb_project import ports
-from kb_project.database.migrating import ensure_migrated
-from kb_project.llm.known_vectors import RecordingEmbedder
-from kb_project.llm.local_embedder import LocalEmbedder
-from retrieval.evaluation import temporary
+from kb_project.commands import ensure_migrated
+from kb_project.llm.embedders import LocalEmbedder, RecordingEmbedder
+from retrieval.evaluation import dataset
 from workspaces import access
 from workspaces.people.services import workspace_create
 
@@ -40,14 +39,14 @@ def main() -> None:
     ensure_migrated(print)
     recorder = RecordingEmbedder(LocalEmbedder())
     ports.embedder_named = lambda _name, threads=0: recorder
-    workspace = workspace_create(name=f"{temporary.NAMED} demo vectors", owner=None)
+    workspace = workspace_create(name=f"{dataset.NAMED} demo vectors", owner=None)
     try:
         for path in sorted(DOCUMENTS.iterdir()):
             with path.open("rb") as file, access.in_workspace(workspace.pk):
                 services.document_upload(workspace=workspace, file=file, name=path.name)
         services.process_workspace(workspace=workspace)
     finally:
-        temporary.delete(workspace)
+        dataset.delete(workspace)
     print(f"{recorder.save(settings.DEMO_VECTORS)} vectors in {settings.DEMO_VECTORS}")
 
 

@@ -25,7 +25,7 @@ import model_overhead as overhead  # sets Django up, with the embedder that hash
 
 from ingestion.documents import services
 from ingestion.models import Chunk, CommunityReport, Document, Entity, SummaryNode
-from retrieval.evaluation import dataset, temporary
+from retrieval.evaluation import dataset
 from workspaces import access
 from workspaces.models import ModelCall, Workspace
 from workspaces.people import services as people_services
@@ -129,7 +129,7 @@ def main() -> None:
         forget(workspace)
         second = ingest(workspace, files)
     finally:
-        temporary.delete(workspace)
+        dataset.delete(workspace)
     print("\n".join(lines(first, second, most)))
     save(files, first, second, most)
 

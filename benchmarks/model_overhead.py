@@ -50,7 +50,7 @@ from kb_project.llm.provider import RawCall
 from kb_project.llm.slots import LocalSlots
 from kb_project.llm.tokens import token_starts
 from kb_project.ports import Ports, build_ports
-from retrieval.evaluation import dataset, temporary
+from retrieval.evaluation import dataset
 from workspaces import access
 from workspaces.models import ModelCall
 from workspaces.usage.ledger import TableCallStore
@@ -247,7 +247,7 @@ def ingest(source: dataset.Dataset, documents: int) -> dict[str, Any]:
     measure(clock)
     source = replace(source, documents=source.documents[:documents], questions=())
     started = time.perf_counter()
-    with temporary.filled_workspace(source) as filled:
+    with dataset.filled_workspace(source) as filled:
         clock.wall = time.perf_counter() - started
         workspace = filled.workspace
         with access.in_workspace(workspace.pk):

@@ -22,8 +22,8 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "kb_project.settings")
 os.environ.setdefault("LOG_LEVEL", "WARNING")
 django.setup()
 
-from retrieval.evaluation import dataset, runner, table
-from retrieval.evaluation.plan import Plan
+from retrieval.evaluation import dataset, results, runner
+from retrieval.evaluation.measuring import Plan
 from retrieval.search.modes import MODES
 
 RESULTS: Final = ROOT / "benchmarks" / "results"
@@ -39,7 +39,7 @@ def main() -> None:
     ks = tuple(int(k) for k in options.k.split(","))
     plan = Plan(tuple(options.modes.split(",")), ks)
     report = runner.evaluate(dataset.load(options.dataset), plan, keep=options.keep)
-    print("\n".join(table.lines(report)))
+    print("\n".join(results.lines(report)))
     RESULTS.mkdir(parents=True, exist_ok=True)
     path = RESULTS / f"search-{report['dataset']}.json"
     path.write_text(json.dumps(report, ensure_ascii=False, indent=1), encoding="utf-8")

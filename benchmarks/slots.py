@@ -23,7 +23,7 @@ import django
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "kb_project.settings")
 django.setup()
 
-from kb_project.llm.shared_slots import close_sessions, shared_slots
+from kb_project.llm.slots import close_sessions, shared_slots
 
 LINE: Final = 2_000_000_011  # unlikely to be any endpoint's number
 ASKERS: Final = {"question": 0, "summary": 1, "extraction": 2}

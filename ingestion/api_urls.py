@@ -4,20 +4,8 @@ from __future__ import annotations
 
 from django.urls import URLPattern, URLResolver, include, path
 
-from ingestion.curation import (
-    api as curation,
-    decisions_api as decisions,
-    history_api as history,
-    relationships_api as relationships,
-)
-from ingestion.documents.api import (
-    documents,
-    estimates,
-    lifecycle,
-    rereading,
-    trees,
-    versions,
-)
+from ingestion.curation import api as curation, history_api as history
+from ingestion.documents.api import documents, lifecycle, processing, versions
 from ingestion.health import api as health
 from ingestion.suggestions import api as suggestions
 from ingestion.topics import api as topics
@@ -38,29 +26,29 @@ document: list[URLPattern | URLResolver] = [
     path("trash/", lifecycle.DocumentTrashApi.as_view(), name="document_trash"),
     path("restore/", lifecycle.DocumentRestoreApi.as_view(), name="document_restore"),
     path("text/", documents.DocumentTextApi.as_view(), name="document_text"),
-    path("tree/", trees.DocumentTreeApi.as_view(), name="document_tree"),
+    path("tree/", documents.DocumentTreeApi.as_view(), name="document_tree"),
     path("versions/", include(document_versions)),
-    path("retry/", documents.DocumentRetryApi.as_view(), name="document_retry"),
-    path("cancel/", documents.DocumentCancelApi.as_view(), name="document_cancel"),
-    path("passages/problems/", rereading.PassageProblemsApi.as_view(), name="passage_problems"),
-    path("passages/retry/", rereading.PassageRetryApi.as_view(), name="passage_retry"),
+    path("retry/", processing.DocumentRetryApi.as_view(), name="document_retry"),
+    path("cancel/", processing.DocumentCancelApi.as_view(), name="document_cancel"),
+    path("passages/problems/", processing.PassageProblemsApi.as_view(), name="passage_problems"),
+    path("passages/retry/", processing.PassageRetryApi.as_view(), name="passage_retry"),
 ]
 
 all_documents: list[URLPattern | URLResolver] = [
     path("", documents.DocumentListApi.as_view(), name="document_list"),
-    path("retry/", documents.DocumentsRetryApi.as_view(), name="documents_retry"),
-    path("resume/", documents.WorkResumeApi.as_view(), name="work_resume"),
-    path("estimate/", estimates.EstimateApi.as_view(), name="document_estimate"),
-    path("read-again/", rereading.ReadAgainApi.as_view(), name="read_again"),
+    path("retry/", processing.DocumentsRetryApi.as_view(), name="documents_retry"),
+    path("resume/", processing.WorkResumeApi.as_view(), name="work_resume"),
+    path("estimate/", processing.EstimateApi.as_view(), name="document_estimate"),
+    path("read-again/", processing.ReadAgainApi.as_view(), name="read_again"),
     path("trash/", lifecycle.DocumentsTrashApi.as_view(), name="documents_trash"),
     path("<uuid:document_id>/", include(document)),
 ]
 
 entities: list[URLPattern | URLResolver] = [
-    path("", curation.CuratedEntityListApi.as_view(), name="entity_list"),
+    path("", curation.EntityListApi.as_view(), name="entity_list"),
     path("merge/", curation.EntityMergeApi.as_view(), name="entity_merge"),
     path("different/", curation.EntityDifferApi.as_view(), name="entity_differ"),
-    path("<uuid:entity_id>/", curation.CuratedEntityApi.as_view(), name="entity"),
+    path("<uuid:entity_id>/", curation.EntityApi.as_view(), name="entity"),
     path("<uuid:entity_id>/split/", curation.EntitySplitApi.as_view(), name="entity_split"),
     path("<uuid:entity_id>/move/", curation.EntityMoveApi.as_view(), name="entity_move"),
 ]
@@ -89,18 +77,18 @@ urlpatterns = [
     path("documents/", include(all_documents)),
     path("trash/", lifecycle.TrashApi.as_view(), name="trash"),
     path("trash/restore/", lifecycle.TrashRestoreApi.as_view(), name="trash_restore"),
-    path("tree/", trees.WorkspaceTreeApi.as_view(), name="workspace_tree"),
+    path("tree/", documents.WorkspaceTreeApi.as_view(), name="workspace_tree"),
     path("entities/", include(entities)),
-    path("relationships/", relationships.RelationshipListApi.as_view(), name="relationship_list"),
+    path("relationships/", curation.RelationshipListApi.as_view(), name="relationship_list"),
     path(
         "relationships/<uuid:relationship_id>/",
-        relationships.RelationshipApi.as_view(),
+        curation.RelationshipApi.as_view(),
         name="relationship",
     ),
-    path("decisions/", decisions.DecisionListApi.as_view(), name="decision_list"),
+    path("decisions/", history.DecisionListApi.as_view(), name="decision_list"),
     path(
         "decisions/<uuid:decision_id>/undo/",
-        decisions.DecisionUndoApi.as_view(),
+        history.DecisionUndoApi.as_view(),
         name="decision_undo",
     ),
     path("suggestions/", include(pairs)),

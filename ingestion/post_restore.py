@@ -12,9 +12,9 @@ from ingestion.pipeline import recovery, runner, sql
 from ingestion.resolution.keys import Ref, entity_id, link_id
 from ingestion.stages import snapshot
 from ingestion.stages.reports.saving import report_id
-from ingestion.stages.tree.items import node_id
+from ingestion.stages.tree.growth import node_id
 from kb_project.backup.restoring import Hooks
-from kb_project.graph.stores import graph_store
+from kb_project.ports import graph_store
 from kb_project.sql import run_sql
 from workspaces import access
 
@@ -82,7 +82,7 @@ UPDATE ingestion_mergesuggestion SET left_id = right_id, right_id = left_id
 TELL_STATISTICS: Final[LiteralString] = "SELECT pg_stat_force_next_flush()"
 
 
-def settle(workspace_id: UUID, has_new_ids: bool) -> None:  # noqa: FBT001 - a hook's only switch
+def rebuild(workspace_id: UUID, has_new_ids: bool) -> None:  # noqa: FBT001 - a hook's only switch
     """Rebuild the projection in AGE and the walk's snapshot, in the transaction of the rows."""
     with access.in_workspace(workspace_id):
         if has_new_ids:
@@ -101,4 +101,4 @@ def wake(workspace_id: UUID) -> int:
     return recovery.recover(workspace_id, lanes=tuple(runner.LANES))
 
 
-HOOKS: Final = Hooks(new_ids, settle)
+HOOKS: Final = Hooks(new_ids, rebuild)

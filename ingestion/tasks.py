@@ -5,7 +5,7 @@ from __future__ import annotations
 import uuid
 
 from ingestion.documents import lifecycle
-from ingestion.health import runs
+from ingestion.health import services as health
 from ingestion.pipeline import batching, pausing, recovery, runner, workspace_jobs
 from workspaces import idempotency
 
@@ -36,15 +36,15 @@ def sweep() -> None:
     """Runs every minute, by the schedule that migration 0003 creates."""
     recovery.sweep()
     lifecycle.trash_purge()
-    runs.take_up()
+    health.take_up()
 
 
 def check_graph(workspace_id: str, check_id: str) -> None:
     """Run the pending check of a whole workspace."""
-    runs.run(uuid.UUID(workspace_id), uuid.UUID(check_id))
+    health.run(uuid.UUID(workspace_id), uuid.UUID(check_id))
 
 
 def check_all() -> None:
     """Runs every night, by the schedule that migration 0015 creates."""
     idempotency.forget_old_answers()
-    runs.request_all()
+    health.request_all()

@@ -1,9 +1,21 @@
 from __future__ import annotations
 
 from django.apps import AppConfig
+from django.urls import register_converter
 
-from kb_project.database import arrays
-from kb_project.http import converters
+from kb_project import sql
+
+
+class WorkspaceConverter:
+    """Matches a workspace's slug or UUID; the gate tells them apart."""
+
+    regex = "[-a-zA-Z0-9_]+"
+
+    def to_python(self, value: str) -> str:
+        return value
+
+    def to_url(self, value: object) -> str:
+        return str(value)
 
 
 class KbProjectConfig(AppConfig):
@@ -11,6 +23,6 @@ class KbProjectConfig(AppConfig):
 
     def ready(self) -> None:
         # Before any URL module is imported, in whatever order.
-        converters.register()
-        arrays.register()
+        register_converter(WorkspaceConverter, "workspace")
+        sql.register_list_dumper()
         from kb_project import checks  # noqa: F401, PLC0415 - registers them, once apps are loaded

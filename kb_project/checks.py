@@ -25,52 +25,41 @@ PGVECTOR_VERSION: Final[LiteralString] = """
 SELECT extversion FROM pg_extension WHERE extname = 'vector'
 """
 
-Apps = Sequence[AppConfig] | None
-
 
 @register()
-def chunks_advance(app_configs: Apps, **_kwargs: Any) -> list[CheckMessage]:
-    if settings.CHUNK_OVERLAP < settings.CHUNK_TOKENS:
-        return []
-    return [
-        Error(
-            "CHUNK_OVERLAP must be smaller than CHUNK_TOKENS, or chunks would never advance.",
-            hint="Set CHUNK_OVERLAP to about an eighth of CHUNK_TOKENS.",
-            id="kb.E001",
+def settings_agree(app_configs: Sequence[AppConfig] | None, **_kwargs: Any) -> list[CheckMessage]:
+    found: list[CheckMessage] = []
+    if settings.CHUNK_OVERLAP >= settings.CHUNK_TOKENS:
+        found.append(
+            Error(
+                "CHUNK_OVERLAP must be smaller than CHUNK_TOKENS, or chunks would never advance.",
+                hint="Set CHUNK_OVERLAP to about an eighth of CHUNK_TOKENS.",
+                id="kb.E001",
+            )
         )
-    ]
-
-
-@register()
-def queue_retries_after_its_timeout(app_configs: Apps, **_kwargs: Any) -> list[CheckMessage]:
     queue: dict[str, Any] = settings.Q_CLUSTER
-    if queue["retry"] > queue["timeout"]:
-        return []
-    return [
-        Error(
-            "Q_CLUSTER: 'retry' must be longer than 'timeout', or a task still running would be"
-            " handed out again.",
-            id="kb.E002",
+    if queue["retry"] <= queue["timeout"]:
+        found.append(
+            Error(
+                "Q_CLUSTER: 'retry' must be longer than 'timeout', or a task still running would be"
+                " handed out again.",
+                id="kb.E002",
+            )
         )
-    ]
-
-
-@register()
-def chunk_strategy_is_known(app_configs: Apps, **_kwargs: Any) -> list[CheckMessage]:
-    if settings.CHUNK_STRATEGY in STRATEGIES:
-        return []
-    return [
-        Error(
-            f"CHUNK_STRATEGY is '{settings.CHUNK_STRATEGY}'.",
-            hint=f"It must be one of {', '.join(STRATEGIES)}.",
-            id="kb.E005",
+    if settings.CHUNK_STRATEGY not in STRATEGIES:
+        found.append(
+            Error(
+                f"CHUNK_STRATEGY is '{settings.CHUNK_STRATEGY}'.",
+                hint=f"It must be one of {', '.join(STRATEGIES)}.",
+                id="kb.E005",
+            )
         )
-    ]
+    return found
 
 
 @register(Tags.database)
 def role_is_bound_by_row_security(
-    app_configs: Apps, databases: Sequence[str] | None = None, **_kwargs: Any
+    app_configs: Sequence[AppConfig] | None, databases: Sequence[str] | None = None, **_kwargs: Any
 ) -> list[CheckMessage]:
     if DEFAULT_DB_ALIAS not in (databases or ()):
         return []
@@ -89,13 +78,13 @@ def role_is_bound_by_row_security(
 
 @register(Tags.database)
 def vectors_are_there(
-    app_configs: Apps, databases: Sequence[str] | None = None, **_kwargs: Any
+    app_configs: Sequence[AppConfig] | None, databases: Sequence[str] | None = None, **_kwargs: Any
 ) -> list[CheckMessage]:
     if DEFAULT_DB_ALIAS not in (databases or ()):
         return []
     rows = run_sql(PGVECTOR_VERSION)
     version = rows[0][0] if rows else ""
-    if version_of(version) >= OLDEST_PGVECTOR:
+    if tuple(int(part) for part in version.split(".") if part.isdigit()) >= OLDEST_PGVECTOR:
         return []
     found = f"version {version}" if version else "missing"
     return [
@@ -105,11 +94,3 @@ def vectors_are_there(
             id="kb.E004",
         )
     ]
-
-
-def version_of(text: str) -> tuple[int, ...]:
-    """
-    >>> version_of("0.8.1"), version_of("")
-    ((0, 8, 1), ())
-    """
-    return tuple(int(part) for part in text.split(".") if part.isdigit())

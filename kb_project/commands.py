@@ -1,14 +1,52 @@
-"""The base of commands that work with stored data."""
+"""The base of commands that work with stored data, and the migration they start with."""
 
 from __future__ import annotations
 
-from typing import Any
+import logging
+from collections.abc import Callable
+from typing import Any, Final
 
+from django.conf import settings
+from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandError
+from django.db import DEFAULT_DB_ALIAS, connections
+from django.db.migrations.executor import MigrationExecutor
 
-from kb_project.database.migrating import ensure_migrated
-from kb_project.errors import KBError
-from kb_project.logs import quieten
+from kb_project.database.engine.base import DATA
+from kb_project.errors import KBError, UnavailableError
+
+PRODUCT: Final = ("kb_project", "workspaces", "ingestion", "retrieval")
+
+
+def migrate(say: Callable[[str], None]) -> None:
+    """Run pending migrations; most starts have none."""
+    if steps := _waiting():
+        say(f"Updating the database ({steps} steps) …")
+        call_command("migrate", verbosity=0, interactive=False)
+    connections.close_all()
+
+
+def ensure_migrated(say: Callable[[str], None]) -> None:
+    """Migrate the bundled database.
+
+    Raises UnavailableError if DATABASE_URL names another database that is behind: its administrator
+    decides when to migrate it.
+    """
+    if not (steps := _waiting()):
+        return
+    if DATA not in settings.DATABASES[DEFAULT_DB_ALIAS]["OPTIONS"]:
+        raise UnavailableError(
+            f"The database is {steps} migrations behind this version.",
+            code="not_migrated",
+            kept="Nothing was changed.",
+            next_step="Run 'manage.py migrate', then try again.",
+        )
+    migrate(say)
+
+
+def _waiting() -> int:
+    executor = MigrationExecutor(connections[DEFAULT_DB_ALIAS])
+    return len(executor.migration_plan(executor.loader.graph.leaf_nodes()))
 
 
 class DataCommand(BaseCommand):
@@ -21,7 +59,9 @@ class DataCommand(BaseCommand):
     requires_migrations_checks = True
 
     def execute(self, *args: Any, **options: Any) -> str | None:
-        quieten(options["verbosity"])
+        if options["verbosity"] < 2:
+            for name in PRODUCT:
+                logging.getLogger(name).setLevel(logging.WARNING)
         try:
             return super().execute(*args, **options)
         except KBError as error:

@@ -86,7 +86,10 @@ def env_int(
         number = int(value)
     except ValueError:
         raise EnvError(name, "must be a whole number") from None
-    _check_range(name, number, minimum, maximum)
+    if minimum is not None and number < minimum:
+        raise EnvError(name, f"must be at least {minimum}")
+    if maximum is not None and number > maximum:
+        raise EnvError(name, f"must be at most {maximum}")
     return number
 
 
@@ -174,13 +177,6 @@ def read_env_file(path: Path) -> dict[str, str]:
 def _unquoted(value: str) -> str:
     quoted = len(value) > 1 and value[0] == value[-1] and value[0] in "'\""
     return value[1:-1] if quoted else value.split(" #", 1)[0].rstrip()
-
-
-def _check_range(name: str, number: float, minimum: float | None, maximum: float | None) -> None:
-    if minimum is not None and number < minimum:
-        raise EnvError(name, f"must be at least {minimum}")
-    if maximum is not None and number > maximum:
-        raise EnvError(name, f"must be at most {maximum}")
 
 
 def _lookup(name: str) -> str | None:

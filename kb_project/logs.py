@@ -4,23 +4,11 @@ from __future__ import annotations
 
 import logging
 from contextvars import ContextVar
-from typing import Final
 
 import structlog
 from structlog.typing import EventDict, WrappedLogger
 
 current_job: ContextVar[str] = ContextVar("current_job", default="")
-
-
-# The product's own loggers, as in settings.
-OURS: Final = ("kb_project", "workspaces", "ingestion", "retrieval")
-
-
-def quieten(verbosity: int) -> None:
-    """Keep log events out of a command's output, unless run with -v 2."""
-    if verbosity < 2:
-        for name in OURS:
-            logging.getLogger(name).setLevel(logging.WARNING)
 
 
 def add_job(_logger: WrappedLogger, _method: str, event: EventDict) -> EventDict:

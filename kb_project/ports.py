@@ -1,4 +1,4 @@
-"""The external services a stage or a search may use, in one frozen bundle."""
+"""The external services a stage or a search may use, how each is chosen, and a bundle of them."""
 
 from __future__ import annotations
 
@@ -6,15 +6,20 @@ from dataclasses import dataclass, field
 from functools import cache
 
 from django.conf import settings
+from django.db import DEFAULT_DB_ALIAS
 
 from kb_project.errors import InputError
+from kb_project.graph.age_store import AgeGraphStore, has_age
 from kb_project.graph.ports import GraphStore
-from kb_project.graph.stores import graph_store
+from kb_project.graph.table_store import TableGraphStore
+from kb_project.llm.embedders import KnownVectors, LocalEmbedder
 from kb_project.llm.fake import FakeEmbedder
-from kb_project.llm.known_vectors import KnownVectors
-from kb_project.llm.local_embedder import LocalEmbedder
-from kb_project.llm.ports import ChatModel, Embedder, ModelOptions
-from kb_project.llm.rerank import Reranker
+from kb_project.llm.ports import ChatModel, Embedder, ModelOptions, Reranker
+
+
+def graph_store(*, using: str = DEFAULT_DB_ALIAS) -> GraphStore:
+    """Return the Apache AGE store if this Postgres has AGE, otherwise the one over the tables."""
+    return AgeGraphStore(using=using) if has_age(using=using) else TableGraphStore(using=using)
 
 
 def embedder_named(name: str, *, threads: int = 0) -> Embedder:

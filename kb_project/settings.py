@@ -136,7 +136,7 @@ TEMPLATES = [
                 "django.template.context_processors.request",
                 "django.contrib.auth.context_processors.auth",
                 "django.contrib.messages.context_processors.messages",
-                "workspaces.context.navigation",
+                "workspaces.people.views.navigation",
             ],
         },
     },
@@ -157,7 +157,7 @@ TIME_ZONE = env_str("TIME_ZONE", "UTC")
 USE_TZ = True
 
 # --- the database --------------------------------------------------------------------------------
-DATABASES = database_settings(base_dir=BASE_DIR, data_dir=DATA_DIR)
+DATABASES = database_settings(DATA_DIR)
 SILENCED_SYSTEM_CHECKS = ["models.W035"]
 
 # --- the queue -----------------------------------------------------------------------------------
@@ -211,14 +211,14 @@ ANSWERERS = env_int("CONCORDANCE_ANSWERERS", 4, minimum=1)
 REST_FRAMEWORK = {
     # The first one shapes the 401: it must be one that sends a challenge.
     "DEFAULT_AUTHENTICATION_CLASSES": [
-        "kb_project.http.authentication.PasswordAuthentication",
+        "kb_project.http.api_requests.PasswordAuthentication",
         "rest_framework.authentication.SessionAuthentication",
     ],
     "DEFAULT_PERMISSION_CLASSES": ["rest_framework.permissions.IsAuthenticated"],
-    "DEFAULT_SCHEMA_CLASS": "kb_project.http.schema.NestedNames",
+    "DEFAULT_SCHEMA_CLASS": "kb_project.http.api.NestedNames",
     "EXCEPTION_HANDLER": "kb_project.http.problems.api_exception_handler",
     "DEFAULT_PARSER_CLASSES": [
-        "kb_project.http.parsers.BoundedJSONParser",
+        "kb_project.http.api_requests.BoundedJSONParser",
         "rest_framework.parsers.FormParser",
         "rest_framework.parsers.MultiPartParser",
     ],

@@ -7,13 +7,17 @@ always bound.
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, Final, LiteralString
 
+import psycopg
 from django.db import DEFAULT_DB_ALIAS, connections, transaction
 from pgvector.psycopg import register_vector
 from psycopg import sql
+from psycopg.abc import Buffer
+from psycopg.types.array import ListDumper
 
 Query = LiteralString | sql.Composed
 Row = tuple[Any, ...]
@@ -66,7 +70,12 @@ def temporary_rows(
     Everything happens in one transaction, because the table lives on one connection only.
     """
     with transaction.atomic(using=using), _bulk_cursor(columns, using) as cursor:
-        cursor.execute(_create_temporary(name, columns))
+        definitions = sql.SQL(", ").join(
+            sql.SQL("{} {}").format(sql.Identifier(column), sql.SQL(kind))
+            for column, kind in columns.items()
+        )
+        create = sql.SQL("CREATE TEMPORARY TABLE {} ({})")
+        cursor.execute(create.format(sql.Identifier(name), definitions))
         yield _copy(cursor, name, columns, rows)
         cursor.execute(sql.SQL("DROP TABLE {}").format(sql.Identifier("pg_temp", name)))
 
@@ -84,28 +93,16 @@ def copy_into(
     COPY fills a temporary table, which INSERT … SELECT copies, since row-level security refuses
     COPY FROM. ``on_conflict`` is the clause after ``ON CONFLICT``, such as ``DO NOTHING``.
     """
-    rows_waiting = temporary_rows("copied_rows", columns, rows, using=using)
-    with rows_waiting, connections[using].cursor() as cursor:
-        cursor.execute(_insert_select(table, columns, on_conflict))
-        return int(cursor.rowcount)
-
-
-def _create_temporary(name: LiteralString, columns: Columns) -> sql.Composed:
-    definitions = sql.SQL(", ").join(
-        sql.SQL("{} {}").format(sql.Identifier(column), sql.SQL(kind))
-        for column, kind in columns.items()
-    )
-    return sql.SQL("CREATE TEMPORARY TABLE {} ({})").format(sql.Identifier(name), definitions)
-
-
-def _insert_select(
-    table: LiteralString, columns: Columns, on_conflict: LiteralString
-) -> sql.Composed:
     names = sql.SQL(", ").join(sql.Identifier(column) for column in columns)
     statement = sql.SQL("INSERT INTO {} ({}) SELECT {} FROM {}").format(
         sql.Identifier(table), names, names, sql.Identifier("pg_temp", "copied_rows")
     )
-    return statement + sql.SQL(" ON CONFLICT " + on_conflict) if on_conflict else statement
+    if on_conflict:
+        statement += sql.SQL(" ON CONFLICT " + on_conflict)
+    waiting = temporary_rows("copied_rows", columns, rows, using=using)
+    with waiting, connections[using].cursor() as cursor:
+        cursor.execute(statement)
+        return int(cursor.rowcount)
 
 
 def _bulk_cursor(columns: Columns, using: str) -> Any:
@@ -132,3 +129,30 @@ def _copy(
             copy.write_row(row)
             written += 1
     return written
+
+
+class QuickListDumper(ListDumper):
+    """Writes lists of texts, ids or integers in a few steps; leaves all others to psycopg.
+
+    psycopg inspects every element in Python: a tenth of the time of an ingest, models aside. The
+    result is that of ``ListDumper``, with more quotes.
+    """
+
+    def dump(self, obj: list[Any]) -> Buffer | None:
+        kinds = set(map(type, obj))
+        if kinds == {uuid.UUID}:
+            return ("{" + ",".join([one.hex for one in obj]) + "}").encode()
+        if kinds == {int}:
+            return ("{" + ",".join(map(str, obj)) + "}").encode()
+        if kinds == {str}:
+            whole = "\0".join(obj)
+            # The database holds no NUL in texts: leave the error to psycopg.
+            if whole.count("\0") == len(obj) - 1:
+                escaped = whole.replace("\\", "\\\\").replace('"', '\\"')
+                return ('{"' + escaped.replace("\0", '","') + '"}').encode()
+        return super().dump(obj)
+
+
+def register_list_dumper() -> None:
+    """Use the dumper for every connection opened from now on."""
+    psycopg.adapters.register_dumper(list, QuickListDumper)

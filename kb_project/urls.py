@@ -1,15 +1,50 @@
+"""The addresses of pages and of the API, and the liveness check for load balancers."""
+
 from __future__ import annotations
 
 from django.contrib import admin
-from django.urls import include, path
+from django.db import transaction
+from django.http import HttpRequest, JsonResponse
+from django.urls import URLPattern, URLResolver, include, path, re_path
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_GET
+from drf_spectacular.views import SpectacularAPIView, SpectacularSwaggerSplitView
 
-from kb_project.http.liveness import healthz
+from kb_project.database.outages import DATABASE_AWAY
+from kb_project.http.api import NothingHere
+from kb_project.sql import run_sql
+
+
+@transaction.non_atomic_requests
+@never_cache
+@require_GET
+def healthz(request: HttpRequest) -> JsonResponse:
+    """Say whether this process answers and reaches its database."""
+    try:
+        run_sql("SELECT 1")
+    except DATABASE_AWAY:
+        return JsonResponse({"status": "the database does not answer"}, status=503)
+    return JsonResponse({"status": "ok"})
+
+
+api: list[URLPattern | URLResolver] = [
+    path("schema/", SpectacularAPIView.as_view(), name="schema"),
+    path(
+        "docs/",
+        SpectacularSwaggerSplitView.as_view(url_name="schema", template_name="api/docs.html"),
+        name="api_docs",
+    ),
+    path("workspaces/", include("workspaces.api_urls")),
+    path("workspaces/<workspace:workspace_id>/", include("ingestion.api_urls")),
+    path("workspaces/<workspace:workspace_id>/", include("retrieval.api_urls")),
+    re_path(r"^.*$", NothingHere.as_view()),
+]
 
 urlpatterns = [
     path("healthz", healthz, name="healthz"),
     path("admin/", admin.site.urls),
     path("accounts/", include("allauth.account.urls")),
-    path("api/v1/", include("kb_project.api_urls")),
+    path("api/v1/", include(api)),
     path("", include("workspaces.urls")),
     path("", include("ingestion.urls")),
     path("", include("retrieval.urls")),

@@ -6,7 +6,7 @@ from typing import Final
 
 from django.urls import include, path
 
-from retrieval.conversations import api, events_api
+from retrieval.conversations import api
 from retrieval.evaluation.api import runs, sets
 from retrieval.search import api as search_api
 
@@ -47,7 +47,7 @@ urlpatterns = [
     path("answers/<uuid:answer_id>/", api.AnswerApi.as_view(), name="answer"),
     path(
         "answers/<uuid:answer_id>/events/",
-        events_api.AnswerEventsApi.as_view(),
+        api.AnswerEventsApi.as_view(),
         name="answer_events",
     ),
     path("answers/<uuid:answer_id>/stop/", api.AnswerStopApi.as_view(), name="answer_stop"),

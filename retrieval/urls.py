@@ -7,11 +7,7 @@ from typing import Final
 from django.urls import include, path
 
 from retrieval.conversations import streaming, views
-from retrieval.evaluation.views import (
-    questions as evaluation_questions,
-    runs as evaluation_runs,
-    sets as evaluation_sets,
-)
+from retrieval.evaluation.views import runs as evaluation_runs, sets as evaluation_sets
 
 app_name = "retrieval"
 
@@ -28,10 +24,10 @@ evaluation = [
     path(f"{SET}questions.jsonl", evaluation_sets.set_export, name="set_export"),
     path(f"{SET}estimate/", evaluation_sets.set_estimate, name="set_estimate"),
     path(f"{SET}make/", evaluation_sets.questions_make, name="questions_make"),
-    path(f"{SET}decide/", evaluation_questions.questions_decide, name="questions_decide"),
-    path(f"{SET}questions/", evaluation_questions.question_add, name="question_add"),
-    path(QUESTION, evaluation_questions.question_edit, name="question_edit"),
-    path(f"{QUESTION}delete/", evaluation_questions.question_delete, name="question_delete"),
+    path(f"{SET}decide/", evaluation_sets.questions_decide, name="questions_decide"),
+    path(f"{SET}questions/", evaluation_sets.question_add, name="question_add"),
+    path(QUESTION, evaluation_sets.question_edit, name="question_edit"),
+    path(f"{QUESTION}delete/", evaluation_sets.question_delete, name="question_delete"),
     path(f"{SET}runs/", evaluation_runs.run_start, name="run_start"),
     path(RUN, evaluation_runs.run_detail, name="run_detail"),
     path(f"{RUN}stop/", evaluation_runs.run_stop, name="run_stop"),
@@ -40,7 +36,7 @@ evaluation = [
     path(f"{RUN}results.csv", evaluation_runs.run_export, {"form": "csv"}, name="run_csv"),
     path(f"{RUN}results.jsonl", evaluation_runs.run_export, {"form": "jsonl"}, name="run_jsonl"),
     path(f"{RUN}results/<uuid:result_id>/", evaluation_runs.result_detail, name="result_detail"),
-    path("keep/<uuid:question_id>/", evaluation_questions.question_keep, name="question_keep"),
+    path("keep/<uuid:question_id>/", evaluation_sets.question_keep, name="question_keep"),
 ]
 
 urlpatterns = [

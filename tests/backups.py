@@ -17,16 +17,15 @@ from django.db import connections
 
 from ingestion import post_restore
 from ingestion.curation import entities
-from ingestion.health import checking
+from ingestion.health import services as health
 from ingestion.history.recording import ChangeContext
 from ingestion.models import Entity
 from ingestion.pipeline import inline
 from kb_project.backup import archive, restoring, writing
 from kb_project.backup.restoring import Restored
-from kb_project.database import testing
 from retrieval.conversations import asking
 from retrieval.models import Answer, Citation
-from tests import rows
+from tests import databases, rows
 from tests.ingestion.jobs import add
 from workspaces import access
 from workspaces.models import ModelSettings, User, Workspace
@@ -71,14 +70,13 @@ def make_harbour(name: str = "Harbour") -> rows.Cast:
 
 
 def write(path: Path, slug: str = "", *, with_secrets: bool = False) -> Path:
-    writing.write(path, writing.Wish(slug, with_secrets), report=quiet)
+    writing.write(path, slug, with_secrets=with_secrets, report=quiet)
     return path
 
 
 def restore(path: Path, *, into: str = "", as_new: bool = False) -> Restored:
     with archive.opened(path) as opened:
-        wish = restoring.Wish(into, as_new)
-        return restoring.restore(opened, wish, post_restore.HOOKS, report=quiet)
+        return restoring.restore(opened, post_restore.HOOKS, slug=into, as_new=as_new, report=quiet)
 
 
 def command(*words: str | Path) -> dict[str, Any]:
@@ -92,15 +90,15 @@ def command(*words: str | Path) -> dict[str, Any]:
 @contextmanager
 def fresh_database() -> Iterator[None]:
     """A second, empty, migrated database; Django leads to it for the length of the block."""
-    server = testing.server_for_tests()
+    server = databases.server_for_tests()
     before = connections["default"].settings_dict["NAME"]
     # A name of its own: another one may still be on its way out.
-    made = testing.create_test_database(server, f"fresh{token_hex(4)}")
+    made = databases.create_test_database(server, f"fresh{token_hex(4)}")
     try:
         yield
     finally:
-        testing.destroy_test_database(server, made)
-        testing._point_to(server, before)
+        databases.destroy_test_database(server, made)
+        databases._point_to(server, before)
 
 
 def unpacked(path: Path) -> Members:
@@ -149,4 +147,4 @@ def _answer(workspace: Workspace, user: User, mode: str) -> Any:
 
 def drifts(workspace: Workspace) -> list[str]:
     """What the workspace is otherwise than it should be, in sentences."""
-    return [drift.sentence for drift in checking.check(workspace.pk, is_deep=True).drifts]
+    return [drift.sentence for drift in health.check(workspace.pk, is_deep=True).drifts]

@@ -7,11 +7,7 @@ from collections.abc import Iterator
 import pytest
 from pytest_django import DjangoDbBlocker
 
-from kb_project.database.testing import (
-    create_test_database,
-    destroy_test_database,
-    server_for_tests,
-)
+from tests.databases import create_test_database, destroy_test_database, server_for_tests
 
 
 @pytest.fixture(scope="session")

@@ -277,7 +277,7 @@ def test_only_stages_and_jobs_catch_everything():
     ]
 
     # A stage's edge and a job's: whatever it was, it is written down where people look.
-    edges = ["ingestion/pipeline/runner.py", "retrieval/answering/worker.py"]
+    edges = ["ingestion/pipeline/runner.py", "kb_project/jobs/worker.py"]
     assert [place.partition(":")[0] for place in broad] == edges
 
 

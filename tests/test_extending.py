@@ -41,10 +41,10 @@ import io, json, sys, zipfile
 from pathlib import Path
 import django
 django.setup()
-from ingestion.documents.estimates import format_of
+from ingestion.parsers.formats import format_of
 from ingestion.parsers import Limits, detect, parse
 from ingestion.parsers.refusals import SUPPORTED
-from ingestion.templatetags.formats import format_icon, format_list
+from ingestion.templatetags.documents import format_icon, format_list
 
 path = Path(sys.argv[1])
 with zipfile.ZipFile(path, "w") as file:
@@ -58,7 +58,7 @@ LIST_MODES = """
 import json
 import django
 django.setup()
-from retrieval.conversations.presenters.modes import mode_groups
+from retrieval.conversations.presenters.ask_box import mode_groups
 from retrieval.conversations.forms import wanted_of
 from retrieval.search.modes import MODES, mode_named
 
@@ -109,7 +109,7 @@ def test_a_search_mode_is_a_module_and_a_row(copy: Path):
     (search / "toy.py").write_text(MODE, encoding="utf-8")
     modes = search / "modes.py"
     insert(modes, "    traverse,\n    tree,\n", "    toy,\n")
-    row = '        Mode("toy", "Toy", PASSAGES, "Finds nothing.", by_rows(toy.search)),\n'
+    row = '        Mode("toy", "Toy", PASSAGES, "Finds nothing.", ByRows(toy.search)),\n'
     insert(modes, '        Mode(\n            "lexical",', row)
 
     label, shown = run(copy, LIST_MODES)

@@ -25,9 +25,9 @@ from ingestion.history.recording import ChangeContext
 from ingestion.models import Chunk, Document
 from kb_project.database import embedded
 from kb_project.database.config import OWNER_ALIAS
-from kb_project.database.prepare import Plan, drop_database, prepare
-from kb_project.database.testing import server_for_tests
+from kb_project.database.prepare import Plan, prepare
 from retrieval.models import Answer
+from tests.databases import drop_database, server_for_tests
 from workspaces import access
 from workspaces.models import Workspace
 
@@ -254,4 +254,4 @@ def passages_of(workspace: Workspace, title: str) -> list[str]:
 def enable(workspace: Workspace, title: str) -> None:
     with access.in_workspace(workspace.pk):
         document = Document.objects.in_workspace(workspace).get(title=title)
-    lifecycle.document_enable(change=ChangeContext(workspace, None), document=document)
+    lifecycle.documents_enable(change=ChangeContext(workspace, None), documents=[document])

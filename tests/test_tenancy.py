@@ -37,7 +37,7 @@ from retrieval.models import (
 from tests import rows
 from workspaces import access
 from workspaces.models import Membership, Workspace
-from workspaces.querysets import TenantQuerySet
+from workspaces.models.people import TenantQuerySet
 
 pytestmark = pytest.mark.django_db
 

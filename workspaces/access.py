@@ -33,7 +33,8 @@ _is_repeatable: ContextVar[bool] = ContextVar("_is_repeatable", default=False)
 def repeatable_work() -> Iterator[None]:
     """Commit without waiting for the disk: what a server crash loses is redone.
 
-    For the pipeline, whose stages are safe to repeat; never for anything a user was told is saved.
+    For the pipeline, whose stages are safe to repeat; never after a user was shown that
+    something is saved.
     """
     with _repeatable(is_so=True):
         yield

@@ -31,9 +31,8 @@ from rest_framework.views import APIView
 
 from kb_project.http.api import ProblemSerializer
 from workspaces import access
-from workspaces.idempotency import IDEMPOTENCY_KEY, once
+from workspaces.idempotency import IDEMPOTENCY_KEY, ApiRequest, once
 from workspaces.models import Capability, Workspace
-from workspaces.requests import ApiRequest
 
 Input = type[Serializer[Any]]
 Method = Callable[..., HttpResponseBase]

@@ -27,13 +27,13 @@ from django.utils.datastructures import MultiValueDict
 from drf_spectacular.utils import OpenApiParameter
 from psycopg.errors import LockNotAvailable
 from rest_framework.renderers import JSONRenderer
+from rest_framework.request import Request
 from rest_framework.response import Response
 
 from kb_project.errors import ConflictError, InputError
 from kb_project.sql import run_sql
 from workspaces import access, sql
-from workspaces.models import StoredReply, Workspace
-from workspaces.requests import ApiRequest
+from workspaces.models import StoredReply, User, Workspace
 
 HEADER: Final = "Idempotency-Key"
 REPLAYED: Final = "Idempotency-Replayed"
@@ -49,6 +49,12 @@ IDEMPOTENCY_KEY: Final = OpenApiParameter(
 )
 
 OperationT = TypeVar("OperationT", bound=Callable[..., Response])
+
+
+class ApiRequest(Request):
+    """A request that passed DRF's ``IsAuthenticated``."""
+
+    user: User
 
 
 def once(operation: OperationT) -> OperationT:

@@ -9,12 +9,20 @@ from typing import Concatenate, ParamSpec
 
 from django.contrib.auth.decorators import login_required
 from django.db import transaction
-from django.http import HttpResponse
+from django.http import HttpRequest, HttpResponse
 from django.views.decorators.http import require_http_methods
+from django_htmx.middleware import HtmxDetails
 
 from workspaces import access
-from workspaces.models import Capability, Workspace
-from workspaces.requests import UserRequest
+from workspaces.models import Capability, User, Workspace
+
+
+class UserRequest(HttpRequest):
+    """A request that passed ``login_required``."""
+
+    user: User
+    htmx: HtmxDetails
+
 
 P = ParamSpec("P")
 View = Callable[Concatenate[UserRequest, Workspace, P], HttpResponse]

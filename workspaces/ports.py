@@ -11,14 +11,12 @@ from typing import Any, Final
 from django.conf import settings
 
 from kb_project.errors import ConflictError, RefusedError
+from kb_project.llm.capabilities import Support
 from kb_project.llm.chat import build_chat
 from kb_project.llm.config import DEFAULT_LIMITS, ChatConfig, RoleLimits
-from kb_project.llm.endpoint_embedder import EndpointEmbedder
-from kb_project.llm.endpoint_reranker import EndpointReranker
-from kb_project.llm.listwise_reranker import ListwiseReranker
-from kb_project.llm.ports import ChatModel, Embedder, ModelOptions, Role
-from kb_project.llm.rerank import BrokenReranker, Reranker
-from kb_project.llm.support import Support
+from kb_project.llm.embedders import EndpointEmbedder
+from kb_project.llm.ports import ChatModel, Embedder, ModelOptions, Reranker, Role
+from kb_project.llm.rerankers import BrokenReranker, EndpointReranker, ListwiseReranker
 from kb_project.ports import Ports, build_ports
 from kb_project.sql import run_sql
 from workspaces import access, secrets, sql
@@ -49,14 +47,14 @@ class _Kept:
     ports: Ports
 
 
-class _Shelf(threading.local):
+class _ThreadCache(threading.local):
     """A thread's cached ports: a chat model is not shared between threads."""
 
     def __init__(self) -> None:
         self.kept: OrderedDict[uuid.UUID, _Kept] = OrderedDict()
 
 
-_shelf = _Shelf()
+_cache = _ThreadCache()
 _local: dict[uuid.UUID, _Kept] = {}
 """Ports without a workspace's own models, which threads can share without contention."""
 
@@ -76,7 +74,7 @@ def chosen_for(workspace_id: uuid.UUID) -> Chosen:
     with access.in_workspace(workspace_id):
         [row] = run_sql(sql.MODEL_CHOICE, {"workspace": workspace_id})
         choice = (*row, settings.MODEL_ENDPOINT, settings.MODEL_KEY, settings.MODEL_NAME)
-        kept = _shelf.kept.get(workspace_id) or _local.get(workspace_id)
+        kept = _cache.kept.get(workspace_id) or _local.get(workspace_id)
         if kept and kept.choice == choice and kept.base is base:
             return Chosen(kept.ports, row)
         ports = _build(workspace_id, base)
@@ -87,10 +85,10 @@ def chosen_for(workspace_id: uuid.UUID) -> Chosen:
 def chat_config(workspace_id: uuid.UUID, row: ModelSettings | None) -> ChatConfig | None:
     """Return the chat models' configuration, or None on the local tier."""
     row = row or ModelSettings(workspace_id=workspace_id)
-    place = _place(row)
-    if place is None:
+    server = _chat_server(row)
+    if server is None:
         return None
-    endpoint, key, model = place
+    endpoint, key, model = server
     return ChatConfig(
         endpoint=endpoint,
         key=key,
@@ -133,7 +131,7 @@ def no_model() -> ConflictError:
 
 
 def _keep(workspace_id: uuid.UUID, built: _Kept) -> None:
-    kept = _shelf.kept
+    kept = _cache.kept
     if replace(built.ports, options=built.base.options) == built.base:
         kept.pop(workspace_id, None)
         if len(_local) >= MOST_KEPT:
@@ -188,7 +186,7 @@ def _reranker(row: ModelSettings, chat: ChatModel | None) -> Reranker | None:
     )
 
 
-def _place(row: ModelSettings) -> tuple[str, str, str] | None:
+def _chat_server(row: ModelSettings) -> tuple[str, str, str] | None:
     """Return endpoint, key and model. The installation's key goes to the installation's endpoint
     only.
     """

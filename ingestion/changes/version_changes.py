@@ -11,8 +11,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, Final, LiteralString
 
-from ingestion.changes.comparison import Difference, Fact, Key, Named, Said, compare
-from ingestion.changes.text_changes import TextChange, text_changes
+from ingestion.changes.comparison import (
+    FactChanges,
+    NamedEntity,
+    StatedFact,
+    Statements,
+    TextChange,
+    compare,
+    text_changes,
+)
 from ingestion.models import DocumentVersion
 from kb_project.sql import Row, run_sql
 from workspaces import access
@@ -76,7 +83,7 @@ PASSAGES: Final = ("kept", "changed", "new", "gone")
 
 
 @dataclass(frozen=True, slots=True)
-class Passing:
+class PassageChanges:
     """Ids of passages that go, come, or stay but are read again, and the counts people see."""
 
     counts: Mapping[str, int]
@@ -98,7 +105,7 @@ class Changes:
     against: int | None
     state: str
     passages: Mapping[str, int] = field(default_factory=dict)
-    facts: Difference = field(default_factory=Difference)
+    facts: FactChanges = field(default_factory=FactChanges)
 
 
 def changes_of(*, workspace: Workspace, version: DocumentVersion) -> Changes:
@@ -112,7 +119,7 @@ def changes_of(*, workspace: Workspace, version: DocumentVersion) -> Changes:
         return Changes(version.number, before.number, UNKNOWN if was_live else READING)
     passages = {name: kept["passages"].get(name, 0) for name in PASSAGES}
     if "facts" in kept:
-        facts = Difference.from_json(kept["facts"])
+        facts = FactChanges.from_json(kept["facts"])
         return Changes(version.number, kept["from"], COMPARED, passages, facts)
     is_live = version.document.live_number == version.number
     return Changes(version.number, kept["from"], READING if is_live else UNKNOWN, passages)
@@ -138,29 +145,33 @@ def capture(
     workspace_id: uuid.UUID,
     before: DocumentVersion,
     version: DocumentVersion,
-    passing: Passing,
+    passages: PassageChanges,
 ) -> None:
     """Record what passages say before they are removed or read again.
 
     A version made live once more was already compared the first time.
     """
-    _give_up(workspace_id, before)
+    if before.changes and "before" in before.changes:
+        # It is replaced before it was fully read: drop what was captured for it.
+        before.changes = {name: before.changes[name] for name in ("from", "passages")}
+        _save(workspace_id, before)
     if version.changes is not None or version.number == 1:
         return
-    said = _said(workspace_id, version.document_id, chunks=[*passing.gone, *passing.read_again])
+    chunks = [*passages.gone, *passages.read_again]
+    stated, named = _read(workspace_id, version.document_id, chunks, chunks)
     version.changes = {
         "from": before.number,
-        "passages": dict(passing.counts),
-        "looked_at": [str(pk) for pk in (*passing.new, *passing.read_again)],
+        "passages": dict(passages.counts),
+        "looked_at": [str(pk) for pk in (*passages.new, *passages.read_again)],
         "before": {
-            "facts": [asdict(one) for one in said.facts[:MOST_KEPT]],
-            "named": [asdict(one) for one in said.named[:MOST_KEPT]],
+            "facts": [asdict(_fact(row)) for row in stated[:MOST_KEPT]],
+            "named": [asdict(_named(row)) for row in named[:MOST_KEPT]],
         },
     }
     _save(workspace_id, version)
 
 
-def settle(workspace_id: uuid.UUID, versions: Sequence[uuid.UUID | None]) -> None:
+def compare_read(workspace_id: uuid.UUID, versions: Sequence[uuid.UUID | None]) -> None:
     """Compare versions whose facts have now been read with what was captured; skip all others."""
     with access.in_workspace(workspace_id):
         rows = DocumentVersion.objects.in_workspace(workspace_id).filter(
@@ -172,13 +183,20 @@ def settle(workspace_id: uuid.UUID, versions: Sequence[uuid.UUID | None]) -> Non
 
 def _compare(workspace_id: uuid.UUID, version: DocumentVersion) -> None:
     kept: dict[str, Any] = version.changes or {}
-    before = Said(
-        [Fact(**one) for one in kept["before"]["facts"]],
-        [Named(**one) for one in kept["before"]["named"]],
+    before = Statements(
+        [StatedFact(**one) for one in kept["before"]["facts"]],
+        [NamedEntity(**one) for one in kept["before"]["named"]],
     )
     looked_at = [uuid.UUID(pk) for pk in kept["looked_at"]]
-    after, facts, named = _says(workspace_id, version.document_id, looked_at)
-    difference = compare(before, after, facts=facts, named=named)
+    stated, named = _read(workspace_id, version.document_id, looked_at)
+    difference = compare(
+        before,
+        Statements(
+            [_fact(row) for row in stated if row[7]], [_named(row) for row in named if row[2]]
+        ),
+        facts={_fact(row).key for row in stated if not row[7]},
+        named={str(row[0]) for row in named if not row[2]},
+    )
     version.changes = {
         "from": kept["from"],
         "passages": kept["passages"],
@@ -187,55 +205,37 @@ def _compare(workspace_id: uuid.UUID, version: DocumentVersion) -> None:
     _save(workspace_id, version)
 
 
-def _give_up(workspace_id: uuid.UUID, version: DocumentVersion) -> None:
-    """Drop what was captured for a version that is replaced before it was fully read."""
-    if version.changes and "before" in version.changes:
-        version.changes = {name: version.changes[name] for name in ("from", "passages")}
-        _save(workspace_id, version)
-
-
 def _save(workspace_id: uuid.UUID, version: DocumentVersion) -> None:
     rows = DocumentVersion.objects.in_workspace(workspace_id).filter(pk=version.pk)
     rows.update(changes=version.changes)
 
 
-def _said(workspace_id: uuid.UUID, document_id: uuid.UUID, *, chunks: list[uuid.UUID]) -> Said:
-    values = _values(workspace_id, document_id, chunks) | {"chunks": chunks}
-    stated, named = run_sql(STATED, values), run_sql(NAMED, values)
-    return Said([_fact(row) for row in stated], [_named(row) for row in named])
-
-
-def _says(
-    workspace_id: uuid.UUID, document_id: uuid.UUID, looked_at: list[uuid.UUID]
-) -> tuple[Said, set[Key], set[str]]:
-    """What the compared passages say, and the keys and ids of what all others say."""
-    values = _values(workspace_id, document_id, looked_at) | {"chunks": None}
-    stated, named = run_sql(STATED, values), run_sql(NAMED, values)
-    said = Said([_fact(row) for row in stated if row[7]], [_named(row) for row in named if row[2]])
-    others = {_fact(row).key for row in stated if not row[7]}
-    return said, others, {str(row[0]) for row in named if not row[2]}
-
-
-def _values(
-    workspace_id: uuid.UUID, document_id: uuid.UUID, looked_at: list[uuid.UUID]
-) -> dict[str, Any]:
-    return {
+def _read(
+    workspace_id: uuid.UUID,
+    document_id: uuid.UUID,
+    looked_at: list[uuid.UUID],
+    chunks: list[uuid.UUID] | None = None,
+) -> tuple[list[Row], list[Row]]:
+    """Rows of ``STATED`` and ``NAMED``, of these chunks or of the whole document."""
+    values = {
         "workspace": workspace_id,
         "document": document_id,
+        "chunks": chunks,
         "looked_at": looked_at,
         "most": QUOTE_LENGTH,
         "around": AROUND,
     }
+    return run_sql(STATED, values), run_sql(NAMED, values)
 
 
-def _fact(row: Row) -> Fact:
+def _fact(row: Row) -> StatedFact:
     kind, source_id, source, target_id, target, predicate, text, _, start, end, quote = row
-    return Fact(
+    return StatedFact(
         kind, str(source_id), source, str(target_id or ""), target, predicate, text, start, end,
         quote,
     )  # fmt: skip
 
 
-def _named(row: Row) -> Named:
+def _named(row: Row) -> NamedEntity:
     entity_id, name, _, start, end, quote = row
-    return Named(str(entity_id), name, start, end, " ".join(quote.split()))
+    return NamedEntity(str(entity_id), name, start, end, " ".join(quote.split()))

@@ -1,16 +1,23 @@
-"""The REST operations on entities for curators: create, edit, merge, split, distinguish, delete."""
+"""The REST operations on entities and relationships: view, create, edit, merge, split, delete."""
 
 from __future__ import annotations
 
 from typing import Any, Final
 from uuid import UUID
 
+from drf_spectacular.utils import extend_schema_serializer
 from rest_framework import serializers
+from rest_framework.response import Response
 
-from ingestion.curation import distinct, entities, merging, previewing, splitting
-from ingestion.curation.effects import Effect
-from ingestion.curation.entities_api import EntityApi, EntityListApi
+from ingestion.curation import (
+    entities,
+    merging,
+    queries as curation_queries,
+    relationships,
+    splitting,
+)
 from ingestion.curation.history_api import (
+    DecisionSerializer,
     EventSerializer,
     curated,
     curation,
@@ -19,17 +26,21 @@ from ingestion.curation.history_api import (
 )
 from ingestion.curation.splitting import Selection
 from ingestion.curation.validation import DESCRIPTION_LENGTH, TYPE_LENGTH
-from ingestion.history.api_changes import ReasonSerializer, change_of, correcting
-from ingestion.history.preconditions import ExpectedField
-from workspaces.api import WorkspaceAPIView
+from ingestion.history.api import ExpectedField, ReasonSerializer, change_of, correcting, tags_of
+from ingestion.knowledge import queries as knowledge_queries
+from ingestion.knowledge.queries import evidence_of
+from ingestion.knowledge.serializers import OtherEntitySerializer, SourceSpanSerializer
+from ingestion.models import Claim
+from kb_project.http.api import PageInput, PageOutput, page_of
+from workspaces.api import WorkspaceAPIView, reading
 
 MOST_SELECTED: Final = 1000
 # The services check length and content, and say what to do about it.
 TEXT: Final[dict[str, Any]] = {"required": False, "allow_blank": True, "trim_whitespace": False}
 
 
-def _ids(most: int = MOST_SELECTED, **more: Any) -> serializers.ListField:
-    return serializers.ListField(child=serializers.UUIDField(), max_length=most, **more)
+def _ids(**more: Any) -> serializers.ListField:
+    return serializers.ListField(child=serializers.UUIDField(), max_length=MOST_SELECTED, **more)
 
 
 def _texts(**more: Any) -> serializers.ListField:
@@ -38,9 +49,37 @@ def _texts(**more: Any) -> serializers.ListField:
     )
 
 
-class CuratedEntityListApi(EntityListApi):
+class EntitySerializer(serializers.Serializer[Any]):
+    id = serializers.UUIDField(source="pk")
+    name = serializers.CharField()
+    type = serializers.CharField()
+    description = serializers.CharField(allow_blank=True)
+    written_by = serializers.CharField(
+        help_text="'extractive' for the documents' own sentences, 'joined' for what a model noted"
+        " of single passages, else the model that summarised them,"
+        " or 'person'."
+    )
+    mentions = serializers.IntegerField(source="mention_count")
+    chunks = serializers.IntegerField(source="chunk_count")
+    degree = serializers.IntegerField(help_text="Number of neighbours in the graph.")
+    rank = serializers.FloatField()
+    is_made = serializers.BooleanField(help_text="By a person: it stands without a document.")
+    is_protected = serializers.BooleanField(help_text="Keeps its wording, whatever comes.")
+    is_confirmed = serializers.BooleanField()
+    proposed = serializers.DictField(help_text="What documents say where people say otherwise.")
+
+
+class EntityListApi(WorkspaceAPIView):
     """The entities of a workspace."""
 
+    class QuerySerializer(PageInput):
+        q = serializers.CharField(required=False, default="", help_text="In names and aliases.")
+        type = serializers.CharField(required=False, default="")
+
+    class OutputSerializer(PageOutput):
+        results = EntitySerializer(many=True)
+
+    @extend_schema_serializer(component_name="CuratedEntityListInput")
     class InputSerializer(ReasonSerializer):
         name = serializers.CharField(allow_blank=True, trim_whitespace=False)
         type = serializers.CharField(allow_blank=True, help_text=f"At most {TYPE_LENGTH} letters.")
@@ -49,15 +88,86 @@ class CuratedEntityListApi(EntityListApi):
         )
         aliases = _texts(required=False, default=list)
 
+    @reading("entity_list", query=QuerySerializer, gives=OutputSerializer)
+    def get(self) -> object:
+        """List entities, most mentioned first."""
+        wanted = self.query()
+        found = knowledge_queries.entities(
+            workspace=self.workspace, text=wanted["q"], type_name=wanted["type"]
+        )
+        page = page_of(found, page=wanted["page"], page_size=wanted["page_size"])
+        return page.of(page.results)
+
     @curation("entity_create", takes=InputSerializer, status=201)
     def post(self) -> object:
         """Add an entity that needs no document; its id is the event's 'entity'."""
-        return curated(self, previewing.create, entities.entity_create)
+        return curated(self, entities.entity_create)
 
 
-class CuratedEntityApi(EntityApi):
-    """One entity."""
+class FactSerializer(serializers.Serializer[Any]):
+    relationship = serializers.UUIDField(source="relationship.pk")
+    predicate = serializers.CharField(allow_blank=True)
+    is_outgoing = serializers.BooleanField(help_text="From this entity to the other one.")
+    other = OtherEntitySerializer()
+    description = serializers.CharField(source="relationship.description", allow_blank=True)
+    weight = serializers.FloatField(source="relationship.weight")
+    evidence = serializers.IntegerField(source="relationship.evidence_count")
+    sources = SourceSpanSerializer(many=True)
 
+
+class NamingDocumentSerializer(serializers.Serializer[Any]):
+    document = serializers.UUIDField(source="pk")
+    title = serializers.CharField()
+    mentions = serializers.IntegerField()
+
+
+class EntityTopicSerializer(serializers.Serializer[Any]):
+    community = serializers.UUIDField(source="community_id")
+    level = serializers.IntegerField(source="community.level")
+    title = serializers.CharField()
+
+
+class ClaimSerializer(serializers.Serializer[Any]):
+    type = serializers.CharField(source="claim.type")
+    status = serializers.ChoiceField(source="claim.status", choices=Claim.Status.choices)
+    description = serializers.CharField(source="claim.description")
+    period_start = serializers.CharField(source="claim.period_start", allow_blank=True)
+    period_end = serializers.CharField(source="claim.period_end", allow_blank=True)
+    other = OtherEntitySerializer(allow_null=True)
+    source = SourceSpanSerializer()  # type: ignore[assignment]  # the API's word for it
+
+
+class StatementSerializer(serializers.Serializer[Any]):
+    text = serializers.CharField()
+    source = SourceSpanSerializer()  # type: ignore[assignment]  # the API's word for it
+
+
+class ConflictSerializer(serializers.Serializer[Any]):
+    reason = serializers.CharField()
+    statements = StatementSerializer(many=True)
+
+
+class LookAlikeSerializer(serializers.Serializer[Any]):
+    other = OtherEntitySerializer()
+    reason = serializers.CharField()
+
+
+class EntityApi(WorkspaceAPIView):
+    """One entity with everything known about it."""
+
+    class OutputSerializer(EntitySerializer):
+        aliases = serializers.ListField(child=serializers.CharField())
+        sources = SourceSpanSerializer(many=True, help_text="What the description is made of.")
+        facts = FactSerializer(many=True)
+        documents = NamingDocumentSerializer(many=True)
+        topics = EntityTopicSerializer(many=True)
+        claims = ClaimSerializer(many=True)
+        conflicts = ConflictSerializer(many=True, help_text="Statements that cannot all hold.")
+        decisions = DecisionSerializer(many=True, help_text="What was decided about its names.")
+        look_alikes = LookAlikeSerializer(many=True, help_text="What may be the same thing.")
+        namesakes = OtherEntitySerializer(many=True, help_text="Other things of the same name.")
+
+    @extend_schema_serializer(component_name="CuratedEntityInput")
     class InputSerializer(ReasonSerializer):
         name = serializers.CharField(**TEXT)
         type = serializers.CharField(**TEXT)
@@ -69,19 +179,41 @@ class CuratedEntityApi(EntityApi):
         )
         is_confirmed = serializers.BooleanField(required=False)
 
+    @reading("entity", gives=OutputSerializer)
+    def get(self, entity_id: UUID) -> object:
+        """View an entity: its names, its facts, and the passages that support them."""
+        view = knowledge_queries.entity_view(workspace=self.workspace, entity_id=entity_id)
+        body = EntitySerializer(view.entity).data | _known(view)
+        return Response(body, headers=tags_of(self.workspace, entity_id))
+
     @curation_of_one("entity_edit", takes=InputSerializer)
     def patch(self, entity_id: UUID) -> object:
         """Set an entity's name, type, description and aliases, overriding the documents."""
-        return curated(
-            self, previewing.edit, entities.entity_edit, seen=entity_id, entity=entity_id
-        )
+        return curated(self, entities.entity_edit, seen=entity_id, entity=entity_id)
 
     @curation_of_one("entity_delete")
     def delete(self, entity_id: UUID) -> object:
         """Delete an entity, whatever documents say of it later. This can be undone."""
-        return curated(
-            self, previewing.delete, entities.entity_delete, seen=entity_id, entity=entity_id
-        )
+        return curated(self, entities.entity_delete, seen=entity_id, entity=entity_id)
+
+
+def _known(view: knowledge_queries.EntityView) -> dict[str, Any]:
+    documents = [
+        {"pk": document.pk, "title": document.title, "mentions": mentions}
+        for document, mentions in view.documents
+    ]
+    return {
+        "aliases": list(view.aliases),
+        "sources": SourceSpanSerializer(view.description, many=True).data,
+        "facts": FactSerializer(view.facts, many=True).data,
+        "documents": NamingDocumentSerializer(documents, many=True).data,
+        "topics": EntityTopicSerializer(view.topics, many=True).data,
+        "claims": ClaimSerializer(view.claims, many=True).data,
+        "conflicts": ConflictSerializer(view.conflicts, many=True).data,
+        "decisions": DecisionSerializer(view.decisions, many=True).data,
+        "look_alikes": LookAlikeSerializer(view.look_alikes, many=True).data,
+        "namesakes": OtherEntitySerializer(view.namesakes, many=True).data,
+    }
 
 
 class EntityMergeApi(WorkspaceAPIView):
@@ -96,7 +228,7 @@ class EntityMergeApi(WorkspaceAPIView):
     @curation("entity_merge", takes=InputSerializer)
     def post(self) -> object:
         """Merge entities into one of them, with all their evidence."""
-        return curated(self, _merge_preview, merging.entities_merge)
+        return curated(self, merging.entities_merge)
 
 
 class EntityDifferApi(WorkspaceAPIView):
@@ -110,7 +242,7 @@ class EntityDifferApi(WorkspaceAPIView):
     def post(self) -> object:
         """Record that no two of the entities are the same; later runs obey it."""
         change, wanted = change_of(self)
-        return event_answer(self, distinct.entities_differ(change=change, **wanted))
+        return event_answer(self, merging.entities_differ(change=change, **wanted))
 
 
 class SelectionSerializer(ReasonSerializer):
@@ -137,9 +269,7 @@ class EntitySplitApi(WorkspaceAPIView):
     @curation_of_one("entity_split", takes=InputSerializer)
     def post(self, entity_id: UUID) -> object:
         """Move some mentions to a new entity; its id is the event's 'entity'."""
-        return curated(
-            self, previewing.split, splitting.entity_split, seen=entity_id, entity=entity_id
-        )
+        return curated(self, splitting.entity_split, seen=entity_id, entity=entity_id)
 
 
 class EntityMoveApi(WorkspaceAPIView):
@@ -152,11 +282,79 @@ class EntityMoveApi(WorkspaceAPIView):
     @curation_of_one("entity_move", takes=InputSerializer)
     def post(self, entity_id: UUID) -> object:
         """Move some mentions of an entity to another existing one."""
-        return curated(
-            self, previewing.move, splitting.mentions_move, seen=entity_id, entity=entity_id
+        return curated(self, splitting.mentions_move, seen=entity_id, entity=entity_id)
+
+
+class RelationshipSerializer(serializers.Serializer[Any]):
+    id = serializers.UUIDField(source="pk")
+    source = OtherEntitySerializer()  # type: ignore[assignment]  # the API's word for it
+    target = OtherEntitySerializer()
+    description = serializers.CharField(allow_blank=True)
+    keywords = serializers.ListField(child=serializers.CharField())
+    weight = serializers.FloatField()
+    evidence = serializers.IntegerField(source="evidence_count")
+    written_by = serializers.CharField()
+    is_made = serializers.BooleanField(help_text="By a person: it stands without a document.")
+    proposed = serializers.DictField(help_text="What documents say where people say otherwise.")
+
+
+class RelationshipListApi(WorkspaceAPIView):
+    """The relationships of a workspace."""
+
+    class InputSerializer(ReasonSerializer):
+        source = serializers.UUIDField()  # type: ignore[assignment]  # the API's word for it
+        target = serializers.UUIDField()
+        description = serializers.CharField(allow_blank=True, trim_whitespace=False)
+        keywords = serializers.ListField(
+            child=serializers.CharField(allow_blank=True), required=False, default=list
+        )
+        expected = ExpectedField()
+
+    @curation("relationship_create", takes=InputSerializer, status=201)
+    def post(self) -> object:
+        """Add a relationship between two entities, whatever documents say."""
+        return curated(self, relationships.relationship_create)
+
+
+class RelationshipApi(WorkspaceAPIView):
+    """One relationship."""
+
+    class OutputSerializer(RelationshipSerializer):
+        sources = SourceSpanSerializer(many=True, help_text="The sentences it rests on.")
+
+    class InputSerializer(ReasonSerializer):
+        description = serializers.CharField(required=False, allow_blank=True, trim_whitespace=False)
+        keywords = serializers.ListField(
+            child=serializers.CharField(allow_blank=True), required=False
         )
 
+    @reading("relationship", gives=OutputSerializer)
+    def get(self, relationship_id: UUID) -> object:
+        """View a relationship and the sentences that support it."""
+        link = curation_queries.relationship_get(
+            workspace=self.workspace, relationship_id=relationship_id
+        )
+        spans = evidence_of(workspace=self.workspace, relationship=link)
+        shown = RelationshipSerializer(link).data
+        sources = SourceSpanSerializer(spans, many=True).data
+        return Response({**shown, "sources": sources}, headers=tags_of(self.workspace, link.pk))
 
-def _merge_preview(*, name: str = "", **wanted: Any) -> Effect:
-    """The name of what is kept changes nothing else."""
-    return previewing.merge(**wanted)
+    @curation_of_one("relationship_edit", takes=InputSerializer)
+    def patch(self, relationship_id: UUID) -> object:
+        """Change a relationship's description or keywords."""
+        return curated(
+            self,
+            relationships.relationship_edit,
+            seen=relationship_id,
+            relationship=relationship_id,
+        )
+
+    @curation_of_one("relationship_delete")
+    def delete(self, relationship_id: UUID) -> object:
+        """Delete a relationship, whatever documents say of it later. This can be undone."""
+        return curated(
+            self,
+            relationships.relationship_delete,
+            seen=relationship_id,
+            relationship=relationship_id,
+        )

@@ -1,43 +1,21 @@
-"""Decisions about names: whether two are one, what a name means in a document, and undoing them.
+"""Deciding whether two names are one entity, and what a name means in a document.
 
-A person's decision is a merge, distinction or split of entities (``ingestion.curation``), with its
-event in the history; the decision row records it for a pair of names.
+A person's decision is a merge, distinction or split of entities, with its event in the history; the
+decision row records it for a pair of names.
 """
 
 from __future__ import annotations
 
-import uuid
-from typing import Final
-
-from django.utils import timezone
-
-from ingestion.curation import effects, suggested
-from ingestion.curation.distinct import entities_differ
-from ingestion.curation.merging import entities_merge
-from ingestion.curation.operation import operation, tell
+from ingestion.curation.merging import entities_differ, entities_merge
 from ingestion.curation.splitting import Selection, entity_split
-from ingestion.curation.subjects import as_subjects, members_of
-from ingestion.curation.undoing import event_undo
-from ingestion.history import recording
-from ingestion.history.recording import ChangeContext
-from ingestion.models import (
-    Document,
-    Entity,
-    EventKind,
-    HistoryEvent,
-    ResolutionDecision,
-    Verdict,
-)
+from ingestion.curation.validation import invalid
+from ingestion.history.recording import REASON_LENGTH, ChangeContext
+from ingestion.models import Document, Entity, ResolutionDecision, Verdict
 from ingestion.pipeline import runner
-from ingestion.pipeline.propagate import read_anew
-from ingestion.resolution.active import load_reading
-from ingestion.resolution.keys import Ref, entity_id
-from ingestion.stages.resolve import pairs
-from kb_project.errors import ConflictError, InputError
+from ingestion.resolution.decisions import Recorder
+from ingestion.stages.resolve.applying import record_decisions
 from workspaces import access
 from workspaces.models import User, Workspace
-
-REASON_LENGTH: Final = recording.REASON_LENGTH
 
 
 def decision_record(
@@ -54,17 +32,16 @@ def decision_record(
     Raises InputError if the two are one row or have the same name: see ``sense_record``.
     """
     if left.key == right.key:
-        raise InputError(
+        raise invalid(
             "These two entities have the same name.",
-            code="same_name",
-            kept="Nothing was changed.",
-            next_step="Decide for each document which of the two it means.",
+            "Decide for each document which of the two it means.",
+            "same_name",
         )
     if left.sense or right.sense:
-        raise InputError(
+        raise invalid(
             "A name with several meanings cannot be merged with another name.",
-            code="several_meanings",
-            kept="Nothing was changed.",
+            "",
+            "several_meanings",
         )
     change = ChangeContext(workspace, user, reason)
     kept, other = sorted((left, right), key=lambda entity: entity.key)
@@ -91,30 +68,7 @@ def sense_record(
             name=entity.name,
         )
         key, sense = event.details["refs"][event.details["into"]]
-        return ResolutionDecision.objects.create(
-            workspace=workspace,
-            left_key=key,
-            document=document,
-            sense=sense,
-            verdict=Verdict.DIFFERENT,
-            reason=event.reason,
-            by=ResolutionDecision.By.PERSON,
-            user=user,
-            event=event,
-        )
-
-
-def decision_undo(*, workspace: Workspace, decision: ResolutionDecision, user: User) -> None:
-    """Undo a decision: names are read as without it, and entities keep their ids.
-
-    No one is asked about the pair again. Raises ConflictError: already_undone, or undo_blocked if a
-    later change depends on it.
-    """
-    change = ChangeContext(workspace, user)
-    if decision.event_id is not None:
-        event_undo(change=change, event=decision.event_id)
-    else:
-        operation(change, lambda: _undo(change, decision.pk))
+        return Recorder(event).sense((key, sense), document)
 
 
 def _unsure(change: ChangeContext, left: Entity, right: Entity) -> ResolutionDecision:
@@ -129,48 +83,6 @@ def _unsure(change: ChangeContext, left: Entity, right: Entity) -> ResolutionDec
         user=change.user,
     )
     with access.in_workspace(change.workspace.pk):
-        pairs.record(change.workspace.pk, [decision])
+        record_decisions(change.workspace.pk, [decision])
         runner.request_refresh(change.workspace.pk)
     return decision
-
-
-def _undo(change: ChangeContext, decision_id: uuid.UUID) -> HistoryEvent:
-    """Undo a decision that has no event, usually a model's."""
-    workspace = change.workspace
-    rows = ResolutionDecision.objects.in_workspace(workspace).filter(pk=decision_id)
-    decision = rows.filter(undone_at=None).first()
-    if decision is None:
-        raise ConflictError("This decision has already been undone.", code="already_undone")
-    refs = _refs(decision)
-    ids = {entity_id(workspace.pk, *ref): ref for ref in refs}
-    before = effects.state_of(workspace, ids)
-    named = Entity.objects.in_workspace(workspace).in_bulk(ids)
-    event = recording.record(
-        change,
-        EventKind.DECISION_UNDONE,
-        as_subjects(*ids),
-        {
-            "names": {str(one): named[one].name if one in named else ids[one][0] for one in ids},
-            "refs": {str(one): list(ref) for one, ref in ids.items()},
-            "decision": str(decision.pk),
-            "left": decision.left_key,
-            "right": decision.right_key,
-            "verdict": decision.verdict,
-        },
-    )
-    rows.update(undone_at=timezone.now())
-    if decision.right_key:
-        suggested.show_standing(workspace, [(decision.left_key, decision.right_key)])
-    read_anew(workspace.pk, {key for key, _ in refs})
-    effect = effects.between(before, effects.state_of(workspace, ids), verb=effects.Verb.RETURN)
-    return tell(event, {"counts": effect.figures})
-
-
-def _refs(decision: ResolutionDecision) -> list[Ref]:
-    """Return the entities it is about, with all that are read as one with them."""
-    left: Ref = (decision.left_key, decision.left_sense)
-    if not decision.right_key:
-        return [(decision.left_key, 0), (decision.left_key, decision.sense)]
-    reading = load_reading(decision.workspace_id, [])
-    ends = (left, (decision.right_key, decision.right_sense))
-    return sorted({ref for end in ends for ref in (end, *members_of(reading, reading.read(end)))})

@@ -3,18 +3,52 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from enum import StrEnum
-from typing import Any, Final
+from typing import Any, Final, LiteralString
 
 from django.db.models import Q
 
-from ingestion.curation import sql
-from ingestion.models import EventKind, HistoryEvent, Mention, Relationship
+from ingestion.documents.deletion_impact import losses_of
+from ingestion.models import Chunk, EventKind, HistoryEvent, Mention, Relationship
 from kb_project.sql import run_sql
-from kb_project.text.counting import counted
+from kb_project.text.words import counted
 from workspaces.models import Workspace
+
+# What a merge would move: mentions and relationships, how many of those would become self-loops,
+# and how many of the rest would be new to the kept entity.
+MERGE_MOVES: Final[LiteralString] = """
+WITH touched AS (
+    SELECT source_id, target_id,
+           CASE WHEN source_id = ANY(%(others)s::uuid[]) THEN %(kept)s::uuid
+                ELSE source_id END AS source,
+           CASE WHEN target_id = ANY(%(others)s::uuid[]) THEN %(kept)s::uuid
+                ELSE target_id END AS target
+      FROM ingestion_relationship
+     WHERE workspace_id = %(workspace)s
+       AND (source_id = ANY(%(others)s::uuid[]) OR target_id = ANY(%(others)s::uuid[]))
+)
+SELECT (SELECT count(*) FROM ingestion_mention
+         WHERE workspace_id = %(workspace)s AND entity_id = ANY(%(others)s::uuid[])),
+       (SELECT count(*) FROM touched),
+       (SELECT count(*) FROM touched WHERE source = target),
+       (SELECT count(*) FROM (
+            SELECT DISTINCT source, target FROM touched AS t
+             WHERE source <> target AND NOT EXISTS (
+                   SELECT FROM ingestion_relationship AS r
+                    WHERE r.workspace_id = %(workspace)s
+                      AND r.source_id = t.source AND r.target_id = t.target)) AS new)
+"""
+
+# Reports on topics that contain one of the entities.
+REPORTS_ABOUT: Final[LiteralString] = """
+SELECT count(DISTINCT r.id)
+  FROM ingestion_communitymember AS m
+  JOIN ingestion_communityreport AS r
+    ON r.workspace_id = %(workspace)s AND r.community_id = m.community_id
+ WHERE m.workspace_id = %(workspace)s AND m.entity_id = ANY(%(entities)s::uuid[])
+"""
 
 
 class Verb(StrEnum):
@@ -59,19 +93,19 @@ class Effect:
     @property
     def sentence(self) -> str:
         """Describe the effect in one sentence."""
-        return in_words(self)
+        parts = [part for part in (_first(self), *_others(self)) if part]
+        line = "; ".join(parts or ["Nothing changes"])
+        return f"{line[0].upper()}{line[1:]}."
 
 
 FIGURES: Final = tuple(one.name for one in fields(Effect) if one.name not in ("verb", "notes"))
-
-Place = tuple[Any, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class State:
     """The mentions and relationships of some entities."""
 
-    mentions: frozenset[Place]
+    mentions: frozenset[tuple[Any, ...]]
     links: frozenset[tuple[uuid.UUID, uuid.UUID]]
 
 
@@ -104,12 +138,26 @@ def between(
     )
 
 
+class Measure:
+    """Measures what an operation does to some entities, from before it until ``effect``."""
+
+    def __init__(self, workspace: Workspace, entities: Collection[uuid.UUID]) -> None:
+        self.workspace = workspace
+        self.entities = entities
+        self.before = state_of(workspace, entities)
+        self.reports = reports_about(workspace, entities)
+
+    def effect(self, **more: Any) -> Effect:
+        after = state_of(self.workspace, self.entities)
+        return between(self.before, after, **{"reports": self.reports} | more)
+
+
 def of_merge(
     workspace: Workspace, kept: uuid.UUID, others: Collection[uuid.UUID], **more: Any
 ) -> Effect:
     """Compute the effect of merging ``others`` into ``kept`` without doing it."""
     values = {"workspace": workspace.pk, "kept": kept, "others": list(others)}
-    [(mentions, facts, loops, left)] = run_sql(sql.MERGE_MOVES, values)
+    [(mentions, facts, loops, left)] = run_sql(MERGE_MOVES, values)
     return Effect(
         mentions=mentions,
         facts=facts,
@@ -119,19 +167,28 @@ def of_merge(
     )
 
 
-def reports_about(workspace: Workspace, entities: Collection[uuid.UUID]) -> int:
+def reports_about(workspace: Workspace, entities: Iterable[uuid.UUID]) -> int:
     """Count the reports on topics that contain one of the entities."""
     values = {"workspace": workspace.pk, "entities": list(entities)}
-    [(number,)] = run_sql(sql.REPORTS_ABOUT, values)
+    [(number,)] = run_sql(REPORTS_ABOUT, values)
     return int(number)
 
 
-def of_documents(workspace: Workspace, documents: Collection[uuid.UUID]) -> Effect:
+def of_documents(workspace: Workspace, documents: Sequence[uuid.UUID]) -> Effect:
     """Compute the effect of documents leaving the search."""
-    values = {"workspace": workspace.pk, "documents": list(documents)}
-    [figures] = run_sql(sql.DOCUMENTS_HOLD, values)
-    names = ("passages", "mentions", "facts", "kept_facts", "entities", "reports")
-    return Effect(verb=Verb.SHELVE, **dict(zip(names, figures, strict=True)))
+    losses = losses_of(workspace=workspace, documents=documents)
+    chunks = Chunk.objects.in_workspace(workspace).filter(document__in=documents)
+    mentions = Mention.objects.in_workspace(workspace).filter(document__in=documents)
+    named = mentions.values_list("entity", flat=True).distinct()
+    return Effect(
+        verb=Verb.SHELVE,
+        passages=chunks.count(),
+        mentions=mentions.count(),
+        facts=losses.facts,
+        kept_facts=losses.facts_kept,
+        entities=losses.entities,
+        reports=reports_about(workspace, named),
+    )
 
 
 def between_documents(before: Effect, after: Effect) -> Effect:
@@ -152,14 +209,10 @@ def of_event(event: HistoryEvent) -> Effect:
     counts: dict[str, int] = dict(event.details.get("counts", {}))
     counts.setdefault("kept_facts", counts.pop("facts_kept", 0))
     return Effect(
-        verb=Verb(event.details["verb"]) if "verb" in event.details else _verb(event),
+        verb=Verb(event.details.get("verb", VERBS.get(event.kind, Verb.MOVE))),
         notes=tuple(event.details.get("notes", ())),
         **{name: int(counts.get(name, 0)) for name in FIGURES},
     )
-
-
-def _verb(event: HistoryEvent) -> Verb:
-    return VERBS.get(event.kind, Verb.MOVE)
 
 
 VERBS: Final[Mapping[str, Verb]] = {
@@ -174,16 +227,7 @@ VERBS: Final[Mapping[str, Verb]] = {
 }
 
 
-# --- in words
-# ---------------------------------------------------------------------------------------
-def in_words(effect: Effect) -> str:
-    parts = [_first(effect), *_others(effect)]
-    told = [part for part in parts if part]
-    if not told:
-        told = ["Nothing changes"]
-    return "; ".join(told)[0].upper() + "; ".join(told)[1:] + "."
-
-
+# --- in words -------------------------------------------------------------------------------------
 def _first(effect: Effect) -> str:
     if effect.verb in (Verb.SHELVE, Verb.DELETE):
         return _archived(effect)
@@ -208,12 +252,12 @@ def _first(effect: Effect) -> str:
 
 
 def _archived(effect: Effect) -> str:
-    parts = [f"{counted(effect.passages, 'passage')} {_go(effect)}"]
+    go = "deleted for good" if effect.verb == Verb.DELETE else "no longer searched"
+    is_are = "is" if effect.passages == 1 else "are"
+    parts = [f"{counted(effect.passages, 'passage')} {is_are} {go}"]
     if effect.facts:
-        lose = "loses its only source and is" if effect.facts == 1 else "lose their only source and"
-        parts.append(
-            f"{counted(effect.facts, 'fact')} {lose}{'' if effect.facts == 1 else ' are'} hidden"
-        )
+        lose = ("loses its", "is") if effect.facts == 1 else ("lose their", "are")
+        parts.append(f"{counted(effect.facts, 'fact')} {lose[0]} only source and {lose[1]} hidden")
     if effect.kept_facts:
         keeps = "keeps" if effect.kept_facts == 1 else "keep"
         parts.append(f"{effect.kept_facts:,} {keeps} other sources")
@@ -223,27 +267,16 @@ def _archived(effect: Effect) -> str:
     return "; ".join(parts)
 
 
-def _go(effect: Effect) -> str:
-    is_one = effect.passages == 1
-    if effect.verb == Verb.DELETE:
-        return f"{'is' if is_one else 'are'} deleted for good"
-    return f"{'is' if is_one else 'are'} no longer searched"
-
-
 def _others(effect: Effect) -> list[str]:
-    said = []
+    parts = []
     if effect.duplicates:
         becomes = "becomes a duplicate" if effect.duplicates == 1 else "become duplicates"
-        said.append(f"{effect.duplicates:,} {becomes}")
+        parts.append(f"{effect.duplicates:,} {becomes}")
     if effect.self_loops:
-        loop = (
-            "would link it to itself and is"
-            if effect.self_loops == 1
-            else ("would link it to itself and are")
-        )
-        said.append(f"{effect.self_loops:,} {loop} dropped")
+        is_are = "is" if effect.self_loops == 1 else "are"
+        parts.append(f"{effect.self_loops:,} would link it to itself and {is_are} dropped")
     if effect.conflicts:
-        said.append(f"{counted(effect.conflicts, 'difference')} kept with both sources")
+        parts.append(f"{counted(effect.conflicts, 'difference')} kept with both sources")
     if effect.reports:
-        said.append(f"{counted(effect.reports, 'report')} will be rewritten")
-    return said
+        parts.append(f"{counted(effect.reports, 'report')} will be rewritten")
+    return parts

@@ -1,48 +1,42 @@
-"""Creating, editing and deleting entities."""
+"""Creating, editing and deleting entities, and the names that people give them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+import uuid
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
-from ingestion.curation import effects, renaming
-from ingestion.curation.effects import Verb
-from ingestion.curation.operation import operation, tell
-from ingestion.curation.records import Rules
-from ingestion.curation.subjects import (
+from ingestion.curation import effects
+from ingestion.curation.effects import Effect, Measure, Verb
+from ingestion.curation.operation import add_details, apply, operation
+from ingestion.curation.validation import (
     EntityGiven,
+    aliases_given,
     as_subjects,
+    description_given,
     free_ref,
+    identities,
+    invalid,
     living,
-    members_of,
-    names_of,
+    name_given,
     own_words,
     ref_of,
-    refs_of,
     refuse_taken,
-)
-from ingestion.curation.validation import (
-    UNCHANGED,
-    aliases_given,
-    description_given,
-    name_given,
     type_given,
 )
 from ingestion.history import recording
 from ingestion.history.recording import ChangeContext
-from ingestion.models import Entity, EntityRuling, EventKind, HistoryEvent
-from ingestion.pipeline.propagate import read_anew, settle
-from ingestion.resolution.active import load_reading
-from ingestion.resolution.keys import Ref, entity_id
-from ingestion.resolution.overrides import Reading
-from ingestion.stages.resolve.pairs import read_otherwise
-from kb_project.errors import InputError
+from ingestion.models import Entity, EntityRuling, EventKind, HistoryEvent, Verdict
+from ingestion.pipeline.propagate import propagate
+from ingestion.resolution.decisions import Recorder, between, load_resolution
+from ingestion.resolution.keys import Ref, entity_id, pair_of
+from ingestion.resolution.overrides import NameResolution
 from workspaces.models import Workspace
 
 Field = EntityRuling.Field
 
 
+# --- create ---------------------------------------------------------------------------------------
 def entity_create(
     *,
     change: ChangeContext,
@@ -56,14 +50,44 @@ def entity_create(
     Raises InputError, and ConflictError (name_taken) if an entity of that name exists.
     """
     shown, key = name_given(name)
-    words = _Words(
-        type=type_given(type),
-        description=description_given(description) or None,
-        aliases=aliases_given(aliases),
-    )
-    return operation(change, lambda: _create(change, shown, key, words))
+    given = aliases_given(aliases)
+    words = {
+        "name": shown,
+        "type": type_given(type),
+        "description": description_given(description),
+    }
+    return operation(change, lambda: _create(change, key, words, given))
 
 
+def _create(
+    change: ChangeContext, key: str, words: dict[str, str], aliases: Mapping[str, str]
+) -> HistoryEvent:
+    workspace = change.workspace
+    before = load_resolution(workspace.pk)
+    refuse_taken(workspace, words["name"], key, resolution=before)
+    # A deleted name comes back with what documents say of it.
+    ref: Ref = (key, 0) if (key, 0) in before.deleted else free_ref(workspace, key)
+    made = entity_id(workspace.pk, *ref)
+    entity = Entity(workspace=workspace, pk=made, key=key, sense=ref[1], name=words["name"])
+    details = identities([entity]) | {
+        "entity": str(made),
+        "created": [str(made)],
+        "after": words | {"aliases": list(aliases.values())},
+    }
+    event = recording.record(change, EventKind.ENTITY_CREATED, as_subjects(made), details)
+    recorder = Recorder(event)
+    recorder.entity(ref, Field.CREATED)
+    recorder.entity(ref, Field.NAME, words["name"])
+    recorder.entity(ref, Field.TYPE, words["type"])
+    if words["description"]:
+        recorder.entity(ref, Field.DESCRIPTION, words["description"])
+    for alias_key, alias in aliases.items():
+        _add_alias(recorder, entity, alias, alias_key, before)
+    apply(workspace, before, {key, *aliases})
+    return event
+
+
+# --- edit -----------------------------------------------------------------------------------------
 def entity_edit(  # noqa: PLR0913  # a keyword for each thing that may be said
     *,
     change: ChangeContext,
@@ -81,109 +105,62 @@ def entity_edit(  # noqa: PLR0913  # a keyword for each thing that may be said
     Raises InputError (nothing_to_change, …), and ConflictError (name_taken) if another entity has
     the name.
     """
-    words = _Words(
-        name=name,
-        type=None if type is None else type_given(type),
-        description=None if description is None else description_given(description),
-        aliases=aliases_given(add_aliases),
-        refused=aliases_given(remove_aliases),
-        is_protected=is_protected,
-        is_confirmed=is_confirmed,
-    )
-    if words.name is not None:
-        name_given(words.name)
-    return operation(change, lambda: _edit(change, entity, words))
+    wanted = {
+        "name": None if name is None else name_given(name)[0],
+        "type": None if type is None else type_given(type),
+        "description": None if description is None else description_given(description),
+        "is_protected": is_protected,
+        "is_confirmed": is_confirmed,
+    }
+    added, removed = aliases_given(add_aliases), aliases_given(remove_aliases)
+    return operation(change, lambda: _edit(change, entity, wanted, added, removed))
 
 
-def entity_delete(*, change: ChangeContext, entity: EntityGiven) -> HistoryEvent:
-    """Delete an entity, whatever documents say of it later."""
-    return operation(change, lambda: _delete(change, entity))
-
-
-@dataclass(frozen=True, slots=True)
-class _Words:
-    """The requested values; None or empty leaves a field unchanged."""
-
-    name: str | None = None
-    type: str | None = None
-    description: str | None = None
-    aliases: dict[str, str] | None = None
-    refused: dict[str, str] | None = None
-    is_protected: bool | None = None
-    is_confirmed: bool | None = None
-
-
-# --- create ---------------------------------------------------------------------------------------
-def _create(change: ChangeContext, name: str, key: str, words: _Words) -> HistoryEvent:
-    workspace = change.workspace
-    reading = load_reading(workspace.pk, [])
-    refuse_taken(workspace, name, key, reading=reading)
-    # A deleted name comes back with what documents say of it.
-    ref: Ref = (key, 0) if (key, 0) in reading.deleted else free_ref(workspace, key)
-    made = entity_id(workspace.pk, *ref)
-    after = {"name": name, "type": words.type, "description": words.description or ""}
-    event = recording.record(
-        change,
-        EventKind.ENTITY_CREATED,
-        as_subjects(made),
-        {
-            "names": {str(made): name},
-            "refs": {str(made): list(ref)},
-            "entity": str(made),
-            "created": [str(made)],
-            "after": after | {"aliases": list((words.aliases or {}).values())},
-        },
-    )
-    rules = Rules(change, event)
-    rules.entity(ref, Field.CREATED)
-    rules.entity(ref, Field.NAME, name)
-    rules.entity(ref, Field.TYPE, words.type or "")
-    if words.description:
-        rules.entity(ref, Field.DESCRIPTION, words.description)
-    shell = Entity(workspace=workspace, pk=made, key=key, sense=ref[1], name=name)
-    for alias_key, alias in (words.aliases or {}).items():
-        renaming.add_alias(rules, shell, alias, alias_key, reading=reading)
-    read_anew(workspace.pk, {key, *(words.aliases or {})})
-    return event
-
-
-# --- edit -----------------------------------------------------------------------------------------
-def _edit(change: ChangeContext, given: EntityGiven, words: _Words) -> HistoryEvent:
+def _edit(
+    change: ChangeContext,
+    given: EntityGiven,
+    wanted: Mapping[str, Any],
+    added: Mapping[str, str],
+    removed: Mapping[str, str],
+) -> HistoryEvent:
     workspace = change.workspace
     entity = living(workspace, given)
-    before, after = _changes(entity, words)
-    if not after:
-        raise InputError("There is nothing to change.", code="nothing_to_change", kept=UNCHANGED)
+    before, after = _changes(entity, wanted, added, removed)
     # A removed name may belong to another entity from then on.
-    ids = [entity.pk, *(entity_id(workspace.pk, key) for key in words.refused or {})]
-    state = effects.state_of(workspace, ids)
-    reports = effects.reports_about(workspace, ids)
-    event = recording.record(
-        change,
-        EventKind.ENTITY_EDITED,
-        as_subjects(entity),
-        {
-            "names": names_of([entity]),
-            "refs": refs_of([entity]),
-            "entity": str(entity.pk),
-            "before": before,
-            "after": after,
-        },
-    )
-    _rule(Rules(change, event), entity, words, after)
-    effect = effects.between(state, effects.state_of(workspace, ids), reports=reports)
-    return tell(event, {"counts": effect.figures})
+    ids = [entity.pk, *(entity_id(workspace.pk, key) for key in removed)]
+    measure = Measure(workspace, ids)
+    details = identities([entity]) | {"entity": str(entity.pk), "before": before, "after": after}
+    event = recording.record(change, EventKind.ENTITY_EDITED, as_subjects(entity), details)
+    recorder = Recorder(event)
+    _record_wording(recorder, ref_of(entity), after)
+    resolution = load_resolution(workspace.pk)
+    keys: set[str] = set()
+    if "name" in after:
+        own = [entity.pk]
+        keys.add(rename(recorder, entity, after["name"], resolution=resolution, own=own))
+    for key, alias in added.items():
+        if alias in after.get("add_aliases", ()):
+            _add_alias(recorder, entity, alias, key, resolution)
+            keys.add(key)
+    if "remove_aliases" in after:
+        for key, alias in removed.items():
+            _remove_alias(recorder, entity, alias, key)
+            keys.add(key)
+    if keys:
+        keys |= {key for key, _ in resolution.members(ref_of(entity))}
+        apply(workspace, resolution, keys)
+    else:
+        propagate(workspace.pk)
+    return add_details(event, counts=measure.effect().figures)
 
 
-def _changes(entity: Entity, words: _Words) -> tuple[dict[str, Any], dict[str, Any]]:
+def _changes(
+    entity: Entity,
+    wanted: Mapping[str, Any],
+    added: Mapping[str, str],
+    removed: Mapping[str, str],
+) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return the old and new values of the fields that change."""
-    wanted: dict[str, Any] = {
-        "name": None if words.name is None else name_given(words.name)[0],
-        "type": words.type,
-        "description": words.description,
-        "is_protected": words.is_protected,
-        "is_confirmed": words.is_confirmed,
-    }
     after = {
         field: value
         for field, value in wanted.items()
@@ -193,100 +170,101 @@ def _changes(entity: Entity, words: _Words) -> tuple[dict[str, Any], dict[str, A
     if "description" in before:
         before["description"] = own_words(entity)
     names = set(entity.aliases.filter(workspace=entity.workspace_id).values_list("name", flat=True))
-    added = [name for name in (words.aliases or {}).values() if name not in names]
-    removed = [name for name in (words.refused or {}).values() if name in names]
-    if added:
-        before["add_aliases"], after["add_aliases"] = [], added
-    if removed:
-        before["remove_aliases"], after["remove_aliases"] = removed, []
-    _refuse_unconfirming(after)
+    if new := [name for name in added.values() if name not in names]:
+        before["add_aliases"], after["add_aliases"] = [], new
+    if old := [name for name in removed.values() if name in names]:
+        before["remove_aliases"], after["remove_aliases"] = old, []
+    if after.get("is_confirmed") is False:
+        raise invalid(
+            "A confirmation cannot be edited.", "Undo it on the History page.", "undo_instead"
+        )
+    if not after:
+        raise invalid("There is nothing to change.", "", "nothing_to_change")
     return before, after
 
 
-def _refuse_unconfirming(after: dict[str, Any]) -> None:
-    if after.get("is_confirmed") is False:
-        raise InputError(
-            "A confirmation cannot be edited.",
-            code="undo_instead",
-            kept=UNCHANGED,
-            next_step="Undo it on the History page.",
-        )
-
-
-def _rule(rules: Rules, entity: Entity, words: _Words, after: dict[str, Any]) -> None:
-    ref = ref_of(entity)
-    reading = load_reading(rules.workspace.pk, [])
+def _record_wording(recorder: Recorder, ref: Ref, after: Mapping[str, Any]) -> None:
     for field in (Field.TYPE, Field.DESCRIPTION):
         if field.value in after:
-            rules.entity(ref, field, after[field.value])
+            recorder.entity(ref, field, after[field.value])
     if "is_protected" in after:
-        rules.entity(ref, Field.PROTECTED if after["is_protected"] else Field.UNPROTECTED)
+        recorder.entity(ref, Field.PROTECTED if after["is_protected"] else Field.UNPROTECTED)
     if "is_confirmed" in after:
-        rules.entity(ref, Field.CONFIRMED)
-    keys = _names(rules, entity, words, after, reading)
-    if keys:
-        keys |= {key for key, _ in members_of(reading, ref)}
-        keys |= read_otherwise(reading, load_reading(rules.workspace.pk, []))
-        read_anew(rules.workspace.pk, keys)
-    else:
-        settle(rules.workspace.pk)
+        recorder.entity(ref, Field.CONFIRMED)
 
 
-def _names(
-    rules: Rules, entity: Entity, words: _Words, after: dict[str, Any], reading: Reading
-) -> set[str]:
-    """Record name changes; returns the keys to read again."""
-    keys: set[str] = set()
-    if "name" in after:
-        renaming.rename(rules, entity, after["name"], reading=reading, own=[entity.pk])
-        keys.add(name_given(after["name"])[1])
-    for key, alias in (words.aliases or {}).items():
-        if alias in after.get("add_aliases", ()):
-            renaming.add_alias(rules, entity, alias, key, reading=reading)
-            keys.add(key)
-    for key, alias in (words.refused or {}).items():
-        if "remove_aliases" in after:
-            renaming.remove_alias(rules, entity, alias, key)
-            keys.add(key)
-    return keys
+# --- names ----------------------------------------------------------------------------------------
+def rename(
+    recorder: Recorder,
+    entity: Entity,
+    text: str,
+    *,
+    resolution: NameResolution,
+    own: Collection[uuid.UUID],
+) -> str:
+    """Give the entity a new displayed name, which documents may use too; returns its key.
+
+    ``own`` are entities whose names are free to take. Raises InputError, ConflictError.
+    """
+    name, key = name_given(text)
+    refuse_taken(recorder.workspace, name, key, resolution=resolution, own=own)
+    recorder.entity(ref_of(entity), Field.NAME, name)
+    _resolve_to(recorder, entity, key, resolution)
+    return key
+
+
+def _add_alias(
+    recorder: Recorder, entity: Entity, name: str, key: str, resolution: NameResolution
+) -> None:
+    """Add an alias that documents may use for the entity. Raises ConflictError."""
+    refuse_taken(recorder.workspace, name, key, resolution=resolution, own=[entity.pk])
+    recorder.entity(ref_of(entity), Field.ALIAS, name)
+    _resolve_to(recorder, entity, key, resolution)
+
+
+def _remove_alias(recorder: Recorder, entity: Entity, name: str, key: str) -> None:
+    """Hide the alias, and stop resolving it to the entity if a person added it."""
+    ref = ref_of(entity)
+    recorder.entity(ref, Field.NO_ALIAS, name)
+    pair = pair_of(ref, (key, 0))
+    rows = between(recorder.workspace.pk, [ref[0], key])
+    if any(row.ends == pair and row.is_by_person and row.verdict == Verdict.SAME for row in rows):
+        recorder.pairs(Verdict.DIFFERENT, [pair])
+
+
+def _resolve_to(recorder: Recorder, entity: Entity, key: str, resolution: NameResolution) -> None:
+    """Resolve the name to the entity, unless it already does."""
+    ref = ref_of(entity)
+    if resolution.resolve((key, 0)) != ref and key != entity.key:
+        recorder.pairs(Verdict.SAME, [(ref, (key, 0))], keeps=ref)
 
 
 # --- delete ---------------------------------------------------------------------------------------
+def entity_delete(*, change: ChangeContext, entity: EntityGiven) -> HistoryEvent:
+    """Delete an entity, whatever documents say of it later."""
+    return operation(change, lambda: _delete(change, entity))
+
+
 def _delete(change: ChangeContext, given: EntityGiven) -> HistoryEvent:
     workspace = change.workspace
     entity = living(workspace, given)
-    before = effects.state_of(workspace, [entity.pk])
-    reports = effects.reports_about(workspace, [entity.pk])
-    event = recording.record(
-        change,
-        EventKind.ENTITY_DELETED,
-        as_subjects(entity),
-        {
-            "names": names_of([entity]),
-            "refs": refs_of([entity]),
-            "entity": str(entity.pk),
-            "before": _shown(entity),
-        },
-    )
-    members = members_of(load_reading(workspace.pk, []), ref_of(entity))
-    Rules(change, event).entity(ref_of(entity), Field.DELETED)
-    read_anew(workspace.pk, {key for key, _ in members})
-    after = effects.state_of(workspace, [entity.pk])
-    effect = effects.between(before, after, verb=Verb.HIDE, reports=reports)
-    return tell(event, {"counts": effect.figures})
+    measure = Measure(workspace, [entity.pk])
+    words = {"name": entity.name, "type": entity.type, "description": own_words(entity)}
+    details = identities([entity]) | {"entity": str(entity.pk), "before": words}
+    event = recording.record(change, EventKind.ENTITY_DELETED, as_subjects(entity), details)
+    members = load_resolution(workspace.pk).members(ref_of(entity))
+    Recorder(event).entity(ref_of(entity), Field.DELETED)
+    propagate(workspace.pk, {key for key, _ in members})
+    return add_details(event, counts=measure.effect(verb=Verb.HIDE).figures)
 
 
-def _shown(entity: Entity) -> dict[str, str]:
-    return {"name": entity.name, "type": entity.type, "description": own_words(entity)}
-
-
-def delete_effect(workspace: Workspace, given: EntityGiven) -> effects.Effect:
+def delete_effect(*, workspace: Workspace, entity: EntityGiven) -> Effect:
     """Compute what deleting an entity hides without doing it. Call in the workspace's scope."""
-    entity = living(workspace, given)
-    state = effects.state_of(workspace, [entity.pk])
-    return effects.Effect(
+    pk = living(workspace, entity).pk
+    state = effects.state_of(workspace, [pk])
+    return Effect(
         verb=Verb.HIDE,
         mentions=len(state.mentions),
         facts=len(state.links),
-        reports=effects.reports_about(workspace, [entity.pk]),
+        reports=effects.reports_about(workspace, [pk]),
     )

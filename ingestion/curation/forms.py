@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterable
 from typing import Final
 
 from django.http import HttpRequest, QueryDict
@@ -100,12 +99,7 @@ def selection_of(given: QueryDict) -> Selection:
 
 def selected(selection: Selection) -> str:
     """Return a digest of the selection, to check that what is done is what was previewed."""
-    parts: Iterable[Iterable[object]] = (
-        selection.documents,
-        selection.chunks,
-        selection.aliases,
-        selection.mentions,
-    )
+    parts = (getattr(selection, name) for name in Selection.__slots__)
     texts = "\0\0".join("\0".join(sorted(map(str, part))) for part in parts)
     return uuid.uuid5(uuid.NAMESPACE_OID, texts).hex
 

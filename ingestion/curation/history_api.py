@@ -1,8 +1,7 @@
-"""The REST operations on history: who did what, its effect, and undoing it."""
+"""The REST operations on history and on decisions about names: list, decide and undo."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import partial
 from typing import Any, Final
 from uuid import UUID
@@ -11,16 +10,20 @@ from drf_spectacular.utils import OpenApiParameter, extend_schema_serializer
 from rest_framework import serializers
 from rest_framework.response import Response
 
-from ingestion.curation import effects, previewing
+from ingestion.curation import decisions, effects
 from ingestion.curation.effects import Effect
-from ingestion.curation.undoing import event_undo
+from ingestion.curation.previewing import Service, preview
+from ingestion.curation.undoing import decision_undo, event_undo
+from ingestion.documents import queries as document_queries
 from ingestion.history import queries
-from ingestion.history.api_changes import ReasonSerializer, change_of, correcting
-from ingestion.history.preconditions import IF_MATCH
-from ingestion.models import EventKind, HistoryEvent
-from kb_project.http.api import PageInput, PageOutput, page_of as page_of_rows
+from ingestion.history.api import IF_MATCH, ReasonSerializer, change_of, correcting
+from ingestion.history.recording import REASON_LENGTH
+from ingestion.knowledge import queries as knowledge_queries
+from ingestion.models import EventKind, HistoryEvent, ResolutionDecision, Verdict
+from ingestion.resolution import queries as resolution_queries
+from kb_project.http.api import PageInput, PageOutput, page_of
 from workspaces import access
-from workspaces.api import WorkspaceAPIView, reading
+from workspaces.api import WorkspaceAPIView, curating, reading
 from workspaces.models import Capability
 
 PREVIEW: Final = OpenApiParameter(
@@ -94,27 +97,22 @@ def shown(view: queries.EventView) -> dict[str, Any]:
         "entity": next((one for one in made if one), None),
         "relationship": details.get("relationship"),
         "conflicts": details.get("conflicts", []),
-        "effect": told(effects.of_event(view.event)),
+        "effect": _effect(effects.of_event(view.event)),
     }
 
 
-def told(effect: Effect) -> dict[str, Any]:
+def _effect(effect: Effect) -> dict[str, Any]:
     return {"sentence": effect.sentence, "notes": list(effect.notes), **effect.figures}
 
 
 def curated(
-    view: WorkspaceAPIView,
-    preview: Callable[..., Effect],
-    service: Callable[..., HistoryEvent],
-    *,
-    seen: UUID | None = None,
-    **subject: Any,
+    view: WorkspaceAPIView, service: Service, *, seen: UUID | None = None, **subject: Any
 ) -> Response:
     """Carry out the service or, if the request wants it, its preview; with the body's fields."""
     change, wanted = change_of(view, seen=seen)
     if view.request.query_params.get("preview", "").lower() in ("1", "true", "yes"):
-        effect = preview(workspace=view.workspace, **wanted, **subject)
-        return Response(EffectSerializer(told(effect)).data)
+        effect = preview(service, workspace=view.workspace, **wanted, **subject)
+        return Response(EffectSerializer(_effect(effect)).data)
     return event_answer(view, service(change=change, **wanted, **subject))
 
 
@@ -154,7 +152,7 @@ class HistoryListApi(WorkspaceAPIView):
             kind=wanted.get("kind", ""),
             before=wanted.get("before"),
         )
-        page = page_of_rows(rows, page=wanted["page"], page_size=wanted["page_size"])
+        page = page_of(rows, page=wanted["page"], page_size=wanted["page_size"])
         views = queries.event_views(workspace=self.workspace, rows=page.results)
         return page.of([shown(view) for view in views])
 
@@ -187,4 +185,111 @@ class HistoryUndoApi(WorkspaceAPIView):
         # Editors undo changes to documents, curators changes to entities.
         needs = Capability.EDIT if queries.is_of_documents(event) else Capability.CURATE
         access.workspace_with(needs, user=self.request.user, workspace_id=self.workspace.pk)
-        return curated(self, previewing.undo, event_undo, event=event)
+        return curated(self, event_undo, event=event)
+
+
+# --- decisions about names ------------------------------------------------------------------------
+class DecisionSerializer(serializers.Serializer[Any]):
+    id = serializers.UUIDField(source="decision.pk")
+    left = serializers.CharField(source="decision.left_key", help_text="A name, normalised.")
+    right = serializers.CharField(
+        source="decision.right_key",
+        allow_blank=True,
+        help_text="Another name; empty where a document's use of the left one was decided.",
+    )
+    document = serializers.UUIDField(source="decision.document_id", allow_null=True)
+    sense = serializers.IntegerField(
+        source="decision.sense", help_text="Which of the things of that name the document means."
+    )
+    verdict = serializers.ChoiceField(source="decision.verdict", choices=Verdict.choices)
+    reason = serializers.CharField(source="decision.reason", allow_blank=True)
+    by = serializers.ChoiceField(source="decision.by", choices=ResolutionDecision.By.choices)
+    decider = serializers.CharField(help_text="The person or the model.")
+    created_at = serializers.DateTimeField(source="decision.created_at")
+    undone_at = serializers.DateTimeField(source="decision.undone_at", allow_null=True)
+    is_conflicting = serializers.BooleanField(
+        help_text="It would join names that are decided to differ, and is not followed."
+    )
+    is_waiting = serializers.BooleanField(
+        help_text="On hold: it would join names that have not been reviewed as pairs."
+    )
+
+
+class DecisionListApi(WorkspaceAPIView):
+    """The decisions about names in a workspace."""
+
+    class OutputSerializer(PageOutput):
+        results = DecisionSerializer(many=True)
+
+    class InputSerializer(serializers.Serializer[Any]):
+        left = serializers.UUIDField(help_text="An entity.")
+        right = serializers.UUIDField(
+            required=False, allow_null=True, default=None, help_text="Another entity."
+        )
+        document = serializers.UUIDField(
+            required=False,
+            allow_null=True,
+            default=None,
+            help_text="Instead of another entity: a document that means something else by the"
+            " entity's name.",
+        )
+        verdict = serializers.ChoiceField(choices=Verdict.choices, default=Verdict.DIFFERENT)
+        reason = serializers.CharField(
+            required=False, allow_blank=True, default="", max_length=REASON_LENGTH
+        )
+
+        def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
+            if bool(attrs["right"]) == bool(attrs["document"]):
+                raise serializers.ValidationError(
+                    {"right": ["Name either another entity or a document."]}
+                )
+            if attrs["document"] and attrs["verdict"] != Verdict.DIFFERENT:
+                raise serializers.ValidationError(
+                    {"verdict": ["Of a document only 'different' can be said."]}
+                )
+            return attrs
+
+    @reading("decision_list", query=PageInput, gives=OutputSerializer)
+    def get(self) -> object:
+        """List the decisions about names with their reasons, newest first."""
+        page = page_of(resolution_queries.decisions(workspace=self.workspace), **self.query())
+        shown = resolution_queries.decision_views(workspace=self.workspace, rows=page.results)
+        return page.of(shown)
+
+    @curating("decision_record", takes=InputSerializer, gives=DecisionSerializer, status=201)
+    def post(self) -> object:
+        """Decide whether two entities are one, or that a document uses a name differently."""
+        made = self._recorded(self.body())
+        [view] = resolution_queries.decision_views(workspace=self.workspace, rows=[made])
+        return view
+
+    def _recorded(self, wanted: dict[str, Any]) -> ResolutionDecision:
+        by = {
+            "workspace": self.workspace,
+            "user": self.request.user,
+            "reason": wanted["reason"],
+        }
+        left = knowledge_queries.entity_get(workspace=self.workspace, entity_id=wanted["left"])
+        if wanted["document"]:
+            document = document_queries.document_get(
+                workspace=self.workspace, document_id=wanted["document"]
+            )
+            return decisions.sense_record(entity=left, document=document, **by)
+        right = knowledge_queries.entity_get(workspace=self.workspace, entity_id=wanted["right"])
+        verdict = Verdict(wanted["verdict"])
+        return decisions.decision_record(left=left, right=right, verdict=verdict, **by)
+
+
+class DecisionUndoApi(WorkspaceAPIView):
+    """Undoing a decision."""
+
+    @curating("decision_undo", gives=DecisionSerializer, errors=(409,))
+    def post(self, decision_id: UUID) -> object:
+        """Undo a decision: names are read as without it."""
+        decision = resolution_queries.decision_get(
+            workspace=self.workspace, decision_id=decision_id
+        )
+        decision_undo(workspace=self.workspace, decision=decision, user=self.request.user)
+        decision.refresh_from_db()
+        [view] = resolution_queries.decision_views(workspace=self.workspace, rows=[decision])
+        return view

@@ -7,18 +7,18 @@ from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta
 from typing import Any, Final
 
-from django.db.models import QuerySet
 from django.http import QueryDict
 from django.utils import timezone
 from django.utils.dateparse import parse_date
 
-from ingestion.curation import previewing, queries as curation_queries
+from ingestion.curation import queries as curation_queries
 from ingestion.curation.effects import of_event
-from ingestion.curation.presenters import previewed, rights
+from ingestion.curation.presenters import page_context, previewed
+from ingestion.curation.undoing import event_undo
 from ingestion.documents import forms, queries as document_queries
 from ingestion.history import queries
 from ingestion.history.queries import EventView
-from ingestion.models import Document, Entity, EventKind, HistoryEvent
+from ingestion.models import Document, Entity, EventKind
 from workspaces.models import Capability, User, Workspace
 
 EVENTS_PER_PAGE: Final = 40
@@ -83,43 +83,31 @@ def _day(text: str) -> date | None:
 def history_page(
     *, workspace: Workspace, wanted: Filter, subject_id: uuid.UUID | None = None
 ) -> HistoryPage:
-    found = _narrowed(
-        queries.events(
-            workspace=workspace,
-            subject_id=subject_id,
-            user=wanted.person,
-            kind=wanted.kind,
-            before=wanted.before,
-        ),
-        wanted,
+    found = queries.events(
+        workspace=workspace,
+        subject_id=subject_id,
+        user=wanted.person,
+        kind=wanted.kind,
+        before=wanted.before,
     )
+    if wanted.since:
+        found = found.filter(created_at__gte=_midnight(wanted.since))
+    if wanted.until and wanted.until < date.max:
+        found = found.filter(created_at__lt=_midnight(wanted.until + timedelta(days=1)))
     rows = list(found[: EVENTS_PER_PAGE + 1])
     shown = rows[:EVENTS_PER_PAGE]
+    every = queries.events(workspace=workspace, subject_id=subject_id).order_by()
+    people = User.objects.filter(pk__in=every.exclude(user=None).values("user_id").distinct())
     return HistoryPage(
-        events=tuple(
-            shown_event(view) for view in queries.event_views(workspace=workspace, rows=shown)
-        ),
-        people=tuple(_people(queries.events(workspace=workspace, subject_id=subject_id))),
+        events=tuple(map(shown_event, queries.event_views(workspace=workspace, rows=shown))),
+        people=tuple(people.order_by("name", "email")),
         wanted=wanted,
         older=shown[-1].sequence if len(rows) > EVENTS_PER_PAGE else None,
     )
 
 
-def _narrowed(rows: QuerySet[HistoryEvent], wanted: Filter) -> QuerySet[HistoryEvent]:
-    if wanted.since:
-        rows = rows.filter(created_at__gte=_midnight(wanted.since))
-    if wanted.until and wanted.until < date.max:
-        rows = rows.filter(created_at__lt=_midnight(wanted.until + timedelta(days=1)))
-    return rows
-
-
 def _midnight(day: date) -> datetime:
     return timezone.make_aware(datetime.combine(day, time.min))
-
-
-def _people(rows: QuerySet[HistoryEvent]) -> QuerySet[User]:
-    users = rows.order_by().exclude(user=None).values("user_id").distinct()
-    return User.objects.filter(pk__in=users).order_by("name", "email")
 
 
 def shown_event(view: EventView) -> ShownEvent:
@@ -127,53 +115,52 @@ def shown_event(view: EventView) -> ShownEvent:
     return ShownEvent(view, effect.sentence if any(effect.figures.values()) else "")
 
 
-def history_context(
-    *, workspace: Workspace, query: QueryDict, subject_id: uuid.UUID | None = None
+# --- the pages ------------------------------------------------------------------------------------
+def workspace_context(*, workspace: Workspace, query: QueryDict) -> dict[str, Any]:
+    page = history_page(workspace=workspace, wanted=filter_of(query))
+    return page_context(workspace, "history", history=page)
+
+
+def entity_context(
+    *, workspace: Workspace, entity_id: uuid.UUID, query: QueryDict
 ) -> dict[str, Any]:
-    """Build the context of ``ingestion/curation/history_list.html``, except the workspace."""
-    page = history_page(workspace=workspace, wanted=filter_of(query), subject_id=subject_id)
-    return {"history": page}
-
-
-# --- one entity, one document, one event ----------------------------------------------------------
-def entity_context(*, workspace: Workspace, entity_id: uuid.UUID) -> dict[str, Any]:
     """Build the context for an existing or deleted entity. Raises NotFoundError."""
     entity = Entity.objects.in_workspace(workspace).filter(pk=entity_id).first()
-    gone = None
-    if entity is None:
-        gone = curation_queries.entity_gone(workspace=workspace, entity_id=entity_id)
-    context = {"workspace": workspace, "section": "entities", "entity": entity}
-    context |= {"entity_id": entity_id, "name": entity.name if entity else gone and gone.name}
-    return context | rights(workspace)
+    former = entity or curation_queries.entity_gone(workspace=workspace, entity_id=entity_id)
+    page = history_page(workspace=workspace, wanted=filter_of(query), subject_id=entity_id)
+    return page_context(
+        workspace,
+        "entities",
+        entity=entity,
+        entity_id=entity_id,
+        name=former.name,
+        history=page,
+    )
 
 
-def document_context(*, workspace: Workspace, document_id: uuid.UUID) -> dict[str, Any]:
+def document_context(
+    *, workspace: Workspace, document_id: uuid.UUID, query: QueryDict
+) -> dict[str, Any]:
     """Build the context for a document, existing or deleted for good. Raises NotFoundError."""
     document = Document.objects.in_workspace(workspace).filter(pk=document_id).first()
-    past_rows = queries.events(workspace=workspace, subject_id=document_id)
-    event = past_rows.first()
+    event = queries.events(workspace=workspace, subject_id=document_id).first()
     if document is None and event is None:
         document_queries.document_get(workspace=workspace, document_id=document_id)
-    told = event.details.get("names", {}) if event else {}
-    name = document.title if document else told.get(str(document_id), "a document")
-    context = {"workspace": workspace, "section": "documents", "document": document, "name": name}
-    return context | rights(workspace)
-
-
-def may_undo(workspace: Workspace, event: HistoryEvent) -> bool:
-    needed = Capability.EDIT if queries.is_of_documents(event) else Capability.CURATE
-    return workspace.may(needed)
+    names = event.details.get("names", {}) if event else {}
+    name = document.title if document else names.get(str(document_id), "a document")
+    page = history_page(workspace=workspace, wanted=filter_of(query), subject_id=document_id)
+    return page_context(workspace, "documents", document=document, name=name, history=page)
 
 
 def event_context(*, workspace: Workspace, event_id: uuid.UUID) -> dict[str, Any]:
     """Build the context of one event, with a preview of undoing it. Raises NotFoundError."""
     event = queries.event_get(workspace=workspace, event_id=event_id)
     [view] = queries.event_views(workspace=workspace, rows=[event])
-    allowed = may_undo(workspace, event)
-    context: dict[str, Any] = {"workspace": workspace, "section": "history", "allowed": allowed}
-    context |= {"item": shown_event(view), "seen": [], "preview": None} | rights(workspace)
+    needed = Capability.EDIT if queries.is_of_documents(event) else Capability.CURATE
+    allowed = workspace.may(needed)
+    preview = None
     if allowed and view.can_undo:
-        context["preview"] = previewed(
-            workspace, lambda: previewing.undo(workspace=workspace, event=event)
-        )
-    return context
+        preview = previewed(event_undo, workspace=workspace, event=event)
+    return page_context(
+        workspace, "history", allowed=allowed, item=shown_event(view), seen=[], preview=preview
+    )

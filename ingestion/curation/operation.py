@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable
 from typing import Any
-
-from django.db import transaction
 
 from ingestion.history import recording
 from ingestion.history.recording import ChangeContext
 from ingestion.models import HistoryEvent
-from kb_project.database.retrying import retried
+from ingestion.pipeline.propagate import propagate
+from ingestion.resolution.decisions import load_resolution
+from ingestion.resolution.overrides import NameResolution
+from kb_project.database.outages import retried
 from workspaces import access
+from workspaces.models import Workspace
 
 
 def operation(change: ChangeContext, work: Callable[[], HistoryEvent]) -> HistoryEvent:
@@ -29,15 +31,13 @@ def operation(change: ChangeContext, work: Callable[[], HistoryEvent]) -> Histor
     return retried(whole)
 
 
-def dry_run(work: Callable[[], HistoryEvent]) -> HistoryEvent:
-    """Return the event that the work would record, and roll everything back."""
-    with transaction.atomic():
-        event = work()
-        transaction.set_rollback(True)
-    return event
+def apply(workspace: Workspace, before: NameResolution, keys: Iterable[str]) -> None:
+    """Apply new decisions to the graph, for these names and all that resolve differently now."""
+    changed = load_resolution(workspace.pk).changed_since(before)
+    propagate(workspace.pk, {*keys, *changed})
 
 
-def tell(event: HistoryEvent, more: Mapping[str, Any]) -> HistoryEvent:
+def add_details(event: HistoryEvent, **more: Any) -> HistoryEvent:
     """Add details to an event, in its own transaction, that are known only afterwards."""
     event.details = {**event.details, **more}
     event.save(update_fields=["details"])

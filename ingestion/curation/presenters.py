@@ -3,28 +3,29 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final
 
-from django.core.paginator import Page, Paginator
 from django.http import QueryDict
 
-from ingestion.curation import forms, merging, previewing, queries
+from ingestion.curation import forms, queries
 from ingestion.curation.effects import Effect
+from ingestion.curation.merging import differences, entities_merge
+from ingestion.curation.previewing import Service, preview
+from ingestion.curation.splitting import entity_split, mentions_move
 from ingestion.history import queries as history_queries, recording, sentences
 from ingestion.knowledge import queries as knowledge_queries
-from ingestion.knowledge.queries import EntityView
 from ingestion.models import Entity, Relationship
-from kb_project.errors import ConflictError, InputError, KBError, NotFoundError, PreconditionError
+from kb_project.errors import ConflictError, InputError, KBError, PreconditionError
 from kb_project.http.problems import problem, status_of
 from workspaces import access
 from workspaces.models import Capability, Workspace
 
 FIELDS: Final = ("name", "type", "description", "alias")
-ENTITIES_PER_PAGE: Final = 48
 MOST_FOUND: Final = 8
+MOST_NEIGHBOURS: Final = 16
 MOST_TYPES: Final = 30
 MOST_LINES: Final = 300
 """Mentions listed one by one on a page; the others can be chosen by document."""
@@ -66,12 +67,15 @@ def may_curate(workspace: Workspace) -> bool:
     return workspace.may(Capability.CURATE)
 
 
-def rights(workspace: Workspace) -> dict[str, Any]:
-    """Return whether the user may curate, and otherwise whom to ask."""
+def page_context(workspace: Workspace, section: str, **more: Any) -> dict[str, Any]:
+    """Return what every page here needs: whether the user may curate, and otherwise whom to ask."""
     allowed = may_curate(workspace)
     return {
+        "workspace": workspace,
+        "section": section,
         "is_curator": allowed,
         "whom_to_ask": "" if allowed else access.who_can_grant(workspace),
+        **more,
     }
 
 
@@ -96,42 +100,40 @@ def entity_context(
     confirmed = None
     if entity.is_confirmed:
         confirmed = queries.confirmed_in(workspace=workspace, entity=entity)
-    return {
-        "workspace": workspace,
-        "section": "entities",
-        "view": view,
-        "neighbours": neighbours_of(view),
-        "editing": editing if may_curate(workspace) else Editing(),
-        "seen": seen(workspace, [entity.pk]),
-        "confirmed": confirmed,
-        "confirmed_by": sentences.who(confirmed) if confirmed else "",
-        "proposed": [(one, entity.proposed[one]) for one in FIELDS if entity.proposed.get(one)],
-        "types": partial(_types, workspace),
-        **rights(workspace),
-    }
+    neighbours = {fact.other.pk: fact.other for fact in view.facts}
+    return page_context(
+        workspace,
+        "entities",
+        view=view,
+        neighbours=list(neighbours.values())[:MOST_NEIGHBOURS],
+        editing=editing if may_curate(workspace) else Editing(),
+        seen=seen(workspace, [entity.pk]),
+        confirmed=confirmed,
+        confirmed_by=sentences.who(confirmed) if confirmed else "",
+        proposed=[(one, entity.proposed[one]) for one in FIELDS if entity.proposed.get(one)],
+        types=partial(_types, workspace),
+    )
 
 
 def gone_context(*, workspace: Workspace, entity_id: uuid.UUID) -> dict[str, Any]:
     """Build the page at a former entity's address. Raises NotFoundError if there never was one."""
     gone = queries.entity_gone(workspace=workspace, entity_id=entity_id)
-    context = {"workspace": workspace, "section": "entities", "gone": gone}
     rows = [gone.event] if gone.event else []
-    context["events"] = history_queries.event_views(workspace=workspace, rows=rows)
-    return context | rights(workspace)
+    events = history_queries.event_views(workspace=workspace, rows=rows)
+    return page_context(workspace, "entities", gone=gone, events=events)
 
 
 def form_context(
-    workspace: Workspace, given: QueryDict, about: Sequence[Entity] = ()
+    workspace: Workspace, given: QueryDict, about: Sequence[Entity | Relationship] = ()
 ) -> dict[str, Any]:
     """Build the context shared by all curators' forms; ``given`` is the previous input."""
-    return {
-        "workspace": workspace,
-        "section": "entities",
-        "given": given,
-        "seen": seen(workspace, [entity.pk for entity in about]),
-        "types": partial(_types, workspace),
-        **rights(workspace),
-    }
+    return page_context(
+        workspace,
+        "entities",
+        given=given,
+        seen=seen(workspace, [one.pk for one in about]),
+        types=partial(_types, workspace),
+    )
 
 
 # --- search ---------------------------------------------------------------------------------------
@@ -163,26 +165,21 @@ class Preview:
     refusal: Refusal | None = None
 
 
-def previewed(workspace: Workspace, reckon: Callable[[], Effect]) -> Preview:
+def previewed(service: Service, *, workspace: Workspace, **wanted: Any) -> Preview:
+    """Preview the service. Raises NotFoundError."""
     try:
-        return Preview(effect=reckon())
-    except NotFoundError:
-        raise
+        return Preview(effect=preview(service, workspace=workspace, **wanted))
     except (InputError, ConflictError) as error:
         return Preview(refusal=refusal_of(workspace, error))
 
 
 # --- merging --------------------------------------------------------------------------------------
 @dataclass(frozen=True, slots=True)
-class Group:
+class MergeGroup:
     """Entities that may be one; the first is the one whose page the merge started from."""
 
     ids: tuple[uuid.UUID, ...]
     kept: uuid.UUID
-
-    @property
-    def others(self) -> list[uuid.UUID]:
-        return [one for one in self.ids if one != self.kept]
 
 
 def merge_context(*, workspace: Workspace, entity: Entity, given: QueryDict) -> dict[str, Any]:
@@ -198,22 +195,22 @@ def merge_context(*, workspace: Workspace, entity: Entity, given: QueryDict) -> 
         "kept": kept,
         "cards": queries.entity_cards(workspace=workspace, entities=living),
         "is_full": len(group.ids) >= MOST_BESIDE,
-        "differences": merging.differences(living) if preview else [],
+        "differences": differences(living) if preview else [],
         "preview": preview,
         "text": text,
         "found": choices(workspace=workspace, text=text, without=group.ids),
     }
 
 
-def _group(entity: Entity, given: QueryDict) -> Group:
+def _group(entity: Entity, given: QueryDict) -> MergeGroup:
     wanted = [entity.pk, *forms.ids_of(given, "with")]
     dropped = {*forms.ids_of(given, "drop")} - {entity.pk}
     ids = tuple(one for one in dict.fromkeys(wanted) if one not in dropped)
     kept = forms.id_of(given, "kept")
-    return Group(ids, kept if kept in ids else entity.pk)
+    return MergeGroup(ids, kept if kept in ids else entity.pk)
 
 
-def _merge_preview(workspace: Workspace, group: Group) -> Preview:
+def _merge_preview(workspace: Workspace, group: MergeGroup) -> Preview:
     if len(group.ids) > MOST_BESIDE:
         error = InputError(
             f"{len(group.ids)} entities are too many: only {MOST_BESIDE} fit side by side.",
@@ -221,10 +218,8 @@ def _merge_preview(workspace: Workspace, group: Group) -> Preview:
             next_step="Remove some, merge the others, then continue with the rest.",
         )
         return Preview(refusal=refusal_of(workspace, error))
-    return previewed(
-        workspace,
-        lambda: previewing.merge(workspace=workspace, kept=group.kept, others=group.others),
-    )
+    others = [one for one in group.ids if one != group.kept]
+    return previewed(entities_merge, workspace=workspace, kept=group.kept, others=others)
 
 
 # --- splitting ------------------------------------------------------------------------------------
@@ -241,43 +236,22 @@ def split_context(*, workspace: Workspace, entity: Entity, given: QueryDict) -> 
 
 def split_preview(*, workspace: Workspace, entity: Entity, given: QueryDict) -> Preview | None:
     """Preview moving the form's selection; None until the form names a target."""
-    selection = forms.selection_of(given)
-    target = forms.id_of(given, "target")
+    wanted: dict[str, Any] = {"entity": entity, "selection": forms.selection_of(given)}
     if given.get("into") == "other":
+        target = forms.id_of(given, "target")
         if target is None:
             return None
-        return previewed(
-            workspace,
-            lambda: previewing.move(
-                workspace=workspace, entity=entity, selection=selection, target=target
-            ),
-        )
+        return previewed(mentions_move, workspace=workspace, target=target, **wanted)
     name = forms.typed(given, "name").strip() or entity.name
-    return previewed(
-        workspace,
-        lambda: previewing.split(
-            workspace=workspace, entity=entity, selection=selection, name=name
-        ),
-    )
+    return previewed(entity_split, workspace=workspace, name=name, **wanted)
 
 
 # --- facts ----------------------------------------------------------------------------------------
 def link_context(*, workspace: Workspace, link: Relationship, given: QueryDict) -> dict[str, Any]:
     """Build the form of an existing fact."""
-    return form_context(workspace, given) | {
+    return form_context(workspace, given, [link]) | {
         "link": link,
-        "seen": seen(workspace, [link.pk]),
         "description": given.get("description", link.description),
         "keywords": given.get("keywords", ", ".join(link.keywords)),
         "proposed": link.proposed,
     }
-
-
-def entity_page(*, workspace: Workspace, text: str, type_name: str, number: str) -> Page[Any]:
-    found = knowledge_queries.entities(workspace=workspace, text=text, type_name=type_name)
-    return Paginator(found, ENTITIES_PER_PAGE).get_page(number)
-
-
-def neighbours_of(view: EntityView, most: int = 16) -> list[Entity]:
-    """Return the entities at the other end of the strongest facts, without repeats."""
-    return list({fact.other.pk: fact.other for fact in view.facts}.values())[:most]

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import uuid
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from django.db.models import Count, Q, Value
 from django.db.models.functions import Coalesce, NullIf
 
-from ingestion.documents.reader.inline import plain
+from ingestion.documents.reader.blocks import plain
 from ingestion.history.queries import events
 from ingestion.knowledge.spans import SourceSpan, span_of
 from ingestion.models import (
@@ -24,7 +24,7 @@ from ingestion.models import (
     Relationship,
     SubjectKind,
 )
-from ingestion.resolution.active import load_reading
+from ingestion.resolution.decisions import load_resolution
 from ingestion.resolution.keys import entity_id as id_of_ref
 from kb_project.errors import found
 from workspaces.models import Workspace
@@ -36,17 +36,7 @@ AROUND: Final = 70
 
 # --- side by side ---------------------------------------------------------------------------------
 @dataclass(frozen=True, slots=True)
-class EntityCard:
-    """An entity as shown beside others; ``quotes`` are mentions with their context."""
-
-    entity: Entity
-    aliases: tuple[str, ...]
-    facts: int
-    quotes: tuple[Line, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Line:
+class MentionInContext:
     """A mention with some words before and after it."""
 
     mention: Mention
@@ -58,25 +48,40 @@ class Line:
         return span_of(self.mention.chunk, self.mention.start, self.mention.end)
 
 
+@dataclass(frozen=True, slots=True)
+class EntityCard:
+    """An entity as shown beside others; ``quotes`` are mentions with their context."""
+
+    entity: Entity
+    aliases: tuple[str, ...]
+    facts: int
+    quotes: tuple[MentionInContext, ...]
+
+
 def entity_cards(*, workspace: Workspace, entities: Sequence[Entity]) -> list[EntityCard]:
-    ids = [entity.pk for entity in entities]
-    aliases: dict[uuid.UUID, list[str]] = {one: [] for one in ids}
-    rows = Alias.objects.in_workspace(workspace).filter(entity__in=ids).order_by("name")
-    for one, name in rows.values_list("entity_id", "name").distinct():
-        aliases[one].append(name)
-    facts = _fact_counts(workspace, ids)
+    aliases = aliases_of(workspace, entities)
+    facts = fact_counts(workspace, [entity.pk for entity in entities])
     return [
-        EntityCard(
-            entity,
-            tuple(name for name in aliases[entity.pk] if name != entity.name),
-            facts[entity.pk],
-            tuple(_quotes(workspace, entity)),
-        )
-        for entity in entities
+        EntityCard(one, aliases[one.pk], facts[one.pk], tuple(_quotes(workspace, one)))
+        for one in entities
     ]
 
 
-def _fact_counts(workspace: Workspace, ids: Sequence[uuid.UUID]) -> Counter[uuid.UUID]:
+def aliases_of(
+    workspace: Workspace, entities: Iterable[Entity]
+) -> dict[uuid.UUID, tuple[str, ...]]:
+    """Return the other names of each entity, in alphabetical order."""
+    shown = {entity.pk: entity.name for entity in entities}
+    aliases: dict[uuid.UUID, list[str]] = {one: [] for one in shown}
+    rows = Alias.objects.in_workspace(workspace).filter(entity__in=shown).order_by("name")
+    for one, name in rows.values_list("entity_id", "name").distinct():
+        if name != shown[one]:
+            aliases[one].append(name)
+    return {one: tuple(names) for one, names in aliases.items()}
+
+
+def fact_counts(workspace: Workspace, ids: Collection[uuid.UUID]) -> Counter[uuid.UUID]:
+    """Count the relationships of each entity."""
     rows = Relationship.objects.in_workspace(workspace).filter(
         Q(source__in=ids) | Q(target__in=ids)
     )
@@ -84,7 +89,7 @@ def _fact_counts(workspace: Workspace, ids: Sequence[uuid.UUID]) -> Counter[uuid
     return Counter(end for pair in ends for end in pair)
 
 
-def _quotes(workspace: Workspace, entity: Entity) -> list[Line]:
+def _quotes(workspace: Workspace, entity: Entity) -> list[MentionInContext]:
     """Return quotes from different documents first."""
     rows = (
         Mention.objects.in_workspace(workspace)
@@ -101,7 +106,7 @@ def _quotes(workspace: Workspace, entity: Entity) -> list[Line]:
     return [line_of(row) for row in shown]
 
 
-def line_of(mention: Mention) -> Line:
+def line_of(mention: Mention) -> MentionInContext:
     text, begin = mention.chunk.text, mention.chunk.start
     start, end = mention.start - begin, mention.end - begin
     before, after = text[max(0, start - AROUND) : start], text[end : end + AROUND]
@@ -109,7 +114,7 @@ def line_of(mention: Mention) -> Line:
         before = f"…{before.partition(' ')[2] or before}"
     if end + AROUND < len(text):
         after = f"{after.rpartition(' ')[0] or after}…"
-    return Line(mention, _on_one_line(before), _on_one_line(after))
+    return MentionInContext(mention, _on_one_line(before), _on_one_line(after))
 
 
 def _on_one_line(text: str) -> str:
@@ -128,9 +133,9 @@ def relationship_get(*, workspace: Workspace, relationship_id: uuid.UUID) -> Rel
 
 # --- mentions -------------------------------------------------------------------------------------
 @dataclass(frozen=True, slots=True)
-class Passage:
+class PassageMentions:
     chunk_id: uuid.UUID
-    lines: tuple[Line, ...]
+    lines: tuple[MentionInContext, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,7 +146,7 @@ class DocumentMentions:
 
     document: Document
     count: int
-    passages: tuple[Passage, ...]
+    passages: tuple[PassageMentions, ...]
 
 
 def mentions_by_document(
@@ -153,7 +158,7 @@ def mentions_by_document(
     rows = Mention.objects.in_workspace(workspace).filter(entity=entity)
     counts = dict(rows.values_list("document_id").annotate(number=Count("id")))
     documents = Document.objects.in_workspace(workspace).filter(pk__in=counts)
-    shown: dict[uuid.UUID, dict[uuid.UUID, list[Line]]] = {}
+    shown: dict[uuid.UUID, dict[uuid.UUID, list[MentionInContext]]] = {}
     for row in rows.select_related("chunk__document").order_by("document_id", "start")[:most]:
         passages = shown.setdefault(row.document_id, {})
         passages.setdefault(row.chunk_id, []).append(line_of(row))
@@ -161,7 +166,10 @@ def mentions_by_document(
         DocumentMentions(
             document,
             counts[document.pk],
-            tuple(Passage(one, tuple(lines)) for one, lines in shown.get(document.pk, {}).items()),
+            tuple(
+                PassageMentions(one, tuple(lines))
+                for one, lines in shown.get(document.pk, {}).items()
+            ),
         )
         for document in sorted(documents, key=lambda one: (-counts[one.pk], one.title))
     ]
@@ -178,8 +186,8 @@ def names_used(*, workspace: Workspace, entity: Entity) -> list[tuple[str, int]]
 
 # --- former entities ------------------------------------------------------------------------------
 @dataclass(frozen=True, slots=True)
-class Gone:
-    """A former entity: its last name, what it is read as now, and the last change to it."""
+class FormerEntity:
+    """A former entity: its last name, what it resolves to now, and the last change to it."""
 
     entity_id: uuid.UUID
     name: str
@@ -187,25 +195,24 @@ class Gone:
     event: HistoryEvent | None
 
 
-def entity_gone(*, workspace: Workspace, entity_id: uuid.UUID) -> Gone:
+def entity_gone(*, workspace: Workspace, entity_id: uuid.UUID) -> FormerEntity:
     """Return what became of an entity without a row. Raises NotFoundError if there
     never was one.
     """
     rows = events(workspace=workspace, subject_id=entity_id)
     past = list(rows.filter(subjects__kind=SubjectKind.ENTITY)[:50])
-    into = _read_as(workspace, entity_id)
+    into = _resolved(workspace, entity_id)
     if not past and into is None:
         found(None, "entity")
     named = (event.details.get("names", {}).get(str(entity_id)) for event in past)
     name = next((one for one in named if one), "")
-    return Gone(entity_id, name, into, past[0] if past else None)
+    return FormerEntity(entity_id, name, into, past[0] if past else None)
 
 
-def _read_as(workspace: Workspace, entity_id: uuid.UUID) -> Entity | None:
-    reading = load_reading(workspace.pk, [])
-    for ref, read in reading.refs.items():
+def _resolved(workspace: Workspace, entity_id: uuid.UUID) -> Entity | None:
+    for ref, (key, sense) in load_resolution(workspace.pk).refs.items():
         if id_of_ref(workspace.pk, *ref) == entity_id:
-            return Entity.objects.in_workspace(workspace).filter(key=read[0], sense=read[1]).first()
+            return Entity.objects.in_workspace(workspace).filter(key=key, sense=sense).first()
     return None
 
 

@@ -2,27 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import uuid
+from collections.abc import Iterable
 from typing import Any
 
 from ingestion.curation import effects
 from ingestion.curation.effects import Effect, Verb
 from ingestion.curation.operation import operation
-from ingestion.curation.records import Rules
-from ingestion.curation.subjects import (
+from ingestion.curation.validation import (
+    UNCHANGED,
     EntityGiven,
     RelationshipGiven,
     all_living,
+    description_given,
     id_of,
+    identities,
+    invalid,
+    keywords_given,
     living_link,
-    names_of,
     own_words,
     ref_of,
-    refs_of,
 )
-from ingestion.curation.validation import UNCHANGED, description_given, keywords_given
 from ingestion.history import recording
-from ingestion.history.recording import ChangeContext, Subjects
+from ingestion.history.recording import ChangeContext
 from ingestion.models import (
     Entity,
     EventKind,
@@ -31,9 +33,10 @@ from ingestion.models import (
     RelationshipRuling,
     SubjectKind,
 )
-from ingestion.pipeline.propagate import read_anew, settle
+from ingestion.pipeline.propagate import propagate
+from ingestion.resolution.decisions import Recorder
 from ingestion.resolution.keys import link_id
-from kb_project.errors import ConflictError, InputError
+from kb_project.errors import ConflictError
 from workspaces.models import Workspace
 
 Field = RelationshipRuling.Field
@@ -52,15 +55,11 @@ def relationship_create(
     Raises InputError, and ConflictError (relationship_exists) if there is one in that direction.
     """
     if id_of(source) == id_of(target):
-        raise InputError(
-            "An entity cannot be linked to itself.",
-            code="same_entity",
-            kept=UNCHANGED,
-            next_step="Choose another entity.",
+        raise invalid(
+            "An entity cannot be linked to itself.", "Choose another entity.", "same_entity"
         )
-    said = _described(description)
-    words = keywords_given(keywords)
-    return operation(change, lambda: _create(change, (source, target), said, words))
+    words = {"description": _described(description), "keywords": keywords_given(keywords)}
+    return operation(change, lambda: _create(change, (source, target), words))
 
 
 def relationship_edit(
@@ -83,55 +82,34 @@ def relationship_delete(*, change: ChangeContext, relationship: RelationshipGive
     return operation(change, lambda: _delete(change, relationship))
 
 
-def delete_effect(workspace: Workspace, given: RelationshipGiven) -> Effect:
+def delete_effect(*, workspace: Workspace, relationship: RelationshipGiven) -> Effect:
     """Compute what deleting a relationship hides. Call in the workspace's scope."""
-    link = living_link(workspace, given)
-    reports = effects.reports_about(workspace, [link.source_id, link.target_id])
-    return Effect(verb=Verb.HIDE, facts=1, reports=reports)
+    link = living_link(workspace, relationship)
+    return Effect(verb=Verb.HIDE, facts=1, reports=_reports(workspace, link))
 
 
 def _described(text: str) -> str:
     description = description_given(text)
     if not description:
-        raise InputError(
-            "The description is empty.",
-            code="empty",
-            kept=UNCHANGED,
-            next_step="Describe how the two are related.",
-        )
+        raise invalid("The description is empty.", "Describe how the two are related.", "empty")
     return description
 
 
 def _create(
-    change: ChangeContext,
-    ends: tuple[EntityGiven, EntityGiven],
-    description: str,
-    keywords: Sequence[str],
+    change: ChangeContext, ends: tuple[EntityGiven, EntityGiven], words: dict[str, Any]
 ) -> HistoryEvent:
     workspace = change.workspace
     source, target = all_living(workspace, ends)
     _refuse_linked(workspace, source, target)
     made = link_id(workspace.pk, ref_of(source), ref_of(target))
-    after = {"description": description, "keywords": list(keywords)}
-    event = recording.record(
-        change,
-        EventKind.RELATIONSHIP_CREATED,
-        _subjects(made, source, target),
-        _details(made, source, target)
-        | {
-            "after": after,
-            "created": [str(made)],
-            "counts": _counts(workspace, source, target),
-        },
-    )
-    rules = Rules(change, event)
-    refs = ref_of(source), ref_of(target)
-    rules.link(*refs, Field.CREATED)
-    rules.link(*refs, Field.DESCRIPTION, description)
-    if keywords:
-        rules.link(*refs, Field.KEYWORDS, "\n".join(keywords))
+    link = Relationship(workspace=workspace, pk=made, source=source, target=target)
+    counts = Effect(reports=_reports(workspace, link)).figures
+    details = {"after": words, "created": [str(made)], "counts": counts}
+    event = _record(change, EventKind.RELATIONSHIP_CREATED, link, details)
+    Recorder(event).relationship(ref_of(source), ref_of(target), Field.CREATED)
+    _record_wording(event, link, {field: value for field, value in words.items() if value})
     # If the relationship was deleted before, documents may state it again.
-    read_anew(workspace.pk, {source.key, target.key})
+    propagate(workspace.pk, {source.key, target.key})
     return event
 
 
@@ -157,63 +135,56 @@ def _edit(change: ChangeContext, given: RelationshipGiven, wanted: dict[str, Any
         if value is not None and value != getattr(link, field)
     }
     if not after:
-        raise InputError("There is nothing to change.", code="nothing_to_change", kept=UNCHANGED)
+        raise invalid("There is nothing to change.", "", "nothing_to_change")
     before = {"description": own_words(link), "keywords": list(link.keywords)}
-    event = recording.record(
-        change,
-        EventKind.RELATIONSHIP_EDITED,
-        _subjects(link.pk, link.source, link.target),
-        _details(link.pk, link.source, link.target)
-        | {
-            "before": {field: before[field] for field in after},
-            "after": after,
-            "counts": _counts(workspace, link.source, link.target),
-        },
-    )
-    rules = Rules(change, event)
-    refs = ref_of(link.source), ref_of(link.target)
-    if "description" in after:
-        rules.link(*refs, Field.DESCRIPTION, after["description"])
-    if "keywords" in after:
-        rules.link(*refs, Field.KEYWORDS, "\n".join(after["keywords"]))
-    settle(workspace.pk)
+    details = {
+        "before": {field: before[field] for field in after},
+        "after": after,
+        "counts": Effect(reports=_reports(workspace, link)).figures,
+    }
+    event = _record(change, EventKind.RELATIONSHIP_EDITED, link, details)
+    _record_wording(event, link, after)
+    propagate(workspace.pk)
     return event
 
 
 def _delete(change: ChangeContext, given: RelationshipGiven) -> HistoryEvent:
     workspace = change.workspace
     link = living_link(workspace, given)
-    counts = delete_effect(workspace, link).figures
-    event = recording.record(
-        change,
-        EventKind.RELATIONSHIP_DELETED,
-        _subjects(link.pk, link.source, link.target),
-        _details(link.pk, link.source, link.target)
-        | {"before": {"description": own_words(link)}, "counts": counts},
-    )
-    refs = ref_of(link.source), ref_of(link.target)
-    Rules(change, event).link(*refs, Field.DELETED)
-    read_anew(workspace.pk, {link.source.key, link.target.key})
+    counts = Effect(verb=Verb.HIDE, facts=1, reports=_reports(workspace, link)).figures
+    details = {"before": {"description": own_words(link)}, "counts": counts}
+    event = _record(change, EventKind.RELATIONSHIP_DELETED, link, details)
+    Recorder(event).relationship(ref_of(link.source), ref_of(link.target), Field.DELETED)
+    propagate(workspace.pk, {link.source.key, link.target.key})
     return event
 
 
-def _counts(workspace: Workspace, source: Entity, target: Entity) -> dict[str, int]:
-    return Effect(reports=effects.reports_about(workspace, [source.pk, target.pk])).figures
+def _reports(workspace: Workspace, link: Relationship) -> int:
+    return effects.reports_about(workspace, [link.source_id, link.target_id])
 
 
-def _subjects(link: Any, source: Entity, target: Entity) -> Subjects:
-    return {
-        link: SubjectKind.RELATIONSHIP,
-        source.pk: SubjectKind.ENTITY,
-        target.pk: SubjectKind.ENTITY,
+def _record(
+    change: ChangeContext, kind: EventKind, link: Relationship, details: dict[str, Any]
+) -> HistoryEvent:
+    """Record the event, with the relationship and its ends as subjects."""
+    ends: dict[uuid.UUID, SubjectKind] = {
+        link.source_id: SubjectKind.ENTITY,
+        link.target_id: SubjectKind.ENTITY,
     }
-
-
-def _details(link: Any, source: Entity, target: Entity) -> dict[str, Any]:
-    return {
-        "names": names_of([source, target]),
-        "refs": refs_of([source, target]),
-        "relationship": str(link),
-        "source": str(source.pk),
-        "target": str(target.pk),
+    about = identities([link.source, link.target]) | {
+        "relationship": str(link.pk),
+        "source": str(link.source_id),
+        "target": str(link.target_id),
     }
+    return recording.record(
+        change, kind, {link.pk: SubjectKind.RELATIONSHIP, **ends}, about | details
+    )
+
+
+def _record_wording(event: HistoryEvent, link: Relationship, words: dict[str, Any]) -> None:
+    recorder = Recorder(event)
+    refs = ref_of(link.source), ref_of(link.target)
+    if "description" in words:
+        recorder.relationship(*refs, Field.DESCRIPTION, words["description"])
+    if "keywords" in words:
+        recorder.relationship(*refs, Field.KEYWORDS, "\n".join(words["keywords"]))

@@ -1,4 +1,4 @@
-"""Undoing events: an event's rulings no longer count, and derived data is as without them."""
+"""Undoing events and decisions: they are out of force, and derived data is as without them."""
 
 from __future__ import annotations
 
@@ -6,36 +6,29 @@ import uuid
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from django.db.models import Q
 from django.utils import timezone
 
-from ingestion.curation import effects, suggested
-from ingestion.curation.effects import Effect
-from ingestion.curation.operation import operation, tell
-from ingestion.curation.subjects import id_of
-from ingestion.curation.validation import UNCHANGED
+from ingestion.curation import effects
+from ingestion.curation.effects import Measure, Verb
+from ingestion.curation.operation import add_details, operation
+from ingestion.curation.validation import UNCHANGED, as_subjects, id_of
 from ingestion.documents import lifecycle, versions
-from ingestion.history import queries as told, recording
+from ingestion.history import queries as history_queries, recording
 from ingestion.history.recording import ChangeContext
 from ingestion.history.sentences import active
 from ingestion.models import (
-    EntityRuling,
+    Entity,
     EventKind,
     HistoryEvent,
     HistorySubject,
-    MentionPlacement,
-    RelationshipRuling,
     ResolutionDecision,
     SubjectKind,
 )
-from ingestion.pipeline.propagate import read_anew
-from ingestion.resolution.active import load_reading
-from ingestion.resolution.overrides import Reading
-from ingestion.stages.resolve.pairs import read_otherwise
+from ingestion.pipeline.propagate import propagate
+from ingestion.resolution import decisions
+from ingestion.resolution.keys import Ref, entity_id
 from kb_project.errors import ConflictError, found
-from workspaces.models import Workspace
-
-RULINGS = (MentionPlacement, EntityRuling, RelationshipRuling, ResolutionDecision)
+from workspaces.models import User, Workspace
 
 
 def event_undo(*, change: ChangeContext, event: HistoryEvent | uuid.UUID) -> HistoryEvent:
@@ -48,48 +41,34 @@ def event_undo(*, change: ChangeContext, event: HistoryEvent | uuid.UUID) -> His
 
 
 def _undo(change: ChangeContext, event_id: uuid.UUID) -> HistoryEvent:
-    events = _batch(change.workspace, event_id)
+    workspace = change.workspace
+    events = _batch(workspace, event_id)
     for event in events:
         _refuse_what_cannot_be(event)
-    _refuse_what_is_blocked(change.workspace, events)
-    subjects = _subjects(change.workspace, events)
-    measure = _Measure(change.workspace, subjects)
-    undoing = recording.record(change, EventKind.UNDO, subjects, _details(events), undoes=events[0])
-    reading = load_reading(change.workspace.pk, [])
+    _refuse_what_is_blocked(workspace, events)
+    rows = HistorySubject.objects.in_workspace(workspace).filter(event__in=events)
+    subjects = {one: SubjectKind(kind) for one, kind in rows.values_list("subject_id", "kind")}
+    documents = [one for one, kind in subjects.items() if kind == SubjectKind.DOCUMENT]
+    held = effects.of_documents(workspace, documents)
+    entities = [one for one, kind in subjects.items() if kind == SubjectKind.ENTITY]
+    measure = Measure(workspace, entities)
+    undo = recording.record(change, EventKind.UNDO, subjects, _details(events), undoes=events[0])
+    before = decisions.load_resolution(workspace.pk)
     keys: set[str] = set()
     for event in events:
-        keys |= _take_back(change, event)
+        keys |= _undo_one(change, event)
     _mark(change, events)
     if keys:
-        after = load_reading(change.workspace.pk, [])
-        keys |= _as_read(reading, keys)
-        keys |= _as_read(after, keys)
-        read_anew(change.workspace.pk, keys | read_otherwise(reading, after))
-    effect = measure.effect()
-    return tell(undoing, {"counts": effect.figures, "verb": effect.verb.value})
-
-
-class _Measure:
-    """Measures how entities and documents change between two moments."""
-
-    def __init__(self, workspace: Workspace, subjects: recording.Subjects) -> None:
-        self.workspace = workspace
-        of_kind = {kind: [one for one in subjects if subjects[one] == kind] for kind in SubjectKind}
-        self.entities = of_kind[SubjectKind.ENTITY]
-        self.documents = of_kind[SubjectKind.DOCUMENT]
-        self.state = effects.state_of(workspace, self.entities)
-        self.held = effects.of_documents(workspace, self.documents)
-
-    def effect(self) -> Effect:
-        if self.documents:
-            held = effects.of_documents(self.workspace, self.documents)
-            return effects.between_documents(self.held, held)
-        return effects.between(
-            self.state,
-            effects.state_of(self.workspace, self.entities),
-            verb=effects.Verb.RETURN,
-            reports=effects.reports_about(self.workspace, self.entities),
-        )
+        after = decisions.load_resolution(workspace.pk)
+        refs = [*before.refs.items(), *after.refs.items()]
+        keys |= {entity[0] for ref, entity in refs if ref[0] in keys}
+        propagate(workspace.pk, keys | after.changed_since(before))
+    if documents:
+        effect = effects.between_documents(held, effects.of_documents(workspace, documents))
+    else:
+        reports = effects.reports_about(workspace, entities)
+        effect = measure.effect(verb=Verb.RETURN, reports=reports)
+    return add_details(undo, counts=effect.figures, verb=effect.verb.value)
 
 
 def _batch(workspace: Workspace, event_id: uuid.UUID) -> list[HistoryEvent]:
@@ -110,7 +89,7 @@ def _refuse_what_cannot_be(event: HistoryEvent) -> None:
             kept=UNCHANGED,
             fields={"event": str(event.pk)},
         )
-    if not told.is_open(event):
+    if not history_queries.is_open(event):
         raise ConflictError(
             "This can't be undone.",
             code="not_undoable",
@@ -121,7 +100,7 @@ def _refuse_what_cannot_be(event: HistoryEvent) -> None:
 
 
 def _refuse_what_is_blocked(workspace: Workspace, events: Sequence[HistoryEvent]) -> None:
-    blocked = told.blockers(workspace=workspace, events=[event.pk for event in events])
+    blocked = history_queries.blockers(workspace=workspace, events=[event.pk for event in events])
     for event in events:
         blocker = blocked.get(event.pk)
         if blocker is not None:
@@ -134,11 +113,6 @@ def _refuse_what_is_blocked(workspace: Workspace, events: Sequence[HistoryEvent]
             )
 
 
-def _subjects(workspace: Workspace, events: Sequence[HistoryEvent]) -> recording.Subjects:
-    rows = HistorySubject.objects.in_workspace(workspace).filter(event__in=events)
-    return {one: SubjectKind(kind) for one, kind in rows.values_list("subject_id", "kind")}
-
-
 def _details(events: Sequence[HistoryEvent]) -> dict[str, Any]:
     """Return an undo's details: the first event in words, all of them by id."""
     first = events[0]
@@ -148,7 +122,7 @@ def _details(events: Sequence[HistoryEvent]) -> dict[str, Any]:
     return {
         "names": names,
         "undone": [str(event.pk) for event in events],
-        "undoes_kind": next((kind for kind in kinds if kind in told.IDENTITY), kinds[0]),
+        "undoes_kind": next((kind for kind in kinds if kind in history_queries.IDENTITY), kinds[0]),
         "undid": active(first) + more,
         "before": first.details.get("after", {}),
         "after": first.details.get("before", {}),
@@ -173,60 +147,65 @@ def _undone_by(event: HistoryEvent) -> list[HistoryEvent]:
 
 
 # --- the inverse of each kind ---------------------------------------------------------------------
-def _take_back(change: ChangeContext, event: HistoryEvent) -> set[str]:
-    """Undo one event; returns the names to read again."""
+def _undo_one(change: ChangeContext, event: HistoryEvent) -> set[str]:
+    """Undo one event; returns the names to resolve again."""
     if event.kind == EventKind.DOCUMENT_REPLACED:
-        versions.take_back(change=change, event=event)
+        versions.undo_event(change=change, event=event)
         return set()
     if event.kind.startswith("document_"):
-        lifecycle.take_back(change=change, event=event)
+        lifecycle.undo_event(change=change, event=event)
         return set()
-    return _turn(change.workspace, event, stands=False)
+    return _set_active(event, is_active=False)
 
 
-def _turn(workspace: Workspace, event: HistoryEvent, *, stands: bool) -> set[str]:
-    """Activate or deactivate an event's rulings; returns the names they concern."""
-    keys = _keys(workspace, event)
+def _set_active(event: HistoryEvent, *, is_active: bool) -> set[str]:
+    """Put an event's decisions in or out of force; returns the names they concern."""
+    keys = decisions.names_in(event)
     for one in _undone_by(event):
-        keys |= _turn(workspace, one, stands=not stands)
-    undone_at = None if stands else timezone.now()
-    for model in RULINGS:
-        model.objects.in_workspace(workspace).filter(event=event).update(undone_at=undone_at)
-    if event.kind == EventKind.DECISION_UNDONE:
-        # The event itself deactivated a decision, so without the event the decision is active.
-        rows = ResolutionDecision.objects.in_workspace(workspace)
-        rows.filter(pk=event.details["decision"]).update(
-            undone_at=timezone.now() if stands else None
-        )
-    suggested.show_standing(workspace, _pairs(workspace, event))
+        keys |= _set_active(one, is_active=not is_active)
+    decisions.set_active(event, is_active=is_active)
     return keys
 
 
-def _decisions(workspace: Workspace, event: HistoryEvent) -> Iterable[ResolutionDecision]:
-    mine = Q(event=event) | Q(pk=event.details.get("decision"))
-    return ResolutionDecision.objects.in_workspace(workspace).filter(mine)
+# --- decisions without an event -------------------------------------------------------------------
+def decision_undo(*, workspace: Workspace, decision: ResolutionDecision, user: User) -> None:
+    """Undo a decision: names resolve as without it, and entities keep their ids.
+
+    No one is asked about the pair again. Raises ConflictError: already_undone, or undo_blocked if a
+    later change depends on it.
+    """
+    change = ChangeContext(workspace, user)
+    if decision.event_id is not None:
+        event_undo(change=change, event=decision.event_id)
+    else:
+        operation(change, lambda: _undo_decision(change, decision.pk))
 
 
-def _pairs(workspace: Workspace, event: HistoryEvent) -> list[tuple[str, str]]:
-    rows = _decisions(workspace, event)
-    return [
-        (row.left_key, row.right_key)
-        for row in rows
-        if row.right_key and not row.left_sense and not row.right_sense
-    ]
-
-
-def _keys(workspace: Workspace, event: HistoryEvent) -> set[str]:
-    """Return every name that the event's rulings concern."""
-    keys = {key for key, _ in event.details.get("refs", {}).values()}
-    for row in _decisions(workspace, event):
-        keys |= {row.left_key, row.right_key}
-    placed = MentionPlacement.objects.in_workspace(workspace).filter(event=event)
-    for key, target in placed.values_list("key", "target_key"):
-        keys |= {key, target}
-    return keys - {""}
-
-
-def _as_read(reading: Reading, keys: set[str]) -> set[str]:
-    """Return the keys that entities of these names are read as."""
-    return {read[0] for ref, read in reading.refs.items() if ref[0] in keys}
+def _undo_decision(change: ChangeContext, decision_id: uuid.UUID) -> HistoryEvent:
+    workspace = change.workspace
+    rows = ResolutionDecision.objects.in_workspace(workspace).filter(pk=decision_id)
+    decision = rows.filter(undone_at=None).first()
+    if decision is None:
+        raise ConflictError("This decision has already been undone.", code="already_undone")
+    before = decisions.load_resolution(workspace.pk)
+    refs: set[Ref] = {(decision.left_key, 0), (decision.left_key, decision.sense)}
+    if decision.right_key:
+        refs = {*decision.ends}.union(
+            *(before.members(before.resolve(end)) for end in decision.ends)
+        )
+    ids = {entity_id(workspace.pk, *ref): ref for ref in sorted(refs)}
+    measure = Measure(workspace, ids)
+    named = Entity.objects.in_workspace(workspace).in_bulk(ids)
+    details = {
+        "names": {str(one): named[one].name if one in named else ids[one][0] for one in ids},
+        "refs": {str(one): list(ref) for one, ref in ids.items()},
+        "decision": str(decision.pk),
+        "left": decision.left_key,
+        "right": decision.right_key,
+        "verdict": decision.verdict,
+    }
+    event = recording.record(change, EventKind.DECISION_UNDONE, as_subjects(*ids), details)
+    decisions.undo(decision)
+    propagate(workspace.pk, {key for key, _ in refs})
+    effect = measure.effect(verb=Verb.RETURN, reports=0)
+    return add_details(event, counts=effect.figures)

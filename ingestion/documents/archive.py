@@ -1,4 +1,4 @@
-"""Archiving what was read of documents, and restoring it.
+"""Archive what was read of documents, and restore it.
 
 Documents that are disabled or in the trash have no rows in the searched tables: results and
 statistics are as if the documents had never been added, and no search needs a filter. Their
@@ -7,30 +7,44 @@ read or embedded again when they come back. Resolution then derives their facts 
 reports follow in the refresh.
 
 Call inside a transaction that began with ``ingestion.history.recording.lock``, after updating the
-document rows: a running stage checks them before it writes.
+document rows: a running stage checks them before it writes. Rows are locked in the order in which
+workers lock them: stage runs, jobs, documents, chunks.
 """
 
 from __future__ import annotations
 
 import uuid
 from collections.abc import Sequence
-from typing import Final
+from typing import Final, LiteralString
 
+from django.db.models import Model
+from psycopg import sql
 from psycopg.types.json import Json
 
 from ingestion.changes import invalidation
-from ingestion.documents import archive_sql as sql
 from ingestion.knowledge.corpus import CORPUS_CHANGED
-from ingestion.models import Chunk, IngestionJob
-from ingestion.pipeline import batching, propagate, runner, transitions
-from ingestion.stages.resolve.applying import resolve_documents
-from ingestion.stages.resolve.saving import forget
+from ingestion.models import (
+    ArchivedChunk,
+    ArchivedExtraction,
+    ArchivedPosting,
+    ArchivedSentenceVector,
+    ArchivedVector,
+    Chunk,
+    ChunkEmbedding,
+    ChunkExtraction,
+    IngestionJob,
+    Posting,
+    SentenceVector,
+)
+from ingestion.pipeline import batching, runner, transitions
+from ingestion.pipeline.propagate import propagate
+from ingestion.stages.resolve.applying import forget, resolve_documents
 from ingestion.vectors import chunks
 from kb_project.errors import Problem
 from kb_project.ports import build_ports
 from kb_project.sql import bulk_plans, run_sql, run_sql_count
 
-PUT_AWAY: Final = Problem(
+STOPPED_BY_ARCHIVING: Final = Problem(
     code="put_away",
     happened="Work on this document stopped when it was archived.",
     kept="Everything read so far is kept.",
@@ -38,21 +52,88 @@ PUT_AWAY: Final = Problem(
 )
 
 
+# Live and archived rows of each kind; both tables have the same columns. Chunks come first, because
+# the other rows refer to them.
+PAIRS: Final[tuple[tuple[type[Model], type[Model]], ...]] = (
+    (Chunk, ArchivedChunk),
+    (ChunkExtraction, ArchivedExtraction),
+    (ChunkEmbedding, ArchivedVector),
+    (SentenceVector, ArchivedSentenceVector),
+    (Posting, ArchivedPosting),
+)
+
+STOP_STAGES: Final[LiteralString] = """
+WITH open AS (
+    SELECT r.id FROM ingestion_stagerun AS r
+     WHERE r.workspace_id = %(workspace)s AND r.state <> 'done'
+       AND r.job_id = ANY (ARRAY(
+           SELECT id FROM ingestion_ingestionjob
+            WHERE workspace_id = %(workspace)s AND document_id = ANY(%(documents)s::uuid[])
+              AND kind = 'document' AND state IN ('pending', 'running', 'paused')))
+     ORDER BY r.id FOR UPDATE)
+UPDATE ingestion_stagerun AS r
+   SET state = 'cancelled', leased_by = '', leased_until = NULL, finished_at = now()
+  FROM open WHERE r.workspace_id = %(workspace)s AND r.id = open.id
+"""
+STOP_JOBS: Final[LiteralString] = """
+WITH open AS (
+    SELECT id FROM ingestion_ingestionjob
+     WHERE workspace_id = %(workspace)s AND document_id = ANY(%(documents)s::uuid[])
+       AND kind = 'document' AND state IN ('pending', 'running', 'paused')
+     ORDER BY id FOR UPDATE
+), stopped AS (
+    UPDATE ingestion_ingestionjob AS j
+       SET state = 'cancelled', problem = %(problem)s::jsonb, finished_at = now()
+      FROM open WHERE j.workspace_id = %(workspace)s AND j.id = open.id
+    RETURNING j.document_id
+)
+UPDATE ingestion_document SET state = 'paused', updated_at = now()
+ WHERE workspace_id = %(workspace)s AND id = ANY (ARRAY(SELECT document_id FROM stopped))
+"""
+
+# Work that was stopped because its document was archived.
+STOPPED_JOBS: Final[LiteralString] = """
+SELECT id FROM ingestion_ingestionjob
+ WHERE workspace_id = %(workspace)s AND document_id = ANY(%(documents)s::uuid[])
+   AND kind = 'document' AND state = 'cancelled' AND problem ->> 'code' = %(code)s
+ ORDER BY created_at, id
+"""
+
+# The version each document's passages belong to.
+VERSIONS: Final[LiteralString] = """
+SELECT DISTINCT ON (d.id) d.id, v.id
+  FROM ingestion_document AS d
+  JOIN ingestion_documentversion AS v
+    ON v.workspace_id = %(workspace)s AND v.document_id = d.id AND v.number = d.live_number
+  JOIN ingestion_chunk AS c ON c.workspace_id = %(workspace)s AND c.document_id = d.id
+ WHERE d.workspace_id = %(workspace)s AND d.id = ANY(%(documents)s::uuid[])
+"""
+
+# Finished jobs of documents with passages that lack a vector of a model in use.
+WITHOUT_VECTORS: Final[LiteralString] = """
+SELECT DISTINCT j.id
+  FROM ingestion_chunk AS c
+ CROSS JOIN unnest(%(kept)s::text[]) AS k (fingerprint)
+  JOIN ingestion_ingestionjob AS j
+    ON j.workspace_id = %(workspace)s AND j.document_id = c.document_id
+   AND j.version_id = c.version_id AND j.kind = 'document' AND j.state = 'done'
+ WHERE c.workspace_id = %(workspace)s AND c.document_id = ANY(%(documents)s::uuid[])
+   AND NOT EXISTS (SELECT FROM ingestion_chunkembedding AS v
+                    WHERE v.workspace_id = %(workspace)s AND v.chunk_id = c.id
+                      AND v.fingerprint = k.fingerprint)
+"""
+
+
 def put(workspace_id: uuid.UUID, documents: Sequence[uuid.UUID]) -> int:
     """Archive documents, stop the work on them, and propagate; returns the number of passages."""
     values = {"workspace": workspace_id, "documents": list(documents)}
     stop_work(workspace_id, documents)
     with bulk_plans():
-        passages = run_sql_count(sql.PUT_CHUNKS, values)
-        for statement in (
-            sql.PUT_EXTRACTIONS,
-            sql.PUT_VECTORS,
-            sql.PUT_SENTENCES,
-            sql.PUT_POSTINGS,
-        ):
-            run_sql(statement, values)
+        passages, *_ = [
+            run_sql_count(_copied(live, archived, Chunk), values) for live, archived in PAIRS
+        ]
     clear(workspace_id, documents)
-    propagate.settle(workspace_id)
+    propagate(workspace_id)
     return passages
 
 
@@ -60,7 +141,7 @@ def remove(workspace_id: uuid.UUID, documents: Sequence[uuid.UUID]) -> None:
     """Remove documents that will not come back, then propagate."""
     stop_work(workspace_id, documents)
     clear(workspace_id, documents)
-    propagate.settle(workspace_id)
+    propagate(workspace_id)
 
 
 def clear(workspace_id: uuid.UUID, documents: Sequence[uuid.UUID]) -> None:
@@ -70,30 +151,33 @@ def clear(workspace_id: uuid.UUID, documents: Sequence[uuid.UUID]) -> None:
     with bulk_plans():
         invalidation.forget(workspace_id, list(passages.values_list("pk", flat=True)), documents)
     forget(workspace_id, documents)
-    run_sql(sql.DELETE_CHUNKS, values)
+    passages.delete()
     run_sql(CORPUS_CHANGED, values)
 
 
-def take(workspace_id: uuid.UUID, documents: Sequence[uuid.UUID]) -> None:
+def restore(workspace_id: uuid.UUID, documents: Sequence[uuid.UUID]) -> None:
     """Restore documents under their old ids, resume stopped work, then propagate."""
     kept = chunks.kept(workspace_id, build_ports().embedder)
     values = {"workspace": workspace_id, "documents": list(documents), "kept": kept}
     run_sql(chunks.HOLD_WITH_OTHERS, values)
     with bulk_plans():
-        for statement in (
-            sql.TAKE_CHUNKS,
-            sql.TAKE_EXTRACTIONS,
-            sql.TAKE_VECTORS,
-            sql.TAKE_SENTENCES,
-            sql.TAKE_POSTINGS,
-            sql.CLEAR_SHELF,
-        ):
-            run_sql(statement, values)
-    resolve_documents(workspace_id, dict(run_sql(sql.VERSIONS, values)))
+        for live, archived in PAIRS:
+            copied = _copied(archived, live, ArchivedChunk)
+            if live is ChunkEmbedding:
+                # Vectors of a model that is no longer in use are left behind.
+                copied += sql.SQL(" AND fingerprint = ANY(%(kept)s::text[])")
+            run_sql(copied, values)
+        archived_chunks = ArchivedChunk.objects.in_workspace(workspace_id)
+        archived_chunks.filter(document_id__in=documents).delete()
+    resolve_documents(workspace_id, dict(run_sql(VERSIONS, values)))
     run_sql(CORPUS_CHANGED, values)
-    _go_on(workspace_id, documents)
-    _embed_again(workspace_id, values)
-    propagate.settle(workspace_id)
+    _resume_work(workspace_id, documents)
+    # The embedding model may have changed since the documents were archived.
+    wanting = [job_id for (job_id,) in run_sql(WITHOUT_VECTORS, values)]
+    for job in IngestionJob.objects.in_workspace(workspace_id).filter(pk__in=wanting):
+        transitions.repeat(job, ["embed"])
+        runner.wake(workspace_id, job.pk, runner.EMBEDDING)
+    propagate(workspace_id)
 
 
 def stop_work(workspace_id: uuid.UUID, documents: Sequence[uuid.UUID]) -> None:
@@ -101,26 +185,41 @@ def stop_work(workspace_id: uuid.UUID, documents: Sequence[uuid.UUID]) -> None:
     values = {
         "workspace": workspace_id,
         "documents": list(documents),
-        "problem": Json(PUT_AWAY),
+        "problem": Json(STOPPED_BY_ARCHIVING),
     }
-    run_sql(sql.STOP_STAGES, values)
-    run_sql(sql.STOP_JOBS, values)
+    run_sql(STOP_STAGES, values)
+    run_sql(STOP_JOBS, values)
 
 
-def _go_on(workspace_id: uuid.UUID, documents: Sequence[uuid.UUID]) -> None:
-    values = {"workspace": workspace_id, "documents": list(documents), "code": PUT_AWAY["code"]}
-    stopped = [job_id for (job_id,) in run_sql(sql.STOPPED_JOBS, values)]
+def _resume_work(workspace_id: uuid.UUID, documents: Sequence[uuid.UUID]) -> None:
+    values = {
+        "workspace": workspace_id,
+        "documents": list(documents),
+        "code": STOPPED_BY_ARCHIVING["code"],
+    }
+    stopped = [job_id for (job_id,) in run_sql(STOPPED_JOBS, values)]
     jobs = IngestionJob.objects.in_workspace(workspace_id).in_bulk(stopped)
     for job_id in stopped:
         transitions.reopen(jobs[job_id])
     batching.call_for(workspace_id, stopped, *runner.LANES)
 
 
-def _embed_again(workspace_id: uuid.UUID, values: dict[str, object]) -> None:
-    """Queue the embed stage where the embedding model has changed since the documents were
-    archived.
-    """
-    wanting = [job_id for (job_id,) in run_sql(sql.WITHOUT_VECTORS, values)]
-    for job in IngestionJob.objects.in_workspace(workspace_id).filter(pk__in=wanting):
-        transitions.repeat(job, ["embed"])
-        runner.wake(workspace_id, job.pk, runner.EMBEDDING)
+def _copied(source: type[Model], target: type[Model], chunks: type[Model]) -> sql.Composed:
+    """Copy all columns of the documents' rows; ``chunks`` is the source's table of chunks."""
+    columns = sql.SQL(", ").join(
+        sql.Identifier(field.column) for field in source._meta.concrete_fields
+    )
+    key = sql.Identifier("id" if source is chunks else "chunk_id")
+    return sql.SQL("""
+INSERT INTO {target} ({columns})
+SELECT {columns} FROM {source}
+ WHERE workspace_id = %(workspace)s AND {key} = ANY (ARRAY(
+       SELECT id FROM {chunks}
+        WHERE workspace_id = %(workspace)s AND document_id = ANY(%(documents)s::uuid[])))
+""").format(
+        target=sql.Identifier(target._meta.db_table),
+        source=sql.Identifier(source._meta.db_table),
+        chunks=sql.Identifier(chunks._meta.db_table),
+        columns=columns,
+        key=key,
+    )

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Final, LiteralString
 
 from ingestion.models import Document, HistoryEvent
 from kb_project.sql import bulk_plans, run_sql
-from kb_project.text.counting import counted
+from kb_project.text.words import counted
 from workspaces import access
 from workspaces.models import Workspace
 
@@ -59,9 +59,6 @@ class Losses:
     entities: int
     entities_kept: int
 
-    def as_json(self) -> dict[str, int]:
-        return asdict(self)
-
     @property
     def sentence(self) -> str:
         """Describe the losses, without the documents' names.
@@ -76,14 +73,18 @@ class Losses:
         parts = []
         if self.passages:
             parts.append(f"{counted(self.passages, 'passage')} will no longer be searched")
-        if self.facts:
-            own = "its" if self.facts == 1 else "their"
-            does = _does(self.facts, "lose")
-            parts.append(f"{counted(self.facts, 'fact')} {does} {own} only source")
-        if self.facts_kept:
-            parts.append(f"{self.facts_kept:,} {_does(self.facts_kept, 'keep')} other sources")
+        parts += self.facts_in_words()
         nothing = f"Nothing has been read in {'it' if self.documents == 1 else 'them'}."
         return f"{'; '.join(parts)}." if parts else nothing
+
+    def facts_in_words(self) -> list[str]:
+        parts = []
+        if self.facts:
+            verb = "loses its" if self.facts == 1 else "lose their"
+            parts.append(f"{counted(self.facts, 'fact')} {verb} only source")
+        if self.facts_kept:
+            parts.append(f"{self.facts_kept:,} keep{'s' * (self.facts_kept == 1)} other sources")
+        return parts
 
 
 def losses_of(*, workspace: Workspace, documents: Sequence[uuid.UUID]) -> Losses:
@@ -101,16 +102,6 @@ def losses_of(*, workspace: Workspace, documents: Sequence[uuid.UUID]) -> Losses
     )
 
 
-def _does(number: int, verb: str) -> str:
-    return f"{verb}s" if number == 1 else verb
-
-
-def named(documents: Sequence[Document]) -> str:
-    if len(documents) == 1:
-        return f"“{documents[0].title}”"
-    return counted(len(documents), "document")
-
-
 def into_trash(document: Document, losses: Losses, days: int) -> str:
     """Describe the consequences of moving the document to the trash."""
     follows = losses.sentence if document.is_live else "It is not searched now."
@@ -119,26 +110,13 @@ def into_trash(document: Document, losses: Losses, days: int) -> str:
 
 def for_good(documents: Sequence[Document], losses: Losses) -> str:
     """Describe the consequences of deleting the documents for good."""
-    parts = [f"Deleting {named(documents)} removes {counted(losses.passages, 'passage')}"]
-    if losses.facts:
-        own = "its" if losses.facts == 1 else "their"
-        verb = "loses" if losses.facts == 1 else "lose"
-        parts.append(f"{counted(losses.facts, 'fact')} {verb} {own} only source")
-    if losses.facts_kept:
-        parts.append(f"{losses.facts_kept:,} keep{'s' * (losses.facts_kept == 1)} other sources")
-    cited = ("it", "its number") if len(documents) == 1 else ("them", "their numbers")
+    is_one = len(documents) == 1
+    named = f"“{documents[0].title}”" if is_one else counted(len(documents), "document")
+    parts = [f"Deleting {named} removes {counted(losses.passages, 'passage')}"]
+    parts += losses.facts_in_words()
+    cited = ("it", "its number") if is_one else ("them", "their numbers")
     kept = f"Answers that cite {cited[0]} keep {cited[1]}, but lose the quotes."
     return f"{'; '.join(parts)}. {kept}"
-
-
-def are_gone(count: int) -> str:
-    """Say how many of the chosen documents no longer exist.
-
-    >>> are_gone(1)
-    '1 of the selected documents no longer exists.'
-    """
-    verb = "no longer exists" if count == 1 else "no longer exist"
-    return f"{count:,} of the selected documents {verb}."
 
 
 def twins(event: HistoryEvent) -> str:

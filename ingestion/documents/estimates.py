@@ -1,340 +1,299 @@
-"""Estimates of what documents will cost before they are read: passages, calls, tokens, money, time.
+"""Estimates of what documents will cost, from the workspace's own settings, prices and history.
 
-Everything is a range, because a file's size says little about its text and a model's answers vary.
-The assumptions are constants here, each with its basis.
+``sentences`` describes one in words, the same on the page, in the API and on the command line.
 """
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Final
+import uuid
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Final, LiteralString
 
-from ingestion.parsers.formats import format_of
+from django.conf import settings
+
+from ingestion.documents import cost_model
+from ingestion.documents.cost_model import Conditions, Estimate, Extent, History, Price, Range
+from ingestion.models import Document
+from kb_project.llm.ports import ChatModel, Role
+from kb_project.sql import run_sql
+from kb_project.text.words import counted as count_of
+from workspaces import access
+from workspaces.models import ModelPrice, ModelSettings, Workspace
+from workspaces.ports import ports_for
+from workspaces.usage import queries as usage_queries
+from workspaces.usage.queries import UsageLine, money
+
+USUAL_CONCURRENCY: Final = 8
+MINUTE: Final = 60
+HOUR: Final = 3_600
+MILLION: Final = 1_000_000
+
+# Averages of the workspace's own calls, for predicting future ones: tokens of an extraction answer,
+# seconds of any call, and tokens of all other stages beside those of extraction.
+EXPERIENCE: Final[LiteralString] = """
+SELECT count(*) FILTER (WHERE role = 'extract'),
+       avg(completion_tokens) FILTER (WHERE role = 'extract'),
+       avg(nullif(seconds, 0)) FILTER (WHERE state = 'done'),
+       coalesce(sum(prompt_tokens + completion_tokens)
+                FILTER (WHERE stage NOT IN ('extract', 'situate', 'tune')), 0),
+       coalesce(sum(prompt_tokens + completion_tokens) FILTER (WHERE stage = 'extract'), 0)
+  FROM workspaces_modelcall
+ WHERE workspace_id = %(workspace)s AND state IN ('done', 'cached') AND question_id IS NULL
+"""
+
+# How much of each document there is to read, and how many of its calls the current model has
+# already answered. With %(method)s set, a passage that the same model read by another method counts
+# as unanswered: its prompt has changed.
+EXTENTS: Final[LiteralString] = """
+WITH answered AS MATERIALIZED (
+    SELECT DISTINCT chunk_id, stage FROM workspaces_modelcall
+     WHERE workspace_id = %(workspace)s AND document_id = ANY(%(documents)s::uuid[])
+       AND state IN ('done', 'cached')
+       AND ((stage = 'extract' AND model = %(extracts)s)
+            OR (stage = 'situate' AND model = %(situates)s))
+)
+SELECT c.document_id, sum(c.tokens), count(*),
+       count(e.chunk_id) FILTER (
+           WHERE x.method IS NULL OR x.method = %(method)s::text
+                 OR NOT starts_with(x.method, %(reader)s::text)),
+       count(s.chunk_id)
+  FROM ingestion_chunk AS c
+  LEFT JOIN answered AS e ON e.chunk_id = c.id AND e.stage = 'extract'
+  LEFT JOIN ingestion_chunkextraction AS x ON %(method)s::text <> ''
+       AND x.workspace_id = %(workspace)s AND x.chunk_id = c.id
+  LEFT JOIN answered AS s ON s.chunk_id = c.id AND s.stage = 'situate'
+ WHERE c.workspace_id = %(workspace)s AND c.document_id = ANY(%(documents)s::uuid[])
+ GROUP BY c.document_id
+"""
 
 
 @dataclass(frozen=True, slots=True)
-class Range:
-    """A range from ``low`` to ``high``, as far as can be known.
+class FileSize:
+    """A file that has not been uploaded yet."""
 
-    >>> Range(1, 2) + Range(3, 5), Range(1, 2) * 10
-    (Range(low=4, high=7), Range(low=10, high=20))
+    name: str
+    size: int
+
+
+def estimate_for_files(*, workspace: Workspace, files: Sequence[FileSize]) -> Estimate:
+    """Estimate the cost of adding these files, from their names and sizes."""
+    chat = ports_for(workspace.pk).chat
+    with access.in_workspace(workspace.pk):
+        conditions, left = _conditions(workspace, chat), _left(workspace)
+    rules = conditions or _without_model()
+    extents = [cost_model.extent_of_file(file.name, file.size, rules) for file in files]
+    return cost_model.estimate(extents, conditions, left=left)
+
+
+def estimate_for_documents(*, workspace: Workspace, document_ids: Sequence[uuid.UUID]) -> Estimate:
+    """Estimate the cost of reading these documents, from their passages once they are split.
+
+    Ids of documents that are not in the workspace are ignored.
     """
-
-    low: float
-    high: float
-
-    def __add__(self, other: Range) -> Range:
-        return Range(self.low + other.low, self.high + other.high)
-
-    def __mul__(self, factor: float) -> Range:
-        return Range(self.low * factor, self.high * factor)
-
-    def times(self, other: Range) -> Range:
-        return Range(self.low * other.low, self.high * other.high)
-
-
-NOTHING: Final = Range(0, 0)
-
-# --- assumptions ----------------------------------------------------------------------------------
-TOKENS_PER_BYTE: Final[Mapping[str, Range]] = {
-    # English has 4 to 5 bytes per token; Chinese has 3 bytes per character, about one token each.
-    "text": Range(0.2, 0.4),
-    # Tags, scripts and navigation are dropped.
-    "html": Range(0.03, 0.3),
-    # Zip archives: text shrinks to a third, pictures keep their size.
-    "zip": Range(0.02, 1.0),
-    # Text is deflated; fonts and pictures weigh more than words.
-    "pdf": Range(0.002, 0.25),
-    # Cells become "column: value" sentences.
-    "table": Range(0.3, 1.5),
-}
-FILL: Final = Range(0.7, 1.0)
-"""Share of the size limit that a passage fills: it ends at a sentence or section end."""
-EXTRACT_PROMPT: Final = Range(700, 1_600)
-"""Tokens around a passage: instructions, the answer's schema, possibly examples from the
-workspace."""
-EXTRACT_ANSWER: Final = Range(150, 900)
-"""A passage of 800 tokens names 5 to 30 entities, each with its description and its quote."""
-GLEAN_ANSWER: Final = Range(20, 350)
-GLEAN_PROMPT: Final = 60
-SITUATE_PROMPT: Final = 250
-SITUATE_ANSWER: Final = Range(50, 150)
-ALLOWANCE: Final = Range(0.03, 0.4)
-"""Descriptions, reports and decisions about names, as a share of the cost of extraction. They grow
-with how much documents have in common. Used until the workspace's ledger has better figures."""
-SECONDS_PER_CALL: Final = Range(1, 12)
-LEAST_HISTORY: Final = 20
-"""Number of calls after which the workspace's own averages are used."""
-HISTORY_SPREAD: Final = Range(0.7, 1.4)
+    chat = ports_for(workspace.pk).chat
+    with access.in_workspace(workspace.pk):
+        conditions, left = _conditions(workspace, chat), _left(workspace)
+        documents = list(Document.objects.in_workspace(workspace).filter(pk__in=document_ids))
+        cut = _cut_extents(workspace, [document.pk for document in documents], chat)
+    rules = conditions or _without_model()
+    extents = [
+        cut.get(document.pk) or cost_model.extent_of_file(document.name, document.size, rules)
+        for document in documents
+    ]
+    return cost_model.estimate(extents, conditions, left=left)
 
 
-@dataclass(frozen=True, slots=True)
-class Price:
-    """Prices per million tokens."""
-
-    prompt: float
-    cached_prompt: float
-    completion: float
-
-    def of(self, prompt: Range, completion: Range, cached: Range = NOTHING) -> Range:
-        """Return the cost.
-
-        In the low estimate, ``cached.low`` prompt tokens come from the provider's prefix cache;
-        in the high one, none do.
-        """
-        saved = max(0.0, self.prompt - self.cached_prompt) * min(cached.low, prompt.low)
-        low = self.prompt * prompt.low - saved + self.completion * completion.low
-        high = self.prompt * prompt.high + self.completion * completion.high
-        return Range(max(0.0, low) / 1e6, high / 1e6)
-
-
-@dataclass(frozen=True, slots=True)
-class History:
-    """Averages from the workspace's own ledger; None where it has too few calls.
-
-    ``answer`` is tokens of an extraction's answer, ``seconds`` of any call, ``share`` the tokens
-    the other stages take for each token of extraction.
-    """
-
-    answer: float | None = None
-    seconds: float | None = None
-    share: float | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Conditions:
-    """How a workspace reads documents: its settings, prices and history."""
-
-    gleanings: int
-    chunk_tokens: int
-    chunk_overlap: int
-    input_limit: int
-    concurrency: int
-    prices: Mapping[str, Price | None] = field(default_factory=dict)
-    history: History = History()
-
-    def price(self, role: str) -> Price | None:
-        return self.prices.get(role)
-
-
-def cut_by(conditions: Conditions, *, size: int, overlap: int) -> Conditions:
-    return replace(conditions, chunk_tokens=size, chunk_overlap=overlap)
-
-
-@dataclass(frozen=True, slots=True)
-class Extent:
-    """How much there is to read in one document, and how many of its calls were already made.
-
-    With ``is_situated``, its passages already have their context, so no model is asked for it.
-    """
-
-    tokens: Range
-    passages: Range
-    known_extractions: int = 0
-    known_situations: int = 0
-    is_situated: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Effort:
-    """The calls of one kind, with their tokens and cost."""
-
-    calls: Range = NOTHING
-    prompt: Range = NOTHING
-    completion: Range = NOTHING
-    cost: Range | None = NOTHING
-
-    @classmethod
-    def of(
-        cls,
-        calls: Range,
-        prompt: Range,
-        completion: Range,
-        *,
-        price: Price | None,
-        cached: Range = NOTHING,
-    ) -> Effort:
-        cost = price.of(prompt, completion, cached) if price else None
-        return cls(calls, prompt, completion, cost if calls.high else NOTHING)
-
-    def __add__(self, other: Effort) -> Effort:
-        costs = [cost for cost in (self.cost, other.cost) if cost is not None]
-        return Effort(
-            self.calls + other.calls,
-            self.prompt + other.prompt,
-            self.completion + other.completion,
-            total(costs) if len(costs) == 2 else None,
-        )
-
-
-@dataclass(frozen=True, slots=True)
-class Estimate:
-    """An estimate. ``known`` calls are in the cache and cost nothing; ``cost`` is None if no price
-    is set.
-
-    ``left`` is the remaining budget, None if there is none. Without a model, everything except
-    documents and passages is zero.
-    """
-
-    documents: int
-    passages: Range
-    calls: Range = NOTHING
-    prompt_tokens: Range = NOTHING
-    completion_tokens: Range = NOTHING
-    cost: Range | None = NOTHING
-    seconds: Range = NOTHING
-    known: int = 0
-    left: float | None = None
-    uses_model: bool = False
-
-    @property
-    def is_free(self) -> bool:
-        return not self.uses_model or not self.calls.high
-
-    @property
-    def is_short(self) -> bool:
-        """Whether the budget might not suffice."""
-        return self.left is not None and self.cost is not None and self.cost.high > self.left
-
-    @property
-    def is_surely_short(self) -> bool:
-        return self.left is not None and self.cost is not None and self.cost.low > self.left
-
-
-# --- how much there is to read --------------------------------------------------------------------
-def extent_of_file(name: str, size: int, conditions: Conditions) -> Extent:
-    """Estimate what a file of this name and size in bytes holds."""
-    promised = format_of(name)
-    tokens = TOKENS_PER_BYTE[promised.bulk if promised else "text"] * max(0, size)
-    passages = Range(
-        passages_of(tokens.low, conditions, FILL.high),
-        passages_of(tokens.high, conditions, FILL.low),
-    )
-    return Extent(tokens, passages if size else NOTHING)
-
-
-def passages_of(tokens: float, conditions: Conditions, fill: float) -> int:
-    """
-    >>> passages_of(1600, Conditions(1, 800, 0, 16_000, 8), 1.0)
-    2
-    """
-    step = conditions.chunk_tokens * fill - conditions.chunk_overlap
-    rest = tokens - conditions.chunk_tokens * fill
-    return 1 + max(0, math.ceil(rest / max(1.0, step)))
-
-
-# --- how much work it is --------------------------------------------------------------------------
-def estimate(
-    extents: Sequence[Extent], conditions: Conditions | None, *, left: float | None = None
+def estimate_for_reading_again(
+    *, workspace: Workspace, documents: Mapping[uuid.UUID, bool], method: str
 ) -> Estimate:
-    """Estimate the work of reading these documents. Without ``conditions``, no model is called."""
-    passages = total(extent.passages for extent in extents)
-    if conditions is None:
-        return Estimate(len(extents), passages)
-    extraction = sum_of(extraction_of(extent, conditions) for extent in extents)
-    situating = sum_of(situating_of(extent, conditions) for extent in extents)
-    effort = extraction + situating + allowance_of(extraction, conditions)
-    return Estimate(
-        documents=len(extents),
-        passages=passages,
-        calls=effort.calls,
-        prompt_tokens=effort.prompt,
-        completion_tokens=effort.completion,
-        cost=effort.cost,
-        seconds=seconds_of(effort.calls, conditions),
-        known=sum(
-            extent.known_extractions + (0 if extent.is_situated else extent.known_situations)
-            for extent in extents
-        ),
-        left=left,
-        uses_model=True,
+    """Estimate the cost of reading documents by this method.
+
+    ``documents`` says of each whether its passages are situated again.
+    """
+    chat = ports_for(workspace.pk).chat
+    with access.in_workspace(workspace.pk):
+        conditions, left = _conditions(workspace, chat), _left(workspace)
+        cut = _cut_extents(workspace, list(documents), chat, method)
+    extents = [
+        replace(extent, is_situated=not documents[document]) for document, extent in cut.items()
+    ]
+    return cost_model.estimate(extents, conditions, left=left)
+
+
+def _conditions(workspace: Workspace, chat: ChatModel | None) -> Conditions | None:
+    if chat is None:
+        return None
+    row = ModelSettings.objects.in_workspace(workspace).first()
+    return Conditions(
+        gleanings=row.gleanings if row else 1,
+        chunk_tokens=settings.CHUNK_TOKENS,
+        chunk_overlap=settings.CHUNK_OVERLAP,
+        input_limit=chat.input_limit(Role.SITUATE),
+        concurrency=row.concurrency if row else USUAL_CONCURRENCY,
+        prices=_prices(workspace, chat),
+        history=_history(workspace),
     )
 
 
-def extraction_of(extent: Extent, conditions: Conditions) -> Effort:
-    """One call per passage, plus gleanings, each of which rereads the conversation so far."""
-    passages = _without(extent.passages, extent.known_extractions)
-    each = _each_passage(extent)
-    answer = _answer(conditions)
-    first = EXTRACT_PROMPT + each
-    prompt, completion = first, answer
-    rounds = Range(min(1, conditions.gleanings), conditions.gleanings)
-    for number in range(conditions.gleanings):
-        is_sure = number < rounds.low
-        again = first + answer + GLEAN_ANSWER * number + Range(GLEAN_PROMPT, GLEAN_PROMPT)
-        prompt += Range(again.low if is_sure else 0, again.high)
-        completion += Range(GLEAN_ANSWER.low if is_sure else 0, GLEAN_ANSWER.high)
-    calls = passages.times(Range(1 + rounds.low, 1 + rounds.high))
-    price = conditions.price("extract")
-    return Effort.of(calls, passages.times(prompt), passages.times(completion), price=price)
+def _without_model() -> Conditions:
+    """Return the conditions for counting passages, which need no model."""
+    return Conditions(0, settings.CHUNK_TOKENS, settings.CHUNK_OVERLAP, 0, 1)
 
 
-def situating_of(extent: Extent, conditions: Conditions) -> Effort:
-    """One call per passage, with the document in the prompt; none for a document of one passage."""
-    if extent.is_situated:
-        return Effort()
-    several = Range(
-        extent.passages.low if extent.passages.low > 1 else 0,
-        extent.passages.high if extent.passages.high > 1 else 0,
-    )
-    passages = _without(several, extent.known_situations)
-    room = Range(
-        min(extent.tokens.low, conditions.input_limit),
-        min(extent.tokens.high, conditions.input_limit),
-    )
-    prompt = passages.times(room + _each_passage(extent) + Range(SITUATE_PROMPT, SITUATE_PROMPT))
-    again = Range(max(0, passages.low - 1), max(0, passages.high - 1)).times(room)
-    completion = passages.times(SITUATE_ANSWER)
-    price = conditions.price("situate")
-    return Effort.of(passages, prompt, completion, price=price, cached=again)
+def _prices(workspace: Workspace, chat: ChatModel) -> Mapping[str, Price | None]:
+    rows = {row.model: row for row in ModelPrice.objects.in_workspace(workspace)}
+    named = {str(role): rows.get(chat.model_of(role)) for role in Role}
+    return {
+        role: Price(float(row.prompt), float(row.cached_prompt), float(row.completion))
+        if row
+        else None
+        for role, row in named.items()
+    }
 
 
-def allowance_of(extraction: Effort, conditions: Conditions) -> Effort:
-    """Estimate what the workspace stages add: descriptions, reports, decisions about names."""
-    known = conditions.history.share
-    share = ALLOWANCE if known is None else HISTORY_SPREAD * known
-    return Effort.of(
-        extraction.calls.times(share),
-        extraction.prompt.times(share),
-        extraction.completion.times(share),
-        price=conditions.price("summarise"),
+def _history(workspace: Workspace) -> History:
+    [(count, answer, seconds, others, own)] = run_sql(EXPERIENCE, {"workspace": workspace.pk})
+    if count < cost_model.LEAST_HISTORY:
+        return History()
+    return History(
+        answer=float(answer),
+        seconds=None if seconds is None else float(seconds),
+        share=float(others) / float(own) if others and own else None,
     )
 
 
-def seconds_of(calls: Range, conditions: Conditions) -> Range:
-    known = conditions.history.seconds
-    each = SECONDS_PER_CALL if known is None else HISTORY_SPREAD * known
-    return calls.times(each) * (1 / max(1, conditions.concurrency))
+def _left(workspace: Workspace) -> float | None:
+    left = usage_queries.spending_of(workspace=workspace).left
+    return None if left is None else float(left)
 
 
-def total(ranges: Iterable[Range]) -> Range:
-    result = NOTHING
-    for each in ranges:
-        result += each
-    return result
+def _cut_extents(
+    workspace: Workspace, ids: Sequence[uuid.UUID], chat: ChatModel | None, method: str = ""
+) -> dict[uuid.UUID, Extent]:
+    values = {
+        "workspace": workspace.pk,
+        "documents": list(ids),
+        "extracts": chat.model_of(Role.EXTRACT) if chat else "",
+        "method": method,
+        "reader": method.rpartition("/")[0] + "/",
+        "situates": chat.model_of(Role.SITUATE) if chat else "",
+    }
+    return {
+        document: Extent(Range(tokens, tokens), Range(passages, passages), extracted, situated)
+        for document, tokens, passages, extracted, situated in run_sql(EXTENTS, values)
+    }
 
 
-def sum_of(efforts: Iterable[Effort]) -> Effort:
-    result = Effort()
-    for each in efforts:
-        result += each
-    return result
-
-
-def _answer(conditions: Conditions) -> Range:
-    known = conditions.history.answer
-    return EXTRACT_ANSWER if known is None else HISTORY_SPREAD * known
-
-
-def _each_passage(extent: Extent) -> Range:
-    """Tokens per passage."""
-    return Range(
-        extent.tokens.low / max(1.0, extent.passages.low),
-        extent.tokens.high / max(1.0, extent.passages.high),
+def sentences(estimate: Estimate) -> list[str]:
+    """Describe the cost, the work, what is already known, and whether the budget suffices."""
+    if not estimate.uses_model:
+        return ["Costs nothing: no model is called."]
+    if estimate.is_free:
+        return ["Costs nothing: every answer is in the cache."]
+    price = f"Cost: {cost(estimate)}."
+    if estimate.cost is None:
+        price = "The cost is unknown: no price is set for the model."
+    passages = counted(estimate.passages, "passage")
+    tokens = counted(estimate.prompt_tokens + estimate.completion_tokens, "token")
+    work = (
+        f"To read: {passages}, with {counted(estimate.calls, 'call')} to the model and"
+        f" {tokens}, in {duration(estimate.seconds)}."
     )
+    is_one = estimate.known == 1
+    known = (
+        f"{estimate.known:,} {'answer is' if is_one else 'answers are'} already known and"
+        f" cost{'s' * is_one} nothing."
+    )
+    return [price, work, *([known] if estimate.known else []), *_budget(estimate)]
 
 
-def _without(passages: Range, known: int) -> Range:
-    return Range(max(0, passages.low - known), max(0, passages.high - known))
+def spent(usage: UsageLine, *, what: str) -> list[str]:
+    """Describe the calls made and their cost, for a document or a whole run.
+
+    >>> spent(UsageLine("", calls=3, cached=3), what="It")
+    ['No new calls: every answer was in the cache.']
+    """
+    asked = usage.calls - usage.cached
+    if not asked:
+        return ["No new calls: every answer was in the cache."]
+    cost = f", at a cost of {money(float(usage.cost))}" if usage.cost else ""
+    tokens = f"{usage.tokens:,} tokens"
+    sentences = [f"{what} took {count_of(asked, 'call')} and {tokens}{cost}."]
+    if usage.cached:
+        sentences.append(
+            f"{usage.cached:,} of {usage.calls:,} answers came from the cache and cost nothing."
+        )
+    if usage.failed:
+        sentences.append(f"{usage.failed:,} of them failed.")
+    return sentences
+
+
+def counted(range_: Range, noun: str) -> str:
+    """
+    >>> counted(Range(1, 1), "call"), counted(Range(1200, 3480), "call")
+    ('1 call', '1,200 to 3,500 calls')
+    >>> counted(Range(960_000, 14_900_000), "token")
+    '0.96 to 15 million tokens'
+    """
+    low, high = _round(range_.low), _round(range_.high)
+    if high >= MILLION:
+        return f"{_millions(low)} to {_millions(high)} million {noun}s"
+    number = f"{low:,}" if low == high else f"{low:,} to {high:,}"
+    return f"{number} {noun}{'' if high == 1 else 's'}"
+
+
+def _millions(number: float) -> str:
+    """
+    >>> _millions(40_000), _millions(960_000), _millions(4_940_000), _millions(1_234_000_000)
+    ('0.04', '0.96', '4.9', '1,234')
+    """
+    found = number / MILLION
+    digits = 2 if found < 1 else 1 if found < 10 else 0
+    return f"{found:,.{digits}f}"
+
+
+def duration(range_: Range) -> str:
+    """
+    >>> duration(Range(20, 200)), duration(Range(1, 30)), duration(Range(4000, 9000))
+    ('up to 4 minutes', 'less than a minute', '67 to 150 minutes')
+    """
+    if range_.high < MINUTE:
+        return "less than a minute"
+    unit, name = (MINUTE, "minute") if range_.high < 4 * HOUR else (HOUR, "hour")
+    low, high = round(range_.low / unit), -(-range_.high // unit)
+    if low < 1:
+        return f"up to {high:,.0f} {name}{'' if high == 1 else 's'}"
+    return f"{low:,} to {high:,.0f} {name}s" if low < high else f"{low:,} {name}{'s' * (low > 1)}"
+
+
+def cost(estimate: Estimate) -> str:
+    """Format the cost; '' where no price is set."""
+    if estimate.cost is None:
+        return ""
+    low, high = money(estimate.cost.low), money(estimate.cost.high)
+    return low if low == high else f"{low} to {high}"
+
+
+def _budget(estimate: Estimate) -> list[str]:
+    if estimate.left is None:
+        return []
+    left = f"{money(estimate.left)} of the budget is left"
+    if not estimate.is_short:
+        return [f"{left}."]
+    will = "will not" if estimate.is_surely_short else "may not"
+    return [
+        f"{left}, which {will} be enough. Work pauses when it is spent, keeps everything done,"
+        " and continues when the budget is raised."
+    ]
+
+
+def _round(number: float) -> int:
+    """Round to two significant digits, the precision of an estimate; numbers below 100 are exact.
+
+    >>> _round(87), _round(1234), _round(98_765)
+    (87, 1200, 99000)
+    """
+    whole = round(number)
+    digits = len(str(whole)) - 2
+    return whole if whole < 100 else round(whole, -digits)

@@ -1,4 +1,4 @@
-"""Parsing of requests to the document pages: filters, and a place in a document."""
+"""Parsing of requests to the document pages: filters, places in a document, metadata."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from uuid import UUID
 from django.http import QueryDict
 from pydantic import Field, TypeAdapter, ValidationError
 
-from ingestion.documents.estimate_queries import FileSize
+from ingestion.documents.estimates import FileSize
 from ingestion.models import DocumentState
 from kb_project.errors import InputError
 
@@ -25,7 +25,7 @@ _CHOSEN: Final = TypeAdapter(Annotated[list[tuple[_NAME, _SIZE]], Field(max_leng
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class ReaderPosition:
     """Where to open a document: around a span, from an offset, or at a page's picture."""
 
     span: tuple[int, int] | None = None
@@ -34,10 +34,10 @@ class Place:
     page: int | None = None
 
 
-def place_of(query: QueryDict) -> Place:
+def place_of(query: QueryDict) -> ReaderPosition:
     """Return the place in a reader URL; invalid parts are ignored."""
     start, end = number(query, "start"), number(query, "end")
-    return Place(
+    return ReaderPosition(
         span=None if start is None or end is None else (start, end),
         begin=number(query, "from") or 0,
         view=PAGE if query.get("view") == PAGE else TEXT,
@@ -99,14 +99,11 @@ def document_values(data: QueryDict) -> dict[str, Any]:
     if "tags" in data:
         values["tags"] = str(data["tags"]).split(",")
     if "dated" in data:
-        values["dated"] = _date_of(str(data["dated"]))
+        given = str(data["dated"]).strip()
+        try:
+            values["dated"] = date.fromisoformat(given) if given else None
+        except ValueError as error:
+            raise InputError(
+                "Enter the date as 2026-11-21.", code="invalid_date", kept="Nothing was changed."
+            ) from error
     return values
-
-
-def _date_of(text: str) -> date | None:
-    try:
-        return date.fromisoformat(text.strip()) if text.strip() else None
-    except ValueError as error:
-        raise InputError(
-            "Enter the date as 2026-11-21.", code="invalid_date", kept="Nothing was changed."
-        ) from error

@@ -1,4 +1,4 @@
-"""The life of a document after it was added: disabling, trashing, restoring, deleting.
+"""Disable, trash, restore and delete documents.
 
 A document that is disabled or in the trash is archived (``ingestion.documents.archive``): it is not
 searched, and it comes back unchanged without being read again. Deleting for good cannot be undone:
@@ -13,7 +13,7 @@ import logging
 import shutil
 import uuid
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import timedelta
 from pathlib import Path
 from typing import Any, Final
@@ -26,30 +26,14 @@ from django.utils import timezone
 
 from ingestion.documents import archive
 from ingestion.documents.deletion_impact import losses_of
-from ingestion.documents.metadata import document_edit, put_back
+from ingestion.documents.metadata import undo_edit
 from ingestion.history import recording
 from ingestion.history.recording import ChangeContext
 from ingestion.models import Document, DocumentVersion, EventKind, HistoryEvent, SubjectKind
-from kb_project.database.retrying import retried
+from kb_project.database.outages import retried
 from kb_project.errors import ConflictError
 from workspaces import access
 from workspaces.models import Workspace
-
-__all__ = [
-    "document_delete",
-    "document_disable",
-    "document_edit",
-    "document_enable",
-    "document_restore",
-    "document_trash",
-    "documents_delete",
-    "documents_disable",
-    "documents_enable",
-    "documents_restore",
-    "documents_trash",
-    "take_back",
-    "trash_purge",
-]
 
 logger = logging.getLogger(__name__)
 
@@ -59,9 +43,7 @@ MOST_PURGED: Final = 200
 
 @dataclass(frozen=True, slots=True)
 class _Move:
-    """A state change: which documents it applies to, what it sets, and the refusal if there are
-    none.
-    """
+    """A state change: the documents it applies to, what it sets, the refusal if there are none."""
 
     kind: EventKind
     is_due: Callable[[Document], bool]
@@ -107,33 +89,17 @@ INVERSE: Final[Mapping[str, _Move]] = {
 }
 
 
-def document_disable(*, change: ChangeContext, document: Document) -> HistoryEvent:
-    """Exclude it from search without deleting it. Raises ConflictError, PreconditionError."""
-    return documents_disable(change=change, documents=[document])
-
-
-def document_enable(*, change: ChangeContext, document: Document) -> HistoryEvent:
-    return documents_enable(change=change, documents=[document])
-
-
-def document_trash(*, change: ChangeContext, document: Document) -> HistoryEvent:
-    return documents_trash(change=change, documents=[document])
-
-
-def document_restore(*, change: ChangeContext, document: Document) -> HistoryEvent:
-    return documents_restore(change=change, documents=[document])
-
-
-def document_delete(*, change: ChangeContext, document: Document) -> HistoryEvent:
-    return documents_delete(change=change, documents=[document])
-
-
 def documents_disable(*, change: ChangeContext, documents: Sequence[Document]) -> HistoryEvent:
-    return _done(change, documents, DISABLE)
+    """Exclude them from search without deleting them.
+
+    Like the other functions here, raises PreconditionError, and ConflictError if it applies to none
+    of the documents.
+    """
+    return retried(lambda: _moved(change, documents, DISABLE))
 
 
 def documents_enable(*, change: ChangeContext, documents: Sequence[Document]) -> HistoryEvent:
-    return _done(change, documents, ENABLE)
+    return retried(lambda: _moved(change, documents, ENABLE))
 
 
 def documents_trash(*, change: ChangeContext, documents: Sequence[Document]) -> HistoryEvent:
@@ -142,7 +108,7 @@ def documents_trash(*, change: ChangeContext, documents: Sequence[Document]) -> 
     Documents already there are left alone. Raises ConflictError if all of them are, and
     PreconditionError.
     """
-    return _done(change, documents, TRASH)
+    return retried(lambda: _moved(change, documents, TRASH))
 
 
 def documents_restore(*, change: ChangeContext, documents: Sequence[Document]) -> HistoryEvent:
@@ -150,7 +116,7 @@ def documents_restore(*, change: ChangeContext, documents: Sequence[Document]) -
 
     ``details["twins"]`` names other documents with the same title or content.
     """
-    return _done(change, documents, RESTORE)
+    return retried(lambda: _moved(change, documents, RESTORE))
 
 
 def documents_delete(*, change: ChangeContext, documents: Sequence[Document]) -> HistoryEvent:
@@ -181,7 +147,8 @@ def _deleted(change: ChangeContext, documents: Sequence[Document]) -> HistoryEve
             archive.remove(change.workspace.pk, searched)
         _rows(change.workspace, ids).delete()
         transaction.on_commit(lambda: forget(paths))
-        event = _recorded(change, EventKind.DOCUMENT_DELETED, ids, details)
+        subjects = dict.fromkeys(ids, SubjectKind.DOCUMENT)
+        event = recording.record(change, EventKind.DOCUMENT_DELETED, subjects, details)
     logger.info("documents deleted workspace=%s documents=%s", change.workspace.pk, len(ids))
     return event
 
@@ -205,7 +172,7 @@ def _purge(workspace: Workspace) -> int:
     return len(due)
 
 
-def take_back(*, change: ChangeContext, event: HistoryEvent) -> None:
+def undo_event(*, change: ChangeContext, event: HistoryEvent) -> None:
     """Undo an event about documents, of any kind except DOCUMENT_REPLACED.
 
     Records nothing: the caller does. Call inside a transaction that began with
@@ -215,29 +182,22 @@ def take_back(*, change: ChangeContext, event: HistoryEvent) -> None:
     ids = list(subjects.values_list("subject_id", flat=True))
     rows = list(_rows(change.workspace, ids))
     if event.kind == EventKind.DOCUMENT_DELETED or len(rows) < len(ids):
-        _refuse_what_is_gone(event, {row.pk for row in rows})
+        there = {str(row.pk) for row in rows}
+        names = event.details.get("names", {})
+        gone = _quoted([title for one, title in names.items() if one not in there])
+        raise ConflictError(
+            f"{gone or 'A document'} was deleted for good.",
+            code="deleted_for_good",
+            kept="Nothing was changed.",
+            next_step="Add the file again.",
+        )
     if event.kind == EventKind.DOCUMENT_EDITED:
-        put_back(change, rows[0], event)
+        undo_edit(change, rows[0], event)
     else:
         _move(change, rows, INVERSE[event.kind])
 
 
-def _refuse_what_is_gone(event: HistoryEvent, there: set[uuid.UUID]) -> None:
-    names = event.details.get("names", {})
-    gone = [title for one, title in names.items() if uuid.UUID(one) not in there]
-    raise ConflictError(
-        f"{_quoted(gone) or 'A document'} was deleted for good.",
-        code="deleted_for_good",
-        kept="Nothing was changed.",
-        next_step="Add the file again.",
-    )
-
-
-def _done(change: ChangeContext, documents: Sequence[Document], move: _Move) -> HistoryEvent:
-    return retried(lambda: _once(change, documents, move))
-
-
-def _once(change: ChangeContext, documents: Sequence[Document], move: _Move) -> HistoryEvent:
+def _moved(change: ChangeContext, documents: Sequence[Document], move: _Move) -> HistoryEvent:
     with access.in_workspace(change.workspace.pk):
         rows = _begun(change, documents)
         due = [row for row in rows if move.is_due(row)]
@@ -250,7 +210,8 @@ def _once(change: ChangeContext, documents: Sequence[Document], move: _Move) -> 
         if move is RESTORE:
             details["twins"] = _twins(change.workspace, due)
         _move(change, due, move)
-        event = _recorded(change, move.kind, [row.pk for row in due], details)
+        subjects = {row.pk: SubjectKind.DOCUMENT for row in due}
+        event = recording.record(change, move.kind, subjects, details)
     logger.info("%s workspace=%s documents=%s", move.kind, change.workspace.pk, len(due))
     return event
 
@@ -267,9 +228,7 @@ def _rows(workspace: Workspace, ids: Iterable[uuid.UUID]) -> QuerySet[Document]:
 
 
 def _move(change: ChangeContext, rows: Sequence[Document], move: _Move) -> None:
-    """Change the documents' state, and archive or restore accordingly. Recording is up to the
-    caller.
-    """
+    """Change the documents' state, and archive or restore them; the caller records it."""
     due = [row for row in rows if move.is_due(row)]
     values = move.values(change)
     before = {row.pk for row in due if row.is_live}
@@ -281,22 +240,13 @@ def _move(change: ChangeContext, rows: Sequence[Document], move: _Move) -> None:
     if gone := sorted(before - after):
         archive.put(change.workspace.pk, gone)
     if back := sorted(after - before):
-        archive.take(change.workspace.pk, back)
+        archive.restore(change.workspace.pk, back)
 
 
 def _details(workspace: Workspace, rows: Sequence[Document]) -> dict[str, Any]:
     losses = losses_of(workspace=workspace, documents=[row.pk for row in rows])
-    return {"names": names_of(rows), "counts": losses.as_json()}
-
-
-def names_of(rows: Sequence[Document]) -> dict[str, str]:
-    return {str(row.pk): row.title for row in rows[: recording.MOST_NAMES]}
-
-
-def _recorded(
-    change: ChangeContext, kind: EventKind, ids: Sequence[uuid.UUID], details: Mapping[str, Any]
-) -> HistoryEvent:
-    return recording.record(change, kind, dict.fromkeys(ids, SubjectKind.DOCUMENT), details)
+    names = {str(row.pk): row.title for row in rows[: recording.MOST_NAMES]}
+    return {"names": names, "counts": asdict(losses)}
 
 
 def _twins(workspace: Workspace, rows: Sequence[Document]) -> list[str]:

@@ -41,11 +41,11 @@ AGAIN: Final = ("situate", "embed", "extract", "resolve")
 
 
 @dataclass(frozen=True, slots=True)
-class Unsaid:
+class Unset:
     """Marks a date that was not given: None clears the date."""
 
 
-UNSAID: Final = Unsaid()
+UNSET: Final = Unset()
 
 
 def document_edit(
@@ -55,7 +55,7 @@ def document_edit(
     title: str | None = None,
     collection: str | None = None,
     tags: Sequence[str] | None = None,
-    dated: date | Unsaid | None = UNSAID,
+    dated: date | Unset | None = UNSET,
 ) -> HistoryEvent:
     """Change the given fields; a collection is given by name, '' for none.
 
@@ -68,8 +68,8 @@ def document_edit(
         recording.check_expected(change)
         rows = Document.objects.in_workspace(change.workspace).select_related("collection")
         row = rows.get(pk=document.pk)
-        wanted = _wanted(row, title, collection, tags, dated)
-        before = said_of(row)
+        wanted = _wanted(title, collection, tags, dated)
+        before = editable_fields(row)
         after = {name: value for name, value in wanted.items() if value != before[name]}
         _check(row, after)
         _write(change, row, after)
@@ -85,30 +85,28 @@ def document_edit(
         )
 
 
-def put_back(change: ChangeContext, document: Document, event: HistoryEvent) -> None:
-    """Set the fields as if one edit had not been made; ``lifecycle.take_back`` does the rest.
+def undo_edit(change: ChangeContext, document: Document, event: HistoryEvent) -> None:
+    """Set the fields as if one edit had not been made; ``lifecycle.undo_event`` does the rest.
 
     The latest active edit of each field counts; without one, its value before all edits.
     """
     edits = HistoryEvent.objects.in_workspace(change.workspace).filter(
         kind=EventKind.DOCUMENT_EDITED, subjects__subject_id=document.pk
     )
-    told = [(one.details, one.undone_at is None and one.pk != event.pk) for one in edits]
-    due = {field: _due(field, told[::-1]) for field in event.details["after"]}
+    due = {}
+    for field in event.details["after"]:
+        of_field = [edit for edit in reversed(edits) if field in edit.details["after"]]
+        active = [edit for edit in of_field if edit.undone_at is None and edit.pk != event.pk]
+        due[field] = (
+            active[-1].details["after"][field] if active else of_field[0].details["before"][field]
+        )
     rows = Document.objects.in_workspace(change.workspace).select_related("collection")
     row = rows.get(pk=document.pk)
-    before = said_of(row)
+    before = editable_fields(row)
     _write(change, row, {field: value for field, value in due.items() if value != before[field]})
 
 
-def _due(field: str, told: Sequence[tuple[Mapping[str, Any], bool]]) -> Any:
-    """Return a field's value after edits, oldest first, some of which are undone."""
-    edits = [(details, stands) for details, stands in told if field in details["after"]]
-    standing = [details["after"][field] for details, stands in edits if stands]
-    return standing[-1] if standing else edits[0][0]["before"][field]
-
-
-def said_of(document: Document) -> dict[str, Any]:
+def editable_fields(document: Document) -> dict[str, Any]:
     """Return the editable fields as history stores them."""
     return {
         "title": document.title,
@@ -119,11 +117,10 @@ def said_of(document: Document) -> dict[str, Any]:
 
 
 def _wanted(
-    row: Document,
     title: str | None,
     collection: str | None,
     tags: Sequence[str] | None,
-    dated: date | Unsaid | None,
+    dated: date | Unset | None,
 ) -> dict[str, Any]:
     wanted: dict[str, Any] = {}
     if title is not None:
@@ -132,7 +129,7 @@ def _wanted(
         wanted["collection"] = clean_name(collection.replace("\0", ""))
     if tags is not None:
         wanted["tags"] = clean_tags(tags)
-    if not isinstance(dated, Unsaid):
+    if not isinstance(dated, Unset):
         wanted["dated"] = dated.isoformat() if dated else None
     return wanted
 
@@ -170,15 +167,14 @@ def _write(change: ChangeContext, row: Document, after: Mapping[str, Any]) -> No
         values["collection"] = collection_named(change.workspace.pk, values["collection"])
     rows = Document.objects.in_workspace(change.workspace).filter(pk=row.pk)
     if "title" in values and values["title"] != row.title:
-        _read_again(change.workspace.pk, row)
+        _repeat_stages(change.workspace.pk, row)
     rows.update(**values, updated_at=timezone.now())
-    if not row.is_live or "title" not in values:
-        return
-    # Titles shown and cited have changed.
-    run_sql(CORPUS_CHANGED, {"workspace": change.workspace.pk})
+    if row.is_live and "title" in values:
+        # Titles shown and cited have changed.
+        run_sql(CORPUS_CHANGED, {"workspace": change.workspace.pk})
 
 
-def _read_again(workspace_id: uuid.UUID, row: Document) -> None:
+def _repeat_stages(workspace_id: uuid.UUID, row: Document) -> None:
     """Repeat the stages that use the title; for an archived document, once it is back.
 
     Raises ConflictError while the document is being read: its stages use the old title.
@@ -205,7 +201,7 @@ def _read_again(workspace_id: uuid.UUID, row: Document) -> None:
     runs = StageRun.objects.in_workspace(workspace_id).filter(job=job, stage__in=AGAIN)
     runs.filter(state=RunState.DONE).update(state=RunState.PENDING, attempts=0, units_done=0)
     if job.state == RunState.DONE:
-        transitions.stop(job, RunState.CANCELLED, archive.PUT_AWAY)
+        transitions.stop(job, RunState.CANCELLED, archive.STOPPED_BY_ARCHIVING)
         transitions.set_document(job, DocumentState.PAUSED)
 
 

@@ -1,16 +1,18 @@
-"""The results of processing documents: one line per document, and whether work is left."""
+"""What came of processing documents: counts, and what a model left unread or said unsupported."""
 
 from __future__ import annotations
 
 import uuid
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
-from django.db.models import Count
+from django.db.models import Count, QuerySet
 
 from ingestion.models import (
     Chunk,
+    ChunkExtraction,
     Document,
     DocumentVersion,
     Evidence,
@@ -20,6 +22,33 @@ from ingestion.models import (
     RunState,
 )
 from workspaces.models import Workspace
+
+EXCERPT: Final = 160
+# Rejection reasons in words: for one fact, and for several.
+REASONS: Final = {
+    "quote_not_found": (
+        "fact cites words that are not in its passage",
+        "facts cite words that are not in their passage",
+    ),
+    "name_not_usable": (
+        "name is too long or has no letter",
+        "names are too long or have no letter",
+    ),
+    "unknown_end": (
+        "fact or claim is about something that its passage does not name",
+        "facts or claims are about something that their passage does not name",
+    ),
+    "self_loop": ("fact relates an entity to itself", "facts relate an entity to itself"),
+    "too_many": (
+        "fact exceeds the limit for one passage",
+        "facts exceed the limit for one passage",
+    ),
+    "nothing_said": ("claim is empty", "claims are empty"),
+    "gleaning_failed": (
+        "second reading failed; the findings of the first are kept",
+        "second readings failed; the findings of the first are kept",
+    ),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,3 +118,68 @@ def _counts(
     """Count the distinct values of ``what`` for each document."""
     rows = model.objects.in_workspace(workspace).filter(document_id__in=ids)
     return dict(rows.values_list("document_id").annotate(number=Count(what, distinct=True)))
+
+
+@dataclass(frozen=True, slots=True)
+class UnreadPassage:
+    """A passage without facts, and why. ``number`` counts from 1; ``text`` is its beginning."""
+
+    chunk_id: uuid.UUID
+    number: int
+    start: int
+    end: int
+    page: int | None
+    heading_path: tuple[str, ...]
+    text: str
+    problem: dict[str, str]
+
+
+def passages_with_problems(*, workspace: Workspace, document: Document) -> list[UnreadPassage]:
+    """Return the unread passages in document order."""
+    rows = unread_extractions(workspace, document).select_related("chunk")
+    passages = []
+    for row in rows.order_by("chunk__ordinal"):
+        chunk = row.chunk
+        beginning = " ".join(chunk.text[: 2 * EXCERPT].split())
+        passages.append(
+            UnreadPassage(
+                chunk_id=chunk.pk,
+                number=chunk.ordinal + 1,
+                start=chunk.start,
+                end=chunk.end,
+                page=chunk.page_first,
+                heading_path=tuple(chunk.heading_path),
+                text=beginning if len(beginning) <= EXCERPT else beginning[: EXCERPT - 1] + "…",
+                problem=row.problem or {},
+            )
+        )
+    return passages
+
+
+def rejections_of(*, workspace: Workspace, document: Document) -> dict[str, int]:
+    """Count the rejected statements of a model by reason, most frequent first."""
+    counts: Counter[str] = Counter()
+    for rejected in (
+        _extractions(workspace, document).exclude(rejected={}).values_list("rejected", flat=True)
+    ):
+        counts.update(rejected)
+    return dict(counts.most_common())
+
+
+def rejection_sentence(reason: str, number: int) -> str:
+    """
+    >>> rejection_sentence("self_loop", 2)
+    '2 facts relate an entity to itself.'
+    """
+    one, several = REASONS.get(reason, ("fact was rejected", "facts were rejected"))
+    return f"{number} {one if number == 1 else several}."
+
+
+def _extractions(workspace: Workspace, document: Document) -> QuerySet[ChunkExtraction]:
+    return ChunkExtraction.objects.in_workspace(workspace).filter(
+        chunk__workspace=workspace, chunk__document=document
+    )
+
+
+def unread_extractions(workspace: Workspace, document: Document) -> QuerySet[ChunkExtraction]:
+    return _extractions(workspace, document).filter(problem__isnull=False)

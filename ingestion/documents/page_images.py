@@ -54,16 +54,10 @@ def page_marks(*, version: DocumentVersion, number: int, span: tuple[int, int]) 
         found = default_sandbox().page_boxes(_blob(version), number, start, end)
     except ParseError:
         return []  # the page is shown without marks; the text tab marks the same words
-    return [_thousandths(*box) for box in found]
-
-
-def _thousandths(left: float, top: float, right: float, bottom: float) -> Box:
-    return Box(
-        left=round(left * 1000),
-        top=round(top * 1000),
-        width=round((right - left) * 1000),
-        height=round((bottom - top) * 1000),
-    )
+    return [
+        Box(round(x0 * 1000), round(y0 * 1000), round((x1 - x0) * 1000), round((y1 - y0) * 1000))
+        for x0, y0, x1, y1 in found
+    ]
 
 
 def _blob(version: DocumentVersion) -> Path:

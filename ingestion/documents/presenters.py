@@ -9,8 +9,8 @@ from typing import Any, Final
 from django.core.paginator import Paginator
 from django.urls import reverse
 
-from ingestion.documents import estimate_sentences, queries as document_queries, reader
-from ingestion.documents.forms import PAGE, Place
+from ingestion.documents import estimates, queries, reader
+from ingestion.documents.forms import PAGE, ReaderPosition
 from ingestion.documents.links import page_noun, reader_url
 from ingestion.documents.page_images import Box, page_marks
 from ingestion.documents.queries import DocumentRow, StageStep
@@ -71,12 +71,12 @@ def _step(label: str, steps: Sequence[StageStep]) -> Step:
 
 def document_page(*, workspace: Workspace, text: str, state: str, number: str) -> dict[str, Any]:
     """Build the context of the document list: a page of rows, the counts, the work in progress."""
-    found = document_queries.documents(workspace=workspace, text=text, state=state)
+    found = queries.documents(workspace=workspace, text=text, state=state)
     page = Paginator(found, ROWS_PER_PAGE).get_page(number)
-    rows = document_queries.document_rows(workspace=workspace, documents=list(page.object_list))
-    counts = document_queries.state_counts(workspace=workspace)
+    rows = queries.document_rows(workspace=workspace, documents=list(page.object_list))
+    counts = queries.state_counts(workspace=workspace)
     moving = counts[DocumentState.QUEUED] + counts[DocumentState.WORKING]
-    is_refreshing = document_queries.is_refreshing(workspace=workspace)
+    is_refreshing = queries.is_refreshing(workspace=workspace)
     return {
         "page": page,
         "rows": [shown_row(row) for row in rows],
@@ -100,7 +100,7 @@ def document_page(*, workspace: Workspace, text: str, state: str, number: str) -
 def document_spent(*, workspace: Workspace, document: Document) -> list[str]:
     """Describe the model calls made for a document, in sentences; empty if there were none."""
     usage = usage_of_document(workspace=workspace, document_id=document.pk)
-    return estimate_sentences.spent(usage, what="Reading it") if usage.calls else []
+    return estimates.spent(usage, what="Reading it") if usage.calls else []
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,12 +123,12 @@ class PagePicture:
 
 
 @dataclass(frozen=True, slots=True)
-class ShownReading:
+class ReaderPage:
     """A document laid out for reading, with the links to other parts."""
 
-    reading: reader.Reading
+    reading: reader.LaidOutText
     blocks: tuple[Block, ...]
-    place: Place
+    place: ReaderPosition
     outline: tuple[Outline, ...]
     where: str
     page_total: int
@@ -145,9 +145,9 @@ class ShownReading:
         return not self.reading.blocks
 
 
-def shown_reading(
-    *, workspace: Workspace, version: DocumentVersion, place: Place, is_panel: bool
-) -> ShownReading:
+def reader_page(
+    *, workspace: Workspace, version: DocumentVersion, place: ReaderPosition, is_panel: bool
+) -> ReaderPage:
     source = reader.Source(
         version.text,
         version.headings,
@@ -172,12 +172,16 @@ def shown_reading(
         return reader_url(workspace, version.document_id, **query, **number)
 
     window = laid_out.window
-    return ShownReading(
+    return ReaderPage(
         reading=laid_out,
         blocks=_rebased(_without_title(laid_out.blocks, version.document.title)),
         place=place,
         outline=tuple(
-            Outline(entry.depth, entry.title, _outline_href(address, entry))
+            Outline(
+                entry.depth,
+                entry.title,
+                f"{'' if entry.is_here else address(**{'from': entry.start})}#{entry.anchor}",
+            )
             for entry in laid_out.outline
         ),
         where=where_of(version, place.span[0] if place.span else None),
@@ -209,12 +213,6 @@ def _rebased(blocks: tuple[Block, ...]) -> tuple[Block, ...]:
     )
 
 
-def _outline_href(address: Any, entry: reader.OutlineEntry) -> str:
-    if entry.is_here:
-        return f"#{entry.anchor}"
-    return f"{address(**{'from': entry.start})}#{entry.anchor}"
-
-
 def picture_url(workspace: Workspace, version: DocumentVersion, number: int) -> str:
     """Return the picture's URL, which names the version, so that its content never changes."""
     page = reverse("ingestion:page_picture", args=[workspace.slug, version.document_id, number])
@@ -222,7 +220,7 @@ def picture_url(workspace: Workspace, version: DocumentVersion, number: int) -> 
 
 
 def _picture(
-    workspace: Workspace, address: Any, version: DocumentVersion, place: Place
+    workspace: Workspace, address: Any, version: DocumentVersion, place: ReaderPosition
 ) -> PagePicture | None:
     if place.view != PAGE:
         return None

@@ -1,18 +1,17 @@
-"""Queries for documents and their processing."""
+"""Queries for documents, their processing, their versions and the trash."""
 
 from __future__ import annotations
 
 import uuid
 from collections import Counter
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, replace
 from datetime import timedelta
 
 from django.conf import settings
-from django.db.models import Count, Prefetch, Q, QuerySet
+from django.db.models import Count, F, Prefetch, Q, QuerySet
 from django.utils import timezone
 
-from ingestion.documents.version_queries import version_get
 from ingestion.knowledge.queries import TERMS
 from ingestion.models import (
     ArchivedChunk,
@@ -32,6 +31,8 @@ from ingestion.models import (
 from kb_project.errors import found
 from workspaces import access
 from workspaces.models import Workspace
+
+UNDER_WAY = (RunState.PENDING, RunState.RUNNING, RunState.PAUSED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +83,14 @@ class DocumentRow:
         """Share of all stages that is done, 0 to 1."""
         return sum(step.share for step in self.steps) / len(self.steps) if self.steps else 0.0
 
+    @property
+    def days_left(self) -> int:
+        """Days until a document in the trash is deleted for good."""
+        if self.document.trashed_at is None:
+            return settings.TRASH_DAYS
+        left = self.document.trashed_at + timedelta(days=settings.TRASH_DAYS) - timezone.now()
+        return max(0, -(-left // timedelta(days=1)))
+
 
 def documents(
     *,
@@ -101,19 +110,15 @@ def documents(
     if text:
         rows = rows.filter(Q(title__icontains=text) | Q(name__icontains=text))
     if collection:
-        rows = rows.filter(_collection_is(collection))
+        try:
+            rows = rows.filter(collection_id=uuid.UUID(collection))
+        except ValueError:
+            rows = rows.filter(collection__name=collection)
     if tag:
         rows = rows.filter(tags__contains=[tag.strip().lower()])
     exact = {"state": state, "media_type": media_type}
     rows = rows.filter(**{name: value for name, value in exact.items() if value})
     return rows.order_by("-created_at", "name")
-
-
-def _collection_is(name_or_id: str) -> Q:
-    try:
-        return Q(collection_id=uuid.UUID(name_or_id))
-    except ValueError:
-        return Q(collection__name=name_or_id)
 
 
 def document_rows(*, workspace: Workspace, documents: Sequence[Document]) -> list[DocumentRow]:
@@ -158,14 +163,12 @@ def _latest_jobs(workspace: Workspace, ids: Sequence[uuid.UUID]) -> dict[uuid.UU
 
 
 def _steps(job: IngestionJob | None) -> tuple[StageStep, ...]:
-    runs = job.stage_runs.all() if job else ()
-    return tuple(StageStep(run.stage, run.state, _share(run)) for run in runs)
-
-
-def _share(run: StageRun) -> float:
-    if run.state == RunState.DONE:
-        return 1.0
-    return run.units_done / run.units_total if run.units_total else 0.0
+    steps = []
+    for run in job.stage_runs.all() if job else ():
+        share = run.units_done / run.units_total if run.units_total else 0.0
+        is_done = run.state == RunState.DONE
+        steps.append(StageStep(run.stage, run.state, 1.0 if is_done else share))
+    return tuple(steps)
 
 
 def contents_here(*, workspace: Workspace, digests: Collection[str]) -> set[str]:
@@ -173,6 +176,14 @@ def contents_here(*, workspace: Workspace, digests: Collection[str]) -> set[str]
     with access.in_workspace(workspace.pk):
         rows = Document.objects.in_workspace(workspace).filter(sha256__in=digests)
         return set(rows.values_list("sha256", flat=True))
+
+
+def document_of_file(*, workspace: Workspace, name: str) -> Document | None:
+    """Return the newest searched document with this file name."""
+    rows = Document.objects.in_workspace(workspace).filter(
+        name=name, disabled_at=None, trashed_at=None
+    )
+    return rows.order_by("-created_at").first()
 
 
 def documents_there(*, workspace: Workspace, ids: Collection[uuid.UUID]) -> list[Document]:
@@ -204,11 +215,6 @@ def document_row(*, workspace: Workspace, document_id: uuid.UUID) -> DocumentRow
     """Return a document's row. Raises NotFoundError."""
     document = document_get(workspace=workspace, document_id=document_id)
     return document_rows(workspace=workspace, documents=[document])[0]
-
-
-def document_version(*, workspace: Workspace, document: Document) -> DocumentVersion:
-    """Return the live version: searched, or going to be once it is read. Raises NotFoundError."""
-    return version_get(workspace=workspace, document=document, number=document.live_number)
 
 
 def state_counts(*, workspace: Workspace) -> dict[str, int]:
@@ -257,10 +263,6 @@ def workspace_counts(*, workspace: Workspace) -> WorkspaceCounts:
     )
 
 
-def chunks_of(*, workspace: Workspace, document: Document) -> QuerySet[Chunk]:
-    return Chunk.objects.in_workspace(workspace).filter(document=document).order_by("ordinal")
-
-
 def entities_in(*, workspace: Workspace, document: Document, most: int = 30) -> list[Entity]:
     """Return the entities a document names, most mentioned first, without terms."""
     named = Entity.objects.in_workspace(workspace).exclude(TERMS)
@@ -276,13 +278,6 @@ def entities_in(*, workspace: Workspace, document: Document, most: int = 30) -> 
     return [rows[entity_id] for entity_id in ids if entity_id in rows]
 
 
-@dataclass(frozen=True, slots=True)
-class TrashRow(DocumentRow):
-    """A document in the trash; ``chunks`` are the archived passages that deletion would remove."""
-
-    days_left: int = 0
-
-
 def trashed(*, workspace: Workspace) -> QuerySet[Document]:
     """Return the documents in the trash, newest first."""
     rows = Document.objects.in_workspace(workspace).filter(trashed_at__isnull=False)
@@ -290,24 +285,96 @@ def trashed(*, workspace: Workspace) -> QuerySet[Document]:
     return rows.order_by("-trashed_at", "title", "pk")
 
 
-def trash_rows(*, workspace: Workspace, documents: Sequence[Document]) -> list[TrashRow]:
+def trash_rows(*, workspace: Workspace, documents: Sequence[Document]) -> list[DocumentRow]:
+    """Return rows whose ``chunks`` are the archived passages that deletion would remove."""
     archived = ArchivedChunk.objects.in_workspace(workspace).filter(
         document_id__in=[document.pk for document in documents]
     )
     counts = dict(archived.values_list("document_id").annotate(number=Count("id")))
     rows = document_rows(workspace=workspace, documents=documents)
-    return [
-        TrashRow(
-            **{field.name: getattr(row, field.name) for field in fields(row)}
-            | {"chunks": counts.get(row.document.pk, 0)},
-            days_left=_days_left(row.document),
-        )
-        for row in rows
-    ]
+    return [replace(row, chunks=counts.get(row.document.pk, 0)) for row in rows]
 
 
-def _days_left(document: Document) -> int:
-    if document.trashed_at is None:
-        return settings.TRASH_DAYS
-    left = document.trashed_at + timedelta(days=settings.TRASH_DAYS) - timezone.now()
-    return max(0, -(-left // timedelta(days=1)))
+@dataclass(frozen=True, slots=True)
+class VersionRow:
+    """A version as the list shows it; ``may_restore`` says whether it can be made live again.
+
+    ``state`` is ``live``, ``reading``, ``failed`` or ``earlier``.
+    """
+
+    version: DocumentVersion
+    name: str
+    size: int
+    state: str
+    problem: dict[str, str] | None
+
+    @property
+    def number(self) -> int:
+        return self.version.number
+
+    @property
+    def may_restore(self) -> bool:
+        return self.state == "earlier" and self.version.parsed_at is not None
+
+
+def version_get(
+    *, workspace: Workspace, document: Document, number: int | None = None
+) -> DocumentVersion:
+    """Return that version, or the live one: searched, or going to be once it is read.
+
+    Raises NotFoundError.
+    """
+    wanted = document.live_number if number is None else number
+    return found(
+        DocumentVersion.objects.in_workspace(workspace)
+        .filter(document=document, number=wanted)
+        .select_related("document", "added_by")
+        .first(),
+        "version of this document",
+    )
+
+
+def version_rows(*, workspace: Workspace, document: Document) -> list[VersionRow]:
+    """Return the versions, newest first, without their texts."""
+    versions = (
+        DocumentVersion.objects.in_workspace(workspace)
+        .filter(document=document)
+        .select_related("document", "added_by")
+        .defer("text", "pages", "headings")
+        .order_by("-number")
+    )
+    jobs = IngestionJob.objects.in_workspace(workspace).filter(
+        document=document, kind=JobKind.DOCUMENT
+    )
+    latest = {job.version_id: job for job in jobs.order_by("created_at")}
+    return [_version_row(document, version, latest.get(version.pk)) for version in versions]
+
+
+def _version_row(
+    document: Document, version: DocumentVersion, job: IngestionJob | None
+) -> VersionRow:
+    is_live = version.number == document.live_number
+    if is_live:
+        state = "live"
+    elif job and job.state in UNDER_WAY:
+        state = "reading"
+    else:
+        state = "failed" if job and job.problem else "earlier"
+    return VersionRow(
+        version=version,
+        name=version.name or document.name,
+        size=version.size or document.size,
+        state=state,
+        problem=job.problem if job and not is_live else None,
+    )
+
+
+def versions_unread(*, workspace: Workspace, document_id: uuid.UUID) -> list[int]:
+    """Return the numbers of the versions being read. A version goes live before its last stage
+    ends.
+    """
+    jobs = IngestionJob.objects.in_workspace(workspace).filter(
+        document_id=document_id, kind=JobKind.DOCUMENT, state__in=UNDER_WAY
+    )
+    jobs = jobs.exclude(version__number=F("document__live_number"))
+    return sorted(jobs.values_list("version__number", flat=True))

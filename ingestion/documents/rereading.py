@@ -1,4 +1,4 @@
-"""Reads documents again after the workspace's reading settings change.
+"""Read documents or passages again: after a change of settings, or where a model failed.
 
 A change of settings alone reads nothing again and costs nothing: a user has to ask for it, here.
 Earlier results stay until the new reading replaces them, document by document; cached model answers
@@ -13,14 +13,26 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final, LiteralString
 
-from ingestion.documents import estimate_queries
-from ingestion.documents.estimates import Estimate
+from django.db import transaction
+
+from ingestion.documents import estimates, outcomes
+from ingestion.documents.cost_model import Estimate
 from ingestion.knowledge import topics
-from ingestion.models import Community
-from ingestion.pipeline import batching, runner, sql as pipeline_sql
+from ingestion.models import (
+    ChunkExtraction,
+    Community,
+    Document,
+    IngestionJob,
+    JobKind,
+    RunState,
+    StageRun,
+)
+from ingestion.pipeline import batching, runner, sql as pipeline_sql, transitions
 from ingestion.stages.extract import NO_NAMES, UNREAD, method_by
-from ingestion.stages.resolve.asking import NO_ANSWER
-from ingestion.stages.situate.asking import UNSITUATED
+from ingestion.stages.resolve.judging import NO_ANSWER
+from ingestion.stages.situate import UNSITUATED
+from kb_project.errors import ConflictError
+from kb_project.ports import Ports
 from kb_project.sql import run_sql
 from workspaces import access
 from workspaces.models import Workspace
@@ -31,7 +43,7 @@ from workspaces.ports import ports_for
 # other way round. That invalidates their vectors, so it waits until those exist. ``parses``: their
 # files need parsing again, because no regions are recorded and no sentence has a vector, though
 # there is more text than a label's. Null documents: all.
-READ_OTHERWISE: Final[LiteralString] = """
+OUTDATED: Final[LiteralString] = """
 WITH unmarked AS MATERIALIZED (
     SELECT v.id FROM ingestion_documentversion AS v
      WHERE v.workspace_id = %(workspace)s AND v.regions = '[]'::jsonb
@@ -108,7 +120,6 @@ UPDATE ingestion_documentversion
                         WHERE workspace_id = %(workspace)s AND id = ANY(%(jobs)s::uuid[])))
 """
 
-
 logger = logging.getLogger(__name__)
 
 AGAIN: Final = ("extract", "resolve")
@@ -120,7 +131,7 @@ LEAST_TEXT: Final = 200
 
 
 @dataclass(frozen=True, slots=True)
-class ReadOtherwise:
+class OutdatedDocument:
     """A document's job; ``situates``: its passages need new contexts too; ``parses``: its file
     needs parsing again, because it was read before prose regions were recorded.
     """
@@ -131,31 +142,23 @@ class ReadOtherwise:
     parses: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Present:
-    """The workspace's present reading method."""
-
-    method: str
-    uses_model: bool
-
-
-def read_otherwise_ids(*, workspace: Workspace) -> list[uuid.UUID]:
+def outdated_ids(*, workspace: Workspace) -> list[uuid.UUID]:
     """Return the documents read by another method than the workspace's present one, oldest first.
 
     Documents being read and stopped ones are left out. Raises RefusedError if the model's stored
     key cannot be read.
     """
-    return [each.document_id for each in _read_otherwise(workspace, _present(workspace))]
+    return [each.document_id for each in _outdated(workspace, ports_for(workspace.pk))]
 
 
 def reading_again_estimate(*, workspace: Workspace) -> Estimate:
     """Estimate the cost of reading them again."""
-    present = _present(workspace)
-    found = _read_otherwise(workspace, present)
-    return estimate_queries.estimate_for_reading_again(
+    ports = ports_for(workspace.pk)
+    found = _outdated(workspace, ports)
+    return estimates.estimate_for_reading_again(
         workspace=workspace,
         documents={each.document_id: each.situates for each in found},
-        method=present.method,
+        method=method_by(ports),
     )
 
 
@@ -166,23 +169,63 @@ def documents_read_again(
 
     If a model now reads, it also rewrites the reports that no model wrote.
     """
-    present = _present(workspace)
+    ports = ports_for(workspace.pk)
     with access.in_workspace(workspace.pk):
         # One request at a time, so that no document that finishes meanwhile is missed.
         Workspace.objects.select_for_update(no_key=True).get(pk=workspace.pk)
-        _lock(workspace, _read_otherwise(workspace, present, documents))
-        found = _read_otherwise(workspace, present, documents)
+        found = _outdated(workspace, ports, documents)
+        jobs = [each.job_id for each in found]
+        run_sql(pipeline_sql.LOCK_JOBS, {"workspace": workspace.pk, "jobs": jobs})
+        found = _outdated(workspace, ports, documents)
         if found:
             _reopen(workspace, found)
-        if found and present.uses_model:
-            _mark_reports(workspace)
+        if found and ports.chat is not None:
+            # The refresh that the last document requests writes these reports.
+            reports = topics.unwritten_reports(workspace=workspace)
+            marked = Community.objects.in_workspace(workspace)
+            marked.filter(pk__in=reports.values("community_id")).update(is_changed=True)
     logger.info("documents read again workspace=%s documents=%s", workspace.pk, len(found))
     return len(found)
 
 
-def told(number: int) -> str:
+def passages_retry(
+    *, workspace: Workspace, document: Document, chunk_ids: Sequence[uuid.UUID] | None = None
+) -> IngestionJob:
+    """Have the model read unread passages again: all of them, or those given.
+
+    Everything else stays as it is; the document's facts and the topics update automatically. Raises
+    ConflictError if no such passage is unread, or while the document is being read.
     """
-    >>> told(1), told(0)
+    with transaction.atomic():
+        jobs = IngestionJob.objects.in_workspace(workspace).select_for_update()
+        of_live = jobs.filter(
+            document=document, kind=JobKind.DOCUMENT, version__number=document.live_number
+        )
+        job = of_live.order_by("-created_at").first()
+        unread = outcomes.unread_extractions(workspace, document)
+        if chunk_ids is not None:
+            unread = unread.filter(chunk_id__in=chunk_ids)
+        ids = list(unread.values_list("chunk_id", flat=True))
+        if not ids or job is None:
+            raise ConflictError(
+                f"'{document.title}' has no unread passage to retry.",
+                code="nothing_to_retry",
+                kept="It is unchanged.",
+            )
+        _check_idle(document, job)
+        # An empty method means not read yet. What was found before stays until then.
+        rows = ChunkExtraction.objects.in_workspace(workspace).filter(chunk_id__in=ids)
+        rows.update(method="", problem=None)
+        _forget_warnings(workspace, [job.pk], [f"%{UNREAD}%"])
+        transitions.repeat(job, AGAIN)
+        runner.wake(workspace.pk, job.pk, runner.MAIN)
+    logger.info("passages retried document=%s passages=%s", document.pk, len(ids))
+    return job
+
+
+def reread_sentence(number: int) -> str:
+    """
+    >>> reread_sentence(1), reread_sentence(0)
     ('1 document is being read again.', "Every document was read with this workspace's settings.")
     """
     if not number:
@@ -190,35 +233,25 @@ def told(number: int) -> str:
     return f"{number:,} document{' is' if number == 1 else 's are'} being read again."
 
 
-def _present(workspace: Workspace) -> Present:
-    ports = ports_for(workspace.pk)
-    return Present(method_by(ports), ports.chat is not None)
-
-
-def _read_otherwise(
-    workspace: Workspace, present: Present, documents: Sequence[uuid.UUID] | None = None
-) -> list[ReadOtherwise]:
+def _outdated(
+    workspace: Workspace, ports: Ports, documents: Sequence[uuid.UUID] | None = None
+) -> list[OutdatedDocument]:
     values = {
         "workspace": workspace.pk,
-        "method": present.method,
-        "uses_model": present.uses_model,
+        "method": method_by(ports),
+        "uses_model": ports.chat is not None,
         "least_text": LEAST_TEXT,
         "documents": None if documents is None else list(documents),
     }
     with access.in_workspace(workspace.pk):
-        return [ReadOtherwise(*row) for row in run_sql(READ_OTHERWISE, values)]
+        return [OutdatedDocument(*row) for row in run_sql(OUTDATED, values)]
 
 
-def _lock(workspace: Workspace, found: Sequence[ReadOtherwise]) -> None:
-    jobs = [each.job_id for each in found]
-    run_sql(pipeline_sql.LOCK_JOBS, {"workspace": workspace.pk, "jobs": jobs})
-
-
-def _reopen(workspace: Workspace, found: Sequence[ReadOtherwise]) -> None:
+def _reopen(workspace: Workspace, found: Sequence[OutdatedDocument]) -> None:
     jobs = [each.job_id for each in found]
     situated = [each.job_id for each in found if each.situates]
-    _forget(workspace, jobs, [f"%{UNREAD}%", f"{NO_ANSWER}%", f"{NO_NAMES}%"])
-    _forget(workspace, situated, [f"%{UNSITUATED}%"])
+    _forget_warnings(workspace, jobs, [f"%{UNREAD}%", f"{NO_ANSWER}%", f"{NO_NAMES}%"])
+    _forget_warnings(workspace, situated, [f"%{UNSITUATED}%"])
     values = {
         "workspace": workspace.pk,
         "jobs": jobs,
@@ -232,13 +265,19 @@ def _reopen(workspace: Workspace, found: Sequence[ReadOtherwise]) -> None:
     batching.call_for(workspace.pk, jobs, runner.MAIN)
 
 
-def _forget(workspace: Workspace, jobs: Sequence[uuid.UUID], patterns: Sequence[str]) -> None:
+def _forget_warnings(
+    workspace: Workspace, jobs: Sequence[uuid.UUID], patterns: Sequence[str]
+) -> None:
     values = {"workspace": workspace.pk, "jobs": list(jobs), "patterns": list(patterns)}
     run_sql(FORGET_WARNINGS, values)
 
 
-def _mark_reports(workspace: Workspace) -> None:
-    """Mark reports for the refresh that the last document requests."""
-    reports = topics.unwritten_reports(workspace=workspace)
-    marked = Community.objects.in_workspace(workspace)
-    marked.filter(pk__in=reports.values("community_id")).update(is_changed=True)
+def _check_idle(document: Document, job: IngestionJob) -> None:
+    runs = StageRun.objects.in_workspace(job.workspace_id).filter(job=job, stage__in=AGAIN)
+    if runs.filter(state__in=[RunState.PENDING, RunState.RUNNING]).exists():
+        raise ConflictError(
+            f"'{document.title}' is being read.",
+            code="already_under_way",
+            kept="It is unchanged.",
+            next_step="Try again when the document is ready.",
+        )

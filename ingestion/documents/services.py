@@ -1,4 +1,4 @@
-"""Writes of documents: upload, add, retry, cancel."""
+"""Add documents, retry and cancel work on them."""
 
 from __future__ import annotations
 
@@ -235,6 +235,7 @@ Entry = tuple[Document, IO[bytes], Filing]
 
 
 def _store(entries: Sequence[Entry]) -> None:
+    """Store the files and their rows, all or none, and queue their processing."""
     versions = [
         DocumentVersion(
             workspace_id=document.workspace_id, document=document, chunking=filing.chunking
@@ -243,7 +244,25 @@ def _store(entries: Sequence[Entry]) -> None:
     ]
     files = [(version, file) for version, (_, file, _) in zip(versions, entries, strict=True)]
     with files_stored(files), transaction.atomic():
-        _record(entries, versions)
+        for document, _, filing in entries:
+            document.collection = collection_named(document.workspace_id, filing.collection)
+            document.tags = clean_tags(filing.tags)
+            document.dated = filing.dated
+        Document.objects.bulk_create([document for document, _, _ in entries])
+        DocumentVersion.objects.bulk_create(versions)
+        jobs = IngestionJob.objects.bulk_create(
+            IngestionJob(
+                workspace_id=version.workspace_id,
+                kind=JobKind.DOCUMENT,
+                document=version.document,
+                version=version,
+                requested_by=version.document.added_by,
+            )
+            for version in versions
+        )
+        runner.plan_stages(*jobs)
+        batching.call_for(jobs[0].workspace_id, [job.pk for job in jobs], runner.MAIN)
+        recording.record_added([document for document, _, _ in entries])
 
 
 @contextmanager
@@ -254,38 +273,13 @@ def files_stored(files: Sequence[tuple[DocumentVersion, IO[bytes]]]) -> Iterator
         for version, file in files:
             # The path consists of our own ids; the name a user gave is never used on disk.
             version.blob = f"{version.workspace_id}/{version.pk}"
-            paths.append(Path(default_storage.path(version.blob)))
-            _write(paths[-1], file)
+            path = Path(default_storage.path(version.blob))
+            paths.append(path)
+            path.parent.mkdir(parents=True, exist_ok=True)
+            with path.open("wb") as target:
+                target.writelines(_blocks(file))
         yield
     except BaseException:
         for path in paths:
             path.unlink(missing_ok=True)
         raise
-
-
-def _write(path: Path, file: IO[bytes]) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with path.open("wb") as target:
-        target.writelines(_blocks(file))
-
-
-def _record(entries: Sequence[Entry], versions: Sequence[DocumentVersion]) -> None:
-    for document, _, filing in entries:
-        document.collection = collection_named(document.workspace_id, filing.collection)
-        document.tags = clean_tags(filing.tags)
-        document.dated = filing.dated
-    Document.objects.bulk_create([document for document, _, _ in entries])
-    DocumentVersion.objects.bulk_create(versions)
-    jobs = IngestionJob.objects.bulk_create(
-        IngestionJob(
-            workspace_id=version.workspace_id,
-            kind=JobKind.DOCUMENT,
-            document=version.document,
-            version=version,
-            requested_by=version.document.added_by,
-        )
-        for version in versions
-    )
-    runner.plan_stages(*jobs)
-    batching.call_for(jobs[0].workspace_id, [job.pk for job in jobs], runner.MAIN)
-    recording.record_added([document for document, _, _ in entries])

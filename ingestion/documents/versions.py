@@ -8,15 +8,14 @@ read replaces nothing. Versions of a document are read one after another, in ord
 from __future__ import annotations
 
 import logging
-from typing import IO, Any, Final
+from typing import IO, Final
 
 from django.db import transaction
 from django.db.models import Q
 from django.utils import timezone
 
 from ingestion.documents import services
-from ingestion.documents.queries import document_get
-from ingestion.documents.version_queries import version_get
+from ingestion.documents.queries import UNDER_WAY, document_get, version_get
 from ingestion.history import recording
 from ingestion.history.recording import ChangeContext
 from ingestion.models import (
@@ -38,7 +37,6 @@ from kb_project.errors import ConflictError, UploadError
 logger = logging.getLogger(__name__)
 
 UNTOUCHED: Final = "The current version is still searched."
-UNDER_WAY: Final = (RunState.PENDING, RunState.RUNNING, RunState.PAUSED)
 
 
 def document_replace(
@@ -74,7 +72,8 @@ def document_replace(
 
 def _replace(change: ChangeContext, version: DocumentVersion) -> None:
     document = _held(change, version.document)
-    newest, before = _newest(document), _coming(document)
+    rows = DocumentVersion.objects.in_workspace(document.workspace_id).filter(document=document)
+    newest, before = rows.defer("text").latest("number"), _coming(document)
     is_coming = before == newest.number
     if version.sha256 in (document.sha256, newest.sha256 if is_coming else ""):
         raise ConflictError(
@@ -86,7 +85,9 @@ def _replace(change: ChangeContext, version: DocumentVersion) -> None:
     _label_present(document)
     version.document = document
     version.number = 1 + newest.number
-    version.chunking = _chunking_after(newest)
+    # Chunk like the version before; its spans apply only to its own text.
+    chunking = {name: value for name, value in newest.chunking.items() if name != "spans"}
+    version.chunking = {} if chunking.get("strategy") == "given" else chunking
     version.save(force_insert=True)
     job = _plan(change, version)
     _record(change, job, before=before, is_restored=False)
@@ -116,13 +117,14 @@ def document_revert(*, change: ChangeContext, document: Document, number: int) -
     return event
 
 
-def take_back(*, change: ChangeContext, event: HistoryEvent) -> None:
+def undo_event(*, change: ChangeContext, event: HistoryEvent) -> None:
     """Undo a replacement: the version before is searched again.
 
     Call inside the transaction that records the undo, after ``ingestion.history.recording.lock``.
     Raises ConflictError if a later version exists, or the document is deleted or archived.
     """
-    document = _document_of(change, event)
+    subject = event.subjects.in_workspace(change.workspace).get()
+    document = document_get(workspace=change.workspace, document_id=subject.subject_id)
     _check_live(document)
     _check_last(change, document, event)
     _withdraw(document, event.details["job"])
@@ -177,17 +179,6 @@ def _check_live(document: Document) -> None:
             kept="Nothing was changed.",
             next_step="Enable it first.",
         )
-
-
-def _newest(document: Document) -> DocumentVersion:
-    rows = DocumentVersion.objects.in_workspace(document.workspace_id).filter(document=document)
-    return rows.defer("text").latest("number")
-
-
-def _chunking_after(newest: DocumentVersion) -> dict[str, Any]:
-    """Chunk like the version before; its spans apply only to its own text."""
-    chunking = {name: told for name, told in newest.chunking.items() if name != "spans"}
-    return {} if chunking.get("strategy") == "given" else chunking
 
 
 def _label_present(document: Document) -> None:
@@ -252,11 +243,6 @@ def _record(
     return recording.record(change, EventKind.DOCUMENT_REPLACED, subjects, details)
 
 
-def _document_of(change: ChangeContext, event: HistoryEvent) -> Document:
-    subject = event.subjects.in_workspace(change.workspace).get()
-    return document_get(workspace=change.workspace, document_id=subject.subject_id)
-
-
 def _check_last(change: ChangeContext, document: Document, event: HistoryEvent) -> None:
     later = (
         HistoryEvent.objects.in_workspace(change.workspace)
@@ -291,11 +277,7 @@ def _withdraw(document: Document, job_id: str) -> None:
         state=RunState.CANCELLED, leased_by="", leased_until=None, finished_at=timezone.now()
     )
     if jobs.update(state=RunState.CANCELLED, problem=None, finished_at=timezone.now()):
-        _show_as_before(document)
-
-
-def _show_as_before(document: Document) -> None:
-    has_chunks = Chunk.objects.in_workspace(document.workspace_id).filter(document=document)
-    state = DocumentState.READY if has_chunks.exists() else DocumentState.ATTENTION
-    rows = Document.objects.in_workspace(document.workspace_id).filter(pk=document.pk)
-    rows.update(state=state, updated_at=timezone.now())
+        has_chunks = Chunk.objects.in_workspace(workspace_id).filter(document=document).exists()
+        state = DocumentState.READY if has_chunks else DocumentState.ATTENTION
+        rows = Document.objects.in_workspace(workspace_id).filter(pk=document.pk)
+        rows.update(state=state, updated_at=timezone.now())

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from typing import Final
 
-from ingestion.extractors import capitals, chinese, code, linguistic
-from ingestion.extractors.found import (
+from ingestion.extractors import chinese, english, patterns
+from ingestion.extractors.extraction import (
     CONCEPT,
     GENERIC_TYPES,
     STATED,
@@ -18,12 +18,12 @@ from ingestion.extractors.found import (
     Extraction,
     FoundMention,
     FoundRelation,
+    joined,
+    windows,
 )
 from ingestion.extractors.titles import added, repeated_names, with_title
-from ingestion.extractors.windows import joined, windows
-from kb_project.text.code import is_code
 from kb_project.text.languages import detect_language
-from kb_project.text.regions import Region, RegionKind, prose
+from kb_project.text.regions import Region, RegionKind, is_code, prose
 
 __all__ = [
     "GENERIC_TYPES",
@@ -69,13 +69,10 @@ def extract_many(
         for text, inside in zip(texts, regions, strict=True)
     ]
     found: list[Extraction | None] = [_without_model(text, language) for text in read]
-    english = [index for index, extraction in enumerate(found) if extraction is None]
-    for index, extraction in zip(
-        english, linguistic.extract_many([read[index] for index in english], common), strict=True
-    ):
-        found[index] = extraction
+    in_english = [text for text, extraction in zip(read, found, strict=True) if extraction is None]
+    parsed = iter(english.extract_many(in_english, common))
     return [
-        _with_headings(text, inside, extraction or Extraction(), title)
+        _with_headings(text, inside, next(parsed) if extraction is None else extraction, title)
         for text, inside, extraction in zip(texts, regions, found, strict=True)
     ]
 
@@ -97,12 +94,14 @@ def _with_headings(
 def _without_model(text: str, language: str) -> Extraction | None:
     """The extraction of a text that is not English prose; None for one that is."""
     if is_code(text):
-        return joined((offset, code.extract(piece)) for offset, piece in windows(text))
+        return joined((offset, patterns.extract_symbols(piece)) for offset, piece in windows(text))
     spoken = _language_of(text, language)
     if spoken == "zh":
         return joined((offset, chinese.extract(piece)) for offset, piece in windows(text))
     if spoken != "en":
-        return joined((offset, capitals.extract(piece, spoken)) for offset, piece in windows(text))
+        return joined(
+            (offset, patterns.extract_names(piece, spoken)) for offset, piece in windows(text)
+        )
     return None
 
 

@@ -14,7 +14,7 @@ from typing import Any, Final, NamedTuple
 
 import regex
 
-from ingestion.extractors.found import (
+from ingestion.extractors.extraction import (
     NAME,
     ORGANIZATION,
     PERSON,
@@ -25,8 +25,7 @@ from ingestion.extractors.found import (
     FoundMention,
     FoundRelation,
 )
-from ingestion.extractors.mentions import longest, mention
-from ingestion.extractors.together import by_sentence, together
+from ingestion.extractors.mentions import by_sentence, longest, mention, together
 from kb_project.text.sentences import Span, sentence_spans
 
 _TYPES: Final = {
@@ -82,20 +81,16 @@ class _Tagger:
     def cut(self, text: str) -> Iterator[tuple[str, str]]:
         with self._loading:
             if self._loaded is None:
-                self._loaded = _load()
+                # Importing jieba reads megabytes of probabilities: only done for Chinese text.
+                import jieba
+                from jieba import posseg
+
+                jieba.setLogLevel(logging.WARNING)
+                tokenizer = jieba.Tokenizer()
+                tokenizer.FREQ, tokenizer.total = tokenizer.gen_pfdict(tokenizer.get_dict_file())
+                tokenizer.initialized = True
+                self._loaded = posseg.POSTokenizer(tokenizer)
         return ((word, tag) for word, tag in self._loaded.cut(text))
-
-
-def _load() -> Any:
-    # Importing jieba reads megabytes of probabilities: only done for Chinese text.
-    import jieba
-    from jieba import posseg
-
-    jieba.setLogLevel(logging.WARNING)
-    tokenizer = jieba.Tokenizer()
-    tokenizer.FREQ, tokenizer.total = tokenizer.gen_pfdict(tokenizer.get_dict_file())
-    tokenizer.initialized = True
-    return posseg.POSTokenizer(tokenizer)
 
 
 _tagger = _Tagger()
@@ -205,11 +200,8 @@ def _predicate(text: str, tagged: Sequence[Tagged], start: int, second: FoundMen
         return ""
     if _ROLE.fullmatch(gap):
         return gap
-    if not any(w.tag.startswith("v") for w in _within(tagged, start, second.start)):
+    between = (word for word in tagged if start <= word.start and word.end <= second.start)
+    if not any(word.tag.startswith("v") for word in between):
         return ""
     role = _ROLE.match(text, second.end) if gap in ("是", "就是", "便是") else None
     return f"{gap}…{role.group()}" if role else gap
-
-
-def _within(tagged: Sequence[Tagged], start: int, end: int) -> Iterator[Tagged]:
-    return (word for word in tagged if start <= word.start and word.end <= end)

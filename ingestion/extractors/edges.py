@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 import regex
 
-from ingestion.extractors.initials import stands_for
+from ingestion.extractors.mentions import stands_for
 
 if TYPE_CHECKING:
     from spacy.tokens import Span, Token

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from ingestion.extractors.found import STATED, FoundRelation
+from ingestion.extractors.extraction import STATED, FoundRelation
 
 if TYPE_CHECKING:
     from spacy.tokens import Token
@@ -64,41 +64,28 @@ class _Link(NamedTuple):
 
 def _subject_of(start: Token, by_head: Mapping[int, int]) -> _Link | None:
     """Climb from ``start`` to the nearest name that it depends on or shares a verb with."""
-    token = _first_conjunct(start)
+    token = start
+    # The first of "A, B and C": all of them depend on what A depends on.
+    while token.dep_ == "conj" and token.head.pos_ not in _VERBS:
+        token = token.head
     path = [token] if token.dep_ == "poss" else []  # its "'s" is read as "of"
     for _ in range(_HIGHEST):
         parent = token.head
-        if parent.i == token.i or _leaves_clause(token, parent):
+        # From one verb to another that it does not complement: two statements.
+        leaves_clause = token.pos_ in _VERBS and parent.pos_ in _VERBS and token.dep_ != "xcomp"
+        if parent.i == token.i or leaves_clause:
             return None
         if path and parent.i in by_head and token.dep_ not in _SUBJECTS:
             return _Link(by_head[parent.i], path[::-1])
         if not (token.dep_ == "conj" and parent.pos_ not in _VERBS):
             path.append(parent)
-        subject = _named_partner(parent, start, by_head)
-        if subject is not None:
+        subject = _named_subject(parent, by_head)
+        if subject is None:
+            subject = _named_apposition(parent, start, by_head)
+        if subject is not None and subject != start.i:
             return _Link(by_head[subject], path[::-1])
         token = parent
     return None
-
-
-def _leaves_clause(token: Token, parent: Token) -> bool:
-    """Whether this goes from one verb to another that it does not complement: two statements."""
-    return token.pos_ in _VERBS and parent.pos_ in _VERBS and token.dep_ != "xcomp"
-
-
-def _named_partner(token: Token, start: Token, by_head: Mapping[int, int]) -> int | None:
-    """The name that is the verb's subject, or the one that the noun describes."""
-    subject = _named_subject(token, by_head)
-    if subject is None:
-        subject = _named_apposition(token, start, by_head)
-    return None if subject == start.i else subject
-
-
-def _first_conjunct(token: Token) -> Token:
-    """The first of "A, B and C": all of them depend on what A depends on."""
-    while token.dep_ == "conj" and token.head.pos_ not in _VERBS:
-        token = token.head
-    return token
 
 
 def _named_subject(verb: Token, by_head: Mapping[int, int]) -> int | None:

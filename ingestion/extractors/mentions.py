@@ -1,14 +1,27 @@
-"""Choose mentions among candidate spans: whole names, each once, and nothing else."""
+"""Choose mentions among candidate spans, and link those of one sentence.
+
+Mentions are whole names, each once. Initials next to a name they stand for are mentions of it:
+*Magnus Okafor (MO)*, *MO Magnus Okafor*.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Final
 
 import regex
 
-from ingestion.extractors.found import CONCEPT, LONGEST_SURFACE, NAME, FoundMention
-from ingestion.extractors.kinds import kind_of
+from ingestion.extractors.extraction import (
+    BARE,
+    CONCEPT,
+    LONGEST_SURFACE,
+    NAME,
+    SURE,
+    TOGETHER,
+    FoundMention,
+    FoundRelation,
+)
+from ingestion.extractors.name_types import kind_of
 from kb_project.text.names import normalise_name
 from kb_project.text.sentences import Span
 
@@ -29,6 +42,14 @@ _NO_NAMES: Final = frozenset(
     copyright todo fixme true false null none
     """.split()
 )
+MOST: Final = 6
+_BESIDE: Final = r"[ \t]*[(|:\t][ \t]*|[ \t]+"
+_BEFORE: Final = regex.compile(rf"(?<!\w)(?P<short>(?:\p{{Lu}}\.?){{2,{MOST}}})(?:{_BESIDE})$")
+_BEHIND: Final = regex.compile(rf"(?:{_BESIDE})(?P<short>(?:\p{{Lu}}\.?){{2,{MOST}}})(?!\w)")
+GAP: Final = 4
+"""Characters between the two: a bracket, or a table rule."""
+NEIGHBOURS: Final = 3
+"""In a long enumeration each name is linked to this many after it, not to all."""
 
 
 def mention(
@@ -65,21 +86,93 @@ def longest(candidates: Iterable[FoundMention]) -> list[FoundMention]:
     """The candidates not overlapped by a longer one, in the order of the text.
 
     What overlaps a longer name is part of it: "Lothair" in "Lothair II of Lotharingia" is not a
-    second person. Of equal candidates, one of known type beats one of unknown type, else the first
-    wins.
+    second person. Names come before concepts. Of equal candidates, one of known type beats one of
+    unknown type, else the first wins.
     """
     taken: list[FoundMention] = []
-    for found in sorted(candidates, key=_rank):
+    ranked = sorted(
+        candidates,
+        key=lambda found: (
+            found.type == CONCEPT,
+            found.start - found.end,
+            found.type == NAME,
+            found.start,
+        ),
+    )
+    for found in ranked:
         if not any(found.start < other.end and other.start < found.end for other in taken):
             taken.append(found)
     return sorted(taken, key=lambda found: found.start)
 
 
-def _rank(found: FoundMention) -> tuple[int, int, bool, int]:
-    """Names before concepts, long before short, known types before unknown."""
+def together(
+    mentions: Sequence[FoundMention],
+    sentences: Sequence[Span],
+    stated: Collection[tuple[int, int]] = (),
+) -> list[FoundRelation]:
+    """Pairs of different names in one sentence, except those already ``stated`` (either way).
+
+    In a sentence of n names each pair has a strength of 1 / (n - 1).
+    """
+    relations: list[FoundRelation] = []
+    for span, members in by_sentence(mentions, sentences):
+        by_name: dict[str, int] = {}
+        for index in members:
+            by_name.setdefault(normalise_name(mentions[index].surface), index)
+        firsts = list(by_name.values())
+        for place, left in enumerate(firsts):
+            for right in firsts[place + 1 : place + 1 + NEIGHBOURS]:
+                if (left, right) in stated or (right, left) in stated:
+                    continue
+                strength = round(1 / (len(firsts) - 1), 4)
+                relations.append(FoundRelation(left, right, "", *span, TOGETHER, strength))
+    return relations
+
+
+def by_sentence(
+    mentions: Sequence[FoundMention], sentences: Sequence[Span]
+) -> list[tuple[Span, list[int]]]:
+    """Each sentence with the indexes of the mentions inside it; both in the order of the text."""
+    grouped: list[tuple[Span, list[int]]] = []
+    position = 0
+    for start, end in sentences:
+        while position < len(mentions) and mentions[position].start < start:
+            position += 1
+        members = []
+        while position < len(mentions) and mentions[position].end <= end:
+            members.append(position)
+            position += 1
+        grouped.append(((start, end), members))
+    return grouped
+
+
+def initials(text: str, names: Sequence[FoundMention]) -> Iterator[FoundMention]:
+    """Initials next to one of the names, with its type."""
+    for name in names:
+        if " " not in name.surface or name.type == CONCEPT:
+            continue
+        before = _BEFORE.search(text, max(0, name.start - MOST - 2 * GAP), name.start)
+        behind = _BEHIND.match(text, name.end)
+        for found in (before, behind):
+            if found and stands_for(found["short"], name.surface):
+                source = BARE if name.type == NAME else SURE
+                short = mention(text, found.span("short"), name.type, source)
+                if short:
+                    yield short
+
+
+def stands_for(short: str, name: str) -> bool:
+    """Whether letters are the initials of a name's words, leaving out small words.
+
+    >>> stands_for("MO", "Magnus Okafor"), stands_for("SPI", "Software in the Public Interest")
+    (True, True)
+    >>> stands_for("MO", "Magnus Lind"), stands_for("Mo", "Magnus Okafor")
+    (False, False)
+    """
+    letters = short.replace(".", "")
+    words = regex.split(r"[\s-]+", name)
     return (
-        found.type == CONCEPT,
-        found.start - found.end,
-        found.type == NAME,
-        found.start,
+        2 <= len(letters) <= MOST
+        and letters.isupper()
+        and letters == "".join(word[0] for word in words if word[:1].isupper())
     )

@@ -9,7 +9,7 @@ from typing import Final
 import regex
 
 from ingestion.extractors.edges import is_no_name
-from ingestion.extractors.found import AGAIN, NAME, Extraction, FoundMention
+from ingestion.extractors.extraction import AGAIN, NAME, Extraction, FoundMention
 from ingestion.extractors.mentions import mention
 from kb_project.text.names import LONGEST_NAME, name_runs, normalise_name
 from kb_project.text.words import fold, words

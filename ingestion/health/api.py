@@ -6,7 +6,7 @@ from typing import Any
 
 from rest_framework import serializers
 
-from ingestion.health import runs
+from ingestion.health import services
 from ingestion.health.queries import health
 from ingestion.models import CheckState
 from workspaces.api import WorkspaceAPIView, administering
@@ -95,7 +95,7 @@ class HealthApi(WorkspaceAPIView):
         at a time.
         """
         wanted = self.body()
-        return runs.check_request(
+        return services.check_request(
             workspace=self.workspace,
             user=self.request.user,
             repairs=wanted["repair"],

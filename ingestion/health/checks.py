@@ -1,57 +1,169 @@
-"""The checks, each with its name, sentence, finder and remedy."""
+"""The checks: each with its sentence, what finds the drift, and the repair that rebuilds.
+
+Nothing here deletes what a person made or decided. Facts are read again from the documents; counts,
+descriptions, topics and summaries are left to their stages: rows are marked, and a refresh is
+requested.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import uuid
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from functools import partial
-from typing import Final, LiteralString
+from typing import Any, Final, LiteralString
 
-from ingestion.health import files, overrides, references, sql, topic_sql as topics, walked
-from ingestion.health.repairs import Remedy
-from ingestion.health.report import NOTHING, Drift, Found
-from ingestion.health.scope import Scope
+from ingestion.documents import archive
+from ingestion.health import comparisons, files, references, sql
+from ingestion.health.state import Finder, Findings, WorkspaceState
+from ingestion.knowledge import projection
+from ingestion.models import (
+    Alias,
+    ArchivedChunk,
+    Chunk,
+    Community,
+    CommunityReport,
+    Document,
+    Entity,
+    IngestionJob,
+    Relationship,
+    SummaryTree,
+)
+from ingestion.pipeline import batching, runner, transitions
+from ingestion.resolution import locks
+from ingestion.stages import snapshot
+from ingestion.stages.resolve import applying
+from kb_project.ports import graph_store
+from kb_project.sql import run_sql, run_sql_count
+from workspaces import access
 
-Finder = Callable[[Scope], Found]
+Targets = Collection[uuid.UUID]
+Repair = Callable[[uuid.UUID, Targets], object]
+"""Repairs a workspace's rows at once, or queues their repair, in separate transactions."""
 
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """One check. ``one`` and ``several`` describe findings, after their number.
+    """``one`` and ``several`` describe findings, after their number.
 
-    ``stage`` is the workspace stage that rebuilds the data: while it is still ahead, findings are
-    waiting, not drift. Without a ``remedy``, a person follows ``advice``.
+    ``next_step`` says what the repair does or, without one, what a person should do. ``stage`` is
+    the workspace stage that rebuilds the data: while it is still ahead, findings are waiting, not
+    drift.
     """
 
     name: str
     one: str
     several: str
-    find: Finder
-    remedy: Remedy | None = None
+    finders: tuple[Finder, ...]
+    next_step: str
+    repair: Repair | None = None
     stage: str = ""
-    advice: str = ""
-    is_deep: bool = False
+
+    def find(self, state: WorkspaceState) -> Findings:
+        return Findings.of(row for find in self.finders for row in find(state))
 
     def sentence(self, count: int) -> str:
         return f"{count:,} {self.one if count == 1 else self.several}."
 
-    def drift(self, found: Found) -> Drift:
-        return Drift(
-            check=self.name,
-            sentence=self.sentence(found.count),
-            found=found,
-            next_step=self.remedy.sentence if self.remedy else self.advice,
-            is_repairable=self.remedy is not None,
-        )
+
+def _rows(statement: LiteralString, state: WorkspaceState) -> list[Any]:
+    return run_sql(statement, state.values)
 
 
-def by(statement: LiteralString) -> Finder:
-    return lambda scope: scope.find(statement)
+def by(*statements: LiteralString) -> tuple[Finder, ...]:
+    return tuple(partial(_rows, statement) for statement in statements)
 
 
-def marks_nobody_takes(scope: Scope) -> Found:
-    """Find marks that wait for a refresh while none is coming."""
-    return NOTHING if scope.is_ahead("describe") else scope.marks
+# --- rebuilding documents -------------------------------------------------------------------------
+def repeat(workspace_id: uuid.UUID, documents: Targets, *stages: str) -> None:
+    """Queue stages of documents again, except of those that are being read or archived."""
+    with access.in_workspace(workspace_id):
+        values = {"workspace": workspace_id, "documents": sorted(documents)}
+        rows = run_sql(sql.JOBS_OF, values)
+        values["documents"] = idle = [document_id for document_id, _ in rows]
+        chunks = Chunk.objects.in_workspace(workspace_id).filter(document_id__in=idle)
+        # A stage skips finished output, so delete it first.
+        if "chunk" in stages:
+            # The entities and relationships that lose their evidence are marked first.
+            applying.forget(workspace_id, idle)
+            chunks.delete()
+        elif "situate" in stages:
+            run_sql_count(sql.FORGET_WORDS, values)
+            chunks.update(terms=None)
+        jobs = IngestionJob.objects.in_workspace(workspace_id).in_bulk([row[1] for row in rows])
+        for job in jobs.values():
+            transitions.repeat(job, stages)
+        lane = runner.EMBEDDING if stages == ("embed",) else runner.MAIN
+        batching.call_for(workspace_id, list(jobs), lane)
+
+
+def repeating(*stages: str) -> Repair:
+    return lambda workspace_id, documents: repeat(workspace_id, documents, *stages)
+
+
+def match_archive(workspace_id: uuid.UUID, targets: Targets) -> None:
+    """Have the passages of live versions of live documents searched, and no others."""
+    with access.in_workspace(workspace_id):
+        locks.hold(workspace_id)
+        documents = list(Document.objects.in_workspace(workspace_id).filter(pk__in=targets))
+        archived = ArchivedChunk.objects.in_workspace(workspace_id).filter(document_id__in=targets)
+        in_archive = set(archived.values_list("document_id", flat=True))
+        away = [one.pk for one in documents if not one.is_live]
+        if once := [one for one in away if one not in in_archive]:
+            archive.put(workspace_id, once)
+        archive.clear(workspace_id, [one for one in away if one in in_archive])
+        _match_live(workspace_id, [one.pk for one in documents if one.is_live])
+        runner.request_refresh(workspace_id)
+
+
+def _match_live(workspace_id: uuid.UUID, live: list[uuid.UUID]) -> None:
+    """Remove passages of earlier versions, and archived ones; restore those that are only there."""
+    chunks = Chunk.objects.in_workspace(workspace_id).filter(document_id__in=live)
+    archived = ArchivedChunk.objects.in_workspace(workspace_id).filter(document_id__in=live)
+    searched = set(chunks.values_list("document_id", flat=True))
+    archived.filter(document_id__in=searched).delete()
+    if only_archived := sorted(set(archived.values_list("document_id", flat=True))):
+        archive.restore(workspace_id, only_archived)
+    stray = [row[0] for row in run_sql(sql.STRAY_CHUNKS, {"workspace": workspace_id, "busy": []})]
+    if outdated := set(chunks.filter(pk__in=stray).values_list("document_id", flat=True)):
+        applying.forget(workspace_id, sorted(outdated))
+        chunks.filter(pk__in=stray).delete()
+        repeat(workspace_id, outdated, "resolve")
+
+
+# --- rebuilding what follows from documents -------------------------------------------------------
+def refresh(workspace_id: uuid.UUID, _targets: Targets = ()) -> None:
+    runner.request_refresh(workspace_id)
+
+
+def recount(workspace_id: uuid.UUID, targets: Targets) -> None:
+    """Mark entities and relationships for the refresh; remove aliases."""
+    with access.in_workspace(workspace_id):
+        Alias.objects.in_workspace(workspace_id).filter(pk__in=targets).delete()
+        for model in (Entity, Relationship):
+            rows = model.objects.in_workspace(workspace_id).filter(pk__in=targets)
+            # Locked in one order, so that there is no deadlock with a stage.
+            held = rows.order_by("pk").select_for_update(no_key=True).values_list("pk", flat=True)
+            rows.filter(pk__in=list(held)).update(is_changed=True)
+        refresh(workspace_id)
+
+
+def rewrite_reports(workspace_id: uuid.UUID, targets: Targets) -> None:
+    """Have topics grouped again, and the reports of the given ones written again."""
+    with access.in_workspace(workspace_id):
+        topics = Community.objects.in_workspace(workspace_id).filter(pk__in=targets)
+        topics.update(is_changed=True)
+        # A report with an unchanged digest is left as it is.
+        reports = CommunityReport.objects.in_workspace(workspace_id)
+        reports.filter(community_id__in=targets).update(digest="")
+        refresh(workspace_id)
+
+
+def rebuild_summaries(workspace_id: uuid.UUID, _targets: Targets) -> None:
+    """Have trees built again; nodes whose children are unchanged keep their text."""
+    with access.in_workspace(workspace_id):
+        SummaryTree.objects.in_workspace(workspace_id).update(digest="")
+        refresh(workspace_id)
 
 
 CHECKS: Final[tuple[Check, ...]] = (
@@ -59,65 +171,41 @@ CHECKS: Final[tuple[Check, ...]] = (
         "references",
         "row refers to a missing row",
         "rows refer to missing rows",
-        references.find,
-        Remedy.REMOVE,
+        (references.find,),
+        "Generated rows are removed; rows that people wrote are kept.",
+        lambda workspace_id, _: references.remove(workspace_id),
     ),
     Check(
-        "stray_passages",
-        "passage is searched although its document or version is not",
-        "passages are searched although their documents or versions are not",
-        by(sql.STRAY_CHUNKS),
-        Remedy.PUT_AWAY,
+        "archive",
+        "passage is searched or archived contrary to its document's state",
+        "passages are searched or archived contrary to their documents' states",
+        by(sql.STRAY_CHUNKS, sql.LEFT_IN_ARCHIVE),
+        "They are archived or restored with their documents, or removed with their versions.",
+        match_archive,
     ),
     Check(
-        "archived_twice",
-        "passage is archived although its document is searched",
-        "passages are archived although their documents are searched",
-        by(sql.SHELVED_TWICE),
-        advice="Disable the document and enable it again.",
-    ),
-    Check(
-        "uncut",
-        "document has text but no passages",
-        "documents have text but no passages",
-        by(sql.UNCUT_VERSIONS),
-        Remedy.CUT,
-    ),
-    Check(
-        "text",
-        "passage differs from its document's text",
-        "passages differ from their documents' texts",
-        by(sql.TEXT_DIFFERS),
-        Remedy.CUT,
+        "passages",
+        "document has passages that differ from its text, or none",
+        "documents have passages that differ from their texts, or none",
+        by(sql.UNCUT_VERSIONS, sql.TEXT_DIFFERS),
+        "The documents are cut into passages and read again.",
+        repeating("chunk", "situate", "embed", "extract", "resolve"),
     ),
     Check(
         "words",
-        "passage has a wrong number of words in the index",
-        "passages have wrong numbers of words in the index",
-        by(sql.UNINDEXED_CHUNKS),
-        Remedy.SITUATE,
-    ),
-    Check(
-        "words_of_some",
         "passage has words in the index that differ from its text",
         "passages have words in the index that differ from their texts",
-        partial(walked.find_in_words, most=walked.SOME),
-        Remedy.SITUATE,
-    ),
-    Check(
-        "words_of_all",
-        "passage has words in the index that differ from its text",
-        "passages have words in the index that differ from their texts",
-        walked.find_in_words,
-        Remedy.SITUATE,
-        is_deep=True,
+        (*by(sql.UNINDEXED_CHUNKS), comparisons.in_words),
+        "The documents' words are indexed again.",
+        repeating("situate", "embed"),
     ),
     Check(
         "vectors",
         "passage cannot be found by meaning",
         "passages cannot be found by meaning",
         by(sql.CHUNKS_WITHOUT_VECTOR),
-        Remedy.EMBED,
+        "The missing vectors are computed.",
+        repeating("embed"),
         stage="reembed",
     ),
     Check(
@@ -125,185 +213,104 @@ CHECKS: Final[tuple[Check, ...]] = (
         "passage was never read for facts",
         "passages were never read for facts",
         by(sql.UNREAD_CHUNKS),
-        Remedy.EXTRACT,
+        "The documents are read for facts again.",
+        repeating("extract", "resolve"),
     ),
     Check(
-        "mentions",
-        "mention is not at its recorded place",
-        "mentions are not at their recorded places",
-        by(sql.MISPLACED_MENTIONS),
-        Remedy.RESOLVE,
+        "facts",
+        "document has names or facts that differ from its text or from people's decisions",
+        "documents have names or facts that differ from their texts or from people's decisions",
+        (*by(sql.MISPLACED_MENTIONS, sql.MISPLACED_FACTS), comparisons.in_facts),
+        "The documents' names and facts are rewritten from their extractions.",
+        repeating("resolve"),
     ),
     Check(
-        "evidence",
-        "fact cites a place outside its passage",
-        "facts cite places outside their passages",
-        by(sql.MISPLACED_FACTS),
-        Remedy.RESOLVE,
-    ),
-    Check(
-        "rulings",
-        "document differs from its extractions and people's decisions",
-        "documents differ from their extractions and people's decisions",
-        overrides.find,
-        Remedy.RESOLVE,
-        is_deep=True,
-    ),
-    Check(
-        "undone",
+        "decisions",
         "decision still applies although its change was undone",
         "decisions still apply although their changes were undone",
-        by(sql.RULINGS_OF_UNDONE),
-        advice="Find it in the history and undo it again.",
+        by(sql.UNDONE_IN_FORCE),
+        "Find it in the history and undo it again.",
     ),
     Check(
         "entities",
-        "entity appears in no document and was not added by a person",
-        "entities appear in no document and were not added by a person",
-        by(sql.UNSUPPORTED_ENTITIES),
-        Remedy.RECOUNT,
+        "entity or relationship has a name, description or count that no document supports",
+        "entities or relationships have names, descriptions or counts that no document supports",
+        by(
+            sql.UNSUPPORTED_ENTITIES,
+            sql.MISCOUNTED_ENTITIES,
+            sql.MISLINKED_ENTITIES,
+            sql.UNQUOTABLE_ENTITIES,
+            sql.UNSUPPORTED_ALIASES,
+            sql.UNSUPPORTED_RELATIONSHIPS,
+            sql.MISCOUNTED_RELATIONSHIPS,
+        ),
+        "The next refresh counts and describes them again; unsupported aliases are removed.",
+        recount,
     ),
     Check(
-        "mention_counts",
-        "entity has a wrong count of mentions",
-        "entities have wrong counts of mentions",
-        by(sql.MISCOUNTED_ENTITIES),
-        Remedy.RECOUNT,
-    ),
-    Check(
-        "degrees",
-        "entity has a wrong count of relationships",
-        "entities have wrong counts of relationships",
-        by(sql.MISLINKED_ENTITIES),
-        Remedy.RECOUNT,
-    ),
-    Check(
-        "descriptions",
-        "entity is described by a missing passage",
-        "entities are described by missing passages",
-        by(sql.UNQUOTABLE_ENTITIES),
-        Remedy.RECOUNT,
-    ),
-    Check(
-        "aliases",
-        "alias appears in no document and was not added by a person",
-        "aliases appear in no document and were not added by a person",
-        by(sql.UNSUPPORTED_ALIASES),
-        Remedy.REMOVE_ALIASES,
-    ),
-    Check(
-        "relationships",
-        "relationship has no source document and was not added by a person",
-        "relationships have no source document and were not added by a person",
-        by(sql.UNSUPPORTED_RELATIONSHIPS),
-        Remedy.RECOUNT_LINKS,
-    ),
-    Check(
-        "evidence_counts",
-        "relationship has a wrong weight or count of quotes",
-        "relationships have wrong weights or counts of quotes",
-        by(sql.MISCOUNTED_RELATIONSHIPS),
-        Remedy.RECOUNT_LINKS,
-    ),
-    Check(
-        "marks",
+        "refresh",
         "change is waiting for a refresh that was never requested",
         "changes are waiting for a refresh that was never requested",
-        marks_nobody_takes,
-        Remedy.REFRESH,
+        (lambda state: () if state.is_ahead("describe") else state.changes,),
+        "A refresh of the workspace is requested.",
+        refresh,
     ),
     Check(
         "projection",
         "entity or relationship differs in the graph projection",
         "entities or relationships differ in the graph projection",
-        walked.find_in_projection,
-        Remedy.PROJECT,
+        (comparisons.in_projection,),
+        "The projection is rebuilt from the tables.",
+        lambda workspace_id, _: projection.rebuild(workspace_id, graph_store()),
     ),
     Check(
-        "ungrouped",
-        "entity is in no topic, or in two",
-        "entities are in no topic, or in two",
-        by(topics.UNGROUPED_ENTITIES),
-        Remedy.REFRESH,
-        stage="communities",
-    ),
-    Check(
-        "topic_sizes",
-        "topic has a wrong count of members",
-        "topics have wrong counts of members",
-        by(topics.MISCOUNTED_COMMUNITIES),
-        Remedy.REFRESH,
-        stage="communities",
-    ),
-    Check(
-        "topic_levels",
-        "topic is not nested correctly",
-        "topics are not nested correctly",
-        by(topics.MISNESTED_COMMUNITIES),
-        Remedy.REFRESH,
-        stage="communities",
-    ),
-    Check(
-        "reports",
-        "topic has no report",
-        "topics have no report",
-        by(topics.UNREPORTED_COMMUNITIES),
-        Remedy.REPORT,
+        "topics",
+        "entity or topic is grouped wrongly, or has a report without sources",
+        "entities or topics are grouped wrongly, or have reports without sources",
+        by(
+            sql.UNGROUPED_ENTITIES,
+            sql.MISCOUNTED_COMMUNITIES,
+            sql.MISNESTED_COMMUNITIES,
+            sql.UNREPORTED_COMMUNITIES,
+            sql.UNSUPPORTED_FINDINGS,
+            sql.MISSING_REFERENCES,
+        ),
+        "The next refresh groups them again and rewrites the reports.",
+        rewrite_reports,
         stage="reports",
     ),
     Check(
-        "findings",
-        "sentence of a report has no source, or one outside its passage",
-        "sentences of reports have no source, or one outside its passage",
-        by(topics.UNSUPPORTED_FINDINGS),
-        Remedy.REPORT,
-        stage="reports",
-    ),
-    Check(
-        "report_references",
-        "sentence of a report refers to something missing",
-        "sentences of reports refer to something missing",
-        by(topics.MISSING_REFERENCES),
-        Remedy.REPORT,
-        stage="reports",
-    ),
-    Check(
-        "trees",
-        "summary tree is incomplete",
-        "summary trees are incomplete",
-        by(topics.BROKEN_TREES),
-        Remedy.GROW,
-        stage="tree",
-    ),
-    Check(
-        "stale_trees",
-        "summary tree covers outdated passages",
-        "summary trees cover outdated passages",
-        walked.find_in_summaries,
-        Remedy.REFRESH,
+        "summaries",
+        "summary tree is incomplete or outdated",
+        "summary trees are incomplete or outdated",
+        (*by(sql.BROKEN_TREES), comparisons.in_summaries),
+        "The next refresh rebuilds the summaries.",
+        rebuild_summaries,
         stage="tree",
     ),
     Check(
         "snapshot",
         "passage, name or mention differs in the walk's snapshot",
         "passages, names or mentions differ in the walk's snapshot",
-        walked.find_in_walk,
-        Remedy.WALK,
+        (comparisons.in_snapshot,),
+        "The snapshot is rebuilt.",
+        lambda workspace_id, _: snapshot.renew(workspace_id),
         stage="snapshot",
     ),
     Check(
         "missing_files",
         "document's file is missing from disk",
         "documents' files are missing from disk",
-        files.missing,
-        advice="Restore the file from a backup, or add it again as a new version; its text and"
-        " facts are untouched.",
+        (files.missing,),
+        "Restore the file from a backup, or add it again as a new version; its text and facts are"
+        " untouched.",
     ),
     Check(
         "orphan_files",
         "file on disk belongs to no document",
         "files on disk belong to no document",
-        files.orphans,
-        Remedy.SET_ASIDE,
+        (files.orphans,),
+        "They are moved to a separate folder beside the documents' files.",
+        lambda workspace_id, _: files.set_aside(workspace_id),
     ),
 )

@@ -11,9 +11,9 @@ from typing import Final
 
 from django.conf import settings
 
-from ingestion.health.report import Found
-from ingestion.health.scope import Scope, found_in
+from ingestion.health.state import DriftRow, WorkspaceState
 from ingestion.models import DocumentVersion
+from workspaces import access
 
 # A file is written before the rows that name it: a recent one may still be an upload.
 YOUNG_SECONDS: Final = 3600.0
@@ -22,16 +22,16 @@ PICTURES: Final = ".pages"
 ASIDE: Final = "set-aside"
 
 
-def missing(scope: Scope) -> Found:
-    rows = DocumentVersion.objects.in_workspace(scope.workspace_id)
+def missing(state: WorkspaceState) -> list[DriftRow]:
+    rows = DocumentVersion.objects.in_workspace(state.workspace_id)
     blobs = rows.values_list("document_id", "blob")
     root = Path(settings.MEDIA_ROOT)
-    return found_in([(str(owner), owner) for owner, blob in blobs if not (root / blob).is_file()])
+    return [(str(owner), owner) for owner, blob in blobs if not (root / blob).is_file()]
 
 
-def orphans(scope: Scope) -> Found:
-    found = _unknown(scope.workspace_id)
-    return found_in([(f"{scope.workspace_id}/{path.name}", None) for path in found])
+def orphans(state: WorkspaceState) -> list[DriftRow]:
+    workspace_id = state.workspace_id
+    return [(f"{workspace_id}/{path.name}", None) for path in _unknown(workspace_id)]
 
 
 def _unknown(workspace_id: uuid.UUID) -> Iterator[Path]:
@@ -52,13 +52,15 @@ def set_aside(workspace_id: uuid.UUID) -> Path:
     They are not deleted, because a user may have uploaded them.
     """
     aside = Path(settings.MEDIA_ROOT) / ASIDE / str(workspace_id)
-    for path in list(_unknown(workspace_id)):
+    with access.in_workspace(workspace_id):
+        unknown = list(_unknown(workspace_id))
+    for path in unknown:
         aside.mkdir(parents=True, exist_ok=True)
-        path.rename(_free(aside / path.name))
+        path.rename(_free_name(aside / path.name))
     return aside
 
 
-def _free(place: Path) -> Path:
+def _free_name(path: Path) -> Path:
     """Return that path, or a numbered one beside it if it is taken."""
-    places = (place.with_name(f"{place.name}.{number}") for number in count(1))
-    return next(one for one in chain((place,), places) if not one.exists())
+    numbered = (path.with_name(f"{path.name}.{number}") for number in count(1))
+    return next(one for one in chain((path,), numbered) if not one.exists())

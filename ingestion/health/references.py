@@ -12,9 +12,9 @@ from typing import Final, LiteralString
 
 from psycopg import sql
 
-from ingestion.health.report import Found
-from ingestion.health.scope import Scope, found_in
+from ingestion.health.state import DriftRow, WorkspaceState
 from kb_project.sql import run_sql, run_sql_count
+from workspaces import access
 
 # Foreign keys between workspace tables; those of partitions follow from their parent's.
 FOREIGN_KEYS: Final[LiteralString] = """
@@ -39,7 +39,7 @@ DELETE FROM {table} AS r
    AND NOT EXISTS (SELECT FROM {target} AS t
                     WHERE t.workspace_id = %(workspace)s AND t.id = r.{column})
 """
-LOSE: Final[LiteralString] = """
+CLEAR: Final[LiteralString] = """
 UPDATE {table} AS r SET {column} = NULL
  WHERE r.workspace_id = %(workspace)s AND r.{column} IS NOT NULL
    AND NOT EXISTS (SELECT FROM {target} AS t
@@ -58,7 +58,7 @@ BY_PEOPLE: Final = frozenset(
         "ingestion_resolutiondecision",
     }
 )
-OURS: Final = "ingestion_"
+INGESTION: Final = "ingestion_"
 SETS_NULL: Final = "n"
 
 
@@ -72,8 +72,8 @@ class Reference:
     on_delete: str
 
     @property
-    def is_made_by_machine(self) -> bool:
-        return self.table.startswith(OURS) and self.table not in BY_PEOPLE
+    def is_generated(self) -> bool:
+        return self.table.startswith(INGESTION) and self.table not in BY_PEOPLE
 
     def fill(self, statement: LiteralString) -> sql.Composed:
         return sql.SQL(statement).format(
@@ -88,17 +88,19 @@ def all_references() -> list[Reference]:
     return [Reference(*row) for row in run_sql(FOREIGN_KEYS)]
 
 
-def find(scope: Scope) -> Found:
+def find(state: WorkspaceState) -> list[DriftRow]:
+    """Find references to missing rows: the column with the id, and the id."""
     parts = [reference.fill(MISSING) for reference in all_references()]
     statement = sql.SQL(" UNION ALL ").join(parts)
-    return found_in(run_sql(statement, {"workspace": scope.workspace_id}))
+    return run_sql(statement, {"workspace": state.workspace_id})
 
 
 def remove(workspace_id: uuid.UUID) -> int:
     """Do what the foreign keys would have done, for rows no person wrote; returns how many."""
     removed = 0
-    for reference in all_references():
-        if reference.is_made_by_machine:
-            statement = LOSE if reference.on_delete == SETS_NULL else REMOVE
-            removed += run_sql_count(reference.fill(statement), {"workspace": workspace_id})
+    with access.in_workspace(workspace_id):
+        for reference in all_references():
+            if reference.is_generated:
+                statement = CLEAR if reference.on_delete == SETS_NULL else REMOVE
+                removed += run_sql_count(reference.fill(statement), {"workspace": workspace_id})
     return removed

@@ -1,8 +1,8 @@
-"""The SQL of checks of documents, passages and facts: each statement returns drift.
+"""The SQL of health: the work in progress, and for each check statements that return drift.
 
-A row is the id of what differs and, where something else needs the repair, that id. Rows that a
-refresh will process (``is_changed``) and documents being read are left out: work in progress is no
-drift.
+A row is the id of what differs and the id to repair. Rows that a refresh will process
+(``is_changed``) and documents being read are left out: work in progress is no drift. Whether a
+coming refresh will repair topics and summaries is the caller's question.
 """
 
 from __future__ import annotations
@@ -51,14 +51,14 @@ SELECT state FROM ingestion_ingestionjob
    AND state NOT IN ('pending', 'running', 'paused')
  ORDER BY created_at DESC LIMIT 1
 """
-MARKS: Final[LiteralString] = """
-SELECT id::text, NULL FROM ingestion_entity WHERE workspace_id = %(workspace)s AND is_changed
+CHANGES: Final[LiteralString] = """
+SELECT id::text FROM ingestion_entity WHERE workspace_id = %(workspace)s AND is_changed
 UNION ALL
-SELECT id::text, NULL FROM ingestion_relationship WHERE workspace_id = %(workspace)s AND is_changed
+SELECT id::text FROM ingestion_relationship WHERE workspace_id = %(workspace)s AND is_changed
 UNION ALL
-SELECT id::text, NULL FROM ingestion_graphtombstone WHERE workspace_id = %(workspace)s
+SELECT id::text FROM ingestion_graphtombstone WHERE workspace_id = %(workspace)s
 UNION ALL
-SELECT id::text, NULL FROM ingestion_community WHERE workspace_id = %(workspace)s AND is_changed
+SELECT id::text FROM ingestion_community WHERE workspace_id = %(workspace)s AND is_changed
 """
 
 # --- passages -------------------------------------------------------------------------------------
@@ -72,7 +72,7 @@ SELECT c.id::text, c.document_id
    AND (d.disabled_at IS NOT NULL OR d.trashed_at IS NOT NULL
         OR v.number <> d.live_number OR v.document_id <> c.document_id)
 """
-SHELVED_TWICE: Final[LiteralString] = """
+LEFT_IN_ARCHIVE: Final[LiteralString] = """
 SELECT s.id::text, s.document_id
   FROM ingestion_shelvedchunk AS s
   JOIN ingestion_document AS d ON d.workspace_id = %(workspace)s AND d.id = s.document_id
@@ -93,7 +93,7 @@ WITH texts AS MATERIALIZED (
     SELECT id, text || '' AS text FROM ingestion_documentversion
      WHERE workspace_id = %(workspace)s
 )
-SELECT c.id::text, c.document_id
+SELECT DISTINCT c.document_id::text, c.document_id
   FROM ingestion_chunk AS c JOIN texts AS v ON v.id = c.version_id
  WHERE c.workspace_id = %(workspace)s
    AND c.text <> substr(v.text, c.start + 1, greatest(c."end" - c.start, 0))
@@ -130,31 +130,31 @@ WITH texts AS MATERIALIZED (
     SELECT id, document_id, start, "end", text || '' AS text FROM ingestion_chunk
      WHERE workspace_id = %(workspace)s
 ), placed AS (
-    SELECT m.id, m.document_id, c.document_id AS home, m.surface,
+    SELECT m.document_id, c.document_id AS home, m.surface,
            m.start >= c.start AND m."end" <= c."end" AND m.start < m."end" AS is_inside,
            left(substr(c.text, greatest(m.start - c.start, 0) + 1,
-                       greatest(m."end" - m.start, 0)), 300) AS said
+                       greatest(m."end" - m.start, 0)), 300) AS quote
       FROM ingestion_mention AS m JOIN texts AS c ON c.id = m.chunk_id
      WHERE m.workspace_id = %(workspace)s
 )
-SELECT id::text, home FROM placed
+SELECT DISTINCT home::text, home FROM placed
  WHERE NOT is_inside OR document_id <> home
-    OR (said <> surface
+    OR (quote <> surface
         AND NOT starts_with(regexp_replace(surface, '\\W+', '', 'g'),
-                            regexp_replace(said, '\\W+', '', 'g')))
+                            regexp_replace(quote, '\\W+', '', 'g')))
 """
 MISPLACED_FACTS: Final[LiteralString] = """
 WITH placed AS (
-    SELECT id, chunk_id, document_id, start, "end" FROM ingestion_evidence
+    SELECT chunk_id, document_id, start, "end" FROM ingestion_evidence
      WHERE workspace_id = %(workspace)s
     UNION ALL
-    SELECT id, chunk_id, document_id, start, "end" FROM ingestion_fragment
+    SELECT chunk_id, document_id, start, "end" FROM ingestion_fragment
      WHERE workspace_id = %(workspace)s
     UNION ALL
-    SELECT id, chunk_id, document_id, start, "end" FROM ingestion_claim
+    SELECT chunk_id, document_id, start, "end" FROM ingestion_claim
      WHERE workspace_id = %(workspace)s
 )
-SELECT p.id::text, c.document_id
+SELECT DISTINCT c.document_id::text, c.document_id
   FROM placed AS p JOIN ingestion_chunk AS c ON c.workspace_id = %(workspace)s AND c.id = p.chunk_id
  WHERE p.document_id <> c.document_id OR p.start < c.start OR p."end" > c."end"
     OR p.start >= p."end"
@@ -202,7 +202,7 @@ SELECT DISTINCT e.id::text, e.id
                     WHERE c.workspace_id = %(workspace)s AND c.id = (s ->> 'chunk')::uuid)
 """
 UNSUPPORTED_ALIASES: Final[LiteralString] = """
-SELECT a.id::text, a.id
+SELECT a.entity_id::text, a.id
   FROM ingestion_alias AS a
   JOIN ingestion_entity AS e ON e.workspace_id = %(workspace)s AND e.id = a.entity_id
  WHERE a.workspace_id = %(workspace)s AND NOT e.is_changed
@@ -237,8 +237,8 @@ SELECT r.id::text, r.id
 """
 
 # --- people's decisions ---------------------------------------------------------------------------
-RULINGS_OF_UNDONE: Final[LiteralString] = """
-SELECT said.id::text, said.event_id
+UNDONE_IN_FORCE: Final[LiteralString] = """
+SELECT ruling.id::text, ruling.event_id
   FROM (SELECT id, event_id FROM ingestion_mentionplacement
          WHERE workspace_id = %(workspace)s AND undone_at IS NULL
         UNION ALL
@@ -249,42 +249,129 @@ SELECT said.id::text, said.event_id
          WHERE workspace_id = %(workspace)s AND undone_at IS NULL
         UNION ALL
         SELECT id, event_id FROM ingestion_resolutiondecision
-         WHERE workspace_id = %(workspace)s AND undone_at IS NULL AND event_id IS NOT NULL) AS said
-  JOIN ingestion_historyevent AS h ON h.workspace_id = %(workspace)s AND h.id = said.event_id
+         WHERE workspace_id = %(workspace)s AND undone_at IS NULL AND event_id IS NOT NULL
+       ) AS ruling
+  JOIN ingestion_historyevent AS h ON h.workspace_id = %(workspace)s AND h.id = ruling.event_id
  WHERE h.undone_at IS NOT NULL
 """
 
+# --- topics and summaries -------------------------------------------------------------------------
+# Every entity must be in exactly one community of the root level.
+UNGROUPED_ENTITIES: Final[LiteralString] = """
+SELECT e.id::text, NULL
+  FROM ingestion_entity AS e
+  LEFT JOIN (SELECT m.entity_id, count(*) AS number
+               FROM ingestion_communitymember AS m
+               JOIN ingestion_community AS c
+                 ON c.workspace_id = %(workspace)s AND c.id = m.community_id AND c.level = 0
+              WHERE m.workspace_id = %(workspace)s
+              GROUP BY m.entity_id) AS roots ON roots.entity_id = e.id
+ WHERE e.workspace_id = %(workspace)s AND coalesce(roots.number, 0) <> 1
+"""
+MISCOUNTED_COMMUNITIES: Final[LiteralString] = """
+SELECT c.id::text, NULL
+  FROM ingestion_community AS c
+  LEFT JOIN (SELECT community_id, count(*) AS number FROM ingestion_communitymember
+              WHERE workspace_id = %(workspace)s GROUP BY community_id) AS m
+    ON m.community_id = c.id
+ WHERE c.workspace_id = %(workspace)s
+   AND (coalesce(m.number, 0) = 0 OR m.number <> c.size)
+"""
+# A community must be one level below its parent, which contains all of its members.
+MISNESTED_COMMUNITIES: Final[LiteralString] = """
+SELECT c.id::text, NULL
+  FROM ingestion_community AS c
+  LEFT JOIN ingestion_community AS p ON p.workspace_id = %(workspace)s AND p.id = c.parent_id
+ WHERE c.workspace_id = %(workspace)s
+   AND (c.level > 0 AND p.id IS NULL OR c.level = 0 AND c.parent_id IS NOT NULL
+        OR p.level <> c.level - 1)
+UNION
+SELECT c.id::text, NULL
+  FROM ingestion_community AS c
+  JOIN ingestion_communitymember AS m ON m.workspace_id = %(workspace)s AND m.community_id = c.id
+ WHERE c.workspace_id = %(workspace)s AND c.parent_id IS NOT NULL
+   AND NOT EXISTS (SELECT FROM ingestion_communitymember AS above
+                    WHERE above.workspace_id = %(workspace)s
+                      AND above.community_id = c.parent_id AND above.entity_id = m.entity_id)
+"""
+UNREPORTED_COMMUNITIES: Final[LiteralString] = """
+SELECT c.id::text, c.id FROM ingestion_community AS c
+ WHERE c.workspace_id = %(workspace)s AND NOT c.is_changed
+   AND NOT EXISTS (SELECT FROM ingestion_communityreport AS r
+                    WHERE r.workspace_id = %(workspace)s AND r.community_id = c.id)
+"""
+# Every sentence of an extractive report must have evidence, and every span must be inside its
+# passage.
+UNSUPPORTED_FINDINGS: Final[LiteralString] = """
+SELECT r.community_id::text, r.community_id
+  FROM ingestion_finding AS f
+  JOIN ingestion_communityreport AS r ON r.workspace_id = %(workspace)s AND r.id = f.report_id
+  JOIN ingestion_community AS c ON c.workspace_id = %(workspace)s AND c.id = r.community_id
+ WHERE f.workspace_id = %(workspace)s AND NOT c.is_changed AND r.written_by = 'extractive'
+   AND NOT EXISTS (SELECT FROM ingestion_findingevidence AS v
+                    WHERE v.workspace_id = %(workspace)s AND v.finding_id = f.id)
+UNION ALL
+SELECT r.community_id::text, r.community_id
+  FROM ingestion_findingevidence AS v
+  JOIN ingestion_chunk AS k ON k.workspace_id = %(workspace)s AND k.id = v.chunk_id
+  JOIN ingestion_finding AS f ON f.workspace_id = %(workspace)s AND f.id = v.finding_id
+  JOIN ingestion_communityreport AS r ON r.workspace_id = %(workspace)s AND r.id = f.report_id
+  JOIN ingestion_community AS c ON c.workspace_id = %(workspace)s AND c.id = r.community_id
+ WHERE v.workspace_id = %(workspace)s AND NOT c.is_changed
+   AND (v.document_id <> k.document_id OR v.start < k.start OR v."end" > k."end"
+        OR v.start >= v."end")
+"""
+MISSING_REFERENCES: Final[LiteralString] = """
+WITH cited AS (
+    SELECT r.community_id, t.kind, t.target
+      FROM ingestion_finding AS f
+      JOIN ingestion_communityreport AS r ON r.workspace_id = %(workspace)s AND r.id = f.report_id
+      JOIN ingestion_community AS c ON c.workspace_id = %(workspace)s AND c.id = r.community_id
+     CROSS JOIN LATERAL (SELECT x ->> 'kind' AS kind, (x ->> 'id')::uuid AS target
+                           FROM jsonb_array_elements(f."references") AS x) AS t
+     WHERE f.workspace_id = %(workspace)s AND NOT c.is_changed
+), there (kind, id) AS (
+    SELECT 'entity', id FROM ingestion_entity WHERE workspace_id = %(workspace)s
+    UNION ALL
+    SELECT 'relationship', id FROM ingestion_relationship WHERE workspace_id = %(workspace)s
+    UNION ALL
+    SELECT 'claim', id FROM ingestion_claim WHERE workspace_id = %(workspace)s
+    UNION ALL
+    SELECT 'report', id FROM ingestion_communityreport WHERE workspace_id = %(workspace)s
+    UNION ALL
+    SELECT 'report', id FROM ingestion_community WHERE workspace_id = %(workspace)s
+)
+SELECT DISTINCT cited.community_id::text, cited.community_id FROM cited
+ WHERE NOT EXISTS (SELECT FROM there WHERE there.kind = cited.kind AND there.id = cited.target)
+"""
+# Trees of documents with fewer than two passages, nodes without children, wrong numbers of nodes.
+BROKEN_TREES: Final[LiteralString] = """
+SELECT t.id::text, NULL
+  FROM ingestion_summarytree AS t
+  LEFT JOIN (SELECT document_id, count(*) AS number FROM ingestion_summarynode
+              WHERE workspace_id = %(workspace)s GROUP BY document_id) AS n
+    ON n.document_id IS NOT DISTINCT FROM t.document_id
+ WHERE t.workspace_id = %(workspace)s AND coalesce(n.number, 0) <> t.nodes
+UNION ALL
+SELECT t.id::text, NULL
+  FROM ingestion_summarytree AS t
+  LEFT JOIN (SELECT document_id, count(*) AS number FROM ingestion_chunk
+              WHERE workspace_id = %(workspace)s GROUP BY document_id) AS c
+    ON c.document_id = t.document_id
+ WHERE t.workspace_id = %(workspace)s AND t.document_id IS NOT NULL AND coalesce(c.number, 0) < 2
+UNION ALL
+SELECT n.id::text, NULL FROM ingestion_summarynode AS n
+ WHERE n.workspace_id = %(workspace)s
+   AND NOT EXISTS (SELECT FROM ingestion_summaryedge AS e
+                    WHERE e.workspace_id = %(workspace)s AND e.parent_id = n.id)
+"""
+
 # --- repairs --------------------------------------------------------------------------------------
-MARK_ENTITIES: Final[LiteralString] = """
-UPDATE ingestion_entity SET is_changed = true
- WHERE workspace_id = %(workspace)s AND id = ANY (ARRAY(
-       SELECT id FROM ingestion_entity
-        WHERE workspace_id = %(workspace)s AND id = ANY (%(ids)s::uuid[])
-        ORDER BY id FOR NO KEY UPDATE))
-"""
-MARK_RELATIONSHIPS: Final[LiteralString] = """
-UPDATE ingestion_relationship SET is_changed = true
- WHERE workspace_id = %(workspace)s AND id = ANY (ARRAY(
-       SELECT id FROM ingestion_relationship
-        WHERE workspace_id = %(workspace)s AND id = ANY (%(ids)s::uuid[])
-        ORDER BY id FOR NO KEY UPDATE))
-"""
-MARK_COMMUNITIES: Final[LiteralString] = """
-UPDATE ingestion_community SET is_changed = true
- WHERE workspace_id = %(workspace)s AND id = ANY (%(ids)s::uuid[])
-"""
-REMOVE_ALIASES: Final[LiteralString] = """
-DELETE FROM ingestion_alias WHERE workspace_id = %(workspace)s AND id = ANY (%(ids)s::uuid[])
-"""
 FORGET_WORDS: Final[LiteralString] = """
 DELETE FROM ingestion_posting
  WHERE workspace_id = %(workspace)s AND chunk_id = ANY (ARRAY(
        SELECT id FROM ingestion_chunk
         WHERE workspace_id = %(workspace)s AND document_id = ANY (%(documents)s::uuid[])))
-"""
-FORGET_LENGTHS: Final[LiteralString] = """
-UPDATE ingestion_chunk SET terms = NULL
- WHERE workspace_id = %(workspace)s AND document_id = ANY (%(documents)s::uuid[])
 """
 # The newest job of each document's live version, unless the document is being read or archived.
 JOBS_OF: Final[LiteralString] = """

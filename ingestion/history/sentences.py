@@ -1,13 +1,23 @@
-"""Events of the history as sentences, active and passive."""
+"""Events of the history as sentences, active and passive, and as toasts with an undo button.
+
+A toast shows on the next page what was just done. It uses Django's messages, so it survives a
+redirect and needs no script; a script moves it into the corner, where it is announced
+(``static/js/toast.js``).
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Final
 
+from django.contrib import messages
+from django.http import HttpRequest
+from django.urls import reverse
 from django.utils import timezone
 
 from ingestion.models import EventKind, HistoryEvent
+from workspaces.models import Workspace
 
 MOST_NAMES: Final = 3
 SYSTEM: Final = "Concordance"
@@ -37,10 +47,10 @@ def passive(event: HistoryEvent, *, of: str = "", again: bool = False) -> str:
 
     ``of`` is the id of the subject whose view the sentence takes.
     """
-    told = _PASSIVE.get(event.kind, _was("changed"))(event, of)
+    sentence = _PASSIVE.get(event.kind, _was("changed"))(event, of)
     if again:
-        told = told.replace(" merged into ", " merged again into ", 1)
-    return f"{told} by {who(event)} on {on_day(event)}"
+        sentence = sentence.replace(" merged into ", " merged again into ", 1)
+    return f"{sentence} by {who(event)} on {on_day(event)}"
 
 
 def change(event: HistoryEvent) -> str:
@@ -85,20 +95,20 @@ def _aliases(names: Sequence[str]) -> str:
     return f"the {'alias' if len(names) == 1 else 'aliases'} {quoted(names)}"
 
 
-Tell = Callable[[HistoryEvent], str]
-TellOf = Callable[[HistoryEvent, str], str]
+ActiveSentence = Callable[[HistoryEvent], str]
+PassiveSentence = Callable[[HistoryEvent, str], str]
 
 
-def _plain(verb: str, after: str = "") -> Tell:
+def _plain(verb: str, after: str = "") -> ActiveSentence:
     return lambda event: f"{verb} {_all(event)}{after}"
 
 
-def _was(verb: str) -> TellOf:
-    def told(event: HistoryEvent, of: str) -> str:
+def _was(verb: str) -> PassiveSentence:
+    def sentence(event: HistoryEvent, of: str) -> str:
         shown = name(event, of) if of in names_in(event) else _all(event)
         return f"{shown} {'was' if of or len(names_in(event)) < 2 else 'were'} {verb}"
 
-    return told
+    return sentence
 
 
 # --- entities -------------------------------------------------------------------------------------
@@ -136,7 +146,7 @@ def _were_moved(event: HistoryEvent, of: str) -> str:
     return f"Mentions of {name(event, source)} were moved to {name(event, into)}"
 
 
-_SAID: Final[Mapping[str, Callable[[str, Any, Any], str]]] = {
+_EDITS: Final[Mapping[str, Callable[[str, Any, Any], str]]] = {
     "name": lambda it, old, new: f"renamed '{old}' to '{new}'",
     "type": lambda it, old, new: f"changed the type of {it} from {old or 'none'} to {new}",
     "description": lambda it, old, new: f"edited the description of {it}",
@@ -150,16 +160,8 @@ _SAID: Final[Mapping[str, Callable[[str, Any, Any], str]]] = {
 def _edited(event: HistoryEvent) -> str:
     before, after = event.details.get("before", {}), event.details.get("after", {})
     it = name(event, event.details.get("entity"))
-    said = [_SAID[one](it, before.get(one), after[one]) for one in _SAID if one in after]
-    return " and ".join(said) or f"edited {it}"
-
-
-def _not_the_same(event: HistoryEvent) -> str:
-    return f"marked {_all(event)} as not the same"
-
-
-def _were_told_apart(event: HistoryEvent, of: str) -> str:
-    return f"{_all(event)} were marked as not the same"
+    edits = [_EDITS[one](it, before.get(one), after[one]) for one in _EDITS if one in after]
+    return " and ".join(edits) or f"edited {it}"
 
 
 # --- links, decisions and undoing -----------------------------------------------------------------
@@ -173,7 +175,7 @@ def _linked(event: HistoryEvent) -> str:
     return f"linked {name(event, ends.get('source'))} to {name(event, ends.get('target'))}"
 
 
-def _link_was(verb: str) -> TellOf:
+def _link_was(verb: str) -> PassiveSentence:
     return lambda event, of: f"The relationship {_link(event)} was {verb}"
 
 
@@ -185,24 +187,20 @@ def _decision(event: HistoryEvent) -> str:
     return f"undid the decision that '{left}' and '{right}' {are}"
 
 
-def _undid(event: HistoryEvent) -> str:
-    return f"undid: {event.details.get('undid', 'something')}"
-
-
 def _replaced(event: HistoryEvent) -> str:
     number = event.details.get("after", {}).get("version")
     verb = "restored" if event.details.get("is_restored") else "added"
     return f"{verb} version {number} of {quoted(list(names_in(event).values()))}"
 
 
-_ACTIVE: Final[Mapping[str, Tell]] = {
+_ACTIVE: Final[Mapping[str, ActiveSentence]] = {
     EventKind.ENTITY_CREATED: _plain("created"),
     EventKind.ENTITY_EDITED: _edited,
     EventKind.ENTITY_DELETED: _plain("deleted"),
     EventKind.ENTITIES_MERGED: _merged,
     EventKind.ENTITY_SPLIT: _split,
     EventKind.MENTIONS_MOVED: _moved_mentions,
-    EventKind.NOT_THE_SAME: _not_the_same,
+    EventKind.NOT_THE_SAME: lambda event: f"marked {_all(event)} as not the same",
     EventKind.RELATIONSHIP_CREATED: _linked,
     EventKind.RELATIONSHIP_EDITED: lambda event: f"edited the relationship {_link(event)}",
     EventKind.RELATIONSHIP_DELETED: lambda event: f"deleted the relationship {_link(event)}",
@@ -215,16 +213,16 @@ _ACTIVE: Final[Mapping[str, Tell]] = {
     EventKind.DOCUMENT_RESTORED: _plain("restored", " from the trash"),
     EventKind.DOCUMENT_DELETED: _plain("deleted", " for good"),
     EventKind.DECISION_UNDONE: _decision,
-    EventKind.UNDO: _undid,
+    EventKind.UNDO: lambda event: f"undid: {event.details.get('undid', 'something')}",
 }
-_PASSIVE: Final[Mapping[str, TellOf]] = {
+_PASSIVE: Final[Mapping[str, PassiveSentence]] = {
     EventKind.ENTITY_CREATED: _was("created"),
     EventKind.ENTITY_EDITED: _was("edited"),
     EventKind.ENTITY_DELETED: _was("deleted"),
     EventKind.ENTITIES_MERGED: _merged_into,
     EventKind.ENTITY_SPLIT: _split_off,
     EventKind.MENTIONS_MOVED: _were_moved,
-    EventKind.NOT_THE_SAME: _were_told_apart,
+    EventKind.NOT_THE_SAME: lambda event, of: f"{_all(event)} were marked as not the same",
     EventKind.RELATIONSHIP_CREATED: _link_was("created"),
     EventKind.RELATIONSHIP_EDITED: _link_was("edited"),
     EventKind.RELATIONSHIP_DELETED: _link_was("deleted"),
@@ -236,3 +234,38 @@ _PASSIVE: Final[Mapping[str, TellOf]] = {
     EventKind.DOCUMENT_DELETED: _was("deleted for good"),
     EventKind.DECISION_UNDONE: lambda event, of: "A decision about its name was undone",
 }
+
+
+# --- toasts ---------------------------------------------------------------------------------------
+UNDO_TAG: Final = "undo:"
+"""Prefix of the tag of a message that can be undone; the address follows."""
+
+
+@dataclass(frozen=True, slots=True)
+class Toast:
+    """Shown by ``templates/components/toast.html``.
+
+    ``undo_url`` undoes the change by POST and then returns to the page.
+    """
+
+    text: str
+    undo_url: str = ""
+
+
+def toast_of(workspace: Workspace, event: HistoryEvent) -> Toast:
+    address = reverse("ingestion:event_undo", args=[workspace.slug, event.pk])
+    return Toast(toast_text(event), address)
+
+
+def toast_text(event: HistoryEvent) -> str:
+    """What was done, without saying by whom."""
+    text = change(event)
+    return f"{text[0].upper()}{text[1:]}."
+
+
+def add_toast(
+    request: HttpRequest, workspace: Workspace, event: HistoryEvent, text: str = ""
+) -> None:
+    """Show the toast on the next page; ``text`` replaces the event's own sentence."""
+    toast = toast_of(workspace, event)
+    messages.success(request, text or toast.text, extra_tags=f"{UNDO_TAG}{toast.undo_url}")

@@ -25,7 +25,7 @@ SELECT id FROM ingestion_graphtombstone WHERE workspace_id = %(workspace)s
 
 
 @dataclass(frozen=True, slots=True)
-class Difference:
+class ProjectionDifference:
     """What the projection lacks, what it has in excess, and where its contents differ.
 
     ``waiting`` are the changes that the next refresh will project.
@@ -43,7 +43,7 @@ class Difference:
         return not any(ids.nodes or ids.edges for ids in found)
 
     @property
-    def settled(self) -> frozenset[UUID]:
+    def lasting(self) -> frozenset[UUID]:
         """Differences that no refresh is going to fix."""
         found = (self.missing, self.unexpected, self.altered)
         return frozenset().union(*(ids.nodes | ids.edges for ids in found)) - self.waiting
@@ -59,13 +59,13 @@ def rebuild(workspace_id: UUID, store: GraphStore) -> GraphCounts:
     return counts
 
 
-def compare(workspace_id: UUID, store: GraphStore) -> Difference:
+def compare(workspace_id: UUID, store: GraphStore) -> ProjectionDifference:
     """Find where the projection and the tables differ."""
     with access.in_workspace(workspace_id):
         expected = TableGraphStore().everything(workspace_id)
         found = store.everything(workspace_id)
         waiting = run_sql(WAITING, {"workspace": workspace_id})
-    return Difference(
+    return ProjectionDifference(
         missing=minus(expected.ids, found.ids),
         unexpected=minus(found.ids, expected.ids),
         altered=_altered(expected, found),

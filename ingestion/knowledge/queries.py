@@ -1,11 +1,11 @@
-"""Entities, and what is known about each."""
+"""Entities, and what is known about each: facts, claims, and where documents contradict."""
 
 from __future__ import annotations
 
 import uuid
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 from django.db.models import (
     Count,
@@ -20,20 +20,26 @@ from django.db.models import (
 )
 from django.db.models.functions import Lower
 
-from ingestion.knowledge.claims import ClaimView, ConflictView, claims_about, conflicts_of
 from ingestion.knowledge.spans import SourceSpan, span_of, spans_of
-from ingestion.models import CommunityReport, Document, Entity, Evidence, Mention, Relationship
+from ingestion.models import (
+    Claim,
+    CommunityReport,
+    Document,
+    Entity,
+    Evidence,
+    Mention,
+    Relationship,
+)
 from ingestion.resolution.queries import DecisionView, LookAlike, decisions_about, look_alikes
 from kb_project.errors import found
 from workspaces.models import Workspace
 
 # ``written_by`` of a description in the documents' own sentences.
 EXTRACTIVE: Final = "extractive"
-
-
 CONCEPT: Final = "concept"
 # Noun phrases and unknown names that no one made or confirmed and no model described.
 TERMS: Final = Q(type=CONCEPT, written_by=EXTRACTIVE, is_made=False, is_confirmed=False)
+MOST_EVIDENCE: Final = 100
 
 
 def entities(*, workspace: Workspace, text: str = "", type_name: str = "") -> QuerySet[Entity]:
@@ -178,14 +184,14 @@ def _facts(workspace: Workspace, entity: Entity, most: int) -> list[Fact]:
 def _fact(entity: Entity, relationship: Relationship, evidence: Sequence[Evidence]) -> Fact:
     is_outgoing = relationship.source_id == entity.pk
     predicate = next((row.predicate for row in evidence if row.predicate), "")
-    said = next((row.description for row in evidence if row.description), "")
+    wording = next((row.description for row in evidence if row.description), "")
     return Fact(
         relationship=relationship,
         other=relationship.target if is_outgoing else relationship.source,
         is_outgoing=is_outgoing,
         predicate=predicate,
         sources=tuple(span_of(row.chunk, row.start, row.end) for row in evidence[:5]),
-        description="" if predicate else relationship.description or said,
+        description="" if predicate else relationship.description or wording,
     )
 
 
@@ -202,15 +208,92 @@ def _documents_naming(workspace: Workspace, entity: Entity) -> list[tuple[Docume
     )
 
 
-MOST: Final = 100
-
-
 def evidence_of(*, workspace: Workspace, relationship: Relationship) -> list[SourceSpan]:
     """Passages that state the relationship first, then those that only name the two together."""
     rows = (
         Evidence.objects.in_workspace(workspace)
         .filter(relationship=relationship)
         .select_related("chunk__document")
-        .order_by("kind", "-strength", "chunk_id", "start")[:MOST]
+        .order_by("kind", "-strength", "chunk_id", "start")[:MOST_EVIDENCE]
     )
     return [span_of(row.chunk, row.start, row.end) for row in rows]
+
+
+# --- claims and contradictions --------------------------------------------------------------------
+@dataclass(frozen=True, slots=True)
+class ClaimView:
+    """A claim with its passage. ``other`` is the entity at its other end, if any."""
+
+    claim: Claim
+    other: Entity | None
+    source: SourceSpan
+
+    @property
+    def period(self) -> str:
+        """
+        >>> ClaimView(Claim(period_start="1974", period_end=""), None, None).period
+        'since 1974'
+        """
+        start, end = self.claim.period_start, self.claim.period_end
+        if start and end:
+            return start if start == end else f"{start} to {end}"
+        return f"since {start}" if start else f"until {end}" if end else ""
+
+
+def claims_about(*, workspace: Workspace, entity: Entity, most: int = 60) -> list[ClaimView]:
+    """Claims with the entity at either end, by type and time."""
+    rows = (
+        Claim.objects.in_workspace(workspace)
+        .filter(Q(subject=entity) | Q(object=entity))
+        .select_related("subject", "object", "chunk__document")
+        .order_by("type", "period_start", "description", "chunk_id", "start", "id")[:most]
+    )
+    return [
+        ClaimView(
+            row,
+            row.object if row.subject_id == entity.pk else row.subject,
+            span_of(row.chunk, row.start, row.end),
+        )
+        for row in rows
+    ]
+
+
+@dataclass(frozen=True, slots=True)
+class StatementView:
+    """One of several contradictory statements, with its passage."""
+
+    text: str
+    source: SourceSpan
+
+
+@dataclass(frozen=True, slots=True)
+class ConflictView:
+    reason: str
+    statements: tuple[StatementView, ...]
+
+
+def conflicts_of(workspace: Workspace, stored: Iterable[dict[str, Any]]) -> list[ConflictView]:
+    """Stored contradictions, without statements whose passage is gone.
+
+    One with fewer than two statements left is no longer a contradiction.
+    """
+    conflicts = list(stored)
+    sources = [one for conflict in conflicts for one in conflict["statements"]]
+    spans = {
+        (str(span.chunk_id), span.start, span.end): span
+        for span in (spans_of(workspace, sources) if sources else ())
+    }
+    views = [
+        ConflictView(conflict["reason"], tuple(_present(conflict["statements"], spans)))
+        for conflict in conflicts
+    ]
+    return [view for view in views if len(view.statements) > 1]
+
+
+def _present(
+    statements: Sequence[dict[str, Any]], spans: dict[tuple[str, int, int], SourceSpan]
+) -> Iterable[StatementView]:
+    for one in statements:
+        span = spans.get((one["chunk"], one["start"], one["end"]))
+        if span is not None:
+            yield StatementView(one["text"], span)

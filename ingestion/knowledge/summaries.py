@@ -1,21 +1,26 @@
-"""Summarise documents by their most central sentences: *In short* on a document's page.
+"""Summaries of documents: their most central sentences, and the summary trees.
 
-A text and each of its parts begin with what they are about. So of a long document these places are
-read, and without headings places at equal distances: the amount read stays small for any length.
+*In short* on a document's page are its most central sentences. A text and each of its parts begin
+with what they are about. So of a long document these places are read, and without headings places
+at equal distances: the amount read stays small for any length.
+
+Summary trees summarise the passages of a document, layer by layer; the workspace has one over its
+documents' roots.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Final, LiteralString
 from uuid import UUID
 
 import regex
 
-from ingestion.knowledge.spans import SourceSpan
-from ingestion.models import DocumentVersion
+from ingestion.knowledge.spans import SourceSpan, spans_of
+from ingestion.models import Chunk, Document, DocumentVersion, SummaryEdge, SummaryNode, SummaryTree
 from kb_project.sql import run_sql
 from kb_project.text.central import Central, is_quotable
 from kb_project.text.headings import Heading, is_front, main, outline
@@ -71,7 +76,7 @@ class Quote:
     ``place`` is roughly how many sentences rank higher because of their position.
     """
 
-    said: str
+    text: str
     document_id: UUID
     chunk_id: UUID
     start: int
@@ -84,10 +89,10 @@ def in_short(*, workspace: Workspace, version: DocumentVersion, most: int = 4) -
     if len(version.text) < SHORT:
         return []
     headings = outline(version.headings, len(version.text), from_json(version.regions))
-    said = sentences(workspace.pk, stretches(version.document_id, headings, len(version.text)))
+    found = sentences(workspace.pk, stretches(version.document_id, headings, len(version.text)))
     return [
-        SourceSpan(version.document, one.chunk_id, one.start, one.end, one.said)
-        for one in central(said, most)
+        SourceSpan(version.document, one.chunk_id, one.start, one.end, one.text)
+        for one in central(found, most)
     ]
 
 
@@ -125,15 +130,15 @@ def sentences(workspace_id: UUID, wanted: Sequence[Stretch]) -> list[Quote]:
     return sorted(found, key=lambda one: (one.document_id, one.start))
 
 
-def central(said: Sequence[Quote], most: int) -> list[Quote]:
+def central(quotes: Sequence[Quote], most: int) -> list[Quote]:
     """The most central of some sentences, in the order of their documents' texts."""
-    return sorted(ranked(said, most), key=lambda one: (one.document_id, one.start))
+    return sorted(ranked(quotes, most), key=lambda one: (one.document_id, one.start))
 
 
-def ranked(said: Sequence[Quote], most: int) -> list[Quote]:
+def ranked(quotes: Sequence[Quote], most: int) -> list[Quote]:
     """The most central sentences, best first, without near duplicates."""
-    kept = [one for one in said if is_quotable(one.said)] or said
-    best = Central([one.said for one in kept], [one.place for one in kept]).best(most)
+    kept = [one for one in quotes if is_quotable(one.text)] or quotes
+    best = Central([one.text for one in kept], [one.place for one in kept]).best(most)
     return [kept[number] for number in best]
 
 
@@ -149,8 +154,147 @@ def _quotes(
             and not any(map(is_front, above))
         ):
             label = _LABEL.match(text, one.start, one.end)
-            start, said = (
+            start, sentence = (
                 (begin + label.end(), _LABEL.sub("", one.said)) if label else (start, one.said)
             )
             place = of.before + (start - of.start) / A_SENTENCE
-            yield Quote(said, of.document_id, chunk, start, begin + one.end, place)
+            yield Quote(sentence, of.document_id, chunk, start, begin + one.end, place)
+
+
+# --- trees ----------------------------------------------------------------------------------------
+@dataclass(frozen=True, slots=True)
+class TreeChild:
+    """What a node summarises: another node, or a passage with its place and number.
+
+    ``document`` is the child's document: None for an inner node of the workspace's tree.
+    """
+
+    id: UUID
+    kind: str
+    probability: float
+    document: Document | None
+    start: int = 0
+    end: int = 0
+    number: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class TreeNode:
+    """``sources`` are the quotes that an extractive summary consists of."""
+
+    node: SummaryNode
+    children: tuple[TreeChild, ...]
+    sources: tuple[SourceSpan, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class TreeView:
+    """``tree`` is None, with no nodes, if it was not built or a single passage needs none.
+
+    ``nodes`` begin with the root and go down layer by layer.
+    """
+
+    tree: SummaryTree | None
+    nodes: tuple[TreeNode, ...] = ()
+
+
+@dataclass(slots=True)
+class Branch:
+    """A node below the parent to which it most probably belongs."""
+
+    shown: TreeNode
+    branches: list[Branch] = field(default_factory=list)
+    passages: list[TreeChild] = field(default_factory=list)
+
+
+def tree_view(*, workspace: Workspace, document: Document | None) -> TreeView:
+    """The tree of a document or, without one, of the workspace, with five queries."""
+    trees = SummaryTree.objects.in_workspace(workspace)
+    tree = trees.filter(document=document).first()
+    if tree is None:
+        return TreeView(None)
+    of_tree = SummaryNode.objects.in_workspace(workspace).filter(document=document)
+    nodes = list(of_tree.defer("vector").order_by("-layer", "created_at", "id"))
+    children = _children(workspace, nodes)
+    wanted = [source for node in nodes for source in node.sources]
+    spans = {(str(s.chunk_id), s.start, s.end): s for s in spans_of(workspace, wanted)}
+    return TreeView(
+        tree,
+        tuple(TreeNode(node, tuple(children[node.pk]), _sources(node, spans)) for node in nodes),
+    )
+
+
+def tree_shown(*, workspace: Workspace, document: Document | None) -> Branch | None:
+    """The tree as a page shows it: every node once, from the root down."""
+    view = tree_view(workspace=workspace, document=document)
+    branches = {shown.node.pk: Branch(shown) for shown in view.nodes}
+    parents: dict[UUID, tuple[float, Branch]] = {}
+    for branch in branches.values():
+        for child in branch.shown.children:
+            if child.id not in parents or child.probability > parents[child.id][0]:
+                parents[child.id] = child.probability, branch
+    for branch in branches.values():
+        for child in branch.shown.children:
+            if parents[child.id][1] is branch:
+                _place(branch, child, branches)
+    return branches.get(view.tree.root_id) if view.tree else None
+
+
+def _place(branch: Branch, child: TreeChild, branches: Mapping[UUID, Branch]) -> None:
+    if child.id in branches:
+        branch.branches.append(branches[child.id])
+    else:
+        branch.passages.append(child)
+
+
+def _children(
+    workspace: Workspace, nodes: Sequence[SummaryNode]
+) -> defaultdict[UUID, list[TreeChild]]:
+    found: defaultdict[UUID, list[TreeChild]] = defaultdict(list)
+    edges = list(
+        SummaryEdge.objects.in_workspace(workspace)
+        .filter(parent__in=[node.pk for node in nodes])
+        .order_by("-probability", "id")
+    )
+    chunks = _chunks(workspace, edges)
+    below = {edge.node_id for edge in edges if edge.node_id}
+    # Children that are nodes of a document's tree.
+    nodes_below = SummaryNode.objects.in_workspace(workspace).filter(
+        pk__in=below, document__isnull=False
+    )
+    owners = {
+        row.pk: row.document for row in nodes_below.select_related("document").defer("vector")
+    }
+    for edge in edges:
+        chunk = chunks.get(edge.chunk_id) if edge.chunk_id else None
+        if chunk:
+            found[edge.parent_id].append(_passage(chunk, edge.probability))
+        elif edge.node_id:
+            owner = owners.get(edge.node_id)
+            found[edge.parent_id].append(TreeChild(edge.node_id, "node", edge.probability, owner))
+    return found
+
+
+def _passage(chunk: Chunk, probability: float) -> TreeChild:
+    return TreeChild(
+        id=chunk.pk,
+        kind="passage",
+        probability=probability,
+        document=chunk.document,
+        start=chunk.start,
+        end=chunk.end,
+        number=chunk.ordinal + 1,
+    )
+
+
+def _chunks(workspace: Workspace, edges: Sequence[SummaryEdge]) -> dict[UUID, Chunk]:
+    wanted = {edge.chunk_id for edge in edges if edge.chunk_id}
+    rows = Chunk.objects.in_workspace(workspace).filter(pk__in=wanted)
+    return {row.pk: row for row in rows.select_related("document").defer("text", "context")}
+
+
+def _sources(
+    node: SummaryNode, spans: Mapping[tuple[str, int, int], SourceSpan]
+) -> tuple[SourceSpan, ...]:
+    keys = [(source["chunk"], source["start"], source["end"]) for source in node.sources]
+    return tuple(spans[key] for key in keys if key in spans)

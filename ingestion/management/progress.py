@@ -17,7 +17,7 @@ DOING: Final = {
     "tables": "tables read",
     "check": "parts checked",
     "rows": "rows written",
-    "settle": "workspaces finished",
+    "workspaces": "workspaces finished",
 }
 
 

@@ -1,12 +1,5 @@
 from __future__ import annotations
 
-from ingestion.models.archive import (
-    ArchivedChunk,
-    ArchivedExtraction,
-    ArchivedPosting,
-    ArchivedSentenceVector,
-    ArchivedVector,
-)
 from ingestion.models.communities import (
     Community,
     CommunityMember,
@@ -17,20 +10,23 @@ from ingestion.models.communities import (
     SummaryNode,
     SummaryTree,
 )
-from ingestion.models.consistency import CheckState, ConsistencyCheck
-from ingestion.models.curation import (
+from ingestion.models.decisions import (
     EntityRuling,
     HiddenName,
     MentionPlacement,
-    RelationshipRuling,
-)
-from ingestion.models.decisions import (
+    MentionPosition,
     MergeSuggestion,
+    RelationshipRuling,
     ResolutionDecision,
     SuggestionSkip,
     Verdict,
 )
 from ingestion.models.documents import (
+    ArchivedChunk,
+    ArchivedExtraction,
+    ArchivedPosting,
+    ArchivedSentenceVector,
+    ArchivedVector,
     Chunk,
     ChunkEmbedding,
     ChunkExtraction,
@@ -43,6 +39,8 @@ from ingestion.models.documents import (
 )
 from ingestion.models.history import EventKind, HistoryEvent, HistorySubject, SubjectKind
 from ingestion.models.jobs import (
+    CheckState,
+    ConsistencyCheck,
     CorpusVersion,
     IngestionJob,
     JobKind,
@@ -97,6 +95,7 @@ __all__ = [
     "JobKind",
     "Mention",
     "MentionPlacement",
+    "MentionPosition",
     "MergeSuggestion",
     "Posting",
     "Relationship",

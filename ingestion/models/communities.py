@@ -11,7 +11,7 @@ from pgvector.django import HalfVectorField
 from ingestion.models.documents import Chunk, Document
 from ingestion.models.knowledge import Entity
 from workspaces.models import TenantForeignKey, TenantModel, Workspace
-from workspaces.querysets import TenantQuerySet
+from workspaces.models.people import TenantQuerySet
 
 OTHER_TOPICS: Final = "Other topics"
 

@@ -1,7 +1,13 @@
-"""Documents, their versions, and the chunks that retrieval works on."""
+"""Documents, their versions, the chunks that retrieval works on, and the archive.
+
+The archive has the chunks, extractions, vectors and words of documents that are disabled or in the
+trash. Nothing searches or counts its tables, so code that reads chunks, vectors or words can ignore
+archived documents (``ingestion.documents.archive``). Rows keep their ids.
+"""
 
 from __future__ import annotations
 
+import uuid
 from typing import ClassVar
 
 from django.conf import settings
@@ -10,7 +16,7 @@ from django.db import models
 from pgvector.django import HalfVectorField
 
 from workspaces.models import TenantForeignKey, TenantModel, Workspace
-from workspaces.querysets import TenantQuerySet
+from workspaces.models.people import TenantQuerySet
 
 
 class Collection(TenantModel):
@@ -199,7 +205,24 @@ class Chunk(ChunkFields):
         return f"{self.document_id}[{self.start}:{self.end}]"
 
 
-class ChunkExtraction(models.Model):
+class ChunkRow(models.Model):
+    """A row that belongs to one chunk, live or archived, and is deleted with it."""
+
+    workspace = models.ForeignKey(
+        Workspace, on_delete=models.DO_NOTHING, related_name="+", db_index=False
+    )
+    chunk_id: uuid.UUID
+
+    objects = TenantQuerySet.as_manager()
+
+    class Meta:
+        abstract = True
+
+    def __str__(self) -> str:
+        return str(self.chunk_id)
+
+
+class ExtractionFields(ChunkRow):
     """What an extractor found in one chunk, before resolution.
 
     ``payload`` is what ``ingestion.extractors`` writes; keeping it makes resolution repeatable
@@ -209,90 +232,143 @@ class ChunkExtraction(models.Model):
     ``{"quote_not_found": 3}``.
     """
 
-    pk = models.CompositePrimaryKey("workspace_id", "chunk_id")
-    workspace = models.ForeignKey(
-        Workspace, on_delete=models.DO_NOTHING, related_name="+", db_index=False
-    )
-    chunk = TenantForeignKey(Chunk)
     method = models.CharField(max_length=80)
     payload = models.JSONField()
     problem = models.JSONField(null=True, blank=True)
     rejected = models.JSONField(default=dict, db_default={}, blank=True)
 
-    objects = TenantQuerySet.as_manager()
-
-    class Meta:
-        indexes = [
-            models.Index(fields=["workspace", "method"], include=["chunk"], name="read_by_method"),
-        ]
-
-    def __str__(self) -> str:
-        return str(self.chunk_id)
+    class Meta(ChunkRow.Meta):
+        abstract = True
 
 
-class ChunkEmbedding(models.Model):
-    """A vector of one chunk. The table is partitioned by workspace.
+class VectorFields(ChunkRow):
+    """A vector of one chunk.
 
     ``fingerprint`` names model, dimension and roles: vectors of two models are never compared, but
     coexist while one model replaces the other.
     """
 
-    pk = models.CompositePrimaryKey("workspace_id", "chunk_id", "fingerprint")
-    workspace = models.ForeignKey(
-        Workspace, on_delete=models.DO_NOTHING, related_name="+", db_index=False
-    )
-    chunk = TenantForeignKey(Chunk)
     fingerprint = models.CharField(max_length=80)
     vector = HalfVectorField()
 
-    objects = TenantQuerySet.as_manager()
-
-    class Meta:
-        managed = False  # Django cannot write PARTITION BY; migration 0002 creates the table
-        db_table = "ingestion_chunkembedding"
-
-    def __str__(self) -> str:
-        return str(self.chunk_id)
+    class Meta(ChunkRow.Meta):
+        abstract = True
 
 
-class SentenceVector(models.Model):
+class SentenceVectorFields(VectorFields):
     """The span of a sentence in a chunk (or list entry, row, heading), and its vector.
 
     ``start`` and ``end`` are offsets from the chunk's start. Sentences are always embedded by the
     installation's own embedder, whichever model embeds the workspace's passages.
     """
 
-    pk = models.CompositePrimaryKey("workspace_id", "chunk_id", "start", "fingerprint")
-    workspace = models.ForeignKey(
-        Workspace, on_delete=models.DO_NOTHING, related_name="+", db_index=False
-    )
-    chunk = TenantForeignKey(Chunk)
     start = models.PositiveIntegerField()
     end = models.PositiveIntegerField()
-    fingerprint = models.CharField(max_length=80)
-    vector = HalfVectorField()
 
-    objects = TenantQuerySet.as_manager()
-
-    def __str__(self) -> str:
-        return f"{self.chunk_id}[{self.start}:{self.end}]"
+    class Meta(ChunkRow.Meta):
+        abstract = True
 
 
-class Posting(models.Model):
+class PostingFields(ChunkRow):
     """How often a term occurs in a chunk's situated text: the lexical index."""
 
-    pk = models.CompositePrimaryKey("workspace_id", "term", "chunk_id")
-    workspace = models.ForeignKey(
-        Workspace, on_delete=models.DO_NOTHING, related_name="+", db_index=False
-    )
     term = models.CharField(max_length=80)
-    chunk = TenantForeignKey(Chunk)
     frequency = models.PositiveSmallIntegerField()
 
-    objects = TenantQuerySet.as_manager()
+    class Meta(ChunkRow.Meta):
+        abstract = True
+
+
+class ChunkExtraction(ExtractionFields):
+    """What an extractor found in a live chunk."""
+
+    pk = models.CompositePrimaryKey("workspace_id", "chunk_id")
+    chunk = TenantForeignKey(Chunk)
+
+    class Meta:
+        indexes = [
+            models.Index(fields=["workspace", "method"], include=["chunk"], name="read_by_method"),
+        ]
+
+
+class ChunkEmbedding(VectorFields):
+    """A vector of a live chunk. The table is partitioned by workspace."""
+
+    pk = models.CompositePrimaryKey("workspace_id", "chunk_id", "fingerprint")
+    chunk = TenantForeignKey(Chunk)
+
+    class Meta:
+        managed = False  # Django cannot write PARTITION BY; migration 0002 creates the table
+        db_table = "ingestion_chunkembedding"
+
+
+class SentenceVector(SentenceVectorFields):
+    """The vector of a sentence in a live chunk."""
+
+    pk = models.CompositePrimaryKey("workspace_id", "chunk_id", "start", "fingerprint")
+    chunk = TenantForeignKey(Chunk)
+
+
+class Posting(PostingFields):
+    """A term in a live chunk."""
+
+    pk = models.CompositePrimaryKey("workspace_id", "term", "chunk_id")
+    chunk = TenantForeignKey(Chunk)
 
     class Meta:
         indexes = [models.Index(fields=["workspace", "chunk"], name="posting_of_chunk")]
 
+
+# --- the archive ----------------------------------------------------------------------------------
+class ArchivedChunk(ChunkFields):
+    """An archived row of ``Chunk``."""
+
+    document = TenantForeignKey(Document)
+    version = TenantForeignKey(DocumentVersion)
+
+    class Meta:
+        db_table = "ingestion_shelvedchunk"
+        indexes = [models.Index(fields=["workspace", "document"], name="shelved_chunk_of")]
+
     def __str__(self) -> str:
-        return self.term
+        return f"{self.document_id}[{self.start}:{self.end}]"
+
+
+class ArchivedExtraction(ExtractionFields):
+    """An archived row of ``ChunkExtraction``."""
+
+    pk = models.CompositePrimaryKey("workspace_id", "chunk_id")
+    chunk = TenantForeignKey(ArchivedChunk)
+
+    class Meta:
+        db_table = "ingestion_shelvedextraction"
+
+
+class ArchivedVector(VectorFields):
+    """An archived row of ``ChunkEmbedding``."""
+
+    pk = models.CompositePrimaryKey("workspace_id", "chunk_id", "fingerprint")
+    chunk = TenantForeignKey(ArchivedChunk)
+
+    class Meta:
+        db_table = "ingestion_shelvedvector"
+
+
+class ArchivedSentenceVector(SentenceVectorFields):
+    """An archived row of ``SentenceVector``."""
+
+    pk = models.CompositePrimaryKey("workspace_id", "chunk_id", "start", "fingerprint")
+    chunk = TenantForeignKey(ArchivedChunk)
+
+    class Meta:
+        db_table = "ingestion_shelvedsentencevector"
+
+
+class ArchivedPosting(PostingFields):
+    """An archived row of ``Posting``."""
+
+    pk = models.CompositePrimaryKey("workspace_id", "chunk_id", "term")
+    chunk = TenantForeignKey(ArchivedChunk)
+
+    class Meta:
+        db_table = "ingestion_shelvedposting"

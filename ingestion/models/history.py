@@ -6,7 +6,7 @@ from django.conf import settings
 from django.db import models
 
 from workspaces.models import TenantForeignKey, TenantModel, Workspace
-from workspaces.querysets import TenantQuerySet
+from workspaces.models.people import TenantQuerySet
 
 
 class EventKind(models.TextChoices):

@@ -1,5 +1,6 @@
-"""The record of work: a job for each document version or workspace refresh, and a run for each
-stage.
+"""The record of work: jobs with a run for each stage, and checks of a workspace's data.
+
+A job is the ingestion of one document version, or one refresh of the workspace.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from django.db import models
 
 from ingestion.models.documents import Document, DocumentVersion
 from workspaces.models import TenantForeignKey, TenantModel, Workspace
-from workspaces.querysets import TenantQuerySet
+from workspaces.models.people import TenantQuerySet
 
 
 class JobKind(models.TextChoices):
@@ -135,3 +136,61 @@ class CorpusVersion(models.Model):
 
     def __str__(self) -> str:
         return f"{self.workspace_id} at {self.number}"
+
+
+class CheckState(models.TextChoices):
+    """The progress of a check.
+
+    ::
+
+        WAITING ─▶ RUNNING ─▶ DONE
+           ▲          │
+           └──────────┘ its worker died
+    """
+
+    WAITING = "waiting", "Waiting"
+    RUNNING = "running", "Running"
+    DONE = "done", "Done"
+
+
+class ConsistencyCheck(TenantModel):
+    """One check of a whole workspace, scheduled or requested by a user.
+
+    ``drifts`` are ``[{"check", "sentence", "count", "samples", "next_step", "is_repairable"}, …]``,
+    ``waiting`` ``[{"check", "sentence", "count"}, …]``; ``repaired`` holds sentences on what was
+    repaired. ``done`` of ``total`` steps are finished. ``worker`` is the
+    ``kb_project.jobs.workers.worker_name`` of the process that runs it.
+    """
+
+    state = models.CharField(
+        max_length=8, choices=CheckState.choices, default=CheckState.WAITING, db_default="waiting"
+    )
+    is_deep = models.BooleanField(default=False, db_default=False)
+    repairs = models.BooleanField(default=False, db_default=False)
+    requested_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+"
+    )
+    worker = models.CharField(max_length=80, default="", db_default="", blank=True)
+    done = models.PositiveIntegerField(default=0, db_default=0)
+    total = models.PositiveIntegerField(default=0, db_default=0)
+    drifts = models.JSONField(default=list, db_default=[], blank=True)
+    waiting = models.JSONField(default=list, db_default=[], blank=True)
+    repaired = models.JSONField(default=list, db_default=[], blank=True)
+    seconds = models.FloatField(default=0, db_default=0)
+    created_at = models.DateTimeField(auto_now_add=True)
+    started_at = models.DateTimeField(null=True, blank=True)
+    finished_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        constraints = [
+            # One at a time: a request made while a check is unfinished gets that check.
+            models.UniqueConstraint(
+                fields=["workspace"],
+                condition=~models.Q(state="done"),
+                name="check_one_unfinished",
+            ),
+        ]
+        indexes = [models.Index(fields=["workspace", "-created_at"], name="check_newest")]
+
+    def __str__(self) -> str:
+        return f"{self.state} check of {self.workspace_id}"

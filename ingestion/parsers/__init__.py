@@ -1,4 +1,4 @@
-"""Turn files into text: one module per format, a registry by MIME type, and a sandbox.
+"""Turn files into text: one module per format, found by MIME type, and a sandbox to run them in.
 
 Nothing here depends on Django models. ``parse`` works in this process; the product calls the
 sandboxed version (``ingestion.parsers.sandbox``), since documents are not to be trusted.
@@ -6,8 +6,39 @@ sandboxed version (``ingestion.parsers.sandbox``), since documents are not to be
 
 from __future__ import annotations
 
-from ingestion.parsers.document import Heading, Limits, PageSpan, ParsedDocument
+import importlib
+from pathlib import Path
+from typing import Protocol
+
+from ingestion.parsers import refusals
+from ingestion.parsers.detection import detect
+from ingestion.parsers.document import Heading, Limits, PageSpan, ParsedDocument, Source
 from ingestion.parsers.formats import FORMATS
-from ingestion.parsers.registry import detect, parse
 
 __all__ = ["FORMATS", "Heading", "Limits", "PageSpan", "ParsedDocument", "detect", "parse"]
+
+
+class Parser(Protocol):
+    """What a format's module provides."""
+
+    def read(self, source: Source) -> ParsedDocument:
+        """Read the file as text. Raises ParseError if it cannot."""
+        ...
+
+
+def parse(path: Path, *, name: str, limits: Limits) -> ParsedDocument:
+    """Read a file in this process; the sandbox enforces limits of time and memory.
+
+    ``name`` is a label and never used as a path. Raises ParseError.
+    """
+    size = path.stat().st_size
+    if size > limits.max_bytes:
+        raise refusals.too_large(name, size=size, limit=limits.max_bytes)
+    media_type = detect(path, name=name)
+    return parser_of(media_type).read(Source(path, name, media_type, limits))
+
+
+def parser_of(media_type: str) -> Parser:
+    """The module of a format, imported on first use."""
+    module: Parser = importlib.import_module(f"{__name__}.{FORMATS[media_type].module}")
+    return module

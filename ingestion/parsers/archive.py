@@ -1,4 +1,4 @@
-"""Look into a ZIP-based document (Office, EPUB) before any reader opens it."""
+"""Read ZIP-based documents (Office, EPUB) safely: checks before opening, XML, Office metadata."""
 
 from __future__ import annotations
 
@@ -6,9 +6,13 @@ import lzma
 import zipfile
 import zlib
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Final
 
+from lxml import etree
+
 from ingestion.parsers import refusals
+from ingestion.parsers.builder import TextBuilder
 from ingestion.parsers.document import MIB, Limits, Source
 
 # Besides zipfile's own: UnicodeDecodeError comes from an entry's name, OSError and LZMAError from
@@ -30,6 +34,16 @@ _XML_ENDINGS: Final = (".xml", ".rels", ".opf", ".ncx", ".xhtml", ".html", ".htm
 _ENTITY: Final = "<!ENTITY"
 _ENTITY_MARKS: Final = tuple(_ENTITY.encode(code) for code in ("utf-8", "utf-16-le", "utf-16-be"))
 _BLOCK: Final = MIB
+_CORE: Final = "docProps/core.xml"
+_FIELDS: Final = {
+    "creator": "author",
+    "subject": "subject",
+    "keywords": "keywords",
+    "description": "description",
+    "language": "language",
+    "created": "created",
+    "modified": "modified",
+}
 
 
 def check_archive(source: Source, *, kind: str, code: str) -> None:
@@ -73,3 +87,27 @@ def _windows(archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> Iterator[bytes
         while block := stream.read(_BLOCK):
             yield tail + block
             tail = block[-overlap:]
+
+
+def parse_xml(data: bytes) -> etree._Element:
+    """Parse untrusted XML: no DTD, no entities, no network. Raises ``etree.XMLSyntaxError``."""
+    parser = etree.XMLParser(resolve_entities=False, no_network=True, load_dtd=False)
+    return etree.fromstring(data, parser)
+
+
+def describe_office(builder: TextBuilder, path: Path) -> str:
+    """Add the file's own properties to the metadata; return its title, or ""."""
+    try:
+        with zipfile.ZipFile(path) as archive:
+            root = parse_xml(archive.read(_CORE))
+    except (*ZIP_ERRORS, etree.XMLSyntaxError):
+        # Properties are optional; the document is worth reading without them.
+        return ""
+    title = ""
+    for element in root.iterchildren(tag=etree.Element):
+        name = etree.QName(element).localname
+        if name == "title":
+            title = element.text or ""
+        elif name in _FIELDS:
+            builder.describe(_FIELDS[name], element.text)
+    return title

@@ -6,8 +6,7 @@ import re
 from pathlib import PurePosixPath
 
 from ingestion.parsers import furniture, refusals
-from ingestion.parsers.characters import clean, one_line
-from ingestion.parsers.document import Heading, PageSpan, ParsedDocument, Source
+from ingestion.parsers.document import Heading, PageSpan, ParsedDocument, Source, clean, one_line
 from kb_project.text.regions import Region, RegionKind
 
 _LONGEST_HEADING = 300
@@ -102,7 +101,8 @@ class TextBuilder:
             self._pages.append(PageSpan(self._page_number, start, self.length))
 
     def warn(self, sentence: str) -> None:
-        if sentence not in self.warnings:
+        """Add a warning, unless it is empty or already there."""
+        if sentence and sentence not in self.warnings:
             self.warnings.append(sentence)
 
     def describe(self, key: str, value: object) -> None:
@@ -125,7 +125,8 @@ class TextBuilder:
         if not text.strip():
             raise refusals.no_text(self.source.name)
         if self.removed:
-            self.warn(_removed(self.removed))
+            are = "character was" if self.removed == 1 else "characters were"
+            self.warn(f"{self.removed:,} invalid control {are} removed.")
         return ParsedDocument(
             text=text,
             title=self._title(title),
@@ -188,9 +189,3 @@ def title_from_name(name: str) -> str:
     last = one_line(name).replace("\\", "/").rstrip("/").rpartition("/")[2]
     stem = PurePosixPath(last).stem if last.strip(".") else ""
     return " ".join(stem.replace("_", " ").split()) or "Untitled"
-
-
-def _removed(count: int) -> str:
-    if count == 1:
-        return "1 invalid control character was removed."
-    return f"{count:,} invalid control characters were removed."

@@ -11,8 +11,7 @@ from itertools import islice
 from typing import Final
 
 from ingestion.parsers.builder import TextBuilder, title_from_name
-from ingestion.parsers.characters import clean
-from ingestion.parsers.document import ParsedDocument, Source
+from ingestion.parsers.document import ParsedDocument, Source, clean
 from ingestion.parsers.encoding import decode
 from ingestion.parsers.formats import TSV
 from ingestion.parsers.tables import write_table
@@ -28,8 +27,7 @@ _SWALLOWED_LINES: Final = 100
 def read(source: Source) -> ParsedDocument:
     decoded = decode(source.path.read_bytes())
     builder = TextBuilder(source)
-    if decoded.warning:
-        builder.warn(decoded.warning)
+    builder.warn(decoded.warning)
     text, builder.removed = clean(decoded.text)
     csv.field_size_limit(max(csv.field_size_limit(), len(text) + 1))
     delimiter, text = _delimiter(text, source.media_type)
@@ -38,8 +36,9 @@ def read(source: Source) -> ParsedDocument:
         quoting = csv.QUOTE_NONE
         builder.warn("A quotation mark is never closed, so quotation marks were read as text.")
     write_table(builder, _rows(text, delimiter, quoting))
-    title = title_from_name(source.name)
-    return builder.build(parser="delimited", title=title, encoding=decoded.encoding)
+    return builder.build(
+        parser="delimited", title=title_from_name(source.name), encoding=decoded.encoding
+    )
 
 
 def _rows(text: str, delimiter: str, quoting: int = csv.QUOTE_MINIMAL) -> Iterator[list[str]]:
@@ -72,6 +71,5 @@ def _evenness(sample: str, delimiter: str) -> tuple[float, int]:
 def _never_closes(text: str, delimiter: str) -> bool:
     if text.count('"') % 2 == 0:
         return False
-    return any(
-        cell.count("\n") > _SWALLOWED_LINES for row in _rows(text, delimiter) for cell in row
-    )
+    cells = (cell for row in _rows(text, delimiter) for cell in row)
+    return any(cell.count("\n") > _SWALLOWED_LINES for cell in cells)

@@ -9,11 +9,10 @@ import mammoth
 from selectolax.lexbor import LexborHTMLParser
 
 from ingestion.parsers import refusals
-from ingestion.parsers.archive import ZIP_ERRORS, check_archive
+from ingestion.parsers.archive import ZIP_ERRORS, check_archive, describe_office
 from ingestion.parsers.blocks import write_blocks
 from ingestion.parsers.builder import TextBuilder
 from ingestion.parsers.document import ParsedDocument, Source
-from ingestion.parsers.office import describe_office
 
 _KIND: Final = "a Word document"
 _CODE: Final = "docx_corrupt"

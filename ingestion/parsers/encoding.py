@@ -92,11 +92,7 @@ def guess(data: bytes) -> str:
     """The most likely encoding of bytes without a mark."""
     if wide := _wide(data):
         return wide
-    if _decodes(data, "utf-8"):
-        return "utf-8"
-    if _mostly_utf8(data):
-        return "utf-8"
-    return _legacy(data)
+    return "utf-8" if _decodes(data, "utf-8") or _mostly_utf8(data) else _legacy(data)
 
 
 def wide_encoding(data: bytes) -> str:
@@ -178,19 +174,16 @@ def _mostly_utf8(data: bytes) -> bool:
 def _legacy(data: bytes) -> str:
     sample = b"\n".join(_telling_lines(data.splitlines()))
     if _looks_western(sample):
-        return _western(sample.decode("cp1252"))
+        text = sample.decode("cp1252")
+        for encoding, telling, excluding in _READ_AS_WESTERN:
+            if telling.search(text) and not excluding.search(text):
+                return encoding
+        return "cp1252"
     best = charset_normalizer.from_bytes(sample, cp_exclusion=_WITH_MARK).best()
     encoding = _SUPERSETS.get(best.encoding, best.encoding) if best else "cp1252"
     if encoding != "cp949" and _COMMON_CHINESE.fullmatch(sample):
         return "gb18030"
     return encoding
-
-
-def _western(text: str) -> str:
-    for encoding, telling, excluding in _READ_AS_WESTERN:
-        if telling.search(text) and not excluding.search(text):
-            return encoding
-    return "cp1252"
 
 
 def _telling_lines(lines: Iterable[bytes]) -> list[bytes]:

@@ -13,13 +13,11 @@ from lxml import etree
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
 from ingestion.parsers import refusals
-from ingestion.parsers.archive import ZIP_ERRORS, check_archive
+from ingestion.parsers.archive import ZIP_ERRORS, check_archive, parse_xml
 from ingestion.parsers.blocks import write_blocks
 from ingestion.parsers.builder import TextBuilder
-from ingestion.parsers.characters import clean
-from ingestion.parsers.document import ParsedDocument, Source
+from ingestion.parsers.document import ParsedDocument, Source, clean
 from ingestion.parsers.encoding import decode
-from ingestion.parsers.office import parse_xml
 
 _KIND: Final = "an e-book"
 _CODE: Final = "epub_corrupt"

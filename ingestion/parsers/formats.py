@@ -43,6 +43,9 @@ class Format:
     bulk: str = "text"
 
 
+_SHEET: Final = "file-earmark-spreadsheet"
+_CODE: Final = "file-earmark-code"
+
 FORMATS: Final[dict[str, Format]] = {
     PDF: Format("pdf", "PDF", "PDF", (".pdf",), "file-earmark-pdf", bulk="pdf"),
     DOCX: Format(
@@ -52,7 +55,7 @@ FORMATS: Final[dict[str, Format]] = {
         (".docx", ".docm"),
         "file-earmark-word",
         "word/document.xml",
-        bulk="zip",
+        "zip",
     ),
     PPTX: Format(
         "pptx",
@@ -61,50 +64,24 @@ FORMATS: Final[dict[str, Format]] = {
         (".pptx", ".pptm", ".ppsx"),
         "file-earmark-slides",
         "ppt/presentation.xml",
-        bulk="zip",
+        "zip",
     ),
     XLSX: Format(
-        "spreadsheet",
-        "Spreadsheet",
-        "Excel",
-        (".xlsx", ".xlsm"),
-        "file-earmark-spreadsheet",
-        "xl/workbook.xml",
-        bulk="zip",
+        "spreadsheet", "Spreadsheet", "Excel", (".xlsx", ".xlsm"), _SHEET, "xl/workbook.xml", "zip"
     ),
-    XLSB: Format(
-        "spreadsheet",
-        "Spreadsheet",
-        "Excel",
-        (".xlsb",),
-        "file-earmark-spreadsheet",
-        "xl/workbook.bin",
-    ),
-    XLS: Format("spreadsheet", "Spreadsheet", "Excel", (".xls",), "file-earmark-spreadsheet"),
+    XLSB: Format("spreadsheet", "Spreadsheet", "Excel", (".xlsb",), _SHEET, "xl/workbook.bin"),
+    XLS: Format("spreadsheet", "Spreadsheet", "Excel", (".xls",), _SHEET),
     ODS: Format(
-        "spreadsheet",
-        "Spreadsheet",
-        "OpenDocument spreadsheets",
-        (".ods",),
-        "file-earmark-spreadsheet",
-        "mimetype",
+        "spreadsheet", "Spreadsheet", "OpenDocument spreadsheets", (".ods",), _SHEET, "mimetype"
     ),
-    EPUB: Format("epub", "E-book", "EPUB", (".epub",), "book", "mimetype", bulk="zip"),
-    HTML: Format(
-        "html", "Web page", "HTML", (".html", ".htm", ".xhtml"), "file-earmark-code", bulk="html"
-    ),
+    EPUB: Format("epub", "E-book", "EPUB", (".epub",), "book", "mimetype", "zip"),
+    HTML: Format("html", "Web page", "HTML", (".html", ".htm", ".xhtml"), _CODE, bulk="html"),
     MARKDOWN: Format("markdown", "Markdown", "Markdown", (".md", ".markdown", ".mdown")),
     TEXT: Format("plain", "Text", "text", (".txt", ".text", ".log")),
-    CSV: Format(
-        "delimited", "CSV table", "CSV", (".csv",), "file-earmark-spreadsheet", bulk="table"
-    ),
-    TSV: Format(
-        "delimited", "TSV table", "TSV", (".tsv", ".tab"), "file-earmark-spreadsheet", bulk="table"
-    ),
-    JSON: Format("json_records", "JSON", "JSON", (".json",), "file-earmark-code"),
-    JSON_LINES: Format(
-        "json_records", "JSON Lines", "JSON Lines", (".jsonl", ".ndjson"), "file-earmark-code"
-    ),
+    CSV: Format("delimited", "CSV table", "CSV", (".csv",), _SHEET, bulk="table"),
+    TSV: Format("delimited", "TSV table", "TSV", (".tsv", ".tab"), _SHEET, bulk="table"),
+    JSON: Format("json_records", "JSON", "JSON", (".json",), _CODE),
+    JSON_LINES: Format("json_records", "JSON Lines", "JSON Lines", (".jsonl", ".ndjson"), _CODE),
 }
 BY_ENDING: Final = {
     ending: media_type for media_type, one in FORMATS.items() for ending in one.endings

@@ -17,10 +17,8 @@ from typing import Final
 
 import regex
 
-from ingestion.parsers.characters import title_pattern
-from ingestion.parsers.document import Heading, PageSpan
-from kb_project.text.code import is_code, is_shell
-from kb_project.text.regions import Region, RegionKind
+from ingestion.parsers.document import Heading, PageSpan, title_pattern
+from kb_project.text.regions import Region, RegionKind, is_code, is_shell
 
 FEWEST_ENTRIES: Final = 4
 """Lines of a table of contents; fewer may be a list of things that have sections."""
@@ -100,7 +98,7 @@ _LEGAL: Final = regex.compile(
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class TextLine:
     """A non-blank line, stripped of white space."""
 
     start: int
@@ -134,14 +132,14 @@ def regions_of(
     return _joined(text, _apart(found))
 
 
-def _lines(text: str, start: int, end: int) -> Iterator[Line]:
+def _lines(text: str, start: int, end: int) -> Iterator[TextLine]:
     """The non-blank lines."""
     while start < end:
         stop = text.find("\n", start, end)
         stop = end if stop == -1 else stop
         if line := text[start:stop].strip():
             first = text.index(line[0], start)
-            yield Line(first, first + len(line), line)
+            yield TextLine(first, first + len(line), line)
         start = stop + 1
 
 
@@ -170,7 +168,7 @@ def _headings(text: str, headings: Sequence[Heading]) -> Iterator[Region]:
             yield Region(RegionKind.HEADING, first, max(end, match.end()), one.level)
 
 
-def _contents(lines: Sequence[Line], headings: Sequence[Heading]) -> Iterator[Region]:
+def _contents(lines: Sequence[TextLine], headings: Sequence[Heading]) -> Iterator[Region]:
     """Runs of lines that name the document's own parts, or lead to page numbers."""
     titles = {_bare(one.title) for one in headings} - {""}
     starts = sorted(one.start for one in headings)
@@ -196,18 +194,18 @@ def _contents(lines: Sequence[Line], headings: Sequence[Heading]) -> Iterator[Re
             at += 1
 
 
-def _leads(line: Line) -> bool:
+def _leads(line: TextLine) -> bool:
     """Whether it is an entry with its page number, or many of them joined into one paragraph."""
     leaders = len(_LEADER.findall(line.text))
     return leaders > 0 and len(line.text) <= LONGEST_ENTRY * leaders
 
 
-def _begins_at(starts: Sequence[int], line: Line) -> bool:
+def _begins_at(starts: Sequence[int], line: TextLine) -> bool:
     at = bisect_left(starts, line.start)
     return at < len(starts) and starts[at] < line.end
 
 
-def _run_end(is_entry: Sequence[bool], lines: Sequence[Line], at: int) -> int:
+def _run_end(is_entry: Sequence[bool], lines: Sequence[TextLine], at: int) -> int:
     """The end of the run that begins here; a few short lines may interrupt it."""
     stop, entries, missed = at + 1, 1, 0
     for index in range(at + 1, len(lines)):
@@ -231,7 +229,7 @@ def _bare(title: str) -> str:
     return " ".join(_AROUND_TITLE.sub("", bare).casefold().split())
 
 
-def _navigation(lines: Sequence[Line], links: Collection[int]) -> Iterator[Region]:
+def _navigation(lines: Sequence[TextLine], links: Collection[int]) -> Iterator[Region]:
     """Links before and after everything else, long runs of links, and addresses on their own.
 
     Content extractors go further (jusText and trafilatura were tried on five sections of a
@@ -258,12 +256,12 @@ def _runs(flags: Sequence[bool]) -> Iterator[tuple[int, int]]:
 
 
 def _running(
-    lines: Sequence[Line], pages: Sequence[PageSpan], headings: Sequence[Heading]
+    lines: Sequence[TextLine], pages: Sequence[PageSpan], headings: Sequence[Heading]
 ) -> Iterator[Region]:
     """Lines at page edges that recur with only their numbers changed, or name the page's part."""
     titles = {title for one in headings if len(title := _bare(one.title)) > LEAST_TITLE}
     places = sorted(one.start for one in headings)
-    edges: list[tuple[int, Line]] = []
+    edges: list[tuple[int, TextLine]] = []
     starts = [line.start for line in lines]
     for place, page in enumerate(pages):
         on_page = lines[bisect_left(starts, page.start) : bisect_left(starts, page.end)]
@@ -278,7 +276,7 @@ def _running(
             yield Region(RegionKind.RUNNING, line.start, line.end)
 
 
-def _names_part(line: Line, titles: Collection[str]) -> bool:
+def _names_part(line: TextLine, titles: Collection[str]) -> bool:
     """Whether a line consists mostly of the beginnings of headings."""
     text = line.text.casefold()
     shared: dict[int, int] = {}
@@ -295,7 +293,7 @@ def _alike(one: str, other: str) -> int:
     return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
 
 
-def _shape(line: Line) -> str:
+def _shape(line: TextLine) -> str:
     shape: str = _DIGITS.sub("#", line.text.casefold())
     return shape
 

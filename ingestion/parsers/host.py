@@ -24,7 +24,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, NoReturn
 
-from ingestion.parsers import pdf, refusals, registry, wire
+from ingestion.parsers import FORMATS, parse, parser_of, pdf, refusals, wire
 from ingestion.parsers.document import Limits
 from ingestion.parsers.wire import Request
 from kb_project.errors import ParseError
@@ -161,12 +161,8 @@ def _allow(limits: Limits, *, is_last: bool) -> None:
     """
     usage = resource.getrusage(resource.RUSAGE_SELF)
     used = math.ceil(usage.ru_utime + usage.ru_stime)
-    memory = _address_space() + limits.memory_bytes
-    if is_last:
-        _limit(resource.RLIMIT_AS, memory)
-    else:
-        _limit_for_now(resource.RLIMIT_AS, memory)
-    _limit_for_now(resource.RLIMIT_CPU, used + _processor_seconds(limits))
+    _limit(resource.RLIMIT_AS, _address_space() + limits.memory_bytes, is_final=is_last)
+    _limit(resource.RLIMIT_CPU, used + _processor_seconds(limits), is_final=False)
 
 
 def _processor_seconds(limits: Limits) -> int:
@@ -181,17 +177,11 @@ def _tie_to(host: int) -> None:
         os._exit(1)
 
 
-def _limit(kind: int, value: int) -> None:
+def _limit(kind: int, value: int, *, is_final: bool = True) -> None:
+    """Set a limit; one that is not final can be raised again."""
     _, ceiling = resource.getrlimit(kind)
     value = value if ceiling == resource.RLIM_INFINITY else min(value, ceiling)
-    resource.setrlimit(kind, (value, value))
-
-
-def _limit_for_now(kind: int, value: int) -> None:
-    _, ceiling = resource.getrlimit(kind)
-    resource.setrlimit(
-        kind, (value if ceiling == resource.RLIM_INFINITY else min(value, ceiling), ceiling)
-    )
+    resource.setrlimit(kind, (value, value if is_final else ceiling))
 
 
 def _address_space() -> int:
@@ -207,27 +197,25 @@ def _answer(request: Request) -> bytes:
     try:
         return _carry_out(request)
     except ParseError as error:
-        return wire.REFUSAL + wire.refusal_to_bytes(error)
+        refusal = error
     except FileNotFoundError:
-        return wire.REFUSAL + wire.refusal_to_bytes(refusals.file_missing(request.name))
+        refusal = refusals.file_missing(request.name)
     except MemoryError:
         refusal = refusals.out_of_memory(request.name, limit=request.limits.memory_bytes)
-        return wire.REFUSAL + wire.refusal_to_bytes(refusal)
+    return wire.REFUSAL + wire.refusal_to_bytes(refusal)
 
 
 def _carry_out(request: Request) -> bytes:
     path = Path(request.path)
     match request.operation:
         case "parse":
-            document = registry.parse(path, name=request.name, limits=request.limits)
+            document = parse(path, name=request.name, limits=request.limits)
             return wire.DOCUMENT + wire.document_to_bytes(document)
         case "page_boxes":
-            page, start, end = request.arguments
-            boxes = pdf.page_boxes(path, page, start, end)
+            boxes = pdf.page_boxes(path, *request.arguments)
             return wire.BOXES + json.dumps(boxes).encode()
         case "render_page":
-            page, width = request.arguments
-            return wire.PICTURE + pdf.render_page(path, page, width)
+            return wire.PICTURE + pdf.render_page(path, *request.arguments)
 
 
 def _write(reply: bytes) -> None:
@@ -240,7 +228,9 @@ def main() -> None:
     # Ctrl-C in a terminal reaches the whole group; the parent ends this process in an orderly way.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     control = socket.socket(fileno=int(sys.argv[1]))
-    registry.preload()
+    # Import every parser now, so that children start reading at once.
+    for media_type in FORMATS:
+        parser_of(media_type)
     # Permanent objects are hidden from the collector, so that no child copies their pages by
     # touching them.
     gc.collect()

@@ -1,18 +1,23 @@
-"""HTML: the content of a page with its headings, lists and tables, without menus and footers."""
+"""HTML: the content of a page with its headings, lists and tables, without menus and footers.
+
+A page that marks its content (``main``, one ``article``) is trusted. Otherwise the parts that
+declare themselves navigation, and the blocks that are nearly all links, are left out. If that would
+leave less than a third of the page, the whole page is kept: losing content is worse than keeping a
+menu.
+"""
 
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass, field
 from typing import Final
 
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
-from ingestion.parsers.blocks import inline_text, is_silent, write_blocks
+from ingestion.parsers.blocks import inline_text, is_silent, walk, write_blocks
 from ingestion.parsers.builder import TextBuilder
-from ingestion.parsers.characters import clean, one_line
-from ingestion.parsers.document import ParsedDocument, Source
+from ingestion.parsers.document import ParsedDocument, Source, clean, one_line
 from ingestion.parsers.encoding import decode
-from ingestion.parsers.main_content import main_content
 
 _CHARSET: Final = re.compile(rb"(?:charset|encoding)\s*=\s*[\"']?\s*([A-Za-z0-9_:-]{2,30})", re.I)
 _SITE_NAME: Final = re.compile(r"\s+[|·»–—-]+\s+.*")
@@ -26,32 +31,45 @@ _META: Final = {
     "date": "published",
 }
 
+_CHROME_TAGS: Final = frozenset(("nav", "footer"))
+_CHROME_ROLES: Final = frozenset(
+    ("navigation", "banner", "contentinfo", "search", "dialog", "alertdialog")
+)
+_CHROME_NAMES: Final = re.compile(
+    r"(?:^|[\s_-])(?:nav|navbar|navigation|menu|breadcrumbs?|cookies?|consent|footer"
+    r"|toolbar|share|social|newsletter|advert|ads|skip|toc)(?:$|[\s_-])",
+    re.IGNORECASE,
+)
+# Parts beside the text: a menu on one page, an explanatory box on another.
+_BESIDE_NAMES: Final = re.compile(
+    r"(?:^|[\s_-])(?:sidebar|aside|related|widget)(?:$|[\s_-])", re.IGNORECASE
+)
+_BESIDE_LINKED: Final = 0.4
+"""Share of links above which a part beside the text is a menu."""
+_NAMED_TAGS: Final = frozenset(("div", "section", "ul", "ol", "p", "header"))
+_LIST_TAGS: Final = frozenset(("div", "section", "ul", "ol", "table", "p"))
+_MARKED: Final = ("main, [role=main]", "article")
+_LINKS_FROM: Final = 5
+_LINK_SHARE: Final = 0.8
+_CHROME_SHARE: Final = 0.25
+_MAIN_SHARE: Final = 0.4
+_KEPT_SHARE: Final = 1 / 3
+
 
 def read(source: Source) -> ParsedDocument:
     data = source.path.read_bytes()
     charset = _CHARSET.search(data[:_DECLARED_WITHIN])
     decoded = decode(data, declared=charset.group(1).decode("ascii") if charset else "")
     builder = TextBuilder(source)
-    if decoded.warning:
-        builder.warn(decoded.warning)
+    builder.warn(decoded.warning)
     text, builder.removed = clean(decoded.text)
     tree = LexborHTMLParser(text)
-    _write_content(tree, builder)
+    root, left_out = main_content(tree)
+    if root is not None:
+        skip = (lambda node: node.mem_id in left_out) if left_out else is_silent
+        write_blocks(root, builder, skip=skip)
     _describe(tree, builder)
-    title = page_title(tree)
-    return builder.build(parser="html", title=title, encoding=decoded.encoding)
-
-
-def _write_content(tree: LexborHTMLParser, builder: TextBuilder) -> None:
-    content = main_content(tree)
-    if content is None:
-        return
-    root, left_out = content
-
-    def skip(node: LexborNode) -> bool:
-        return node.mem_id in left_out
-
-    write_blocks(root, builder, skip=skip if left_out else is_silent)
+    return builder.build(parser="html", title=page_title(tree), encoding=decoded.encoding)
 
 
 def _describe(tree: LexborHTMLParser, builder: TextBuilder) -> None:
@@ -75,3 +93,86 @@ def page_title(tree: LexborHTMLParser) -> str:
         if _SITE_NAME.fullmatch(shown.removeprefix(top)):
             return top
     return shown or (tops[0] if len(tops) == 1 else "")
+
+
+@dataclass(slots=True)
+class _Block:
+    """Counts for one open element: characters, characters in links, links, headings."""
+
+    node: LexborNode
+    text: int = 0
+    linked: int = 0
+    links: int = 0
+    titles: int = 0
+    left_out: int = 0
+    chrome: list[int] = field(default_factory=list)
+
+
+def main_content(tree: LexborHTMLParser) -> tuple[LexborNode | None, frozenset[int]]:
+    """The node to read, None without a body, and the ``mem_id`` of each subtree to leave out."""
+    body = tree.body
+    if body is None:
+        return None, frozenset()
+    outer = _measure(body)
+    for found in map(tree.css, _MARKED):
+        if len(found) == 1:
+            if _measure(found[0]).text >= _MAIN_SHARE * (outer.text - outer.left_out):
+                return found[0], frozenset()
+            break
+    is_little = outer.text - outer.left_out < _KEPT_SHARE * outer.text
+    return body, frozenset() if is_little else frozenset(outer.chrome)
+
+
+def _measure(root: LexborNode) -> _Block:
+    """Measure in one pass; each element adds its counts to its parent when it closes."""
+    stack = [_Block(root)]
+    total = len("".join((root.text() or "").split()))
+    for node, entering in walk(root, skip=is_silent):
+        if node.is_text_node:
+            stack[-1].text += len("".join((node.text_content or "").split()))
+        elif entering:
+            stack.append(_Block(node))
+        else:
+            block = stack.pop()
+            _close(block, stack[-1], total)
+    return stack[0]
+
+
+def _close(block: _Block, parent: _Block, total: int) -> None:
+    if block.node.tag == "a":
+        block.linked, block.links = block.text, 1
+    if block.node.tag in ("h1", "h2"):
+        block.titles += 1
+    if block.text and _is_chrome(block, total):
+        block.left_out = block.text
+        block.chrome = [block.node.mem_id]
+    parent.text += block.text
+    parent.linked += block.linked
+    parent.links += block.links
+    parent.titles += block.titles
+    parent.left_out += block.left_out
+    parent.chrome.extend(block.chrome)
+
+
+def _is_chrome(block: _Block, total: int) -> bool:
+    tag = block.node.tag or ""
+    attributes = block.node.attributes
+    if tag in _CHROME_TAGS or (attributes.get("role") or "") in _CHROME_ROLES:
+        return True
+    if block.titles:
+        return False
+    if tag == "header":
+        return block.linked * 2 > block.text
+    named = f"{attributes.get('class') or ''} {attributes.get('id') or ''}"
+    is_beside = (
+        tag == "aside"
+        or attributes.get("role") == "complementary"
+        or (tag in _NAMED_TAGS and _BESIDE_NAMES.search(named) is not None)
+    )
+    if is_beside:
+        return block.linked > _BESIDE_LINKED * block.text
+    if tag in _NAMED_TAGS and block.text < _CHROME_SHARE * total and _CHROME_NAMES.search(named):
+        return True
+    return (
+        tag in _LIST_TAGS and block.links >= _LINKS_FROM and block.linked > _LINK_SHARE * block.text
+    )

@@ -11,8 +11,7 @@ from typing import Any, Final, TypeAlias
 
 from ingestion.parsers import plain
 from ingestion.parsers.builder import TextBuilder, title_from_name
-from ingestion.parsers.characters import clean, one_line
-from ingestion.parsers.document import ParsedDocument, Source
+from ingestion.parsers.document import ParsedDocument, Source, clean, one_line
 from ingestion.parsers.encoding import decode
 from ingestion.parsers.formats import JSON_LINES
 from ingestion.parsers.tables import write_row
@@ -33,19 +32,17 @@ class _Pairs(list[tuple[str, Any]]):
 def read(source: Source) -> ParsedDocument:
     decoded = decode(source.path.read_bytes())
     builder = TextBuilder(source)
-    if decoded.warning:
-        builder.warn(decoded.warning)
+    builder.warn(decoded.warning)
     try:
         if source.media_type == JSON_LINES:
             _write_lines(builder, decoded.text)
         else:
             _write_document(builder, _load(decoded.text))
     except (ValueError, RecursionError) as error:
-        nested = isinstance(error, RecursionError)
-        reason = "is nested too deeply" if nested else "is not valid JSON"
+        is_deep = isinstance(error, RecursionError)
+        reason = "is nested too deeply" if is_deep else "is not valid JSON"
         warning = f"The file {reason}; it was read as plain text."
-        warnings = (decoded.warning, warning)
-        return plain.read_text(source, decoded.text, encoding=decoded.encoding, warnings=warnings)
+        return plain.read_text(source, decoded, warning)
     title = title_from_name(source.name)
     return builder.build(parser="json", title=title, encoding=decoded.encoding)
 
@@ -67,15 +64,11 @@ def _write_lines(builder: TextBuilder, text: str) -> None:
             builder.paragraph(line)
         else:
             _write_record(builder, record)
-    if broken:
-        builder.warn(_broken_lines(broken))
-
-
-def _broken_lines(numbers: list[int]) -> str:
-    if len(numbers) == 1:
-        return f"Line {numbers[0]:,} is not valid JSON and was kept as it is."
-    count = f"{len(numbers):,} lines are not valid JSON and were kept as they are"
-    return f"{count}, first line {numbers[0]:,}."
+    if len(broken) == 1:
+        builder.warn(f"Line {broken[0]:,} is not valid JSON and was kept as it is.")
+    elif broken:
+        count = f"{len(broken):,} lines are not valid JSON and were kept as they are"
+        builder.warn(f"{count}, first line {broken[0]:,}.")
 
 
 def _write_document(builder: TextBuilder, value: _Json) -> None:
@@ -154,7 +147,9 @@ def _leaves(path: str, root: _Json) -> Iterator[tuple[str, str]]:
         ):
             yield path, "; ".join(f"{key}: {shown}" for key, shown in _filled(value))
         elif isinstance(value, _Pairs):
-            waiting.extend((_join(path, key), below) for key, below in reversed(value))
+            prefix = f"{path}." if path else ""
+            named = ((one_line(key) or _NAMELESS, below) for key, below in reversed(value))
+            waiting.extend((prefix + key, below) for key, below in named)
         elif isinstance(value, list) and any(isinstance(element, list) for element in value):
             numbered = list(enumerate(value, start=1))
             waiting.extend((f"{path}[{number}]", below) for number, below in reversed(numbered))
@@ -168,11 +163,6 @@ def _filled(pairs: _Pairs) -> Iterator[tuple[str, str]]:
     for key, value in pairs:
         if shown := one_line(_scalar(value), limit=_NO_LIMIT):
             yield one_line(key), shown
-
-
-def _join(path: str, key: str) -> str:
-    key = one_line(key) or _NAMELESS
-    return f"{path}.{key}" if path else key
 
 
 def _scalar(value: _Json) -> str:

@@ -9,8 +9,7 @@ from typing import Final
 from markdown_it import MarkdownIt
 
 from ingestion.parsers.builder import TextBuilder
-from ingestion.parsers.characters import clean, one_line
-from ingestion.parsers.document import ParsedDocument, Source
+from ingestion.parsers.document import ParsedDocument, Source, clean, one_line
 from ingestion.parsers.encoding import decode
 from kb_project.text.regions import RegionKind
 
@@ -38,8 +37,7 @@ _ESCAPE: Final = re.compile(r"\\([!-/:-@\[-`{-~])")
 def read(source: Source) -> ParsedDocument:
     decoded = decode(source.path.read_bytes())
     builder = TextBuilder(source)
-    if decoded.warning:
-        builder.warn(decoded.warning)
+    builder.warn(decoded.warning)
     text, builder.removed = clean(decoded.text)
     fields, body = split_front_matter(text)
     title = fields.pop("title", "")
@@ -48,8 +46,10 @@ def read(source: Source) -> ParsedDocument:
     builder.verbatim(body if body.strip() else text)
     for level, heading, start in find_headings(builder.text):
         builder.mark_heading(level, heading, start)
-    for kind, start, end in find_regions(builder.text):
-        builder.note(kind, start, end)
+    starts = _line_starts(builder.text)
+    for token in _BLOCKS.parse(builder.text):
+        if token.map and (kind := _REGIONS.get(token.type)):
+            builder.note(kind, starts[token.map[0]], min(starts[token.map[1]] - 1, builder.length))
     return builder.build(parser="markdown", title=title, encoding=decoded.encoding)
 
 
@@ -64,16 +64,6 @@ def find_headings(text: str) -> list[tuple[int, str, int]]:
         if title := plain_title(inline.content):
             found.append((int(token.tag[1:]), title, starts[token.map[0]]))
     return found
-
-
-def find_regions(text: str) -> list[tuple[RegionKind, int, int]]:
-    """Code, tables, and HTML blocks."""
-    starts = _line_starts(text)
-    return [
-        (kind, starts[token.map[0]], min(starts[token.map[1]] - 1, len(text)))
-        for token in _BLOCKS.parse(text)
-        if token.map and (kind := _REGIONS.get(token.type))
-    ]
 
 
 def _line_starts(text: str) -> list[int]:

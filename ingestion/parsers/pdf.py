@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from ctypes import c_int
-from dataclasses import dataclass
+from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
@@ -21,9 +21,8 @@ from pypdfium2 import PdfDocument, PdfiumError, PdfPage
 
 from ingestion.parsers import refusals
 from ingestion.parsers.builder import TextBuilder
-from ingestion.parsers.characters import one_line, title_pattern
-from ingestion.parsers.document import ParsedDocument, Source
-from ingestion.parsers.pdf_layout import PageText, read_page
+from ingestion.parsers.document import ParsedDocument, Source, one_line, title_pattern
+from ingestion.parsers.pdf_layout import PageText, Paragraph, read_page
 from kb_project.text.regions import RegionKind
 
 Box = tuple[float, float, float, float]
@@ -46,15 +45,6 @@ _MOST_BOOKMARKS: Final = 20_000
 _GRID: Final = 1_000_000
 _WIDEST: Final = 4000
 _MOST_PIXELS: Final = 40_000_000
-
-
-@dataclass(frozen=True, slots=True)
-class _Sized:
-    """A paragraph of the document with the height of its letters."""
-
-    start: int
-    text: str
-    size: float
 
 
 def read(source: Source) -> ParsedDocument:
@@ -111,13 +101,8 @@ def merge_boxes(boxes: Iterable[Box]) -> list[Box]:
     merged: list[Box] = []
     for box in boxes:
         if merged and _on_one_line(merged[-1], box):
-            left, top, right, bottom = merged[-1]
-            merged[-1] = (
-                min(left, box[0]),
-                min(top, box[1]),
-                max(right, box[2]),
-                max(bottom, box[3]),
-            )
+            left, top, right, bottom = zip(merged[-1], box, strict=True)
+            merged[-1] = (min(left), min(top), max(right), max(bottom))
         elif box[2] > box[0] and box[3] > box[1]:
             merged.append(box)
     return merged
@@ -157,10 +142,10 @@ def _page(document: PdfDocument, number: int, name: str) -> Iterator[PdfPage]:
         page.close()
 
 
-def _write_pages(builder: TextBuilder, document: PdfDocument) -> tuple[list[int], list[_Sized]]:
-    """Append every page; return the start of each, and all paragraphs."""
+def _write_pages(builder: TextBuilder, document: PdfDocument) -> tuple[list[int], list[Paragraph]]:
+    """Append every page; return the start of each, and all paragraphs with the text's offsets."""
     starts: list[int] = []
-    paragraphs: list[_Sized] = []
+    paragraphs: list[Paragraph] = []
     silent: list[int] = []
     damaged: list[int] = []
     for number in range(1, len(document) + 1):
@@ -172,13 +157,15 @@ def _write_pages(builder: TextBuilder, document: PdfDocument) -> tuple[list[int]
             silent.append(number)
         start = builder.verbatim(content.text) if content and content.text else builder.length
         starts.append(start)
-        for paragraph in content.paragraphs if content else ():
-            if paragraph.is_code or paragraph.is_table:
-                kind = RegionKind.CODE if paragraph.is_code else RegionKind.TABLE
-                builder.note(kind, start + paragraph.start, start + paragraph.end)
-        paragraphs.extend(_sized(content, start) if content else ())
+        paragraphs += [
+            replace(one, start=start + one.start, end=start + one.end)
+            for one in (content.paragraphs if content else ())
+        ]
     if len(damaged) == len(document):
         raise refusals.corrupt(builder.source.name, kind="a PDF", code="pdf_corrupt")
+    for one in paragraphs:
+        if one.is_code or one.is_table:
+            builder.note(RegionKind.CODE if one.is_code else RegionKind.TABLE, one.start, one.end)
     _warn_of(builder, silent, "has no text (a scanned image?)", "have no text (scanned images?)")
     _warn_of(builder, damaged, "is damaged and was left out", "are damaged and were left out")
     return starts, paragraphs
@@ -190,12 +177,6 @@ def _read_page(document: PdfDocument, number: int, name: str) -> PageText | None
             return read_page(page.get_textpage())
     except PdfiumError:
         return None
-
-
-def _sized(content: PageText, start: int) -> Iterator[_Sized]:
-    for paragraph in content.paragraphs:
-        text = content.text[paragraph.start : paragraph.end]
-        yield _Sized(start + paragraph.start, text, paragraph.size)
 
 
 def _warn_of(builder: TextBuilder, numbers: list[int], one: str, many: str) -> None:
@@ -247,27 +228,27 @@ def _find_title(text: str, title: str, start: int, end: int) -> int:
     return start
 
 
-def _mark_large_paragraphs(builder: TextBuilder, paragraphs: list[_Sized]) -> None:
+def _mark_large_paragraphs(builder: TextBuilder, paragraphs: list[Paragraph]) -> None:
     """Without bookmarks, take short paragraphs in larger letters than most of the text."""
+    text = builder.text
     weights: Counter[float] = Counter()
-    for paragraph in paragraphs:
-        weights[_rounded(paragraph.size)] += len(paragraph.text)
+    for one in paragraphs:
+        weights[_rounded(one.size)] += one.end - one.start
     body = weights.most_common(1)[0][0] if weights else 0.0
-    large = [one for one in paragraphs if body and _is_large(one, body)]
-    if sum(len(one.text) for one in large) > _HEADING_SHARE * builder.length:
+    large = [
+        one
+        for one in paragraphs
+        if body
+        and one.size >= _LARGER * body
+        and 3 <= one.end - one.start <= _LONGEST_HEADING
+        and any(map(str.isalpha, text[one.start : one.end]))
+    ]
+    if sum(one.end - one.start for one in large) > _HEADING_SHARE * builder.length:
         return
     sizes = sorted({_rounded(one.size) for one in large}, reverse=True)
     for one in large:
         level = min(sizes.index(_rounded(one.size)) + 1, _DEEPEST)
-        builder.mark_heading(level, one_line(one.text), one.start)
-
-
-def _is_large(paragraph: _Sized, body: float) -> bool:
-    return (
-        paragraph.size >= _LARGER * body
-        and 3 <= len(paragraph.text) <= _LONGEST_HEADING
-        and any(char.isalpha() for char in paragraph.text)
-    )
+        builder.mark_heading(level, one_line(text[one.start : one.end]), one.start)
 
 
 def _rounded(size: float) -> float:

@@ -1,9 +1,9 @@
 """The text of one PDF page in paragraphs, with each character's index in pdfium.
 
-pdfium gives visual lines. Here they become paragraphs: lines of one paragraph are joined by a
-space, words hyphenated at a line's end are rejoined, paragraphs are separated; table rows name
-their columns, and code is recognised by its fixed-width letters. The result depends on the page
-alone, so boxes for a passage can be found later by reading the page again.
+pdfium gives visual lines. Here they become paragraphs: ``joint`` chooses between a space, a line
+break and a new paragraph, and words hyphenated at a line's end are rejoined. Table rows name their
+columns. The result depends on the page alone, so boxes for a passage can be found later by reading
+the page again.
 """
 
 from __future__ import annotations
@@ -12,14 +12,25 @@ import re
 from array import array
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from statistics import median
 from typing import Final
 
 from pypdfium2 import PdfTextPage
 
-from ingestion.parsers.pdf_joints import joint, right_edges, usual_distance
-from ingestion.parsers.pdf_lines import HYPHENS, Line, lines_of, raw_text
-from ingestion.parsers.pdf_tables import with_tables
+from ingestion.parsers.pdf_lines import ENTRY, HYPHENS, PdfLine, lines_of, raw_text, with_tables
+
+_ENDS: Final = ".!?:;。！？：；…”\"'’)"
+_CJK: Final = re.compile("[\u2e80-\u9fff\uf900-\ufaff\uff00-\uffef]")
+_ADDRESS: Final = re.compile(r"(?:https?://|www\.)\S*\Z")
+# Measured on reports, papers and letters: lines of one paragraph are up to 1.3 times the usual
+# distance apart, and text in another size differs by a sixth or more.
+_WIDER_GAP: Final = 1.35
+_OTHER_SIZE: Final = 1.16
+_SAME_ROW: Final = 0.3
+_INDENT: Final = 0.8
+_SHORT_LINE: Final = 0.85
+
 
 # What must be replaced: pdfium's marks for a cut word, controls, runs of space, surrogates.
 _SPECIAL: Final = re.compile(
@@ -61,7 +72,7 @@ def read_page(page: PdfTextPage) -> PageText:
     lines = with_tables(page, lines_of(page, raw))
     usual = usual_distance(lines)
     edges = right_edges(lines)
-    before: Line | None = None
+    before: PdfLine | None = None
     for line in lines:
         writer.add(line, joint(before, line, usual, edges) if before else "")
         before = line
@@ -75,9 +86,9 @@ class _PageWriter:
         self._units = array("i")
         self._paragraphs: list[Paragraph] = []
         self._start = 0
-        self._lines: list[Line] = []
+        self._lines: list[PdfLine] = []
 
-    def add(self, line: Line, joint: str) -> None:
+    def add(self, line: PdfLine, joint: str) -> None:
         if joint == "\n\n":
             self._close_paragraph()
         self._put(joint, _SYNTHETIC)
@@ -89,7 +100,7 @@ class _PageWriter:
         else:
             self._write_row(line, line.labels)
 
-    def _write_row(self, line: Line, labels: Sequence[str]) -> None:
+    def _write_row(self, line: PdfLine, labels: Sequence[str]) -> None:
         """``Name: Ada; Role: Engineer``, like rows of other formats."""
         for place, cell in enumerate(line.cells):
             self._put("; " if place else "", _SYNTHETIC)
@@ -97,7 +108,7 @@ class _PageWriter:
             self._put(f"{label}: " if label else "", _SYNTHETIC)
             self._write(line, cell.start, cell.end)
 
-    def _write(self, line: Line, start: int, end: int) -> None:
+    def _write(self, line: PdfLine, start: int, end: int) -> None:
         done = start
         for special in _SPECIAL.finditer(line.text, start, end):
             self._copy(line, done, special.start())
@@ -122,7 +133,7 @@ class _PageWriter:
                 )
             )
 
-    def _copy(self, line: Line, start: int, end: int) -> None:
+    def _copy(self, line: PdfLine, start: int, end: int) -> None:
         self._chars.extend(line.text[start:end])
         self._units.extend(range(line.start + start, line.start + end))
 
@@ -130,7 +141,7 @@ class _PageWriter:
         self._chars.extend(text)
         self._units.extend([unit] * len(text))
 
-    def _replace(self, line: Line, special: re.Match[str]) -> None:
+    def _replace(self, line: PdfLine, special: re.Match[str]) -> None:
         mark = special.group()
         unit = line.start + special.start()
         if mark in HYPHENS:
@@ -153,3 +164,110 @@ class _PageWriter:
         if left is None or right is None or not right.group()[0].islower():
             return True
         return f"{left.group()}-{right.group()}" in self._raw
+
+
+def usual_distance(lines: list[PdfLine]) -> float:
+    """The distance between two lines of running text on this page, 0 if there is none."""
+    distances = [
+        distance
+        for upper, lower in pairwise(lines)
+        if _SAME_ROW * upper.size
+        < (distance := upper.bottom - lower.first_bottom)
+        < 2.2 * max(upper.size, 1)
+    ]
+    return median(distances) if distances else 0.0
+
+
+def right_edges(lines: list[PdfLine]) -> dict[int, float]:
+    """How far lines with the same left edge reach: a column's right border."""
+    edges: dict[int, float] = {}
+    for line in lines:
+        column = round(line.left / 12)
+        for near in (column - 1, column, column + 1):
+            edges[near] = max(edges.get(near, 0.0), line.right)
+    return edges
+
+
+def joint(upper: PdfLine, lower: PdfLine, usual: float, edges: dict[int, float]) -> str:
+    """A space (nothing in Chinese), a new line, or a new paragraph."""
+    distance = upper.bottom - lower.first_bottom
+    is_near = 0 < distance <= _WIDER_GAP * usual
+    if upper.labels is not None or lower.labels is not None:
+        return _joint_of_rows(upper, lower)
+    if is_near and lower.text[:1].islower() and _ADDRESS.search(upper.text):
+        return ""
+    small, large = sorted((upper.size, lower.size))
+    # One of them may be just a name set like code, in the middle of a sentence.
+    is_mixed = upper.is_code != lower.is_code and _flows_on(upper, lower) and _is_open(upper)
+    if small > 0 and large / small > _OTHER_SIZE and not (is_near and is_mixed):
+        return "\n\n"
+    if abs(distance) < _SAME_ROW * upper.size:
+        return " "
+    if distance < 0:
+        return _joint_of_columns(upper, lower)
+    if upper.is_code or lower.is_code:
+        return _joint_at_code(upper, lower, edges, is_near=is_near)
+    if 0 < _WIDER_GAP * usual < distance:
+        return "\n\n"
+    return _joint_in_block(upper, lower, edges)
+
+
+def _joint_of_rows(upper: PdfLine, lower: PdfLine) -> str:
+    if upper.labels is None or lower.labels is None:
+        return "\n\n"
+    if lower.continues:
+        return _space(upper, lower)
+    return "\n" if upper.bottom > lower.first_bottom else "\n\n"
+
+
+def _joint_of_columns(upper: PdfLine, lower: PdfLine) -> str:
+    """Between the end of a column and the top of the next."""
+    # A sentence does not go on after a page number.
+    is_body = any(map(str.isalpha, upper.text))
+    flows = is_body and _flows_on(upper, lower) and _is_open(upper)
+    return _space(upper, lower) if flows else "\n\n"
+
+
+def _joint_at_code(
+    upper: PdfLine, lower: PdfLine, edges: dict[int, float], *, is_near: bool
+) -> str:
+    if upper.is_code and lower.is_code:
+        return "\n" if is_near else "\n\n"
+    # A sentence may end in a name set like code, on a line of its own.
+    is_full = upper.right - upper.left >= _SHORT_LINE * _reach(upper, edges)
+    return _space(upper, lower) if is_near and _is_open(upper) and is_full else "\n\n"
+
+
+def _joint_in_block(upper: PdfLine, lower: PdfLine, edges: dict[int, float]) -> str:
+    if ENTRY.match(lower.text):
+        return "\n"
+    indent = lower.left - upper.left
+    if indent > _INDENT * lower.size and not ENTRY.match(upper.text):
+        return "\n\n" if upper.text[-1] in _ENDS else _space(upper, lower)
+    reach = _reach(upper, edges)
+    is_short = reach > 0 and upper.right - upper.left < _SHORT_LINE * reach
+    if is_short and not lower.text[:1].islower():
+        return "\n"
+    return _space(upper, lower)
+
+
+def _reach(line: PdfLine, edges: dict[int, float]) -> float:
+    """The greatest width of a line that begins where this one does."""
+    return edges.get(round(line.left / 12), line.right) - line.left
+
+
+def _is_open(line: PdfLine) -> bool:
+    """Whether a line ends in the middle of a sentence."""
+    return line.text[-1] not in _ENDS
+
+
+def _flows_on(upper: PdfLine, lower: PdfLine) -> bool:
+    return lower.text[:1].islower() or _continues(upper, lower)
+
+
+def _continues(upper: PdfLine, lower: PdfLine) -> bool:
+    return bool(_CJK.match(upper.text[-1]) and _CJK.match(lower.text[:1]))
+
+
+def _space(upper: PdfLine, lower: PdfLine) -> str:
+    return "" if _continues(upper, lower) else " "

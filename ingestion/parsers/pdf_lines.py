@@ -1,16 +1,21 @@
-"""The lines of one PDF page from pdfium, with position, size and font."""
+"""The lines of one PDF page from pdfium, with position, size and font.
+
+Lines whose words are aligned vertically after wide gaps are divided into the cells of a table.
+"""
 
 from __future__ import annotations
 
 import ctypes
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from statistics import median
 from typing import Final
 
 import pypdfium2.raw as pdfium
 from pypdfium2 import PdfTextPage
+
+from ingestion.parsers.tables import is_header
 
 HYPHENS: Final = "\ufffe\x02"
 """pdfium's marks for a word hyphenated at a line's end."""
@@ -26,6 +31,13 @@ _MONOSPACED: Final = re.compile(
 _FIXED_PITCH: Final = 1
 _SAMPLES: Final = 4
 """Letters of a line whose font is checked."""
+# Cells of a column begin within this many points of each other, in at least this many rows.
+_SAME_COLUMN: Final = 3.0
+_FEWEST_ROWS: Final = 3
+_WIDE_ROWS: Final = 0.6
+"""Share of a table's rows divided by gaps; in the others, words begin at column edges."""
+_WORD: Final = re.compile(r"\S+")
+_LEADER: Final = re.compile(r"(?: ?\.){6,}|…")
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +50,7 @@ class Cell:
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class PdfLine:
     """A line from pdfium.
 
     A hyphenated last word joins it to the whole next line, so its first letter may be higher
@@ -71,7 +83,7 @@ def raw_text(page: PdfTextPage) -> str:
     return "".join(map(chr, buffer[: max(0, written - 1)]))
 
 
-def lines_of(page: PdfTextPage, raw: str) -> list[Line]:
+def lines_of(page: PdfTextPage, raw: str) -> list[PdfLine]:
     lines = []
     for match in _LINE.finditer(raw):
         text = match.group().strip(" \t\xa0\x00")
@@ -86,7 +98,7 @@ def lines_of(page: PdfTextPage, raw: str) -> list[Line]:
         boxes = [box_of(page, start + place) for place in samples or [0]]
         size = median(float(box.top - box.bottom) for box in boxes)
         lines.append(
-            Line(
+            PdfLine(
                 start,
                 text,
                 first.left,
@@ -94,17 +106,18 @@ def lines_of(page: PdfTextPage, raw: str) -> list[Line]:
                 first.bottom,
                 last.bottom,
                 size,
-                is_code=bool(samples)
-                and all(_has_one_width(page, start + place) for place in samples),
+                is_code=_is_monospaced(page, [start + place for place in samples]),
                 cells=tuple(_cells(page, start, text, size)),
             )
         )
     return lines
 
 
-def _has_one_width(page: PdfTextPage, unit: int) -> bool:
-    name, flags = font_of(page, unit)
-    return bool(flags & _FIXED_PITCH) or _MONOSPACED.search(name) is not None
+def _is_monospaced(page: PdfTextPage, units: list[int]) -> bool:
+    fonts = [font_of(page, unit) for unit in units]
+    return bool(fonts) and all(
+        flags & _FIXED_PITCH or _MONOSPACED.search(name) for name, flags in fonts
+    )
 
 
 def font_of(page: PdfTextPage, unit: int) -> tuple[bytes, int]:
@@ -135,3 +148,61 @@ def box_of(page: PdfTextPage, unit: int) -> pdfium.FS_RECTF:
     if index >= 0:
         pdfium.FPDFText_GetLooseCharBox(page, index, box)
     return box
+
+
+def with_tables(page: PdfTextPage, lines: list[PdfLine]) -> list[PdfLine]:
+    """The lines, with table rows divided into columns and labelled."""
+    found: list[PdfLine] = []
+    place = 0
+    while place < len(lines):
+        rows = list(_rows_from(page, lines, place))
+        wide = sum(len(line.cells) > 1 for line in lines[place + 1 : place + len(rows)])
+        below = sum(not row.continues for row in rows) - 1
+        if below + 1 >= _FEWEST_ROWS and wide >= _WIDE_ROWS * below:
+            names = tuple(rows[0].text[cell.start : cell.end] for cell in rows[0].cells)
+            labels = names if _is_head(page, rows) and is_header(names) else ()
+            found += [replace(row, labels=labels) for row in rows]
+            found[-len(rows)] = replace(rows[0], labels=())
+        else:
+            rows = lines[place : place + 1]
+            found += rows
+        place += len(rows)
+    return found
+
+
+def _rows_from(page: PdfTextPage, lines: list[PdfLine], place: int) -> Iterator[PdfLine]:
+    """The lines from here on that are divided like the first."""
+    columns = [cell.left for cell in lines[place].cells]
+    if len(columns) < 2 or _LEADER.search(lines[place].text):
+        return
+    yield lines[place]
+    for line in lines[place + 1 :]:
+        if abs(line.left - columns[-1]) <= _SAME_COLUMN:
+            yield replace(line, cells=(Cell(0, len(line.text), line.left),), continues=True)
+            continue
+        cells = tuple(_cells_at(page, line, columns))
+        if len(cells) != len(columns) or ENTRY.match(line.text):
+            return
+        yield replace(line, cells=cells)
+
+
+def _cells_at(page: PdfTextPage, line: PdfLine, columns: Sequence[float]) -> Iterator[Cell]:
+    """The line divided at words on the columns' left edges; fewer cells if some are missing."""
+    if abs(line.left - columns[0]) > _SAME_COLUMN:
+        return
+    begin, left, wanted = 0, line.left, list(columns[1:])
+    for match in _WORD.finditer(line.text):
+        if not wanted:
+            break
+        at = box_of(page, line.start + match.start()).left
+        if match.start() and abs(at - wanted[0]) <= _SAME_COLUMN:
+            yield Cell(begin, match.start() - 1, left)
+            begin, left = match.start(), wanted.pop(0)
+    yield Cell(begin, len(line.text), left)
+
+
+def _is_head(page: PdfTextPage, rows: Sequence[PdfLine]) -> bool:
+    """Whether the first row's last column is set in another font than the rows below."""
+    whole = [row for row in rows if not row.continues]
+    first, *others = (font_of(page, row.start + row.cells[-1].start) for row in whole)
+    return others.count(first) * 2 < len(others)

@@ -6,9 +6,8 @@ import re
 from typing import Final
 
 from ingestion.parsers.builder import TextBuilder, title_from_name
-from ingestion.parsers.characters import one_line
-from ingestion.parsers.document import ParsedDocument, Source
-from ingestion.parsers.encoding import decode
+from ingestion.parsers.document import ParsedDocument, Source, one_line
+from ingestion.parsers.encoding import Decoded, decode
 
 _NUMBER: Final = (
     r"(?:\d{1,4}|[ivxlcdm]{1,8}|[a-h]|one|two|three|four|five|six|seven|eight|nine|ten|eleven"
@@ -32,23 +31,20 @@ _FIELDS_WITHIN: Final = 3000
 
 
 def read(source: Source) -> ParsedDocument:
-    decoded = decode(source.path.read_bytes())
-    return read_text(source, decoded.text, encoding=decoded.encoding, warnings=(decoded.warning,))
+    return read_text(source, decode(source.path.read_bytes()))
 
 
-def read_text(
-    source: Source, text: str, *, encoding: str, warnings: tuple[str, ...] = ()
-) -> ParsedDocument:
+def read_text(source: Source, decoded: Decoded, warning: str = "") -> ParsedDocument:
     builder = TextBuilder(source)
-    for warning in filter(None, warnings):
-        builder.warn(warning)
-    builder.verbatim(text)
+    builder.warn(decoded.warning)
+    builder.warn(warning)
+    builder.verbatim(decoded.text)
     final = builder.text
     for level, title, start in find_headings(final):
         builder.mark_heading(level, title, start)
     field = _TITLE_FIELD.search(final, 0, _FIELDS_WITHIN)
     title = field.group(1).strip() if field else title_from_name(source.name)
-    return builder.build(parser="plain", title=title, encoding=encoding)
+    return builder.build(parser="plain", title=title, encoding=decoded.encoding)
 
 
 def find_headings(text: str) -> list[tuple[int, str, int]]:

@@ -11,10 +11,9 @@ from pptx.enum.shapes import MSO_SHAPE_TYPE
 from pptx.exc import PythonPptxError
 
 from ingestion.parsers import refusals
-from ingestion.parsers.archive import ZIP_ERRORS, check_archive
+from ingestion.parsers.archive import ZIP_ERRORS, check_archive, describe_office, parse_xml
 from ingestion.parsers.builder import TextBuilder
 from ingestion.parsers.document import ParsedDocument, Source
-from ingestion.parsers.office import describe_office, parse_xml
 from ingestion.parsers.tables import write_table
 
 _KIND: Final = "a presentation"

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from ingestion.parsers.characters import one_line
+from ingestion.parsers.document import one_line
 from ingestion.parsers.formats import Format, families
 from kb_project.errors import ParseError
 

@@ -22,9 +22,9 @@ import threading
 import time
 import weakref
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from functools import cache, partial
 from pathlib import Path
-from types import TracebackType
 from typing import Final, Self, TypeVar
 
 from ingestion.parsers import refusals, wire
@@ -96,10 +96,14 @@ class ParserSandbox:
             rest = files[len(found) :]
             (path, name), *more = ((str(path.absolute()), name) for path, name in rest)
             request = Request("parse", path, name, limits or Limits(), more=tuple(more))
-            replies, error = self._replies(request, partial(_tell, on_read, len(found)))
-            found += (
-                _as_document(reply, name) for reply, (_, name) in zip(replies, rest, strict=False)
-            )
+            replies, error = self._replies(request, partial(_add_read, on_read, len(found)))
+            for reply, (_, name) in zip(replies, rest, strict=False):
+                try:
+                    document = _understood(reply, name, wire.DOCUMENT, wire.document_from_bytes)
+                except ParseError as refusal:
+                    found.append(refusal)
+                else:
+                    found.append(document)
             if error is not None:
                 found.append(error)
                 on_read(len(found))
@@ -127,12 +131,7 @@ class ParserSandbox:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def _ask(self, request: Request, kind: bytes, read: Callable[[bytes], _Answer]) -> _Answer:
@@ -306,23 +305,18 @@ class _Call:
             self._on_read(len(self._replies))
 
     def _judge(self, code: int, peak: int) -> ParseError:
-        if code == 0:
-            return refusals.crashed(self._name)
         if code == -signal.SIGXCPU:
             return refusals.timed_out(self._name, seconds=self._limits.seconds)
-        return self._memory_or_crash(code, peak)
-
-    def _memory_or_crash(self, code: int, peak: int) -> ParseError:
-        """Native code that is refused memory aborts; the kernel's OOM killer sends SIGKILL."""
+        # Native code that is refused memory aborts; the kernel's OOM killer sends SIGKILL.
         limit = self._limits.memory_bytes
-        is_hungry = -code in _MEMORY_SIGNALS and peak > limit / 2
-        if code == -signal.SIGKILL or is_hungry:
+        if code == -signal.SIGKILL or (-code in _MEMORY_SIGNALS and peak > limit / 2):
             return refusals.out_of_memory(self._name, limit=limit)
-        logger.warning("parser child ended with %d %s", code, self._crash)
+        if code:
+            logger.warning("parser child ended with %d %s", code, self._crash)
         return refusals.crashed(self._name)
 
 
-def _tell(on_read: Callable[[int], None], before: int, read: int) -> None:
+def _add_read(on_read: Callable[[int], None], before: int, read: int) -> None:
     on_read(before + read)
 
 
@@ -339,13 +333,6 @@ def _understood(reply: bytes, name: str, kind: bytes, read: Callable[[bytes], _A
         raise refusals.crashed(name) from error
 
 
-def _as_document(reply: bytes, name: str) -> ParsedDocument | ParseError:
-    try:
-        return _understood(reply, name, wire.DOCUMENT, wire.document_from_bytes)
-    except ParseError as error:
-        return error
-
-
 def _ended(report: socket.socket) -> tuple[int, int]:
     try:
         message = report.recv(_REPORT_SIZE)
@@ -358,12 +345,9 @@ def _ended(report: socket.socket) -> tuple[int, int]:
 
 
 def _hang_up(report: socket.socket) -> None:
-    with report:
-        try:
-            report.shutdown(socket.SHUT_RDWR)
-        except OSError:
-            # The host has closed its end, as it does after its report.
-            return
+    # OSError: the host has closed its end, as it does after its report.
+    with report, suppress(OSError):
+        report.shutdown(socket.SHUT_RDWR)
 
 
 _SANDBOXES: Final[weakref.WeakSet[ParserSandbox]] = weakref.WeakSet()

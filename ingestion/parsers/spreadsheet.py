@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime
-import zipfile
 from collections.abc import Iterator
 from typing import Final, TypeAlias
 
@@ -17,11 +16,10 @@ from python_calamine import (
 )
 
 from ingestion.parsers import refusals
-from ingestion.parsers.archive import check_archive
+from ingestion.parsers.archive import check_archive, describe_office
 from ingestion.parsers.builder import TextBuilder, title_from_name
 from ingestion.parsers.document import ParsedDocument, Source
 from ingestion.parsers.formats import XLS
-from ingestion.parsers.office import describe_office
 from ingestion.parsers.tables import write_table
 
 _KIND: Final = "a spreadsheet"
@@ -50,10 +48,8 @@ def read(source: Source) -> ParsedDocument:
         raise refusals.password_protected(source.name) from error
     except (CalamineError, OSError, ValueError) as error:
         raise refusals.corrupt(source.name, kind=_KIND, code=_CODE) from error
-    title = ""
-    if zipfile.is_zipfile(source.path):
-        title = describe_office(builder, source.path)
-    return builder.build(parser="spreadsheet", title=title or title_from_name(source.name))
+    title = describe_office(builder, source.path) or title_from_name(source.name)
+    return builder.build(parser="spreadsheet", title=title)
 
 
 def _write_sheets(builder: TextBuilder, source: Source) -> None:

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from typing import Final
 
 from ingestion.parsers.builder import TextBuilder
-from ingestion.parsers.characters import one_line
+from ingestion.parsers.document import one_line
 from kb_project.text.regions import RegionKind
 
 _NUMBER: Final = re.compile(r"[\s+\-–(]*[$€£¥]?\s*\d[\d\s.,:/\-TZ]*\s*[%€£$)]?")

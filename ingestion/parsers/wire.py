@@ -10,8 +10,7 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Final, Literal
 
-from ingestion.parsers.characters import is_clean, one_line
-from ingestion.parsers.document import Heading, Limits, PageSpan, ParsedDocument
+from ingestion.parsers.document import Heading, Limits, PageSpan, ParsedDocument, is_clean, one_line
 from kb_project.errors import ParseError
 from kb_project.text.regions import Region, as_json, from_json
 

@@ -65,7 +65,7 @@ def _drain_main(
     while _has_open_stages(workspace_id, runner.LANES[runner.MAIN]):
         has_moved.clear()
         if not _work_through(workspace_id, runner.MAIN, on_progress):
-            leases.free_leases(workspace_id)
+            leases.STAGES.free(workspace_id)
             has_moved.wait(PATIENCE)
 
 
@@ -137,7 +137,7 @@ def _embed_until_idle(
         elif not _has_open_stages(workspace_id, runner.LANES[runner.EMBEDDING]):
             return
         else:  # another process holds them, or died holding them
-            leases.free_leases(workspace_id)
+            leases.STAGES.free(workspace_id)
             time.sleep(PATIENCE)
 
 

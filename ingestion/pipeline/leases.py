@@ -13,15 +13,30 @@ from dataclasses import dataclass
 from typing import Final
 
 from django.conf import settings
+from django.db.models import Case, F, PositiveSmallIntegerField, When
 
-from ingestion.models import IngestionJob, StageRun
-from ingestion.pipeline import sql
+from ingestion.models import IngestionJob, RunState, StageRun
 from ingestion.stage import Progress
-from kb_project.jobs.workers import is_dead, worker_name
-from kb_project.sql import run_sql, run_sql_count
+from kb_project.jobs.claims import LeasedRows
+from kb_project.jobs.workers import worker_name
 from workspaces import access
 
-# Minimum seconds between a stage's reports, since each costs a statement: for a group, and for a
+# A worker that finds its own name on a lease was interrupted by the database, not by another
+# worker: a process runs one stage of a lane at a time.
+STAGES: Final = LeasedRows(
+    table="ingestion_stagerun",
+    access=access,
+    seconds=settings.LEASE_SECONDS,
+    waiting=RunState.PENDING.value,
+    retakes=True,
+    worker="leased_by",
+    lease="leased_until",
+    wants_stop="(SELECT cancel_requested FROM ingestion_ingestionjob AS j"
+    " WHERE j.workspace_id = r.workspace_id AND j.id = r.job_id)",
+    also=", attempts = r.attempts + 1, problem = NULL, started_at = coalesce(r.started_at, now())",
+    attempts="r.attempts",
+)
+# Minimum seconds between a stage's reports, since each costs statements: for a group, and for a
 # single job, which shows its units.
 SECONDS_BETWEEN_REPORTS: Final = (1.0, 0.25)
 
@@ -43,24 +58,20 @@ class LeaseLostError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Claim:
+class ClaimedStages:
     """The stage runs claimed, and those among them whose jobs are to stop."""
 
     taken: tuple[StageRun, ...]
     unwanted: frozenset[uuid.UUID]
 
 
-def claim(runs: Sequence[StageRun]) -> Claim:
+def claim(runs: Sequence[StageRun]) -> ClaimedStages:
     """Take the unclaimed stages of one workspace, and count the attempts."""
-    if not runs:
-        return Claim((), frozenset())
-    with access.in_workspace(runs[0].workspace_id):
-        rows = run_sql(sql.CLAIM_STAGES, _parameters(runs))
-    attempts = {run_id: number for run_id, number, _ in rows}
-    taken = tuple(run for run in runs if run.pk in attempts)
+    rows = {row.id: row for row in STAGES.claim(*_named(runs))} if runs else {}
+    taken = tuple(run for run in runs if run.pk in rows)
     for run in taken:
-        run.attempts = attempts[run.pk]
-    return Claim(taken, frozenset(run_id for run_id, _, is_unwanted in rows if is_unwanted))
+        run.attempts = rows[run.pk].attempts
+    return ClaimedStages(taken, frozenset(row.id for row in rows.values() if row.wants_stop))
 
 
 def progress_of(runs: Sequence[StageRun], *, beside: Sequence[StageRun] = ()) -> Progress:
@@ -74,47 +85,49 @@ def progress_of(runs: Sequence[StageRun], *, beside: Sequence[StageRun] = ()) ->
 def renew(runs: Sequence[StageRun]) -> None:
     """Renew the leases of runs whose turn has not come."""
     if runs:
-        values = {"shown": None, "done": 0, "total": 0}
-        with access.in_workspace(runs[0].workspace_id):
-            run_sql(sql.REPORT_PROGRESS, {**_parameters(runs), **values})
-
-
-def free_leases(workspace_id: uuid.UUID) -> int:
-    """Make the stages of dead workers pending again; return how many."""
-    with access.in_workspace(workspace_id):
-        holders = run_sql(sql.LEASE_HOLDERS, {"workspace": workspace_id})
-        dead = [name for (name,) in holders if is_dead(name)]
-        return run_sql_count(sql.FREE_LEASES, {"workspace": workspace_id, "dead": dead})
+        STAGES.renew(*_named(runs))
 
 
 def _reporter(runs: Sequence[StageRun], beside: Sequence[StageRun]) -> Callable[[int, int], None]:
     mine = {run.pk for run in runs}
-    shown = runs[0].pk if len(runs) == 1 else None
+    shown = runs[0] if len(runs) == 1 else None
     last, pause = 0.0, SECONDS_BETWEEN_REPORTS[shown is not None]
 
     def report(done: int, total: int) -> None:
         nonlocal last
         if time.monotonic() - last < pause and (shown is None or done < total):
             return
-        values = {"shown": shown, "done": done, "total": total}
         with access.in_workspace(runs[0].workspace_id):
-            rows = run_sql(sql.REPORT_PROGRESS, {**_parameters([*runs, *beside]), **values})
+            held = STAGES.renew(*_named([*runs, *beside]))
+            if shown is not None and shown.pk in held:
+                _show(shown, done, total)
         last = time.monotonic()
-        if lost := mine.difference(run_id for run_id, _ in rows):
+        if lost := mine.difference(held):
             raise LeaseLostError(lost)
-        if unwanted := mine.intersection(run_id for run_id, is_unwanted in rows if is_unwanted):
+        if unwanted := {run_id for run_id in mine if held[run_id]}:
             raise CancelledError(unwanted)
 
     return report
 
 
-def _parameters(runs: Sequence[StageRun]) -> dict[str, object]:
-    return {
-        "workspace": runs[0].workspace_id,
-        "runs": [run.pk for run in runs],
-        "worker": worker_name(),
-        "lease": settings.LEASE_SECONDS,
-    }
+def _show(run: StageRun, done: int, total: int) -> None:
+    """Record the progress of a stage that is ours.
+
+    Attempts count only without progress: a long document may outlive many restarts.
+    """
+    StageRun.objects.in_workspace(run.workspace_id).filter(pk=run.pk).update(
+        attempts=Case(
+            When(units_done__lt=done, then=1),
+            default=F("attempts"),
+            output_field=PositiveSmallIntegerField(),
+        ),
+        units_done=done,
+        units_total=total,
+    )
+
+
+def _named(runs: Sequence[StageRun]) -> tuple[uuid.UUID, list[uuid.UUID], str]:
+    return runs[0].workspace_id, [run.pk for run in runs], worker_name()
 
 
 def unfinished(jobs: Sequence[IngestionJob]) -> dict[uuid.UUID, list[StageRun]]:

@@ -16,25 +16,21 @@ from ingestion.models import WalkSnapshot
 from ingestion.pipeline import runner
 from ingestion.stages import graph, snapshot
 from ingestion.stages.describe.recompute import recompute_rows
-from ingestion.stages.resolve import pairs
-from kb_project.graph.stores import graph_store
+from ingestion.stages.resolve.applying import resolve_names_again
+from kb_project.ports import graph_store
 from kb_project.sql import bulk_plans
 
 QUICK: Final = 0.3
 """Seconds that a person may have to wait for a new snapshot."""
 
 
-def read_anew(workspace_id: uuid.UUID, keys: Iterable[str]) -> None:
-    """Resolve again every document that names an entity with one of the keys, then ``settle``.
+def propagate(workspace_id: uuid.UUID, keys: Iterable[str] = ()) -> None:
+    """Update everything that follows from changed decisions, edits and documents.
 
-    ``keys`` are those of the entities before and after the change.
+    ``keys`` are those of the entities before and after the change: documents that name one of them
+    are resolved again.
     """
-    pairs.reread(workspace_id, keys)
-    settle(workspace_id)
-
-
-def settle(workspace_id: uuid.UUID) -> None:
-    """Update what is marked as changed and what people edited."""
+    resolve_names_again(workspace_id, keys)
     with bulk_plans():
         recompute_rows(workspace_id)
     graph.project(workspace_id, graph_store(), graph.LOOK)

@@ -9,14 +9,18 @@ from __future__ import annotations
 import logging
 import uuid
 from collections import defaultdict
-from collections.abc import Collection
+from collections.abc import Callable, Collection
+from functools import partial
+from typing import cast
 
+from django.conf import settings
 from django.db import transaction
 from django.utils import timezone
 from django_q.models import OrmQ
 
 from ingestion.models import IngestionJob, RunState, StageRun
 from ingestion.pipeline import leases, pausing, runner, sql, workspace_jobs
+from kb_project.jobs import cluster
 from kb_project.sql import run_sql
 from workspaces import access
 from workspaces.models import Workspace
@@ -24,6 +28,12 @@ from workspaces.models import Workspace
 logger = logging.getLogger(__name__)
 
 UNFINISHED = (RunState.PENDING, RunState.RUNNING)
+
+
+def work(lane: str, *, say: Callable[[str], None]) -> None:
+    """Serve a lane until SIGTERM or SIGINT."""
+    processes = cast(int, settings.Q_CLUSTER["workers"]) if lane == runner.MAIN else 1
+    cluster.work(lane, processes=processes, recover=partial(start_lane, lane), say=say)
 
 
 def start_lane(lane: str) -> int:
@@ -57,7 +67,7 @@ def recover(workspace_id: uuid.UUID, *, lanes: Collection[str] = ()) -> int:
 
     In ``lanes``, wake every job that has work.
     """
-    freed = leases.free_leases(workspace_id)
+    freed = leases.STAGES.free(workspace_id)
     woken = _wake_unfinished(workspace_id, runner.LANES if freed else lanes)
     if runner.MAIN in lanes and not runner.main_lane_is_busy(workspace_id):
         _request_missed_refresh(workspace_id)

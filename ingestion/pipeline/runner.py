@@ -231,7 +231,7 @@ def claim_next(members: Sequence[Member]) -> tuple[list[Member], list[Member]]:
         return [one for one in held if _may_run(one, claim)], later
 
 
-def _may_run(member: Member, claim: leases.Claim) -> bool:
+def _may_run(member: Member, claim: leases.ClaimedStages) -> bool:
     if member.run.pk in claim.unwanted:
         transitions.cancel(member.run, member.job, seconds=0)
     elif member.run.attempts > MAX_ATTEMPTS:
@@ -321,7 +321,7 @@ def finish(
         if stage == EMBEDS_AFTER and passed:
             wake(workspace_id, passed[0].job.pk, EMBEDDING)
         if stage == TELLS_AFTER and passed:
-            version_changes.settle(workspace_id, [one.job.version_id for one in passed])
+            version_changes.compare_read(workspace_id, [one.job.version_id for one in passed])
         transitions.close([member.job for member in passed if len(member.runs) == 1])
     return passed
 

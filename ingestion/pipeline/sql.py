@@ -111,41 +111,6 @@ SELECT %(workspace)s, gen_random_uuid(), j.job, s.stage, s.place - 1, 'pending',
  CROSS JOIN unnest(%(stages)s::text[]) WITH ORDINALITY AS s (stage, place)
 """
 
-# A worker that finds its own name on a lease was interrupted by the database, not by another
-# worker: a process runs one stage of a lane at a time.
-CLAIM_STAGES: Final[LiteralString] = """
-WITH free AS (
-    SELECT id FROM ingestion_stagerun
-     WHERE workspace_id = %(workspace)s AND id = ANY(%(runs)s::uuid[])
-       AND (state = 'pending'
-            OR (state = 'running' AND (leased_until < now() OR leased_by = %(worker)s)))
-     ORDER BY id FOR NO KEY UPDATE)
-UPDATE ingestion_stagerun AS r
-   SET state = 'running', leased_by = %(worker)s, attempts = r.attempts + 1, problem = NULL,
-       leased_until = now() + make_interval(secs => %(lease)s::float8),
-       started_at = coalesce(r.started_at, now())
-  FROM free, ingestion_ingestionjob AS j
- WHERE r.workspace_id = %(workspace)s AND r.id = free.id
-   AND j.workspace_id = %(workspace)s AND j.id = r.job_id
-RETURNING r.id, r.attempts, j.cancel_requested
-"""
-
-# One statement renews the leases, records the progress shown and reads whether to continue.
-# Attempts count only without progress: a long document may outlive many restarts.
-REPORT_PROGRESS: Final[LiteralString] = """
-UPDATE ingestion_stagerun AS r
-   SET attempts = CASE WHEN r.id = %(shown)s::uuid AND %(done)s > r.units_done
-                       THEN 1 ELSE r.attempts END,
-       units_done = CASE WHEN r.id = %(shown)s::uuid THEN %(done)s ELSE r.units_done END,
-       units_total = CASE WHEN r.id = %(shown)s::uuid THEN %(total)s ELSE r.units_total END,
-       leased_until = now() + make_interval(secs => %(lease)s::float8)
-  FROM ingestion_ingestionjob AS j
- WHERE r.workspace_id = %(workspace)s AND r.id = ANY(%(runs)s::uuid[])
-   AND r.leased_by = %(worker)s AND r.state = 'running'
-   AND j.workspace_id = %(workspace)s AND j.id = r.job_id
-RETURNING r.id, j.cancel_requested
-"""
-
 # However a stage ends, it may have changed what searches find.
 FINISH_STAGES: Final[LiteralString] = """
 WITH ended AS (
@@ -244,20 +209,6 @@ WITH resumed AS (
      WHERE d.workspace_id = %(workspace)s AND d.id = resumed.document_id AND d.state = 'paused'
 )
 SELECT id FROM resumed ORDER BY created_at, id
-"""
-
-FREE_LEASES: Final[LiteralString] = """
-UPDATE ingestion_stagerun SET state = 'pending', leased_until = NULL, leased_by = ''
- WHERE workspace_id = %(workspace)s AND id = ANY (ARRAY(
-       SELECT id FROM ingestion_stagerun
-        WHERE workspace_id = %(workspace)s AND state = 'running'
-          AND (leased_until < now() OR leased_by = ANY(%(dead)s))
-        ORDER BY id FOR NO KEY UPDATE))
-"""
-
-LEASE_HOLDERS: Final[LiteralString] = """
-SELECT DISTINCT leased_by FROM ingestion_stagerun
- WHERE workspace_id = %(workspace)s AND state = 'running'
 """
 
 # Are there changes that no refresh has picked up, with none in progress? A failed refresh is not

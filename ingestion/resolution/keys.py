@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import uuid
 from hashlib import blake2b
-from typing import Final
+from typing import Final, TypeVar
 
 from kb_project.text.names import normalise_name
 
@@ -12,6 +12,16 @@ NAME_LENGTH: Final = 300
 """Characters kept of a name, and of its key."""
 Ref = tuple[str, int]
 """An entity: its key and its sense, which numbers the things of that name (0 by default)."""
+KeyPair = tuple[str, str]
+RefPair = tuple[Ref, Ref]
+EntityPair = tuple[uuid.UUID, uuid.UUID]
+"""Two of a kind, the one that sorts first on the left: see ``pair_of``."""
+
+_End = TypeVar("_End", str, uuid.UUID, Ref)
+
+
+def pair_of(one: _End, other: _End) -> tuple[_End, _End]:
+    return (one, other) if one <= other else (other, one)
 
 
 def key_of_name(name: str) -> str:
@@ -29,8 +39,8 @@ def entity_id(workspace_id: uuid.UUID, key: str, sense: int = 0) -> uuid.UUID:
 def relationship_id(
     workspace_id: uuid.UUID, source: str, target: str, senses: tuple[int, int] = (0, 0)
 ) -> uuid.UUID:
-    told_apart = [str(sense) for sense in senses] if any(senses) else []
-    return _id(workspace_id, "relationship", source, target, *told_apart)
+    numbers = [str(sense) for sense in senses] if any(senses) else []
+    return _id(workspace_id, "relationship", source, target, *numbers)
 
 
 def link_id(workspace_id: uuid.UUID, source: Ref, target: Ref) -> uuid.UUID:

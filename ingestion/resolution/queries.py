@@ -10,8 +10,8 @@ from django.db.models import Q, QuerySet
 from django.db.models.functions import Length
 
 from ingestion.models import Alias, Entity, MergeSuggestion, ResolutionDecision, Verdict
-from ingestion.resolution.active import load_reading
-from ingestion.resolution.overrides import PLAIN, Reading
+from ingestion.resolution.decisions import load_resolution
+from ingestion.resolution.overrides import PLAIN, NameResolution
 from kb_project.errors import found
 from workspaces.models import Workspace
 
@@ -39,7 +39,7 @@ class DecisionView:
     def decider(self) -> str:
         """Who decided, for display."""
         row = self.decision
-        if row.by == ResolutionDecision.By.MODEL:
+        if not row.is_by_person:
             return row.model or "a model"
         return str(row.user) if row.user else "a former member"
 
@@ -64,9 +64,9 @@ def decision_views(
 ) -> list[DecisionView]:
     shown = list(rows)
     is_needed = any(row.verdict == Verdict.SAME and row.right_key for row in shown)
-    reading = load_reading(workspace.pk, []) if is_needed else PLAIN
+    resolution = load_resolution(workspace.pk) if is_needed else PLAIN
     names = _names(workspace, shown)
-    return [_view(row, reading, names) for row in shown]
+    return [_view(row, resolution, names) for row in shown]
 
 
 def _names(workspace: Workspace, shown: Iterable[ResolutionDecision]) -> dict[str, str]:
@@ -77,15 +77,16 @@ def _names(workspace: Workspace, shown: Iterable[ResolutionDecision]) -> dict[st
     return dict(pairs)
 
 
-def _view(row: ResolutionDecision, reading: Reading, names: Mapping[str, str]) -> DecisionView:
+def _view(
+    row: ResolutionDecision, resolution: NameResolution, names: Mapping[str, str]
+) -> DecisionView:
     keys = (row.left_key, row.right_key)
     left, right = (names.get(key, key) for key in keys)
     if row.undone_at or row.verdict != Verdict.SAME or not row.right_key:
         return DecisionView(row, left, right)
-    if keys in reading.conflicting:
+    if keys in resolution.conflicting:
         return DecisionView(row, left, right, is_conflicting=True)
-    ends = ((row.left_key, row.left_sense), (row.right_key, row.right_sense))
-    first, second = (reading.read(end) for end in ends)
+    first, second = map(resolution.resolve, row.ends)
     return DecisionView(row, left, right, is_waiting=first != second)
 
 

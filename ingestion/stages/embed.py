@@ -15,7 +15,7 @@ from collections.abc import Sequence
 
 from ingestion.models import Chunk, IngestionJob
 from ingestion.stage import Progress, StageOutcome
-from ingestion.vectors import chunks as vectors_chunks, sentences
+from ingestion.vectors import chunks as chunk_vectors, sentences
 from kb_project.llm.ports import Embedder
 from kb_project.ports import Ports, build_ports
 from workspaces import access
@@ -35,7 +35,7 @@ def run(jobs: Sequence[IngestionJob], ports: Ports, progress: Progress) -> list[
         for embedder in embedders:
             made += embed(workspace_id, versions, embedder, progress)
         # Meanwhile another model may have been chosen, or the swap may have happened.
-        if vectors_chunks.wanted(workspace_id) <= {each.fingerprint for each in embedders}:
+        if chunk_vectors.wanted(workspace_id) <= {each.fingerprint for each in embedders}:
             break
         ports = ports_for(workspace_id)
     embed_sentences(workspace_id, versions, build_ports().embedder, progress)
@@ -52,7 +52,7 @@ def embed(
     with access.in_workspace(workspace_id):
         chunks = Chunk.objects.in_workspace(workspace_id).filter(version__in=versions)
         waiting = list(
-            vectors_chunks.without(chunks, workspace_id, embedder.fingerprint)
+            chunk_vectors.without(chunks, workspace_id, embedder.fingerprint)
             .order_by("version_id", "ordinal")
             .only("pk", "version_id", "context", "text")
         )
@@ -60,7 +60,7 @@ def embed(
     done = total - len(waiting)
     for first in range(0, len(waiting), BATCH):
         batch = waiting[first : first + BATCH]
-        vectors_chunks.make(workspace_id, batch, embedder)
+        chunk_vectors.make(workspace_id, batch, embedder)
         done += len(batch)
         if len(waiting) > BATCH:
             progress(done, total)

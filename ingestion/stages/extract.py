@@ -20,11 +20,11 @@ from django.db.models import Exists, OuterRef
 
 from ingestion.extractors import METHOD, Extraction, extract_many
 from ingestion.extractors.edges import common_words
-from ingestion.extractors.model import Passage, Reading, extract_all, method_of
+from ingestion.extractors.model import ChunkText, Findings, extract_all, method_of
 from ingestion.models import Chunk, ChunkExtraction, DocumentVersion, IngestionJob
 from ingestion.stage import Progress, StageOutcome, versions_of
 from kb_project.errors import PauseError, ReplyError
-from kb_project.llm.ports import ChatModel
+from kb_project.llm.ports import ChatModel, ModelOptions
 from kb_project.ports import Ports
 from kb_project.sql import run_sql
 from kb_project.text.regions import from_json
@@ -40,7 +40,8 @@ UNREAD: Final = " could not be read by the model; "
 KEPT: Final = "Its text and earlier findings are kept, and search finds it by keywords and meaning."
 NEXT_STEP: Final = "Retry the passage."
 
-Outcome = Reading | ReplyError
+Outcome = Findings | ReplyError
+Outcomes = Iterator[tuple[ChunkText, Outcome | None]]
 
 # A passage that was archived or replaced meanwhile gets no row.
 SAVE_READ: Final[LiteralString] = """
@@ -66,11 +67,11 @@ SELECT %(workspace)s, c.id, %(method)s, %(nothing)s::jsonb, t.problem, '{}'
 
 
 @dataclass(slots=True)
-class Reader:
-    """A document in progress: its unread passages, and counts of how the others went."""
+class VersionInProgress:
+    """A version, its passages that this method has not read, and counts of the others."""
 
     version: DocumentVersion
-    waiting: list[Passage] = field(default_factory=list)
+    waiting: list[ChunkText] = field(default_factory=list)
     done: int = 0
     unread: int = 0
     found: int = 0
@@ -80,22 +81,20 @@ class Reader:
         return self.done + len(self.waiting)
 
     def outcome(self) -> StageOutcome:
-        return StageOutcome(written=self.found, warnings=tuple(self._warnings()))
-
-    def _warnings(self) -> Iterator[str]:
+        warnings: tuple[str, ...] = ()
         if self.unread:
-            yield unread_warning(self.unread, self.total)
+            warnings = (unread_warning(self.unread, self.total),)
         elif self.waiting and not self.done and not self.found:
-            yield NOTHING_FOUND
+            warnings = (NOTHING_FOUND,)
+        return StageOutcome(written=self.found, warnings=warnings)
 
 
 def run(jobs: Sequence[IngestionJob], ports: Ports, progress: Progress) -> list[StageOutcome]:
     method = method_by(ports)
-    by_version = load(jobs, method)
-    readers = list(by_version.values())
-    results = _said_by(ports.chat, readers, ports) if ports.chat else _linguistic(readers)
-    save_all(jobs[0].workspace_id, method, readers, results, progress)
-    return [by_version[version.pk].outcome() for version in versions_of(jobs)]
+    versions = load(jobs, method)
+    outcomes = _by_model(versions, ports.chat, ports.options) if ports.chat else _by_rules(versions)
+    save_all(jobs[0].workspace_id, method, versions, outcomes, progress)
+    return [one.outcome() for one in versions]
 
 
 def method_by(ports: Ports) -> str:
@@ -112,29 +111,29 @@ def unread_warning(unread: int, total: int) -> str:
     return f"{unread} of {total} passages{UNREAD}the document's page lists {them} for a retry."
 
 
-def load(jobs: Sequence[IngestionJob], method: str) -> dict[uuid.UUID, Reader]:
-    """The jobs' versions, by id, with the chunks that this method has not read yet."""
-    readers = {version.pk: Reader(version) for version in versions_of(jobs)}
+def load(jobs: Sequence[IngestionJob], method: str) -> list[VersionInProgress]:
+    """The jobs' versions with the chunks that this method has not read yet."""
+    versions = {version.pk: VersionInProgress(version) for version in versions_of(jobs)}
     workspace_id = jobs[0].workspace_id
     read = ChunkExtraction.objects.in_workspace(workspace_id).filter(
         chunk_id=OuterRef("pk"), method=method
     )
-    chunks = Chunk.objects.in_workspace(workspace_id).filter(version__in=list(readers))
+    chunks = Chunk.objects.in_workspace(workspace_id).filter(version__in=list(versions))
     annotated = chunks.annotate(
         is_read=Exists(read), is_unread=Exists(read.filter(problem__isnull=False))
     )
     with access.in_workspace(workspace_id):
         for chunk in annotated.order_by("version_id", "ordinal"):
-            reader = readers[chunk.version_id]
-            reader.done += chunk.is_read
-            reader.unread += chunk.is_unread
+            one = versions[chunk.version_id]
+            one.done += chunk.is_read
+            one.unread += chunk.is_unread
             if not chunk.is_read:
-                reader.waiting.append(_passage(chunk, reader.version))
-    return readers
+                one.waiting.append(_chunk_text(chunk, one.version))
+    return list(versions.values())
 
 
-def _passage(chunk: Chunk, version: DocumentVersion) -> Passage:
-    return Passage(
+def _chunk_text(chunk: Chunk, version: DocumentVersion) -> ChunkText:
+    return ChunkText(
         chunk_id=chunk.pk,
         document_id=chunk.document_id,
         text=chunk.text,
@@ -145,117 +144,109 @@ def _passage(chunk: Chunk, version: DocumentVersion) -> Passage:
     )
 
 
-def _linguistic(readers: Sequence[Reader]) -> Iterator[tuple[Passage, Outcome | None]]:
-    for reader in readers:
-        common = common_words(reader.version.text) if reader.waiting else ()
-        for first in range(0, len(reader.waiting), BATCH):
-            batch = reader.waiting[first : first + BATCH]
+def _by_rules(versions: Sequence[VersionInProgress]) -> Outcomes:
+    for one in versions:
+        common = common_words(one.version.text) if one.waiting else ()
+        for first in range(0, len(one.waiting), BATCH):
+            batch = one.waiting[first : first + BATCH]
             extractions = extract_many(
                 [passage.text for passage in batch],
                 regions=[passage.regions for passage in batch],
-                language=reader.version.language,
-                title=reader.version.document.title,
+                language=one.version.language,
+                title=one.version.document.title,
                 common=common,
             )
             for passage, extraction in zip(batch, extractions, strict=True):
-                yield passage, Reading(extraction)
+                yield passage, Findings(extraction)
 
 
-def _said_by(
-    chat: ChatModel, readers: Sequence[Reader], ports: Ports
-) -> Iterator[tuple[Passage, Outcome | None]]:
-    passages = [passage for reader in readers for passage in reader.waiting]
+def _by_model(
+    versions: Sequence[VersionInProgress], chat: ChatModel, options: ModelOptions
+) -> Outcomes:
+    passages = [passage for one in versions for passage in one.waiting]
     if passages:
-        for index, outcome in extract_all(passages, chat, ports.options):
+        for index, outcome in extract_all(passages, chat, options):
             yield passages[index], outcome
 
 
 def save_all(
     workspace_id: uuid.UUID,
     method: str,
-    readers: Sequence[Reader],
-    results: Iterator[tuple[Passage, Outcome | None]],
+    versions: Sequence[VersionInProgress],
+    outcomes: Outcomes,
     progress: Progress,
 ) -> None:
     """Save outcomes as they arrive, so that a dying worker loses little."""
-    by_document = {reader.version.document_id: reader for reader in readers}
-    tally = _Tally(readers, progress)
-    batch: list[tuple[Passage, Outcome]] = []
+    by_document = {one.version.document_id: one for one in versions}
+    reports = _ProgressReports(versions, progress)
+    batch: list[tuple[ChunkText, Outcome]] = []
     try:
-        for passage, outcome in results:
+        for passage, outcome in outcomes:
             if outcome is not None:
                 batch.append((passage, outcome))
-                count(by_document[passage.document_id], outcome)
-            if len(batch) >= BATCH or tally.is_due():
+                version = by_document[passage.document_id]
+                if isinstance(outcome, ReplyError):
+                    version.unread += 1
+                else:
+                    version.found += len(outcome.extraction.mentions)
+            if len(batch) >= BATCH or reports.is_due():
                 save(workspace_id, method, batch)
-                tally.tell(len(batch))
+                reports.add(len(batch))
                 batch = []
     except PauseError:
         save(workspace_id, method, batch)
         raise
     save(workspace_id, method, batch)
-    tally.tell(len(batch))
+    reports.add(len(batch))
 
 
-def count(reader: Reader, outcome: Outcome) -> None:
-    if isinstance(outcome, ReplyError):
-        reader.unread += 1
-    else:
-        reader.found += len(outcome.extraction.mentions)
-
-
-class _Tally:
+class _ProgressReports:
     """Progress of the group, reported for a long one, and every few seconds with a slow model."""
 
-    def __init__(self, readers: Sequence[Reader], progress: Progress) -> None:
-        self._done = sum(reader.done for reader in readers)
-        self._total = sum(reader.total for reader in readers)
+    def __init__(self, versions: Sequence[VersionInProgress], progress: Progress) -> None:
+        self._done = sum(one.done for one in versions)
+        self._total = sum(one.total for one in versions)
         self._is_long = self._total - self._done > BATCH
         self._progress = progress
-        self._told = time.monotonic()
+        self._reported = time.monotonic()
 
     def is_due(self) -> bool:
-        return time.monotonic() - self._told > SAVE_EVERY
+        return time.monotonic() - self._reported > SAVE_EVERY
 
-    def tell(self, saved: int) -> None:
+    def add(self, saved: int) -> None:
         self._done += saved
         if (saved and self._is_long) or self.is_due():
             self._progress(self._done, self._total)
-        self._told = time.monotonic()
+        self._reported = time.monotonic()
 
 
-def save(workspace_id: uuid.UUID, method: str, outcomes: Sequence[tuple[Passage, Outcome]]) -> None:
+def save(
+    workspace_id: uuid.UUID, method: str, outcomes: Sequence[tuple[ChunkText, Outcome]]
+) -> None:
     """Save one row per passage, replacing what another method found in it.
 
     A passage that could not be read keeps its earlier findings.
     """
-    read = [(one, said) for one, said in outcomes if not isinstance(said, ReplyError)]
-    unread = [(one, said) for one, said in outcomes if isinstance(said, ReplyError)]
+    read = [(chunk, found) for chunk, found in outcomes if not isinstance(found, ReplyError)]
+    unread = [(chunk, error) for chunk, error in outcomes if isinstance(error, ReplyError)]
     values = {"workspace": workspace_id, "method": method}
     with access.in_workspace(workspace_id):
         if read:
             columns = {
-                "chunks": [passage.chunk_id for passage, _ in read],
+                "chunks": [chunk.chunk_id for chunk, _ in read],
                 "payloads": [
-                    json.dumps(said.extraction.shifted(passage.start).as_json())
-                    for passage, said in read
+                    json.dumps(found.extraction.shifted(chunk.start).as_json())
+                    for chunk, found in read
                 ],
-                "rejected": [json.dumps(said.rejected) for _, said in read],
+                "rejected": [json.dumps(found.rejected) for _, found in read],
             }
             run_sql(SAVE_READ, values | columns)
         if unread:
             columns = {
-                "chunks": [passage.chunk_id for passage, _ in unread],
-                "problems": [json.dumps(_problem(error)) for _, error in unread],
+                "chunks": [chunk.chunk_id for chunk, _ in unread],
+                "problems": [
+                    json.dumps(error.problem(kept=KEPT, next_step=NEXT_STEP)) for _, error in unread
+                ],
+                "nothing": json.dumps(Extraction().as_json()),
             }
-            nothing = {"nothing": json.dumps(Extraction().as_json())}
-            run_sql(SAVE_UNREAD, values | columns | nothing)
-
-
-def _problem(outcome: ReplyError) -> dict[str, str]:
-    return {
-        "code": outcome.code,
-        "happened": outcome.happened,
-        "kept": outcome.kept or KEPT,
-        "next_step": outcome.next_step or NEXT_STEP,
-    }
+            run_sql(SAVE_UNREAD, values | columns)

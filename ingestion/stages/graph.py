@@ -107,12 +107,15 @@ SELECT EXISTS (
 )
 """
 
-MARK_AGAIN: Final[tuple[LiteralString, LiteralString]] = (
-    """UPDATE ingestion_entity SET is_changed = true
-       WHERE workspace_id = %(workspace)s AND id = ANY (%(ids)s::uuid[])""",
-    """UPDATE ingestion_relationship SET is_changed = true
-       WHERE workspace_id = %(workspace)s AND id = ANY (%(ids)s::uuid[])""",
-)
+MARK_ENTITIES: Final[LiteralString] = """
+UPDATE ingestion_entity SET is_changed = true
+WHERE workspace_id = %(workspace)s AND id = ANY (%(ids)s::uuid[])
+"""
+
+MARK_RELATIONSHIPS: Final[LiteralString] = """
+UPDATE ingestion_relationship SET is_changed = true
+WHERE workspace_id = %(workspace)s AND id = ANY (%(ids)s::uuid[])
+"""
 
 MARK_COMMUNITIES: Final[LiteralString] = """
 UPDATE ingestion_community SET is_changed = true
@@ -157,12 +160,11 @@ def _keep_marks_if_early(
 
     A document that is resolved meanwhile always requests that next run.
     """
-    workspace = {"workspace": job.workspace_id}
-    if not run_sql(RESOLVED_MEANWHILE, {**workspace, "job": job.pk})[0][0]:
-        return
-    entities, relationships = MARK_AGAIN
-    run_sql_count(entities, {**workspace, "ids": [node.id for node in nodes]})
-    run_sql_count(relationships, {**workspace, "ids": [edge.id for edge in edges]})
+    scope = {"workspace": job.workspace_id}
+    [(is_early,)] = run_sql(RESOLVED_MEANWHILE, {**scope, "job": job.pk})
+    if is_early:
+        run_sql_count(MARK_ENTITIES, {**scope, "ids": [node.id for node in nodes]})
+        run_sql_count(MARK_RELATIONSHIPS, {**scope, "ids": [edge.id for edge in edges]})
 
 
 def touched(nodes: Iterable[GraphNode], edges: Iterable[GraphEdge]) -> list[UUID]:

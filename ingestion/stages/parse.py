@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Final, LiteralString
+from typing import Final, LiteralString
 
 from django.conf import settings
 from django.utils import timezone
@@ -58,13 +58,8 @@ def run(jobs: Sequence[IngestionJob], _ports: Ports, progress: Progress) -> list
         limits=limits(),
         on_read=lambda read: progress(read, len(versions)) if len(versions) > 1 else None,
     )
-    save(
-        [
-            (version, parsed)
-            for version, parsed in zip(versions, found, strict=True)
-            if isinstance(parsed, ParsedDocument)
-        ]
-    )
+    pairs = zip(versions, found, strict=True)
+    save([(version, one) for version, one in pairs if isinstance(one, ParsedDocument)])
     return [
         StageOutcome(failed=parsed)
         if isinstance(parsed, ParseError)
@@ -88,14 +83,29 @@ def save(read: Sequence[tuple[DocumentVersion, ParsedDocument]]) -> None:
     for version, parsed in read:
         fill(version, parsed)
     versions = [version for version, _ in read]
-    workspace_id = versions[0].workspace_id
-    with access.in_workspace(workspace_id):
-        now = timezone.now()
-        run_sql(SAVE_VERSIONS, {"workspace": workspace_id, "now": now, **_columns(versions)})
-        run_sql(SAVE_DOCUMENTS, {"workspace": workspace_id, "now": now, **_labels(versions)})
+    values = {
+        "workspace": versions[0].workspace_id,
+        "now": timezone.now(),
+        "versions": [version.pk for version in versions],
+        "texts": [version.text for version in versions],
+        "languages": [version.language for version in versions],
+        "parsers": [version.parser for version in versions],
+        "encodings": [version.encoding for version in versions],
+        "pages": [json.dumps(version.pages) for version in versions],
+        "headings": [json.dumps(version.headings) for version in versions],
+        "regions": [json.dumps(version.regions) for version in versions],
+        "metadata": [json.dumps(version.metadata) for version in versions],
+        "documents": [version.document_id for version in versions],
+        "titles": [version.document.title for version in versions],
+        "types": [version.document.media_type for version in versions],
+    }
+    with access.in_workspace(versions[0].workspace_id):
+        run_sql(SAVE_VERSIONS, values)
+        run_sql(SAVE_DOCUMENTS, values)
 
 
 def fill(version: DocumentVersion, parsed: ParsedDocument) -> None:
+    """Fill in the version, and its document's title and type, without saving them."""
     version.text = parsed.text
     version.language = detect_language(parsed.text)
     version.parser = parsed.parser
@@ -110,26 +120,3 @@ def fill(version: DocumentVersion, parsed: ParsedDocument) -> None:
     given = document.title if document.title != document.name else parsed.title
     document.title = (given or document.name)[:TITLE_LENGTH]
     document.media_type = parsed.media_type
-
-
-def _columns(versions: Sequence[DocumentVersion]) -> dict[str, list[Any]]:
-    return {
-        "versions": [version.pk for version in versions],
-        "texts": [version.text for version in versions],
-        "languages": [version.language for version in versions],
-        "parsers": [version.parser for version in versions],
-        "encodings": [version.encoding for version in versions],
-        "pages": [json.dumps(version.pages) for version in versions],
-        "headings": [json.dumps(version.headings) for version in versions],
-        "regions": [json.dumps(version.regions) for version in versions],
-        "metadata": [json.dumps(version.metadata) for version in versions],
-    }
-
-
-def _labels(versions: Sequence[DocumentVersion]) -> dict[str, list[Any]]:
-    documents = [version.document for version in versions]
-    return {
-        "documents": [document.pk for document in documents],
-        "titles": [document.title for document in documents],
-        "types": [document.media_type for document in documents],
-    }

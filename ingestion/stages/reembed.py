@@ -55,7 +55,10 @@ def change(workspace_id: uuid.UUID, embedder: Embedder, progress: Progress) -> i
     while is_building(workspace_id, embedder.fingerprint):
         made += embed_all(workspace_id, embedder, progress, is_next=True)
         if swap(workspace_id, embedder.fingerprint):
-            wait(progress)
+            until = time.monotonic() + SECONDS_FOR_SEARCHES
+            while time.monotonic() < until:
+                progress(1, 1)
+                time.sleep(_A_WHILE)
             break
     return made
 
@@ -73,13 +76,18 @@ def embed_all(
     workspace_id: uuid.UUID, embedder: Embedder, progress: Progress, *, is_next: bool = False
 ) -> int:
     """Make the missing vectors and return how many. Stops if the change is abandoned."""
+    # Chunks whose words are indexed; the others get their vectors along with their document.
+    situated = Chunk.objects.in_workspace(workspace_id).filter(terms__isnull=False)
+    waiting = chunks.without(situated, workspace_id, embedder.fingerprint)
     with access.in_workspace(workspace_id):
-        total = situated_chunks(workspace_id).count()
-        missing = chunks.without(
-            situated_chunks(workspace_id), workspace_id, embedder.fingerprint
-        ).count()
+        total, missing = situated.count(), waiting.count()
+
+    def next_page() -> list[Chunk]:
+        with access.in_workspace(workspace_id):
+            return list(waiting.only("pk", "context", "text")[:PAGE])
+
     made = 0
-    while page := next_page(workspace_id, embedder.fingerprint):
+    while page := next_page():
         for first in range(0, len(page), BATCH):
             chunks.make(workspace_id, page[first : first + BATCH], embedder)
             made += len(page[first : first + BATCH])
@@ -87,17 +95,6 @@ def embed_all(
         if is_next and not is_building(workspace_id, embedder.fingerprint):
             break
     return made
-
-
-def situated_chunks(workspace_id: uuid.UUID) -> chunks.Chunks:
-    """Chunks whose words are indexed; the others get their vectors along with their document."""
-    return Chunk.objects.in_workspace(workspace_id).filter(terms__isnull=False)
-
-
-def next_page(workspace_id: uuid.UUID, fingerprint: str) -> list[Chunk]:
-    with access.in_workspace(workspace_id):
-        rows = chunks.without(situated_chunks(workspace_id), workspace_id, fingerprint)
-        return list(rows.only("pk", "context", "text")[:PAGE])
 
 
 def swap(workspace_id: uuid.UUID, fingerprint: str) -> bool:
@@ -114,10 +111,3 @@ def swap(workspace_id: uuid.UUID, fingerprint: str) -> bool:
         indexes.filter(state=IndexState.ACTIVE).update(state=IndexState.RETIRED)
         building.update(state=IndexState.ACTIVE)
     return True
-
-
-def wait(progress: Progress) -> None:
-    until = time.monotonic() + SECONDS_FOR_SEARCHES
-    while time.monotonic() < until:
-        progress(1, 1)
-        time.sleep(_A_WHILE)

@@ -14,15 +14,15 @@ from __future__ import annotations
 import json
 import uuid
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any, Final
 
 import numpy as np
 from pydantic import BaseModel, BeforeValidator
 
-from ingestion.extractors.found import NAME, Extraction
-from ingestion.extractors.model import Passage, Reading, extract_all
+from ingestion.extractors.extraction import NAME, Extraction
+from ingestion.extractors.model import ChunkText, Findings, extract_all
 from ingestion.extractors.model.facts import OTHER, known_type
 from ingestion.extractors.model.schema import MOST_STRENGTH, listed, plain_text
 from ingestion.models import Chunk, ChunkEmbedding, IngestionJob
@@ -43,23 +43,26 @@ SPREAD: Final = 300
 MOST_TYPES: Final = 20
 MOST_EXAMPLES: Final = 2
 MOST_EXAMPLE_TOKENS: Final = 2_000
-# Passages tried as examples: some turn out to hold no facts.
+# Passages tried as examples: some turn out to have no facts.
 TRIED: Final = 4
 LONGEST_DOMAIN: Final = 600
 LONGEST_LANGUAGE: Final = 40
 _PASSAGE_TOKENS: Final = 400
 _EXAMPLE_PASSAGE_TOKENS: Final = 250
 _PROMPT_TOKENS: Final = 800
+# What a passage takes at least: a few words and its fence.
+_LEAST_TOKENS: Final = 32
+_FENCE_TOKENS: Final = 12
 _STEPS: Final = 3
 _PROMPTS: Final = Path(__file__).parents[1] / "prompts"
 
 
-class Subject(BaseModel):
+class SubjectReply(BaseModel):
     domain: Annotated[str, BeforeValidator(plain_text)]
     language: Annotated[str, BeforeValidator(plain_text)] = ""
 
 
-class Kinds(BaseModel):
+class TypesReply(BaseModel):
     types: Annotated[list[str], BeforeValidator(listed)]
 
 
@@ -72,25 +75,16 @@ class Learned:
 
     domain: str
     language: str
-    types: tuple[str, ...]
-    examples: tuple[str, ...]
+    types: list[str]
+    examples: list[str]
     sampled: int
-
-    def as_json(self) -> dict[str, Any]:
-        return {
-            "domain": self.domain,
-            "language": self.language,
-            "types": list(self.types),
-            "examples": list(self.examples),
-            "sampled": self.sampled,
-        }
 
 
 def run(job: IngestionJob, ports: Ports, progress: Progress) -> StageOutcome:
     try:
         learned = _learned(job, ports, progress)
     except (ReplyError, StageError) as error:
-        note(job.workspace_id, error)
+        save_problem(job.workspace_id, error)
         raise
     save(job.workspace_id, learned)
     return StageOutcome(written=len(learned.types) + len(learned.examples))
@@ -110,24 +104,20 @@ def _learned(job: IngestionJob, ports: Ports, progress: Progress) -> Learned:
             code="nothing_to_learn_from",
             next_step="Add documents, then try again.",
         )
-    options = replace(ports.options, entity_types=typed_by_people(job.workspace_id))
-    return learn(passages, ports.chat, options, progress)
+    with access.in_workspace(job.workspace_id):
+        settings = ModelSettings.objects.in_workspace(job.workspace_id).first()
+    by_people = settings is not None and not _types_were_learned(settings)
+    types = tuple(settings.entity_types) if settings and by_people else ()
+    return learn(passages, ports.chat, replace(ports.options, entity_types=types), progress)
 
 
-def typed_by_people(workspace_id: uuid.UUID) -> tuple[str, ...]:
-    """The entity types a person chose; empty if the current ones were learned."""
-    with access.in_workspace(workspace_id):
-        row = ModelSettings.objects.in_workspace(workspace_id).first()
-    return () if row is None or _were_learned(row) else tuple(row.entity_types)
-
-
-def _were_learned(row: ModelSettings) -> bool:
-    is_learned: bool = row.entity_types == row.tuning.get("types")
+def _types_were_learned(settings: ModelSettings) -> bool:
+    is_learned: bool = settings.entity_types == settings.tuning.get("types")
     return is_learned
 
 
 # --- the sample -----------------------------------------------------------------------------------
-def sample(workspace_id: uuid.UUID, fingerprint: str) -> list[Passage]:
+def sample(workspace_id: uuid.UUID, fingerprint: str) -> list[ChunkText]:
     """At most fifteen chunks, the most typical first. The same ones until the chunks change."""
     with access.in_workspace(workspace_id):
         chunks = Chunk.objects.in_workspace(workspace_id)
@@ -160,8 +150,8 @@ def nearest_to_all(vectors: dict[uuid.UUID, Any]) -> list[uuid.UUID]:
     return sorted(near, key=lambda pk: (-near[pk], pk))[:SAMPLE]
 
 
-def _passage(chunk: Chunk) -> Passage:
-    return Passage(
+def _passage(chunk: Chunk) -> ChunkText:
+    return ChunkText(
         chunk_id=chunk.pk,
         document_id=chunk.document_id,
         text=chunk.text,
@@ -172,17 +162,15 @@ def _passage(chunk: Chunk) -> Passage:
 
 # --- asking the model -----------------------------------------------------------------------------
 def learn(
-    passages: Sequence[Passage], chat: ChatModel, options: ModelOptions, progress: Progress
+    passages: Sequence[ChunkText], chat: ChatModel, options: ModelOptions, progress: Progress
 ) -> Learned:
     """Ask the model about the passages. Raises ReplyError, or StageError if it learned nothing."""
     shown = shown_passages(passages, chat.input_limit(Role.EXTRACT))
-    subject = _ask(chat, _prompt("tune_subject", passages=shown), Subject)
+    subject = _ask(chat, _prompt("tune_subject", passages=shown), SubjectReply)
     domain = subject.domain[:LONGEST_DOMAIN].strip()
     progress(1, _STEPS)
-    kinds = _ask(
-        chat, _prompt("tune_types", domain=fenced(domain, "domain"), passages=shown), Kinds
-    )
-    types = useful_types(kinds.types)
+    prompt = _prompt("tune_types", domain=fenced(domain, "domain"), passages=shown)
+    types = useful_types(_ask(chat, prompt, TypesReply).types)
     if not domain or not types:
         raise StageError(
             "The model learned nothing from the sample.",
@@ -198,18 +186,22 @@ def learn(
         options, gleanings=0, domain=domain, language=language, examples=(), entity_types=wanted
     )
     examples = worked_examples(passages, chat, plain)
-    return Learned(domain, language, types, examples, len(passages))
+    return Learned(domain, language, list(types), list(examples), len(passages))
 
 
-def shown_passages(passages: Sequence[Passage], limit: int) -> str:
-    """The beginnings of the passages, each cut so that all of them fit within ``limit`` tokens."""
-    share = max((limit - _PROMPT_TOKENS) // len(passages), 20)
-    tokens = min(_PASSAGE_TOKENS, share)
-    return "\n\n".join(fenced(truncate_tokens(one.text, tokens)) for one in passages)
+def shown_passages(passages: Sequence[ChunkText], limit: int) -> str:
+    """The beginnings of the passages, cut so that they and the prompt fit within ``limit`` tokens.
+
+    Where there is no room for a few words of each, the last ones are left out.
+    """
+    room = max(limit - _PROMPT_TOKENS, _LEAST_TOKENS)
+    shown = passages[: room // _LEAST_TOKENS]
+    tokens = min(_PASSAGE_TOKENS, room // len(shown) - _FENCE_TOKENS)
+    return "\n\n".join(fenced(truncate_tokens(one.text, tokens)) for one in shown)
 
 
-def useful_types(said: Sequence[str]) -> tuple[str, ...]:
-    types = dict.fromkeys(known_type(one) for one in said)
+def useful_types(named: Sequence[str]) -> tuple[str, ...]:
+    types = dict.fromkeys(known_type(one) for one in named)
     return tuple(one for one in types if one not in (OTHER, NAME))[:MOST_TYPES]
 
 
@@ -226,25 +218,25 @@ def _prompt(name: str, **values: str) -> Prompt:
 
 # --- worked examples ------------------------------------------------------------------------------
 def worked_examples(
-    passages: Sequence[Passage], chat: ChatModel, options: ModelOptions
+    passages: Sequence[ChunkText], chat: ChatModel, options: ModelOptions
 ) -> tuple[str, ...]:
     """Extractions of the most typical passages, as text."""
     tried = [replace(one, text=beginning(one.text)) for one in passages[:TRIED]]
     outcomes = extract_all(tried, chat, options, stage=STAGE)
-    readings = {index: one for index, one in outcomes if isinstance(one, Reading)}
+    readings = {index: one for index, one in outcomes if isinstance(one, Findings)}
     examples: list[str] = []
     room = MOST_EXAMPLE_TOKENS
     for index in sorted(readings):
         found = readings[index].extraction
         text = example(tried[index].text, found)
         tokens = count_tokens(text)
-        if len(examples) < MOST_EXAMPLES and is_telling(found) and tokens <= room:
+        if len(examples) < MOST_EXAMPLES and is_instructive(found) and tokens <= room:
             examples.append(text)
             room -= tokens
     return tuple(examples)
 
 
-def is_telling(found: Extraction) -> bool:
+def is_instructive(found: Extraction) -> bool:
     """Whether an extraction is instructive: at least two entities and a relationship."""
     return len({fragment.mention for fragment in found.fragments}) > 1 and bool(found.relations)
 
@@ -312,23 +304,17 @@ def _name(found: Extraction, index: int) -> str:
 def save(workspace_id: uuid.UUID, learned: Learned) -> None:
     """Replace what was learned before. Types chosen by a person are kept."""
     with access.in_workspace(workspace_id):
-        row = ModelSettings.objects.in_workspace(workspace_id).first()
-        if row is not None and _were_learned(row):
-            row.entity_types = []
-            row.save(update_fields=["entity_types"])
+        settings = ModelSettings.objects.in_workspace(workspace_id).first()
+        if settings is not None and _types_were_learned(settings):
+            settings.entity_types = []
+            settings.save(update_fields=["entity_types"])
         workspace = Workspace.objects.get(pk=workspace_id)
-        language_model_services.tuning_save(workspace=workspace, tuning=learned.as_json())
+        language_model_services.tuning_save(workspace=workspace, tuning=asdict(learned))
 
 
-def note(workspace_id: uuid.UUID, error: KBError) -> None:
+def save_problem(workspace_id: uuid.UUID, error: KBError) -> None:
     """Record what went wrong, next to what was learned before."""
-    problem = {
-        "code": error.code,
-        "happened": error.happened,
-        "kept": error.kept,
-        "next_step": error.next_step,
-    }
     with access.in_workspace(workspace_id):
         for row in ModelSettings.objects.in_workspace(workspace_id).select_for_update():
-            row.tuning = {**row.tuning, "problem": problem}
+            row.tuning = {**row.tuning, "problem": error.problem()}
             row.save(update_fields=["tuning"])

@@ -9,10 +9,10 @@ from uuid import UUID
 
 from rest_framework import serializers
 
-from ingestion.history.api_changes import ReasonSerializer, change_of, correcting
-from ingestion.history.preconditions import ExpectedField
+from ingestion.curation.merging import entities_differ
+from ingestion.history.api import ExpectedField, ReasonSerializer, change_of, correcting
 from ingestion.models import HistoryEvent
-from ingestion.suggestions import deciding, queue, skipping
+from ingestion.suggestions import cases, services
 from workspaces.api import WorkspaceAPIView, curating, reading
 
 MOST_ENTITIES = 50
@@ -72,15 +72,15 @@ class RefusedSerializer(serializers.Serializer[Any]):
 
     left = SideSerializer()
     right = SideSerializer()
-    certainty = serializers.FloatField()
-    reasons = serializers.ListField(child=serializers.CharField())
+    certainty = serializers.FloatField(source="suggested.certainty")
+    reasons = serializers.ListField(child=serializers.CharField(), source="suggested.reasons")
     sentence = serializers.CharField(help_text="Who said so, and when.")
     decision = serializers.UUIDField(
-        source="decision_id",
+        source="decision.pk",
         allow_null=True,
         help_text="Null where a split or a move told them apart.",
     )
-    event = serializers.UUIDField(source="event_id", allow_null=True)
+    event = serializers.UUIDField(source="decision.event_id", allow_null=True)
 
 
 class CountsSerializer(serializers.Serializer[Any]):
@@ -109,7 +109,7 @@ class SuggestionListApi(WorkspaceAPIView):
             help_text="'next' of the page before.",
         )
         limit = serializers.IntegerField(
-            min_value=1, max_value=queue.LARGEST_PAGE, default=queue.PAGE
+            min_value=1, max_value=cases.LARGEST_PAGE, default=cases.PAGE
         )
 
     class OutputSerializer(serializers.Serializer[Any]):
@@ -120,7 +120,7 @@ class SuggestionListApi(WorkspaceAPIView):
     @reading("suggestion_list", query=InputSerializer, gives=OutputSerializer)
     def get(self) -> object:
         """List cases of entities that may be one, ordered by certainty times effect."""
-        return queue.case_queue(workspace=self.workspace, user=self.request.user, **self.query())
+        return cases.case_queue(workspace=self.workspace, user=self.request.user, **self.query())
 
 
 class SuggestionRefusedApi(WorkspaceAPIView):
@@ -130,7 +130,7 @@ class SuggestionRefusedApi(WorkspaceAPIView):
     @reading("suggestion_refused", gives=OutputSerializer, errors=(400,))
     def get(self) -> object:
         """List pairs that were suggested again after it was decided that they are not the same."""
-        found = queue.case_refused(workspace=self.workspace)
+        found = cases.case_refused(workspace=self.workspace)
         return {"results": found}
 
 
@@ -158,7 +158,7 @@ class SuggestionAcceptApi(WorkspaceAPIView):
     def post(self) -> object:
         """Merge the entities of a case into one of them."""
         change, wanted = change_of(self)
-        return _done([deciding.case_accept(change=change, **wanted)])
+        return _done([services.case_accept(change=change, **wanted)])
 
 
 class SuggestionRejectApi(WorkspaceAPIView):
@@ -169,7 +169,7 @@ class SuggestionRejectApi(WorkspaceAPIView):
     def post(self) -> object:
         """Record that no two of the entities are the same; later runs obey it."""
         change, wanted = change_of(self)
-        return _done([deciding.case_reject(change=change, **wanted)])
+        return _done([entities_differ(change=change, **wanted)])
 
 
 class SuggestionSkipApi(WorkspaceAPIView):
@@ -179,8 +179,8 @@ class SuggestionSkipApi(WorkspaceAPIView):
     @curating("suggestion_skip", takes=InputSerializer, status=204)
     def post(self) -> None:
         """Put a case off: it comes back to the same user after the others."""
-        case = queue.case_get(workspace=self.workspace, key=self.body()["case"])
-        skipping.case_skip(workspace=self.workspace, user=self.request.user, case=case.key)
+        case = cases.case_get(workspace=self.workspace, key=self.body()["case"])
+        services.case_skip(workspace=self.workspace, user=self.request.user, case=case.key)
 
 
 class EffectSerializer(serializers.Serializer[Any]):
@@ -194,7 +194,7 @@ class EffectSerializer(serializers.Serializer[Any]):
 
 
 class ThresholdInput(serializers.Serializer[Any]):
-    threshold = serializers.FloatField(min_value=deciding.LOWEST, max_value=1)
+    threshold = serializers.FloatField(min_value=services.LOWEST, max_value=1)
 
 
 class SuggestionAcceptAboveApi(WorkspaceAPIView):
@@ -218,14 +218,14 @@ class SuggestionAcceptAboveApi(WorkspaceAPIView):
     @reading("suggestion_accept_above_preview", query=ThresholdInput, gives=PreviewSerializer)
     def get(self) -> object:
         """Preview accepting every case of at least this certainty."""
-        return deciding.accept_above_preview(workspace=self.workspace, **self.query())
+        return services.accept_above_preview(workspace=self.workspace, **self.query())
 
     @deciding_cases("suggestion_accept_above", takes=InputSerializer)
     def post(self) -> object:
         """Accept every case of at least this certainty; one undo reverts all of them."""
         change, wanted = change_of(self)
-        done = deciding.cases_accept_above(change=change, **wanted)
-        return _done(done.events, batch=done.batch)
+        events = services.cases_accept_above(change=change, **wanted)
+        return _done(events, batch=events[0].batch)
 
 
 def _done(events: Iterable[HistoryEvent], *, batch: UUID | None = None) -> dict[str, Any]:

@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Collection, Iterable
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any, Final
 
 from django.http import QueryDict
 from django.utils import timezone
 
-from ingestion.curation import forms, presenters, previewing
-from ingestion.curation.presenters import Preview
+from ingestion.curation import forms, presenters
+from ingestion.curation.merging import entities_merge
+from ingestion.curation.presenters import Preview, previewed
+from ingestion.curation.validation import invalid
 from ingestion.documents.links import reader_url
 from ingestion.history import queries as history_queries, sentences
-from ingestion.models import EventKind, HistoryEvent, HistorySubject
-from ingestion.suggestions import deciding, queue
-from ingestion.suggestions.queue import MOST_SHOWN, Case, Counts
+from ingestion.models import HistoryEvent, HistorySubject
+from ingestion.suggestions import cases
+from ingestion.suggestions.cases import DECISIONS, MOST_SHOWN, Case, Counts
 from ingestion.suggestions.sides import Quote, Side
-from kb_project.errors import InputError, NotFoundError
+from kb_project.errors import NotFoundError
 from workspaces.models import User, Workspace
 
 FEWEST: Final = 2
@@ -27,12 +29,11 @@ IN_WORDS: Final = {1: "one", 2: "two", 3: "three", 4: "four", 5: "five"}
 THRESHOLDS: Final = (99, 95, 90, 85, 80)
 """Certainties, in percent, offered for bulk merging."""
 USUAL: Final = 95
-DECISIONS: Final = (EventKind.ENTITIES_MERGED, EventKind.NOT_THE_SAME)
 GONE: Final = "Someone has already decided this case, or it no longer exists."
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class LinkedQuote:
     """A quote, and the URL to read it at."""
 
     quote: Quote
@@ -46,11 +47,11 @@ class Card:
     number: int
     side: Side
     is_kept: bool
-    places: tuple[Place, ...]
+    places: tuple[LinkedQuote, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class ShownCase:
     """A case with the choices made in it so far."""
 
     case: Case
@@ -79,7 +80,7 @@ class Shown:
 
 
 @dataclass(frozen=True, slots=True)
-class Chosen:
+class Choice:
     """The choices in a case: which entity is kept, and which are left out of the decision."""
 
     kept: uuid.UUID
@@ -92,54 +93,50 @@ class Chosen:
         return [one for one in self.entities if one not in self.dropped]
 
 
-def chosen_of(case: Case, given: QueryDict) -> Chosen:
+def chosen_of(case: Case, given: QueryDict) -> Choice:
     """Read the choices. Raises InputError for entities outside the case, or fewer than two left."""
     entities = tuple(side.id for side in case.entities)
     dropped = tuple(forms.ids_of(given, "drop"))
     kept = forms.id_of(given, "kept") or case.kept
     if not {kept, *dropped} <= set(entities):
-        raise InputError(
+        raise invalid(
             "This entity is not part of the case.",
-            code="not_in_the_case",
-            kept=deciding.UNCHANGED,
-            next_step="Choose one of the entities shown.",
+            "Choose one of the entities shown.",
+            "not_in_the_case",
         )
     left = [one for one in entities if one not in dropped]
     if len(left) < FEWEST:
-        raise InputError(
+        raise invalid(
             "A case needs at least two entities.",
-            code="too_few",
-            kept=deciding.UNCHANGED,
-            next_step="Mark them as not the same, or skip the case.",
+            "Mark them as not the same, or skip the case.",
+            "too_few",
         )
     if kept in dropped:
         kept = case.kept if case.kept in left else left[0]
-    return Chosen(kept, dropped, entities)
+    return Choice(kept, dropped, entities)
 
 
 # --- the page -------------------------------------------------------------------------------------
 def queue_context(*, workspace: Workspace, user: User, given: QueryDict) -> dict[str, Any]:
     """Build the page's context. Raises InputError for choices no page offers."""
-    page = queue.case_queue(
+    page = cases.case_queue(
         workspace=workspace, user=user, limit=1, after=given.get("after", "")[:100]
     )
     wanted = forms.id_of(given, "case")
     case, notice = _case(workspace, user, page.cases, wanted)
-    rights = presenters.rights(workspace)
-    return {
-        "workspace": workspace,
-        "section": "curation",
-        "shown": _shown(workspace, case, given if case and case.key == wanted else QueryDict()),
-        "notice": notice,
-        "counts": page.counts,
-        "open_number": min(page.counts.open, MOST_SHOWN),
-        "progress": progress(page.counts, case),
-        "next": page.next,
-        "refused": queue.case_refused(workspace=workspace),
-        "last": last_decision(workspace, user) if rights["is_curator"] else None,
-        "usual": USUAL,
-        **rights,
-    }
+    return presenters.page_context(
+        workspace,
+        "curation",
+        shown=_shown(workspace, case, given if case and case.key == wanted else QueryDict()),
+        notice=notice,
+        counts=page.counts,
+        open_number=min(page.counts.open, MOST_SHOWN),
+        progress=progress(page.counts, case),
+        next=page.next,
+        refused=cases.case_refused(workspace=workspace),
+        last=last_decision(workspace, user) if presenters.may_curate(workspace) else None,
+        usual=USUAL,
+    )
 
 
 def _case(
@@ -148,50 +145,40 @@ def _case(
     if wanted is None or any(case.key == wanted for case in first):
         return next(iter(first), None), ""
     try:
-        return queue.case_get(workspace=workspace, key=wanted, user=user), ""
+        return cases.case_get(workspace=workspace, key=wanted, user=user), ""
     except NotFoundError:
         return next(iter(first), None), GONE
 
 
-def _shown(workspace: Workspace, case: Case | None, given: QueryDict) -> Shown | None:
+def _shown(workspace: Workspace, case: Case | None, given: QueryDict) -> ShownCase | None:
     if case is None:
         return None
     chosen = chosen_of(case, given)
     sides = {side.id: side for side in case.entities}
     kept = sides[chosen.kept]
     inside = [sides[one] for one in chosen.set]
-    return Shown(
+    others = [one for one in chosen.set if one != chosen.kept]
+    names = dict.fromkeys(name for side in inside for name in (side.name, *side.aliases))
+    gained = [name for name in names if name not in (kept.name, *kept.aliases)]
+    return ShownCase(
         case=case,
         cards=tuple(
-            Card(number, side, side.id == kept.id, _places(workspace, side))
+            Card(number, side, side.id == kept.id, _quotes(workspace, side))
             for number, side in enumerate(inside, start=1)
         ),
         dropped=tuple(sides[one] for one in chosen.dropped),
         kept=kept,
-        gained=_gained(kept, inside),
-        preview=_preview(workspace, chosen) if presenters.may_curate(workspace) else None,
+        gained=tuple(gained[:MOST_NAMES]),
+        preview=previewed(entities_merge, workspace=workspace, kept=chosen.kept, others=others)
+        if presenters.may_curate(workspace)
+        else None,
     )
 
 
-def _places(workspace: Workspace, side: Side) -> tuple[Place, ...]:
+def _quotes(workspace: Workspace, side: Side) -> tuple[LinkedQuote, ...]:
     return tuple(
-        Place(quote, reader_url(workspace, quote.document_id, start=quote.start, end=quote.end))
-        for quote in side.quotes
-    )
-
-
-def _gained(kept: Side, sides: Iterable[Side]) -> tuple[str, ...]:
-    """Return the names that the kept entity will gain."""
-    own = {kept.name, *kept.aliases}
-    names = dict.fromkeys(name for side in sides for name in (side.name, *side.aliases))
-    return tuple(name for name in names if name not in own)[:MOST_NAMES]
-
-
-def _preview(workspace: Workspace, chosen: Chosen) -> Preview:
-    others = [one for one in chosen.set if one != chosen.kept]
-    return presenters.previewed(
-        workspace,
-        lambda: previewing.merge(workspace=workspace, kept=chosen.kept, others=others),
+        LinkedQuote(one, reader_url(workspace, one.document_id, start=one.start, end=one.end))
+        for one in side.quotes
     )
 
 

@@ -5,13 +5,15 @@ from __future__ import annotations
 import re
 import uuid
 from collections import defaultdict
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, LiteralString
 
+from django.db.models import Count
+
+from ingestion.curation.queries import aliases_of, fact_counts
 from ingestion.history import recording
-from ingestion.models import Alias, Entity
-from ingestion.suggestions import sql
+from ingestion.models import Entity, Mention
 from kb_project.sql import run_sql
 from workspaces.models import Workspace
 
@@ -22,6 +24,34 @@ MOST_ALIASES: Final = 8
 BLANK: Final = re.compile(r"\n[ \t\r]*\n")
 MARKS: Final = re.compile(r"^(?:[#>*-]+ )+")
 """Markdown prefixes of headings, quotations and list items."""
+
+
+# Where each of these entities is named, with the text around the name: one mention per document
+# first.
+QUOTES: Final[LiteralString] = """
+WITH named AS (
+    SELECT m.entity_id, m.document_id, m.chunk_id, m.start, m."end",
+           row_number() OVER (PARTITION BY m.entity_id, m.document_id
+                              ORDER BY m.start, m."end") AS place
+      FROM ingestion_mention AS m
+     WHERE m.workspace_id = %(workspace)s AND m.entity_id = ANY (%(entities)s::uuid[])
+), chosen AS (
+    SELECT *, row_number() OVER (PARTITION BY entity_id
+                                 ORDER BY place, document_id, start) AS number
+      FROM named
+)
+SELECT n.entity_id, n.document_id, d.title, n.chunk_id, n.start, n."end",
+       substr(c.text, greatest(1, n.start - c.start + 1 - %(around)s),
+              least(n.start - c.start, %(around)s)),
+       substr(c.text, n.start - c.start + 1, n."end" - n.start),
+       substr(c.text, n."end" - c.start + 1, %(around)s),
+       c.page_first, c.heading_path
+  FROM chosen AS n
+  JOIN ingestion_chunk AS c ON c.workspace_id = %(workspace)s AND c.id = n.chunk_id
+  JOIN ingestion_document AS d ON d.workspace_id = %(workspace)s AND d.id = n.document_id
+ WHERE n.number <= %(most)s
+ ORDER BY n.entity_id, n.number
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,10 +115,12 @@ def sizes_of(workspace: Workspace, entities: Collection[uuid.UUID]) -> dict[uuid
 def sides_of(workspace: Workspace, entities: Collection[uuid.UUID]) -> dict[uuid.UUID, Side]:
     """Load the sides of any number of entities in a fixed number of queries."""
     rows = Entity.objects.in_workspace(workspace).in_bulk(list(entities))
-    values = {"workspace": workspace.pk, "entities": list(rows)}
-    aliases = _aliases(workspace, rows)
-    facts: dict[uuid.UUID, int] = dict(run_sql(sql.FACTS, values))
-    documents: dict[uuid.UUID, int] = dict(run_sql(sql.DOCUMENTS, values))
+    aliases = aliases_of(workspace, rows.values())
+    facts = fact_counts(workspace, rows)
+    mentions = Mention.objects.in_workspace(workspace).filter(entity__in=rows)
+    documents = dict(
+        mentions.values_list("entity").annotate(number=Count("document", distinct=True))
+    )
     revisions = recording.revisions(workspace, list(rows))
     quotes = _quotes(workspace, rows)
     return {
@@ -97,9 +129,9 @@ def sides_of(workspace: Workspace, entities: Collection[uuid.UUID]) -> dict[uuid
             name=entity.name,
             type=entity.type,
             description=entity.description,
-            aliases=tuple(aliases[one]),
+            aliases=aliases[one][:MOST_ALIASES],
             mentions=entity.mention_count,
-            facts=facts.get(one, 0),
+            facts=facts[one],
             documents=documents.get(one, 0),
             revision=revisions[one],
             is_protected=entity.is_protected,
@@ -111,38 +143,16 @@ def sides_of(workspace: Workspace, entities: Collection[uuid.UUID]) -> dict[uuid
     }
 
 
-def _aliases(
-    workspace: Workspace, entities: Mapping[uuid.UUID, Entity]
-) -> defaultdict[uuid.UUID, list[str]]:
-    found: defaultdict[uuid.UUID, list[str]] = defaultdict(list)
-    rows = Alias.objects.in_workspace(workspace).filter(entity__in=entities).order_by("name")
-    for entity_id, name in rows.values_list("entity_id", "name").distinct():
-        if name != entities[entity_id].name and len(found[entity_id]) < MOST_ALIASES:
-            found[entity_id].append(name)
-    return found
-
-
 def _quotes(
     workspace: Workspace, entities: Collection[uuid.UUID]
 ) -> defaultdict[uuid.UUID, list[Quote]]:
     found: defaultdict[uuid.UUID, list[Quote]] = defaultdict(list)
     values = {"entities": list(entities), "most": MOST_QUOTES, "around": AROUND}
-    for entity, document, title, chunk, start, end, before, name, after, page, headings in run_sql(
-        sql.QUOTES, {"workspace": workspace.pk, **values}
-    ):
-        found[entity].append(
-            Quote(
-                document,
-                title,
-                chunk,
-                start,
-                end,
-                _from_a_word(before),
-                name,
-                _to_a_word(after),
-                place_of(page, headings),
-            )
-        )
+    rows = run_sql(QUOTES, {"workspace": workspace.pk, **values})
+    for entity, document, title, chunk, start, end, before, name, after, page, headings in rows:
+        around = (_from_a_word(before), name, _to_a_word(after))
+        place = place_of(page, headings)
+        found[entity].append(Quote(document, title, chunk, start, end, *around, place))
     return found
 
 

@@ -6,19 +6,20 @@ from typing import Final
 from uuid import UUID
 
 from django.contrib import messages
-from django.http import HttpResponse, HttpResponseRedirect, QueryDict
+from django.http import HttpResponse, QueryDict
 from django.shortcuts import redirect, render
 
-from ingestion.curation import forms, presenters as curation_presenters
-from ingestion.curation.views import answers
-from ingestion.history import toasts
+from ingestion.curation import forms, views
+from ingestion.curation.merging import entities_differ
+from ingestion.curation.presenters import refusal_of
+from ingestion.history import sentences
 from ingestion.models import HistoryEvent
-from ingestion.suggestions import deciding, presenters, queue, skipping
-from ingestion.suggestions.queue import Case
+from ingestion.suggestions import cases, presenters, services
+from ingestion.suggestions.cases import Case
 from kb_project.errors import ConflictError, InputError, KBError, NotFoundError
+from kb_project.text.words import counted
 from workspaces.models import Capability, Workspace
-from workspaces.pages import workspace_page
-from workspaces.requests import UserRequest
+from workspaces.pages import UserRequest, workspace_page
 
 TEMPLATE: Final = "ingestion/curation/queue.html"
 QUEUE: Final = "ingestion:curation_queue"
@@ -48,16 +49,16 @@ def case_differ(request: UserRequest, workspace: Workspace) -> HttpResponse:
 @workspace_page(Capability.CURATE, "POST")
 def case_skip(request: UserRequest, workspace: Workspace) -> HttpResponse:
     try:
-        case = queue.case_get(workspace=workspace, key=_key(request), user=request.user)
+        case = cases.case_get(workspace=workspace, key=_key(request), user=request.user)
     except NotFoundError:
         return _gone(request, workspace)
-    skipping.case_skip(workspace=workspace, user=request.user, case=case.key)
+    services.case_skip(workspace=workspace, user=request.user, case=case.key)
     return redirect(QUEUE, workspace.slug)
 
 
 def _decided(request: UserRequest, workspace: Workspace, *, is_same: bool) -> HttpResponse:
     try:
-        case = queue.case_get(workspace=workspace, key=_key(request), user=request.user)
+        case = cases.case_get(workspace=workspace, key=_key(request), user=request.user)
     except NotFoundError:
         return _gone(request, workspace)
     try:
@@ -68,7 +69,7 @@ def _decided(request: UserRequest, workspace: Workspace, *, is_same: bool) -> Ht
         return _again(request, workspace, request.POST, error)
     except (InputError, NotFoundError) as error:
         return _again(request, workspace, QueryDict(f"case={case.key}"), error)
-    return answers.done(request, workspace, event, QUEUE)
+    return views.done(request, workspace, event, QUEUE)
 
 
 def _decide(
@@ -77,8 +78,8 @@ def _decide(
     chosen = presenters.chosen_of(case, request.POST)
     change = forms.change_of(workspace, request.user, request.POST)
     if not is_same:
-        return deciding.case_reject(change=change, entities=chosen.set)
-    return deciding.case_accept(
+        return entities_differ(change=change, entities=chosen.set)
+    return services.case_accept(
         change=change, entities=chosen.entities, kept=chosen.kept, dropped=chosen.dropped
     )
 
@@ -92,7 +93,7 @@ def _key(request: UserRequest) -> UUID:
 
 def _is_open(workspace: Workspace, key: UUID) -> bool:
     try:
-        queue.case_get(workspace=workspace, key=key)
+        cases.case_get(workspace=workspace, key=key)
     except NotFoundError:
         return False
     return True
@@ -111,50 +112,38 @@ def _again(
 ) -> HttpResponse:
     """Render the page in its present state, with the reason for the refusal."""
     context = presenters.queue_context(workspace=workspace, user=request.user, given=given)
-    return answers.again(
-        request, TEMPLATE, context, curation_presenters.refusal_of(workspace, error)
-    )
+    return views.again(request, TEMPLATE, context, refusal_of(workspace, error))
 
 
 # --- all above a certainty ------------------------------------------------------------------------
 @workspace_page(Capability.CURATE, "GET", "POST")
 def cases_above(request: UserRequest, workspace: Workspace) -> HttpResponse:
     given = request.POST if request.method == "POST" else request.GET
-    percent = _percent(given)
+    above = given.get("above", "")
+    is_offered = above in map(str, presenters.THRESHOLDS)
+    percent = int(above) if is_offered else presenters.USUAL
     refusal = None
     if request.method == "POST":
         change = forms.change_of(workspace, request.user, given)
         digest = given.get("digest", "")[:16] or "none"
         try:
-            done = deciding.cases_accept_above(
+            events = services.cases_accept_above(
                 change=change, threshold=percent / 100, digest=digest
             )
         except (InputError, ConflictError) as error:
-            refusal = curation_presenters.refusal_of(workspace, error)
+            refusal = refusal_of(workspace, error)
         else:
-            return _all_done(request, workspace, done)
+            merged = counted(len(events), "case")
+            sentences.add_toast(request, workspace, events[0], f"Merged {merged}.")
+            return redirect(QUEUE, workspace.slug)
     context = {
         "workspace": workspace,
         "section": "curation",
         "percent": percent,
         "thresholds": presenters.THRESHOLDS,
-        "bulk": deciding.accept_above_preview(workspace=workspace, threshold=percent / 100),
+        "bulk": services.accept_above_preview(workspace=workspace, threshold=percent / 100),
     }
     template = "ingestion/curation/queue_above.html"
     if refusal:
-        return answers.again(request, template, context, refusal)
+        return views.again(request, template, context, refusal)
     return render(request, template, context)
-
-
-def _percent(given: QueryDict) -> int:
-    text = given.get("above", "")
-    return int(text) if text in {str(one) for one in presenters.THRESHOLDS} else presenters.USUAL
-
-
-def _all_done(
-    request: UserRequest, workspace: Workspace, done: deciding.Bulk
-) -> HttpResponseRedirect:
-    number = len(done.events)
-    noun = "case" if number == 1 else "cases"
-    toasts.leave(request, workspace, done.events[0], f"Merged {number} {noun}.")
-    return redirect(QUEUE, workspace.slug)

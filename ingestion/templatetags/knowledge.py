@@ -9,7 +9,7 @@ from django import template
 
 from ingestion.documents import reader
 from ingestion.documents.links import page_noun, reader_url
-from ingestion.documents.reader.inline import plain as without_marks
+from ingestion.documents.reader.blocks import plain as without_marks
 from ingestion.knowledge.spans import SourceSpan
 from workspaces.models import Capability, Workspace
 

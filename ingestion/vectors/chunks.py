@@ -62,11 +62,6 @@ DELETE FROM ingestion_chunkembedding
         LIMIT %(most)s)
 """
 
-ANY_OTHER: Final[LiteralString] = """
-SELECT EXISTS (SELECT FROM ingestion_chunkembedding
-                WHERE workspace_id = %(workspace)s AND fingerprint <> ALL(%(kept)s::text[]))
-"""
-
 
 def wanted(workspace_id: uuid.UUID) -> set[str]:
     """The fingerprints that the workspace chose; empty if it leaves the model to settings."""
@@ -121,6 +116,7 @@ def make(workspace_id: uuid.UUID, chunks: Sequence[Chunk], embedder: Embedder) -
 
 
 def situated(chunk: Chunk) -> str:
+    """The text that is searched and embedded: the context, then the chunk."""
     return f"{chunk.context}\n{chunk.text}" if chunk.context else chunk.text
 
 
@@ -151,6 +147,5 @@ def delete_some(workspace_id: uuid.UUID, kept: Sequence[str], most: int) -> int:
 
 def has_others(workspace_id: uuid.UUID, kept: Sequence[str]) -> bool:
     with access.in_workspace(workspace_id):
-        values = {"workspace": workspace_id, "kept": list(kept)}
-        [(has,)] = run_sql(ANY_OTHER, values)
-    return bool(has)
+        made = ChunkEmbedding.objects.in_workspace(workspace_id)
+        return made.exclude(fingerprint__in=kept).exists()

@@ -40,11 +40,6 @@ SELECT c.workspace_id, c.id, t.first, t.last, %(fingerprint)s, t.vector::halfvec
 ON CONFLICT (workspace_id, chunk_id, start, fingerprint)
    DO UPDATE SET vector = excluded.vector, "end" = excluded."end"
 """
-DELETE_OTHERS: Final[LiteralString] = """
-DELETE FROM ingestion_sentencevector
- WHERE workspace_id = %(workspace)s AND chunk_id = ANY(%(chunks)s::uuid[])
-   AND fingerprint <> %(fingerprint)s
-"""
 
 
 def without(chunks: QuerySet[Chunk], workspace_id: uuid.UUID, fingerprint: str) -> QuerySet[Chunk]:
@@ -77,7 +72,9 @@ def make(workspace_id: uuid.UUID, chunks: Sequence[Chunk], embedder: Embedder) -
     }
     with access.in_workspace(workspace_id):
         run_sql(ADD_VECTORS, values)
-        run_sql(DELETE_OTHERS, values)
+        stored = SentenceVector.objects.in_workspace(workspace_id)
+        stored = stored.filter(chunk_id__in={chunk.pk for chunk, _ in found})
+        stored.exclude(fingerprint=embedder.fingerprint).delete()
 
 
 def forget(workspace_id: uuid.UUID, chunks: Sequence[uuid.UUID]) -> None:

@@ -3,26 +3,44 @@
 from __future__ import annotations
 
 import json
+import shutil
+import tempfile
+import time
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial
+from pathlib import Path
 from typing import Any, Final
 
+from django.conf import settings
 from django.contrib.auth import get_user_model
 from django.core.exceptions import ValidationError
 from django.core.validators import validate_slug
 from django.db import DataError, IntegrityError, OperationalError, transaction
 from psycopg import sql as pgsql
 
-from kb_project.backup import manifest as manifests, sql, staging
-from kb_project.backup.archive import Archive, check_room
-from kb_project.backup.examining import Found, Report, examine
-from kb_project.backup.manifest import Manifest, damaged
-from kb_project.backup.rows import Row
+from kb_project.backup import sql
+from kb_project.backup.archive import (
+    INSTALLATION,
+    NOTHING_WRITTEN,
+    PEOPLE,
+    Archive,
+    Manifest,
+    Report,
+    check_room,
+    damaged,
+    installation_member,
+    table_member,
+)
 from kb_project.backup.tables import FILES, TENANT, Column, Contents, Table, contents
+from kb_project.backup.validation import Checked, Row, examine
 from kb_project.errors import ConflictError, InputError, UnavailableError
 from kb_project.sql import run_sql, run_sql_count, temporary_rows
+
+PREFIX: Final = ".restore-"
+SECONDS_OF_A_RESTORE: Final = 24 * 3600
+
 
 IDENTIFIERS: Final = frozenset({"uuid", "jsonb", "json"})
 LONGEST_SLUG: Final = 60
@@ -32,21 +50,13 @@ NewIds = Mapping[str, str]
 
 
 @dataclass(frozen=True, slots=True)
-class Wish:
-    """The slug to restore under, and whether to restore as a new workspace."""
-
-    slug: str = ""
-    as_new: bool = False
-
-
-@dataclass(frozen=True, slots=True)
 class Hooks:
     """Callbacks of the tables' owner: ``new_ids`` maps a workspace's ids if it gets a new one, from
-    its rows by table; ``settle`` runs after its rows are written, in the same transaction.
+    its rows by table; ``rebuild`` makes what is derived from its rows, in the same transaction.
     """
 
     new_ids: Callable[[Callable[[str], Iterator[Row]], uuid.UUID, uuid.UUID], NewIds]
-    settle: Callable[[uuid.UUID, bool], None]
+    rebuild: Callable[[uuid.UUID, bool], None]
 
 
 @dataclass(slots=True)
@@ -67,49 +77,53 @@ def check(archive: Archive, report: Report) -> Manifest:
     return archive.manifest
 
 
-def restore(archive: Archive, wish: Wish, hooks: Hooks, *, report: Report) -> Restored:
-    """Restore an archive. Raises InputError if it cannot be restored, ConflictError if its place is
-    taken. On any error, nothing has been written.
+def restore(
+    archive: Archive, hooks: Hooks, *, slug: str = "", as_new: bool = False, report: Report
+) -> Restored:
+    """Restore an archive; one of a workspace also under another slug, or as a new workspace.
+
+    Raises InputError if it cannot be restored, ConflictError if a workspace is in its way. On any
+    error, nothing has been written.
     """
-    _check_wish(archive.manifest, wish)
+    _check_options(archive.manifest, slug, as_new=as_new)
     check_room(archive.manifest)
     known = contents()
-    found = examine(archive, known, report)
+    checked = examine(archive, known, report)
     try:
-        return _Restorer(archive, known, found, wish, hooks, report).restore()
+        return _Restorer(archive, known, checked, hooks, slug, as_new, report).restore()
     except (DataError, IntegrityError) as error:
         raise damaged("Its rows contradict each other.") from error
     except OperationalError as error:
         raise UnavailableError(
             f"The database failed: {str(error).splitlines()[0]}.",
             code="database_broke_off",
-            kept=manifests.NOTHING_WRITTEN,
+            kept=NOTHING_WRITTEN,
             next_step="Check that it is running and has space, then try again.",
         ) from error
     except OSError as error:
         raise InputError(
             f"The files cannot be written: {error.strerror or error}.",
             code="files_not_written",
-            kept=manifests.NOTHING_WRITTEN,
+            kept=NOTHING_WRITTEN,
             next_step="Free some space in the media folder, or allow this account to write there.",
         ) from error
 
 
-def _check_wish(manifest: Manifest, wish: Wish) -> None:
-    if manifest.kind == manifests.INSTALLATION and (wish.slug or wish.as_new):
+def _check_options(manifest: Manifest, slug: str, *, as_new: bool) -> None:
+    if manifest.kind == INSTALLATION and (slug or as_new):
         raise InputError(
             "This is a backup of a whole installation, which cannot become one workspace.",
             code="backup_of_installation",
-            kept=manifests.NOTHING_WRITTEN,
+            kept=NOTHING_WRITTEN,
             next_step="Restore it without --into and --as-new into an empty installation.",
         )
-    if wish.slug:
+    if slug:
         try:
-            validate_slug(wish.slug)
+            validate_slug(slug)
         except ValidationError:
             raise InputError(
-                f"'{wish.slug}' is not a valid workspace address.",
-                kept=manifests.NOTHING_WRITTEN,
+                f"'{slug}' is not a valid workspace address.",
+                kept=NOTHING_WRITTEN,
                 next_step="Use letters, digits, hyphens and underscores.",
             ) from None
 
@@ -118,63 +132,63 @@ def _check_wish(manifest: Manifest, wish: Wish) -> None:
 class _Restorer:
     archive: Archive
     known: Contents
-    found: Found
-    wish: Wish
+    checked: Checked
     hooks: Hooks
+    slug: str
+    as_new: bool
     report: Report
     done: Restored = field(default_factory=Restored)
     rows_done: int = 0
 
     def restore(self) -> Restored:
         manifest = self.archive.manifest
-        with staging.stage() as stage, transaction.atomic():
+        with StagedFiles() as staged, transaction.atomic():
             run_sql(sql.LOCK)
-            places = self._places()
+            targets = self._targets()
             self._people()
-            self._installation()
-            for row, id_, slug in places:
+            for table in self.known.installation:
+                self._load(installation_member(table.name), table)
+            for row, id_, slug in targets:
                 self._workspace(row, id_, slug)
-                self._files(stage, row["id"], id_)
+                self._files(staged, row["id"], id_)
             run_sql(sql.FORGET_PEOPLE)
             # A file without a row is harmless; a row without its file is not.
-            stage.publish()
+            staged.publish()
         self.done.missing = len(manifest.missing)
-        keeps_keys = manifest.has_secrets and not self.wish.as_new
+        keeps_keys = manifest.has_secrets and not self.as_new
         self.done.lacks_keys = not keeps_keys and any(
-            self.archive.has(manifests.table_member(row["id"], table.name))
-            for row, _, _ in places
+            self.archive.has(table_member(row["id"], table.name))
+            for row, _, _ in targets
             for table in self.known.tenants
             if table.secrets
         )
         return self.done
 
-    def _places(self) -> list[tuple[Row, uuid.UUID, str]]:
+    def _targets(self) -> list[tuple[Row, uuid.UUID, str]]:
         """Return each workspace's row with its new id and slug. Raises ConflictError."""
-        if self.archive.manifest.kind == manifests.INSTALLATION:
+        if self.archive.manifest.kind == INSTALLATION:
             _check_empty()
-            return [(row, uuid.UUID(row["id"]), row["slug"]) for row in self.found.workspaces]
-        (row,) = self.found.workspaces
-        id_ = uuid.uuid4() if self.wish.as_new else uuid.UUID(row["id"])
-        slug = self.wish.slug or row["slug"]
+            return [(row, uuid.UUID(row["id"]), row["slug"]) for row in self.checked.workspaces]
+        (row,) = self.checked.workspaces
+        id_ = uuid.uuid4() if self.as_new else uuid.UUID(row["id"])
+        slug = self.slug or row["slug"]
         _check_free(id_, slug)
         return [(row, id_, slug)]
 
     def _people(self) -> None:
         run_sql(sql.CREATE_PEOPLE)
-        if self.archive.manifest.kind == manifests.INSTALLATION:
-            self._load(manifests.PEOPLE, self.known.people)
-        addresses = {row["email"].lower(): number for number, row in self.found.people.items()}
+        if self.archive.manifest.kind == INSTALLATION:
+            self._load(PEOPLE, self.known.people)
+        addresses = {row["email"].lower(): number for number, row in self.checked.people.items()}
         ids = dict(run_sql(sql.KNOWN_PEOPLE, [list(addresses)]))
+        accounts: Any = get_user_model().objects
         for address, number in addresses.items():
             if address not in ids:
-                person = self.found.people[number]
-                ids[address] = _make_person(address, person["name"])
+                name = self.checked.people[number]["name"]
+                # It cannot be signed in to until a password is set.
+                ids[address] = accounts.create_user(address, None, name=name).pk
                 self.done.made.append(address)
             run_sql(sql.NOTE_PERSON, [number, ids[address]])
-
-    def _installation(self) -> None:
-        for table in self.known.installation:
-            self._load(manifests.installation_member(table.name), table)
 
     def _workspace(self, row: Row, id_: uuid.UUID, slug: str) -> None:
         run_sql(sql.SET_WORKSPACE, [str(id_)])
@@ -182,12 +196,12 @@ class _Restorer:
         self._insert(self.known.workspaces, [json.dumps(row).encode()], given)
         new_ids = self._new_ids(row["id"], id_)
         for table in self.known.tenants:
-            member = manifests.table_member(row["id"], table.name)
+            member = table_member(row["id"], table.name)
             self._load(member, table, self._given(table, id_, is_new=bool(new_ids)), new_ids)
         run_sql(sql.CHECK_NOW)
         run_sql(sql.CHECK_LATER)
-        self.report("settle", len(self.done.workspaces), len(self.found.workspaces))
-        self.hooks.settle(id_, bool(new_ids))
+        self.report("workspaces", len(self.done.workspaces), len(self.checked.workspaces))
+        self.hooks.rebuild(id_, bool(new_ids))
         self.done.workspaces[id_] = slug
 
     def _new_ids(self, old_id: str, id_: uuid.UUID) -> NewIds:
@@ -207,19 +221,19 @@ class _Restorer:
         return given | {name: pgsql.SQL("''") for name in table.secrets if is_new}
 
     def _rows(self, workspace_id: str, table: str) -> Iterator[Row]:
-        for line in self.archive.lines(manifests.table_member(workspace_id, table)):
+        for line in self.archive.lines(table_member(workspace_id, table)):
             yield json.loads(line)
 
-    def _files(self, stage: staging.Stage, old_id: str, id_: uuid.UUID) -> None:
+    def _files(self, staged: StagedFiles, old_id: str, id_: uuid.UUID) -> None:
         members = [
             member
             for member in self.archive.manifest.files()
             if member.startswith(f"files/{old_id}/")
         ]
-        for place, member in enumerate(members, 1):
-            stage.add(self.archive, member, f"{id_}/{member.rpartition('/')[2]}")
+        for done, member in enumerate(members, 1):
+            staged.add(self.archive, member, f"{id_}/{member.rpartition('/')[2]}")
             self.done.files += 1
-            self.report("files", place, len(members))
+            self.report("files", done, len(members))
 
     def _load(
         self,
@@ -251,9 +265,57 @@ class _Restorer:
             ),
         )
         texts = ((line.decode(),) for line in lines)
-        waiting = temporary_rows("backup_lines", {"line": "text"}, texts)
-        with waiting:
+        with temporary_rows("backup_lines", {"line": "text"}, texts):
             self.done.rows += run_sql_count(statement)
+
+
+class StagedFiles:
+    """Files on their way into the media folder: all of them are published, or none.
+
+    They wait in a folder inside the media folder until ``publish`` moves them into place. If the
+    block fails, they are unpublished and nothing is left behind. A file never changes once written:
+    an existing one is identical.
+    """
+
+    def __enter__(self) -> StagedFiles:
+        media = Path(settings.MEDIA_ROOT)
+        media.mkdir(parents=True, exist_ok=True)
+        for left in media.glob(f"{PREFIX}*"):  # by a restore that was killed
+            if time.time() - left.stat().st_mtime > SECONDS_OF_A_RESTORE:
+                shutil.rmtree(left, ignore_errors=True)
+        self._folder = Path(tempfile.mkdtemp(prefix=PREFIX, dir=media))
+        self._published: list[Path] = []
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        if kind is not None:
+            self._unpublish()
+        shutil.rmtree(self._folder, ignore_errors=True)
+
+    def add(self, archive: Archive, member: str, path: str) -> None:
+        """Add a file. ``path`` is relative to the media folder, and already validated."""
+        staged = self._folder / path
+        staged.parent.mkdir(parents=True, exist_ok=True)
+        with staged.open("xb") as target:
+            archive.copy(member, target.write)
+        if settings.FILE_UPLOAD_PERMISSIONS is not None:
+            staged.chmod(settings.FILE_UPLOAD_PERMISSIONS)
+
+    def publish(self) -> None:
+        for staged in sorted(self._folder.rglob("*")):
+            if staged.is_file():
+                target = Path(settings.MEDIA_ROOT) / staged.relative_to(self._folder)
+                target.parent.mkdir(parents=True, exist_ok=True)
+                if not target.exists():
+                    self._published.append(target)
+                staged.replace(target)
+
+    def _unpublish(self) -> None:
+        for path in self._published:
+            path.unlink(missing_ok=True)
+        for folder in {path.parent for path in self._published}:
+            if folder != Path(settings.MEDIA_ROOT) and not any(folder.iterdir()):
+                folder.rmdir()
 
 
 def _value(column: Column) -> pgsql.Composable:
@@ -284,12 +346,6 @@ def _with_new_ids(value: Any, new_ids: NewIds) -> Any:
     if isinstance(value, dict):
         return {new_ids.get(key, key): _with_new_ids(one, new_ids) for key, one in value.items()}
     return value
-
-
-def _make_person(address: str, name: str) -> int:
-    """Create an account that cannot be signed in to until a password is set."""
-    made: Any = get_user_model()
-    return int(made.objects.create_user(address, None, name=name).pk)
 
 
 def _check_empty() -> None:

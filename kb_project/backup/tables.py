@@ -5,15 +5,16 @@ Columns are read from the database, not from the models.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+import re
+from collections import defaultdict
+from collections.abc import Mapping
 from dataclasses import dataclass
 from graphlib import TopologicalSorter
-from typing import Any, Final
+from typing import Final
 
 from django.apps import apps
 from django.contrib.auth import get_user_model
 from django.db import models
-from django.utils.functional import cached_property
 
 from kb_project.backup import sql
 from kb_project.errors import UnavailableError
@@ -43,6 +44,7 @@ LEFT_OUT: Final[Mapping[str, str]] = {
 }
 # The column that names files below the media folder, as "<workspace id>/<name>".
 FILES: Final = ("ingestion_documentversion", "blob")
+FILE_NAME: Final = re.compile(r"[0-9A-Za-z_-][0-9A-Za-z_.-]{0,119}")
 # Columns sealed with the installation's own key, and their visible hints.
 SECRETS: Final = frozenset({"sealed_key", "key_hint", "rerank_sealed_key", "rerank_key_hint"})
 # Columns for the end of a worker's lease: after a restore, no one holds a lease.
@@ -109,79 +111,70 @@ class Contents:
 
 def models_in_order() -> list[type[models.Model]]:
     """Return every model in a backup, each after those it references."""
-    kept = {model: set[Any]() for model in _models() if model._meta.label_lower not in LEFT_OUT}
-    for model, before in kept.items():
-        before.update(other for other in _referred(model) if other in kept and other is not model)
-    return list(TopologicalSorter(kept).static_order())
+    found = apps.get_models(include_auto_created=True)
+    kept = [one for one in found if not one._meta.proxy and one._meta.label_lower not in LEFT_OUT]
+    before = {
+        model: {
+            field.remote_field.model
+            for field in model._meta.local_concrete_fields
+            if field.remote_field is not None
+            and field.remote_field.model in kept
+            and field.remote_field.model is not model
+        }
+        for model in kept
+    }
+    return list(TopologicalSorter(before).static_order())
 
 
 def contents() -> Contents:
     """Return the tables of a backup. Raises UnavailableError if the database lacks one of them."""
     ordered = models_in_order()
-    known = _Catalogue(model._meta.db_table for model in ordered)
-    user, workspace = get_user_model(), apps.get_model(WORKSPACE)
-    tables = {model: known.table(model) for model in ordered}
-    tenants = [model for model in ordered if _is_tenant(tables[model])]
-    others = [model for model in ordered if model not in (user, workspace, *tenants)]
-    return Contents(
-        people=tables[user],
-        workspaces=tables[workspace],
-        installation=tuple(tables[model] for model in others),
-        tenants=tuple(tables[model] for model in tenants),
-    )
+    columns: dict[str, list[tuple[str, str, bool]]] = defaultdict(list)
+    for table, name, kind, required in run_sql(
+        sql.COLUMNS, [[model._meta.db_table for model in ordered]]
+    ):
+        columns[table].append((name, kind, required))
+    tables = {model: _table(model, columns[model._meta.db_table]) for model in ordered}
+    people = tables.pop(get_user_model())
+    workspaces = tables.pop(apps.get_model(WORKSPACE))
+    tenants = [
+        table for table in tables.values() if any(column.name == TENANT for column in table.columns)
+    ]
+    others = [table for table in tables.values() if table not in tenants]
+    return Contents(people, workspaces, tuple(others), tuple(tenants))
 
 
-def _models() -> Iterator[type[models.Model]]:
-    found = apps.get_models(include_auto_created=True)
-    return (model for model in found if not model._meta.proxy)
+def is_file_of(path: str, workspace_id: str) -> bool:
+    """Whether a path stays in its workspace's folder.
+
+    >>> is_file_of("w/file", "w"), is_file_of("w/../v/file", "w"), is_file_of("v/file", "w")
+    (True, False, False)
+    """
+    folder, _, name = path.rpartition("/")
+    return folder in (workspace_id, "") and bool(FILE_NAME.fullmatch(name))
 
 
-def _referred(model: type[models.Model]) -> Iterator[Any]:
-    for field in model._meta.local_concrete_fields:
-        if field.remote_field is not None:
-            yield field.remote_field.model
-
-
-def _is_tenant(table: Table) -> bool:
-    return any(column.name == TENANT for column in table.columns)
-
-
-class _Catalogue:
-    """The columns of the tables as the database describes them."""
-
-    def __init__(self, names: Iterable[str]) -> None:
-        self._rows = run_sql(sql.COLUMNS, [list(names)])
-
-    @cached_property
-    def _by_table(self) -> dict[str, list[tuple[str, str, bool]]]:
-        found: dict[str, list[tuple[str, str, bool]]] = {}
-        for table, *column in self._rows:
-            found.setdefault(table, []).append((column[0], column[1], column[2]))
-        return found
-
-    def table(self, model: type[models.Model]) -> Table:
-        name = model._meta.db_table
-        if name not in self._by_table:
-            raise UnavailableError(
-                f"The database has no table {name}.",
-                code="not_migrated",
-                kept="Nothing was changed.",
-                next_step="Run 'manage.py migrate' first.",
-            )
-        people = set(_people_columns(model))
-        columns = tuple(
-            _column(column, kind, is_required=required, is_person=column in people)
-            for column, kind, required in self._by_table[name]
+def _table(model: type[models.Model], rows: list[tuple[str, str, bool]]) -> Table:
+    """Describe a table by its columns in the database: name, type, and whether it is required."""
+    if not rows:
+        raise UnavailableError(
+            f"The database has no table {model._meta.db_table}.",
+            code="not_migrated",
+            kept="Nothing was changed.",
+            next_step="Run 'manage.py migrate' first.",
         )
-        is_numbered = isinstance(model._meta.pk, models.AutoField)
-        return Table(name, model._meta.app_label, columns, is_numbered)
-
-
-def _people_columns(model: type[models.Model]) -> Iterator[str]:
     user = get_user_model()
-    for field in model._meta.local_concrete_fields:
-        if field.remote_field is not None and field.remote_field.model is user:
-            yield field.column
+    people = {
+        field.column
+        for field in model._meta.local_concrete_fields
+        if field.remote_field is not None and field.remote_field.model is user
+    }
+    columns = tuple(
+        _column(name, kind, is_required=required, is_person=name in people)
+        for name, kind, required in rows
+    )
+    is_numbered = isinstance(model._meta.pk, models.AutoField)
+    return Table(model._meta.db_table, model._meta.app_label, columns, is_numbered)
 
 
 def _column(name: str, kind: str, *, is_required: bool, is_person: bool) -> Column:

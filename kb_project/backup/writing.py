@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import tomllib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -18,10 +19,22 @@ from django.conf import settings
 from django.db import connection, transaction
 from psycopg import sql as pgsql
 
-from kb_project.backup import manifest as manifests, sql
-from kb_project.backup.manifest import Manifest, Member
-from kb_project.backup.rows import is_file_of
-from kb_project.backup.tables import FILES, TENANT, Column, Contents, Table, contents
+from kb_project.backup import sql
+from kb_project.backup.archive import (
+    INSTALLATION,
+    MANIFEST,
+    PEOPLE,
+    WORKSPACE,
+    WORKSPACES,
+    Manifest,
+    Member,
+    Report,
+    file_member,
+    installation_member,
+    migrations_of,
+    table_member,
+)
+from kb_project.backup.tables import FILES, TENANT, Column, Contents, Table, contents, is_file_of
 from kb_project.errors import InputError, NotFoundError
 from kb_project.sql import run_sql
 
@@ -30,26 +43,20 @@ BLOCK: Final = 1024 * 1024
 LEVEL: Final = 3
 EVERYTHING: Final[pgsql.Composable] = pgsql.SQL("true")
 
-Report = Callable[[str, int, int], None]
-"""Called with what is being done, how much of it is done, and the total."""
 
+def write(path: Path, slug: str = "", *, with_secrets: bool, report: Report) -> Manifest:
+    """Write an archive of everything, or of the workspace with that slug.
 
-@dataclass(frozen=True, slots=True)
-class Wish:
-    """What to back up: everything, or the workspace with that slug."""
-
-    slug: str = ""
-    with_secrets: bool = False
-
-
-def write(path: Path, wish: Wish, *, report: Report) -> Manifest:
-    """Write an archive; on any failure nothing is left at ``path``.
+    On any failure nothing is left at ``path``.
 
     Raises NotFoundError for an unknown slug, InputError if the file cannot be written.
     """
     try:
-        with _place(path) as file, _packing(file) as archive:
-            return _Writer(archive, wish, report).write()
+        with (
+            _new_file(path) as file,
+            ZipFile(file, "w", ZIP_DEFLATED, compresslevel=LEVEL) as archive,
+        ):
+            return _Writer(archive, slug, with_secrets, report).write()
     except OSError as error:
         raise InputError(
             f"'{path}' cannot be written: {error.strerror or error}.",
@@ -60,7 +67,7 @@ def write(path: Path, wish: Wish, *, report: Report) -> Manifest:
 
 
 @contextmanager
-def _place(path: Path) -> Iterator[IO[bytes]]:
+def _new_file(path: Path) -> Iterator[IO[bytes]]:
     """Yield a temporary file beside ``path``, readable by its owner only, and rename it
     on success.
     """
@@ -86,7 +93,8 @@ def _place(path: Path) -> Iterator[IO[bytes]]:
 @dataclass
 class _Writer:
     archive: ZipFile
-    wish: Wish
+    slug: str
+    with_secrets: bool
     report: Report
     members: dict[str, Member] = field(default_factory=dict)
     missing: list[str] = field(default_factory=list)
@@ -99,39 +107,39 @@ class _Writer:
             self._files(list(workspaces))
             self._people(known, list(workspaces))
             self._tables(known, list(workspaces))
+            with (settings.BASE_DIR / "pyproject.toml").open("rb") as file:
+                version = str(tomllib.load(file)["project"]["version"])
             made = Manifest(
-                kind=manifests.WORKSPACE if self.wish.slug else manifests.INSTALLATION,
-                version=manifests.product_version(),
+                kind=WORKSPACE if self.slug else INSTALLATION,
+                version=version,
                 created=datetime.now(UTC).isoformat(timespec="seconds"),
-                migrations=manifests.migrations_of(known.apps),
+                migrations=migrations_of(known.apps),
                 workspaces={str(id_): slug for id_, slug in workspaces.items()},
-                has_secrets=self.wish.with_secrets,
+                has_secrets=self.with_secrets,
                 members=self.members,
                 missing=tuple(self.missing),
             )
-        self.archive.writestr(manifests.NAME, made.to_json())
+        self.archive.writestr(MANIFEST, made.to_json())
         return made
 
     def _workspaces(self) -> dict[UUID, str]:
-        found: dict[UUID, str] = dict(run_sql(sql.WORKSPACES, [self.wish.slug, self.wish.slug]))
-        if self.wish.slug and not found:
-            raise NotFoundError(
-                f"There is no workspace '{self.wish.slug}'.", kept="No backup was made."
-            )
+        found: dict[UUID, str] = dict(run_sql(sql.WORKSPACES, [self.slug, self.slug]))
+        if self.slug and not found:
+            raise NotFoundError(f"There is no workspace '{self.slug}'.", kept="No backup was made.")
         return found
 
     def _files(self, workspaces: list[UUID]) -> None:
         """Write the files before the tables: deleting a document for good deletes its file too."""
         paths = [path for id_ in workspaces for path in _file_names(id_)]
-        for place, path in enumerate(paths):
-            self.report("files", place, len(paths))
+        for done, path in enumerate(paths):
+            self.report("files", done, len(paths))
             try:
                 source = (Path(settings.MEDIA_ROOT) / path).open("rb")
             except FileNotFoundError:
                 self.missing.append(path)
                 continue
             # Stored uncompressed: most kinds of files already are compressed.
-            with source, self._member(ZipInfo(manifests.file_member(path))) as sink:
+            with source, self._member(ZipInfo(file_member(path))) as sink:
                 while block := source.read(BLOCK):
                     sink(block)
         self.report("files", len(paths), len(paths))
@@ -139,20 +147,20 @@ class _Writer:
     def _people(self, known: Contents, workspaces: list[UUID]) -> None:
         columns = list(known.people.columns)
         which: pgsql.Composable = EVERYTHING
-        if self.wish.slug:
+        if self.slug:
             columns = [one for one in columns if one.name in ("id", "email", "name")]
             numbers = sorted(self._named(known, workspaces[0]))
             which = pgsql.SQL("id = ANY({})").format(pgsql.Literal(numbers))
-        self._table(manifests.PEOPLE, known.people.name, columns, which)
+        self._table(PEOPLE, known.people.name, columns, which)
 
     def _named(self, known: Contents, workspace_id: UUID) -> set[int]:
         """Return the ids of people referenced in a workspace's rows."""
         _enter(workspace_id)
         own = pgsql.SQL("id = {}").format(pgsql.Literal(workspace_id))
         theirs = pgsql.SQL("workspace_id = {}").format(pgsql.Literal(workspace_id))
-        places = [(known.workspaces, own), *((table, theirs) for table in known.tenants)]
+        tables = [(known.workspaces, own), *((table, theirs) for table in known.tenants)]
         found: set[int] = set()
-        for table, which in places:
+        for table, which in tables:
             for column in table.people:
                 statement = pgsql.SQL(sql.NUMBERS_OF_PEOPLE).format(
                     column=pgsql.Identifier(column),
@@ -165,10 +173,10 @@ class _Writer:
     def _tables(self, known: Contents, workspaces: list[UUID]) -> None:
         which = pgsql.SQL("id = ANY({})").format(pgsql.Literal(workspaces))
         columns = known.workspaces.columns
-        self._table(manifests.WORKSPACES, known.workspaces.name, list(columns), which)
-        if not self.wish.slug:
+        self._table(WORKSPACES, known.workspaces.name, list(columns), which)
+        if not self.slug:
             for table in known.installation:
-                name = manifests.installation_member(table.name)
+                name = installation_member(table.name)
                 self._table(name, table.name, list(table.columns), EVERYTHING)
         done, total = 0, len(workspaces) * len(known.tenants)
         for workspace_id in workspaces:
@@ -180,7 +188,7 @@ class _Writer:
         self.report("tables", total, total)
 
     def _tenant(self, table: Table, workspace_id: UUID) -> None:
-        name = manifests.table_member(workspace_id, table.name)
+        name = table_member(workspace_id, table.name)
         theirs = pgsql.SQL("{} = {}").format(pgsql.Identifier(TENANT), pgsql.Literal(workspace_id))
         self._table(name, table.name, list(table.columns), theirs)
 
@@ -189,7 +197,7 @@ class _Writer:
     ) -> None:
         """Write a table's rows as lines; a table without rows has no member."""
         shown = pgsql.SQL(", ").join(
-            _value(column, with_secrets=self.wish.with_secrets) for column in columns
+            _value(column, with_secrets=self.with_secrets) for column in columns
         )
         lines = _rows(
             pgsql.SQL(sql.ROWS).format(columns=shown, table=pgsql.Identifier(table), which=which)
@@ -205,9 +213,9 @@ class _Writer:
         self.members[member] = replace(self.members[member], rows=rows)
 
     @contextmanager
-    def _member(self, place: str | ZipInfo) -> Iterator[Callable[[bytes], None]]:
+    def _member(self, name: str | ZipInfo) -> Iterator[Callable[[bytes], None]]:
         digest, size = hashlib.sha256(), 0
-        with self.archive.open(place, "w", force_zip64=True) as target:
+        with self.archive.open(name, "w", force_zip64=True) as target:
 
             def sink(block: bytes) -> None:
                 nonlocal size
@@ -216,12 +224,9 @@ class _Writer:
                 size += len(block)
 
             yield sink
-        name = place if isinstance(place, str) else place.filename
-        self.members[name] = Member(size, digest.hexdigest())
-
-
-def _packing(file: IO[bytes]) -> ZipFile:
-    return ZipFile(file, "w", ZIP_DEFLATED, compresslevel=LEVEL)
+        self.members[name if isinstance(name, str) else name.filename] = Member(
+            size, digest.hexdigest()
+        )
 
 
 def _rows(statement: pgsql.Composed) -> Iterator[str]:

@@ -10,12 +10,14 @@ from pathlib import Path
 from typing import Any, Final
 
 from kb_project.database.prepare import Plan
-from kb_project.env import DatabaseUrl, env_bool, env_int, env_path, env_url
+from kb_project.env import DatabaseUrl, env_bool, env_int, env_url
 
 EMBEDDED_ENGINE: Final = "kb_project.database.engine"
 STOCK_ENGINE: Final = "django.db.backends.postgresql"
 DATABASE: Final = "concordance"
 OWNER_ALIAS: Final = "owner"
+TEST_FOLDER: Final = "test-postgres"
+"""The folder of the tests' own server, in the data folder."""
 SECONDS_TO_KEEP_A_CONNECTION: Final = 600
 POOL_SIZE: Final = 10
 USES_BEFORE_PREPARED: Final = 5
@@ -24,18 +26,11 @@ the database's time for a question. Only for the bundled server: a pooler in fro
 may not support prepared statements."""
 
 
-def data_directory(base_dir: Path) -> Path:
-    """Return the folder of database, uploads and logs: CONCORDANCE_DATA_DIR, or ``var`` in the
-    checkout.
-    """
-    return env_path("CONCORDANCE_DATA_DIR", base_dir / "var")
-
-
-def database_settings(*, base_dir: Path, data_dir: Path | None = None) -> dict[str, Any]:
-    """Build Django's DATABASES. Starts and connects to nothing."""
+def database_settings(data_dir: Path) -> dict[str, Any]:
+    """Build Django's DATABASES; a bundled server is in ``data_dir``. Connects to nothing."""
     app_url = env_url("DATABASE_URL")
     if app_url is None:
-        folder = (data_dir or data_directory(base_dir)) / "postgres"
+        folder = data_dir / "postgres"
         app, owner = _embedded(folder, Plan.app), _embedded(folder, Plan.owner)
     else:
         app, owner = _remote(app_url), _remote(env_url("DATABASE_OWNER_URL") or app_url)

@@ -31,9 +31,7 @@ from typing import Final, LiteralString
 import psycopg
 from psycopg.conninfo import make_conninfo
 
-from kb_project.database.account import Account, place_for, server_account
-from kb_project.database.binaries import programs
-from kb_project.database.processes import processes_in
+from kb_project.database.programs import Account, place_for, processes_in, programs, server_account
 from kb_project.database.server_conf import server_conf
 from kb_project.env import server_environment
 from kb_project.errors import UnavailableError
@@ -116,8 +114,13 @@ def running(data_dir: Path) -> Server | None:
 def stop(data_dir: Path, *, only_if_idle: bool = False) -> bool:
     """Stop the server of ``data_dir``; ``False`` if there was none, or it was in use."""
     server = running(data_dir)
-    if server is None or (only_if_idle and _has_clients(server)):
+    if server is None:
         return False
+    if only_if_idle:
+        with _superuser_connection(server) as connection:
+            others = connection.execute(OTHER_CLIENTS).fetchone()
+        if others and others[0]:
+            return False
     account = server_account(server.data_dir)
     timeout = str(int(PATIENCE))
     arguments = ["-D", str(server.data_dir), "-w", "-m", "fast", "-t", timeout, "stop"]
@@ -281,12 +284,6 @@ def postmaster_pid(server: Server) -> int:
     """Read the pid file, which is reliable only if the server has just answered."""
     text = (server.data_dir / "postmaster.pid").read_text(encoding="utf-8")
     return int(text.splitlines()[0])
-
-
-def _has_clients(server: Server) -> bool:
-    with _superuser_connection(server) as connection:
-        row = connection.execute(OTHER_CLIENTS).fetchone()
-    return bool(row and row[0])
 
 
 def _superuser_connection(server: Server) -> psycopg.Connection:

@@ -56,23 +56,12 @@ def prepare(superuser: Conninfo, plan: Plan) -> None:
         server.execute(sql.LOCK)
         if _is_prepared(server, plan):
             return
-        _prepare_roles(server, plan)
+        _prepare_role(server, plan.owner, sql.OWNER_RIGHTS, plan.owner_password)
+        if plan.app != plan.owner:
+            _prepare_role(server, plan.app, sql.APP_RIGHTS, plan.app_password)
         if server.execute(sql.DATABASE_EXISTS, [plan.database]).fetchone() is None:
             _run(server, sql.CREATE_DATABASE, **plan.names())
         _prepare_database(server, superuser, plan)
-
-
-def clone(superuser: Conninfo, plan: Plan, *, template: str) -> None:
-    """Copy a database, then prepare the copy: database settings are not copied with it."""
-    with connect(superuser) as server:
-        _run(server, sql.CLONE_DATABASE, template=pgsql.Identifier(template), **plan.names())
-    prepare(superuser, plan)
-
-
-def drop_database(superuser: Conninfo, name: str) -> None:
-    """Drop a database if it exists, disconnecting its clients."""
-    with connect(superuser) as server:
-        _run(server, sql.DROP_DATABASE, database=pgsql.Identifier(name))
 
 
 def connect(superuser: Conninfo, *, database: str = "") -> psycopg.Connection:
@@ -87,12 +76,6 @@ def _is_prepared(server: psycopg.Connection, plan: Plan) -> bool:
         return False
     row = server.execute(sql.IS_PREPARED, [MARK, plan.database]).fetchone()
     return bool(row and row[0])
-
-
-def _prepare_roles(server: psycopg.Connection, plan: Plan) -> None:
-    _prepare_role(server, plan.owner, sql.OWNER_RIGHTS, plan.owner_password)
-    if plan.app != plan.owner:
-        _prepare_role(server, plan.app, sql.APP_RIGHTS, plan.app_password)
 
 
 def _prepare_role(

@@ -16,15 +16,7 @@ IS_PREPARED: Final[LiteralString] = (
 MARK_PREPARED: Final[LiteralString] = "comment on database {database} is {mark}"
 
 DATABASE_EXISTS: Final[LiteralString] = "select 1 from pg_database where datname = %s"
-DATABASE_NAMES: Final[LiteralString] = (
-    "select datname from pg_database where starts_with(datname, %s) order by oid"
-)
 CREATE_DATABASE: Final[LiteralString] = "create database {database} owner {owner}"
-CLONE_DATABASE: Final[LiteralString] = (
-    "create database {database} template {template} owner {owner}"
-)
-DROP_DATABASE: Final[LiteralString] = "drop database if exists {database} with (force)"
-RENAME_DATABASE: Final[LiteralString] = "alter database {database} rename to {name}"
 
 ROLE_EXISTS: Final[LiteralString] = "select 1 from pg_roles where rolname = %s"
 CREATE_ROLE: Final[LiteralString] = "create role {role}"
@@ -70,11 +62,4 @@ CREATE_EXTENSION: Final[LiteralString] = "create extension if not exists {extens
 GRAPH_RIGHTS: Final[tuple[LiteralString, ...]] = (
     "grant usage on schema ag_catalog to {owner}, {app}",
     "grant select on all tables in schema ag_catalog to {owner}, {app}",
-)
-
-TEST_LOCK: Final[LiteralString] = "select pg_advisory_lock(7242102)"
-# Django empties tables between tests with TRUNCATE, which the application itself never needs.
-TEST_RIGHTS: Final[tuple[LiteralString, ...]] = (
-    "grant truncate on all tables in schema public to {app}",
-    "alter default privileges for role {owner} in schema public grant truncate on tables to {app}",
 )

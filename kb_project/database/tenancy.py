@@ -64,17 +64,10 @@ def drop_row_security(table: str) -> str:
     )
 
 
-def tenant_key(table: str) -> str:
+def _primary_key(table: str, columns: str) -> str:
     return (
         f"ALTER TABLE {table} DROP CONSTRAINT {table}_pkey;"
-        f"ALTER TABLE {table} ADD CONSTRAINT {table}_pkey PRIMARY KEY (workspace_id, id);"
-    )
-
-
-def plain_key(table: str) -> str:
-    return (
-        f"ALTER TABLE {table} DROP CONSTRAINT {table}_pkey;"
-        f"ALTER TABLE {table} ADD CONSTRAINT {table}_pkey PRIMARY KEY (id);"
+        f"ALTER TABLE {table} ADD CONSTRAINT {table}_pkey PRIMARY KEY ({columns});"
     )
 
 
@@ -85,10 +78,10 @@ def tenant_table(
     has_id: bool = True,
 ) -> migrations.RunSQL:
     """Make ``table`` a tenant table; ``has_id`` is False if its key is already composite."""
-    forward = [tenant_key(table)] if has_id else []
+    forward = [_primary_key(table, "workspace_id, id")] if has_id else []
     forward += [reference.add(table) for reference in references]
     forward.append(row_security(table, using=using))
     backward = [drop_row_security(table)]
     backward += [reference.drop(table) for reference in references]
-    backward += [plain_key(table)] if has_id else []
+    backward += [_primary_key(table, "id")] if has_id else []
     return migrations.RunSQL(tuple(forward), tuple(backward))

@@ -7,6 +7,7 @@ needs a transaction with ``app.workspace_id`` set: without it there are no rows.
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final, LiteralString, TypeVar
@@ -14,20 +15,72 @@ from uuid import UUID
 
 import psycopg
 from django.db import DEFAULT_DB_ALIAS, connections
-from psycopg import sql
+from psycopg import sql as pgsql
 
 from kb_project.errors import InputError
-from kb_project.graph import agtype, label_tables, queries, reading
+from kb_project.graph import sql, traversal
 from kb_project.graph.ports import (
-    MAX_HOPS,
     GraphCounts,
     GraphEdge,
     GraphNode,
-    GraphPath,
     Neighbour,
     Subgraph,
 )
 from kb_project.sql import run_sql
+
+
+def to_agtype(value: object) -> str:
+    """Return text that AGE reads as ``value``; NUL, which Postgres cannot hold, is dropped.
+
+    >>> to_agtype({"name": "O'Neill", "degree": 2})
+    '{"name": "O\\'Neill", "degree": 2}'
+    """
+    return json.dumps(_clean(value), ensure_ascii=False, allow_nan=False)
+
+
+def from_agtype(text: str) -> Any:
+    """Parse a scalar, list or map. Queries return no vertices, edges or numerics."""
+    # AGE writes tabs and other control characters unescaped.
+    return json.loads(text, strict=False)
+
+
+def node_properties(node: GraphNode) -> str:
+    return to_agtype(
+        {"id": str(node.id), "name": node.name, "type": node.type, "degree": node.degree}
+    )
+
+
+def edge_properties(edge: GraphEdge) -> str:
+    return to_agtype(
+        {"id": str(edge.id), "description": edge.description, "weight": float(edge.weight)}
+    )
+
+
+def as_node(value: dict[str, Any]) -> GraphNode:
+    return GraphNode(UUID(value["id"]), value["name"], value["type"], value["degree"])
+
+
+def as_edge(value: dict[str, Any]) -> GraphEdge:
+    return GraphEdge(
+        id=UUID(value["id"]),
+        source=UUID(value["source"]),
+        target=UUID(value["target"]),
+        description=value["description"],
+        weight=float(value["weight"]),
+    )
+
+
+def _clean(value: object) -> object:
+    match value:
+        case str():
+            return value.replace("\x00", "")
+        case list():
+            return [_clean(item) for item in value]
+        case dict():
+            return {_clean(key): _clean(item) for key, item in value.items()}
+        case _:
+            return value
+
 
 GRAPH_NAME: Final = re.compile(r"kb_[0-9a-f]{32}\Z")
 # Rows per statement: 5,000 edges are about 1 MB of parameters.
@@ -38,7 +91,7 @@ ItemT = TypeVar("ItemT")
 
 def has_age(*, using: str = DEFAULT_DB_ALIAS) -> bool:
     """Whether this session can run Cypher: library loaded, catalogue on the search path."""
-    return bool(run_sql(label_tables.HAS_AGE, using=using)[0][0])
+    return bool(run_sql(sql.HAS_AGE, using=using)[0][0])
 
 
 def graph_name(workspace_id: UUID) -> str:
@@ -52,7 +105,7 @@ def graph_name(workspace_id: UUID) -> str:
     return name
 
 
-class AgeGraphStore:
+class AgeGraphStore(traversal.Traversal):
     """A ``GraphStore`` over Apache AGE 1.7 or later."""
 
     def __init__(self, *, using: str = DEFAULT_DB_ALIAS) -> None:
@@ -64,9 +117,9 @@ class AgeGraphStore:
         graph = graph_name(workspace_id)
         self._ensure_graph(workspace_id)
         for some_nodes in _batches(nodes):
-            self._write(graph, label_tables.UPSERT_NODES, _node_values(graph, some_nodes))
+            self._write(graph, sql.UPSERT_NODES, _node_values(graph, some_nodes))
         for some_edges in _batches(edges):
-            self._write(graph, label_tables.UPSERT_EDGES, _edge_values(graph, some_edges))
+            self._write(graph, sql.UPSERT_EDGES, _edge_values(graph, some_edges))
 
     def remove(
         self, workspace_id: UUID, node_ids: Collection[UUID], edge_ids: Collection[UUID]
@@ -76,87 +129,69 @@ class AgeGraphStore:
             return
         if node_ids:
             nodes = {"ids": _as_agtype(node_ids)}
-            for statement in label_tables.DELETE_EDGES_OF_NODES:
+            for statement in sql.DELETE_EDGES_OF_NODES:
                 self._write(graph, statement, nodes)
-            self._write(graph, label_tables.DELETE_NODES, nodes)
+            self._write(graph, sql.DELETE_NODES, nodes)
         if edge_ids:
-            self._write(graph, label_tables.DELETE_EDGES, {"ids": _as_agtype(edge_ids)})
+            self._write(graph, sql.DELETE_EDGES, {"ids": _as_agtype(edge_ids)})
 
     def replace_all(
         self, workspace_id: UUID, nodes: Sequence[GraphNode], edges: Sequence[GraphEdge]
     ) -> None:
         self.drop(workspace_id)
         self.upsert(workspace_id, nodes, edges)
-        for statement in label_tables.ANALYZE:
+        for statement in sql.ANALYZE:
             self._write(graph_name(workspace_id), statement, {})
 
     def drop(self, workspace_id: UUID) -> None:
         graph = graph_name(workspace_id)
         if self._exists(graph):
-            run_sql(label_tables.DROP_GRAPH, [graph], using=self._using)
+            run_sql(sql.DROP_GRAPH, [graph], using=self._using)
 
     def counts(self, workspace_id: UUID) -> GraphCounts:
         nodes, edges = (
-            self._cypher(workspace_id, query)
-            for query in (queries.COUNT_NODES, queries.COUNT_EDGES)
+            self._cypher(workspace_id, query) for query in (sql.COUNT_NODES, sql.COUNT_EDGES)
         )
         return GraphCounts(nodes=sum(nodes), edges=sum(edges))
 
     def everything(self, workspace_id: UUID) -> Subgraph:
         return Subgraph(
-            tuple(map(agtype.as_node, self._cypher(workspace_id, queries.ALL_NODES))),
-            tuple(map(agtype.as_edge, self._cypher(workspace_id, queries.ALL_EDGES))),
+            tuple(map(as_node, self._cypher(workspace_id, sql.ALL_NODES))),
+            tuple(map(as_edge, self._cypher(workspace_id, sql.ALL_EDGES))),
         )
 
     def neighbours(self, workspace_id: UUID, node_id: UUID, limit: int = 50) -> list[Neighbour]:
         values = {"id": str(node_id), "limit": limit}
-        rows = self._cypher(workspace_id, queries.NEIGHBOURS, values)
-        nodes = (agtype.as_node(row["node"]) for row in rows)
-        return reading.as_neighbours(
+        rows = self._cypher(workspace_id, sql.NEIGHBOURS, values)
+        nodes = (as_node(row["node"]) for row in rows)
+        return traversal.as_neighbours(
             node_id,
-            [agtype.as_edge(row["edge"]) for row in rows],
+            [as_edge(row["edge"]) for row in rows],
             {node.id: node for node in nodes},
             limit,
         )
 
-    def paths(
-        self, workspace_id: UUID, source: UUID, target: UUID, max_hops: int = MAX_HOPS
-    ) -> list[GraphPath]:
-        def around(node_ids: Collection[UUID]) -> list[GraphEdge]:
-            return self._edges(workspace_id, queries.EDGES_AROUND, node_ids)
-
-        chains = reading.shortest_chains(source, target, max_hops, around)
-        ids = {node for chain, _ in chains for node in chain}
-        return reading.as_paths(chains, self._nodes(workspace_id, ids))
-
     def shared_neighbours(self, workspace_id: UUID, a: UUID, b: UUID) -> list[GraphNode]:
         values = {"a": str(a), "b": str(b)}
-        rows = self._cypher(workspace_id, queries.SHARED_NEIGHBOURS, values)
-        found = {agtype.as_node(row) for row in rows}
-        return sorted((n for n in found if n.id not in (a, b)), key=reading.rarest_first)
+        rows = self._cypher(workspace_id, sql.SHARED_NEIGHBOURS, values)
+        found = {as_node(row) for row in rows}
+        return sorted((n for n in found if n.id not in (a, b)), key=traversal.rarest_first)
 
-    def subgraph(
-        self, workspace_id: UUID, node_ids: Collection[UUID], limit: int = 100
-    ) -> Subgraph:
-        asked = self._nodes(workspace_id, node_ids)
-        around = self._edges(workspace_id, queries.EDGES_AROUND, asked.keys())
-        chosen = reading.chosen_nodes(asked.keys(), around, limit)
-        inside = self._edges(workspace_id, queries.EDGES_AMONG, chosen)
-        nodes = self._nodes(workspace_id, chosen)
-        return Subgraph(
-            tuple(nodes[node] for node in chosen),
-            tuple(sorted(inside, key=reading.strongest_first)),
-        )
+    def edges_around(self, workspace_id: UUID, ids: Collection[UUID]) -> list[GraphEdge]:
+        return self._edges(workspace_id, sql.EDGES_AROUND, ids)
 
-    def _nodes(self, workspace_id: UUID, ids: Collection[UUID]) -> dict[UUID, GraphNode]:
-        rows = self._cypher(workspace_id, queries.NODES, {"ids": _as_text(ids)}) if ids else []
-        return {node.id: node for node in map(agtype.as_node, rows)}
+    def edges_among(self, workspace_id: UUID, ids: Collection[UUID]) -> list[GraphEdge]:
+        return self._edges(workspace_id, sql.EDGES_AMONG, ids)
+
+    def nodes(self, workspace_id: UUID, ids: Collection[UUID]) -> dict[UUID, GraphNode]:
+        rows = self._cypher(workspace_id, sql.NODES, {"ids": _as_text(ids)}) if ids else []
+        return {node.id: node for node in map(as_node, rows)}
 
     def _edges(
         self, workspace_id: UUID, query: LiteralString, ids: Collection[UUID]
     ) -> list[GraphEdge]:
         rows = self._cypher(workspace_id, query, {"ids": _as_text(ids)}) if ids else []
-        return list({edge.id: edge for edge in map(agtype.as_edge, rows)}.values())
+        return list({edge.id: edge for edge in map(as_edge, rows)}.values())
 
     def _cypher(
         self, workspace_id: UUID, query: LiteralString, values: Mapping[str, Any] | None = None
@@ -165,43 +200,43 @@ class AgeGraphStore:
         graph = graph_name(workspace_id)
         if not self._exists(graph):
             return []
-        statement = sql.SQL(
+        statement = pgsql.SQL(
             "SELECT answer FROM ag_catalog.cypher({}, {}, %s) AS (answer ag_catalog.agtype)"
-        ).format(sql.Literal(graph), sql.SQL("$cypher$" + query + "$cypher$"))
-        rows = self._execute(statement, [agtype.to_agtype(values or {})])
-        return [agtype.from_agtype(row[0]) for row in rows]
+        ).format(pgsql.Literal(graph), pgsql.SQL("$cypher$" + query + "$cypher$"))
+        rows = self._execute(statement, [to_agtype(values or {})])
+        return [from_agtype(row[0]) for row in rows]
 
     def _ensure_graph(self, workspace_id: UUID) -> None:
         graph = graph_name(workspace_id)
         if self._exists(graph):
             return
-        run_sql(label_tables.LOCK_GRAPH, [graph], using=self._using)
+        run_sql(sql.LOCK_GRAPH, [graph], using=self._using)
         if self._exists(graph):  # another writer created it while this one waited
             return
-        for statement in label_tables.CREATE_GRAPH:
+        for statement in sql.CREATE_GRAPH:
             run_sql(statement, [graph], using=self._using)
-        for statement in label_tables.PREPARE_LABELS:
-            self._write(graph, statement, {}, workspace=sql.Literal(str(workspace_id)))
+        for statement in sql.PREPARE_LABELS:
+            self._write(graph, statement, {}, workspace=pgsql.Literal(str(workspace_id)))
 
     def _exists(self, graph: str) -> bool:
-        label = f'{graph}."{label_tables.NODE_LABEL}"'
-        return bool(run_sql(label_tables.GRAPH_EXISTS, [label], using=self._using)[0][0])
+        label = f'{graph}."{sql.NODE_LABEL}"'
+        return bool(run_sql(sql.GRAPH_EXISTS, [label], using=self._using)[0][0])
 
     def _write(
         self,
         graph: str,
         statement: LiteralString,
         values: Mapping[str, object],
-        **parts: sql.Composable,
+        **parts: pgsql.Composable,
     ) -> None:
         tables = {
-            "nodes": sql.Identifier(graph, label_tables.NODE_LABEL),
-            "edges": sql.Identifier(graph, label_tables.EDGE_LABEL),
+            "nodes": pgsql.Identifier(graph, sql.NODE_LABEL),
+            "edges": pgsql.Identifier(graph, sql.EDGE_LABEL),
         }
-        self._execute(sql.SQL(statement).format(**tables, **parts), values)
+        self._execute(pgsql.SQL(statement).format(**tables, **parts), values)
 
     def _execute(
-        self, statement: sql.Composed, values: Sequence[object] | Mapping[str, object]
+        self, statement: pgsql.Composed, values: Sequence[object] | Mapping[str, object]
     ) -> list[tuple[Any, ...]]:
         """Execute with server-side parameters: ``cypher()`` accepts no others."""
         connection = connections[self._using]
@@ -214,18 +249,18 @@ class AgeGraphStore:
 def _node_values(graph: str, nodes: Sequence[GraphNode]) -> dict[str, object]:
     return {
         "graph": graph,
-        "sequence": f'{graph}."{label_tables.NODE_LABEL}_id_seq"',
-        "properties": [agtype.node_properties(node) for node in nodes],
+        "sequence": f'{graph}."{sql.NODE_LABEL}_id_seq"',
+        "properties": [node_properties(node) for node in nodes],
     }
 
 
 def _edge_values(graph: str, edges: Sequence[GraphEdge]) -> dict[str, object]:
     return {
         "graph": graph,
-        "sequence": f'{graph}."{label_tables.EDGE_LABEL}_id_seq"',
+        "sequence": f'{graph}."{sql.EDGE_LABEL}_id_seq"',
         "sources": _as_agtype(edge.source for edge in edges),
         "targets": _as_agtype(edge.target for edge in edges),
-        "properties": [agtype.edge_properties(edge) for edge in edges],
+        "properties": [edge_properties(edge) for edge in edges],
     }
 
 
@@ -234,7 +269,7 @@ def _as_text(ids: Collection[UUID]) -> list[str]:
 
 
 def _as_agtype(ids: Iterable[UUID]) -> list[str]:
-    return [agtype.to_agtype(str(node)) for node in ids]
+    return [to_agtype(str(node)) for node in ids]
 
 
 def _batches(items: Sequence[ItemT]) -> Iterator[Sequence[ItemT]]:

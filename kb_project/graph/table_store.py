@@ -6,19 +6,17 @@ methods do nothing. Every statement names the workspace; row-level security enfo
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Sequence
 from typing import Any, Final, LiteralString
 from uuid import UUID
 
 from django.db import DEFAULT_DB_ALIAS
 
-from kb_project.graph import reading
+from kb_project.graph import traversal
 from kb_project.graph.ports import (
-    MAX_HOPS,
     GraphCounts,
     GraphEdge,
     GraphNode,
-    GraphPath,
     Neighbour,
     Subgraph,
 )
@@ -83,7 +81,7 @@ WHERE workspace_id = %(workspace)s AND entity.id NOT IN (%(a)s, %(b)s)
 """
 
 
-class TableGraphStore:
+class TableGraphStore(traversal.Traversal):
     """A read-only ``GraphStore`` over the relational tables."""
 
     def __init__(self, *, using: str = DEFAULT_DB_ALIAS) -> None:
@@ -114,35 +112,12 @@ class TableGraphStore:
     def neighbours(self, workspace_id: UUID, node_id: UUID, limit: int = 50) -> list[Neighbour]:
         rows = self._run(STRONGEST_EDGES, workspace_id, id=node_id, limit=limit)
         edges = [GraphEdge(*row) for row in rows]
-        nodes = self._nodes(workspace_id, [edge.other(node_id) for edge in edges])
-        return reading.as_neighbours(node_id, edges, nodes, limit)
-
-    def paths(
-        self, workspace_id: UUID, source: UUID, target: UUID, max_hops: int = MAX_HOPS
-    ) -> list[GraphPath]:
-        def around(node_ids: Collection[UUID]) -> list[GraphEdge]:
-            return self._edges(EDGES_AROUND, workspace_id, node_ids)
-
-        chains = reading.shortest_chains(source, target, max_hops, around)
-        ids = {node for chain, _ in chains for node in chain}
-        return reading.as_paths(chains, self._nodes(workspace_id, ids))
+        nodes = self.nodes(workspace_id, [edge.other(node_id) for edge in edges])
+        return traversal.as_neighbours(node_id, edges, nodes, limit)
 
     def shared_neighbours(self, workspace_id: UUID, a: UUID, b: UUID) -> list[GraphNode]:
         rows = self._run(SHARED_NEIGHBOURS, workspace_id, a=a, b=b)
-        return sorted((GraphNode(*row) for row in rows), key=reading.rarest_first)
-
-    def subgraph(
-        self, workspace_id: UUID, node_ids: Collection[UUID], limit: int = 100
-    ) -> Subgraph:
-        asked = self._nodes(workspace_id, node_ids).keys()
-        around = self._edges(EDGES_AROUND, workspace_id, asked)
-        chosen = reading.chosen_nodes(asked, around, limit)
-        nodes = self._nodes(workspace_id, chosen)
-        inside = self._edges(EDGES_AMONG, workspace_id, chosen)
-        return Subgraph(
-            tuple(nodes[node] for node in chosen),
-            tuple(sorted(inside, key=reading.strongest_first)),
-        )
+        return sorted((GraphNode(*row) for row in rows), key=traversal.rarest_first)
 
     def everything(self, workspace_id: UUID) -> Subgraph:
         """Return the whole graph, from which a projection is rebuilt."""
@@ -151,14 +126,17 @@ class TableGraphStore:
             tuple(GraphEdge(*row) for row in self._run(ALL_EDGES, workspace_id)),
         )
 
-    def _nodes(self, workspace_id: UUID, ids: Iterable[UUID]) -> dict[UUID, GraphNode]:
+    def edges_around(self, workspace_id: UUID, ids: Collection[UUID]) -> list[GraphEdge]:
+        rows = self._run(EDGES_AROUND, workspace_id, ids=list(ids))
+        return [GraphEdge(*row) for row in rows]
+
+    def edges_among(self, workspace_id: UUID, ids: Collection[UUID]) -> list[GraphEdge]:
+        rows = self._run(EDGES_AMONG, workspace_id, ids=list(ids))
+        return [GraphEdge(*row) for row in rows]
+
+    def nodes(self, workspace_id: UUID, ids: Collection[UUID]) -> dict[UUID, GraphNode]:
         rows = self._run(NODES, workspace_id, ids=list(ids))
         return {row[0]: GraphNode(*row) for row in rows}
-
-    def _edges(
-        self, query: LiteralString, workspace_id: UUID, ids: Iterable[UUID]
-    ) -> list[GraphEdge]:
-        return [GraphEdge(*row) for row in self._run(query, workspace_id, ids=list(ids))]
 
     def _run(
         self, query: LiteralString, workspace_id: UUID, **values: object

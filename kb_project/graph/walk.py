@@ -77,8 +77,8 @@ def _faint(index: WalkIndex, nearest: Sequence[tuple[UUID, float]]) -> dict[int,
     top, bottom = nearest[0][1], nearest[-1][1]
     scale = FAINT / (top - bottom) if top > bottom else 0.0
     weights = {
-        index.chunk_positions[chunk_id]: (likeness - bottom) * scale if scale else FAINT
-        for chunk_id, likeness in nearest[:NEAREST]
+        index.chunk_positions[chunk_id]: (similarity - bottom) * scale if scale else FAINT
+        for chunk_id, similarity in nearest[:NEAREST]
         if chunk_id in index.chunk_positions
     }
     return {position: weight for position, weight in weights.items() if weight > 0}
@@ -147,7 +147,9 @@ def ranked(
         return []
     best = np.argsort(-scores, kind="stable")[:count]
     return [
-        (index.chunk_ids[place], float(scores[place])) for place in best if scores[place] > at_least
+        (index.chunk_ids[position], float(scores[position]))
+        for position in best
+        if scores[position] > at_least
     ]
 
 

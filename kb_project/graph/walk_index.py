@@ -87,7 +87,7 @@ class WalkIndex:
 
     @cached_property
     def chunk_positions(self) -> dict[UUID, int]:
-        return {chunk_id: place for place, chunk_id in enumerate(self.chunk_ids)}
+        return {chunk_id: position for position, chunk_id in enumerate(self.chunk_ids)}
 
     @cached_property
     def entities_by_key(self) -> dict[str, list[int]]:
@@ -180,8 +180,8 @@ class _Nodes:
         entities: Sequence[EntityRow],
         aliases: Iterable[AliasRow],
     ) -> None:
-        self.chunk_positions = {row.chunk_id: place for place, row in enumerate(chunks)}
-        self.positions = {row.entity_id: place for place, row in enumerate(entities)}
+        self.chunk_positions = {row.chunk_id: position for position, row in enumerate(chunks)}
+        self.positions = {row.entity_id: position for position, row in enumerate(entities)}
         self.ids = [row.entity_id for row in entities]
         self.is_generic = [row.is_generic for row in entities]
         self.is_common = [row.is_common for row in entities]
@@ -236,7 +236,7 @@ def _packed_ids(ids: Sequence[UUID]) -> NDArray[np.uint8]:
 
 def _unpacked_ids(packed: NDArray[np.uint8]) -> tuple[UUID, ...]:
     raw = packed.tobytes()
-    return tuple(UUID(bytes=raw[place : place + 16]) for place in range(0, len(raw), 16))
+    return tuple(UUID(bytes=raw[position : position + 16]) for position in range(0, len(raw), 16))
 
 
 def _packed_matrix(name: str, matrix: sparse.csr_array) -> dict[str, NDArray[np.generic]]:

@@ -1,4 +1,4 @@
-"""What all parts of the API share: paging, and the schema of errors."""
+"""What all parts of the API share: paging, the schema of errors, and names in the schema."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from typing import Any, Final, Generic, TypeVar
 
 from django.db.models import Model, QuerySet
+from drf_spectacular.authentication import BasicScheme
+from drf_spectacular.openapi import AutoSchema
 from drf_spectacular.utils import extend_schema_serializer
 from rest_framework import serializers
 from rest_framework.request import Request
@@ -91,3 +93,21 @@ class NothingHere(APIView):
         raise NotFoundError("The API has nothing at this address.")
 
     post = put = patch = delete = get
+
+
+class PasswordScheme(BasicScheme):  # type: ignore[no-untyped-call]  # registers itself
+    target_class = "kb_project.http.api_requests.PasswordAuthentication"
+    priority = 0
+
+
+class NestedNames(AutoSchema):
+    """Names nested serializers after their view: ``DocumentList.Output``."""
+
+    def get_serializer_name(self, serializer: Any, direction: Any) -> str:
+        *outer, own = type(serializer).__qualname__.split(".")
+        return "".join(part.removesuffix("Api") for part in outer) + own.removesuffix("Serializer")
+
+    def get_tags(self) -> list[str]:
+        """Return the noun in the path after the workspace."""
+        words = [word for word in self.path.split("/") if word and not word.startswith("{")]
+        return [words[3] if len(words) > 3 else "workspaces"]

@@ -39,13 +39,13 @@ def status_of(error: errors.KBError) -> int:
     return next((STATUS[kind] for kind in type(error).__mro__ if kind in STATUS), 500)
 
 
-def problem(error: errors.KBError, *, fields: dict[str, Any] | None = None) -> dict[str, Any]:
+def problem(error: errors.KBError) -> dict[str, Any]:
     """Return the error object for programs."""
     return {
         "status": status_of(error),
         **error.problem(),
         "sentence": error.sentence,
-        "fields": {**error.fields, **(fields or {})},
+        "fields": error.fields,
         "request_id": str(get_contextvars().get("request_id", "")),
     }
 
@@ -84,70 +84,46 @@ def api_exception_handler(error: Exception, context: dict[str, Any]) -> Response
     # A view that waits for others works outside the request's transaction: see its class.
     if not getattr(context.get("view"), "has_own_transactions", False):
         set_rollback()
-    known, fields, headers = _as_kb_error(error)
-    body = problem(known, fields=fields)
+    body = problem(_as_kb_error(error))
+    headers: dict[str, str] = {}
     if isinstance(error, drf.APIException):
         body["status"] = error.status_code
+        if wait := getattr(error, "wait", None):
+            headers["Retry-After"] = str(int(wait))
+        if how_to_sign_in := getattr(error, "auth_header", ""):
+            headers["WWW-Authenticate"] = how_to_sign_in
     if body["status"] >= 500:
         logger.error("request failed code=%s", body["code"], exc_info=error)
     return Response(body, status=body["status"], headers=headers)
 
 
-def _as_kb_error(error: Exception) -> tuple[errors.KBError, dict[str, Any], dict[str, str]]:
-    """Return the error as a KBError, the problem with each field, and response headers."""
+def _as_kb_error(error: Exception) -> errors.KBError:
     if isinstance(error, errors.KBError):
-        return error, {}, {}
+        return error
     if isinstance(error, drf.ValidationError):
-        return _invalid(), _by_field(error.detail), {}
+        return errors.InputError(
+            "Some fields are not valid.",
+            kept="Nothing was changed.",
+            next_step="See 'fields' for each of them.",
+            fields=error.detail if isinstance(error.detail, dict) else {"": error.detail},
+        )
     if isinstance(error, drf.NotAuthenticated):
-        return _nobody(), {}, _headers(error)
+        return errors.KBError(
+            "The API requires a sign-in.",
+            code="not_authenticated",
+            next_step="Sign in, or send e-mail address and password by HTTP Basic.",
+        )
     if isinstance(error, drf.APIException):
-        known = errors.KBError(str(error.detail), code=str(error.default_code))
-        return known, {}, _headers(error)
+        return errors.KBError(str(error.detail), code=str(error.default_code))
     if isinstance(error, Http404):
-        return errors.NotFoundError("There is nothing at this address."), {}, {}
+        return errors.NotFoundError("There is nothing at this address.")
     if isinstance(error, PermissionDenied):
-        return errors.ForbiddenError("You don't have permission to do this here."), {}, {}
+        return errors.ForbiddenError("You don't have permission to do this here.")
     if isinstance(error, SuspiciousOperation):
-        return errors.InputError("The request cannot be accepted.", code="refused"), {}, {}
-    return _unexpected(), {}, {}
-
-
-def _invalid() -> errors.InputError:
-    return errors.InputError(
-        "Some fields are not valid.",
-        kept="Nothing was changed.",
-        next_step="See 'fields' for each of them.",
-    )
-
-
-def _nobody() -> errors.KBError:
-    return errors.KBError(
-        "The API requires a sign-in.",
-        code="not_authenticated",
-        next_step="Sign in, or send e-mail address and password by HTTP Basic.",
-    )
-
-
-def _unexpected() -> errors.KBError:
+        return errors.InputError("The request cannot be accepted.", code="refused")
     return errors.KBError(
         "An unexpected error occurred.",
         code="unexpected",
         kept="Nothing was changed.",
         next_step="Try again; if it happens again, give the request id to your administrator.",
     )
-
-
-def _by_field(detail: Any) -> dict[str, Any]:
-    return dict(detail) if isinstance(detail, dict) else {"": detail}
-
-
-def _headers(error: drf.APIException) -> dict[str, str]:
-    """Return the headers DRF's error calls for: how long to wait, how to sign in."""
-    asked = getattr(error, "auth_header", "")
-    return _retry_after(error) | ({"WWW-Authenticate": asked} if asked else {})
-
-
-def _retry_after(error: drf.APIException) -> dict[str, str]:
-    wait = getattr(error, "wait", None)
-    return {"Retry-After": str(int(wait))} if wait else {}

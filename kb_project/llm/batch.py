@@ -18,16 +18,15 @@ from functools import partial
 from typing import Any, Final
 
 from kb_project.errors import BudgetError, ModelError, PauseError, ReplyError
-from kb_project.llm.call import Asked, Exchange, Verdict
-from kb_project.llm.ports import ChatReply
+from kb_project.llm.call import Exchange, PreparedCall, Verdict
+from kb_project.llm.ports import CallOutcome, CallStore, ChatReply
 from kb_project.llm.slots import Gate
-from kb_project.llm.store import CallOutcome, CallStore
 
 Result = ChatReply[Any] | ReplyError
-Opened = tuple[uuid.UUID, Asked]
+Opened = tuple[uuid.UUID, PreparedCall]
 
-NOT_SENT: Final = CallOutcome(None, "not_sent", 0, 0, 0, 0.0)
-BROKEN_OFF: Final = CallOutcome(None, "broken_off", 0, 0, 0, 0.0)
+NOT_SENT: Final = CallOutcome(None, "not_sent")
+INTERRUPTED: Final = CallOutcome(None, "broken_off")
 _LINGER: Final = 0.002
 """Seconds to wait for more replies once one is there: fast ones are settled together."""
 _LOOK: Final = 0.5
@@ -54,7 +53,7 @@ class Batch:
     """One run over some calls. ``results`` yields each call's key with its result."""
 
     def __init__(
-        self, store: CallStore, exchange: Exchange, calls: Sequence[Asked], threads: Threads
+        self, store: CallStore, exchange: Exchange, calls: Sequence[PreparedCall], threads: Threads
     ) -> None:
         self._store = store
         self._exchange = exchange
@@ -69,8 +68,7 @@ class Batch:
 
     def results(self, gate: Gate) -> Iterator[tuple[str, Result]]:
         """Yield results as they come in, each stored before it is yielded; raises PauseError at the
-        end.
-        """
+        end."""
         pool = self._threads.pool()
         try:
             while self._todo or self._ready or self._running:
@@ -97,9 +95,7 @@ class Batch:
             self._ready.append((call_id, call))
 
     def _economise(self, error: BudgetError) -> None:
-        """Go on with one call at a time, once running calls have released what they did
-        not cost.
-        """
+        """Go on one call at a time, once running calls have released what they did not cost."""
         if self._step == 1 and not self._ready and not self._running:
             self._stop(error)
         self._step = 1
@@ -137,27 +133,21 @@ class Batch:
         finished, self._ended = self._ended, []
         for (_, asked), future in finished:
             result = future.result().result
-            if isinstance(result, Asked):
-                self._try_again(result)
+            if isinstance(result, PreparedCall):
+                if self._pause is None:
+                    self._todo.appendleft(result)
             elif isinstance(result, PauseError):
                 self._stop(result)
-            elif isinstance(result, ModelError):
-                yield asked.record.key, _as_reply_error(result)
+            elif isinstance(result, ModelError) and not isinstance(result, ReplyError):
+                yield asked.record.key, ReplyError(result.happened, code=result.code)
             else:
                 yield asked.record.key, result
-
-    def _try_again(self, call: Asked) -> None:
-        if self._pause is None:
-            self._todo.appendleft(call)
 
     def _stop(self, error: PauseError) -> None:
         """Send nothing new; running calls finish first."""
         self._pause = self._pause or error
         self._stopping.set()
         self._todo.clear()
-        self._discard_ready()
-
-    def _discard_ready(self) -> None:
         self._settle_all([(call_id, NOT_SENT) for call_id, _ in self._ready])
         self._ready.clear()
 
@@ -181,12 +171,7 @@ class Batch:
 def _outcomes(
     ended: Sequence[tuple[Opened, Future[Verdict]]],
 ) -> list[tuple[uuid.UUID, CallOutcome]]:
-    return [(opened[0], _outcome_of(future)) for opened, future in ended]
-
-
-def _outcome_of(future: Future[Verdict]) -> CallOutcome:
-    return BROKEN_OFF if future.exception() else future.result().outcome
-
-
-def _as_reply_error(error: ModelError) -> ReplyError:
-    return error if isinstance(error, ReplyError) else ReplyError(error.happened, code=error.code)
+    return [
+        (call_id, INTERRUPTED if future.exception() else future.result().outcome)
+        for (call_id, _), future in ended
+    ]

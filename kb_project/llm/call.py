@@ -9,18 +9,10 @@ from dataclasses import dataclass, replace
 from typing import Any, Final, TypeVar
 
 from kb_project.errors import EndpointError, ModelError, RefusedError, ReplyError
-from kb_project.llm.breaker import Breaker
-from kb_project.llm.capabilities import Found
-from kb_project.llm.ports import ChatReply, ChatRequest
-from kb_project.llm.provider import (
-    Message,
-    Provider,
-    RawCall,
-    RawReply,
-    UnsupportedError,
-)
-from kb_project.llm.retry import Retry
-from kb_project.llm.store import CallOutcome, CallRecord
+from kb_project.llm.capabilities import Capabilities, Feature, Support
+from kb_project.llm.policy import Breaker, Retry
+from kb_project.llm.ports import CallOutcome, CallRecord, ChatReply, ChatRequest
+from kb_project.llm.provider import Message, Provider, RawCall, RawReply, UnsupportedError
 from kb_project.llm.structured import (
     parse,
     schema_text,
@@ -28,7 +20,6 @@ from kb_project.llm.structured import (
     strict_schema,
     without_thoughts,
 )
-from kb_project.llm.support import Feature, Support
 from kb_project.llm.tokens import count_tokens
 from kb_project.prompt import Prompt
 
@@ -52,10 +43,8 @@ _LONGEST_QUOTED: Final = 8_000
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
-    """A call ready to be made. ``messages`` are complete except for the instructions on the
-    answer's form.
-    """
+class PreparedCall:
+    """A call ready to be made. ``messages`` lack only the instructions on the answer's form."""
 
     request: ChatRequest[Any]
     record: CallRecord
@@ -66,10 +55,10 @@ class Asked:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """How a call ended. A ``result`` that is an ``Asked`` is a repair attempt, made once."""
+    """How a call ended. A ``result`` that is a call is a repair attempt, made once."""
 
     outcome: CallOutcome
-    result: ChatReply[Any] | ModelError | Asked
+    result: ChatReply[Any] | ModelError | PreparedCall
 
 
 class Exchange:
@@ -80,29 +69,30 @@ class Exchange:
         provider: Provider,
         breaker: Breaker | None = None,
         retry: Retry | None = None,
-        found: Found | None = None,
+        capabilities: Capabilities | None = None,
     ) -> None:
         self.provider = provider
-        self.found = found or Found(Support())
+        self.capabilities = capabilities or Capabilities(Support())
         self.breaker = breaker or Breaker("The model's endpoint")
         self.retry = retry or Retry()
 
     @property
     def support(self) -> Support:
-        return self.found.support
+        return self.capabilities.support
 
-    def make(self, asked: Asked, stopped: Callable[[], bool] | None = None) -> Verdict:
+    def make(self, asked: PreparedCall, stopped: Callable[[], bool] | None = None) -> Verdict:
         """Make the call. Never raises one of the project's own errors: they are the verdict."""
         started = time.monotonic()
         try:
-            with self.found.turn(asked.record.model, has_form=asked.request.schema is not None):
+            has_form = asked.request.schema is not None
+            with self.capabilities.turn(asked.record.model, has_form=has_form):
                 started = time.monotonic()
                 reply = self._answered(asked, stopped)
         except ModelError as error:
             return failed(error, time.monotonic() - started)
         return judge(asked, counted(asked, reply), time.monotonic() - started)
 
-    def stream(self, asked: Asked) -> Iterator[str | RawReply]:
+    def stream(self, asked: PreparedCall) -> Iterator[str | RawReply]:
         """Yield the answer in pieces; retried only until the first piece arrives.
 
         Raises EndpointError and RefusedError as ``make`` reports them. A server that does not
@@ -121,7 +111,7 @@ class Exchange:
         yield first
         yield from rest
 
-    def shaped(self, asked: Asked) -> RawCall:
+    def shaped(self, asked: PreparedCall) -> RawCall:
         """Return the call in a form the endpoint is known to support."""
         schema, support = asked.request.schema, self.support
         messages = asked.messages
@@ -139,7 +129,7 @@ class Exchange:
             support=support,
         )
 
-    def _answered(self, asked: Asked, stopped: Callable[[], bool] | None) -> RawReply:
+    def _answered(self, asked: PreparedCall, stopped: Callable[[], bool] | None) -> RawReply:
         self.breaker.check()
         started = self.breaker.now()
         try:
@@ -154,7 +144,7 @@ class Exchange:
         self.breaker.succeeded()
         return reply
 
-    def _begun(self, asked: Asked) -> tuple[str | RawReply, Iterator[str | RawReply]]:
+    def _begun(self, asked: PreparedCall) -> tuple[str | RawReply, Iterator[str | RawReply]]:
         """Return the first piece of a stream, and an iterator of the others."""
 
         def begin(call: RawCall) -> tuple[str | RawReply, Iterator[str | RawReply]]:
@@ -166,13 +156,11 @@ class Exchange:
 
         return self._supported(asked, begin)
 
-    def _once(self, asked: Asked) -> RawReply:
+    def _once(self, asked: PreparedCall) -> RawReply:
         return self._supported(asked, self.provider.complete)
 
-    def _supported(self, asked: Asked, send: Callable[[RawCall], T]) -> T:
-        """Make one exchange; a refused feature is dropped and the call repeated, each
-        at most once.
-        """
+    def _supported(self, asked: PreparedCall, send: Callable[[RawCall], T]) -> T:
+        """Make one exchange; a refused feature is dropped, at most once, and the call repeated."""
         for _ in (*Feature, None):
             call = self.shaped(asked)
             try:
@@ -180,7 +168,7 @@ class Exchange:
             except UnsupportedError as error:
                 if not call.support.has(error.feature):
                     break
-                self.found.step_down(error.feature)
+                self.capabilities.step_down(error.feature)
         raise RefusedError(
             "The endpoint rejects the format of the requests.",
             code="endpoint_not_a_model",
@@ -189,7 +177,7 @@ class Exchange:
 
     def _once_more(
         self,
-        asked: Asked,
+        asked: PreparedCall,
         error: EndpointError,
         started: float,
         stopped: Callable[[], bool] | None,
@@ -212,7 +200,7 @@ class Exchange:
             next_step="Try this part again later, or with another model.",
         ) from error
 
-    def _knock(self, asked: Asked, error: EndpointError) -> None:
+    def _knock(self, asked: PreparedCall, error: EndpointError) -> None:
         """Raise the error unless the endpoint answers a call of a few tokens.
 
         They count as part of the failed call, whose reservation covers them.
@@ -222,7 +210,7 @@ class Exchange:
         record = replace(asked.record, prompt=KNOCK, max_output=_KNOCK_TOKENS)
         timeout = min(asked.timeout, KNOCK_SECONDS)
         try:
-            self._once(Asked(request, record, messages_of(request), timeout))
+            self._once(PreparedCall(request, record, messages_of(request), timeout))
         except EndpointError:
             self.breaker.failed()
             raise error from None
@@ -230,15 +218,14 @@ class Exchange:
 
 
 def messages_of(request: ChatRequest[Any]) -> tuple[Message, ...]:
-    turns = (Message(turn.speaker, turn.text) for turn in request.turns)
     return (
         Message("system", request.prompt.system),
         Message("user", request.prompt.user),
-        *turns,
+        *(Message(turn.speaker, turn.text) for turn in request.turns),
     )
 
 
-def judge(asked: Asked, reply: RawReply, seconds: float) -> Verdict:
+def judge(asked: PreparedCall, reply: RawReply, seconds: float) -> Verdict:
     """Judge the reply: a value, an error, or one repair attempt."""
     error = _unusable(reply)
     if error is not None:
@@ -249,7 +236,12 @@ def judge(asked: Asked, reply: RawReply, seconds: float) -> Verdict:
     parsed = parse(reply.text, schema)
     if parsed.value is not None:
         return _kept(storable(reply.text), parsed.value, reply, seconds)
-    invalid = failed(_invalid(), seconds, reply)
+    error = ReplyError(
+        "The model's answer did not have the requested format, even after a second try.",
+        code="reply_invalid",
+        next_step="Try again, or choose a stronger model for this role.",
+    )
+    invalid = failed(error, seconds, reply)
     if asked.is_repair:
         return invalid
     return replace(invalid, result=_repair(asked, reply.text, parsed.problems))
@@ -269,30 +261,19 @@ def _kept(text: str, value: Any, reply: RawReply, seconds: float) -> Verdict:
 
 
 def _outcome(text: str | None, code: str, reply: RawReply | None, seconds: float) -> CallOutcome:
-    if reply is None:
-        return CallOutcome(text, code, 0, 0, 0, seconds)
-    return CallOutcome(
-        text,
-        code,
-        reply.prompt_tokens or 0,
-        reply.cached_tokens,
-        reply.completion_tokens or 0,
-        seconds,
-    )
+    reply = reply or RawReply("")
+    prompt, completion = reply.prompt_tokens or 0, reply.completion_tokens or 0
+    return CallOutcome(text, code, prompt, reply.cached_tokens, completion, seconds)
 
 
-def counted(asked: Asked, reply: RawReply) -> RawReply:
+def counted(asked: PreparedCall, reply: RawReply) -> RawReply:
     """Fill in token counts that the server does not report; the answer's is a rough estimate."""
     prompt, completion = reply.prompt_tokens, reply.completion_tokens
-    return replace(
-        reply,
-        prompt_tokens=_counted_here(asked) if prompt is None else prompt,
-        completion_tokens=len(reply.text) // 4 + 1 if completion is None else completion,
-    )
-
-
-def _counted_here(asked: Asked) -> int:
-    return sum(count_tokens(said.text) for said in asked.messages)
+    if prompt is None:
+        prompt = sum(count_tokens(message.text) for message in asked.messages)
+    if completion is None:
+        completion = len(reply.text) // 4 + 1
+    return replace(reply, prompt_tokens=prompt, completion_tokens=completion)
 
 
 def _unusable(reply: RawReply) -> ReplyError | None:
@@ -309,15 +290,7 @@ def _unusable(reply: RawReply) -> ReplyError | None:
     return None
 
 
-def _invalid() -> ReplyError:
-    return ReplyError(
-        "The model's answer did not have the requested format, even after a second try.",
-        code="reply_invalid",
-        next_step="Try again, or choose a stronger model for this role.",
-    )
-
-
-def _repair(asked: Asked, answer: str, problems: str) -> Asked:
+def _repair(asked: PreparedCall, answer: str, problems: str) -> PreparedCall:
     turns = (
         Message("assistant", answer[:_LONGEST_QUOTED]),
         Message("user", _REPAIR.replace("{problems}", problems)),

@@ -1,4 +1,4 @@
-"""What is known of an endpoint's capabilities, shared by all calls of a process to it.
+"""The features an endpoint supports: detected once, shared by a process's calls, stored.
 
 While nothing is known, the first call goes ahead of the others: a server refuses a feature at once,
 so one call is refused instead of all in parallel.
@@ -8,20 +8,72 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from functools import lru_cache
+from dataclasses import asdict, dataclass, fields, replace
+from enum import StrEnum
 from typing import Final
 
-from kb_project.llm.config import ChatConfig
-from kb_project.llm.support import Feature, Support
 
+class Feature(StrEnum):
+    """An optional feature of the protocol. The values are the names of Support's fields."""
+
+    SCHEMA = "schema"
+    JSON = "json"
+    STREAM = "stream"
+    USAGE = "usage"
+    TEMPERATURE = "temperature"
+    SEED = "seed"
+    OLD_LIMIT = "old_limit"
+
+
+@dataclass(frozen=True, slots=True)
+class Support:
+    """The supported features; each is tried until a server refuses it explicitly.
+
+    ``schema`` and ``json`` are the two kinds of response_format, ``usage`` is token counts at the
+    end of a stream. ``old_limit`` is the name ``max_tokens``; without it the limit is sent as
+    ``max_completion_tokens``.
+    """
+
+    schema: bool = True
+    json: bool = True
+    stream: bool = True
+    usage: bool = True
+    temperature: bool = True
+    seed: bool = True
+    old_limit: bool = True
+
+    def without(self, feature: Feature) -> Support:
+        """Return the support without a feature.
+
+        >>> Support().without(Feature.SCHEMA).json
+        True
+        """
+        return replace(self, **{feature.value: False})
+
+    def has(self, feature: Feature) -> bool:
+        return bool(getattr(self, feature.value))
+
+    def as_dict(self) -> dict[str, bool]:
+        return asdict(self)
+
+    @classmethod
+    def from_dict(cls, found: Mapping[str, object]) -> Support:
+        """Parse stored support; unknown names and non-boolean values are ignored."""
+        names = {field.name for field in fields(cls)}
+        known = {name: value for name, value in found.items() if name in names}
+        return cls(**{name: value for name, value in known.items() if isinstance(value, bool)})
+
+
+NO_FEATURES: Final = Support(**dict.fromkeys((feature.value for feature in Feature), False))
+"""For calls that use none, such as embedding."""
 HEAD_START: Final = 5.0
 """Seconds the first call goes alone. A refusal takes less; a call that takes longer is no refusal,
 and others need not wait for it."""
 
 
-class Found:
+class Capabilities:
     """``support`` as currently known; if none is given, the first calls detect it."""
 
     def __init__(self, support: Support | None = None, *, head_start: float = HEAD_START) -> None:
@@ -35,18 +87,17 @@ class Found:
         self._answered: set[tuple[str, bool]] = set()
         self._led: set[tuple[str, bool]] = set()
 
-    def told(self, support: Support | None) -> None:
+    def configure(self, support: Support | None) -> None:
         """Take ``support`` from the settings if it is new there, as after a test of the endpoint:
-        earlier settings may have been found wrong since.
-        """
+        earlier settings may have been found wrong since."""
         with self._changed:
             if support is not None and support != self._settings:
                 self.support = self._settings = support
                 self._is_tried = True
                 self._changed.notify_all()
 
-    def kept(self, support: Support) -> None:
-        """Note that the settings now contain what was found here. Other kinds are still tried."""
+    def stored(self, support: Support) -> None:
+        """Note that the settings now hold what was found here. Other kinds are still tried."""
         with self._changed:
             self._settings = support
 
@@ -76,31 +127,10 @@ class Found:
     def _leads(self, kind: tuple[str, bool]) -> bool:
         until = time.monotonic() + self._head_start
         with self._changed:
-            while not self._is_known(kind):
+            while not (self._is_tried or kind in self._answered):
                 if kind not in self._led:
                     self._led.add(kind)
                     return True
                 if not self._changed.wait(until - time.monotonic()):
                     break
         return False
-
-    def _is_known(self, kind: tuple[str, bool]) -> bool:
-        return self._is_tried or kind in self._answered
-
-
-def found_for(config: ChatConfig) -> Found:
-    """Return the shared instance for an endpoint, key and models, since models differ
-    in support.
-    """
-    with _one_at_a_time:
-        found = _found(config.line, (config.model, *sorted(config.models.items())))
-    found.told(config.support)
-    return found
-
-
-_one_at_a_time = threading.Lock()
-
-
-@lru_cache(maxsize=64)
-def _found(line: int, models: tuple[object, ...]) -> Found:
-    return Found()

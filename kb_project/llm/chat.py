@@ -1,27 +1,44 @@
-"""A workspace's chat models: cached, counted, within the budget, in parallel."""
+"""A workspace's chat models: cached, counted, within the budget, in parallel or streamed."""
 
 from __future__ import annotations
 
 import hashlib
 import json
+import threading
+import time
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import closing
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Any, Final
 
-from kb_project.errors import ReplyError
+from kb_project.errors import EndpointError, ModelError, ReplyError
+from kb_project.llm import halting
 from kb_project.llm.batch import Batch, Result, Threads
-from kb_project.llm.breaker import Breaker
-from kb_project.llm.call import Asked, Exchange, messages_of
-from kb_project.llm.capabilities import found_for
+from kb_project.llm.call import (
+    Exchange,
+    PreparedCall,
+    Verdict,
+    counted,
+    failed,
+    judge,
+    messages_of,
+)
+from kb_project.llm.capabilities import Capabilities, Support
 from kb_project.llm.config import PRIORITIES, ChatConfig
-from kb_project.llm.ports import ChatReply, ChatRequest, Role, SchemaT
-from kb_project.llm.provider import SEED
+from kb_project.llm.policy import breaker_of
+from kb_project.llm.ports import (
+    CallRecord,
+    CallStore,
+    ChatReply,
+    ChatRequest,
+    Role,
+    SchemaT,
+    StoredReply,
+)
+from kb_project.llm.provider import SEED, RawReply, context_too_long
 from kb_project.llm.slots import Slots
-from kb_project.llm.store import CallRecord, CallStore, StoredReply
-from kb_project.llm.streaming import Streaming
-from kb_project.llm.structured import parse, schema_text
-from kb_project.llm.support import Support
+from kb_project.llm.structured import parse, schema_text, storable, streamed_without_thoughts
 from kb_project.llm.tokens import count_tokens
 
 PER_MESSAGE: Final = 8
@@ -56,7 +73,7 @@ class Chat:
         return self.config.input_limit(role)
 
     def ask(self, request: ChatRequest[SchemaT]) -> ChatReply[SchemaT]:
-        with closing(self._results([request])) as results:
+        with closing(self.ask_many([request])) as results:
             _, result = next(results)
             # Exhaust it, so that a pause is raised and the slots are released.
             next(results, None)
@@ -68,12 +85,7 @@ class Chat:
         self, requests: Sequence[ChatRequest[SchemaT]]
     ) -> Generator[tuple[int, ChatReply[SchemaT] | ReplyError], None, None]:
         """Make calls; identical requests are made once, cached ones not at all."""
-        return self._results(requests)
-
-    def _results(
-        self, requests: Sequence[ChatRequest[Any]]
-    ) -> Generator[tuple[int, Result], None, None]:
-        calls = [self._call(request) for request in requests]
+        calls = [self._prepared(request) for request in requests]
         places: dict[str, list[int]] = {}
         for place, call in enumerate(calls):
             places.setdefault(call.record.key, []).append(place)
@@ -85,24 +97,24 @@ class Chat:
 
     def stream(self, request: ChatRequest[SchemaT]) -> Generator[str, None, None]:
         """Yield pieces of the answer; cached, counted and limited like every call."""
-        call = self._call(request)
-        known, left = self._from_cache({call.record.key: call})
+        call = self._prepared(request)
+        known, _ = self._from_cache({call.record.key: call})
         if known:
             yield known[call.record.key].text
             return
-        if not self._fits(left[0]):
-            raise too_long()
+        if not self._fits(call):
+            raise context_too_long()
         try:
             with self._slots.enter(PRIORITIES[request.role]) as gate:
                 gate.adjust(running=0, wanted=1)
-                yield from Streaming(self._store, self._exchange, call).pieces()
+                yield from _StreamedCall(self._store, self._exchange, call).pieces()
         finally:
             self._remember_support()
 
     def key_of(self, request: ChatRequest[Any]) -> str:
         """Return the SHA-256 of everything that shapes the reply."""
         prompt, schema = request.prompt, request.schema
-        said = [
+        shaping = [
             self.config.endpoint,
             self.model_of(request.role),
             {"temperature": 0, "seed": SEED, "max_output": self._max_output(request)},
@@ -111,9 +123,9 @@ class Chat:
             [schema.__name__, schema_text(schema)] if schema else None,
         ]
         # Plain ASCII escapes, because a lone surrogate cannot be encoded.
-        return hashlib.sha256(json.dumps(said).encode()).hexdigest()
+        return hashlib.sha256(json.dumps(shaping).encode()).hexdigest()
 
-    def _call(self, request: ChatRequest[Any]) -> Asked:
+    def _prepared(self, request: ChatRequest[Any]) -> PreparedCall:
         about, prompt = request.about, request.prompt
         record = CallRecord(
             key=self.key_of(request),
@@ -129,24 +141,27 @@ class Chat:
             max_output=self._max_output(request),
         )
         timeout = self.config.limits_of(request.role).timeout
-        return Asked(request, record, messages_of(request), timeout)
+        return PreparedCall(request, record, messages_of(request), timeout)
 
-    def _from_cache(self, calls: dict[str, Asked]) -> tuple[dict[str, ChatReply[Any]], list[Asked]]:
+    def _from_cache(
+        self, calls: dict[str, PreparedCall]
+    ) -> tuple[dict[str, ChatReply[Any]], list[PreparedCall]]:
+        """Return the cached replies by key, and the calls left to make."""
         stored = self._store.find(list(calls)) if calls else {}
-        replies = {key: reply_from(calls[key].request, kept) for key, kept in stored.items()}
+        replies = {key: _reply_from(calls[key].request, kept) for key, kept in stored.items()}
         known = {key: reply for key, reply in replies.items() if reply is not None}
         if known:
             records = [calls[key].record for key in known]
             self._store.note_cached(records, [stored[key] for key in known])
         return known, [call for key, call in calls.items() if key not in known]
 
-    def _made(self, calls: Sequence[Asked]) -> Iterator[tuple[str, Result]]:
+    def _made(self, calls: Sequence[PreparedCall]) -> Iterator[tuple[str, Result]]:
         fitting = []
         for call in calls:
             if self._fits(call):
                 fitting.append(call)
             else:
-                yield call.record.key, too_long()
+                yield call.record.key, context_too_long()
         if not fitting:
             return
         batch = Batch(self._store, self._exchange, fitting, self._threads)
@@ -158,7 +173,7 @@ class Chat:
             self._remember_support()
 
     def _spread(
-        self, calls: Sequence[Asked], places: Sequence[int], result: Result
+        self, calls: Sequence[PreparedCall], places: Sequence[int], result: Result
     ) -> Iterator[tuple[int, Result]]:
         """Yield the result for the first place; identical requests get it as from the cache."""
         yield places[0], result
@@ -166,27 +181,19 @@ class Chat:
         if others and isinstance(result, ChatReply):
             kept = StoredReply(result.text, result.prompt_tokens, result.completion_tokens)
             self._store.note_cached([calls[place].record for place in others], [kept] * len(others))
-            again = ChatReply(
-                result.text,
-                result.value,
-                result.prompt_tokens,
-                result.completion_tokens,
-                is_cached=True,
-            )
-            yield from ((place, again) for place in others)
-        else:
-            yield from ((place, result) for place in others)
+            result = replace(result, is_cached=True)
+        for place in others:
+            yield place, result
 
     def _remember_support(self) -> None:
         if self._exchange.support != self._support:
             self._support = self._exchange.support
             self._store.remember_support(self._support)
-            self._exchange.found.kept(self._support)
+            self._exchange.capabilities.stored(self._support)
 
-    def _fits(self, call: Asked) -> bool:
-        record = call.record
-        limit = self.config.input_limit(record.role, call.request.max_output)
-        return record.prompt_tokens_estimate <= limit
+    def _fits(self, call: PreparedCall) -> bool:
+        limit = self.config.input_limit(call.record.role, call.request.max_output)
+        return call.record.prompt_tokens_estimate <= limit
 
     def _max_output(self, request: ChatRequest[Any]) -> int:
         return self.config.max_output(request.role, request.max_output)
@@ -194,12 +201,74 @@ class Chat:
     def _estimate(self, request: ChatRequest[Any]) -> int:
         """Count the prompt's tokens; its fixed parts are counted once."""
         fixed = [request.prompt.system, schema_text(request.schema) if request.schema else ""]
-        counted = sum(map(self._count, fixed)) + self._count_once(request.prompt.user)
-        counted += sum(turn.tokens or self._count_once(turn.text) for turn in request.turns)
-        return counted + PER_MESSAGE * (len(request.turns) + 2)
+        tokens = sum(map(self._count, fixed)) + self._count_once(request.prompt.user)
+        tokens += sum(turn.tokens or self._count_once(turn.text) for turn in request.turns)
+        return tokens + PER_MESSAGE * (len(request.turns) + 2)
 
 
-def reply_from(request: ChatRequest[Any], stored: StoredReply) -> ChatReply[Any] | None:
+@dataclass(slots=True)
+class _StreamedCall:
+    """Pieces go to the reader, the whole reply into the cache. ``text`` is what has arrived."""
+
+    store: CallStore
+    exchange: Exchange
+    call: PreparedCall
+    text: str = ""
+    whole: RawReply | None = None
+    started: float = field(default_factory=time.monotonic)
+
+    def pieces(self) -> Iterator[str]:
+        """Yield the pieces, without a reasoning model's initial thoughts.
+
+        Raises ReplyError if the answer is cut off. If the reader stops, the part received is still
+        paid for.
+        """
+        [call_id] = self.store.open_calls([self.call.record])
+        verdict: Verdict | None = None
+        try:
+            yield from streamed_without_thoughts(self._read())
+            if self.whole is None:
+                raise _cut_off()
+            verdict = judge(self.call, counted(self.call, self.whole), self._seconds())
+        except ModelError as error:
+            verdict = failed(error, self._seconds(), self._received())
+            raise
+        finally:
+            # Without a verdict, the reader has stopped.
+            if verdict is None:
+                verdict = failed(halting.stopped(), self._seconds(), self._received())
+            self.store.settle([call_id], [verdict.outcome])
+        if isinstance(verdict.result, ModelError):
+            raise verdict.result
+
+    def _read(self) -> Iterator[str]:
+        try:
+            for piece in self.exchange.stream(self.call):
+                if isinstance(piece, RawReply):
+                    self.whole = piece
+                else:
+                    self.text += piece
+                    yield storable(piece)
+        except EndpointError as error:
+            if not self.text:
+                raise
+            raise _cut_off() from error
+
+    def _received(self) -> RawReply | None:
+        """Return the part received, for counting; None if there is none."""
+        return counted(self.call, self.whole or RawReply(self.text)) if self.text else None
+
+    def _seconds(self) -> float:
+        return time.monotonic() - self.started
+
+
+def _cut_off() -> ReplyError:
+    return ReplyError(
+        "The model's answer was cut off.", code="reply_truncated", next_step="Ask again."
+    )
+
+
+def _reply_from(request: ChatRequest[Any], stored: StoredReply) -> ChatReply[Any] | None:
     """Return the cached reply, or None if it no longer fits its schema."""
     value = parse(stored.text, request.schema).value if request.schema else None
     if request.schema and value is None:
@@ -209,28 +278,31 @@ def reply_from(request: ChatRequest[Any], stored: StoredReply) -> ChatReply[Any]
     )
 
 
-def too_long() -> ReplyError:
-    return ReplyError(
-        "The text is longer than the model can read.",
-        code="context_too_long",
-        next_step="Set the model's real context window, or make smaller chunks.",
-    )
-
-
 def build_chat(config: ChatConfig, store: CallStore, *, slots: Slots | None = None) -> Chat:
     """Build the chat models of ``config``; slots are the installation's unless given."""
     from kb_project.llm.openai_client import OpenAiProvider
-    from kb_project.llm.shared_slots import shared_slots
+    from kb_project.llm.slots import shared_slots
 
     exchange = Exchange(
         OpenAiProvider(config.endpoint, config.key),
-        breaker_of(config.endpoint, config.host),
-        found=found_for(config),
+        breaker_of("chat", config.endpoint, config.host),
+        capabilities=capabilities_for(config),
     )
     return Chat(config, store, exchange, slots or shared_slots(config.line, config.concurrency))
 
 
+_one_at_a_time = threading.Lock()
+
+
+def capabilities_for(config: ChatConfig) -> Capabilities:
+    """Return the shared instance for an endpoint, key and models, since models differ in
+    support."""
+    with _one_at_a_time:
+        found = _capabilities(config.line, (config.model, *sorted(config.models.items())))
+    found.configure(config.support)
+    return found
+
+
 @lru_cache(maxsize=64)
-def breaker_of(endpoint: str, host: str) -> Breaker:
-    """One per endpoint and process, so that workspaces share what they learn of an outage."""
-    return Breaker(host)
+def _capabilities(line: int, models: tuple[object, ...]) -> Capabilities:
+    return Capabilities()

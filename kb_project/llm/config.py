@@ -9,8 +9,8 @@ from types import MappingProxyType
 from typing import Final
 from urllib.parse import urlsplit
 
+from kb_project.llm.capabilities import Support
 from kb_project.llm.ports import Role
-from kb_project.llm.support import Support
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,14 +14,20 @@ import numpy as np
 from pydantic import BaseModel
 
 from kb_project.llm.call import KNOCK, Exchange
+from kb_project.llm.capabilities import Support
 from kb_project.llm.chat import Chat
 from kb_project.llm.config import ChatConfig
-from kb_project.llm.ports import ChatRequest, Vectors
+from kb_project.llm.policy import Retry, RetryPolicy
+from kb_project.llm.ports import (
+    CallOutcome,
+    CallRecord,
+    CallStore,
+    ChatRequest,
+    StoredReply,
+    Vectors,
+)
 from kb_project.llm.provider import RawCall, RawReply
-from kb_project.llm.retry import Retry, RetryPolicy
 from kb_project.llm.slots import LocalSlots
-from kb_project.llm.store import CallOutcome, CallRecord, CallStore, StoredReply
-from kb_project.llm.support import Support
 from kb_project.text.terms import terms
 
 _FINGERPRINT: Final = "hashed-terms-1"

@@ -20,10 +20,10 @@ import openai
 from openai import APIStatusError, OpenAI
 
 from kb_project.errors import EndpointError, RefusedError, ReplyError
-from kb_project.llm import halting, openai_errors as errors
-from kb_project.llm.provider import LONGEST_REPLY
-from kb_project.llm.support import Support
-from kb_project.llm.transport import make_halting
+from kb_project.llm import halting, provider
+from kb_project.llm.capabilities import NO_FEATURES, Support
+from kb_project.llm.halting import make_halting
+from kb_project.llm.provider import LONGEST_REPLY, UnsupportedError
 
 CONNECT_SECONDS: Final = 10.0
 MOST_CLIENTS: Final = 32
@@ -42,7 +42,7 @@ _clients: dict[tuple[str, str, int], OpenAI] = {}
 _opening = threading.Lock()
 
 
-class Line:
+class Connection:
     """Thread-safe. ``endpoint`` may or may not end in ``/v1``, or in the chat path itself."""
 
     def __init__(self, endpoint: str, key: str) -> None:
@@ -63,6 +63,15 @@ class Line:
         with self.open(path, body, timeout, used=used) as chunks:
             read = b"".join(bounded(chunks, largest))
         return self.decoded(read)
+
+    def ask_plainly(
+        self, path: str, body: Mapping[str, Any], timeout: float, *, largest: int
+    ) -> dict[str, Any]:
+        """Ask without any optional feature of the protocol."""
+        try:
+            return self.ask(path, body, timeout, used=NO_FEATURES, largest=largest)
+        except UnsupportedError as error:
+            raise provider.not_a_model(self.host) from error
 
     @contextmanager
     def open(
@@ -86,14 +95,14 @@ class Line:
             with self._sent(path, body, timeout, used) as response:
                 yield self._timed(response.iter_bytes(), deadline)
         except (openai.APITimeoutError, httpx2.TimeoutException) as error:
-            raise errors.timed_out(self.host) from error
+            raise provider.timed_out(self.host) from error
         except (openai.APIConnectionError, httpx2.TransportError, httpx2.StreamError) as error:
-            raise errors.down(self.host, "cannot be reached, or the connection broke") from error
+            raise provider.down(self.host, "cannot be reached, or the connection broke") from error
         except openai.APIStatusError as error:
             # Without its cause, which holds the server's own words, and they may echo text or key.
             raise self._refusal(error, used) from None
         except (openai.OpenAIError, httpx2.HTTPError, httpx2.InvalidURL) as error:
-            raise errors.not_a_model(self.host) from error
+            raise provider.not_a_model(self.host) from error
 
     def decoded(self, read: bytes) -> dict[str, Any]:
         """Decode a response's object; detects servers that answer 200 with an error."""
@@ -101,10 +110,10 @@ class Line:
             found = json.loads(read)
         except (ValueError, RecursionError):
             if read.lstrip()[:1] == b"{":  # it began well: worth another try
-                raise errors.down(self.host, "stopped partway through an answer") from None
-            raise errors.not_a_model(self.host) from None
+                raise provider.down(self.host, "stopped partway through an answer") from None
+            raise provider.not_a_model(self.host) from None
         if not isinstance(found, dict):
-            raise errors.not_a_model(self.host)
+            raise provider.not_a_model(self.host)
         self.check(found)
         return found
 
@@ -113,7 +122,7 @@ class Line:
         if problem and not found.get("choices"):
             status = problem.get("code") if isinstance(problem, dict) else None
             known = status if isinstance(status, int) and 400 <= status < 600 else 500
-            raise errors.from_status(known, json.dumps(problem), host=self.host, used=Support())
+            raise provider.from_status(known, json.dumps(problem), host=self.host, used=Support())
 
     @contextmanager
     def _sent(
@@ -135,7 +144,7 @@ class Line:
                     raise
 
     def _refusal(self, error: APIStatusError, used: Support) -> Exception:
-        return errors.from_status(
+        return provider.from_status(
             error.status_code,
             error.response.text,
             host=self.host,
@@ -147,7 +156,7 @@ class Line:
         for chunk in chunks:
             yield chunk
             if time.monotonic() > deadline:
-                raise errors.timed_out(self.host)
+                raise provider.timed_out(self.host)
 
 
 def bases_of(endpoint: str) -> tuple[str, ...]:
@@ -198,7 +207,7 @@ def _client(base: str, key: str) -> OpenAI:
             next_step="Enter an address that starts with http:// or https://.",
         )
     if not (key.isascii() and key.isprintable()):
-        raise errors.key_refused(parts.hostname)
+        raise provider.key_refused(parts.hostname)
     # An organisation named in the environment belongs to another key.
     unsaid: Any = {"OpenAI-Organization": openai.omit, "OpenAI-Project": openai.omit}
     return openai.OpenAI(

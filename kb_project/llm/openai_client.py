@@ -7,10 +7,10 @@ from dataclasses import replace
 from typing import Any, Final
 
 from kb_project.errors import ReplyError
-from kb_project.llm import openai_errors as errors
-from kb_project.llm.http import CHAT, Line
+from kb_project.llm import provider
+from kb_project.llm.capabilities import Support
+from kb_project.llm.http import CHAT, Connection
 from kb_project.llm.provider import LONGEST_REPLY, SEED, RawCall, RawReply
-from kb_project.llm.support import Support
 
 _FINISHES: Final = {"length": "length", "max_tokens": "length", "content_filter": "refused"}
 _MOST_TOKENS: Final = 100_000_000
@@ -21,10 +21,10 @@ class OpenAiProvider:
     """Implements ``kb_project.llm.provider.Provider``."""
 
     def __init__(self, endpoint: str, key: str) -> None:
-        self._line = Line(endpoint, key)
+        self._connection = Connection(endpoint, key)
 
     def complete(self, call: RawCall) -> RawReply:
-        found = self._line.ask(CHAT, body_of(call), call.timeout, used=used_by(call))
+        found = self._connection.ask(CHAT, body_of(call), call.timeout, used=used_by(call))
         reply = self._reply(found)
         _bounded(reply.text)
         return reply
@@ -38,7 +38,7 @@ class OpenAiProvider:
         body = body_of(call) | {"stream": True}
         if call.support.usage:
             body["stream_options"] = {"include_usage": True}
-        with self._line.open(CHAT, body, call.timeout, used=used) as chunks:
+        with self._connection.open(CHAT, body, call.timeout, used=used) as chunks:
             for event in self._events(chunks):
                 part = part_of(event)
                 whole = merged(whole, part)
@@ -51,11 +51,11 @@ class OpenAiProvider:
     def _reply(self, found: Mapping[str, Any]) -> RawReply:
         choices = found.get("choices")
         if not isinstance(choices, list) or not choices or not isinstance(choices[0], dict):
-            raise errors.not_a_model(self._line.host)
+            raise provider.not_a_model(self._connection.host)
         message = choices[0].get("message")
         if not isinstance(message, dict):
-            raise errors.not_a_model(self._line.host)
-        return counted(_said(message, choices[0].get("finish_reason")), found.get("usage"))
+            raise provider.not_a_model(self._connection.host)
+        return counted(_reply_in(message, choices[0].get("finish_reason")), found.get("usage"))
 
     def _events(self, chunks: Iterator[bytes]) -> Iterator[dict[str, Any]]:
         """Yield the objects of a stream of server-sent events; an answer in one piece is one
@@ -65,9 +65,9 @@ class OpenAiProvider:
         for line in lines_of(chunks):
             if line.startswith(b"data:") and line[5:].strip() != b"[DONE]":
                 any_event = True
-                yield self._line.decoded(line[5:])
+                yield self._connection.decoded(line[5:])
             elif not any_event and line[:1] in (b"{", b"<"):
-                raise errors.not_a_model(self._line.host)
+                raise provider.not_a_model(self._connection.host)
 
 
 def body_of(call: RawCall) -> dict[str, Any]:
@@ -75,7 +75,7 @@ def body_of(call: RawCall) -> dict[str, Any]:
     support = call.support
     body: dict[str, Any] = {
         "model": call.model,
-        "messages": [{"role": said.speaker, "content": said.text} for said in call.messages],
+        "messages": [{"role": one.speaker, "content": one.text} for one in call.messages],
         "max_tokens" if support.old_limit else "max_completion_tokens": call.max_output,
     }
     if support.temperature:
@@ -119,8 +119,8 @@ def part_of(event: Mapping[str, Any]) -> RawReply:
     first = first if isinstance(first, dict) else {}
     delta = first.get("delta")
     finish = first.get("finish_reason")
-    said = _said(delta if isinstance(delta, dict) else {}, finish)
-    part = counted(said, event.get("usage"))
+    reply = _reply_in(delta if isinstance(delta, dict) else {}, finish)
+    part = counted(reply, event.get("usage"))
     return part if finish or part.finish == "refused" else replace(part, finish="")
 
 
@@ -158,7 +158,7 @@ def lines_of(chunks: Iterator[bytes]) -> Iterator[bytes]:
     yield left.strip()
 
 
-def _said(message: Mapping[str, Any], finish: object) -> RawReply:
+def _reply_in(message: Mapping[str, Any], finish: object) -> RawReply:
     content = message.get("content")
     if isinstance(content, list):
         parts = (part.get("text") for part in content if isinstance(part, dict))

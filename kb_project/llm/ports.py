@@ -1,18 +1,21 @@
-"""The ports to models: embedders and chat models."""
+"""The ports to models: embedders, rerankers and chat models, and the store of their calls."""
 
 from __future__ import annotations
 
+import math
 import uuid
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Generic, Protocol, TypeVar
+from uuid import UUID
 
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import BaseModel
 
 from kb_project.errors import ReplyError
+from kb_project.llm.capabilities import Support
 from kb_project.prompt import Prompt
 
 Vectors = NDArray[np.float32]
@@ -151,3 +154,107 @@ class ModelOptions:
     domain: str = ""
     language: str = ""
     examples: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Ranking:
+    """``scores`` are in the order of the texts, higher is better; None for a text without one.
+
+    Scores for different questions or by different models cannot be compared.
+    """
+
+    scores: tuple[float | None, ...]
+    is_cached: bool = False
+
+    def order(self) -> list[int]:
+        """Return the texts' places, best first; those without a score last, in their old order.
+
+        >>> Ranking((0.1, None, 0.9)).order()
+        [2, 0, 1]
+        """
+        worst = -math.inf
+        scores = [worst if score is None else score for score in self.scores]
+        return sorted(range(len(scores)), key=lambda place: -scores[place])
+
+
+class Reranker(Protocol):
+    """Ranks texts by relevance to a question. Call outside transactions."""
+
+    @property
+    def name(self) -> str:
+        """The model's name for display."""
+
+    def rank(
+        self, question: str, texts: Sequence[str], *, question_id: UUID | None = None
+    ) -> Ranking:
+        """Score how well each text answers the question; ``question_id`` is for the ledger.
+
+        Raises ModelError if there is no ranking: an order is never made up.
+        """
+
+
+@dataclass(frozen=True, slots=True)
+class StoredReply:
+    """A complete reply as the model gave it, with the token counts of the original call."""
+
+    text: str
+    prompt_tokens: int
+    completion_tokens: int
+
+
+@dataclass(frozen=True, slots=True)
+class CallRecord:
+    """A call before it is made. ``key`` is the SHA-256 of everything that shapes the reply.
+
+    It costs at most ``prompt_tokens_estimate`` and ``max_output`` tokens.
+    """
+
+    key: str
+    role: Role
+    stage: str
+    prompt: str
+    prompt_version: str
+    model: str
+    prompt_tokens_estimate: int
+    max_output: int
+    document_id: uuid.UUID | None = None
+    chunk_id: uuid.UUID | None = None
+    question_id: uuid.UUID | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class CallOutcome:
+    """How a call ended: with a ``reply`` to store, or with None and the error's ``code``.
+
+    Tokens are as the provider reports them, even for an unusable reply. ``cached_tokens`` is the
+    part of ``prompt_tokens`` that the provider had in its own cache.
+    """
+
+    reply: str | None
+    code: str
+    prompt_tokens: int = 0
+    cached_tokens: int = 0
+    completion_tokens: int = 0
+    seconds: float = 0.0
+
+
+class CallStore(Protocol):
+    """The store of one workspace. Called from the caller's thread only, outside transactions."""
+
+    def find(self, keys: Sequence[str]) -> dict[str, StoredReply]:
+        """Return the stored replies among ``keys``."""
+
+    def open_calls(self, calls: Sequence[CallRecord]) -> list[uuid.UUID]:
+        """Open calls, reserving their maximum cost; returns an id for each, in order.
+
+        Raises BudgetError, and then nothing is written.
+        """
+
+    def settle(self, ids: Sequence[uuid.UUID], outcomes: Sequence[CallOutcome]) -> None:
+        """Record, in one transaction, what the calls cost, and cache their replies."""
+
+    def note_cached(self, calls: Sequence[CallRecord], replies: Sequence[StoredReply]) -> None:
+        """Add ledger rows for calls answered from the cache."""
+
+    def remember_support(self, support: Support) -> None:
+        """Store what the endpoint was found to support."""

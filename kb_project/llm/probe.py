@@ -10,18 +10,16 @@ from typing import Final
 from pydantic import BaseModel
 
 from kb_project.errors import ModelError, PauseError, ReplyError
-from kb_project.llm.call import Asked, Exchange, messages_of
-from kb_project.llm.capabilities import Found
+from kb_project.llm.call import Exchange, PreparedCall, messages_of
+from kb_project.llm.capabilities import Capabilities, Feature, Support
 from kb_project.llm.config import ChatConfig
-from kb_project.llm.endpoint_embedder import EndpointEmbedder
-from kb_project.llm.http import MODELS, Line
+from kb_project.llm.embedders import EndpointEmbedder
+from kb_project.llm.http import MODELS, Connection
 from kb_project.llm.openai_client import OpenAiProvider
-from kb_project.llm.ports import About, ChatRequest, Role
-from kb_project.llm.provider import RawCall, RawReply, UnsupportedError
-from kb_project.llm.retry import Retry, RetryPolicy
-from kb_project.llm.store import CallRecord
+from kb_project.llm.policy import Retry, RetryPolicy
+from kb_project.llm.ports import About, CallRecord, ChatRequest, Role
+from kb_project.llm.provider import RawReply, UnsupportedError
 from kb_project.llm.structured import parse
-from kb_project.llm.support import Feature, Support
 from kb_project.prompt import Prompt
 
 DEADLINE: Final = 30.0
@@ -66,7 +64,18 @@ def probe(
     config: ChatConfig, *, embedding_model: str = "", deadline: float = DEADLINE
 ) -> ProbeResult:
     """Test an endpoint. Never raises: every failure is a check. Costs a few hundred tokens."""
-    return _Probe(config, embedding_model, time.monotonic() + deadline).run()
+    test = _Probe(config, embedding_model, time.monotonic() + deadline)
+    test.check("models", test.list_models)
+    # A server may not list its models: try the other calls anyway.
+    test.stopped = ""
+    test.check("chat", test.answer)
+    test.check("json", test.answer_json)
+    test.check("schema", test.answer_schema)
+    test.check("stream", test.stream)
+    if embedding_model:
+        test.stopped = ""
+        test.check("embeddings", test.embed)
+    return ProbeResult(tuple(test.checks), test.support, test.models, test.dimension)
 
 
 @dataclass(slots=True)
@@ -80,20 +89,7 @@ class _Probe:
     stopped: str = ""
     checks: list[Check] = field(default_factory=list)
 
-    def run(self) -> ProbeResult:
-        self._check("models", self._list_models)
-        # A server may not list its models: try the other calls anyway.
-        self.stopped = ""
-        self._check("chat", self._plain)
-        self._check("json", self._json)
-        self._check("schema", self._schema)
-        self._check("stream", self._stream)
-        if self.embedding_model:
-            self.stopped = ""
-            self._check("embeddings", self._embed)
-        return ProbeResult(tuple(self.checks), self.support, self.models, self.dimension)
-
-    def _check(self, name: str, make: Callable[[], str]) -> None:
+    def check(self, name: str, make: Callable[[], str]) -> None:
         started = time.monotonic()
         ok, sentence = self._made(make)
         # An endpoint that is down does not lack features.
@@ -115,21 +111,21 @@ class _Probe:
         except ModelError as error:
             return False, error.sentence
 
-    def _list_models(self) -> str:
-        line = Line(self.config.endpoint, self.config.key)
-        found = line.ask(MODELS, None, self._left(), used=Support())
+    def list_models(self) -> str:
+        connection = Connection(self.config.endpoint, self.config.key)
+        found = connection.ask(MODELS, None, self._left(), used=Support())
         data = found.get("data")
         listed = data if isinstance(data, list) else []
         names = [str(item.get("id", ""))[:120] for item in listed if isinstance(item, dict)]
         self.models = tuple(sorted(filter(None, names))[:MOST_MODELS])
         return f"{len(self.models)} models are listed."
 
-    def _plain(self) -> str:
+    def answer(self) -> str:
         """Make the first chat call, which also detects the parameters the server accepts."""
         exchange = Exchange(
             self._provider(),
             retry=Retry(RetryPolicy(attempts=1)),
-            found=Found(self.support),
+            capabilities=Capabilities(self.support),
         )
         verdict = exchange.make(self._asked())
         self.support = exchange.support
@@ -140,36 +136,33 @@ class _Probe:
             raise verdict.result
         return f"The model answers; the call took {verdict.outcome.completion_tokens} tokens."
 
-    def _json(self) -> str:
+    def answer_json(self) -> str:
         self._formed(replace(self.support, schema=False, json=True))
         return "Answers are JSON when requested."
 
-    def _schema(self) -> str:
+    def answer_schema(self) -> str:
         self._formed(replace(self.support, schema=True))
         return "Answers follow a JSON schema."
 
     def _formed(self, support: Support) -> None:
-        exchange = Exchange(self._provider(), found=Found(support))
+        exchange = Exchange(self._provider(), capabilities=Capabilities(support))
         call = exchange.shaped(self._asked(Colour))
         reply = exchange.provider.complete(call)
         if parse(reply.text, Colour).value is None:
             raise ReplyError("The answer does not have the requested format.")
 
-    def _stream(self) -> str:
-        call = Exchange(self._provider(), found=Found(self.support)).shaped(self._asked())
-        pieces = self._pieces(call)
-        if not pieces:
+    def stream(self) -> str:
+        call = Exchange(self._provider(), capabilities=Capabilities(self.support)).shaped(
+            self._asked()
+        )
+        pieces = list(self._provider().stream(call))
+        if len(pieces) < 2 or not isinstance(pieces[-1], RawReply):
             raise ReplyError(
                 "The stream ended before the answer was complete.", code="reply_truncated"
             )
-        return f"The answer came in {pieces} pieces."
+        return f"The answer came in {len(pieces) - 1} pieces."
 
-    def _pieces(self, call: RawCall) -> int:
-        found = list(self._provider().stream(call))
-        is_whole = bool(found) and isinstance(found[-1], RawReply)
-        return len(found) - 1 if is_whole else 0
-
-    def _embed(self) -> str:
+    def embed(self) -> str:
         embedder = EndpointEmbedder(
             endpoint=self.config.endpoint,
             key=self.config.key,
@@ -183,24 +176,14 @@ class _Probe:
     def _provider(self) -> OpenAiProvider:
         return OpenAiProvider(self.config.endpoint, self.config.key)
 
-    def _asked(self, schema: type[BaseModel] | None = None) -> Asked:
+    def _asked(self, schema: type[BaseModel] | None = None) -> PreparedCall:
         prompt = Prompt("probe", "1", "You answer in one word.", _QUESTION)
         request = ChatRequest(Role.ANSWER, prompt, About("test"), schema)
         model = self.config.model_of(Role.ANSWER)
         record = CallRecord(
-            "",
-            request.role,
-            "test",
-            prompt.name,
-            prompt.version,
-            model,
-            None,
-            None,
-            None,
-            0,
-            _TOKENS,
+            "", request.role, "test", prompt.name, prompt.version, model, 0, _TOKENS
         )
-        return Asked(request, record, messages_of(request), max(0.1, self._left()))
+        return PreparedCall(request, record, messages_of(request), max(0.1, self._left()))
 
     def _left(self) -> float:
         return min(LONGEST_CALL, self.deadline - time.monotonic())

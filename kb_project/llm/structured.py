@@ -9,9 +9,10 @@ from __future__ import annotations
 import json
 import math
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
-from itertools import accumulate
+from itertools import accumulate, chain
 from typing import Any, Final, Generic
 
 import json_repair
@@ -92,8 +93,26 @@ def without_wrapping(text: str) -> str:
 
 def without_thoughts(text: str) -> str:
     """Remove a reasoning model's thoughts from free text; '' if nothing else is left."""
-    said = text.rpartition(_THOUGHT_ENDS)[2].strip()
-    return "" if said.startswith(_THOUGHT_BEGINS) else said
+    answer = text.rpartition(_THOUGHT_ENDS)[2].strip()
+    return "" if answer.startswith(_THOUGHT_BEGINS) else answer
+
+
+def streamed_without_thoughts(pieces: Iterator[str]) -> Iterator[str]:
+    """Yield the pieces after a leading ``<think>…</think>``; all of them if there is none."""
+    held = ""
+    for piece in pieces:
+        held += piece
+        start = held.lstrip()
+        if start.startswith(_THOUGHT_BEGINS) and _THOUGHT_ENDS not in start:
+            continue
+        if len(start) < len(_THOUGHT_BEGINS) and _THOUGHT_BEGINS.startswith(start):
+            continue
+        is_thought = start.startswith(_THOUGHT_BEGINS)
+        begun = held.rpartition(_THOUGHT_ENDS)[2].lstrip() if is_thought else held
+        yield from filter(None, chain([begun], pieces))
+        return
+    if held and not held.lstrip().startswith(_THOUGHT_BEGINS):
+        yield held
 
 
 def strict_schema(schema: type[BaseModel]) -> dict[str, Any]:
@@ -133,13 +152,11 @@ def _candidates(answer: str) -> list[Any]:
     start = answer.find("{")
     if start == -1:
         return []
-    found = []
     try:
         # raw_decode, because text after a complete object does no harm.
-        found.append(_DECODER.raw_decode(answer, start)[0])
+        return [_DECODER.raw_decode(answer, start)[0]]
     except (ValueError, RecursionError):
-        found += _repaired(answer[start:])
-    return found
+        return _repaired(answer[start:])
 
 
 def _repaired(answer: str) -> list[Any]:

@@ -28,7 +28,7 @@ text counts."""
 STEPS: Final = 30
 RELEVANCE: Final = 0.7
 """Weight of centrality against similarity to chosen sentences; the MMR paper's λ."""
-TOO_LIKE: Final = 0.6
+TOO_SIMILAR: Final = 0.6
 """A sentence with this cosine to a chosen one repeats it."""
 SHORTEST: Final = 40
 LONGEST: Final = 320
@@ -42,7 +42,7 @@ _WHOLE: Final = regex.compile(
     r"^[\"'“‘«「『]?[\p{Lu}\p{Lo}\p{Lt}\p{N}].*[.!。！][\"'”’»」』)）]*$", regex.DOTALL
 )
 # Sentences that need the one before, address the reader, or are direct speech.
-_LEANS: Final = regex.compile(
+_NEEDS_CONTEXT: Final = regex.compile(
     r"^(?:he|she|it|they|this|that|these|those|his|her|their|its|such|but|and|or|so|then|thus|also"
     r"|however|therefore|moreover|furthermore|instead|otherwise|hence|nevertheless|here|there|see"
     r"|note|if so|yes|no|for example|for instance|in (?:this|that|addition|both|such)|as such"
@@ -64,47 +64,47 @@ _VERB: Final = regex.compile(
     r"|put|ran|said|sat|saw|set|stood|told|took|went|won|wrote|\p{Ll}{2,}(?:ed|fies|izes|ises))\b"
     r"|[\p{Han}\p{Hiragana}\p{Hangul}\p{Thai}]"
 )
-_TELLS: Final = regex.compile(
+_ABOUT: Final = regex.compile(
     r"(?:This|The) (?:document|guide|book|manual|paper|standard|report|article|handbook|text"
     r"|tutorial|policy|story|novel)\b|(?:本|这)(?:文|书|报告|手册|文件|指南)"
 )
-_LEANING: Final = 0.3
+_DEPENDENT: Final = 0.3
 """Factor for a sentence that cannot stand alone, or has no verb, such as a caption."""
-_TELLING: Final = 1.5
+_INTRODUCES: Final = 1.5
 """Factor for a sentence that says what the text is."""
 
 
-def is_quotable(said: str) -> bool:
+def is_quotable(sentence: str) -> bool:
     """Whether a sentence is complete, and neither a few words nor half a page.
 
     >>> is_quotable("The light of Skarrow was built in 1866 by Ada."), is_quotable("See below.")
     (True, False)
     """
-    size = len(said) + 2 * len(_WIDE.findall(said))
-    return SHORTEST <= size <= LONGEST and _WHOLE.match(said) is not None
+    size = len(sentence) + 2 * len(_WIDE.findall(sentence))
+    return SHORTEST <= size <= LONGEST and _WHOLE.match(sentence) is not None
 
 
-def worth(said: str) -> float:
+def worth(sentence: str) -> float:
     """Return the value of a sentence to someone who reads nothing else.
 
     >>> worth("This guide tells of the lights."), worth("The light burned."), worth("It burned.")
     (1.5, 1.0, 0.3)
     """
-    if _TELLS.match(said):
-        return _TELLING
-    return 1.0 if _VERB.search(said) and not _LEANS.search(said) else _LEANING
+    if _ABOUT.match(sentence):
+        return _INTRODUCES
+    return 1.0 if _VERB.search(sentence) and not _NEEDS_CONTEXT.search(sentence) else _DEPENDENT
 
 
 class Central:
     """Sentences in text order, compared with each other.
 
-    ``places`` are their positions in it, or how many sentences have a better position.
+    ``positions`` are their positions in it, or how many sentences have a better position.
     """
 
-    def __init__(self, sentences: Sequence[str], places: Sequence[float] | None = None) -> None:
+    def __init__(self, sentences: Sequence[str], positions: Sequence[float] | None = None) -> None:
         self._count = len(sentences)
         self._rows, self._columns, self._weights, self._width = _vectors(sentences)
-        order = np.arange(self._count) if places is None else np.asarray(places)
+        order = np.arange(self._count) if positions is None else np.asarray(positions)
         worths = np.array([worth(one) for one in sentences])
         self.scores = self._walk(1 / np.sqrt(1.0 + order)) * worths
 
@@ -112,14 +112,14 @@ class Central:
         """Return the numbers of at most ``most`` sentences, best first, none similar to another."""
         chosen: list[int] = []
         relevance = self.scores / max(float(self.scores.max(initial=0.0)), 1e-12)
-        likeness = np.zeros(self._count)
+        similarity = np.zeros(self._count)
         free = relevance > 0
         while free.any() and len(chosen) < most:
-            worth = RELEVANCE * relevance - (1 - RELEVANCE) * likeness
+            worth = RELEVANCE * relevance - (1 - RELEVANCE) * similarity
             one = int(np.argmax(np.where(free, worth, -np.inf)))
             chosen.append(one)
-            likeness = np.maximum(likeness, self._likeness_to(one))
-            free &= likeness < TOO_LIKE
+            similarity = np.maximum(similarity, self._similarity_to(one))
+            free &= similarity < TOO_SIMILAR
             free[one] = False
         return chosen
 
@@ -140,7 +140,7 @@ class Central:
         found: Numbers = np.maximum(self._times(self._across(values)) - values, 0.0)
         return found
 
-    def _likeness_to(self, one: int) -> Numbers:
+    def _similarity_to(self, one: int) -> Numbers:
         alone = np.zeros(self._count)
         alone[one] = 1.0
         return self._times(self._across(alone))

@@ -65,8 +65,8 @@ def bare(title: str) -> str:
     >>> bare("Chapter 3. The Root Filesystem"), bare("9.10. Backup"), bare("第二章 灯塔")
     ('The Root Filesystem', 'Backup', '灯塔')
     """
-    said: str = _NUMBER.sub("", title.strip().strip("#*_ "), count=1)
-    return said.strip(" .:：-–—")
+    heading: str = _NUMBER.sub("", title.strip().strip("#*_ "), count=1)
+    return heading.strip(" .:：-–—")
 
 
 def is_telling(title: str) -> bool:
@@ -75,11 +75,13 @@ def is_telling(title: str) -> bool:
     >>> is_telling("The Root Filesystem"), is_telling("Table of Contents"), is_telling("4.7")
     (True, False, False)
     """
-    said = bare(title)
+    heading = bare(title)
     if title[:1].islower():  # the second line of the previous heading
         return False
     return (
-        len(said) <= LONGEST and _LETTERS.search(said) is not None and _ANY.fullmatch(said) is None
+        len(heading) <= LONGEST
+        and _LETTERS.search(heading) is not None
+        and _ANY.fullmatch(heading) is None
     )
 
 
@@ -127,15 +129,11 @@ def main(headings: Sequence[Heading], most: int) -> list[Heading]:
     telling = [
         one for one in headings if is_telling(one.title) and often[bare(one.title).casefold()] == 1
     ]
-    depths = sorted({one.depth for one in telling})
-    at = next((depth for depth in depths if _at(telling, depth) > 1), None)
+    depths = Counter(one.depth for one in telling)
+    at = next((depth for depth in sorted(depths) if depths[depth] > 1), None)
     chosen = telling if at is None else [one for one in telling if one.depth == at]
     longest = sorted(chosen, key=lambda one: one.start - one.end)[:most]
     return sorted(longest, key=lambda one: one.start)
-
-
-def _at(headings: Sequence[Heading], depth: int) -> int:
-    return sum(one.depth == depth for one in headings)
 
 
 def _depth(level: int, title: str) -> int:

@@ -1,4 +1,4 @@
-"""Detects a text's language, well enough to choose an extractor.
+"""Scripts, months, and a text's language: detected well enough to choose an extractor.
 
 Script first; then, for the Latin alphabet, the share of each language's most common function words.
 """
@@ -10,11 +10,27 @@ from typing import Final
 
 import regex
 
+HAN: Final = regex.compile(r"\p{Han}")
+MONTHS: Final = (
+    "january",
+    "february",
+    "march",
+    "april",
+    "may",
+    "june",
+    "july",
+    "august",
+    "september",
+    "october",
+    "november",
+    "december",
+)
+
 _SAMPLE: Final = 6_000
 """Characters sampled: half from the beginning, half from the middle."""
 
 _SCRIPTS: Final = {
-    "zh": regex.compile(r"\p{Han}"),
+    "zh": HAN,
     "ja": regex.compile(r"[\p{Hiragana}\p{Katakana}]"),
     "ko": regex.compile(r"\p{Hangul}"),
     "latin": regex.compile(r"\p{Latin}"),

@@ -2,7 +2,8 @@
 
 Answers and summaries are made of these. Each knows the headings above it, the line that introduces
 its list, and the list or table it is part of. Headings and introducing lines state nothing
-themselves: they give context to the statements below them.
+themselves: they give context to the statements below them. ``quotable`` selects what a summary, a
+report or a description may quote: verbatim prose.
 """
 
 from __future__ import annotations
@@ -241,22 +242,22 @@ class _Reader:
         return "\n" not in gap[len(gap.rstrip()) :].replace("\n", "", 1) and bool(gap.rstrip())
 
 
-def says_something(said: str) -> bool:
+def says_something(sentence: str) -> bool:
     """Whether it is more than a label, a number or a heading.
 
     >>> says_something("Lens repair"), says_something("It burned."), says_something("— 4 —")
     (False, True, False)
     """
-    if not _WORD.search(said) or _CAPTION.fullmatch(said):
+    if not _WORD.search(sentence) or _CAPTION.fullmatch(sentence):
         return False
-    if _STOP.search(said) or _DIGIT.search(said):
+    if _STOP.search(sentence) or _DIGIT.search(sentence):
         return True
-    return len(terms(said)) >= FEWEST_TERMS and not _is_shouted(said)
+    return len(terms(sentence)) >= FEWEST_TERMS and not _is_shouted(sentence)
 
 
-def _is_too_short(said: str) -> bool:
+def _is_too_short(sentence: str) -> bool:
     """Whether the sentence says nothing without the one it answers: *No.*"""
-    return len(_WORDS.findall(said)) <= FEW_WORDS and not _DIGIT.search(said)
+    return len(_WORDS.findall(sentence)) <= FEW_WORDS and not _DIGIT.search(sentence)
 
 
 def _on_one_line(text: str) -> str:
@@ -278,6 +279,63 @@ def _with_columns(columns: Sequence[str], cells: Sequence[str]) -> str:
     return "; ".join(f"{column}: {cell}" if column else cell for column, cell in named if cell)
 
 
-def _is_shouted(said: str) -> bool:
-    letters = [one for one in said if one.isalpha()]
+def _is_shouted(sentence: str) -> bool:
+    letters = [one for one in sentence if one.isalpha()]
     return sum(map(str.isupper, letters)) * 2 > len(letters)
+
+
+FEWEST_TERMS_TO_QUOTE: Final = 2
+PROSE: Final = (StatementKind.SENTENCE, StatementKind.ENTRY)
+
+_DEPENDENT: Final = regex.compile(
+    r"[-–—/\[<$#~*]|[\"'“‘«(]*(?:(?:he|she|it|they|this|that|these|those|his|her|its|their|him|them|there|here"
+    r"|but|and|or|so|such|also|then|however|therefore|thus|hence|otherwise|instead|moreover"
+    r"|for (?:this|that|these|those))\b|他|她|它|这|那|其|但|而|并|因此|所以|此外|另外)",
+    regex.IGNORECASE,
+)
+_LABEL: Final = regex.compile(r"\p{L}+(?: \p{L}+)?[:：]")
+_ENDED: Final = regex.compile(r"[.!?。！？…][\"'”’»)）】」』]*$")
+
+
+def quotable(text: str, regions: Sequence[Region] = ()) -> list[Statement]:
+    """Return the sentences and list entries in order, except those that furniture interrupts.
+
+    A word with a number says nothing, nor does text in capitals: *Chapter 8. THE ARCHIVES 6.5.*
+    """
+    return [
+        one
+        for one in statements(text, regions)
+        if one.kind in PROSE
+        and sum(not term.isdigit() for term in terms(one.said)) >= FEWEST_TERMS_TO_QUOTE
+        and not _is_shouted(one.said)
+        and one.said == _on_one_line(text[one.start : one.end])
+    ]
+
+
+def needs_context(sentence: str) -> bool:
+    """Whether a sentence begins with a word only earlier sentences explain, or not with a word.
+
+    >>> needs_context("She lit it."), needs_context("Ada lit it."), needs_context("他走了。")
+    (True, False, True)
+    >>> needs_context("--quiet Say less.")
+    True
+    """
+    return bool(_DEPENDENT.match(sentence))
+
+
+def is_labelled(sentence: str) -> bool:
+    """Whether it begins with a field label.
+
+    >>> is_labelled("Initials: AL Ada Lind, BO Bram Oosterling."), is_labelled("Ada lit it: alone.")
+    (True, False)
+    """
+    return bool(_LABEL.match(sentence))
+
+
+def is_ended(sentence: str) -> bool:
+    """Whether it ends like a sentence.
+
+    >>> is_ended("Ada lit it."), is_ended("“Who?”"), is_ended("Lens repair")
+    (True, True, False)
+    """
+    return bool(_ENDED.search(sentence))

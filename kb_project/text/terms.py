@@ -102,8 +102,6 @@ def _word_terms(word: str) -> Iterator[str]:
     yield stem(whole)
     if len(parts) > 1:
         lowered = (fold(part) for part in parts)
-        yield from (stem(part) for part in lowered if part not in _STOP and _is_telling(part))
-
-
-def _is_telling(part: str) -> bool:
-    return len(part) > 1 or part.isdigit()
+        # A single letter says nothing.
+        kept = (part for part in lowered if len(part) > 1 or part.isdigit())
+        yield from (stem(part) for part in kept if part not in _STOP)

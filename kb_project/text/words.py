@@ -1,7 +1,7 @@
 """Splits a text into words with their offsets, folded for comparison.
 
 Names and index terms share this tokeniser, so that a name found in a document is also found in a
-question.
+question. ``counted`` puts numbers of things into words.
 """
 
 from __future__ import annotations
@@ -60,6 +60,15 @@ def fold(text: str) -> str:
     return unicodedata.normalize("NFC", plain).translate(_LETTERS)
 
 
+def one_line(text: str) -> str:
+    """Return the text on one line, without NUL, which Postgres cannot store.
+
+    >>> one_line(" Ada\\n\\0 keeps  it. ")
+    'Ada keeps it.'
+    """
+    return " ".join(text.replace("\0", "").split())
+
+
 def words(text: str) -> Iterator[Word]:
     """Yield every word in order; offsets refer to ``text`` as given.
 
@@ -79,3 +88,12 @@ def is_unspaced(word: str) -> bool:
 
 
 _UNSPACED_RUN: Final = regex.compile(rf"[{_UNSPACED}]+")
+
+
+def counted(number: int, one: str, many: str = "") -> str:
+    """Format a count; ``many`` is the plural if it is not ``one`` with an s.
+
+    >>> counted(1, "fact"), counted(1200, "fact"), counted(2, "entity", "entities")
+    ('1 fact', '1,200 facts', '2 entities')
+    """
+    return f"{number:,} {one if number == 1 else many or one + 's'}"

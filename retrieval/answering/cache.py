@@ -20,7 +20,6 @@ from ingestion.knowledge import corpus
 from kb_project.ports import Ports
 from kb_project.sql import run_sql
 from retrieval.answering import sql
-from retrieval.answering.citations import citing as citations_sql
 from retrieval.answering.drafts import Asking
 from retrieval.models import Answer, Citation
 from workspaces import access
@@ -32,38 +31,34 @@ FORM: Final = 2
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
-    """Where the answer to a question is cached; ``conditions`` is everything but the question.
+class Conditions:
+    """Everything but the question that an answer depends on, as ``text``; '' if nothing may be
+    cached. ``ports`` are the workspace's, consistent with it."""
 
-    ``ports`` are the workspace's, consistent with the conditions.
-    """
-
-    conditions: str
+    text: str
     ports: Ports
 
     def key(self, question: str) -> str:
         """Return the SHA-256 cache key, or '' if nothing may be cached."""
-        said = f"{self.conditions}\0{question}"
-        return (
-            hashlib.sha256(said.encode("utf-8", "replace")).hexdigest() if self.conditions else ""
-        )
+        whole = f"{self.text}\0{question}".encode("utf-8", "replace")
+        return hashlib.sha256(whole).hexdigest() if self.text else ""
 
 
-def place_of(asking: Asking) -> Place:
+def conditions_of(asking: Asking) -> Conditions:
     """Read the conditions before the search, so that results are never older than the key."""
     workspace_id = asking.workspace.pk
     with access.in_workspace(workspace_id):
         version = corpus.corpus_version(workspace_id=workspace_id)
         chosen = chosen_for(workspace_id)
     if version is None:
-        return Place("", chosen.ports)
+        return Conditions("", chosen.ports)
     choice = [chosen.digests]
     installation = (settings.MODEL_ENDPOINT, settings.MODEL_NAME, settings.EMBEDDER)
-    said = [FORM, asking.mode, asking.scope.as_json(), version, choice, installation, _prompts()]
+    parts = [FORM, asking.mode, asking.scope.as_json(), version, choice, installation, _prompts()]
     if asking.earlier and chosen.ports.chat is not None:
         # One person's earlier questions must not shape the answer another person gets.
-        said.append([astuple(one) for one in asking.earlier])
-    return Place(json.dumps(said, default=str, sort_keys=True), chosen.ports)
+        parts.append([astuple(one) for one in asking.earlier])
+    return Conditions(json.dumps(parts, default=str, sort_keys=True), chosen.ports)
 
 
 def found(asking: Asking, key: str) -> Answer | None:
@@ -96,7 +91,7 @@ def copy_citations(earlier: Answer, answer: Answer) -> None:
     kept = Citation.objects.in_workspace(earlier.workspace_id).filter(answer=earlier)
     cited = list(kept.exclude(document=None).values_list("document_id", flat=True))
     values = {"workspace": earlier.workspace_id, "documents": cited}
-    run_sql(citations_sql.HOLD_DOCUMENTS, values)
+    run_sql(sql.HOLD_DOCUMENTS, values)
     Citation.objects.bulk_create(
         Citation(
             workspace_id=answer.workspace_id,

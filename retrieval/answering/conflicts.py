@@ -8,19 +8,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 from uuid import UUID
 
 import regex
 
 from ingestion.models import Claim, Entity, Mention, Relationship
 from kb_project.text.terms import terms
-from retrieval.answering.citations.numbering import Numbering
-from retrieval.answering.citations.spans import units
-from retrieval.answering.drafts import Check, SpanOf, WrittenSentence
+from retrieval.answering.citations.citing import units
+from retrieval.answering.citations.labels import Numbering
+from retrieval.answering.drafts import Check, ChunkSpan, SpanOf, WrittenSentence
 from retrieval.answering.quantities import dates_in, is_month, names_in, numbers_in
-from retrieval.search.hits import Hit, hydrate
 from retrieval.search.query import Query, ScoredChunk
+from retrieval.search.results import Hit, hydrate
 from retrieval.search.scope_entities import left_out
 from workspaces import access
 
@@ -35,29 +35,23 @@ MOST_SIDES: Final = 2
 """Other sides added to each sentence."""
 
 _WORD: Final = regex.compile(r"[^\s,.;:()]+")
-_SPEAKS_OF_IT: Final = regex.compile(
+_STARTS_WITH_ARTICLE: Final = regex.compile(
     r"\W{0,3}(?:[Tt]he|[Tt]his|[Tt]hese|[Tt]hose|[Ss]uch)\s+\p{Ll}"
 )
 _CODE: Final = regex.compile(r"[{};]|->|::|^\s*(?:\*|//|#)")
-_LEANS: Final = regex.compile(r"\W{0,3}(?:he|she|it|they|his|her|its|their)\b", regex.IGNORECASE)
+_STARTS_WITH_PRONOUN: Final = regex.compile(
+    r"\W{0,3}(?:he|she|it|they|his|her|its|their)\b", regex.IGNORECASE
+)
 
 
-class Side(NamedTuple):
-    """A statement in a passage; offsets are in the document's text."""
-
-    chunk_id: UUID
-    start: int
-    end: int
-
-
-Clash = tuple[Side, Side]
+Clash = tuple[ChunkSpan, ChunkSpan]
 
 
 @dataclass(frozen=True, slots=True)
 class _Statement:
     """A sentence that gives a value; ``said`` are its terms without values."""
 
-    side: Side
+    side: ChunkSpan
     document_id: UUID
     said: frozenset[str]
     names: frozenset[str]
@@ -74,11 +68,7 @@ def mark(
     """
     if not any(sentence.spans for sentence in sentences):
         return list(sentences)
-    cited = [
-        Side(numbering.passage(span.number).chunk_id, span.start, span.end)
-        for sentence in sentences
-        for span in sentence.spans
-    ]
+    cited = [span for sentence in sentences for span in _cited_by(sentence, numbering)]
     with access.in_workspace(query.workspace_id):
         known = [*_described(query, cited), *_claimed(query, cited)]
         numbering.learn(_reachable(query, known, numbering))
@@ -90,15 +80,22 @@ def mark(
     return marked
 
 
+def _cited_by(sentence: WrittenSentence, numbering: Numbering) -> list[ChunkSpan]:
+    return [
+        ChunkSpan(numbering.passage(span.number).chunk_id, span.start, span.end)
+        for span in sentence.spans
+    ]
+
+
 def with_other_sides(
     sentences: Sequence[WrittenSentence], numbering: Numbering
 ) -> list[WrittenSentence]:
     """Add the other side after each such sentence, in answers made of the documents' own
     sentences."""
     said = {(span.number, span.start) for one in sentences for span in one.spans[:1]}
-    told: list[WrittenSentence] = []
+    complete: list[WrittenSentence] = []
     for sentence in sentences:
-        told.append(sentence)
+        complete.append(sentence)
         if sentence.check is None or sentence.check.verdict != VERDICT:
             continue
         for span in sentence.spans[1:]:
@@ -106,11 +103,11 @@ def with_other_sides(
                 said.add((span.number, span.start))
                 hit = numbering.passage(span.number)
                 quote = hit.text[span.start - hit.start : span.end - hit.start]
-                told.append(WrittenSentence(" ".join(quote.split()), (span,), sentence.check))
-    return told
+                complete.append(WrittenSentence(" ".join(quote.split()), (span,), sentence.check))
+    return complete
 
 
-def differing(cited: Iterable[Side], passages: Sequence[Hit]) -> Iterator[Clash]:
+def differing(cited: Iterable[ChunkSpan], passages: Sequence[Hit]) -> Iterator[Clash]:
     """Yield pairs of a cited statement and one in another document that differ only in a value."""
     statements = [one for hit in passages for one in _statements(hit)]
     for side in dict.fromkeys(cited):
@@ -147,13 +144,13 @@ def _statements(hit: Hit) -> Iterator[_Statement]:
         text = hit.text[start:end]
         dates, names = dates_in(text), names_in(text)
         numbers = numbers_in(text) - {part for date in dates for part in date.split()}
-        if _LEANS.match(text):
+        if _STARTS_WITH_PRONOUN.match(text):
             names |= before or titled
-        elif _SPEAKS_OF_IT.match(text):
+        elif _STARTS_WITH_ARTICLE.match(text):
             names |= titled
         before = names
         if (dates or numbers) and not _CODE.search(text):
-            side = Side(hit.chunk_id, hit.start + start, hit.start + end)
+            side = ChunkSpan(hit.chunk_id, hit.start + start, hit.start + end)
             words = " ".join(word for word in _WORD.findall(text) if not is_month(word))
             said = frozenset(term for term in terms(words) if not term[0].isdigit()) | names
             yield _Statement(side, hit.document_id, said, names, dates, numbers)
@@ -164,10 +161,7 @@ def _marked(
 ) -> WrittenSentence:
     if sentence.check is None or sentence.check.verdict != "supported":
         return sentence
-    own = [
-        Side(numbering.passage(span.number).chunk_id, span.start, span.end)
-        for span in sentence.spans
-    ]
+    own = _cited_by(sentence, numbering)
     others = dict.fromkeys(
         other
         for clash in clashes
@@ -191,7 +185,7 @@ def _marked(
     return replace(sentence, spans=(*sentence.spans, *fresh[:MOST_SIDES]), check=check)
 
 
-def _described(query: Query, cited: Sequence[Side]) -> list[Clash]:
+def _described(query: Query, cited: Sequence[ChunkSpan]) -> list[Clash]:
     """Return contradictions of entities named in the cited passages, and of their relationships."""
     chunks = {side.chunk_id for side in cited}
     named = Mention.objects.in_workspace(query.workspace_id).filter(chunk_id__in=chunks)
@@ -203,18 +197,23 @@ def _described(query: Query, cited: Sequence[Side]) -> list[Clash]:
         source_id__in=entities, target_id__in=entities
     )
     stored += links.exclude(conflicts=[]).values_list("conflicts", flat=True)
-    groups = [
-        [
-            Side(UUID(str(one["chunk"])), int(one["start"]), int(one["end"]))
+    clashes: list[Clash] = []
+    for conflict in (conflict for row in stored for conflict in row):
+        sides = [
+            ChunkSpan(UUID(str(one["chunk"])), int(one["start"]), int(one["end"]))
             for one in conflict["statements"]
         ]
-        for row in stored
-        for conflict in row
-    ]
-    return [pair for group in groups for pair in _pairs(group, cited)]
+        clashes += [
+            (one, other)
+            for one in sides
+            if any(_touches(one, span) for span in cited)
+            for other in sides
+            if other != one
+        ]
+    return clashes
 
 
-def _claimed(query: Query, cited: Sequence[Side]) -> list[Clash]:
+def _claimed(query: Query, cited: Sequence[ChunkSpan]) -> list[Clash]:
     """Return claims of the same kind about the same things that disagree on whether they are
     true."""
     rows = Claim.objects.in_workspace(query.workspace_id)
@@ -223,7 +222,10 @@ def _claimed(query: Query, cited: Sequence[Side]) -> list[Clash]:
     subjects = {claim.subject_id for claim in own}
     others = rows.filter(subject_id__in=subjects).exclude(status=Claim.Status.SUSPECTED)[:1000]
     found = [
-        (Side(one.chunk_id, one.start, one.end), Side(other.chunk_id, other.start, other.end))
+        (
+            ChunkSpan(one.chunk_id, one.start, one.end),
+            ChunkSpan(other.chunk_id, other.start, other.end),
+        )
         for one in own
         for other in others
         if one.status != other.status and _is_same_matter(one, other)
@@ -242,12 +244,6 @@ def _is_same_matter(one: Claim, other: Claim) -> bool:
     ) and len(times) <= 1
 
 
-def _pairs(group: Sequence[Side], cited: Sequence[Side]) -> Iterator[Clash]:
-    for one in group:
-        if any(_touches(one, side) for side in cited):
-            yield from ((one, other) for other in group if other != one)
-
-
 def _reachable(query: Query, clashes: Iterable[Clash], numbering: Numbering) -> list[Hit]:
     """Return passages of the other sides that still exist, are in scope, and have no excluded
     name."""
@@ -260,10 +256,10 @@ def _reachable(query: Query, clashes: Iterable[Clash], numbering: Numbering) -> 
     return [hit for hit in hits if query.documents is None or hit.document_id in query.documents]
 
 
-def _is_inside(side: Side, hit: Hit) -> bool:
+def _is_inside(side: ChunkSpan, hit: Hit) -> bool:
     """Return whether the passage still contains the place; stored conflicts may be out of date."""
     return hit.start <= side.start < side.end <= hit.end
 
 
-def _touches(one: Side, other: Side) -> bool:
+def _touches(one: ChunkSpan, other: ChunkSpan) -> bool:
     return one.chunk_id == other.chunk_id and one.start < other.end and other.start < one.end

@@ -14,10 +14,8 @@ from uuid import UUID
 
 from kb_project.llm.tokens import count_tokens, truncate_tokens
 from kb_project.prompt import fenced
-from retrieval.answering.citations.labels import labels_in
-from retrieval.answering.citations.numbering import Numbering
-from retrieval.search.found import Found, Point, Record, RecordKind, Shares
-from retrieval.search.hits import Hit
+from retrieval.answering.citations.labels import Numbering, labels_in
+from retrieval.search.results import Hit, ModeResult, Point, Record, RecordKind, Shares
 
 LEAST: Final = 24
 """In tokens: a passage cut to less than this says nothing."""
@@ -84,7 +82,7 @@ class Context:
         )
 
 
-def build(found: Found, numbering: Numbering, shares: Shares, budget: int) -> Context:
+def build(found: ModeResult, numbering: Numbering, shares: Shares, budget: int) -> Context:
     """Build a context of at most ``budget`` tokens; points by score, the rest in the order
     found."""
     sections = [
@@ -95,10 +93,13 @@ def build(found: Found, numbering: Numbering, shares: Shares, budget: int) -> Co
     for section in sections:
         section.budget = int(budget * getattr(shares, section.name))
     _fill(sections, budget)
-    while (text := _joined(sections)) and count_tokens(text) > budget:
+    while True:
+        text = "\n\n".join(item.text for section in sections for item in section.used)
+        tokens = count_tokens(text)
+        if tokens <= budget or not text:
+            return Context(text, tokens, sections)
         last = max(sections, key=lambda one: (one.tokens > 0, one.name == "passages"))
         last.used.pop()
-    return Context(text, count_tokens(text), sections)
 
 
 def by_score(points: Iterable[Point]) -> list[Point]:
@@ -126,10 +127,6 @@ def _cut_first(sections: Sequence[Section], room: int) -> None:
             item = Item(first.name, first.id, text, first.labels, count_tokens(text) + 2)
             section.items[0] = item
             section.used.append(item)
-
-
-def _joined(sections: Iterable[Section]) -> str:
-    return "\n\n".join(item.text for section in sections for item in section.used)
 
 
 def _records(name: str, kinds: Sequence[RecordKind], numbering: Numbering) -> Section:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 from uuid import UUID
 
 from kb_project.ports import Ports
@@ -28,7 +28,7 @@ class Earlier:
 @dataclass(frozen=True, slots=True)
 class Asking:
     """``earlier`` is the conversation so far, oldest first; ``ports`` are set if already looked up;
-    ``is_told`` if the first step was already announced."""
+    ``is_announced`` if the first step was already reported."""
 
     workspace: Workspace
     question_id: UUID
@@ -37,7 +37,15 @@ class Asking:
     scope: Scope = field(default_factory=Scope)
     earlier: tuple[Earlier, ...] = ()
     ports: Ports | None = None
-    is_told: bool = False
+    is_announced: bool = False
+
+
+class ChunkSpan(NamedTuple):
+    """A span of a passage; offsets are in the document's text."""
+
+    chunk_id: UUID
+    start: int
+    end: int
 
 
 @dataclass(frozen=True, slots=True)

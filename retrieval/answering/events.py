@@ -13,13 +13,16 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 from uuid import UUID
 
+from kb_project.jobs import notify
 from kb_project.llm.halting import Halt
 from kb_project.sql import run_sql
-from retrieval.answering import notify, sql
+from retrieval.answering import sql
 from retrieval.models import Answer
 from retrieval.search.reporting import EventKind, StoppedError
 from workspaces import access
 
+CHANNEL: Final = "concordance_events"
+"""Where watchers hear of new events, as ``<answer> <sequence>``."""
 HELD: Final = frozenset({EventKind.STATE, EventKind.PLAN})
 """Held until the event that follows at once: each write is a transaction, and each notification
 makes every watcher read."""
@@ -127,7 +130,7 @@ class StoredReporter:
             "kinds": [kind.value for kind, _ in held],
             "payloads": [json.dumps(payload, default=str) for _, payload in held],
             "last": last,
-            "channel": notify.EVENTS,
+            "channel": CHANNEL,
         }
         with access.in_workspace(self._workspace_id):
             rows = run_sql(sql.ADD_EVENTS, values)
@@ -151,5 +154,5 @@ def add_last(workspace_id: UUID, answer_id: UUID, kind: EventKind, payload: Any)
         "payload": json.dumps(payload, default=str),
     }
     [(sequence,)] = run_sql(sql.ADD_LAST_EVENT, values)
-    notify.tell(answer_id, sequence)
+    notify.send(CHANNEL, f"{answer_id} {sequence}")
     return int(sequence)

@@ -12,8 +12,6 @@ from django.db.models import Count, Q, Sum
 from retrieval.answering.citations.markers import Counts
 from retrieval.answering.context import Context
 from retrieval.answering.drafts import Asking
-from retrieval.search.found import Record
-from retrieval.search.hits import Hit
 from retrieval.search.services import SearchResult
 from workspaces import access
 from workspaces.models import ModelCall
@@ -33,16 +31,23 @@ NO_CALLS: Final = {
 def trace(
     asking: Asking,
     found: SearchResult,
-    context: Context | None,
+    *,
     citations: Mapping[str, int],
     check: Mapping[str, Any],
+    context: Context | None = None,
     cited: Collection[UUID] = (),
 ) -> dict[str, Any]:
     """Build the trace; reads the ledger, in a transaction of its own.
 
     ``context`` is None on the local tier, where an answer uses the ``cited`` passages.
     """
-    spent = _spent(context) if context is not None else dict.fromkeys(cited, 0)
+    sections = context.sections if context else ()
+    items = (item for one in sections for item in one.used)
+    spent = (
+        {item.id: item.tokens for item in items if item.id is not None}
+        if context
+        else dict.fromkeys(cited, 0)
+    )
     return {
         "plan": plan(asking, found),
         "seeds": [
@@ -54,9 +59,39 @@ def trace(
             }
             for seed in found.found.seeds[:MOST]
         ],
-        "records": [_record(one, spent) for one in found.found.records[:MOST]],
-        "ranked": [_passage(number, hit, spent) for number, hit in enumerate(found.hits, start=1)],
-        "sections": _sections(context),
+        "records": [
+            {
+                "kind": record.kind.value,
+                "id": str(record.id),
+                "title": record.title[:LONGEST],
+                "score": round(record.score, 6),
+                "tokens": spent.get(record.id, 0),
+                "used": record.id in spent,
+            }
+            for record in found.found.records[:MOST]
+        ],
+        "ranked": [
+            {
+                "number": number,
+                "chunk": str(hit.chunk_id),
+                "document": str(hit.document_id),
+                "score": round(hit.score, 6),
+                "why": list(hit.why),
+                "tokens": spent.get(hit.chunk_id, 0),
+                "used": hit.chunk_id in spent,
+            }
+            for number, hit in enumerate(found.hits, start=1)
+        ],
+        "sections": [
+            {
+                "name": one.name,
+                "items": len(one.used),
+                "tokens": one.tokens,
+                "budget": one.budget,
+            }
+            for one in sections
+            if one.budget or one.used
+        ],
         "calls": calls(found),
         "citations": Counts().as_json() | dict(citations),
         "check": dict(check),
@@ -85,7 +120,7 @@ def calls(found: SearchResult) -> dict[str, Any]:
         rows = ModelCall.objects.in_workspace(query.workspace_id).filter(
             question_id=query.question_id
         )
-        told = rows.aggregate(
+        sums = rows.aggregate(
             count=Count("pk"),
             cached=Count("pk", filter=Q(state=ModelCall.State.CACHED)),
             prompt_tokens=Sum("prompt_tokens"),
@@ -93,50 +128,5 @@ def calls(found: SearchResult) -> dict[str, Any]:
             cost=Sum("cost"),
         )
     return {
-        name: float(told[name] or 0) if name == "cost" else told[name] or 0 for name in NO_CALLS
+        name: float(sums[name] or 0) if name == "cost" else sums[name] or 0 for name in NO_CALLS
     }
-
-
-def _spent(context: Context) -> dict[UUID, int]:
-    """Return the tokens each item of the context takes, by id."""
-    return {
-        item.id: item.tokens for one in context.sections for item in one.used if item.id is not None
-    }
-
-
-def _record(record: Record, spent: Mapping[UUID, int]) -> dict[str, Any]:
-    return {
-        "kind": record.kind.value,
-        "id": str(record.id),
-        "title": record.title[:LONGEST],
-        "score": round(record.score, 6),
-        "tokens": spent.get(record.id, 0),
-        "used": record.id in spent,
-    }
-
-
-def _passage(number: int, hit: Hit, spent: Mapping[UUID, int]) -> dict[str, Any]:
-    return {
-        "number": number,
-        "chunk": str(hit.chunk_id),
-        "document": str(hit.document_id),
-        "score": round(hit.score, 6),
-        "why": list(hit.why),
-        "tokens": spent.get(hit.chunk_id, 0),
-        "used": hit.chunk_id in spent,
-    }
-
-
-def _sections(context: Context | None) -> list[dict[str, Any]]:
-    if context is None:
-        return []
-    return [
-        {
-            "name": one.name,
-            "items": len(one.used),
-            "tokens": one.tokens,
-            "budget": one.budget,
-        }
-        for one in context.sections
-        if one.budget or one.used
-    ]

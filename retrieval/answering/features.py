@@ -1,4 +1,5 @@
-"""Features: evidence that a statement answers a question, in numbers.
+"""Candidates, the statements of passages, and their features: evidence that a statement answers a
+question, in numbers.
 
 Words and vectors each know half: BM25 and how much of the question is covered (rarity is the
 workspace's own), the cosine of the sentence and of its heading, the rank of its passage, whether it
@@ -10,21 +11,119 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
+from uuid import UUID
 
 import numpy as np
 import regex
 from numpy.typing import NDArray
 
-from kb_project.text.scripts import HAN
-from kb_project.text.statements import StatementKind
+from kb_project.text.languages import HAN
+from kb_project.text.regions import Region
+from kb_project.text.statements import Statement, StatementKind, statements
 from kb_project.text.terms import terms
-from retrieval.answering.candidates import Candidate
-from retrieval.search.query_features import Kind, Sought, named_kinds
+from retrieval.search.query_features import Kind, QuestionFeatures, named_kinds
+from retrieval.search.results import Hit
 from retrieval.search.sentences import Cosines
+
+PASSAGES_CACHED: Final = 1_000
+"""Passages whose statements are cached: successive questions find the same ones."""
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A statement of a passage. ``start`` and ``end`` are offsets in the document's text.
+
+    ``rank`` is its passage's, from 0; ``path`` the headings above it; ``before`` the text before it
+    in the passage; ``place`` the number of statements before it in its section. ``group``
+    identifies the list or table it is part of.
+    """
+
+    hit: Hit
+    rank: int
+    statement: Statement
+    path: tuple[str, ...] = ()
+    before: str = ""
+    place: int = 0
+
+    @property
+    def said(self) -> str:
+        return self.statement.said
+
+    @property
+    def kind(self) -> StatementKind:
+        return self.statement.kind
+
+    @property
+    def start(self) -> int:
+        return self.hit.start + self.statement.start
+
+    @property
+    def end(self) -> int:
+        return self.hit.start + self.statement.end
+
+    @property
+    def group(self) -> tuple[UUID, int] | None:
+        number = self.statement.group
+        return None if number < 0 else (self.hit.chunk_id, number)
+
+    @property
+    def key(self) -> tuple[UUID, int, int]:
+        """The statement's position, the same whichever of two overlapping passages it was read
+        from."""
+        return self.hit.document_id, self.start, self.end
+
+    @property
+    def vector_key(self) -> tuple[UUID, int, int]:
+        return self.hit.chunk_id, self.statement.start, self.statement.end
+
+
+def candidates(hits: Sequence[Hit]) -> list[Candidate]:
+    """Return the passages' statements in order, each once even if passages overlap."""
+    found: dict[tuple[UUID, int, int], Candidate] = {}
+    for rank, hit in enumerate(hits):
+        for one in _of(hit, rank):
+            found.setdefault(one.key, one)
+    return list(found.values())
+
+
+def groups_of(found: Sequence[Candidate]) -> Mapping[tuple[UUID, int], list[Candidate]]:
+    """Group candidates by the list or table they are part of, in text order."""
+    groups: dict[tuple[UUID, int], list[Candidate]] = {}
+    for one in found:
+        if one.group is not None:
+            groups.setdefault(one.group, []).append(one)
+    return groups
+
+
+@lru_cache(maxsize=PASSAGES_CACHED)
+def _statements(text: str, regions: tuple[Region, ...]) -> tuple[Statement, ...]:
+    return tuple(statements(text, regions))
+
+
+def _of(hit: Hit, rank: int) -> Iterator[Candidate]:
+    place, before = 0, ""
+    for one in _statements(hit.text, hit.regions):
+        if one.kind is StatementKind.HEADING:
+            place, before = 0, one.said
+            continue
+        inner = tuple(title for _, title in one.path)
+        outer = tuple(title for title in hit.heading_path if title not in inner)
+        if one.states:
+            yield Candidate(
+                hit=hit,
+                rank=rank,
+                statement=one,
+                path=(*outer, *inner),
+                before=one.lead or before,
+                place=place,
+            )
+            place += 1
+        before = one.said
+
 
 NAMES: Final = (
     "meaning",
@@ -38,7 +137,7 @@ NAMES: Final = (
     "heading_covers",
     "first",
     "length",
-    "leans",
+    "pronoun",
     "asks",
     "entry",
     "row",
@@ -49,12 +148,12 @@ SCALE: Final = 20.0
 NO_VECTOR: Final = -2.0
 USUAL_WORDS: Final = 20.0
 HAN_PER_WORD: Final = 1.7
-REMEMBERED: Final = 30_000
+TEXTS_CACHED: Final = 30_000
 """Statements whose terms are cached: about as many as a thousand passages have."""
 K1: Final = 1.2
 B: Final = 0.75
 
-_LEANS: Final = regex.compile(
+_STARTS_WITH_PRONOUN: Final = regex.compile(
     r"\W{0,3}(?:(?:he|she|it|they|his|her|its|their|this|these|those|both|such)\b|[他她它这其])",
     regex.IGNORECASE,
 )
@@ -98,7 +197,7 @@ class Rarity:
 
 
 @dataclass(frozen=True, slots=True)
-class Read:
+class Indexed:
     """A candidate with its index terms, computed once."""
 
     candidate: Candidate
@@ -107,10 +206,10 @@ class Read:
     heading: frozenset[str]
 
 
-def read(candidate: Candidate) -> Read:
+def indexed(candidate: Candidate) -> Indexed:
     heading = candidate.path[-1] if candidate.path else ""
     around = (candidate.hit.title, *candidate.path[-2:], candidate.before)
-    return Read(
+    return Indexed(
         candidate,
         _counts(candidate.said),
         frozenset().union(*(_counts(one).keys() for one in around)),
@@ -118,12 +217,12 @@ def read(candidate: Candidate) -> Read:
     )
 
 
-@lru_cache(maxsize=REMEMBERED)
+@lru_cache(maxsize=TEXTS_CACHED)
 def _counts(text: str) -> Counter[str]:
     return Counter(terms(text))
 
 
-def by_words(found: Sequence[Read], wanted: Collection[str], rarity: Rarity) -> list[float]:
+def bm25(found: Sequence[Indexed], wanted: Collection[str], rarity: Rarity) -> list[float]:
     """Score candidates by BM25 (Robertson; k1 = 1.2, b = 0.75), counting a heading's words once."""
     counts = [one.counts + Counter(dict.fromkeys(one.heading, 1)) for one in found]
     lengths = [max(1, count.total()) for count in counts]
@@ -140,8 +239,8 @@ def by_words(found: Sequence[Read], wanted: Collection[str], rarity: Rarity) -> 
 
 
 def matrix(
-    found: Sequence[Read],
-    sought: Sought,
+    found: Sequence[Indexed],
+    sought: QuestionFeatures,
     rarity: Rarity,
     cosines: Cosines,
     word_scores: Sequence[float],
@@ -150,19 +249,16 @@ def matrix(
     ``NO_VECTOR``."""
     most = max(word_scores, default=0.0) or 1.0
     wanted, named = rarity.weighed(sought.terms), rarity.weighed(sought.names)
-    rows = [
-        [_meaning(one, cosines), score / most, *_row(one, sought, wanted, named)]
-        for one, score in zip(found, word_scores, strict=True)
-    ]
+    rows = []
+    for one, score in zip(found, word_scores, strict=True):
+        cosine, meaning = cosines.of.get(one.candidate.vector_key), NO_VECTOR
+        if cosine is not None and cosines.highest is not None:
+            meaning = SCALE * (cosine - cosines.highest)
+        rows.append([meaning, score / most, *_row(one, sought, wanted, named)])
     return np.array(rows, np.float64).reshape(len(rows), len(NAMES))
 
 
-def _meaning(one: Read, cosines: Cosines) -> float:
-    cosine, highest = cosines.of.get(one.candidate.vector_key), cosines.highest
-    return NO_VECTOR if cosine is None or highest is None else SCALE * (cosine - highest)
-
-
-def _row(one: Read, sought: Sought, wanted: Weighed, named: Weighed) -> list[float]:
+def _row(one: Indexed, sought: QuestionFeatures, wanted: Weighed, named: Weighed) -> list[float]:
     """Return the columns after those for meaning and words."""
     candidate = one.candidate
     own = one.counts.keys()
@@ -178,7 +274,7 @@ def _row(one: Read, sought: Sought, wanted: Weighed, named: Weighed) -> list[flo
         wanted.share(one.heading - own),
         1 / (1 + candidate.place),
         math.log(max(length_of(candidate.said), 3.0) / USUAL_WORDS),
-        float(_LEANS.match(candidate.said) is not None),
+        float(_STARTS_WITH_PRONOUN.match(candidate.said) is not None),
         float(candidate.said.rstrip("\"'”’ ").endswith(("?", "？"))),
         float(candidate.kind is StatementKind.ENTRY),
         float(candidate.kind is StatementKind.ROW),

@@ -6,32 +6,33 @@ Call outside transactions. Every step is reported; the passages are reported bef
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any, Final
 
-from retrieval.answering import (
-    checking,
-    conflicts,
-    explain,
-    extractive,
-    greeting,
-    planning,
-    scheduler,
-    suggesting,
-    writing,
-)
-from retrieval.answering.citations.citing import cited_passages
+from retrieval.answering import explain, extractive, follow_ups, greeting, scheduler, writing
 from retrieval.answering.drafts import Asking, Draft, Suggested
-from retrieval.models import Outcome
 from retrieval.search import services
-from retrieval.search.hits import Hit
+from retrieval.search.modes import mode_named
+from retrieval.search.query import clean_question
 from retrieval.search.reporting import EventKind, Reporter
+from retrieval.search.results import Hit
+from retrieval.search.rewrite import Rewrite, standalone
 from retrieval.search.services import SearchResult
+from workspaces.ports import ports_for
 
 PASSAGES: Final = 12
 """The most passages an answer may be made from."""
+READING: Final = {"name": "plan", "sentence": "Reading the question in its conversation."}
+SEARCHING: Final = {"name": "search", "sentence": "Searching for passages."}
+SUGGESTING: Final = {"name": "suggest", "sentence": "Looking for follow-up questions."}
+
+
+def first_step(asking: Asking) -> Mapping[str, str]:
+    """Return the first step to report; may be sent in a transaction, before the answer is
+    drafted."""
+    return READING if asking.earlier else SEARCHING
 
 
 def draft_answer(asking: Asking, reporter: Reporter) -> Draft:
@@ -43,33 +44,58 @@ def draft_answer(asking: Asking, reporter: Reporter) -> Draft:
     if greeted := greeting.draft(asking):
         return greeted
     asking = replace(asking, question=greeting.without_greeting(asking.question))
-    rewrite = planning.planned(asking, reporter)
+    rewrite = rewritten(asking, reporter)
     found = _find(replace(asking, question=rewrite.question), reporter)
-    planning.tell(asking, rewrite, found, reporter)
-    reporter.emit(EventKind.PASSAGES, {"passages": shown(found.hits)})
+    for note in rewrite.notes:
+        found.query.note(note.code, note.sentence)
+    plan = explain.plan(asking, found) | {"label": found.mode.label}
+    reporter.emit(EventKind.PLAN, plan)
+    reporter.emit(EventKind.PASSAGES, {"passages": passages_json(found.hits)})
     scheduler.let_others_first(is_busy=found.query.chat is None)
     reporter.check()
-    draft = _draft(asking, found, reporter)
+    chat = found.query.chat
+    if chat is not None and writing.can_write(found):
+        draft = writing.write(asking, found, chat, reporter)
+    else:
+        draft = extractive.write(asking, found)
     draft.trace["calls"] = explain.calls(found)
     draft.trace["total_ms"] = round((time.perf_counter() - started) * 1000, 1)
-    standalone = rewrite.question if rewrite.is_rewritten else ""
+    question = rewrite.question if rewrite.is_rewritten else ""
     suggest = partial(_suggest, asking, found, draft, reporter)
-    return replace(draft, standalone=standalone, suggest=suggest)
+    return replace(draft, standalone=question, suggest=suggest)
 
 
-def _suggest(asking: Asking, found: SearchResult, draft: Draft, reporter: Reporter) -> Suggested:
-    if not suggesting.is_worthwhile(draft):
-        return Suggested()
-    scheduler.give_way()
-    sentence = "Looking for follow-up questions."
-    reporter.emit(EventKind.STEP, {"name": "suggest", "sentence": sentence})
-    questions = suggesting.follow_ups(asking, found, draft)
-    return Suggested(questions, explain.calls(found))
+def rewritten(asking: Asking, reporter: Reporter) -> Rewrite:
+    """Return the standalone question, and report it. Call outside transactions. Raises InputError,
+    StoppedError."""
+    question, mode = clean_question(asking.question), mode_named(asking.mode)
+    if not asking.is_announced:
+        reporter.emit(EventKind.STEP, first_step(asking))
+    if not asking.earlier:
+        return Rewrite(question)
+    rewrite = standalone(
+        chat=(asking.ports or ports_for(asking.workspace.pk)).chat,
+        workspace_id=asking.workspace.pk,
+        question=question,
+        earlier=asking.earlier,
+        question_id=asking.question_id,
+    )
+    if rewrite.is_rewritten:
+        plan: dict[str, Any] = {
+            "question": rewrite.question,
+            "is_rewritten": True,
+            "mode": mode.name,
+            "label": mode.label,
+            "reason": "",
+            "keywords": [],
+        }
+        reporter.emit(EventKind.PLAN, plan)
+    return rewrite
 
 
 def _find(asking: Asking, reporter: Reporter) -> SearchResult:
     if asking.earlier:
-        reporter.emit(EventKind.STEP, planning.SEARCHING)
+        reporter.emit(EventKind.STEP, SEARCHING)
     return services.search(
         workspace=asking.workspace,
         question=asking.question,
@@ -82,37 +108,16 @@ def _find(asking: Asking, reporter: Reporter) -> SearchResult:
     )
 
 
-def _draft(asking: Asking, found: SearchResult, reporter: Reporter) -> Draft:
-    """Draft in a model's words if there is a model and material, else in the documents' words."""
-    chat = found.query.chat
-    if chat is not None and writing.can_write(found):
-        return writing.write(asking, found, chat, reporter)
-    return _extract(asking, found)
-
-
-def _extract(asking: Asking, found: SearchResult) -> Draft:
-    told = extractive.tell(found.query, found.hits)
+def _suggest(asking: Asking, found: SearchResult, draft: Draft, reporter: Reporter) -> Suggested:
+    if not follow_ups.is_worthwhile(draft):
+        return Suggested()
     scheduler.give_way()
-    numbering = told.numbering
-    marked = conflicts.mark(told.sentences, found.query, numbering)
-    sentences = conflicts.with_other_sides(marked, numbering)
-    scheduler.give_way()
-    check = {"by": "quote", **checking.counts([one.check for one in sentences])}
-    citations = cited_passages(sentences, numbering)
-    cited = [one.chunk_id for one in citations]
-    trace = explain.trace(asking, found, None, {"kept": len(sentences)}, check, cited)
-    return Draft(
-        is_supported=told.outcome is Outcome.ANSWERED,
-        outcome=told.outcome,
-        sentences=sentences,
-        citations=citations,
-        nearest=told.nearest,
-        trace=found.trace | told.figures | trace,
-        mode=found.mode.name,
-    )
+    reporter.emit(EventKind.STEP, SUGGESTING)
+    questions = follow_ups.follow_ups(asking, found, draft)
+    return Suggested(questions, explain.calls(found))
 
 
-def shown(hits: Sequence[Hit]) -> list[dict[str, Any]]:
+def passages_json(hits: Sequence[Hit]) -> list[dict[str, Any]]:
     """Return passages as the event and the API show them, numbered from 1."""
     return [
         {

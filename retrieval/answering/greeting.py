@@ -14,14 +14,14 @@ import regex
 from ingestion.documents import queries as document_queries
 from ingestion.knowledge import topics as knowledge_topics
 from ingestion.models import Document
-from kb_project.text.scripts import HAN
-from retrieval.answering import starters
+from kb_project.text.languages import HAN
+from retrieval.answering import suggestions
 from retrieval.answering.drafts import Asking, Draft, Suggested, WrittenSentence
+from retrieval.answering.overview_language import listed
 from workspaces import access
 
 MOST_TOPICS: Final = 3
 MOST_TITLES: Final = 3
-MOST_QUESTIONS: Final = 3
 LONGEST_TITLE: Final = 60
 WRITTEN_BY: Final = "workspace"
 
@@ -105,12 +105,12 @@ def _in_english(question: str, holding: Holding) -> list[str]:
         ]
     noun = "document" if holding.documents == 1 else "documents"
     titles = [f"“{title}”" for title in holding.titles]
-    which = f": {_joined(titles)}" if len(titles) == holding.documents else ""
+    which = f": {listed(titles)}" if len(titles) == holding.documents else ""
     if titles and not which:
-        which = f", including {_joined(titles)}"
+        which = f", including {listed(titles)}"
     said.append(f"This workspace has {holding.documents:,} {noun}{which}.")
     if holding.topics:
-        said.append(f"Their main topics are {_joined(holding.topics)}.")
+        said.append(f"Their main topics are {listed(holding.topics)}.")
     ask = "Ask about anything in them. Every sentence of an answer cites its source."
     if holding.questions:
         ask = f"{ask} For example: {holding.questions[0]}"
@@ -170,20 +170,7 @@ def holding_of(asking: Asking) -> Holding:
             for node in knowledge_topics.topic_tree(workspace=workspace)
             if node.report and len(node.report.title) <= LONGEST_TITLE
         ]
-        questions = starters.remembered(workspace=workspace)
+        questions = suggestions.made_starters(workspace)
     if questions is None and documents:
-        questions = starters.starters(workspace=workspace, most=MOST_QUESTIONS)
-    return Holding(
-        documents,
-        titles[:MOST_TITLES],
-        topics[:MOST_TOPICS],
-        (questions or [])[:MOST_QUESTIONS],
-    )
-
-
-def _joined(names: Sequence[str]) -> str:
-    """
-    >>> _joined(["one", "two", "three"])
-    'one, two and three'
-    """
-    return " and ".join(filter(None, (", ".join(names[:-1]), *names[-1:])))
+        questions = suggestions.make_starters(workspace)
+    return Holding(documents, titles[:MOST_TITLES], topics[:MOST_TOPICS], questions or ())

@@ -3,20 +3,34 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
-from typing import Final
+from typing import Any, Final
 from uuid import UUID
 
 from django.db.models import Q
 
-from kb_project.errors import KBError
+from kb_project.errors import KBError, Problem
+from kb_project.jobs.claims import LeasedRows
+from kb_project.jobs.notify import Call
+from kb_project.jobs.worker import JobQueue
 from kb_project.llm import halting
 from kb_project.llm.halting import Halt
 from kb_project.sql import run_sql
-from retrieval.answering import cache, flow, persistence, planning, scheduler, sql, stopped
-from retrieval.answering.drafts import Asking, Draft, Earlier, Suggested
+from retrieval.answering import cache, flow, persistence, scheduler, sql
+from retrieval.answering.citations.citing import sentences_in
+from retrieval.answering.citations.labels import GENERAL
+from retrieval.answering.citations.markers import MarkerFilter
+from retrieval.answering.drafts import (
+    Asking,
+    CitedPassage,
+    Draft,
+    Earlier,
+    SpanOf,
+    Suggested,
+    WrittenSentence,
+)
 from retrieval.answering.events import AnsweredBeforeError, StoredReporter, TakenOverError
 from retrieval.answering.greeting import is_greeting
 from retrieval.models import Answer, AnswerState, Question
@@ -25,8 +39,16 @@ from retrieval.search.scope import Scope
 from workspaces import access
 from workspaces.models import Workspace
 
+Passages = Sequence[Mapping[str, Any]]
+
 logger = logging.getLogger(__name__)
 
+KIND: Final = "answer"
+"""Of calls to the worker, and in ``retrieval_unfinished_jobs``."""
+LEASE_SECONDS: Final = 20.0
+"""A worker silent for this long is considered dead. It renews its leases every second."""
+ADMITTED: Final = 64
+"""Answers in progress at a time; all but a few of them have shown their passages, and wait."""
 MOST_EARLIER: Final = 8
 """The earlier questions of a conversation used to understand the next one."""
 
@@ -36,7 +58,7 @@ class Begun:
     """A started answer; ``earlier`` is the same answer given before, if there is one."""
 
     asking: Asking
-    place: cache.Place
+    conditions: cache.Conditions
     earlier: Answer | None
 
 
@@ -106,16 +128,16 @@ def _begin(asking: Asking, reporter: StoredReporter) -> Begun:
     """Start an answer, in the workspace's scope. When busy, hold the first step for the next
     event."""
     reporter.emit(EventKind.STATE, {"state": AnswerState.RUNNING.value})
-    place = cache.place_of(asking)
-    earlier = None if asking.earlier else cache.found(asking, place.key(asking.question))
+    conditions = cache.conditions_of(asking)
+    earlier = None if asking.earlier else cache.found(asking, conditions.key(asking.question))
     if earlier is None:
         tell = reporter.hold if scheduler.is_crowded() else reporter.emit
-        tell(EventKind.STEP, planning.first_step(asking))
-    return Begun(replace(asking, ports=place.ports, is_told=True), place, earlier)
+        tell(EventKind.STEP, flow.first_step(asking))
+    return Begun(replace(asking, ports=conditions.ports, is_announced=True), conditions, earlier)
 
 
 def _answer_begun(answer: Answer, begun: Begun, reporter: StoredReporter) -> None:
-    asking, place = begun.asking, begun.place
+    asking, conditions = begun.asking, begun.conditions
     try:
         draft = _drafted(begun, reporter)
     except AnsweredBeforeError as known:
@@ -124,7 +146,7 @@ def _answer_begun(answer: Answer, begun: Begun, reporter: StoredReporter) -> Non
             persistence.repeat(answer, known.earlier, standalone=known.standalone)
         logger.info("question answered as before question=%s", asking.question_id)
         return
-    key = place.key(draft.standalone or asking.question)
+    key = conditions.key(draft.standalone or asking.question)
     with access.lasting_work():
         persistence.keep(answer, draft, reporter, cache_key=key)
     suggested = _suggested(answer, draft)
@@ -142,11 +164,11 @@ def _answer_begun(answer: Answer, begun: Begun, reporter: StoredReporter) -> Non
 
 def _drafted(begun: Begun, reporter: StoredReporter) -> Draft:
     """Draft the answer, or raise AnsweredBeforeError. In a conversation, look it up by the plan."""
-    asking, place = begun.asking, begun.place
+    asking, conditions = begun.asking, begun.conditions
     if begun.earlier is not None:
         raise AnsweredBeforeError(begun.earlier)
     if asking.earlier:
-        reporter.answered_before = lambda question: cache.found(asking, place.key(question))
+        reporter.answered_before = lambda question: cache.found(asking, conditions.key(question))
     return flow.draft_answer(asking, reporter)
 
 
@@ -218,9 +240,57 @@ def _follows_others(question: Question) -> bool:
 def stop(answer: Answer, reporter: StoredReporter) -> None:
     """Keep what has been written so far."""
     reporter.flush()
-    sentences = stopped.sentences_of(reporter.text, reporter.passages)
-    persistence.stop(answer, sentences, stopped.citations_of(sentences, reporter.passages))
+    sentences = sentences_of(reporter.text, reporter.passages)
+    persistence.stop(answer, sentences, citations_of(sentences, reporter.passages))
     logger.info("answer stopped answer=%s", answer.pk)
+
+
+@dataclass(frozen=True, slots=True)
+class _Known:
+    """Implements ``citations.markers.Labels`` for text that was already filtered once."""
+
+    passages: Mapping[int, Mapping[str, Any]]
+    kinds: frozenset[str] = frozenset({"", GENERAL})
+
+    def numbers(self, label: str, said: str) -> tuple[int, ...]:
+        if label == GENERAL:
+            return (0,)
+        return (int(label),) if int(label) in self.passages else ()
+
+
+def sentences_of(text: str, passages: Passages) -> list[WrittenSentence]:
+    """Return the sentences so far, unchecked. ``passages`` are the event's; ``text`` has
+    ``[n]``."""
+    known = {int(one["number"]): one for one in passages}
+    sieve = MarkerFilter(_Known(known))
+    sieve.feed(text)
+    sieve.close()
+    return [
+        WrittenSentence(one.text, tuple(_whole(known[number]) for number in one.numbers if number))
+        for one in sentences_in(sieve.text, sieve.placed)
+    ]
+
+
+def _whole(passage: Mapping[str, Any]) -> SpanOf:
+    return SpanOf(int(passage["number"]), int(passage["start"]), int(passage["end"]))
+
+
+def citations_of(sentences: Sequence[WrittenSentence], passages: Passages) -> list[CitedPassage]:
+    """Return the passages that the sentences cite, whole."""
+    named = {number for sentence in sentences for number in sentence.numbers}
+    return [
+        CitedPassage(
+            number=int(one["number"]),
+            chunk_id=UUID(str(one["chunk"])),
+            document_id=UUID(str(one["document"])),
+            start=int(one["start"]),
+            end=int(one["end"]),
+            quote=str(one["text"]),
+            spans=((int(one["start"]), int(one["end"])),),
+        )
+        for one in passages
+        if int(one["number"]) in named
+    ]
 
 
 def _fail(answer: Answer, reporter: StoredReporter, error: KBError) -> None:
@@ -231,3 +301,34 @@ def _fail(answer: Answer, reporter: StoredReporter, error: KBError) -> None:
     reporter.flush()
     persistence.fail(answer, persistence.problem_of(error))
     logger.warning("answer failed answer=%s code=%s", answer.pk, error.code)
+
+
+def _fail_claimed(call: Call, worker: str, error: Exception) -> None:
+    """End an answer that could not be made, for a reason that ``run_answer`` does not handle."""
+    if isinstance(error, KBError):
+        _end(call, worker, persistence.problem_of(error))
+    else:
+        _end(call, worker, persistence.UNEXPECTED)
+
+
+def _interrupt(call: Call, worker: str) -> None:
+    _end(call, worker, persistence.INTERRUPTED)
+
+
+def _end(call: Call, worker: str, problem: Problem) -> None:
+    answer = Answer(workspace_id=call.workspace_id, pk=call.id, worker=worker)
+    try:
+        persistence.fail(answer, problem)
+    except TakenOverError:
+        return
+    logger.warning("answer failed answer=%s code=%s", call.id, problem["code"])
+
+
+QUEUE: Final = JobQueue(
+    kind=KIND,
+    rows=LeasedRows(table="retrieval_answer", access=access, seconds=LEASE_SECONDS),
+    run=run_answer,
+    fail=_fail_claimed,
+    interrupt=_interrupt,
+    threads=ADMITTED,
+)

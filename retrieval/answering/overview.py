@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import date
 from pathlib import PurePath
 from typing import Final, LiteralString
 from uuid import UUID
@@ -22,19 +21,11 @@ from kb_project.sql import Row, run_sql
 from kb_project.text.headings import Heading, bare, is_telling, main, outline
 from kb_project.text.regions import RegionKind, from_json, prose
 from kb_project.text.terms import terms
-from retrieval.answering import overview_sql, overview_words as words
-from retrieval.answering.overview_asked import (
-    Named,
-    Section,
-    Target,
-    asked,
-    beginnings,
-    subjects,
-)
-from retrieval.search.hits import Hit, hydrate
+from retrieval.answering import overview_language as language, sql
+from retrieval.answering.drafts import ChunkSpan
+from retrieval.answering.overview_language import Named, Section, Target
 from retrieval.search.query import ScoredChunk
-
-__all__ = ["Named", "OverviewSentence", "Place", "Section", "Target", "asked", "compose", "target"]
+from retrieval.search.results import Hit, hydrate
 
 MOST_LINES: Final = 8
 """Documents with a line of their own; if there are more, the last line covers the shortest ones."""
@@ -64,21 +55,11 @@ _ISO: Final = regex.compile(r"\d{4}(?:-\d\d){0,2}")
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
-    """The place a sentence cites; offsets are in the document's text, inside the passage."""
-
-    chunk_id: UUID
-    document_id: UUID
-    start: int
-    end: int
-
-
-@dataclass(frozen=True, slots=True)
 class OverviewSentence:
     """``text[bold[0]:bold[1]]`` is the title of the document described."""
 
     text: str
-    places: tuple[Place, ...] = ()
+    spans: tuple[ChunkSpan, ...] = ()
     bold: tuple[int, int] | None = None
 
 
@@ -99,20 +80,24 @@ class _Facts:
 
 
 def target(workspace_id: UUID, question: str, documents: Sequence[UUID] | None) -> Target | None:
-    """Apply :func:`asked` to the scope's documents, reading them only if the question may match."""
-    if everything := asked(question, []):
+    """Return what the question asks an overview of, within the scope; None if it asks for something
+    else. Reads documents only if the question may name one."""
+    if everything := language.asked(question, []):
         return everything
     named: dict[UUID, Named] = {}
-    for subject in subjects(question):
+    for subject in language.subjects(question):
         values = {
             "workspace": workspace_id,
             "documents": documents if documents is None else list(documents),
-            "patterns": [f"%{_literal(one)}%" for one in beginnings(subject)],
+            "patterns": [
+                "%" + regex.sub(r"([\\%_])", r"\\\1", prefix) + "%"
+                for prefix in language.beginnings(subject)
+            ],
             "count": MOST_CALLED,
         }
-        for id_, title, name, headings in run_sql(overview_sql.CALLED, values):
+        for id_, title, name, headings in run_sql(sql.DOCUMENTS_CALLED, values):
             named[id_] = Named(id_, title, name, _headings(headings))
-    return asked(question, list(named.values()))
+    return language.asked(question, list(named.values()))
 
 
 def compose(
@@ -135,7 +120,7 @@ def compose(
             sentences = reader.of_document(longest.ids[0])
         else:
             sentences = reader.of_all(longest)
-    chunks = dict.fromkeys(place.chunk_id for one in sentences for place in one.places)
+    chunks = dict.fromkeys(span.chunk_id for one in sentences for span in one.spans)
     return sentences, hydrate(workspace_id, [ScoredChunk(chunk, 1.0) for chunk in chunks])
 
 
@@ -153,11 +138,11 @@ class _Reader:
 
     def __init__(self, workspace_id: UUID, *, is_chinese: bool) -> None:
         self._workspace = workspace_id
-        self._say = words.CHINESE if is_chinese else words.ENGLISH
+        self._say = language.CHINESE if is_chinese else language.ENGLISH
 
     def longest(self, documents: Sequence[UUID] | None) -> _Longest:
         values = {"documents": documents, "count": MOST_OPENED}
-        rows = self._rows(overview_sql.LONGEST, values)
+        rows = self._rows(sql.LONGEST_DOCUMENTS, values)
         return _Longest(
             tuple(row[0] for row in rows),
             tuple(row[1] for row in rows),
@@ -204,12 +189,14 @@ class _Reader:
 
     def _opening(self, facts: _Facts, start: int = 0) -> Iterator[OverviewSentence]:
         parts = main(facts.headings, MOST_HEADINGS)
-        first = self._places(facts.id, start)
+        first = self._first_line(facts.id, start)
         text = self._say.is_a(facts.title, self._about(facts))
         yield OverviewSentence(text, first, (0, len(facts.title)))
         if len(parts) > 1:
             titles = [bare(one.title) for one in parts]
-            yield OverviewSentence(self._say.parts(titles), self._places(facts.id, parts[0].start))
+            yield OverviewSentence(
+                self._say.parts(titles), self._first_line(facts.id, parts[0].start)
+            )
         if facts.names or facts.terms:
             yield OverviewSentence(self._say.names(facts.names, facts.terms), first)
 
@@ -219,28 +206,27 @@ class _Reader:
         titles = [bare(one.title) for one in parts] if len(parts) > 1 else []
         names = facts.names[:MOST_OF_LINE]
         text = self._say.line(facts.title, self._about(facts), titles, names)
-        places = self._places(facts.id, parts[0].start if titles else 0)
-        return OverviewSentence(text, places, (0, len(facts.title)))
+        spans = self._first_line(facts.id, parts[0].start if titles else 0)
+        return OverviewSentence(text, spans, (0, len(facts.title)))
 
     def _rest(self, longest: _Longest, shown: int) -> OverviewSentence:
-        left = longest.number - shown
-        ids = longest.ids[shown : shown + MOST_LINES]
         titles = [bare(one) or one for one in longest.titles[shown : shown + MOST_LINES]]
-        places = tuple(place for one in ids[:MOST_CITED] for place in self._places(one, 0))
-        return OverviewSentence(self._say.rest(left, titles), places)
+        cited = longest.ids[shown : shown + MOST_CITED]
+        spans = tuple(span for one in cited for span in self._first_line(one))
+        return OverviewSentence(self._say.rest(longest.number - shown, titles), spans)
 
     def _about(self, facts: _Facts) -> str:
         size = self._say.size(facts.parser, facts.pages, facts.length)
         return ", ".join(filter(None, (facts.kind, size, facts.date)))
 
-    def _places(self, document: UUID, start: int) -> tuple[Place, ...]:
+    def _first_line(self, document: UUID, start: int = 0) -> tuple[ChunkSpan, ...]:
         """Return the first line from the offset on that is a heading or prose, not furniture."""
         values = {"document": document, "start": start}
-        for chunk, begin, text, regions in self._rows(overview_sql.PASSAGE_AT, values):
+        for chunk, begin, text, regions in self._rows(sql.PASSAGE_AT, values):
             left = prose(text, from_json(json.loads(regions)), keep={RegionKind.HEADING})
             if line := _LINE.search(left, max(0, start - begin)):
                 end = min(line.end(), line.start() + LONGEST_LINE)
-                return (Place(chunk, document, begin + line.start(), begin + end),)
+                return (ChunkSpan(chunk, begin + line.start(), begin + end),)
         return ()
 
     def _spread(self, longest: _Longest) -> list[summaries.Quote]:
@@ -255,7 +241,7 @@ class _Reader:
         return sorted(chosen, key=lambda one: longest.ids.index(one.document_id))
 
     def _facts(self, documents: Sequence[UUID]) -> list[_Facts]:
-        rows = self._rows(overview_sql.FACTS, {"documents": list(documents)})
+        rows = self._rows(sql.DOCUMENT_FACTS, {"documents": list(documents)})
         found = {row[0]: _facts(row) for row in rows}
         return [found[one] for one in documents if one in found]
 
@@ -268,7 +254,7 @@ class _Reader:
             "count": 2 * MOST_NAMES,
         }
         names: dict[tuple[UUID, bool], list[str]] = {}
-        for document, name, is_term in self._rows(overview_sql.NAMED_MOST, values):
+        for document, name, is_term in self._rows(sql.NAMES_OF_DOCUMENTS, values):
             names.setdefault((document, is_term), []).append(name)
         return [
             replace(
@@ -291,6 +277,8 @@ def _facts(row: Row) -> _Facts:
     is_bare = title in (name, path.stem) and " " not in title
     if is_bare and found and is_telling(found[0].title):
         title = found[0].title
+    metadata = json.loads(metadata)
+    file_date = metadata.get("published") or metadata.get("created") or ""
     own = {" ".join(terms(one)) for one in (title, bare(title))}
     return _Facts(
         id=id_,
@@ -299,15 +287,9 @@ def _facts(row: Row) -> _Facts:
         length=length,
         pages=pages,
         parser=parser,
-        date=_date(dated, json.loads(metadata)),
+        date=str(dated) if dated else file_date if _ISO.fullmatch(file_date) else "",
         headings=tuple(one for one in found if " ".join(terms(bare(one.title))) not in own),
     )
-
-
-def _date(dated: date | None, metadata: Mapping[str, str]) -> str:
-    """Return the date that people set, or else the file's own."""
-    told = metadata.get("published") or metadata.get("created") or ""
-    return str(dated) if dated else told if _ISO.fullmatch(told) else ""
 
 
 def _headings(written: str) -> tuple[tuple[int, str, int], ...]:
@@ -325,10 +307,4 @@ def _apart(names: Sequence[str], title: str) -> tuple[str, ...]:
 
 
 def _quoted(one: summaries.Quote) -> OverviewSentence:
-    place = Place(one.chunk_id, one.document_id, one.start, one.end)
-    return OverviewSentence(one.said, (place,))
-
-
-def _literal(word: str) -> str:
-    """Escape the word for LIKE."""
-    return word.replace("\\", r"\\").replace("%", r"\%").replace("_", r"\_")
+    return OverviewSentence(one.text, (ChunkSpan(one.chunk_id, one.start, one.end),))

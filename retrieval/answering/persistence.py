@@ -7,8 +7,7 @@ then, it is done: it has already been shown.
 
 from __future__ import annotations
 
-import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, Final
 from uuid import UUID
 
@@ -24,9 +23,7 @@ from retrieval.answering.events import StoredReporter, TakenOverError
 from retrieval.models import Answer, AnswerState, Citation, Question
 from retrieval.search.reporting import EventKind
 from workspaces import access
-from workspaces.querysets import TenantQuerySet
-
-Titled = Sequence[tuple[CitedPassage, str]]
+from workspaces.models.people import TenantQuerySet
 
 KEPT: Final = "The question and the passages found so far are kept."
 INTERRUPTED: Final[Problem] = {
@@ -34,12 +31,6 @@ INTERRUPTED: Final[Problem] = {
     "happened": "The worker writing this answer stopped before it was finished.",
     "kept": KEPT,
     "next_step": "Try again.",
-}
-INTERRUPTED_RUN: Final[Problem] = {
-    "code": "interrupted",
-    "happened": "The worker running this evaluation stopped before it was finished.",
-    "kept": "The results so far are kept.",
-    "next_step": "Continue the run.",
 }
 UNEXPECTED: Final[Problem] = {
     "code": "internal",
@@ -70,10 +61,9 @@ def keep(answer: Answer, draft: Draft, reporter: StoredReporter, *, cache_key: s
             written_by=draft.written_by,
             cache_key=cache_key,
         )
-        citations = _with_titles(answer, passages)
-        keep_citations(answer, citations)
+        payload = _keep_citations(answer, passages)
         _note_standalone(answer, draft.standalone)
-        reporter.sequence = 1 + _add_last(answer, EventKind.ANSWER, answer_event(answer, citations))
+        reporter.sequence = 1 + _add_last(answer, EventKind.ANSWER, payload)
         _fold_text(answer)
 
 
@@ -121,10 +111,9 @@ def stop(
             sentences=[sentence_json(one) for one in sentences],
             is_supported=False,
         )
-        cited = _with_titles(answer, citations)
-        keep_citations(answer, cited)
+        payload = _keep_citations(answer, citations)
         if sentences:
-            _add_last(answer, EventKind.ANSWER, answer_event(answer, cited))
+            _add_last(answer, EventKind.ANSWER, payload)
             _fold_text(answer)
         _add_last(answer, EventKind.STOPPED, {})
 
@@ -174,18 +163,14 @@ def _fold_text(answer: Answer) -> None:
     run_sql(sql.FOLD_TEXT, {"workspace": answer.workspace_id, "answer": answer.pk})
 
 
-def _with_titles(
-    answer: Answer, citations: Sequence[CitedPassage]
-) -> list[tuple[CitedPassage, str]]:
-    """Pair citations with their documents' titles, leaving out documents deleted meanwhile."""
+def _keep_citations(answer: Answer, citations: Sequence[CitedPassage]) -> dict[str, Any]:
+    """Store the citations, leaving out those of documents deleted meanwhile; return the payload of
+    the event ``answer``."""
     ids = sorted({one.document_id for one in citations})
     values = {"workspace": answer.workspace_id, "documents": ids}
-    titles: dict[UUID, str] = dict(run_sql(citing.HOLD_DOCUMENTS, values))
-    return [(one, titles[one.document_id]) for one in citations if one.document_id in titles]
-
-
-def keep_citations(answer: Answer, citations: Titled) -> None:
-    versions = version_numbers(answer.workspace_id, [one for one, _ in citations])
+    titles: dict[UUID, str] = dict(run_sql(sql.HOLD_DOCUMENTS, values))
+    kept = [one for one in citations if one.document_id in titles]
+    versions = version_numbers(answer.workspace_id, kept)
     Citation.objects.bulk_create(
         Citation(
             workspace_id=answer.workspace_id,
@@ -199,34 +184,27 @@ def keep_citations(answer: Answer, citations: Titled) -> None:
             quote=one.quote,
             spans=[list(span) for span in one.spans],
         )
-        for one, _ in citations
+        for one in kept
     )
-
-
-def answer_event(answer: Answer, citations: Titled) -> dict[str, Any]:
-    """Build the payload of the event ``answer``."""
-    versions = version_numbers(answer.workspace_id, [one for one, _ in citations])
     return {
         "sentences": answer.sentences,
-        "citations": [citation_json(one, title, versions) for one, title in citations],
+        "citations": [
+            {
+                "number": one.number,
+                "document": str(one.document_id),
+                "title": titles[one.document_id],
+                "chunk": str(one.chunk_id),
+                "version": versions.get(one.number, 1),
+                "start": one.start,
+                "end": one.end,
+                "quote": one.quote,
+                "spans": [list(span) for span in one.spans],
+            }
+            for one in kept
+        ],
         "outcome": answer.written_outcome,
         "message": answer.message,
         "supported": answer.is_supported,
-    }
-
-
-def citation_json(one: CitedPassage, title: str, versions: Mapping[int, int]) -> dict[str, Any]:
-    """Build a citation as the API has it."""
-    return {
-        "number": one.number,
-        "document": str(one.document_id),
-        "title": title,
-        "chunk": str(one.chunk_id),
-        "version": versions.get(one.number, 1),
-        "start": one.start,
-        "end": one.end,
-        "quote": one.quote,
-        "spans": [list(span) for span in one.spans],
     }
 
 
@@ -243,7 +221,7 @@ def sentence_json(sentence: WrittenSentence) -> dict[str, Any]:
     }
 
 
-def version_numbers(workspace_id: uuid.UUID, cited: Sequence[CitedPassage]) -> dict[int, int]:
+def version_numbers(workspace_id: UUID, cited: Sequence[CitedPassage]) -> dict[int, int]:
     """Map each citation's number to the version its offsets refer to."""
     if not cited:
         return {}
@@ -255,12 +233,10 @@ def version_numbers(workspace_id: uuid.UUID, cited: Sequence[CitedPassage]) -> d
         "ends": [one.end for one in cited],
         "quotes": [one.quote for one in cited],
     }
-    return dict(run_sql(citing.VERSIONS_QUOTED, values))
+    return dict(run_sql(sql.VERSIONS_QUOTED, values))
 
 
-def with_versions(
-    workspace_id: uuid.UUID, nearest: Sequence[dict[str, Any]]
-) -> list[dict[str, Any]]:
+def with_versions(workspace_id: UUID, nearest: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     """Return passages as in ``Answer.nearest``, with the version each one's offsets refer to."""
     if not nearest:
         return []

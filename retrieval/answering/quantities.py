@@ -1,4 +1,4 @@
-"""Extract numbers, dates and names from a text, in comparable forms."""
+"""Extract from a text what two statements must agree on: numbers, dates, names, a negation."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Final
 
 import regex
 
-from kb_project.text.scripts import MONTHS
+from kb_project.text.languages import MONTHS
 from kb_project.text.terms import terms
 
 _NUMBER: Final = regex.compile(r"\p{Nd}+(?:[.,\u00a0\u202f']\p{Nd}+)*")
@@ -38,9 +38,18 @@ _CAPITALISED: Final = regex.compile(
     r"(?<![\p{L}\p{N}_])(?:\p{Lu}[\p{L}\p{M}\p{N}]*(?:['’\-]\p{L}+)*)"
 )
 _BEGINS: Final = regex.compile(r"(?:^|[.!?:;…]\s|\n)[\s\"'“‘«(*_>\-–—•]*$")
+_NOT: Final = regex.compile(
+    r"\b(?:not|never|no|nor|neither|none|without|cannot|nobody|nothing)\b|n['’]t\b|[不没沒未无無非]",
+    regex.IGNORECASE,
+)
 _NOUNS_ARE_CAPITALISED: Final = regex.compile(
     r"\b(?:der|die|das|und|ist|ein|eine|einen|dem|den|nicht|wurde|mit)\b", regex.IGNORECASE
 )
+
+
+def denies(text: str) -> bool:
+    """Return whether the text has a negation."""
+    return _NOT.search(text) is not None
 
 
 def numbers_in(text: str) -> frozenset[str]:
@@ -52,22 +61,23 @@ def numbers_in(text: str) -> frozenset[str]:
     return frozenset(_plain(match.group()) for match in _NUMBER.finditer(bare))
 
 
-def numbers_told(text: str) -> frozenset[str]:
+def numbers_mentioned(text: str) -> frozenset[str]:
     """Return all numbers in the text, including parts of numbers, number words and months."""
-    told = set(numbers_in(text))
-    told |= {part.lstrip("0") or "0" for found in _NUMBER.findall(text) for part in _parts(found)}
+    mentioned = set(numbers_in(text))
+    for number in _NUMBER.findall(text):
+        mentioned |= {part.lstrip("0") or "0" for part in regex.split(r"\D", number) if part}
     for word in _WORD.findall(text.lower()):
         number = _WORDS.get(word) or _MONTHS.get(word) or _SHORT_MONTHS.get(word)
         if number:
-            told.add(number)
-    return frozenset(told)
+            mentioned.add(number)
+    return frozenset(mentioned)
 
 
 def missing_numbers(sentence: str, source: str) -> frozenset[str]:
     """Return the sentence's numbers that the source does not have."""
     if _HAN_NUMBER.search(source) and not _NUMBER.search(source):
         return frozenset()
-    return numbers_in(sentence) - numbers_told(source)
+    return numbers_in(sentence) - numbers_mentioned(source)
 
 
 def missing_names(sentence: str, source: str) -> frozenset[str]:
@@ -82,7 +92,7 @@ def missing_names(sentence: str, source: str) -> frozenset[str]:
     cased = sum(len(word) for word in letters if word.lower() != word.upper())
     if _NOUNS_ARE_CAPITALISED.search(sentence) or cased * 3 < sum(map(len, letters)):
         return frozenset()
-    held, numbers = frozenset(terms(source)), numbers_told(source)
+    held, numbers = frozenset(terms(source)), numbers_mentioned(source)
     # As spelled there: a name may be part of a word that yields other terms.
     written = frozenset(_CAPITALISED.findall(source))
     found: set[str] = set()
@@ -144,7 +154,3 @@ def _names(sentence: str, *, with_first: bool = False) -> list[str]:
 
 def _plain(number: str) -> str:
     return _THOUSANDS.sub("", number).replace(",", ".").lstrip("0") or "0"
-
-
-def _parts(number: str) -> list[str]:
-    return [part for part in regex.split(r"\D", number) if part]

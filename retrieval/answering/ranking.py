@@ -1,7 +1,11 @@
-"""Rank statements by how well they answer, and estimate how probable it is that any does.
+"""Gather the statements that may answer a question, rank them by how well they do, and estimate how
+probable it is that any does.
 
-Both are linear in features and fitted by ``benchmarks/fit_answers.py``: statements by the softmax
-of one score over all candidates of a question (a conditional logit), the probability by a logistic
+A passage is found by its subject, so the statements of the passages found are joined by the single
+sentences nearest to the question, anywhere in the scope, with their passages.
+
+Score and probability are linear in features and fitted by ``benchmarks/fit_answers.py``: the score
+as a conditional logit (softmax over all candidates of a question), the probability as a logistic
 regression on features of the best statements and the question. ``weights.json`` has the weights,
 how they were made, and for which sentence model.
 """
@@ -15,16 +19,26 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any, Final
+from uuid import UUID
 
 import numpy as np
 from numpy.typing import NDArray
 
-from kb_project.text.scripts import HAN
+from kb_project.sql import run_sql
+from kb_project.text.languages import HAN
 from retrieval.answering import features
-from retrieval.answering.candidates import Candidate
-from retrieval.answering.features import SCALE, Matrix
-from retrieval.answering.gathering import Gathered
+from retrieval.answering.features import SCALE, Candidate, Matrix, Rarity, candidates
+from retrieval.search import query_features, scope_entities, sentences, sql
+from retrieval.search.query import Query, QuestionVector, ScoredChunk
+from retrieval.search.query_features import QuestionFeatures
+from retrieval.search.results import Hit, hydrate
+from retrieval.search.sentences import Cosines
 
+NEAREST_SENTENCES: Final = 40
+"""The passages of this many sentences join those found."""
+BY_WORDS: Final = 40
+"""Statements with the best words that are considered besides the nearest ones."""
+WHY: Final = ("Has a sentence close to the question",)
 FILE: Final = Path(__file__).with_name("weights.json")
 FEW: Final = 20
 """With fewer statements than this, one always stands out, whatever is asked: assume the usual …"""
@@ -34,6 +48,81 @@ USUAL_GAP: Final = 2.3
 TINY: Final = 1e-12
 
 Numbers = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Gathered:
+    """``hits`` are the passages found, then those that joined them; ``candidates`` all their
+    statements. ``statements`` has a candidate for each row of ``matrix``, of shape
+    ``(len(statements), len(features.NAMES))``."""
+
+    sought: QuestionFeatures
+    hits: Sequence[Hit]
+    candidates: Sequence[Candidate]
+    statements: Sequence[Candidate]
+    matrix: Matrix
+    cosines: Cosines
+    rarity: Rarity
+
+
+def gather(query: Query, found: Sequence[Hit], vector: QuestionVector | None) -> Gathered:
+    """Gather candidates; ``vector`` is the question's from the sentence model, None to use words
+    alone.
+
+    Call in a transaction, with the vector already made.
+    """
+    sought = query_features.read(query.question)
+    values = {"workspace": query.workspace_id, "documents": query.document_list}
+    frequencies = run_sql(sql.TERM_FREQUENCIES, values | {"terms": list(sought.terms)})
+    [(chunks,)] = run_sql(sql.COUNT_PASSAGES, values)
+    cosines = Cosines()
+    if vector is not None:
+        cosines = sentences.cosines(query, vector, [hit.chunk_id for hit in found], chunks)
+    hits = [*found, *_passages_of_nearest(query, found, cosines)]
+    return of_candidates(sought, hits, candidates(hits), cosines, Rarity(dict(frequencies), chunks))
+
+
+def _passages_of_nearest(query: Query, found: Sequence[Hit], cosines: Cosines) -> list[Hit]:
+    """Return the passages of the nearest sentences that were not found themselves."""
+    known = {hit.chunk_id for hit in found}
+    joining: dict[UUID, ScoredChunk] = {}
+    for place in cosines.best[:NEAREST_SENTENCES]:
+        if place[0] not in known:
+            joining.setdefault(place[0], ScoredChunk(place[0], cosines.of[place], WHY))
+    out = scope_entities.left_out(query, list(joining))
+    return hydrate(query.workspace_id, [one for id_, one in joining.items() if id_ not in out])
+
+
+def of_candidates(
+    sought: QuestionFeatures,
+    hits: Sequence[Hit],
+    found: Sequence[Candidate],
+    cosines: Cosines,
+    rarity: Rarity,
+) -> Gathered:
+    """Keep the candidates nearest in meaning and those with the best words."""
+    indexed = [features.indexed(one) for one in found]
+    scores = features.bm25(indexed, sought.terms, rarity)
+    nearest = set(cosines.best)
+    kept = {index for index, one in enumerate(found) if one.vector_key in nearest}
+    by_words = sorted(range(len(found)), key=lambda index: -scores[index])[:BY_WORDS]
+    kept |= {index for index in by_words if scores[index] > 0}
+    rows = sorted(kept)
+    return Gathered(
+        sought=sought,
+        hits=hits,
+        candidates=found,
+        statements=[found[index] for index in rows],
+        matrix=features.matrix(
+            [indexed[index] for index in rows],
+            sought,
+            rarity,
+            cosines,
+            [scores[index] for index in rows],
+        ),
+        cosines=cosines,
+        rarity=rarity,
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,9 +155,9 @@ def rank(gathered: Gathered) -> Ranking:
         Ranked(gathered.statements[index], float(scores[index]), float(shares[index]))
         for index in order
     ]
-    told = evidence(gathered.matrix, scores, of_question(gathered))
+    signs = evidence(gathered.matrix, scores, of_question(gathered))
     name = "answered" if gathered.cosines.highest is not None else "answered_by_words"
-    return Ranking(ranked, probability(told, weights[name]))
+    return Ranking(ranked, probability(signs, weights[name]))
 
 
 def of_question(gathered: Gathered) -> dict[str, float]:
@@ -100,8 +189,8 @@ def evidence(matrix: Matrix, scores: Numbers, question: Mapping[str, float]) -> 
     }
 
 
-def probability(told: Mapping[str, float], weights: Mapping[str, float]) -> float:
-    total = sum(weight * told.get(name, 1.0) for name, weight in weights.items())
+def probability(signs: Mapping[str, float], weights: Mapping[str, float]) -> float:
+    total = sum(weight * signs.get(name, 1.0) for name, weight in weights.items())
     return 1 / (1 + math.exp(-max(-30.0, min(30.0, total))))
 
 
@@ -116,7 +205,7 @@ def column(weights: Mapping[str, float]) -> Numbers:
     return np.array([weights.get(name, 0.0) for name in features.NAMES], np.float64)
 
 
-def can_read(fingerprint: str) -> bool:
+def is_fitted_to(fingerprint: str) -> bool:
     """Return whether the weights were fitted to this model's cosines: other models' scales
     differ."""
     return bool(_weights()["sentences_by"] == fingerprint)
@@ -124,5 +213,5 @@ def can_read(fingerprint: str) -> bool:
 
 @cache
 def _weights() -> dict[str, Any]:
-    read: dict[str, Any] = json.loads(FILE.read_text(encoding="utf-8"))
-    return read
+    weights: dict[str, Any] = json.loads(FILE.read_text(encoding="utf-8"))
+    return weights

@@ -1,49 +1,12 @@
-"""Hand-written SQL for answers as jobs, each statement named after what it does."""
+"""Hand-written SQL for answers, each statement named after what it does.
+
+``%(documents)s`` is the scope, NULL for the whole workspace. Disabled and trashed documents have no
+passages here, so they are never read.
+"""
 
 from __future__ import annotations
 
 from typing import Final, LiteralString
-
-# Delivered when the transaction commits.
-NOTIFY: Final[LiteralString] = "SELECT pg_notify(%(channel)s::text, %(payload)s::text)"
-
-CLAIM_ANSWER: Final[LiteralString] = """
-UPDATE retrieval_answer
-   SET state = 'running', worker = %(worker)s,
-       lease_until = now() + make_interval(secs => %(lease)s::float8)
- WHERE workspace_id = %(workspace)s AND id = %(id)s AND state = 'queued'
-RETURNING id
-"""
-CLAIM_RUN: Final[LiteralString] = """
-UPDATE retrieval_evaluationrun
-   SET state = 'running', worker = %(worker)s,
-       lease_until = now() + make_interval(secs => %(lease)s::float8)
- WHERE workspace_id = %(workspace)s AND id = %(id)s AND state = 'queued'
-RETURNING id
-"""
-
-# Which of these are still ours, and which should stop?
-RENEW_ANSWERS: Final[LiteralString] = """
-UPDATE retrieval_answer
-   SET lease_until = now() + make_interval(secs => %(lease)s::float8)
- WHERE workspace_id = %(workspace)s AND id = ANY(%(ids)s::uuid[])
-   AND state = 'running' AND worker = %(worker)s
-RETURNING id, wants_stop
-"""
-RENEW_RUNS: Final[LiteralString] = """
-UPDATE retrieval_evaluationrun
-   SET lease_until = now() + make_interval(secs => %(lease)s::float8)
- WHERE workspace_id = %(workspace)s AND id = ANY(%(ids)s::uuid[])
-   AND state = 'running' AND worker = %(worker)s
-RETURNING id, wants_stop
-"""
-
-FAIL_RUN: Final[LiteralString] = """
-UPDATE retrieval_evaluationrun
-   SET state = 'failed', problem = %(problem)s::jsonb, lease_until = NULL, finished_at = now()
- WHERE workspace_id = %(workspace)s AND id = %(id)s AND state = 'running' AND worker = %(worker)s
-RETURNING id
-"""
 
 # If the answer is no longer this worker's, nothing is added and no row comes back. The lock waits
 # for anyone just ending the answer with an event of the same number.
@@ -106,11 +69,6 @@ SELECT f.place, e.sequence, e.kind, e.payload::text
  ORDER BY f.place, e.sequence
 """
 
-# Queued and running jobs of every workspace: a function, since no role sees all rows at once.
-UNFINISHED: Final[LiteralString] = """
-SELECT kind, workspace_id, id, state, worker, is_overdue FROM retrieval_unfinished_jobs()
-"""
-
 # Does the conversation have an earlier question?
 HAS_EARLIER: Final[LiteralString] = """
 SELECT EXISTS (
@@ -139,4 +97,166 @@ SELECT %(workspace)s, %(answer)s,
   FROM retrieval_answerevent
  WHERE workspace_id = %(workspace)s AND answer_id = %(earlier)s
    AND kind IN ('step', 'plan', 'passages', 'answer', 'follow_ups')
+"""
+
+
+# --- suggestions ----------------------------------------------------------------------------------
+# The entities that some passages name, the most frequent first. Those named in one passage only
+# lead nowhere, so they come last.
+ENTITIES_OF_CHUNKS: Final[LiteralString] = """
+WITH named AS MATERIALIZED (
+    SELECT entity_id, count(DISTINCT chunk_id) AS passages, count(*) AS mentions
+    FROM ingestion_mention
+    WHERE workspace_id = %(workspace)s AND chunk_id = ANY(%(chunks)s::uuid[])
+    GROUP BY entity_id
+)
+SELECT e.id, e.name, e.type, e.chunk_count
+FROM named n JOIN ingestion_entity e ON e.workspace_id = %(workspace)s AND e.id = n.entity_id
+ORDER BY e.chunk_count > 1 DESC, n.passages DESC, n.mentions DESC, e.rank DESC, e.id
+LIMIT %(count)s
+"""
+
+# The strongest relationships of some entities that a passage in the scope states. A description
+# that also rests on other documents says more than the scope does, and is left out.
+LINKS_OF_ENTITIES: Final[LiteralString] = """
+WITH links AS MATERIALIZED (
+    SELECT r.id, r.source_id, r.target_id, r.weight, r.description
+    FROM ingestion_relationship r
+    WHERE r.workspace_id = %(workspace)s
+      AND (r.source_id = ANY(%(entities)s::uuid[]) OR r.target_id = ANY(%(entities)s::uuid[]))
+    ORDER BY r.weight DESC, r.id
+    LIMIT %(count)s
+)
+SELECT s.id, s.name, t.id, t.name,
+       CASE WHEN %(documents)s::uuid[] IS NULL OR NOT EXISTS (
+           SELECT FROM ingestion_evidence o
+           WHERE o.workspace_id = %(workspace)s AND o.relationship_id = l.id
+             AND o.document_id <> ALL(%(documents)s::uuid[]))
+            THEN l.description ELSE '' END
+FROM links l
+JOIN ingestion_entity s ON s.workspace_id = %(workspace)s AND s.id = l.source_id
+JOIN ingestion_entity t ON t.workspace_id = %(workspace)s AND t.id = l.target_id
+WHERE EXISTS (
+    SELECT FROM ingestion_evidence e
+    WHERE e.workspace_id = %(workspace)s AND e.relationship_id = l.id
+      AND (%(documents)s::uuid[] IS NULL OR e.document_id = ANY(%(documents)s::uuid[])))
+ORDER BY l.weight DESC, l.id
+"""
+
+# Passages to begin with: the first ones of the longest documents, and those that name most of the
+# entities ranked highest.
+PASSAGES_TO_BEGIN_WITH: Final[LiteralString] = """
+WITH documents AS MATERIALIZED (
+    SELECT document_id, count(*) AS chunks FROM ingestion_chunk
+    WHERE workspace_id = %(workspace)s
+    GROUP BY document_id ORDER BY chunks DESC, document_id LIMIT %(documents)s
+), first AS (
+    SELECT c.id, c.ordinal + 1 AS place, d.chunks AS weight
+    FROM documents d CROSS JOIN LATERAL (
+        SELECT id, ordinal FROM ingestion_chunk
+        WHERE workspace_id = %(workspace)s AND document_id = d.document_id
+        ORDER BY ordinal LIMIT %(each)s
+    ) c
+), best AS MATERIALIZED (
+    SELECT id FROM ingestion_entity
+    WHERE workspace_id = %(workspace)s ORDER BY rank DESC, mention_count DESC, id LIMIT %(names)s
+), telling AS (
+    SELECT m.chunk_id AS id, 0 AS place, count(DISTINCT m.entity_id) AS weight
+    FROM ingestion_mention m JOIN best b ON b.id = m.entity_id
+    WHERE m.workspace_id = %(workspace)s
+    GROUP BY m.chunk_id ORDER BY weight DESC, m.chunk_id LIMIT %(count)s
+), either AS (SELECT * FROM first UNION ALL SELECT * FROM telling)
+SELECT id FROM either GROUP BY id ORDER BY min(place), max(weight) DESC, id
+"""
+
+
+# --- overviews ------------------------------------------------------------------------------------
+# Names and headings of the documents that contain the prefixes of all the words asked for.
+DOCUMENTS_CALLED: Final[LiteralString] = """
+SELECT d.id, d.title, d.name, v.headings::text
+  FROM ingestion_document AS d
+  JOIN ingestion_documentversion AS v
+    ON v.workspace_id = %(workspace)s AND v.document_id = d.id AND v.number = d.live_number
+ WHERE d.workspace_id = %(workspace)s AND d.disabled_at IS NULL AND d.trashed_at IS NULL
+   AND (%(documents)s::uuid[] IS NULL OR d.id = ANY(%(documents)s::uuid[]))
+   AND (d.title || ' ' || d.name || ' ' || v.headings::text) ILIKE ALL(%(patterns)s::text[])
+ ORDER BY d.title, d.id
+ LIMIT %(count)s
+"""
+
+# The longest documents, and how many there are.
+LONGEST_DOCUMENTS: Final[LiteralString] = """
+SELECT d.id, d.title, count(*) OVER ()
+  FROM ingestion_document AS d
+  JOIN (SELECT document_id, max(ordinal) AS last FROM ingestion_chunk
+         WHERE workspace_id = %(workspace)s
+           AND (%(documents)s::uuid[] IS NULL OR document_id = ANY(%(documents)s::uuid[]))
+         GROUP BY document_id) AS c ON c.document_id = d.id
+ WHERE d.workspace_id = %(workspace)s AND d.disabled_at IS NULL AND d.trashed_at IS NULL
+ ORDER BY c.last DESC, d.title, d.id
+ LIMIT %(count)s
+"""
+
+# Facts about some documents.
+DOCUMENT_FACTS: Final[LiteralString] = """
+SELECT d.id, d.title, d.name, d.dated, v.parser, jsonb_array_length(v.pages), length(v.text),
+       v.headings::text, v.regions::text, v.metadata::text
+  FROM ingestion_document AS d
+  JOIN ingestion_documentversion AS v
+    ON v.workspace_id = %(workspace)s AND v.document_id = d.id AND v.number = d.live_number
+ WHERE d.workspace_id = %(workspace)s AND d.id = ANY(%(documents)s::uuid[])
+"""
+
+# The most frequent names in each of some documents, of some types: names mentioned more than once,
+# terms in at least three passages.
+NAMES_OF_DOCUMENTS: Final[LiteralString] = """
+WITH counted AS MATERIALIZED (
+    SELECT document_id, entity_id, count(*) AS often, count(DISTINCT chunk_id) AS passages
+      FROM ingestion_mention
+     WHERE workspace_id = %(workspace)s AND document_id = ANY(%(documents)s::uuid[])
+     GROUP BY document_id, entity_id HAVING count(*) > 1
+), ranked AS (
+    SELECT c.document_id, e.name, e.type, c.often,
+           row_number() OVER (PARTITION BY c.document_id, lower(e.type) = ANY(%(terms)s::text[])
+                              ORDER BY c.often DESC, e.rank DESC, e.id) AS place
+      FROM counted AS c
+      JOIN ingestion_entity AS e ON e.workspace_id = %(workspace)s AND e.id = c.entity_id
+     WHERE lower(e.type) = ANY(%(names)s::text[])
+        OR lower(e.type) = ANY(%(terms)s::text[]) AND c.passages > 2
+)
+SELECT document_id, name, lower(type) = ANY(%(terms)s::text[]) FROM ranked
+ WHERE place <= %(count)s
+ ORDER BY document_id, place
+"""
+
+# The passage at a document's offset, and the next one.
+PASSAGE_AT: Final[LiteralString] = """
+SELECT id, start, text, regions::text FROM ingestion_chunk
+ WHERE workspace_id = %(workspace)s AND document_id = %(document)s AND "end" > %(start)s
+ ORDER BY ordinal LIMIT 2
+"""
+
+# --- citations ------------------------------------------------------------------------------------
+# Which version of its document holds each quotation? The live one, unless another version replaced
+# it while the answer was being made.
+VERSIONS_QUOTED: Final[LiteralString] = """
+SELECT t.number, coalesce(v.number, d.live_number)
+  FROM unnest(%(numbers)s::int4[], %(documents)s::uuid[], %(starts)s::int4[], %(ends)s::int4[],
+              %(quotes)s::text[]) AS t (number, document, start, stop, quote)
+  JOIN ingestion_document AS d ON d.workspace_id = %(workspace)s AND d.id = t.document
+  LEFT JOIN LATERAL (
+       SELECT of.number FROM ingestion_documentversion AS of
+        WHERE of.workspace_id = %(workspace)s AND of.document_id = d.id
+          AND substr(of.text, t.start + 1, t.stop - t.start) = t.quote
+        ORDER BY of.number = d.live_number DESC, of.number DESC LIMIT 1) AS v
+    ON EXISTS (SELECT FROM ingestion_documentversion AS other
+                WHERE other.workspace_id = %(workspace)s AND other.document_id = d.id
+                  AND other.number > 1)
+"""
+
+# Lock the documents that still exist until their citations are written.
+HOLD_DOCUMENTS: Final[LiteralString] = """
+SELECT id, title FROM ingestion_document
+ WHERE workspace_id = %(workspace)s AND id = ANY(%(documents)s::uuid[])
+ ORDER BY id FOR KEY SHARE
 """

@@ -14,8 +14,8 @@ from typing import Final
 
 import regex
 
+from kb_project.text.languages import HAN, MONTHS
 from kb_project.text.names import normalise_name
-from kb_project.text.scripts import HAN, MONTHS
 from kb_project.text.terms import terms
 
 
@@ -46,8 +46,8 @@ MOST_OBJECT: Final = 10
 """Words of the object of what someone did."""
 
 _ARTICLE: Final = regex.compile(r"^(?:The|A|An) (?=\S)")
-# What a subject must not begin with or contain: it would not stand on its own.
-_LEANING: Final = regex.compile(
+# What a subject must not begin with: it would not stand on its own.
+_NOT_A_SUBJECT: Final = regex.compile(
     r"\b(?:he|she|it|they|we|i|you|his|her|its|their|our|my|your|this|that|these|those|there|here|such"
     r"|both|another|others?|one|each|what|who|which|when|where|how|if|in|on|at|by|for|with|from|as"
     r"|after|before|since|during|under|then|so|but|and|or|also|however|most|some|many|no|not|all)\b",
@@ -195,8 +195,10 @@ def of_sentence(said: str, known: Mapping[str, str]) -> Iterator[Wording]:
     said = " ".join(_EMPHASIS.sub("", said).split())
     if not SHORTEST <= len(said) <= LONGEST:
         return
-    makers = _CHINESE if HAN.search(said[:20]) else _ENGLISH
-    for maker, form in makers:
+    if HAN.search(said[:20]):
+        yield from _of_chinese_sentence(said, known)
+        return
+    for maker, form in _ENGLISH:
         if question := maker(said, known):
             yield Wording(question, form)
 
@@ -309,7 +311,7 @@ def _named(subject: str, known: Mapping[str, str]) -> str:
     """Return the subject as written mid-sentence; '' if it does not stand on its own."""
     bare = _ARTICLE.sub("", subject)
     first = bare.split()[0]
-    if _LEANING.search(first) or not first[0].isalpha() or _BROKEN.search(subject):
+    if _NOT_A_SUBJECT.search(first) or not first[0].isalpha() or _BROKEN.search(subject):
         return ""
     if _POINTING.search(subject):
         return ""
@@ -362,27 +364,15 @@ def _small(said: str, known: Mapping[str, str]) -> str:
     return said if is_name or first[1:] != first[1:].lower() else said.lower()
 
 
-def _when_in_chinese(said: str, known: Mapping[str, str]) -> str:
-    match = _HAN_WHEN.match(said)
-    return f"{match['subject']}是什么时候{match['verb']}的？" if match else ""
-
-
-def _by_whom_in_chinese(said: str, known: Mapping[str, str]) -> str:
-    match = _HAN_BY.match(said)
-    return f"{match['subject']}是由谁{match['verb']}的？" if match else ""
-
-
-def _how_many_in_chinese(said: str, known: Mapping[str, str]) -> str:
-    match = _HAN_HAS.match(said)
-    return f"{match['subject']}有多少{match['what']}？" if match else ""
-
-
-def _what_is_in_chinese(said: str, known: Mapping[str, str]) -> str:
+def _of_chinese_sentence(said: str, known: Mapping[str, str]) -> Iterator[Wording]:
+    for pattern, question in _CHINESE:
+        if match := pattern.match(said):
+            yield Wording(question.format(**match.groupdict()), Form.FACT)
     match = _HAN_IS.match(said)
     kind = known.get(normalise_name(match["subject"])) if match else None
-    if match is None or kind is None:
-        return ""
-    return f"{match['subject']}是{'谁' if kind.lower() == PERSON else '什么'}？"
+    if match and kind is not None:
+        who = "谁" if kind.lower() == PERSON else "什么"
+        yield Wording(f"{match['subject']}是{who}？", Form.DEFINITION)
 
 
 _ENGLISH: Final = (
@@ -393,8 +383,7 @@ _ENGLISH: Final = (
     (_what_is, Form.DEFINITION),
 )
 _CHINESE: Final = (
-    (_when_in_chinese, Form.FACT),
-    (_by_whom_in_chinese, Form.FACT),
-    (_how_many_in_chinese, Form.FACT),
-    (_what_is_in_chinese, Form.DEFINITION),
+    (_HAN_WHEN, "{subject}是什么时候{verb}的？"),
+    (_HAN_BY, "{subject}是由谁{verb}的？"),
+    (_HAN_HAS, "{subject}有多少{what}？"),
 )

@@ -2,34 +2,106 @@
 
 from __future__ import annotations
 
-import logging
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Generator, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Final
 
-import numpy as np
+import regex
 
-from kb_project.errors import ModelError
-from kb_project.llm.ports import About, ChatModel, ChatRequest, Embedder, Role, Vectors
+from kb_project.llm.ports import About, ChatModel, ChatRequest, Role
 from kb_project.llm.tokens import count_tokens, truncate_tokens
 from kb_project.prompt import Prompt, fenced, load
-from retrieval.answering import checking, conflicts, explain, judging, streaming
+from retrieval.answering import checking, conflicts, explain
 from retrieval.answering.citations import citing
-from retrieval.answering.citations.citing import Cited
-from retrieval.answering.citations.markers import Counts
-from retrieval.answering.citations.numbering import Numbering, number
+from retrieval.answering.citations.labels import Numbering, number
+from retrieval.answering.citations.markers import MarkerFilter
 from retrieval.answering.context import Context, build
-from retrieval.answering.drafts import Asking, Check, Draft, Earlier, WrittenSentence
-from retrieval.answering.sentences import Said, sentences_in
+from retrieval.answering.drafts import Asking, Draft, Earlier
 from retrieval.models import Outcome
 from retrieval.search.reporting import EventKind, Reporter
 from retrieval.search.services import SearchResult
 from workspaces.ports import ports_for
 
-logger = logging.getLogger(__name__)
+NO_ANSWER: Final = "NO_ANSWER"
+"""What the model writes if the documents do not answer."""
+_WORD: Final = regex.compile(r"[\p{L}\p{N}]")
+
+
+class Refusal:
+    """Removes ``NO_ANSWER`` from streamed text.
+
+    Text after it is dropped too if nothing came before it: it is not an answer.
+    """
+
+    def __init__(self) -> None:
+        self.is_heard = False
+        self._has_said = False
+        self._lead = ""
+        self._held = ""
+
+    def feed(self, piece: str) -> str:
+        self._held += piece
+        shown = ""
+        while NO_ANSWER in self._held:
+            before, _, self._held = self._held.partition(NO_ANSWER)
+            shown += self._let(before)
+            self.is_heard = True
+        keep = next(
+            size
+            for size in range(len(NO_ANSWER) - 1, -1, -1)
+            if self._held.endswith(NO_ANSWER[:size])
+        )
+        cut = len(self._held) - keep
+        shown += self._let(self._held[:cut])
+        self._held = self._held[cut:]
+        return shown
+
+    def close(self) -> str:
+        held, self._held = self._held, ""
+        return self._let(held)
+
+    def _let(self, text: str) -> str:
+        """Hold back everything before the first word: it may be the mark-up of a refusal."""
+        if self._has_said:
+            return text
+        self._lead += text
+        if self.is_heard or not _WORD.search(text):
+            return ""
+        self._has_said = True
+        return self._lead
+
+
+def stream(
+    chat: ChatModel, request: ChatRequest[Any], numbering: Numbering, reporter: Reporter
+) -> tuple[MarkerFilter, bool]:
+    """Return the whole text, and whether the model says that the documents do not answer.
+
+    Raises ReplyError if the answer is cut off, PauseError if it must wait, StoppedError.
+    """
+    sieve, refusal = MarkerFilter(numbering), Refusal()
+    pieces = chat.stream(request)
+    try:
+        for shown in _shown(pieces, sieve, refusal):
+            reporter.check()
+            if shown:
+                reporter.emit(EventKind.TEXT, {"text": shown})
+    finally:
+        # Closing the generator stops the call; only the text so far is paid for.
+        if isinstance(pieces, Generator):
+            pieces.close()
+    is_refused = refusal.is_heard and not sieve.placed
+    return sieve, is_refused or not _WORD.search(sieve.text)
+
+
+def _shown(pieces: Iterator[str], sieve: MarkerFilter, refusal: Refusal) -> Iterator[str]:
+    for piece in pieces:
+        yield sieve.feed(refusal.feed(piece))
+    yield sieve.feed(refusal.close()) + sieve.close()
+
 
 STAGE: Final = "answer"
+WRITING: Final = {"name": "write", "sentence": "Writing the answer."}
+CHECKING: Final = {"name": "check", "sentence": "Checking each sentence against its passages."}
 MOST_TOKENS: Final = 12_000
 LEAST_TOKENS: Final = 200
 MOST_EARLIER: Final = 3
@@ -37,36 +109,6 @@ EARLIER_TOKENS: Final = 200
 """Of one earlier question or answer in the conversation."""
 LONGEST_NAME: Final = 120
 _PROMPTS: Final = Path(__file__).parent.parent / "prompts"
-
-
-@dataclass(frozen=True, slots=True)
-class Written:
-    """The model's output, and the context it was given."""
-
-    context: Context
-    numbering: Numbering
-    said: Sequence[Said]
-    is_refused: bool
-    counts: Counts
-
-
-@dataclass(frozen=True, slots=True)
-class Checked:
-    """``by`` did the check; ``problem`` says why the judge did not; ``added`` counts citations that
-    the model did not write."""
-
-    cited: Sequence[Cited]
-    checks: Sequence[Check | None]
-    by: str
-    added: int = 0
-    problem: str = ""
-
-    @property
-    def sentences(self) -> list[WrittenSentence]:
-        return [
-            WrittenSentence(one.said.text, one.spans, verdict)
-            for one, verdict in zip(self.cited, self.checks, strict=True)
-        ]
 
 
 def can_write(found: SearchResult) -> bool:
@@ -83,68 +125,38 @@ def can_write(found: SearchResult) -> bool:
 def write(asking: Asking, found: SearchResult, chat: ChatModel, reporter: Reporter) -> Draft:
     """Write the answer. Call outside transactions. Raises ModelError if no answer comes,
     StoppedError."""
-    wishes = ports_for(found.query.workspace_id).options
-    reporter.emit(EventKind.STEP, {"name": "write", "sentence": "Writing the answer."})
-    general = wishes.allows_general
-    written = _written(asking, found, chat, reporter, allows_general=general)
-    reporter.emit(
-        EventKind.STEP,
-        {"name": "check", "sentence": "Checking each sentence against its passages."},
+    query, options = found.query, ports_for(found.query.workspace_id).options
+    reporter.emit(EventKind.STEP, WRITING)
+    numbering = number(query, found.found, found.hits)
+    numbering.allows_general = options.allows_general
+    prompt, context = _prompt(asking, found, numbering, chat.input_limit(Role.ANSWER))
+    about = About(STAGE, question_id=query.question_id)
+    request: ChatRequest[Any] = ChatRequest(Role.ANSWER, prompt, about)
+    sieve, is_refused = stream(chat, request, numbering, reporter)
+    said = [] if is_refused else citing.sentences_in(sieve.text, sieve.placed)
+    reporter.emit(EventKind.STEP, CHECKING)
+    checked = checking.check_all(said, numbering, found, chat if options.wants_judge else None)
+    sentences = conflicts.mark(checked.sentences, query, numbering)
+    counts = checking.counts([one.check for one in sentences])
+    is_supported = bool(counts["supported"] or counts["conflict"])
+    nearest = [] if is_supported else citing.nearest(query.question, found.hits)
+    without = Outcome.UNSURE if nearest else Outcome.NOTHING
+    check: dict[str, Any] = {"by": checked.by, **counts, "added": checked.added}
+    if checked.problem:
+        check["problem"] = checked.problem
+    trace = explain.trace(
+        asking, found, context=context, citations=sieve.counts.as_json(), check=check
     )
-    checked = check(written.said, written.numbering, found, chat if wishes.wants_judge else None)
-    sentences = conflicts.mark(checked.sentences, found.query, written.numbering)
-    is_supported = any(
-        one.check is not None and one.check.verdict in {"supported", "conflict"}
-        for one in sentences
-    )
-    query = found.query
-    near = [] if is_supported else citing.nearest(query.question, found.hits)
-    without = Outcome.UNSURE if near else Outcome.NOTHING
-    counts = written.counts.as_json()
-    told = explain.trace(asking, found, written.context, counts, _tally(checked, sentences))
     return Draft(
         outcome=Outcome.ANSWERED if is_supported else without,
         is_supported=is_supported,
         sentences=sentences,
-        citations=citing.cited_passages(sentences, written.numbering),
-        nearest=near,
-        trace=found.trace | told | {"refused": written.is_refused},
+        citations=citing.cited_passages(sentences, numbering),
+        nearest=nearest,
+        trace=found.trace | trace | {"refused": is_refused},
         mode=found.mode.name,
         written_by=chat.model_of(Role.ANSWER)[:LONGEST_NAME],
     )
-
-
-def check(
-    said: Sequence[Said], numbering: Numbering, found: SearchResult, judge: ChatModel | None
-) -> Checked:
-    """Return every sentence with its spans and verdict. Embeds, and asks the judge."""
-    hits = dict(enumerate(numbering.hits, start=1))
-    completed = [_completed(one, hits) for one in said]
-    cited = [citing.cite(one, numbering) for one in completed]
-    texts = checking.to_compare(cited)
-    likeness = _likeness(found, texts)
-    if likeness:
-        cited = [
-            one if one.is_quote else citing.cite(one.said, numbering, likeness) for one in cited
-        ]
-    opinion = judging.Opinion({})
-    if judge:
-        opinion = judging.judge(cited, judge, found.query.question_id)
-    checks = [
-        opinion.checks.get(index) or checking.check(one, likeness)
-        for index, one in enumerate(cited)
-    ]
-    added = sum(one.numbers != before.numbers for one, before in zip(completed, said, strict=True))
-    return Checked(cited, checks, opinion.by or checking.BY, added, opinion.problem)
-
-
-def _likeness(found: SearchResult, texts: Sequence[str]) -> Likeness | None:
-    """Return None if there is nothing to compare or no embedder: words decide then."""
-    try:
-        return Likeness(found.query.vector.embedder, texts) if texts else None
-    except ModelError as error:
-        logger.warning("sentences not compared code=%s", error.code)
-        return None
 
 
 def prompt_of(
@@ -159,91 +171,28 @@ def prompt_of(
     )
 
 
-def _written(
-    asking: Asking,
-    found: SearchResult,
-    chat: ChatModel,
-    reporter: Reporter,
-    *,
-    allows_general: bool,
-) -> Written:
-    query = found.query
-    numbering = number(query, found.found, found.hits)
-    numbering.allows_general = allows_general
-    empty = prompt_of(asking, query.question, None, allows_general=allows_general)
-    taken = count_tokens(empty.system) + count_tokens(empty.user) + 32
-    budget = max(LEAST_TOKENS, min(MOST_TOKENS, chat.input_limit(Role.ANSWER) - taken))
-    context = build(found.found, numbering, found.mode.shares, budget)
+def _prompt(
+    asking: Asking, found: SearchResult, numbering: Numbering, limit: int
+) -> tuple[Prompt, Context]:
+    """Return the prompt with as much context as fits ``limit`` tokens; its labels may be cited."""
+    question, general = found.query.question, numbering.allows_general
+    empty = prompt_of(asking, question, None, allows_general=general)
+    room = limit - count_tokens(empty.system) - count_tokens(empty.user) - 32
+    context = build(
+        found.found, numbering, found.mode.shares, max(LEAST_TOKENS, min(MOST_TOKENS, room))
+    )
     numbering.given = context.labels
-    prompt = prompt_of(asking, query.question, context, allows_general=allows_general)
-    about = About(STAGE, question_id=query.question_id)
-    request: ChatRequest[Any] = ChatRequest(Role.ANSWER, prompt, about)
-    sieve, is_refused = streaming.stream(chat, request, numbering, reporter)
-    said = [] if is_refused else sentences_in(sieve.text, sieve.placed)
-    return Written(context, numbering, said, is_refused, sieve.counts)
-
-
-def _completed(said: Said, hits: dict[int, Any]) -> Said:
-    """Add a citation if the model left it out and a passage clearly supports the sentence."""
-    if said.numbers or not said.is_statement:
-        return said
-    place = checking.likely_place(said.text.strip(), hits)
-    return replace(said, numbers=(place,)) if place else said
+    return prompt_of(asking, question, context, allows_general=general), context
 
 
 def _conversation(earlier: Sequence[Earlier]) -> str:
     if not earlier:
         return ""
-    lines = [_turn(one) for one in earlier[-MOST_EARLIER:]]
+    lines = []
+    for one in earlier[-MOST_EARLIER:]:
+        answer = (
+            one.answer if one.is_same_scope else "from other documents, which do not count here."
+        )
+        for label, text in (("Asked", one.question), ("Answered", answer)):
+            lines.append(f"{label}: {truncate_tokens(' '.join(text.split()), EARLIER_TOKENS)}")
     return "What was said before in the conversation:\n" + fenced("\n".join(lines), "conversation")
-
-
-def _turn(one: Earlier) -> str:
-    answer = one.answer if one.is_same_scope else "from other documents, which do not count here."
-    return (
-        f"Asked: {truncate_tokens(_line(one.question), EARLIER_TOKENS)}\n"
-        f"Answered: {truncate_tokens(_line(answer), EARLIER_TOKENS)}"
-    )
-
-
-def _line(text: str) -> str:
-    return " ".join(text.split())
-
-
-def _tally(checked: Checked, sentences: Sequence[WrittenSentence]) -> dict[str, Any]:
-    """Summarise the checks."""
-    counts = checking.counts([one.check for one in sentences])
-    problem = {"problem": checked.problem} if checked.problem else {}
-    return {"by": checked.by, **counts, "added": checked.added, **problem}
-
-
-MOST: Final = 400
-"""Texts embedded per answer."""
-LONGEST: Final = 1_000
-"""In characters."""
-EVERYDAY: Final = (
-    "Paris is the capital of France.",
-    "Bread is baked from flour, water and yeast.",
-    "The football match ended in a draw yesterday.",
-    "The moon goes around the earth.",
-)
-"""Unrelated sentences, as a baseline: embedders differ in how similar they find any two texts."""
-
-
-class Likeness:
-    """Similarity of prepared texts; any other text scores 0. Construct it outside transactions."""
-
-    def __init__(self, embedder: Embedder, texts: Iterable[str]) -> None:
-        wanted = list(dict.fromkeys([*EVERYDAY, *(text[:LONGEST] for text in texts)]))[:MOST]
-        vectors = embedder.embed_passages(wanted)
-        self._vectors: dict[str, Vectors] = dict(zip(wanted, vectors, strict=True))
-
-    def __call__(self, one: str, other: str) -> float:
-        """Return how much more similar the two texts are than the first is to the unrelated
-        sentences, from 0 to 1."""
-        left, right = self._vectors.get(one[:LONGEST]), self._vectors.get(other[:LONGEST])
-        if left is None or right is None:
-            return 0.0
-        everyday = np.mean([float(left @ self._vectors[text]) for text in EVERYDAY])
-        usual = min(float(everyday), 0.99)
-        return max(0.0, (float(left @ right) - usual) / (1 - usual))

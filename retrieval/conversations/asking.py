@@ -14,9 +14,10 @@ from uuid import UUID
 from django.utils import timezone
 
 from kb_project.errors import ForbiddenError, NotFoundError
-from kb_project.jobs import workers
+from kb_project.jobs import notify, workers
 from kb_project.sql import run_sql
-from retrieval.answering import events, jobs, notify
+from retrieval.answering import events, jobs
+from retrieval.conversations import queries
 from retrieval.models import Answer, AnswerState, Conversation, Question
 from retrieval.search import scope_entities
 from retrieval.search.modes import mode_named
@@ -116,7 +117,7 @@ def answer_stop(*, workspace: Workspace, user: User, answer_id: UUID) -> Answer:
     someone else's question, unless the person administers the workspace.
     """
     with access.in_workspace(workspace.pk):
-        answer = _answer(workspace, answer_id)
+        answer = queries.answer_of(workspace=workspace, answer_id=answer_id)
         _check_whose(answer.question, user)
         this = Answer.objects.in_workspace(workspace).filter(pk=answer_id)
         if this.filter(state=AnswerState.QUEUED).update(
@@ -203,7 +204,7 @@ def _queued(question: Question, *, mode: str = "", is_new: bool = False) -> Answ
         mode=mode,
         written_by="",
     )
-    _keep(answer, is_new=is_new, call=notify.call_to(notify.ANSWER, answer.workspace_id, answer.pk))
+    _keep(answer, is_new=is_new, call=notify.call_to(jobs.KIND, answer.workspace_id, answer.pk))
     return answer
 
 
@@ -225,10 +226,11 @@ def _keep(answer: Answer, *, is_new: bool, call: str) -> None:
     """Save the answer with its first event, and its question and conversation if they are new."""
     question, now = answer.question, timezone.now()
     conversation = question.conversation if is_new else None
+    begins = conversation is not None and conversation._state.adding  # noqa: SLF001  as below
     values = {
         "workspace": answer.workspace_id,
         "conversation": question.conversation_id,
-        "begins_conversation": conversation is not None and _is_new(conversation),
+        "begins_conversation": begins,
         "title": conversation.title if conversation else "",
         "person": question.asked_by_id,
         "question": question.pk,
@@ -249,22 +251,6 @@ def _keep(answer: Answer, *, is_new: bool, call: str) -> None:
     for row in (answer, question) if is_new else (answer,):
         row.created_at = now
         row._state.adding = False  # noqa: SLF001  Django's documented flag for a saved row
-
-
-def _is_new(conversation: Conversation) -> bool:
-    return conversation._state.adding  # noqa: SLF001  as above
-
-
-def _answer(workspace: Workspace, answer_id: UUID) -> Answer:
-    found = (
-        Answer.objects.in_workspace(workspace)
-        .filter(pk=answer_id)
-        .select_related("question")
-        .first()
-    )
-    if found is None:
-        raise NotFoundError("There is no such answer in this workspace.")
-    return found
 
 
 def _check_whose(question: Question, user: User) -> None:

@@ -1,4 +1,5 @@
-"""Read new events of the answers being followed, in one batch for all that wait.
+"""Follow answers: one listening connection wakes all of a process's streams, and new events are
+read in one batch for all that wait.
 
 When many follow at once, a transaction per read costs more than the read itself. So while one read
 is under way the others collect, and go next. Every read checks again whether each person may still
@@ -8,23 +9,106 @@ see the answer.
 from __future__ import annotations
 
 import asyncio
+import threading
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Final
 from uuid import UUID
+from weakref import WeakKeyDictionary
 
 from asgiref.sync import sync_to_async
 from django.db import connections
 
-from kb_project.database.outages import DATABASE_AWAY
+from kb_project.database.outages import DATABASE_AWAY, Listener
 from kb_project.errors import NotFoundError
 from kb_project.sql import run_sql
-from retrieval.answering import sql
+from retrieval.answering import events, sql
 from workspaces import access
 from workspaces.models import Capability
 
 MOST_TOGETHER: Final = 50
+SECONDS_WITHOUT_LISTENER: Final = 1.0
+"""Between two reads while the listening connection is lost."""
+
+
+@dataclass(eq=False, slots=True)
+class Watcher:
+    """One stream, in the event loop it was created in."""
+
+    loop: asyncio.AbstractEventLoop
+    news: asyncio.Event
+
+    def wake(self) -> None:
+        """Wake the stream; may be called from any thread."""
+        if not self.loop.is_closed():
+            self.loop.call_soon_threadsafe(self.news.set)
+
+    async def wait(self, seconds: float) -> None:
+        """Wait until there is news or the time is up."""
+        try:
+            async with asyncio.timeout(seconds):
+                await self.news.wait()
+        except TimeoutError:
+            return
+        self.news.clear()
+
+
+class Hub:
+    """Watchers by answer. Starts listening, in its own thread, with the first watcher."""
+
+    def __init__(self) -> None:
+        self._watchers: defaultdict[UUID, set[Watcher]] = defaultdict(set)
+        self._lock = threading.Lock()
+        self._listener: Listener | None = None
+
+    @contextmanager
+    def watching(self, answer_id: UUID) -> Iterator[Watcher]:
+        watcher = Watcher(asyncio.get_running_loop(), asyncio.Event())
+        with self._lock:
+            self._watchers[answer_id].add(watcher)
+            self._listen()
+        try:
+            yield watcher
+        finally:
+            with self._lock:
+                self._watchers[answer_id].discard(watcher)
+                if not self._watchers[answer_id]:
+                    del self._watchers[answer_id]
+
+    @property
+    def is_listening(self) -> bool:
+        return self._listener is not None and self._listener.is_listening
+
+    def _listen(self) -> None:
+        if self._listener is None:
+            self._listener = Listener(events.CHANNEL, hear=self._hear, connected=self._wake_all)
+            self._listener.start()
+
+    def _hear(self, message: str) -> None:
+        try:
+            answer_id = UUID(message.partition(" ")[0])
+        except ValueError:
+            return
+        with self._lock:
+            watchers = list(self._watchers.get(answer_id, ()))
+        for watcher in watchers:
+            watcher.wake()
+
+    def _wake_all(self) -> None:
+        """Wake everyone after connecting: notifications may have been missed."""
+        with self._lock:
+            watchers = [one for several in self._watchers.values() for one in several]
+        for watcher in watchers:
+            watcher.wake()
+
+
+@cache
+def hub() -> Hub:
+    """The process's hub."""
+    return Hub()
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +138,7 @@ class Followed:
 
 
 @dataclass(slots=True)
-class Reading:
+class EventReader:
     """The reads of one event loop."""
 
     waiting: dict[asyncio.Future[list[Event] | None], Followed] = field(default_factory=dict)
@@ -83,6 +167,14 @@ class Reading:
                     future.set_result(found)
 
 
+_readers: WeakKeyDictionary[asyncio.AbstractEventLoop, EventReader] = WeakKeyDictionary()
+
+
+def reader() -> EventReader:
+    """Return the reader of the running event loop."""
+    return _readers.setdefault(asyncio.get_running_loop(), EventReader())
+
+
 async def _together(wanted: Sequence[Followed]) -> Sequence[list[Event] | NotFoundError | None]:
     try:
         return await sync_to_async(_read, thread_sensitive=False)(wanted)
@@ -98,8 +190,8 @@ def _read(wanted: Sequence[Followed]) -> list[list[Event] | NotFoundError]:
     found: dict[int, list[Event]] = {}
     try:
         for workspace_id, several in places.items():
-            events = _read_in(workspace_id, [wanted[place] for place in several])
-            found |= {several[place]: of_one for place, of_one in events.items()}
+            read = _read_in(workspace_id, [wanted[place] for place in several])
+            found |= {several[place]: of_one for place, of_one in read.items()}
     finally:
         # Return to the pool: many streams wait, few read.
         connections.close_all()

@@ -30,10 +30,6 @@ class Wanted:
     conversation: UUID | None = None
 
     @property
-    def collections(self) -> tuple[str, ...]:
-        return tuple(self.filters.get("collections", ()))
-
-    @property
     def scope(self) -> Scope:
         """Raises InputError if a filter has an invalid value."""
         return Scope.from_json(self.filters)

@@ -2,25 +2,18 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
-from functools import cache
-from pathlib import Path
-from typing import Any, Final
+from typing import Any
 from uuid import UUID
 
-from django.conf import settings
+from django.db.models import Count, OuterRef, QuerySet, Subquery
 
 from ingestion.knowledge import spans
 from ingestion.models import Chunk, Collection, DocumentVersion
 from kb_project.errors import NotFoundError
-from retrieval.answering import starters as conversations_starters
-from retrieval.models import Answer, Citation, Question
+from retrieval.models import Answer, Citation, Conversation, Question
 from workspaces import access
 from workspaces.models import User, Workspace
-
-MOST_STARTERS: Final = 3
-DEMO_QUESTIONS: Final = Path("ingestion") / "demo" / "questions.jsonl"
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,14 +35,8 @@ def asked(*, workspace: Workspace, question_id: UUID, answer_id: UUID | None = N
     answer = answers.order_by("-created_at").first()
     if question is None or answer is None:
         raise NotFoundError("There is no such question in this workspace.")
-    citations = (
-        Citation.objects.in_workspace(workspace)
-        .filter(answer=answer)
-        .select_related("document")
-        .order_by("number")
-    )
     nearest = spans.spans_of(workspace, answer.nearest)
-    return Asked(question, answer, tuple(citations), tuple(nearest))
+    return Asked(question, answer, tuple(_citations(answer)), tuple(nearest))
 
 
 def asked_by(*, workspace: Workspace, user: User, most: int) -> list[Question]:
@@ -61,6 +48,24 @@ def asked_by(*, workspace: Workspace, user: User, most: int) -> list[Question]:
     for question in questions[: most * 3]:
         newest.setdefault(question.text, question)
     return list(newest.values())[:most]
+
+
+def conversations_of(*, workspace: Workspace, user: User, most: int) -> QuerySet[Conversation]:
+    """Return a person's conversations, most recently continued first, with ``newest`` and
+    ``asked``.
+
+    ``newest`` is the id of its newest question, ``asked`` the number of its questions.
+    """
+    questions = Question.objects.in_workspace(workspace).filter(conversation_id=OuterRef("pk"))
+    newest = questions.order_by("-created_at").values("pk")[:1]
+    asked = questions.order_by().values("conversation_id").annotate(n=Count("id")).values("n")
+    return (
+        Conversation.objects.in_workspace(workspace)
+        .filter(asked_by=user)
+        .annotate(newest=Subquery(newest), asked=Subquery(asked))
+        .filter(asked__gt=0)
+        .order_by("-updated_at")[:most]
+    )
 
 
 def collections_of(*, workspace: Workspace) -> list[Collection]:
@@ -77,34 +82,10 @@ def chunks_by_id(*, workspace: Workspace, ids: list[UUID]) -> dict[UUID, Chunk]:
     return {row.pk: row for row in rows}
 
 
-def starters(*, workspace: Workspace) -> list[str] | None:
-    """Return starter questions: written ones for the demo, else made from the documents'
-    statements. None if they are still to be found, which ``found_starters`` does."""
-    if workspace.is_demo:
-        return demo_starters()[:MOST_STARTERS]
-    return conversations_starters.remembered(workspace=workspace)
-
-
-def found_starters(*, workspace: Workspace) -> list[str]:
-    """Find the starter questions. Call outside transactions."""
-    if workspace.is_demo:
-        return demo_starters()[:MOST_STARTERS]
-    return conversations_starters.starters(workspace=workspace, most=MOST_STARTERS)
-
-
-@cache
-def demo_starters() -> list[str]:
-    """Return the questions marked as starters in the demo's own list."""
-    path = Path(settings.BASE_DIR) / DEMO_QUESTIONS
-    if not path.exists():
-        return []
-    rows = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines() if line]
-    return [str(row["question"]) for row in rows if row.get("starter")]
-
-
 def answer_of(*, workspace: Workspace, answer_id: UUID) -> Answer:
-    """Return an answer. Raises NotFoundError."""
-    answer = Answer.objects.in_workspace(workspace).filter(pk=answer_id).first()
+    """Return an answer with its question. Raises NotFoundError."""
+    answers = Answer.objects.in_workspace(workspace).select_related("question")
+    answer = answers.filter(pk=answer_id).first()
     if answer is None:
         raise NotFoundError("There is no such answer in this workspace.")
     return answer
@@ -116,12 +97,7 @@ def answer_view(*, workspace: Workspace, answer: Answer) -> dict[str, Any]:
     Citations outlive their chunks: titles come from the documents, quotes from the citations.
     """
     with access.in_workspace(workspace.pk):
-        citations = list(
-            Citation.objects.in_workspace(workspace)
-            .filter(answer=answer)
-            .select_related("document")
-            .order_by("number")
-        )
+        citations = list(_citations(answer))
         nearest = _nearest(workspace, answer)
     return {
         "mode": answer.question.mode,
@@ -132,24 +108,28 @@ def answer_view(*, workspace: Workspace, answer: Answer) -> dict[str, Any]:
         "probability": answer.trace.get("probability"),
         "supported": answer.is_supported,
         "sentences": answer.sentences,
-        "citations": [_citation(citation) for citation in citations],
+        "citations": [
+            {
+                "number": one.number,
+                "document": str(one.document_id) if one.document_id else None,
+                "title": one.title,
+                "chunk": str(one.chunk_id),
+                "version": one.version_number,
+                "start": one.start,
+                "end": one.end,
+                "quote": one.quote,
+            }
+            for one in citations
+        ],
         "nearest": nearest,
         "written_by": answer.written_by,
         "trace": answer.trace,
     }
 
 
-def _citation(citation: Citation) -> dict[str, Any]:
-    return {
-        "number": citation.number,
-        "document": str(citation.document_id) if citation.document_id else None,
-        "title": citation.title,
-        "chunk": str(citation.chunk_id),
-        "version": citation.version_number,
-        "start": citation.start,
-        "end": citation.end,
-        "quote": citation.quote,
-    }
+def _citations(answer: Answer) -> QuerySet[Citation]:
+    rows = Citation.objects.in_workspace(answer.workspace_id).filter(answer=answer)
+    return rows.select_related("document").order_by("number")
 
 
 def _nearest(workspace: Workspace, answer: Answer) -> list[dict[str, Any]]:

@@ -7,13 +7,11 @@ follower's membership ends, and when its answer does.
 
 from __future__ import annotations
 
-import asyncio
 import time
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import replace
 from typing import Final
 from uuid import UUID
-from weakref import WeakKeyDictionary
 
 from django.contrib.auth.decorators import login_required
 from django.http import HttpResponse, StreamingHttpResponse
@@ -23,19 +21,23 @@ from django.views.decorators.http import require_GET
 from kb_project.errors import NotFoundError
 from kb_project.sql import run_sql
 from retrieval.answering import sql
-from retrieval.answering.subscriptions import SECONDS_WITHOUT_LISTENER, hub
-from retrieval.conversations.following import Event, Followed, Reading
+from retrieval.conversations.following import (
+    SECONDS_WITHOUT_LISTENER,
+    Event,
+    Followed,
+    hub,
+    reader,
+)
 from retrieval.models import Answer
 from retrieval.search.reporting import EventKind
 from workspaces import access
 from workspaces.models import User, Workspace
-from workspaces.requests import UserRequest
+from workspaces.pages import UserRequest
 
 HEARTBEAT_SECONDS: Final = 15.0
 HEARTBEAT: Final = b": still here\n\n"
 LAST: Final = frozenset({EventKind.DONE, EventKind.FAILED, EventKind.STOPPED})
 NEVER: Final = -1
-_readings: WeakKeyDictionary[asyncio.AbstractEventLoop, Reading] = WeakKeyDictionary()
 
 
 @login_required
@@ -92,7 +94,7 @@ async def followed(answer: Followed) -> AsyncIterator[bytes]:
         yield HEARTBEAT
         while True:
             try:
-                events = await reading().read(answer)
+                events = await reader().read(answer)
             except NotFoundError:
                 return
             for event in events or ():
@@ -107,11 +109,6 @@ async def followed(answer: Followed) -> AsyncIterator[bytes]:
             if time.monotonic() - heard >= HEARTBEAT_SECONDS:
                 heard = time.monotonic()
                 yield HEARTBEAT
-
-
-def reading() -> Reading:
-    """Return the reads of the running event loop."""
-    return _readings.setdefault(asyncio.get_running_loop(), Reading())
 
 
 def events_after(workspace_id: UUID, answer_id: UUID, after: int) -> list[Event]:

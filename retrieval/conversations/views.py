@@ -11,14 +11,14 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 
 from kb_project.errors import InputError, KBError
-from retrieval.conversations import asking, forms, queries
-from retrieval.conversations.presenters import answers, boxes, pages, passages, scopes
+from retrieval.answering import suggestions
+from retrieval.conversations import asking, forms
+from retrieval.conversations.presenters import answers, ask_box, pages, passages
 from retrieval.models import Answer
 from retrieval.search import services
 from workspaces import access
 from workspaces.models import Capability, Workspace
-from workspaces.pages import workspace_page
-from workspaces.requests import UserRequest
+from workspaces.pages import UserRequest, workspace_page
 
 HITS_SHOWN: Final = 20
 
@@ -56,7 +56,10 @@ def ask(request: UserRequest, workspace: Workspace) -> HttpResponse:
 @workspace_page(Capability.READ)
 def starters(request: UserRequest, workspace: Workspace) -> HttpResponse:
     """Render starter questions for a page that loaded before they were found."""
-    found = queries.found_starters(workspace=workspace)
+    with access.in_workspace(workspace.pk):
+        found = suggestions.starters(workspace=workspace)
+    if found is None:
+        found = suggestions.make_starters(workspace)
     context = {"workspace": workspace, "starters": found}
     return render(request, "retrieval/starters.html", context)
 
@@ -65,7 +68,7 @@ def starters(request: UserRequest, workspace: Workspace) -> HttpResponse:
 def scope_choices(request: UserRequest, workspace: Workspace, name: str) -> HttpResponse:
     """Render documents or names that match what is typed into the filter panel."""
     text = forms.text_of(request.GET, f"find_{name}")
-    choices = scopes.found_choices(workspace=workspace, name=name, text=text)
+    choices = ask_box.found_choices(workspace=workspace, name=name, text=text)
     context = {"choices": choices, "text": text}
     return render(request, "retrieval/scope_choices.html", context)
 
@@ -126,35 +129,27 @@ def search(request: UserRequest, workspace: Workspace) -> HttpResponse:
     found = None
     if wanted.text:
         try:
-            found = _searched(workspace, wanted)
+            found = services.search(
+                workspace=workspace,
+                question=wanted.text,
+                mode=wanted.mode,
+                top_k=HITS_SHOWN,
+                scope=wanted.scope,
+            )
         except KBError as error:
             context["problem"] = error
     with transaction.atomic():
         access.workspace_for_reading(user=request.user, workspace_id=workspace.pk)
-        context["ask"] = boxes.ask_box(
+        context["ask"] = ask_box.ask_box(
             workspace=workspace, mode=wanted.mode, filters=wanted.filters
         )
         if found is not None:
-            context |= _shown_search(workspace, wanted.text, found)
+            context |= {
+                "notes": found.notes,
+                "scope_empty": any(note.code == answers.EMPTY_SCOPE for note in found.notes),
+                "used": found.mode,
+                "hits": passages.shown_hits(
+                    workspace=workspace, question=wanted.text, hits=found.hits
+                ),
+            }
         return render(request, "retrieval/search.html", context)
-
-
-def _searched(workspace: Workspace, wanted: forms.Wanted) -> services.SearchResult:
-    return services.search(
-        workspace=workspace,
-        question=wanted.text,
-        mode=wanted.mode,
-        top_k=HITS_SHOWN,
-        scope=wanted.scope,
-    )
-
-
-def _shown_search(
-    workspace: Workspace, question: str, found: services.SearchResult
-) -> dict[str, object]:
-    return {
-        "notes": found.notes,
-        "scope_empty": any(note.code == answers.EMPTY_SCOPE for note in found.notes),
-        "used": found.mode,
-        "hits": passages.shown_hits(workspace=workspace, question=question, hits=found.hits),
-    }

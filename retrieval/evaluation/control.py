@@ -10,9 +10,9 @@ from typing import Final
 from django.utils import timezone
 
 from kb_project.errors import ConflictError, InputError
-from retrieval.answering import notify
-from retrieval.evaluation import making, queries
-from retrieval.evaluation.plan import Plan
+from kb_project.jobs import notify
+from retrieval.evaluation import making, queries, runs
+from retrieval.evaluation.measuring import Plan
 from retrieval.models import (
     EvaluationResult,
     EvaluationRun,
@@ -159,7 +159,7 @@ def _claimed(order: Order) -> dict[str, object]:
 
 def _wake(workspace: Workspace, run: EvaluationRun, order: Order) -> None:
     if not order.worker:
-        notify.wake(notify.EVALUATION, workspace.pk, run.pk)
+        notify.wake(runs.KIND, workspace.pk, run.pk)
 
 
 def _refuse_second(workspace: Workspace, question_set: QuestionSet) -> None:

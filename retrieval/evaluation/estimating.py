@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from ingestion.documents import estimate_sentences, estimates
-from ingestion.documents.estimates import Effort, Estimate, Price, Range
+from ingestion.documents import cost_model, estimates
+from ingestion.documents.cost_model import Effort, Estimate, Price, Range
 from kb_project.llm.ports import ChatModel, Role
 from retrieval.evaluation import queries
 from retrieval.models import QuestionSet
@@ -18,7 +18,7 @@ from workspaces import access
 from workspaces.models import ModelSettings, Workspace
 from workspaces.ports import ports_for
 from workspaces.usage import queries as usage_queries
-from workspaces.usage.currency import money
+from workspaces.usage.queries import money
 
 # --- assumptions ----------------------------------------------------------------------------------
 ANSWER_CALLS: Final = Range(1, 2)
@@ -61,7 +61,7 @@ def estimate_for_run(
         if chat is None:
             return Estimate(asked, _exactly(asked * len(modes)))
         prices = _prices(workspace, chat)
-        effort = estimates.sum_of(
+        effort = cost_model.sum_of(
             _of_mode(prices, mode, asked=asked, known=known, answers=answers) for mode in modes
         )
         return _estimate(workspace, effort, asked, asked * len(modes))
@@ -88,13 +88,11 @@ def sentences(estimate: Estimate) -> list[str]:
     price = (
         "The cost is unknown: no price is set for the model."
         if estimate.cost is None
-        else f"Cost: {estimate_sentences.cost(estimate)} at most; cached answers are free."
+        else f"Cost: {estimates.cost(estimate)} at most; cached answers are free."
     )
-    calls = estimate_sentences.counted(estimate.calls, "call")
-    tokens = estimate_sentences.counted(
-        estimate.prompt_tokens + estimate.completion_tokens, "token"
-    )
-    took = estimate_sentences.duration(estimate.seconds)
+    calls = estimates.counted(estimate.calls, "call")
+    tokens = estimates.counted(estimate.prompt_tokens + estimate.completion_tokens, "token")
+    took = estimates.duration(estimate.seconds)
     return [price, f"{calls} to the model and {tokens}, in {took}.", *_budget(estimate)]
 
 
@@ -117,7 +115,7 @@ def _of_mode(
     """Estimate searching (an answer's repeated search is cached), answering, and judging known
     answers."""
     keyword, answer, judge = (prices[role] for role in (Role.KEYWORD, Role.ANSWER, Role.JUDGE))
-    finding = SEARCH_CALLS.get(mode, estimates.NOTHING) * asked
+    finding = SEARCH_CALLS.get(mode, cost_model.NOTHING) * asked
     effort = _effort(finding, SEARCH_PROMPT, SEARCH_TOKENS, keyword)
     if not answers:
         return effort
@@ -142,7 +140,7 @@ def _estimate(workspace: Workspace, effort: Effort, asked: int, results: int) ->
         prompt_tokens=effort.prompt,
         completion_tokens=effort.completion,
         cost=effort.cost,
-        seconds=effort.calls.times(estimates.SECONDS_PER_CALL) * (1 / max(1, concurrency)),
+        seconds=effort.calls.times(cost_model.SECONDS_PER_CALL) * (1 / max(1, concurrency)),
         left=None if left is None else float(left),
         uses_model=True,
     )

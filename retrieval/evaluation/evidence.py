@@ -49,7 +49,7 @@ class Names:
 
 
 @dataclass(frozen=True, slots=True)
-class Passage:
+class FoundPassage:
     """A passage that was found, as needed to compare it with evidence."""
 
     document_id: UUID
@@ -58,14 +58,14 @@ class Passage:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class EvidencePiece:
     """A piece of evidence. Without ``documents``, its document no longer exists."""
 
     documents: frozenset[UUID]
     chunk: int | None = None
     quote: str = ""
 
-    def is_in(self, passage: Passage) -> bool:
+    def is_in(self, passage: FoundPassage) -> bool:
         if passage.document_id not in self.documents:
             return False
         if self.quote and _on_one_line(self.quote) in _on_one_line(passage.text):
@@ -78,17 +78,19 @@ def names_in(workspace: Workspace) -> Names:
         return Names(Document.objects.in_workspace(workspace).values_list("pk", "title"))
 
 
-def places_of(evidence: Sequence[Mapping[str, Any]], names: Names) -> tuple[Place, ...]:
+def places_of(evidence: Sequence[Mapping[str, Any]], names: Names) -> tuple[EvidencePiece, ...]:
     """Resolve stored evidence to the current documents."""
     return tuple(
-        Place(names.find(str(one["document"])), one.get("chunk"), str(one.get("quote") or ""))
+        EvidencePiece(
+            names.find(str(one["document"])), one.get("chunk"), str(one.get("quote") or "")
+        )
         for one in evidence
     )
 
 
-def cover(places: Sequence[Place], passages: Sequence[Passage]) -> list[frozenset[int]]:
+def cover(pieces: Sequence[EvidencePiece], found: Sequence[FoundPassage]) -> list[frozenset[int]]:
     """Return for each passage which pieces of evidence it is the first to cover."""
-    return metrics.cover(places, passages, Place.is_in)
+    return metrics.cover(pieces, found, EvidencePiece.is_in)
 
 
 def checked(pieces: object, names: Names) -> list[dict[str, Any]]:

@@ -10,7 +10,7 @@ from django.http import QueryDict
 from kb_project.errors import InputError
 from retrieval.conversations.forms import is_id
 from retrieval.evaluation import control
-from retrieval.evaluation.plan import Plan
+from retrieval.evaluation.measuring import Plan
 from retrieval.search.modes import MODES
 
 LONGEST_NUMBERS: Final = 100

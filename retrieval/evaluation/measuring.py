@@ -1,4 +1,4 @@
-"""Put one question to one mode: what was found, what was answered, and how good both are."""
+"""Measure one question in one mode: what was found, what was answered, and how good both are."""
 
 from __future__ import annotations
 
@@ -9,16 +9,18 @@ from typing import Any, Final
 from uuid import UUID
 
 from ingestion.models import Chunk
+from kb_project.errors import InputError
 from retrieval.answering import flow
 from retrieval.answering.drafts import Asking
-from retrieval.evaluation import evidence, judging, metrics, ragchecker
-from retrieval.evaluation.evidence import Names, Passage
+from retrieval.evaluation import evidence, judging, metrics
+from retrieval.evaluation.evidence import FoundPassage, Names
 from retrieval.evaluation.judging import Judge
 from retrieval.models import SetQuestion
 from retrieval.search import services
-from retrieval.search.hits import Hit
-from retrieval.search.query import QuestionVector
+from retrieval.search.modes import mode_named
+from retrieval.search.query import QuestionVector, checked_top_k
 from retrieval.search.reporting import EventKind
+from retrieval.search.results import Hit
 from workspaces import access
 from workspaces.models import Workspace
 
@@ -106,7 +108,7 @@ def answered(
         answer=answer,
         passages=[str(passage["text"]) for passage in listening.passages],
     )
-    return Measured(figures | ragchecker.measure(judged.found), [], answer, judged.as_json())
+    return Measured(figures | metrics.measure(judged.found), [], answer, judged.as_json())
 
 
 def _found(
@@ -149,9 +151,25 @@ def ranking(covered: metrics.Covered, pieces: int, ks: Sequence[int]) -> dict[st
     return found | {"mrr": round(metrics.reciprocal_rank(covered), 4)}
 
 
-def passages_of(workspace: Workspace, hits: Sequence[Hit]) -> list[Passage]:
+def passages_of(workspace: Workspace, hits: Sequence[Hit]) -> list[FoundPassage]:
     ids = [hit.chunk_id for hit in hits]
     with access.in_workspace(workspace.pk):
         rows = Chunk.objects.in_workspace(workspace).filter(pk__in=ids)
         ordinals = dict(rows.values_list("pk", "ordinal"))
-    return [Passage(hit.document_id, ordinals.get(hit.chunk_id, -1), hit.text) for hit in hits]
+    return [FoundPassage(hit.document_id, ordinals.get(hit.chunk_id, -1), hit.text) for hit in hits]
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What to measure: the modes, and how many of the first passages count."""
+
+    modes: tuple[str, ...]
+    ks: tuple[int, ...]
+
+    def __post_init__(self) -> None:
+        for mode in self.modes:
+            mode_named(mode)
+        for k in self.ks:
+            checked_top_k(k)
+        if not self.modes or not self.ks:
+            raise InputError("Choose at least one mode and one number of passages.")

@@ -9,11 +9,11 @@ from typing import Any, Final
 from ingestion.models import Document
 from retrieval.evaluation import evidence, queries
 from retrieval.evaluation.evidence import Names
-from retrieval.evaluation.history import Change, Comparison, Delta, Line
-from retrieval.evaluation.summary import EXPLAINED, is_better_when_less, label_of, place_of
+from retrieval.evaluation.metrics import explanation_of, is_better_when_less, label_of, place_of
+from retrieval.evaluation.results import Change, Comparison, Delta, ResultChange
 from retrieval.models import EvaluationResult, EvaluationRun, RunProgress, SetQuestion
 from retrieval.search.modes import MODES
-from workspaces.models import Capability, Workspace
+from workspaces.models import Workspace
 
 TONES: Final = {Change.BETTER: "good", Change.WORSE: "bad"}
 STATES: Final = {
@@ -73,7 +73,7 @@ class ShownRun:
 
 @dataclass(frozen=True, slots=True)
 class ShownLine:
-    line: Line
+    line: ResultChange
     mode: str
     label: str
     value: str
@@ -89,16 +89,12 @@ class ShownQuestion:
 
 
 @dataclass(frozen=True, slots=True)
-class Claim:
+class ShownClaim:
     """A claim, and whether the other answer and any passage support it."""
 
     text: str
     in_answer: bool
     in_passages: bool
-
-
-def may_write(workspace: Workspace) -> bool:
-    return workspace.may(Capability.EDIT)
 
 
 def shown_run(run: EvaluationRun) -> ShownRun:
@@ -119,7 +115,8 @@ def mode_label(name: str) -> str:
 
 def headline_of(run: EvaluationRun) -> str:
     """Return the best mode by the most telling figure; '' if nothing is measured yet."""
-    for name in (*_recalls(run), *HEADLINES):
+    perfect = [f"perfect@{max(run.ks)}"] if run.ks else []
+    for name in (*perfect, *HEADLINES):
         values = {mode: figures[name] for mode, figures in run.summary.items() if name in figures}
         if values:
             best = max(values.values())
@@ -127,10 +124,6 @@ def headline_of(run: EvaluationRun) -> str:
             more = f" and {len(modes) - 1} more" if len(modes) > 1 else ""
             return f"{label_of(name)} {best:.3f} by {modes[0]}{more}"
     return ""
-
-
-def _recalls(run: EvaluationRun) -> list[str]:
-    return [f"perfect@{max(run.ks)}"] if run.ks else []
 
 
 def table_of(run: EvaluationRun, comparison: Comparison) -> Table:
@@ -147,14 +140,13 @@ def table_of(run: EvaluationRun, comparison: Comparison) -> Table:
 def _row(name: str, deltas: Sequence[Delta | None]) -> Row:
     values = [delta.now for delta in deltas if delta]
     best = (min if is_better_when_less(name) else max)(values, default=None)
-    explained = EXPLAINED.get(name.partition("@")[0], "")
     cells = [
         cell_of(name, delta, is_best=delta.now == best and len(set(values)) > 1)
         if delta
         else Cell("–")
         for delta in deltas
     ]
-    return Row(label_of(name), explained, cells)
+    return Row(label_of(name), explanation_of(name), cells)
 
 
 def cell_of(name: str, delta: Delta, *, is_best: bool = False) -> Cell:
@@ -166,7 +158,7 @@ def cell_of(name: str, delta: Delta, *, is_best: bool = False) -> Cell:
     return Cell(text, difference, TONES.get(delta.change, ""), is_best)
 
 
-def shown_line(line: Line) -> ShownLine:
+def shown_line(line: ResultChange) -> ShownLine:
     delta = line.deltas.get(line.metric)
     cell = cell_of(line.metric, delta) if delta else Cell("–")
     return ShownLine(
@@ -181,37 +173,32 @@ def shown_line(line: Line) -> ShownLine:
 
 
 def shown_question(question: SetQuestion, names: Names) -> ShownQuestion:
-    lines = evidence.lines_of(question.evidence, names).splitlines()
-    return ShownQuestion(question, lines)
+    return ShownQuestion(question, evidence.lines_of(question.evidence, names).splitlines())
 
 
 def passages_of(*, workspace: Workspace, result: EvaluationResult) -> list[dict[str, Any]]:
     """Return the passages that were found, with their documents' titles."""
     ids = {one["document"] for one in result.passages}
-    titles = {
-        str(pk): title
-        for pk, title in Document.objects.in_workspace(workspace)
-        .filter(pk__in=ids)
-        .values_list("pk", "title")
-    }
+    rows = Document.objects.in_workspace(workspace).filter(pk__in=ids)
+    titles = {str(pk): title for pk, title in rows.values_list("pk", "title")}
     return [
         {**one, "number": number, "title": titles.get(one["document"], "a deleted document")}
         for number, one in enumerate(result.passages, start=1)
     ]
 
 
-def claims_of(claims: Mapping[str, Any]) -> dict[str, list[Claim]]:
+def claims_of(claims: Mapping[str, Any]) -> dict[str, list[ShownClaim]]:
     """Return both answers' claims with what supports them; empty if none were judged."""
     if not claims:
         return {}
-    return {
-        "expected": _claims(claims, "expected", "expected_in_response", "expected_in_passages"),
-        "said": _claims(claims, "said", "response_in_expected", "response_in_passages"),
+    sources = {
+        "expected": ("expected_in_response", "expected_in_passages"),
+        "said": ("response_in_expected", "response_in_passages"),
     }
-
-
-def _claims(claims: Mapping[str, Any], name: str, answers: str, passages: str) -> list[Claim]:
-    return [
-        Claim(text, in_answer=bool(other), in_passages=any(row))
-        for text, other, row in zip(claims[name], claims[answers], claims[passages], strict=True)
-    ]
+    return {
+        name: [
+            ShownClaim(text, in_answer=bool(other), in_passages=any(row))
+            for text, other, row in zip(claims[name], claims[answer], claims[passages], strict=True)
+        ]
+        for name, (answer, passages) in sources.items()
+    }

@@ -18,7 +18,7 @@ from retrieval.models import (
     SetQuestion,
 )
 from workspaces.models import Workspace
-from workspaces.querysets import TenantQuerySet
+from workspaces.models.people import TenantQuerySet
 
 UNFINISHED = (RunProgress.QUEUED, RunProgress.RUNNING)
 State = SetQuestion.State

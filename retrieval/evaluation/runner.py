@@ -1,23 +1,31 @@
-"""Run every mode on every question of a data set, and report how each does."""
+"""Evaluate from the command line: a data set in a temporary workspace, or a workspace as it is."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 from uuid import UUID, uuid4
 
 from ingestion.models import Chunk
-from kb_project.errors import ReplyError
-from retrieval.evaluation import metrics, runs
-from retrieval.evaluation.dataset import Dataset, Evidence, SourceQuestion
+from kb_project.errors import InputError, NotFoundError, ReplyError
+from kb_project.jobs import workers
+from retrieval.evaluation import control, estimating, metrics, queries, runs
+from retrieval.evaluation.control import Order
+from retrieval.evaluation.dataset import (
+    Dataset,
+    Evidence,
+    Filled,
+    OnProgress,
+    SourceQuestion,
+    filled_workspace,
+)
 from retrieval.evaluation.judging import Judge
-from retrieval.evaluation.measuring import answered
-from retrieval.evaluation.plan import Plan
-from retrieval.evaluation.summary import report_of, summary_of
-from retrieval.evaluation.temporary import Filled, OnProgress, filled_workspace
+from retrieval.evaluation.measuring import Plan, answered
+from retrieval.evaluation.metrics import report_of, summary_of
+from retrieval.models import EvaluationRun, RunProgress
 from retrieval.search import services
-from retrieval.search.hits import Hit
+from retrieval.search.results import Hit
 from workspaces import access
 from workspaces.models import Workspace
 
@@ -168,3 +176,73 @@ def _percentiles(seconds: Sequence[float]) -> dict[str, float]:
         "p50": round(metrics.percentile(milliseconds, 0.5), 2),
         "p95": round(metrics.percentile(milliseconds, 0.95), 2),
     }
+
+
+Say = Callable[[str], None]
+
+
+def evaluate_workspace(
+    slug: str, name: str, plan: Plan, *, answers: bool, say: Say
+) -> dict[str, Any]:
+    """Run the set in this process, as a run in the workspace's history.
+
+    Passes the estimated cost to ``say`` first. Raises InputError, NotFoundError, and ConflictError
+    if a run over the set is under way.
+    """
+    workspace = _workspace(slug)
+    with access.in_workspace(workspace.pk):
+        question_set = queries.set_named(workspace=workspace, name=name)
+    estimate = estimating.estimate_for_run(
+        workspace=workspace, question_set=question_set, modes=list(plan.modes), answers=answers
+    )
+    if not estimate.is_free:
+        say(" ".join(estimating.sentences(estimate)))
+    run = control.run_start(
+        workspace=workspace,
+        order=Order(worker=workers.worker_name()),
+        question_set=question_set,
+        plan=plan,
+        answers=answers,
+    )
+    runs.run_evaluation(workspace.pk, run.pk)
+    with access.in_workspace(workspace.pk):
+        run = queries.run_get(workspace=workspace, run_id=run.pk)
+    _refuse_unfinished(run)
+    return workspace_report(run)
+
+
+def workspace_report(run: EvaluationRun) -> dict[str, Any]:
+    """Return the report in the shape of an evaluation of a folder."""
+    return {
+        "dataset": run.question_set.name,
+        "documents": run.conditions.get("documents", 0),
+        "questions": len(run.conditions.get("questions", {})),
+        "ingest_seconds": 0.0,
+        "reused": True,
+        "failed_documents": 0,
+        "run": str(run.pk),
+        "judged_by": run.judged_by,
+        "modes": report_of(run.summary),
+    }
+
+
+def _workspace(slug: str) -> Workspace:
+    if not slug:
+        raise InputError("Name the workspace with --workspace.")
+    workspace = Workspace.objects.filter(slug=slug).first()
+    if workspace is None:
+        raise NotFoundError(f"There is no workspace '{slug}'.")
+    return workspace
+
+
+def _refuse_unfinished(run: EvaluationRun) -> None:
+    """Raise InputError for a run that did not finish: it is not a result."""
+    if run.state == RunProgress.DONE:
+        return
+    told = run.problem or {}
+    raise InputError(
+        told.get("happened", "The run was stopped."),
+        code=told.get("code", "stopped"),
+        kept=told.get("kept", "The results so far are kept."),
+        next_step=told.get("next_step", "Continue it on the Evaluation page."),
+    )

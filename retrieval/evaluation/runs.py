@@ -19,27 +19,41 @@ from django.utils import timezone
 
 from kb_project.errors import InputError, KBError, Problem, ReplyError
 from kb_project.jobs import workers
+from kb_project.jobs.claims import LeasedRows
+from kb_project.jobs.notify import Call
+from kb_project.jobs.worker import JobQueue
 from kb_project.llm import halting
 from kb_project.llm.ports import Role
 from kb_project.sql import run_sql
-from retrieval.answering import claims, notify
-from retrieval.answering.notify import Call
+from retrieval.answering import persistence
 from retrieval.evaluation import evidence, making, queries
 from retrieval.evaluation.judging import Judge, LocalJudge, ModelJudge
 from retrieval.evaluation.measuring import Measured, Measuring, measure
-from retrieval.evaluation.summary import summary_of
+from retrieval.evaluation.metrics import summary_of
 from retrieval.models import EvaluationResult, EvaluationRun, RunKind, RunProgress, SetQuestion
 from retrieval.search import services
 from retrieval.search.reporting import StoppedError
 from workspaces import access
 from workspaces.models import Workspace
+from workspaces.models.people import TenantQuerySet
 from workspaces.ports import ports_for
 
 logger = logging.getLogger(__name__)
 
+KIND: Final = "evaluation"
+"""Of calls to the worker, and in ``retrieval_unfinished_jobs``."""
+ROWS: Final = LeasedRows(table="retrieval_evaluationrun", access=access, seconds=20.0)
+MOST_INTERRUPTIONS: Final = 3
+"""A run interrupted this often may be what crashes its workers: it is not queued again."""
+KEPT: Final = "The results so far are kept."
+INTERRUPTED: Final[Problem] = {
+    "code": "interrupted",
+    "happened": "The worker running this evaluation stopped before it was finished.",
+    "kept": KEPT,
+    "next_step": "Continue the run.",
+}
 SECONDS_BETWEEN_SIGNS: Final = 1.0
 LONGEST_ANSWER: Final = 20_000
-KEPT: Final = "The results so far are kept."
 
 
 @dataclass
@@ -51,9 +65,9 @@ class Hold:
     worker: str = field(default_factory=workers.worker_name)
     _last: float = 0.0
 
-    @property
-    def call(self) -> Call:
-        return Call(notify.EVALUATION, self.workspace_id, self.run_id)
+    def claim(self) -> None:
+        """Claim the run if it is queued."""
+        ROWS.claim(self.workspace_id, [self.run_id], self.worker)
 
     def check(self) -> None:
         """Raise StoppedError if someone stopped the run, or another worker has taken it."""
@@ -61,25 +75,39 @@ class Hold:
         if not halting.is_halted() and now - self._last < SECONDS_BETWEEN_SIGNS:
             return
         self._last = now
-        if halting.is_halted() or claims.renew([self.call], self.worker):
+        with access.repeatable_work():
+            held = ROWS.renew(self.workspace_id, [self.run_id], self.worker)
+        if halting.is_halted() or held.get(self.run_id, True):
             raise StoppedError("The run was stopped.")
 
     def write(self, **values: object) -> bool:
         """Update the run's row; False if the run is no longer ours."""
         with access.in_workspace(self.workspace_id):
-            ours = EvaluationRun.objects.in_workspace(self.workspace_id).filter(
-                pk=self.run_id, state=RunProgress.RUNNING, worker=self.worker
-            )
-            return bool(ours.update(**values))
+            return bool(self.row().update(**values))
+
+    def end(self, state: RunProgress, **values: object) -> bool:
+        """End the run, unless another worker has it or it is queued again."""
+        return self.write(state=state, lease_until=None, finished_at=timezone.now(), **values)
+
+    def row(self) -> TenantQuerySet[EvaluationRun]:
+        """Return the run if it is still ours, in the workspace's scope."""
+        return EvaluationRun.objects.in_workspace(self.workspace_id).filter(
+            pk=self.run_id, state=RunProgress.RUNNING, worker=self.worker
+        )
 
 
-def run_evaluation(workspace_id: UUID, run_id: UUID) -> None:
+def _nothing() -> None: ...
+
+
+def run_evaluation(workspace_id: UUID, run_id: UUID, begun: Callable[[], None] = _nothing) -> None:
     """Carry out a run that is queued, or that this worker has already claimed.
 
-    Safe to repeat. Raises no expected errors: the run's row records how it ended.
+    ``begun`` is called at once: a run takes minutes, and holds no transaction open. Safe to repeat.
+    Raises no expected errors: the run's row records how it ended.
     """
+    begun()
     hold = Hold(workspace_id, run_id)
-    claims.claim(hold.call, hold.worker)
+    hold.claim()
     with access.in_workspace(workspace_id):
         rows = EvaluationRun.objects.in_workspace(workspace_id).filter(pk=run_id)
         run = rows.select_related("question_set").first()
@@ -187,16 +215,8 @@ def _store(run: EvaluationRun, question: SetQuestion, mode: str, found: Measured
 
 
 def _end(hold: Hold, state: RunProgress, *, problem: Problem | None = None) -> None:
-    """End the run, unless another worker has it or it is queued again."""
     with access.lasting_work(), access.in_workspace(hold.workspace_id):
-        summary = summary_of(_figures(hold))
-        hold.write(
-            state=state,
-            problem=problem,
-            summary=summary,
-            lease_until=None,
-            finished_at=timezone.now(),
-        )
+        hold.end(state, problem=problem, summary=summary_of(_figures(hold)))
     logger.info("evaluation ended run=%s state=%s", hold.run_id, state.value)
 
 
@@ -241,3 +261,48 @@ def digest_of(question: SetQuestion) -> str:
     """Return a digest that shows whether a question has changed since it was asked."""
     asked = json.dumps([question.text, question.answer, question.evidence], sort_keys=True)
     return hashlib.sha256(asked.encode()).hexdigest()[:12]
+
+
+def _fail_claimed(call: Call, worker: str, error: Exception) -> None:
+    """End a run for a reason that ``run_evaluation`` does not handle."""
+    hold = Hold(call.workspace_id, call.id, worker)
+    if isinstance(error, KBError):
+        _fail(hold, persistence.problem_of(error))
+    else:
+        _fail(hold, persistence.UNEXPECTED)
+
+
+def _interrupt(call: Call, worker: str) -> None:
+    """Queue a run whose worker stopped again, unless it was interrupted too often."""
+    hold = Hold(call.workspace_id, call.id, worker)
+    with access.in_workspace(call.workspace_id):
+        run = hold.row().select_for_update().first()
+        if run is None:
+            return
+        interruptions = run.conditions.get("interruptions", 0)
+        if interruptions < MOST_INTERRUPTIONS:
+            hold.write(
+                state=RunProgress.STOPPED if run.wants_stop else RunProgress.QUEUED,
+                conditions=run.conditions | {"interruptions": interruptions + 1},
+                worker="",
+                lease_until=None,
+                finished_at=timezone.now() if run.wants_stop else None,
+            )
+            logger.warning("evaluation interrupted, waits for another worker run=%s", call.id)
+        else:
+            _fail(hold, INTERRUPTED)
+
+
+def _fail(hold: Hold, problem: Problem) -> None:
+    if hold.end(RunProgress.FAILED, problem=problem):
+        logger.warning("evaluation failed run=%s code=%s", hold.run_id, problem["code"])
+
+
+QUEUE: Final = JobQueue(
+    kind=KIND,
+    rows=ROWS,
+    run=run_evaluation,
+    fail=_fail_claimed,
+    interrupt=_interrupt,
+    threads=1,  # they take minutes, and no one waits for them
+)

@@ -1,4 +1,4 @@
-"""Options by which commands narrow a search."""
+"""What the commands that ask and search take: a question, a workspace, a mode, and a scope."""
 
 from __future__ import annotations
 
@@ -6,12 +6,23 @@ from typing import Any, Final
 
 from django.core.management.base import CommandParser
 
-from retrieval.search import scope_choices
+from retrieval.search import scope
+from retrieval.search.modes import DEFAULT_MODE, MODES
 from retrieval.search.scope import Scope
 from workspaces import access
 from workspaces.models import Workspace
 
 NAMES: Final = ("collection", "tag", "media_type", "document", "include", "exclude")
+
+
+def add_question_options(parser: CommandParser) -> None:
+    parser.add_argument("question")
+    parser.add_argument("--workspace", required=True, metavar="SLUG")
+    parser.add_argument(
+        "--mode", default=DEFAULT_MODE, help=f"Search mode: one of {', '.join(MODES)}."
+    )
+    add_scope_options(parser)
+    parser.add_argument("--json", action="store_true", help="Print one JSON object.")
 
 
 def add_scope_options(parser: CommandParser) -> None:
@@ -37,20 +48,18 @@ def scope_of(workspace: Workspace, options: dict[str, Any]) -> Scope:
     if not any(options[name] for name in (*NAMES, "dated_from", "dated_to")):
         return Scope()
     with access.in_workspace(workspace.pk):
-        shelves = [
-            scope_choices.collection_named(workspace=workspace, name=name)
-            for name in options["collection"]
+        collections = [
+            scope.collection_named(workspace=workspace, name=name) for name in options["collection"]
         ]
         named = {
             filter_: [
-                scope_choices.entity_named(workspace=workspace, name=name).pk
-                for name in options[filter_]
+                scope.entity_named(workspace=workspace, name=name).pk for name in options[filter_]
             ]
             for filter_ in ("include", "exclude")
         }
     return Scope.from_json(
         {
-            "collections": [shelf.pk for shelf in shelves],
+            "collections": [one.pk for one in collections],
             "tags": options["tag"],
             "media_types": options["media_type"],
             "documents": options["document"],

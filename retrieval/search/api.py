@@ -8,7 +8,7 @@ from django.conf import settings
 from django.http import QueryDict
 from rest_framework import serializers
 
-from retrieval.search import scope_choices, services
+from retrieval.search import scope, services
 from retrieval.search.modes import MODES
 from retrieval.search.query import LONGEST_QUESTION, MOST_HITS
 from retrieval.search.scope import Scope
@@ -138,4 +138,4 @@ class ScopeChoicesApi(WorkspaceAPIView):
     @reading("scope_choices", gives=OutputSerializer)
     def get(self) -> object:
         """List the values of filters. Documents and names are listed by their own operations."""
-        return scope_choices.scope_choices(workspace=self.workspace)
+        return scope.scope_choices(workspace=self.workspace)

@@ -18,9 +18,9 @@ from kb_project.graph.walk import names_in
 from kb_project.graph.walk_index import WalkIndex
 from kb_project.sql import run_sql
 from kb_project.text.names import normalise_name
-from retrieval.search import routing_features as signs, snapshots
-from retrieval.search.found import ByRows, Found
+from retrieval.search import query_features as signs, walk
 from retrieval.search.query import Query
+from retrieval.search.results import ByRows, ModeResult
 from workspaces import access
 
 HAS_REPORTS: Final[LiteralString] = """
@@ -78,10 +78,12 @@ class Known:
     has_reports: bool = True
 
 
-def delegating(searches: Mapping[str, Callable[[Query], Found]]) -> Callable[[Query], Found]:
+def delegating(
+    searches: Mapping[str, Callable[[Query], ModeResult]],
+) -> Callable[[Query], ModeResult]:
     """Build the search of the mode ``auto``, which delegates to one of ``searches``."""
 
-    def search(query: Query) -> Found:
+    def search(query: Query) -> ModeResult:
         # One transaction for both if the mode only reads rows: many questions may be waiting for
         # it.
         with access.in_workspace(query.workspace_id):
@@ -97,7 +99,7 @@ def delegating(searches: Mapping[str, Callable[[Query], Found]]) -> Callable[[Qu
 
 def known_to(query: Query) -> Known:
     with access.in_workspace(query.workspace_id):
-        index = snapshots.newest(query)
+        index = walk.newest_index(query)
         ((has_reports,),) = run_sql(HAS_REPORTS, {"workspace": query.workspace_id})
         if index is None:
             return Known(has_graph=False, has_reports=has_reports)
@@ -175,22 +177,22 @@ def _by_craft(question: str, known: Known) -> Choice | None:
 def _by_names(question: str, known: Known) -> Choice | None:
     if not known.names or not known.has_graph:
         return None
-    told = " and ".join(f"“{name[:LONGEST]}”" for name in known.names[:SHOWN])
+    shown = " and ".join(f"“{name[:LONGEST]}”" for name in known.names[:SHOWN])
     if _is_all_about(question, known.names):
         return Choice(
-            "local", f"Asks about {told} in general, so gathering its passages, facts and topics."
+            "local", f"Asks about {shown} in general, so gathering its passages, facts and topics."
         )
     is_between = len(known.names) > 1
     is_linking = is_between and (signs.compares(question) or signs.goes_on(question))
     if not known.is_titled and not is_linking:
         return Choice(
             "hybrid",
-            f"Names {told}, but your documents are long, so searching by meaning and keywords.",
+            f"Names {shown}, but your documents are long, so searching by meaning and keywords.",
         )
     if is_between:
         more = " and more" if len(known.names) > SHOWN else ""
-        return Choice("walk", f"Names {told}{more}, so following the connections between them.")
-    return Choice("walk", f"Names {told}, so following its connections.")
+        return Choice("walk", f"Names {shown}{more}, so following the connections between them.")
+    return Choice("walk", f"Names {shown}, so following its connections.")
 
 
 def _is_all_about(question: str, names: tuple[str, ...]) -> bool:

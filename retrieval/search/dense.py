@@ -20,32 +20,23 @@ def search(query: Query) -> list[ScoredChunk]:
 
 def nearest(query: Query, count: int) -> list[tuple[UUID, float]]:
     """Return chunks with their cosines, best first, by an exact scan of this model's vectors."""
-    parameters = _parameters(query) | {"vector": query.vector.literal, "count": count}
-    return [
-        (chunk_id, float(cosine)) for chunk_id, cosine in run_sql(sql.NEAREST_CHUNKS, parameters)
-    ]
+    parameters = query.vector_parameters(count=count)
+    return [(chunk, float(cosine)) for chunk, cosine in run_sql(sql.NEAREST_CHUNKS, parameters)]
 
 
 def cosines(query: Query, chunk_ids: list[UUID]) -> dict[UUID, float]:
     """Return the cosines of the given chunks, leaving out those without a vector."""
-    parameters = _parameters(query) | {"vector": query.vector.literal, "chunks": chunk_ids}
+    parameters = query.vector_parameters(chunks=chunk_ids)
     return {chunk: float(cosine) for chunk, cosine in run_sql(sql.COSINES_OF_CHUNKS, parameters)}
 
 
 def note_pending(query: Query) -> None:
     """Add a note if some passages have no vector yet: they could not be searched."""
-    embedded, chunks = run_sql(sql.EMBEDDED_CHUNKS, _parameters(query))[0]
+    parameters = query.parameters(fingerprint=query.vector.fingerprint)
+    embedded, chunks = run_sql(sql.EMBEDDED_CHUNKS, parameters)[0]
     if embedded < chunks:
         query.note(
             "vectors_pending",
             f"{embedded:,} of {chunks:,} passages have vectors so far; the others cannot be"
             " found by meaning yet.",
         )
-
-
-def _parameters(query: Query) -> dict[str, object]:
-    return {
-        "workspace": query.workspace_id,
-        "fingerprint": query.vector.fingerprint,
-        "documents": query.document_list,
-    }

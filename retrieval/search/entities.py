@@ -7,34 +7,51 @@ similarity to the question.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 from uuid import UUID
 
+import numpy as np
+
 from kb_project.graph import walk as walking
 from kb_project.graph.walk_index import Floats
-from retrieval.search import entities_likeness as likeness, hybrid, snapshots
-from retrieval.search.entities_likeness import Look
-from retrieval.search.entities_passages import passages_by, ranked_passages
-from retrieval.search.entities_records import Known, entities_of, entity_records
-from retrieval.search.found import Found, Record, Seed, Shares
-from retrieval.search.keywords import Keywords, keywords, vectors
-from retrieval.search.query import Query
-from retrieval.search.relations_links import link_records, links_of, relevance
+from retrieval.search import entity_weights, hybrid, walk
+from retrieval.search.entity_weights import GraphView, on_chunks, positions_of
+from retrieval.search.keywords import Keywords, keywords_of, vectors
+from retrieval.search.query import Query, ScoredChunk
+from retrieval.search.records import (
+    EntityFacts,
+    Relationship,
+    entities_of,
+    entity_records,
+    relationship_records,
+    relationships_of,
+    relevance,
+)
+from retrieval.search.results import ModeResult, Record, Seed, Shares
 from workspaces import access
 
 ENTITIES: Final = 40
-LINKS: Final = 40
+RELATIONSHIPS: Final = 40
 """Entities and relationships found, like LightRAG's ``top_k``."""
-LINKS_WEIGHED: Final = 200
+RELATIONSHIPS_WEIGHED: Final = 200
 """Relationships whose relevance is computed; a hub has thousands."""
 SEEDS: Final = 12
 SHARES: Final = Shares(passages=0.53, records=0.47)
+NEIGHBOURS: Final = 1.0
+"""Weight of an entity at the other end of a relationship, against the one that led to it."""
+SHARPER: Final = 2.0
+"""Exponent that lets the best entities dominate; otherwise forty weak ones would outweigh them."""
+STATED: Final = 0.1
+"""Weight of the relationships that a passage states, against the entities it mentions."""
+NEAR: Final = 0.5
+"""Weight of the passages near the question: not every question is about names."""
 
 
 @dataclass(frozen=True, slots=True)
-class Led:
+class KeywordMatches:
     """The result of keywords: records, every passage's weight by position, and the seeds."""
 
     records: tuple[Record, ...]
@@ -42,66 +59,111 @@ class Led:
     seeds: tuple[Seed, ...]
 
 
-def search(query: Query) -> Found:
-    return search_by(query, lambda told: (told.low,), found_by(by_entities))
+Matching = Callable[[Query, GraphView, Keywords], KeywordMatches]
+
+
+def search(query: Query) -> ModeResult:
+    return search_by(query, ["low"], matched_by(by_entities))
 
 
 def search_by(
     query: Query,
-    chosen: Callable[[Keywords], Sequence[Sequence[str]]],
-    find: Callable[[Query, Look, Keywords], Found],
-) -> Found:
+    lists: Sequence[str],
+    find: Callable[[Query, GraphView, Keywords], ModeResult],
+) -> ModeResult:
     """Get keywords first, outside transactions, then read rows. Without a graph, use hybrid search.
 
-    ``chosen`` returns the lists of keywords that are also searched by meaning.
+    ``lists`` names the lists of keywords that are also searched by meaning.
     """
     with access.in_workspace(query.workspace_id):
-        index = snapshots.newest(query)
+        index = walk.newest_index(query)
         if index is None:
             return hybrid.instead(query)
     known = walking.names_in(index, query.question)
-    told = keywords(query, known)
-    literals = vectors(query, chosen(told), known)
+    keywords = keywords_of(query, known)
+    literals = vectors(query, [getattr(keywords, name) for name in lists], known)
     with access.in_workspace(query.workspace_id):
-        return find(query, likeness.look(query, index, literals), told)
+        return find(query, entity_weights.view_of(query, index, literals), keywords)
 
 
-def found_by(
-    lead: Callable[[Query, Look, Keywords], Led],
-) -> Callable[[Query, Look, Keywords], Found]:
+def matched_by(matching: Matching) -> Callable[[Query, GraphView, Keywords], ModeResult]:
     """Build a search that uses only what keywords lead to."""
 
-    def finding(query: Query, around: Look, told: Keywords) -> Found:
-        led = lead(query, around, told)
-        return Found(ranked_passages(query, around, led.scores), led.records, seeds=led.seeds)
+    def find(query: Query, view: GraphView, keywords: Keywords) -> ModeResult:
+        matches = matching(query, view, keywords)
+        passages = ranked_passages(query, view, matches.scores)
+        return ModeResult(passages, matches.records, seeds=matches.seeds)
 
-    return finding
+    return find
 
 
-def by_entities(query: Query, around: Look, told: Keywords) -> Led:
+def by_entities(query: Query, view: GraphView, keywords: Keywords) -> KeywordMatches:
     """Find the entities of the low-level keywords, then their relationships by relevance."""
-    weights = likeness.weigh(query, around, told.low)
-    best = dict(likeness.strongest(around.index, weights, ENTITIES))
-    links = links_of(query, list(best), LINKS_WEIGHED)
-    known = entities_of(query, [*best, *(end for link in links for end in link.ends)])
-    relevant = relevance(query, around, links, known, best)[:LINKS]
-    ranked = [(one, score, ()) for one, score in best.items()]
-    return Led(
-        (
-            *entity_records(query, around, known, ranked),
-            *link_records(query, around, relevant, known),
-        ),
-        passages_by(around, best, relevant),
-        seeds_of(told.low, best, known),
-    )
+    weights = entity_weights.weigh(query, view, keywords.low)
+    best = dict(entity_weights.strongest(view.index, weights, ENTITIES))
+    found = relationships_of(query, list(best), RELATIONSHIPS_WEIGHED)
+    rows = entities_of(query, [*best, *(end for one in found for end in one.ends)])
+    relevant = relevance(query, view, found, rows, best)[:RELATIONSHIPS]
+    records = entity_records(query, view, rows, best)
+    records += relationship_records(query, view, relevant, rows)
+    passages = passages_by(view, best, relevant)
+    return KeywordMatches(tuple(records), passages, seeds_of(keywords.low, best, rows))
 
 
 def seeds_of(
-    words: Iterable[str], entities: Mapping[UUID, float], known: Mapping[UUID, Known]
+    keywords: Iterable[str], entities: Mapping[UUID, float], rows: Mapping[UUID, EntityFacts]
 ) -> tuple[Seed, ...]:
     """Return the keywords, and the heaviest entities that they led to."""
-    best = [one for one in entities if one in known][:SEEDS]
+    best = [one for one in entities if one in rows][:SEEDS]
     return (
-        *(Seed("keyword", keyword, 1.0) for keyword in words),
-        *(Seed("entity", known[one].name, entities[one], one) for one in best),
+        *(Seed("keyword", keyword, 1.0) for keyword in keywords),
+        *(Seed("entity", rows[one].name, entities[one], one) for one in best),
     )
+
+
+def ranked_passages(query: Query, view: GraphView, scores: Floats) -> list[ScoredChunk]:
+    """Return the best ``top_k``; passages near the question fill up if the graph finds too few."""
+    start = walking.Seeds({}, {}, view.names)
+    return hybrid.topped_up(query, walk.best(query, view.index, start, scores))
+
+
+def passages_by(
+    view: GraphView,
+    entities: Mapping[UUID, float],
+    relationships: Sequence[tuple[Relationship, float]],
+) -> Floats:
+    """Weigh each passage of the scope, by position: by the entities it mentions, those they are
+    related to, and the relationships it states."""
+    index = view.index
+    mentioned = np.zeros(len(index.entity_ids), np.float32)
+    positions = positions_of(index)
+    for entity_id, weight in _with_neighbours(entities, relationships).items():
+        if entity_id in positions:
+            mentioned[positions[entity_id]] = weight**SHARPER
+    stated = np.zeros(len(index.chunk_ids), np.float32)
+    for one, score in relationships:
+        for chunk_id in {place.chunk_id for place in one.evidence}:
+            if chunk_id in index.chunk_positions:
+                stated[index.chunk_positions[chunk_id]] += score / len(one.evidence)
+    near = on_chunks(index, view.question)
+    chunks = _shares(index.to_chunks @ mentioned) + STATED * _shares(stated) + NEAR * _shares(near)
+    if view.within is not None:
+        chunks = chunks * view.within
+    return np.asarray(chunks, np.float32)
+
+
+def _with_neighbours(
+    entities: Mapping[UUID, float], relationships: Sequence[tuple[Relationship, float]]
+) -> dict[UUID, float]:
+    found = defaultdict(float, entities)
+    most = max((score for _, score in relationships), default=0.0) or 1.0
+    for one, score in relationships:
+        for end in one.ends:
+            weight = NEIGHBOURS * entities.get(one.other(end), 0.0) * score / most
+            found[end] = max(found[end], weight)
+    return found
+
+
+def _shares(weights: Floats) -> Floats:
+    total = weights.sum()
+    return weights / total if total else weights

@@ -24,7 +24,6 @@ from kb_project.text.terms import terms
 from kb_project.text.words import is_unspaced, words
 from retrieval.search import query_features
 from retrieval.search.query import Query, QuestionVector
-from retrieval.search.reporting import EventKind
 
 MOST: Final = 8
 """Keywords in each list."""
@@ -66,7 +65,7 @@ class Reply(BaseModel):
     high_level: list[str] = Field(default_factory=list)
 
 
-def keywords(query: Query, known: Iterable[str] = ()) -> Keywords:
+def keywords_of(query: Query, known: Iterable[str] = ()) -> Keywords:
     """Return the question's keywords; ``known`` are its names that the graph knows.
 
     Call outside transactions. If a model fails, its keywords are lost, with a note, but never the
@@ -74,9 +73,7 @@ def keywords(query: Query, known: Iterable[str] = ()) -> Keywords:
     """
     if query.chat is None or query.calls < 1:
         return read(query.question, known)
-    query.reporter.emit(
-        EventKind.STEP, {"name": "search", "sentence": "Asking the model for keywords."}
-    )
+    query.step("search", "Asking the model for keywords.")
     request = ChatRequest(
         Role.KEYWORD,
         load(_PROMPT).fill(question=fenced(query.question, "question")),
@@ -88,29 +85,24 @@ def keywords(query: Query, known: Iterable[str] = ()) -> Keywords:
         reply = query.chat.ask(request)
     except ModelError:
         query.note(
-            "keywords_local",
-            "The model gave no keywords; the question's own words were used.",
+            "keywords_local", "The model gave no keywords; the question's own words were used."
         )
         return read(query.question, known)
-    return _of_model(query, reply.value or Reply(), known)
-
-
-def _of_model(query: Query, reply: Reply, known: Iterable[str]) -> Keywords:
-    low, high = usable(reply.low_level), usable(reply.high_level)
-    by = query.chat.model_of(Role.KEYWORD) if query.chat else ""
+    found = reply.value or Reply()
+    low, high = usable(found.low_level), usable(found.high_level)
     if not low and not high:
         return read(query.question, known)
-    return _whole(low, high, query.question, by)
+    return _whole(low, high, query.question, query.chat.model_of(Role.KEYWORD))
 
 
-def usable(said: Iterable[str]) -> tuple[str, ...]:
+def usable(texts: Iterable[str]) -> tuple[str, ...]:
     """Return what can be looked up of a model's keywords: each once, on one line, of limited
     length.
 
     >>> usable(["Ada  Lind", "ada lind", "?", "tide\\0s"])
     ('Ada Lind', 'tide s')
     """
-    lines = (" ".join(text.replace("\0", " ").split())[:LONGEST].strip() for text in said)
+    lines = (" ".join(text.replace("\0", " ").split())[:LONGEST].strip() for text in texts)
     kept: dict[str, str] = {}
     for line in lines:
         if _WORD.search(line):
@@ -171,8 +163,8 @@ def _parts(run: Sequence[str]) -> Iterator[str]:
     if all(is_unspaced(word) for word in run):
         for word in run:
             pieces = groupby(word, lambda character: not query_features.is_filler(character))
-            said = ("".join(piece) for is_said, piece in pieces if is_said)
-            yield from (piece for piece in said if len(piece) > 1)
+            kept = ("".join(piece) for is_telling, piece in pieces if is_telling)
+            yield from (piece for piece in kept if len(piece) > 1)
         return
     for first in range(0, len(run), LONGEST_PHRASE):
         yield " ".join(run[first : first + LONGEST_PHRASE])
@@ -185,8 +177,8 @@ def vectors(
 
     The question already has a vector; a name that the graph knows needs none.
     """
-    told = {*known, query.question}
-    asked = ([one for one in listed if one not in told][:MOST_VECTORS] for listed in lists)
+    without = {*known, query.question}
+    asked = ([one for one in listed if one not in without][:MOST_VECTORS] for listed in lists)
     embedder = query.vector.embedder
     return {
         one: QuestionVector(embedder, one).literal

@@ -40,15 +40,9 @@ def best(
             "The question has only stop words, such as “the”, which keyword search skips.",
         )
         return []
-    parameters = {
-        "workspace": query.workspace_id,
-        "documents": query.document_list,
-        "terms": wanted,
-        "count": count,
-        "length": LENGTH,
-        "beside": BESIDE,
-        "wordless": wordless,
-    }
+    parameters = query.parameters(
+        terms=wanted, count=count, length=LENGTH, beside=BESIDE, wordless=wordless
+    )
     return [(row[0], float(row[1]), row[2]) for row in run_sql(sql.BEST_BY_WORDS, parameters)]
 
 

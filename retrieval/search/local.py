@@ -2,9 +2,9 @@
 
 GraphRAG's local search with its orders and proportions. Of a context of 12,000 tokens, reports get
 15 %, passages 50 %, entities with their relationships and claims the rest. Reports are ordered by
-the number of matched entities, then rating. Relationships: see ``local_links``. Passages: by the
-first entity that they mention, in the entities' order, then by how many of its relationships they
-state, then by closeness to the question.
+the number of matched entities, then rating. Passages: by the first entity that they mention, in
+the entities' order, then by how many of its relationships they state, then by closeness to the
+question.
 
 Two things differ. GraphRAG finds entities by the vectors of their descriptions; here the question's
 names and the passages nearest to it point to them. And GraphRAG takes passages in this order until
@@ -16,8 +16,8 @@ multi-hop questions within the first 8: 0.98 instead of 0.71).
 from __future__ import annotations
 
 import math
-from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence, Set
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from typing import Final
 from uuid import UUID
@@ -25,85 +25,102 @@ from uuid import UUID
 from kb_project.graph import walk as walking
 from kb_project.graph.walk import Seeds
 from kb_project.graph.walk_index import Floats, WalkIndex
-from retrieval.search import entities_likeness as likeness, hybrid, snapshots, walk
+from kb_project.sql import run_sql
+from retrieval.search import entity_weights, hybrid, sql, walk
 from retrieval.search.entities import seeds_of
-from retrieval.search.entities_likeness import Look
-from retrieval.search.entities_passages import topped_up
-from retrieval.search.entities_records import Known, entities_of, entity_records
-from retrieval.search.found import Found, Record, Shares
-from retrieval.search.local_links import claim_records, claims_of, tokens, within
-from retrieval.search.local_reports import report_records
+from retrieval.search.entity_weights import GraphView
 from retrieval.search.query import Query, ScoredChunk
-from retrieval.search.reasons import reasons
-from retrieval.search.relations_links import Link, chunks_stating, link_records, links_of
+from retrieval.search.records import (
+    SOURCES,
+    EntityFacts,
+    Relationship,
+    chunks_stating,
+    entities_of,
+    entity_records,
+    relationship_records,
+    relationships_of,
+    scoped_passages,
+)
+from retrieval.search.results import ModeResult, Record, RecordKind, Shares
 
 SHARES: Final = Shares(passages=0.5, records=0.35, reports=0.15)
 CONTEXT: Final = 12_000
 """Tokens that the shares divide."""
 ENTITIES: Final = 20
 """GraphRAG's ``top_k_mapped_entities`` of 10, oversampled by 2 and never cut back."""
-LINKS_READ: Final = 600
+RELATIONSHIPS_READ: Final = 600
 """Relationships that are ordered; a hub has thousands."""
+MOST_EACH: Final = 10
+"""Relationships to others per chosen entity: GraphRAG's ``top_k_relationships``."""
+CLAIMS: Final = 200
+UNTITLED: Final = 8
+"""Tokens around a record's text: its title and number."""
+MOST_REPORTS: Final = 10
+"""Reports read; fewer fit into their share of the context."""
+TITLE_NAMES: Final = 3
 
 
 @dataclass(frozen=True, slots=True)
-class _Walked:
+class _Neighbourhood:
     """What a question is about: weighted entities, and every passage's score."""
 
     start: Seeds
-    around: Look
+    view: GraphView
     chosen: Mapping[UUID, float]
     scores: Floats
 
 
-def search(query: Query) -> Found:
-    index = snapshots.newest(query)
+def search(query: Query) -> ModeResult:
+    index = walk.newest_index(query)
     if index is None:
         return hybrid.instead(query)
-    walked = _walked(query, index)
-    around, chosen = walked.around, walked.chosen
-    links = links_of(query, list(chosen), LINKS_READ)
-    known = entities_of(query, [*chosen, *(end for link in links for end in link.ends)])
-    passages = _best(query, walked, {one.chunk_id for link in links for one in link.evidence})
-    return Found(
-        topped_up(query, passages),
-        _records(query, around, chosen, links, known),
-        seeds=seeds_of((), chosen, known),
-        reading=arranged([one.chunk_id for one in passages], by_entity(around, chosen, links)),
+    found = _neighbourhood(query, index)
+    view, chosen = found.view, found.chosen
+    relationships = relationships_of(query, list(chosen), RELATIONSHIPS_READ)
+    rows = entities_of(query, [*chosen, *(end for one in relationships for end in one.ends)])
+    stating = {place.chunk_id for one in relationships for place in one.evidence}
+    passages = _best(query, found, stating)
+    order = by_entity(view, chosen, relationships)
+    return ModeResult(
+        hybrid.topped_up(query, passages),
+        _records(query, view, chosen, relationships, rows),
+        seeds=seeds_of((), chosen, rows),
+        reading=arranged([one.chunk_id for one in passages], order),
     )
 
 
 def passages(query: Query) -> list[ScoredChunk]:
     """Return the passages of ``search`` alone, at a fraction of the work."""
-    index = snapshots.newest(query)
+    index = walk.newest_index(query)
     if index is None:
         return hybrid.instead(query).chunks
-    walked = _walked(query, index)
-    stating = chunks_stating(query, list(walked.chosen), LINKS_READ)
-    return topped_up(query, _best(query, walked, stating))
+    found = _neighbourhood(query, index)
+    stating = chunks_stating(query, list(found.chosen), RELATIONSHIPS_READ)
+    return hybrid.topped_up(query, _best(query, found, stating))
 
 
-def _walked(query: Query, index: WalkIndex) -> _Walked:
+def _neighbourhood(query: Query, index: WalkIndex) -> _Neighbourhood:
     near = walk.nearest(query)
-    start = likeness.begun(query, index, walking.seeds(index, query.question, near))
-    around = Look(index, walk.within(query, index), likeness.scaled(near), names=start.names)
-    weights, scores = walking.local(index, start, within=around.within)
-    weights = likeness.steered(query, around, weights)
-    return _Walked(start, around, dict(likeness.strongest(index, weights, ENTITIES)), scores)
+    start = entity_weights.begun(query, index, walking.seeds(index, query.question, near))
+    within, closeness = walk.within(query, index), entity_weights.scaled(near)
+    view = GraphView(index, within, closeness, names=start.names)
+    weights, scores = walking.local(index, start, within=within)
+    weights = entity_weights.steered(query, view, weights)
+    chosen = dict(entity_weights.strongest(index, weights, ENTITIES))
+    return _Neighbourhood(start, view, chosen, scores)
 
 
-def _best(query: Query, walked: _Walked, stating: Set[UUID]) -> list[ScoredChunk]:
+def _best(query: Query, found: _Neighbourhood, stating: Set[UUID]) -> list[ScoredChunk]:
     """Return the best ``top_k`` passages around the entities, raised by similarity to the question
     and if they state a fact on what it names."""
-    index, scores = walked.around.index, walked.scores
+    index, scores = found.view.index, found.scores
     candidates = walking.ranked(index, scores, max(walk.CANDIDATES, query.top_k))
     raised = [
         (one, score * (math.exp(SHARES.records) if one in stating else 1.0))
         for one, score in walk.nearer_first(query, candidates)
     ]
     best = sorted(raised, key=lambda one: (-one[1], one[0]))[: query.top_k]
-    why = reasons(query.workspace_id, index, walked.start, scores, [one for one, _ in best])
-    return [ScoredChunk(one, score, why[one]) for one, score in best]
+    return walk.explained(query, index, found.start, scores, best)
 
 
 def arranged(found: Sequence[UUID], order: Sequence[UUID]) -> tuple[UUID, ...]:
@@ -112,46 +129,190 @@ def arranged(found: Sequence[UUID], order: Sequence[UUID]) -> tuple[UUID, ...]:
     return tuple(dict.fromkeys([*(one for one in order if one in wanted), *found]))
 
 
-def _records(
-    query: Query,
-    around: Look,
-    chosen: Mapping[UUID, float],
-    links: Sequence[Link],
-    known: Mapping[UUID, Known],
-) -> tuple[Record, ...]:
-    """Return reports, then entities, their relationships and claims, each within its budget."""
-    reports = report_records(query, list(chosen), known, CONTEXT * SHARES.reports)
-    entities = entity_records(query, around, known, [(one, w, ()) for one, w in chosen.items()])
-    left = CONTEXT * SHARES.records - sum(tokens(one.title + one.text) for one in entities)
-    told = [link for link in links if all(end in known for end in link.ends)]
-    facts = within(left, [one.id for one in entities], told, claims_of(query, list(chosen)))
-    ranked = [(link, link.weight) for link in facts.links]
-    return (
-        *reports,
-        *entities,
-        *link_records(query, around, ranked, known),
-        *claim_records(query, facts.claims, known),
-    )
-
-
-def by_entity(around: Look, chosen: Iterable[UUID], links: Sequence[Link]) -> list[UUID]:
+def by_entity(
+    view: GraphView, chosen: Iterable[UUID], relationships: Sequence[Relationship]
+) -> list[UUID]:
     """Order the scope's passages by the first entity they mention, then by how many of its
     relationships they state, then by closeness to the question."""
-    positions = likeness.positions_of(around.index)
-    stated = _stated(links)
+    positions = entity_weights.positions_of(view.index)
+    stated = Counter(
+        (end, chunk_id)
+        for one in relationships
+        for chunk_id in {place.chunk_id for place in one.evidence}
+        for end in one.ends
+    )
     found: dict[UUID, None] = {}
     for entity_id in chosen:
-        passages = likeness.passages_of(around, positions[entity_id])
-        counts = {chunk_id: stated[entity_id, chunk_id] for chunk_id in passages}
-        found |= dict.fromkeys(sorted(passages, key=lambda one: -counts[one]))
+        mentioning = entity_weights.passages_of(view, positions[entity_id])
+        counts = {chunk_id: stated[entity_id, chunk_id] for chunk_id in mentioning}
+        found |= dict.fromkeys(sorted(mentioning, key=lambda one: -counts[one]))
     return list(found)
 
 
-def _stated(links: Sequence[Link]) -> Counter[tuple[UUID, UUID]]:
-    """Count how many relationships of each entity each passage states."""
-    return Counter(
-        (end, chunk_id)
-        for link in links
-        for chunk_id in {one.chunk_id for one in link.evidence}
-        for end in link.ends
+def _records(
+    query: Query,
+    view: GraphView,
+    chosen: Mapping[UUID, float],
+    relationships: Sequence[Relationship],
+    rows: Mapping[UUID, EntityFacts],
+) -> tuple[Record, ...]:
+    """Return reports, then entities, their relationships and claims, each within its budget."""
+    reports = report_records(query, list(chosen), rows, CONTEXT * SHARES.reports)
+    entities = entity_records(query, view, rows, chosen)
+    left = CONTEXT * SHARES.records - sum(tokens(one.title + one.text) for one in entities)
+    known = [one for one in relationships if all(end in rows for end in one.ends)]
+    facts = fitting_facts(left, [one.id for one in entities], known, claims_of(query, list(chosen)))
+    ranked = [(one, one.weight) for one in facts.relationships]
+    return (
+        *reports,
+        *entities,
+        *relationship_records(query, view, ranked, rows),
+        *claim_records(query, facts.claims, rows),
     )
+
+
+def tokens(text: str) -> float:
+    """Estimate a record's tokens, at a hundredth of the cost of counting."""
+    return UNTITLED + len(text.encode()) / 4
+
+
+# --- relationships and claims ---------------------------------------------------------------------
+#
+# After ``build_relationship_context`` and ``_build_local_context`` of GraphRAG's local search:
+# relationships between two chosen entities first, by weight; then those to others, by how many
+# chosen entities the neighbour is related to and by weight, at most ``MOST_EACH`` per entity.
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """A statement about an entity, in the scope."""
+
+    id: UUID
+    subject: UUID
+    type: str
+    status: str
+    period: str
+    text: str
+    chunk_id: UUID
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    relationships: tuple[Relationship, ...] = ()
+    claims: tuple[Claim, ...] = ()
+
+
+def by_importance(found: Sequence[Relationship], chosen: Collection[UUID]) -> list[Relationship]:
+    """Return the chosen entities' relationships in order of importance."""
+    wanted = set(chosen)
+    inside = [one for one in found if wanted.issuperset(one.ends)]
+    inside.sort(key=lambda one: (-one.weight, one.id))
+    neighbours = {
+        one.id: one.target if one.source in wanted else one.source
+        for one in found
+        if len(wanted.intersection(one.ends)) == 1
+    }
+    leading_out = [one for one in found if one.id in neighbours]
+    related: defaultdict[UUID, set[UUID]] = defaultdict(set)
+    for one in leading_out:
+        related[neighbours[one.id]].add(one.other(neighbours[one.id]))
+    leading_out.sort(key=lambda one: (-len(related[neighbours[one.id]]), -one.weight, one.id))
+    return inside + leading_out[: MOST_EACH * len(wanted)]
+
+
+def fitting_facts(
+    budget: float, chosen: Sequence[UUID], found: Sequence[Relationship], claims: Sequence[Claim]
+) -> Facts:
+    """Return the facts of as many entities, in order, as fit into the budget."""
+    fitting = Facts()
+    for count in range(1, len(chosen) + 1):
+        added = chosen[:count]
+        facts = Facts(
+            tuple(by_importance(found, added)), tuple(one for one in claims if one.subject in added)
+        )
+        texts = [one.description or one.evidence[0].predicate for one in facts.relationships]
+        texts += [claim.text for claim in facts.claims]
+        if sum(tokens(text) for text in texts) > budget:
+            break
+        fitting = facts
+    return fitting
+
+
+def claims_of(query: Query, entity_ids: Sequence[UUID]) -> list[Claim]:
+    """Return the scope's claims about the entities, in the entities' order."""
+    parameters = query.parameters(entities=list(entity_ids), count=CLAIMS)
+    claims = []
+    for id_, subject, kind, status, first, last, text, chunk_id in run_sql(
+        sql.CLAIMS_OF, parameters
+    ):
+        period = first if first == last else f"{first} to {last}".strip()
+        claims.append(Claim(id_, subject, kind, status, period, text, chunk_id))
+    return claims
+
+
+def claim_records(
+    query: Query, claims: Sequence[Claim], rows: Mapping[UUID, EntityFacts]
+) -> list[Record]:
+    inside = scoped_passages(query, [claim.chunk_id for claim in claims], wants_text=False)
+    records = []
+    for claim in claims:
+        if claim.chunk_id in inside and claim.subject in rows:
+            standing = ", ".join(filter(None, (f"held {claim.status}", claim.period)))
+            text = " ".join(filter(None, (claim.text, f"({standing})")))
+            title = f"{claim.type}: {rows[claim.subject].name}"
+            records.append(Record(RecordKind.CLAIM, claim.id, title, text, (claim.chunk_id,)))
+    return records
+
+
+# --- reports --------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """A statement of a report and the passages it rests on."""
+
+    is_summary: bool
+    text: str
+    chunks: tuple[UUID, ...]
+
+
+def report_records(
+    query: Query, chosen: Sequence[UUID], rows: Mapping[UUID, EntityFacts], budget: float
+) -> list[Record]:
+    """Return reports in order, as many as fit into the budget; at least one.
+
+    For a scoped question a report contains only what rests on the scope, under the names of its
+    entities: its title and summary may speak of other documents.
+    """
+    parameters = query.parameters(entities=list(chosen), count=MOST_REPORTS)
+    reports = run_sql(sql.REPORTS_ON, parameters)
+    findings = _findings(query, [row[0] for row in reports])
+    records: list[Record] = []
+    for report_id, title, summary, rating, members in reports:
+        inside = findings[report_id]
+        sources = tuple(dict.fromkeys(chunk for one in inside for chunk in one.chunks))[:SOURCES]
+        if not sources:
+            continue
+        if query.documents is not None:
+            named = [rows[one].name for one in chosen if one in members and one in rows]
+            title, summary = ", ".join(named[:TITLE_NAMES]), ""
+        # The summary's own sentences only if it is not included as a whole.
+        texts = [one.text for one in inside if not (one.is_summary and summary)]
+        text = "\n".join(dict.fromkeys([summary, *texts])).strip()
+        budget -= tokens(text)
+        if records and budget < 0:
+            break
+        score = len(members) + float(rating) / 100
+        records.append(Record(RecordKind.REPORT, report_id, title, text, sources, score))
+    return records
+
+
+def _findings(query: Query, reports: Sequence[UUID]) -> defaultdict[UUID, list[Finding]]:
+    """Return the reports' findings that rest on nothing outside the scope."""
+    found: defaultdict[UUID, list[Finding]] = defaultdict(list)
+    rows = run_sql(sql.FINDINGS_OF, query.parameters(reports=list(reports))) if reports else []
+    for report_id, part, summary, explanation, chunks, is_inside in rows:
+        if is_inside:
+            text = f"{summary} {explanation}".strip()
+            found[report_id].append(Finding(part == "summary", text, tuple(chunks)))
+    return found

@@ -12,29 +12,29 @@ from typing import Final
 from uuid import UUID
 
 from retrieval.search import hybrid
-from retrieval.search.entities import by_entities, search_by
-from retrieval.search.entities_likeness import Look
-from retrieval.search.entities_passages import ranked_passages
-from retrieval.search.found import Found, Record, Seed
+from retrieval.search.entities import by_entities, ranked_passages, search_by
+from retrieval.search.entity_weights import GraphView
 from retrieval.search.keywords import Keywords
 from retrieval.search.query import Query
 from retrieval.search.relations import by_relations
+from retrieval.search.results import ModeResult, Record
 
 WEIGHTS: Final = (2.0, 1.0)
 """Weights of the two lists: names and relationships are two of LightRAG's three."""
 
 
-def search(query: Query) -> Found:
-    return search_by(query, lambda told: (told.low, told.high), by_both)
+def search(query: Query) -> ModeResult:
+    return search_by(query, ["low", "high"], by_both)
 
 
-def by_both(query: Query, around: Look, told: Keywords) -> Found:
-    named, stated = by_entities(query, around, told), by_relations(query, around, told)
-    led = ranked_passages(query, around, named.scores + stated.scores)
-    return Found(
-        hybrid.fuse([led, hybrid.search(query)], WEIGHTS)[: query.top_k],
+def by_both(query: Query, view: GraphView, keywords: Keywords) -> ModeResult:
+    named, stated = by_entities(query, view, keywords), by_relations(query, view, keywords)
+    matched = ranked_passages(query, view, named.scores + stated.scores)
+    seeds = {(seed.kind, seed.name): seed for seed in (*named.seeds, *stated.seeds)}
+    return ModeResult(
+        hybrid.fuse([matched, hybrid.search(query)], WEIGHTS)[: query.top_k],
         interleaved(named.records, stated.records),
-        seeds=_once(named.seeds, stated.seeds),
+        seeds=tuple(seeds.values()),
     )
 
 
@@ -45,7 +45,3 @@ def interleaved(*lists: Sequence[Record]) -> tuple[Record, ...]:
         if record is not None:
             found.setdefault(record.id, record)
     return tuple(found.values())
-
-
-def _once(*lists: Sequence[Seed]) -> tuple[Seed, ...]:
-    return tuple({(seed.kind, seed.name): seed for seed in chain(*lists)}.values())

@@ -22,8 +22,8 @@ from retrieval.search import (
     tree,
     walk,
 )
-from retrieval.search.found import PASSAGES_ONLY, Found, Shares, by_rows
 from retrieval.search.query import Query
+from retrieval.search.results import PASSAGES_ONLY, ByRows, ModeResult, Shares
 
 NAMES: Final = "Follow the names"
 WHOLE: Final = "See the whole"
@@ -46,7 +46,7 @@ class Mode:
     label: str
     group: str
     explanation: str
-    search: Callable[[Query], Found]
+    search: Callable[[Query], ModeResult]
     uses_vectors: bool = True
     shares: Shares = PASSAGES_ONLY
     reranks: bool = True
@@ -60,7 +60,7 @@ _WAYS: Final[dict[str, Mode]] = {
             "Walk",
             NAMES,
             "Follows names from passage to passage, connecting facts in different documents.",
-            by_rows(walk.search),
+            ByRows(walk.search),
             # A passage that only leads to the next looks irrelevant on its own.
             reranks=False,
         ),
@@ -69,7 +69,7 @@ _WAYS: Final[dict[str, Mode]] = {
             "Hybrid",
             PASSAGES,
             "Searches by meaning and by keywords, and combines both lists.",
-            by_rows(hybrid.search),
+            ByRows(hybrid.search),
         ),
         Mode(
             "local",
@@ -77,7 +77,7 @@ _WAYS: Final[dict[str, Mode]] = {
             NAMES,
             "Starts from the people, places and things in the question and gathers their"
             " passages, facts and topics.",
-            by_rows(local.search),
+            ByRows(local.search),
             shares=local.SHARES,
         ),
         Mode(
@@ -129,7 +129,7 @@ _WAYS: Final[dict[str, Mode]] = {
             "Summaries",
             WHOLE,
             "Compares the question with passages and with summaries of groups of passages.",
-            by_rows(tree.search),
+            ByRows(tree.search),
             shares=tree.SHARES,
         ),
         Mode(
@@ -138,7 +138,7 @@ _WAYS: Final[dict[str, Mode]] = {
             WHOLE,
             "Starts at the summary of everything and descends to the passages, choosing the"
             " nearest at each step.",
-            by_rows(traverse.search),
+            ByRows(traverse.search),
             shares=tree.SHARES,
         ),
         Mode(
@@ -146,14 +146,14 @@ _WAYS: Final[dict[str, Mode]] = {
             "Meaning",
             PASSAGES,
             "Finds passages with a similar meaning, whatever words they use.",
-            by_rows(dense.search),
+            ByRows(dense.search),
         ),
         Mode(
             "lexical",
             "Words",
             PASSAGES,
             "Finds passages with the question's own words, the rarest first.",
-            by_rows(lexical.search),
+            ByRows(lexical.search),
             uses_vectors=False,
         ),
     )

@@ -1,4 +1,4 @@
-"""A question as every search mode gets it, and what each returns."""
+"""A question as every search mode gets it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from django.utils.functional import cached_property
 
 from kb_project.errors import InputError
 from kb_project.llm.ports import ChatModel, Embedder, Vectors
-from retrieval.search.reporting import SILENT, Reporter
+from retrieval.search.reporting import SILENT, EventKind, Reporter
 
 LONGEST_QUESTION: Final = 4_000
 """In characters. An embedder reads about as many; anything longer is rather a document."""
@@ -99,14 +99,31 @@ class Query:
     notes: list[Note] = field(default_factory=list)
 
     def note(self, code: str, sentence: str) -> None:
-        note = Note(code, sentence)
-        if note not in self.notes:
+        if (note := Note(code, sentence)) not in self.notes:
             self.notes.append(note)
+
+    def step(self, name: str, sentence: str) -> None:
+        """Report what is done next. Raises StoppedError if someone asked to stop."""
+        self.reporter.emit(EventKind.STEP, {"name": name, "sentence": sentence})
 
     @property
     def document_list(self) -> list[UUID] | None:
         """The scope as a database parameter."""
         return None if self.documents is None else list(self.documents)
+
+    def parameters(self, **more: object) -> dict[str, object]:
+        """Return what the statements of a search have in common, and ``more``."""
+        return {
+            "workspace": self.workspace_id,
+            "documents": self.document_list,
+            "exclude": list(self.exclude),
+            **more,
+        }
+
+    def vector_parameters(self, **more: object) -> dict[str, object]:
+        """Return these with the question's vector, made now if it has not been."""
+        vector = self.vector
+        return self.parameters(fingerprint=vector.fingerprint, vector=vector.literal, **more)
 
 
 def clean_question(question: str) -> str:

@@ -1,6 +1,10 @@
-"""Read from a question what an answer must contain: its telling terms, its names, its kind.
+"""Read from a question's wording what it asks for, and how to answer it.
 
-Pure rules for English and Chinese; other languages get terms and names, but no kind.
+What an answer must contain: its telling terms, its names, its kind. And for the choice in ``auto``,
+measured: a question about how parts of a program work is answered by one passage, which meaning and
+words find best; one that goes from a name to what is related to it needs the walk. Pure rules for
+English and Chinese, which know forms of questions and words, but no subjects or documents; other
+languages get terms and names, but no kind.
 """
 
 from __future__ import annotations
@@ -11,10 +15,180 @@ from typing import Final
 
 import regex
 
-from kb_project.text.scripts import HAN, MONTHS
+from kb_project.text.languages import HAN, MONTHS
 from kb_project.text.terms import terms
 from kb_project.text.words import words
-from retrieval.search import routing_features as signs
+
+_WHOLE: Final = regex.compile(
+    r"\b(?:main|major|key|central|common|recurring|overall|overarching|principal|broad)"
+    r" (?:\w+ ){0,2}?(?:themes?|topics?|ideas?|subjects?|issues|messages?|takeaways|threads"
+    r"|patterns|concerns|lessons|challenges|points|conclusions)\b"
+    r"|^overall\b|\boverall\?|\b(?:as a whole|taken together|all in all|the big picture)\b"
+    r"|\b(?:across|throughout|in|of|from|between|do|are|over) (?:all|every|each)?(?: of)? ?"
+    r"(?:the|these|those|our|my|this|all|every|each) (?:\w+ )?(?:documents?|files?|sources|texts"
+    r"|papers|articles|corpus|collection|archive|library|workspace|knowledge base)\b(?! say)"
+    r"|\b(?:summari[sz]e|sum up|overview of|summary of|gist of) (?:it all|all|everything"
+    r"|the whole|what (?:is|we have) here)\b|\bwhat (?:is|are) (?:all )?(?:this|these|the|our|my)"
+    r" (?:\w+ )?(?:documents?|files|corpus|collection|archive|library|workspace) (?:all )?about\b"
+    r"|(?:主要|核心|总体|整体|共同|重要)的?(?:主题|话题|议题|观点|思想|问题|内容|结论|发现|教训)"
+    r"|总的来[说看]|总体上|整体上|总体而言|总结一下|概括一下"
+    r"|(?:所有|全部|这些|整个|这批)(?:的)?(?:文件|文档|资料|材料|报告|文章|知识库|工作区)",
+    regex.IGNORECASE,
+)
+_CHANGE: Final = regex.compile(
+    r"\bhow (?:has|have|had|did|does) (?!i\b|you\b|we\b|one\b).{1,200}?\b(?:chang|evolv|develop"
+    r"|shift|progress|grow|grew|fluctuat)\w*\b(?! (?:a|an|the|its|his|her|their)\b)"
+    r"|\bwhat (?:has |have |had |is )?changed\b|\bover (?:time|the (?:years|decades|centuries))\b"
+    r"|\b(?:evolution|development|history) of .{1,120}\b(?:over|since|between|from|through)\b"
+    r"|\bfrom year to year\b|\byear (?:by|after|on) year\b|\bbefore and after\b"
+    r"|变化|演变|演化|变迁|发展历程|发展过程|(?:如何|怎么|怎样)(?:改变|变)|历年|逐年",
+    regex.IGNORECASE,
+)
+# Words about the whole, in addition to those that ask for it, and words of change.
+_OF_WHOLE: Final = regex.compile(
+    r"\b(?:overview|summary|gist|summari[sz]\w*|outline|give|list|show|tell|describe|explain|identify"
+    r"|themes?|topics?|subjects?|documents?|files?|sources|texts|corpus|collection|archive|library"
+    r"|workspace|knowledge base|discuss\w*|cover(?:s|ed)?|mention\w*|appear\w*|recur\w*|common"
+    r"|runs?|running|across|throughout|through|over|main|all)\b|哪些|主题|话题|文件|文档|资料|讨论|涉及|总结|概括|一下",
+    regex.IGNORECASE,
+)
+_CHANGING: Final = regex.compile(
+    r"\b(?:chang|evolv|evolution|develop|shift|progress|fluctuat)\w*|\b(?:grow|grew|since|until"
+    r"|between|over (?:time|the (?:years|decades|centuries)))\b"
+    r"|变化|演变|演化|变迁|发展历程|发展过程|改变|历年|逐年",
+    regex.IGNORECASE,
+)
+_BROAD: Final = regex.compile(
+    r"\b(?:tell me (?:more )?about|what do (?:the|these|our|my) documents say (?:about|on)"
+    r"|what (?:is|do we) know(?:n)? (?:about|of)|everything (?:about|on)|all about|describe"
+    r"|introduce|summari[sz]e|sum up|(?:an? |the )?(?:overview|summary|profile|outline) of"
+    r"|information (?:about|on)|background (?:on|to|of))\b"
+    r"|介绍|讲讲|说说|概述|简述|说了什么|有哪些信息|总结",
+    regex.IGNORECASE,
+)
+# The question is the name and nothing else: "Who is Ada Lind?"
+_ABOUT: Final = regex.compile(
+    r"^(?:who|what|where)(?:'s| is| are| was| were) (?:the )?(?P<rest>.+?)\??$"
+    r"|^(?P<rest>.+?)是(?:谁|什么)？?$",
+    regex.IGNORECASE,
+)
+# From one thing to another related to it, and on from there.
+_LINKED: Final = regex.compile(
+    r"\w['’]s? (?:\w+[- ]){0,2}\w+|\bthe \w+(?:[- ]\w+)? (?:of|by|in|at|for|from) (?:the |an? )?\w+"
+    r".{0,80}? (?:of|by|who|that|which|whose|where)\b|\b(?:who|that|which|whose|whom) .{2,200}"
+    r"\b(?:and|,) (?:who|what|when|where|which|how|why)\b|\b(?:after|by|for|with|from) (?:whom"
+    r"|which|what)\b|\b(?:whose|the same|both|related to|linked to|connected|in common)\b"
+    r"|\bthe \w+ (?:who|that|which|whose)\b|的.{1,12}的|谁的|之间|共同|同一|关系",
+    regex.IGNORECASE,
+)
+_COMPARED: Final = regex.compile(
+    r"\b(?:older|younger|earlier|later|first|last|longer|larger|bigger|smaller|taller|higher|lower"
+    r"|more|less|fewer|same|both|either|differ\w*|compare[ds]?|versus|vs|than|or)\b"
+    r"|更|哪[一]?个|还是|都|同一|相比|比较|区别|不同",
+    regex.IGNORECASE,
+)
+
+# Spelled as only identifiers are.
+_IDENTIFIER: Final = regex.compile(
+    r"`[^`]+`|\w\(\)|\w::\w|\w->\w|\b_?[\p{L}\p{N}]+_[\p{L}\p{N}_]+\b|\b\p{Ll}{2,}\d*\p{Lu}\w*\b"
+    r"|\b(?!Mac|Mc|Di|De|La|Le|Van|Von|Fitz|O['’])(?:\p{Lu}[\p{Ll}\d]+){2,}\b"
+    r"|\b\p{Lu}{2,}\p{Lu}\p{Ll}{2,}\w*\b|\b\p{Latin}+\d+\p{Latin}\w*\b|\b\p{Ll}{2,}\d+\b"
+    r"|\b[\w-]+\.(?:py|js|ts|java|rs|go|c|h|cc|cpp|hpp|cs|rb|php|json|ya?ml|toml|xml|html|css"
+    r"|sql|sh|ini|cfg|conf|md|csv)\b"
+)
+# Terms of programming and manuals. Some have everyday meanings: a single one does not override a
+# question that goes from name to name; two do.
+_CRAFT: Final = regex.compile(
+    r"\b(?:api|sdk|cli|functions?|methods?|class(?:es)?|subclass(?:es)?|structs?|enums?|traits?"
+    r"|constructors?|destructors?|parameters?|arguments?|exceptions?|variables?|constants?"
+    r"|instances?|instantiat\w+|initiali[sz]\w*|interfaces?|implement(?:s|ed|ation)|objects?"
+    r"|modules?|packages?|templates?|pointers?|arrays?|strings?|integers?|booleans?|bits?|bytes?"
+    r"|buffers?|iterators?|closures?|callbacks?|handlers?|schemas?|serializ\w+|deserializ\w+"
+    r"|inherit(?:s|ed|ance)?|overrid\w+|compil\w+|runtime|debug\w*|source code|this code|the code"
+    r"|codebase|unit tests?|test (?:cases?|methods?|functions?|suites?|settings)|the tests?"
+    r"|configur\w+|loggers?|logging|plugins?|plug-in|endpoints?|quer(?:y|ies)|hash(?:es|ed|ing)?"
+    r"|encod\w+|decod\w+|encrypt\w+|decrypt\w+|(?:in|out)put streams?|std(?:in|out|err)|null"
+    r"|timestamps?|install\w*|dependenc(?:y|ies)|data types?|fields?)\b"
+    r"|函数|方法|参数|接口|代码|类名|变量|配置|异常|编译|模块|字段|数组|字符串|实例化|调用",
+    regex.IGNORECASE,
+)
+
+
+def asks_for_whole(question: str) -> bool:
+    """
+    >>> asks_for_whole("What are the main themes?"), asks_for_whole("What is the main gate?")
+    (True, False)
+    """
+    return _WHOLE.search(question) is not None
+
+
+def asks_for_change(question: str) -> bool:
+    """
+    >>> asks_for_change("How has the budget changed?"), asks_for_change("How do I change it?")
+    (True, False)
+    """
+    return _CHANGE.search(question) is not None
+
+
+def beside_whole(question: str) -> str:
+    """Return what a question asks besides asking for the whole: its subject, if it has one.
+
+    >>> beside_whole("What are the main lessons of the fire?")
+    'What are the   of the fire?'
+    """
+    return _OF_WHOLE.sub(" ", _WHOLE.sub(" ", question)) if asks_for_whole(question) else question
+
+
+def beside_change(question: str) -> str:
+    """
+    >>> beside_change("How has the budget changed since 2022?").split()
+    ['How', 'has', 'the', 'budget', '2022?']
+    """
+    return _CHANGING.sub(" ", question) if asks_for_change(question) else question
+
+
+def asks_broadly(question: str) -> bool:
+    """
+    >>> asks_broadly("Tell me about the lens"), asks_broadly("Who cut the lens?")
+    (True, False)
+    """
+    return _BROAD.search(question) is not None
+
+
+def named_alone(question: str) -> str:
+    """Return the name that a question asks about and nothing else, else ''.
+
+    >>> named_alone("Who was Ada Lind?"), named_alone("朱元璋是谁？"), named_alone("Who fell?")
+    ('Ada Lind', '朱元璋', '')
+    """
+    found = _ABOUT.match(question.strip())
+    return found["rest"] if found else ""
+
+
+def goes_on(question: str) -> bool:
+    """Return whether the question goes from one thing to another related to it.
+
+    >>> goes_on("Where did Ada Lind's father die?"), goes_on("Where did Ada Lind die?")
+    (True, False)
+    """
+    return _LINKED.search(question) is not None
+
+
+def compares(question: str) -> bool:
+    """
+    >>> compares("Who is older, Ada or Ben?"), compares("Who is Ada?")
+    (True, False)
+    """
+    return _COMPARED.search(question) is not None
+
+
+def technical_signs(question: str) -> tuple[int, int]:
+    """Count the identifiers, and the programming terms.
+
+    >>> technical_signs("What does `getTarget` return?"), technical_signs("Which method is used?")
+    ((1, 0), (0, 1))
+    """
+    return len(_IDENTIFIER.findall(question)), len(_CRAFT.findall(question))
 
 
 class Kind(StrEnum):
@@ -110,7 +284,7 @@ _FUNCTION: Final = frozenset(
 
 
 @dataclass(frozen=True, slots=True)
-class Sought:
+class QuestionFeatures:
     """``names`` are those of the ``terms`` that belong to a name or a number."""
 
     text: str
@@ -119,14 +293,14 @@ class Sought:
     kind: Kind
 
 
-def read(question: str) -> Sought:
+def read(question: str) -> QuestionFeatures:
     """
     >>> sought = read("When was Old Bob found?")
     >>> sought.terms, sorted(sought.names), sought.kind.value
     (('old', 'bob', 'found'), ['bob', 'old'], 'date')
     """
-    subject = _ASKING.sub(" ", signs.beside_change(signs.beside_whole(question)))
-    return Sought(
+    subject = _ASKING.sub(" ", beside_change(beside_whole(question)))
+    return QuestionFeatures(
         text=question,
         terms=tuple(dict.fromkeys(terms(subject))),
         names=frozenset(_names(question)),

@@ -10,63 +10,51 @@ from __future__ import annotations
 from typing import Final
 from uuid import UUID
 
-from retrieval.search import entities_likeness as likeness
+from retrieval.search import entity_weights
 from retrieval.search.entities import (
-    LINKS,
-    LINKS_WEIGHED,
-    Led,
-    found_by,
+    RELATIONSHIPS,
+    RELATIONSHIPS_WEIGHED,
+    KeywordMatches,
+    matched_by,
+    passages_by,
     search_by,
     seeds_of,
 )
-from retrieval.search.entities_likeness import Look
-from retrieval.search.entities_passages import passages_by
-from retrieval.search.entities_records import entities_of, entity_records
-from retrieval.search.found import Found
+from retrieval.search.entity_weights import GraphView
 from retrieval.search.keywords import Keywords
 from retrieval.search.query import Query
-from retrieval.search.relations_links import Link, link_records, links_in, relevance
+from retrieval.search.records import (
+    entities_of,
+    entity_records,
+    relationship_records,
+    relationships_in,
+    relevance,
+)
+from retrieval.search.results import ModeResult
 
 NEAR: Final = 60
 """Passages whose relationships are weighed."""
 
 
-def search(query: Query) -> Found:
-    return search_by(query, lambda told: (told.high,), found_by(by_relations))
+def search(query: Query) -> ModeResult:
+    return search_by(query, ["high"], matched_by(by_relations))
 
 
-def by_relations(query: Query, around: Look, told: Keywords) -> Led:
+def by_relations(query: Query, view: GraphView, keywords: Keywords) -> KeywordMatches:
     """Find the high-level keywords' relationships by relevance, then their ends."""
-    weights = likeness.weigh(query, around, told.high)
-    asked_for = dict(likeness.strongest(around.index, weights, LINKS))
-    links = links_in(query, _close(around), LINKS_WEIGHED)
-    known = entities_of(query, [end for link in links for end in link.ends])
-    relevant = relevance(query, around, links, known, asked_for)[:LINKS]
-    ends = _ends(relevant)
-    ranked = [(one, score, ()) for one, score in ends.items()]
-    return Led(
-        (
-            *link_records(query, around, relevant, known),
-            *entity_records(query, around, known, ranked),
-        ),
-        passages_by(around, ends, relevant),
-        seeds_of(told.high, ends, known),
-    )
-
-
-def _close(around: Look) -> dict[UUID, float]:
-    near = {
-        chunk_id for found in (around.question, *around.keywords.values()) for chunk_id in found
-    }
-    close = {chunk_id: around.closeness(chunk_id) for chunk_id in near}
-    best = sorted(close, key=lambda chunk_id: (-close[chunk_id], chunk_id))[:NEAR]
-    return {chunk_id: close[chunk_id] for chunk_id in best}
-
-
-def _ends(relevant: list[tuple[Link, float]]) -> dict[UUID, float]:
-    """Map each end to the best score of its relationships, in their order."""
+    weights = entity_weights.weigh(query, view, keywords.high)
+    wanted = dict(entity_weights.strongest(view.index, weights, RELATIONSHIPS))
+    near = sorted(view.close, key=lambda chunk_id: (-view.close[chunk_id], chunk_id))[:NEAR]
+    closest = {chunk_id: view.close[chunk_id] for chunk_id in near}
+    found = relationships_in(query, closest, RELATIONSHIPS_WEIGHED)
+    rows = entities_of(query, [end for one in found for end in one.ends])
+    relevant = relevance(query, view, found, rows, wanted)[:RELATIONSHIPS]
+    # Each end with the best score of its relationships, in their order.
     ends: dict[UUID, float] = {}
-    for link, score in relevant:
-        for end in link.ends:
+    for one, score in relevant:
+        for end in one.ends:
             ends.setdefault(end, score)
-    return ends
+    records = relationship_records(query, view, relevant, rows)
+    records += entity_records(query, view, rows, ends)
+    passages = passages_by(view, ends, relevant)
+    return KeywordMatches(tuple(records), passages, seeds_of(keywords.high, ends, rows))

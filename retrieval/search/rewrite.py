@@ -1,7 +1,7 @@
 """Rewrite a follow-up question so that it can be asked without its conversation.
 
 With a chat model in one call, whose result is checked: a name that no one mentioned is rejected.
-Without one, or if it fails, by rules. Of a long conversation only the last turns count.
+Without one, or if it fails, by rewrite_pronouns. Of a long conversation only the last turns count.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final, Protocol
+from typing import Final
 from uuid import UUID
 
 from pydantic import BaseModel, Field
@@ -18,9 +18,10 @@ from kb_project.errors import InputError, ModelError, ReplyError
 from kb_project.llm.ports import About, ChatModel, ChatRequest, Role
 from kb_project.prompt import fenced, load
 from kb_project.text.words import words
-from retrieval.search import rewrite_elliptic, rewrite_lists, rewrite_rules as rules
+from retrieval.search import rewrite_ellipsis, rewrite_pronouns
 from retrieval.search.query import LONGEST_QUESTION, Note, clean_question
-from retrieval.search.scope_names import Named, named_in
+from retrieval.search.rewrite_ellipsis import EarlierTurn
+from retrieval.search.scope_entities import Named, named_in
 from workspaces import access
 
 STAGE: Final = "plan"
@@ -32,16 +33,6 @@ LONGEST: Final = 1_000
 """Characters of a rewritten question: no follow-up needs more."""
 BY_RULE: Final = "rules"
 _PROMPT: Final = Path(__file__).resolve().parent.parent / "prompts" / "rewrite.md"
-
-
-class Said(Protocol):
-    """An earlier turn, such as ``retrieval.answering.drafts.Earlier``."""
-
-    @property
-    def question(self) -> str: ...
-
-    @property
-    def answer(self) -> str: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +56,7 @@ def standalone(
     chat: ChatModel | None,
     workspace_id: UUID,
     question: str,
-    earlier: Sequence[Said],
+    earlier: Sequence[EarlierTurn],
     question_id: UUID | None = None,
 ) -> Rewrite:
     """Return the question to search for and answer. Call outside transactions.
@@ -86,15 +77,13 @@ def standalone(
             f"The question was interpreted without the chat model: {error.happened}",
         )
         return _by_rule(workspace_id, question, turns, (note,))
-    return (
-        Rewrite(found, is_rewritten=True, by=chat.model_of(Role.KEYWORD))
-        if (found != question)
-        else Rewrite(question)
-    )
+    if found == question:
+        return Rewrite(question)
+    return Rewrite(found, is_rewritten=True, by=chat.model_of(Role.KEYWORD))
 
 
 def _by_model(
-    chat: ChatModel, question: str, turns: Sequence[Said], question_id: UUID | None
+    chat: ChatModel, question: str, turns: Sequence[EarlierTurn], question_id: UUID | None
 ) -> str:
     """Rewrite with a model. Raises ModelError."""
     conversation = "\n\n".join(
@@ -106,14 +95,14 @@ def _by_model(
     )
     about = About(STAGE, question_id=question_id)
     reply = chat.ask(ChatRequest(Role.KEYWORD, prompt, about, Standalone))
-    said = reply.value.question if reply.value else ""
-    return _checked(said, question, conversation)
+    rewritten = reply.value.question if reply.value else ""
+    return _checked(rewritten, question, conversation)
 
 
-def _checked(said: str, question: str, conversation: str) -> str:
+def _checked(rewritten: str, question: str, conversation: str) -> str:
     """Return the model's question if it is usable. Raises ReplyError."""
     try:
-        found = clean_question(said)
+        found = clean_question(rewritten)
     except InputError as error:
         raise ReplyError("The model returned no question.", code="reply_invalid") from error
     if len(found) > min(LONGEST_QUESTION, max(LONGEST, 2 * len(question))):
@@ -123,7 +112,7 @@ def _checked(said: str, question: str, conversation: str) -> str:
     return found
 
 
-def invented(said: str, known: str) -> list[str]:
+def invented(text: str, known: str) -> list[str]:
     """Return words with a capital or digit that ``known`` lacks; the first word may be new.
 
     >>> invented("When was Ada Lind born in 1860?", "Ada Lind kept the light.")
@@ -131,8 +120,8 @@ def invented(said: str, known: str) -> list[str]:
     """
     heard = {word.folded.removesuffix("'s") for word in words(known)}
     found = []
-    for place, word in enumerate(words(said)):
-        surface = said[word.start : word.end]
+    for place, word in enumerate(words(text)):
+        surface = text[word.start : word.end]
         is_telling = surface[0].isupper() and place > 0
         if (is_telling or surface[0].isdigit()) and word.folded.removesuffix("'s") not in heard:
             found.append(surface)
@@ -140,15 +129,15 @@ def invented(said: str, known: str) -> list[str]:
 
 
 def _by_rule(
-    workspace_id: UUID, question: str, turns: Sequence[Said], notes: tuple[Note, ...] = ()
+    workspace_id: UUID, question: str, turns: Sequence[EarlierTurn], notes: tuple[Note, ...] = ()
 ) -> Rewrite:
     with access.in_workspace(workspace_id):
         last = turns[-1].question
         asked = named_in(workspace_id, last)
-        found = rewrite_lists.picked(question, turns) or question
-        found = rewrite_elliptic.completed(found, last, [one.surface for one in asked]) or found
+        found = rewrite_ellipsis.picked(question, turns) or question
+        found = rewrite_ellipsis.completed(found, last, [one.surface for one in asked]) or found
         own = named_in(workspace_id, found)
-        what = rules.leans_on(found, has_name=bool(own) or found != question)
+        what = rewrite_pronouns.unnamed_reference(found, has_name=bool(own) or found != question)
         if what is not None:
             found = _with_names(workspace_id, found, what, turns, own)
     if found == question:
@@ -159,24 +148,24 @@ def _by_rule(
 def _with_names(
     workspace_id: UUID,
     question: str,
-    what: rules.StandsFor,
-    turns: Sequence[Said],
+    what: rewrite_pronouns.StandsFor,
+    turns: Sequence[EarlierTurn],
     own: Sequence[Named],
 ) -> str:
     """Add names to the question, in the workspace's scope; unchanged if no name fits."""
-    told = [
-        rules.Turn(
+    named = [
+        rewrite_pronouns.NamedTurn(
             turn.question,
             named_in(workspace_id, turn.question),
             named_in(workspace_id, _cut(turn.answer)),
         )
         for turn in turns
     ]
-    names = [one.name for one in rules.names_for(what, told, own)]
-    if not names and (subject := rules.subject_of(turns[-1].question, what)):
+    names = [one.name for one in rewrite_pronouns.names_for(what, named, own)]
+    if not names and (subject := rewrite_pronouns.subject_of(turns[-1].question, what)):
         names = [subject]
-    said = [text for turn in turns for text in (turn.question, turn.answer)]
-    return rules.with_names(question, names, *said) if names else question
+    texts = [text for turn in turns for text in (turn.question, turn.answer)]
+    return rewrite_pronouns.with_names(question, names, *texts) if names else question
 
 
 def _cut(text: str) -> str:

@@ -1,4 +1,7 @@
-"""The scope of a question: which documents and names it is about. Applied inside retrieval."""
+"""The scope of a question: which documents and names it is about, and the values to choose from.
+
+Applied inside retrieval.
+"""
 
 from __future__ import annotations
 
@@ -6,15 +9,20 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from datetime import date
-from typing import Any
+from typing import Any, Final
 from uuid import UUID
 
-from ingestion.models import Document
+from django.db.models import Count, F, Func, Max, Min, QuerySet
+
+from ingestion.models import Collection, Document, Entity
 from kb_project.errors import InputError
+from kb_project.text.names import normalise_name
+from workspaces.models import Workspace
 
 MOST_VALUES = 1_000
 MOST_NAMES = 50
 """Entities to include or exclude; people choose each of them by hand."""
+MOST_CHOICES: Final = 100
 _UNSTORABLE = re.compile("[\0\ud800-\udfff]")
 
 
@@ -138,3 +146,77 @@ def _date(given: Mapping[str, Any], name: str) -> date | None:
         return value if isinstance(value, date) else date.fromisoformat(value)
     except (TypeError, ValueError) as error:
         raise _refused(f"The filter '{name}' takes a date such as 2024-05-01.") from error
+
+
+@dataclass(frozen=True, slots=True)
+class FilterValue:
+    """A value of a filter, how many documents match it, and its ``id`` if it has one."""
+
+    value: str
+    documents: int
+    id: UUID | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ScopeChoices:
+    """The most used values first; dates are None if no document has one."""
+
+    collections: tuple[FilterValue, ...]
+    tags: tuple[FilterValue, ...]
+    media_types: tuple[FilterValue, ...]
+    dated_from: date | None
+    dated_to: date | None
+
+
+def scope_choices(*, workspace: Workspace) -> ScopeChoices:
+    """Read the choices with five queries, however many documents there are."""
+    documents = Document.objects.in_workspace(workspace).filter(Document.IS_LIVE)
+    dates = documents.aggregate(first=Min("dated"), last=Max("dated"))
+    tags = documents.annotate(value=Func(F("tags"), function="unnest"))
+    types = documents.exclude(media_type="").annotate(value=F("media_type"))
+    return ScopeChoices(
+        collections=_collections(workspace),
+        tags=_counted(tags),
+        media_types=_counted(types),
+        dated_from=dates["first"],
+        dated_to=dates["last"],
+    )
+
+
+def _counted(documents: QuerySet[Any, Any]) -> tuple[FilterValue, ...]:
+    """Count documents by their ``value``."""
+    counts = documents.values_list("value").annotate(n=Count("id")).order_by("-n", "value")
+    return tuple(FilterValue(value, number) for value, number in counts[:MOST_CHOICES])
+
+
+def _collections(workspace: Workspace) -> tuple[FilterValue, ...]:
+    # Counted separately: with a join, Postgres would require every collection column in GROUP BY.
+    documents = Document.objects.in_workspace(workspace).filter(Document.IS_LIVE)
+    documents = documents.exclude(collection=None)
+    numbers = dict(documents.values_list("collection_id").annotate(n=Count("id")))
+    rows = Collection.objects.in_workspace(workspace)
+    found = [FilterValue(row.name, numbers.get(row.pk, 0), row.pk) for row in rows]
+    return tuple(sorted(found, key=lambda one: (-one.documents, one.value))[:MOST_CHOICES])
+
+
+def entity_named(*, workspace: Workspace, name: str) -> Entity:
+    """Return the entity with a name, the most mentioned of several. Raises InputError."""
+    rows = Entity.objects.in_workspace(workspace).filter(
+        aliases__key=normalise_name(name), aliases__workspace=workspace
+    )
+    found = rows.order_by("-mention_count", "id").first()
+    if found is None:
+        raise InputError(
+            f"No document names '{name[:60]}'.",
+            code="unknown_entity",
+            next_step="Use a name as the documents spell it.",
+        )
+    return found
+
+
+def collection_named(*, workspace: Workspace, name: str) -> Collection:
+    """Return a collection by name. Raises InputError."""
+    found = Collection.objects.in_workspace(workspace).filter(name=name).first()
+    if found is None:
+        raise InputError(f"There is no collection called '{name[:60]}'.", code="invalid_scope")
+    return found

@@ -41,7 +41,7 @@ UNION
 SELECT chunk_id, start, "end", cosine FROM scored WHERE chunk_id = ANY(%(chunks)s::uuid[])
 """
 
-Place = tuple[UUID, int, int]
+SentenceSpan = tuple[UUID, int, int]
 """A chunk, and offsets from its start."""
 
 
@@ -52,8 +52,8 @@ class Cosines:
     ``best`` are the nearest in the scope, best first.
     """
 
-    of: dict[Place, float] = field(default_factory=dict)
-    best: tuple[Place, ...] = ()
+    of: dict[SentenceSpan, float] = field(default_factory=dict)
+    best: tuple[SentenceSpan, ...] = ()
 
     @property
     def highest(self) -> float | None:
@@ -61,8 +61,7 @@ class Cosines:
 
 
 def vector_of(query: Query, question: str) -> QuestionVector:
-    """Return a question's vector from the sentence model: the query's own if that is the same
-    model.
+    """Return a question's vector from the sentence model: the query's own if it is the same model.
 
     Make it outside transactions.
     """
@@ -77,15 +76,13 @@ def cosines(
 ) -> Cosines:
     """Return the cosines of the scope's nearest sentences, and of all sentences in some chunks.
     ``scope_size`` counts the scope's passages. Call in a transaction."""
-    values = {
-        "workspace": query.workspace_id,
-        "fingerprint": vector.fingerprint,
-        "vector": vector.literal,
-        "documents": query.document_list,
-        "within": None if scope_size <= MOST_SCANNED else _found(query),
-        "chunks": list(chunks),
-        "count": MOST,
-    }
+    values = query.parameters(
+        fingerprint=vector.fingerprint,
+        vector=vector.literal,
+        within=None if scope_size <= MOST_SCANNED else _found(query),
+        chunks=list(chunks),
+        count=MOST,
+    )
     found = {
         (chunk, start, end): float(cosine) for chunk, start, end, cosine in run_sql(NEAREST, values)
     }

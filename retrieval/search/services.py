@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Final
 from uuid import UUID
 
 from ingestion.models import Chunk
-from kb_project.llm.rerank import Reranker
+from kb_project.errors import ModelError
+from kb_project.llm.ports import Ranking, Reranker
 from kb_project.ports import Ports
-from retrieval.search import reranking, scope as scopes, scope_entities
-from retrieval.search.found import Found
-from retrieval.search.hits import Hit, hydrate
+from retrieval.search import scope as scopes, scope_entities
 from retrieval.search.modes import Mode, mode_named
 from retrieval.search.query import (
     Note,
@@ -23,10 +23,16 @@ from retrieval.search.query import (
     clean_question,
 )
 from retrieval.search.reporting import SILENT, Reporter
+from retrieval.search.results import Hit, ModeResult, hydrate
 from retrieval.search.scope import Scope
 from workspaces import access
 from workspaces.models import Workspace
 from workspaces.ports import ports_for
+
+CANDIDATES: Final = 150
+"""Passages that are reranked, of which the requested number is kept: Contextual Retrieval's best
+measurement."""
+Figures = tuple[tuple[str, float], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +45,7 @@ class SearchResult:
 
     mode: Mode
     query: Query
-    found: Found
+    found: ModeResult
     hits: list[Hit]
     embed_seconds: float
     search_seconds: float
@@ -72,7 +78,7 @@ def search(  # noqa: PLR0913  what is asked, where to look, and for whom
     reporter: Reporter = SILENT,
     ports: Ports | None = None,
 ) -> SearchResult:
-    """Return the ``top_k`` best passages.
+    """Return the ``top_k`` best passages; a reranker, if there is one, orders them.
 
     To search in several modes, pass one ``vector`` to all; pass the workspace's ``ports`` if you
     already have them. ``question_id`` is what the ledger books model calls on. Raises InputError if
@@ -96,15 +102,17 @@ def search(  # noqa: PLR0913  what is asked, where to look, and for whom
         question_id=question_id,
         reporter=reporter,
     )
-    sought = scope_entities.to_look_for(query, steering)
-    waited = sought.vector.make() if chosen.uses_vectors and documents != () else 0.0
-    found, hits = _looked_for(chosen, sought, steering, ports.reranker)
+    steered = query
+    if (asked := steering.asked(question)) != question:
+        steered = replace(query, question=asked, vector=QuestionVector(vector.embedder, asked))
+    waited = steered.vector.make() if chosen.uses_vectors and documents != () else 0.0
+    found, hits = _searched(chosen, steered, steering, ports.reranker)
     return SearchResult(
         mode=mode_named(found.mode) if found.mode else chosen,
         query=query,
         found=found,
         hits=hits,
-        embed_seconds=sought.vector.seconds,
+        embed_seconds=steered.vector.seconds,
         search_seconds=time.perf_counter() - started - waited,
     )
 
@@ -121,44 +129,77 @@ def _resolved(
     if scope.is_open:
         return None, scope_entities.NOTHING
     with access.in_workspace(workspace.pk):
-        return scopes.document_ids(workspace.pk, scope), scope_entities.resolved(
-            workspace.pk, scope
-        )
+        steering = scope_entities.resolved(workspace.pk, scope)
+        return scopes.document_ids(workspace.pk, scope), steering
 
 
-def _looked_for(
-    chosen: Mode,
-    query: Query,
-    steering: scope_entities.Steering,
-    reranker: Reranker | None,
-) -> tuple[Found, list[Hit]]:
+def _searched(
+    chosen: Mode, query: Query, steering: scope_entities.Steering, reranker: Reranker | None
+) -> tuple[ModeResult, list[Hit]]:
     """Search deeper if hits are removed or reranked afterwards, then cut the list."""
     reranker = reranker if chosen.reranks else None
     is_deeper = reranker is not None or bool(steering.exclude)
-    depth = max(query.top_k, reranking.CANDIDATES) if is_deeper else query.top_k
-    found = _found(chosen, replace(query, top_k=depth))
+    depth = max(query.top_k, CANDIDATES) if is_deeper else query.top_k
+    deeper = replace(query, top_k=depth)
+    found = _found(chosen, deeper)
     if found.mode and not mode_named(found.mode).reranks:
         reranker = None
     with access.in_workspace(query.workspace_id):
-        found = scope_entities.steered(replace(query, top_k=depth), found, steering)
+        found = scope_entities.steered(deeper, found, steering)
         hits = hydrate(query.workspace_id, found.chunks)
-    ranked = reranking.reranked(query, hits, reranker)
-    hits = ranked.hits[: query.top_k]
+    hits, figures = reranked(query, hits, reranker)
+    hits = hits[: query.top_k]
     chunks = [ScoredChunk(hit.chunk_id, hit.score, hit.why) for hit in hits]
-    return replace(found, chunks=chunks, figures=found.figures + ranked.figures), hits
+    return replace(found, chunks=chunks, figures=found.figures + figures), hits
 
 
-def _found(mode: Mode, query: Query) -> Found:
+def _found(mode: Mode, query: Query) -> ModeResult:
     """Search; if nothing is found, add a note on whether there was anything to search."""
     if query.documents == ():
         query.note("scope_empty", "No document matches the filters.")
-        return Found([])
+        return ModeResult([])
     found = mode.search(query)
-    if not found.chunks and not _has_passages(query.workspace_id):
-        query.note("nothing_to_search", "No document is ready to be searched yet.")
+    if not found.chunks:
+        with access.in_workspace(query.workspace_id):
+            if not Chunk.objects.in_workspace(query.workspace_id).exists():
+                query.note("nothing_to_search", "No document is ready to be searched yet.")
     return found
 
 
-def _has_passages(workspace_id: UUID) -> bool:
-    with access.in_workspace(workspace_id):
-        return Chunk.objects.in_workspace(workspace_id).exists()
+def reranked(
+    query: Query, hits: Sequence[Hit], reranker: Reranker | None
+) -> tuple[list[Hit], Figures]:
+    """Return the hits in the reranker's order, and figures for the trace: how many were reranked,
+    and how long it took. Call outside transactions.
+
+    If it fails, they keep the search's own order, with a note that says why.
+    """
+    if reranker is None or len(hits) < 2:
+        return list(hits), ()
+    query.step("rank", f"Reranking {len(hits)} passages.")
+    started = time.perf_counter()
+    count, texts = len(hits), [as_text(hit) for hit in hits]
+    try:
+        ranking = reranker.rank(query.question, texts, question_id=query.question_id)
+        hits = _in_order(hits, ranking, reranker.name)
+    except ModelError as error:
+        query.note("not_reranked", f"The passages keep the search's own order: {error.happened}")
+        count = 0
+    spent = round((time.perf_counter() - started) * 1000, 1)
+    return list(hits), (("reranked", count), ("rerank_ms", spent))
+
+
+def as_text(hit: Hit) -> str:
+    """Return a passage with its title and headings above it."""
+    above = " › ".join(dict.fromkeys((hit.title, *hit.heading_path)))
+    return f"{above}\n{hit.text}"
+
+
+def _in_order(hits: Sequence[Hit], ranking: Ranking, name: str) -> list[Hit]:
+    worst = min((score for score in ranking.scores if score is not None), default=0.0)
+    found = []
+    for rank, place in enumerate(ranking.order(), start=1):
+        score = ranking.scores[place]
+        why = (f"Ranked {rank} of {len(hits)} by {name}", *hits[place].why)
+        found.append(replace(hits[place], score=worst if score is None else score, why=why))
+    return found

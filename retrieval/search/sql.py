@@ -1,7 +1,9 @@
-"""Hand-written SQL for retrieval, each statement named after the question it answers.
+"""Hand-written SQL for searching: passages, names, the graph, reports.
 
 ``%(documents)s`` is the scope: NULL for the whole workspace, otherwise the documents to stay in.
-Every statement names the workspace itself; row-level security is the second lock.
+Every statement names the workspace itself; row-level security is the second lock. Ids are passed as
+arrays: the planner has few statistics on a newly filled workspace, and would join whole tables row
+by row.
 """
 
 from __future__ import annotations
@@ -98,23 +100,9 @@ JOIN ingestion_document d ON d.workspace_id = c.workspace_id AND d.id = c.docume
 WHERE c.workspace_id = %(workspace)s AND c.id = ANY(%(chunks)s::uuid[])
 """
 
-NEWEST_SNAPSHOT: Final[LiteralString] = """
-SELECT number FROM ingestion_walksnapshot
-WHERE workspace_id = %(workspace)s ORDER BY number DESC LIMIT 1
-"""
-SNAPSHOT_PAYLOAD: Final[LiteralString] = """
-SELECT payload FROM ingestion_walksnapshot
-WHERE workspace_id = %(workspace)s AND number = %(number)s
-"""
-
 CHUNKS_OF_DOCUMENTS: Final[LiteralString] = """
 SELECT id FROM ingestion_chunk
 WHERE workspace_id = %(workspace)s AND document_id = ANY(%(documents)s::uuid[])
-"""
-
-NAMES_OF_ENTITIES: Final[LiteralString] = """
-SELECT id, name FROM ingestion_entity
-WHERE workspace_id = %(workspace)s AND id = ANY(%(entities)s::uuid[])
 """
 
 TERM_FREQUENCIES: Final[LiteralString] = """
@@ -130,4 +118,242 @@ COUNT_PASSAGES: Final[LiteralString] = """
 SELECT count(*) FROM ingestion_chunk
 WHERE workspace_id = %(workspace)s
   AND (%(documents)s::uuid[] IS NULL OR document_id = ANY(%(documents)s::uuid[]))
+"""
+
+
+# --- names ----------------------------------------------------------------------------------------
+
+# Which of some entities are named in each of some passages.
+ENTITIES_NAMED_IN: Final[LiteralString] = """
+SELECT DISTINCT chunk_id, entity_id FROM ingestion_mention
+WHERE workspace_id = %(workspace)s AND chunk_id = ANY(%(chunks)s::uuid[])
+  AND entity_id = ANY(%(entities)s::uuid[])
+"""
+
+# The passages that name most of some entities, and most often.
+CHUNKS_NAMING: Final[LiteralString] = """
+SELECT chunk_id FROM ingestion_mention
+WHERE workspace_id = %(workspace)s AND entity_id = ANY(%(entities)s::uuid[])
+  AND (%(documents)s::uuid[] IS NULL OR document_id = ANY(%(documents)s::uuid[]))
+GROUP BY chunk_id
+ORDER BY count(DISTINCT entity_id) DESC, count(*) DESC, chunk_id
+LIMIT %(count)s
+"""
+
+# The entity with each of some names; keys as from ``normalise_name``. Of several, the most
+# mentioned one.
+ENTITIES_OF_KEYS: Final[LiteralString] = """
+SELECT DISTINCT ON (a.key) a.key, e.id, e.name, e.type
+FROM ingestion_alias a
+JOIN ingestion_entity e ON e.workspace_id = a.workspace_id AND e.id = a.entity_id
+WHERE a.workspace_id = %(workspace)s AND a.key = ANY(%(keys)s::text[])
+ORDER BY a.key, e.mention_count DESC, e.id
+"""
+
+
+# --- the graph ------------------------------------------------------------------------------------
+
+# The passages nearest to each of several vectors, by position from 1, best first.
+NEAREST_TO_EACH: Final[LiteralString] = """
+WITH asked AS MATERIALIZED (
+    SELECT place, vector::halfvec AS vector
+    FROM unnest(%(vectors)s::text[]) WITH ORDINALITY AS t(vector, place)
+)
+SELECT a.place, near.chunk_id, near.cosine
+FROM asked a
+CROSS JOIN LATERAL (
+    SELECT e.chunk_id, -(e.vector <#> a.vector) AS cosine
+    FROM ingestion_chunkembedding e
+    WHERE e.workspace_id = %(workspace)s AND e.fingerprint = %(fingerprint)s
+      AND (%(documents)s::uuid[] IS NULL OR e.chunk_id IN (
+          SELECT id FROM ingestion_chunk
+          WHERE workspace_id = %(workspace)s AND document_id = ANY(%(documents)s::uuid[])))
+    ORDER BY cosine DESC, e.chunk_id LIMIT %(count)s
+) AS near
+ORDER BY a.place, near.cosine DESC, near.chunk_id
+"""
+
+ENTITIES: Final[LiteralString] = """
+SELECT id, name, type, description, description_sources
+FROM ingestion_entity
+WHERE workspace_id = %(workspace)s AND id = ANY(%(entities)s::uuid[])
+"""
+
+# The relationships of some entities: those between two of them, then the strongest.
+RELATIONSHIPS_OF: Final[LiteralString] = """
+SELECT id, source_id, target_id, description, keywords, weight FROM ingestion_relationship r
+WHERE workspace_id = %(workspace)s
+  AND (source_id = ANY(%(entities)s::uuid[]) OR target_id = ANY(%(entities)s::uuid[]))
+  AND source_id <> ALL(%(exclude)s::uuid[]) AND target_id <> ALL(%(exclude)s::uuid[])
+  AND (%(documents)s::uuid[] IS NULL OR EXISTS (
+      SELECT FROM ingestion_evidence e
+      WHERE e.workspace_id = %(workspace)s AND e.relationship_id = r.id
+        AND e.document_id = ANY(%(documents)s::uuid[])))
+ORDER BY source_id = ANY(%(entities)s::uuid[]) AND target_id = ANY(%(entities)s::uuid[]) DESC,
+         weight DESC, id
+LIMIT %(count)s
+"""
+
+# The relationships that some passages are evidence of.
+EVIDENCE_IN: Final[LiteralString] = """
+SELECT relationship_id, chunk_id, kind = 'stated' FROM ingestion_evidence
+WHERE workspace_id = %(workspace)s AND chunk_id = ANY(%(chunks)s::uuid[])
+"""
+
+RELATIONSHIPS: Final[LiteralString] = """
+SELECT id, source_id, target_id, description, keywords, weight FROM ingestion_relationship
+WHERE workspace_id = %(workspace)s AND id = ANY(%(relationships)s::uuid[])
+  AND source_id <> ALL(%(exclude)s::uuid[]) AND target_id <> ALL(%(exclude)s::uuid[])
+"""
+
+# The evidence of relationships in the scope, strongest first.
+EVIDENCE_OF: Final[LiteralString] = """
+SELECT relationship_id, chunk_id, start, "end", predicate, kind = 'stated', description
+FROM ingestion_evidence
+WHERE workspace_id = %(workspace)s AND relationship_id = ANY(%(relationships)s::uuid[])
+  AND (%(documents)s::uuid[] IS NULL OR document_id = ANY(%(documents)s::uuid[]))
+ORDER BY relationship_id, strength DESC, chunk_id, start
+"""
+
+# The passages in the scope that state relationships, each once.
+CHUNKS_STATING: Final[LiteralString] = """
+SELECT DISTINCT chunk_id FROM ingestion_evidence
+WHERE workspace_id = %(workspace)s AND relationship_id = ANY(%(relationships)s::uuid[])
+  AND (%(documents)s::uuid[] IS NULL OR document_id = ANY(%(documents)s::uuid[]))
+"""
+
+CLAIMS_OF: Final[LiteralString] = """
+SELECT id, subject_id, type, status, period_start, period_end, description, chunk_id
+FROM ingestion_claim
+WHERE workspace_id = %(workspace)s AND subject_id = ANY(%(entities)s::uuid[])
+  AND (object_id IS NULL OR object_id <> ALL(%(exclude)s::uuid[]))
+  AND (%(documents)s::uuid[] IS NULL OR document_id = ANY(%(documents)s::uuid[]))
+ORDER BY array_position(%(entities)s::uuid[], subject_id), id
+LIMIT %(count)s
+"""
+
+# Those of some passages that exist in the scope, with their text if wanted.
+PLACES: Final[LiteralString] = """
+SELECT id, start, CASE WHEN %(wants_text)s THEN text ELSE '' END
+FROM ingestion_chunk
+WHERE workspace_id = %(workspace)s AND id = ANY(%(chunks)s::uuid[])
+  AND (%(documents)s::uuid[] IS NULL OR document_id = ANY(%(documents)s::uuid[]))
+"""
+
+# Where passages name some entities, and models' notes on these in the scope.
+NAMED_AT: Final[LiteralString] = """
+SELECT entity_id, chunk_id, min(start) FROM ingestion_mention
+WHERE workspace_id = %(workspace)s AND chunk_id = ANY(%(chunks)s::uuid[])
+  AND entity_id = ANY(%(entities)s::uuid[])
+GROUP BY entity_id, chunk_id
+"""
+NOTES_ON: Final[LiteralString] = """
+SELECT entity_id, chunk_id, text FROM ingestion_fragment
+WHERE workspace_id = %(workspace)s AND entity_id = ANY(%(entities)s::uuid[])
+  AND document_id = ANY(%(documents)s::uuid[])
+ORDER BY entity_id, chunk_id, start, id
+"""
+
+# The reports on some entities: those covering most of them first, then by rating.
+REPORTS_ON: Final[LiteralString] = """
+WITH named AS MATERIALIZED (
+    SELECT community_id, array_agg(entity_id) AS members FROM ingestion_communitymember
+    WHERE workspace_id = %(workspace)s AND entity_id = ANY(%(entities)s::uuid[])
+    GROUP BY community_id
+)
+SELECT r.id, r.title, r.summary, r.rating, n.members
+FROM ingestion_communityreport r JOIN named n USING (community_id)
+WHERE r.workspace_id = %(workspace)s
+  AND r.community_id = ANY(ARRAY(SELECT community_id FROM named))
+ORDER BY cardinality(n.members) DESC, r.rating DESC, r.id
+LIMIT %(count)s
+"""
+
+# The findings of reports, with each one's passages and whether they are all in the scope.
+FINDINGS_OF: Final[LiteralString] = """
+SELECT f.report_id, f.part, f.summary, f.explanation,
+       coalesce(array_agg(e.chunk_id ORDER BY e.id) FILTER (WHERE e.id IS NOT NULL), '{}'),
+       coalesce(bool_and(
+           %(documents)s::uuid[] IS NULL OR e.document_id = ANY(%(documents)s::uuid[])),
+           %(documents)s::uuid[] IS NULL)
+FROM ingestion_finding f
+LEFT JOIN ingestion_findingevidence e
+  ON e.workspace_id = %(workspace)s AND e.finding_id = f.id
+WHERE f.workspace_id = %(workspace)s AND f.report_id = ANY(%(reports)s::uuid[])
+GROUP BY f.id, f.report_id, f.part, f.summary, f.explanation, f.ordinal
+ORDER BY f.report_id, f.part = 'finding', f.ordinal, f.id
+"""
+
+
+# --- reports of topics ----------------------------------------------------------------------------
+
+# Any change to what is read of a workspace's reports changes a value of this row. Its last value is
+# the number of topics without a report.
+STAMP_OF_REPORTS: Final[LiteralString] = """
+SELECT
+    (SELECT count(*) FROM ingestion_communityreport WHERE workspace_id = %(workspace)s),
+    (SELECT max(created_at)::text FROM ingestion_communityreport
+     WHERE workspace_id = %(workspace)s),
+    (SELECT count(*) FROM ingestion_findingevidence WHERE workspace_id = %(workspace)s),
+    (SELECT coalesce(sum(hashtextextended(concat_ws(' ', id, parent_id, level, size), 0)), 0)::text
+     FROM ingestion_community WHERE workspace_id = %(workspace)s),
+    (SELECT count(*) FROM ingestion_community c
+     WHERE c.workspace_id = %(workspace)s AND NOT EXISTS (
+         SELECT FROM ingestion_communityreport r
+         WHERE r.workspace_id = %(workspace)s AND r.community_id = c.id))
+"""
+
+REPORTS: Final[LiteralString] = """
+SELECT r.id, c.id, c.parent_id, c.level, c.size, r.title, r.summary, r.rating
+FROM ingestion_communityreport r
+JOIN ingestion_community c ON c.workspace_id = %(workspace)s AND c.id = r.community_id
+WHERE r.workspace_id = %(workspace)s
+ORDER BY c.level, c.size DESC, r.title, r.id
+"""
+
+# Sentences of the summary before the other findings.
+FINDINGS: Final[LiteralString] = """
+SELECT report_id, id, part = 'summary', summary, explanation FROM ingestion_finding
+WHERE workspace_id = %(workspace)s
+ORDER BY report_id, part DESC, ordinal, id
+"""
+
+PLACES_OF_FINDINGS: Final[LiteralString] = """
+SELECT finding_id, chunk_id, document_id FROM ingestion_findingevidence
+WHERE workspace_id = %(workspace)s
+ORDER BY finding_id, document_id, start, id
+"""
+
+# Topics whose members are all excluded.
+TOPICS_OF_ONLY: Final[LiteralString] = """
+SELECT community_id FROM ingestion_communitymember
+WHERE workspace_id = %(workspace)s
+GROUP BY community_id HAVING bool_and(entity_id = ANY(%(entities)s::uuid[]))
+"""
+
+# The number of passages in the scope that name members of each topic.
+PASSAGES_OF_TOPICS: Final[LiteralString] = """
+SELECT member.community_id, count(DISTINCT mention.chunk_id)
+FROM ingestion_communitymember AS member
+JOIN ingestion_mention AS mention
+  ON mention.workspace_id = %(workspace)s AND mention.entity_id = member.entity_id
+WHERE member.workspace_id = %(workspace)s AND member.community_id = ANY(%(topics)s::uuid[])
+  AND (%(documents)s::uuid[] IS NULL OR mention.document_id = ANY(%(documents)s::uuid[]))
+GROUP BY member.community_id
+"""
+
+# Entities named in some passages that belong to some topics, those in most passages first.
+NAMES_IN_BOTH: Final[LiteralString] = """
+SELECT entity.name
+FROM ingestion_mention AS mention
+JOIN ingestion_entity AS entity
+  ON entity.workspace_id = %(workspace)s AND entity.id = mention.entity_id
+WHERE mention.workspace_id = %(workspace)s AND mention.chunk_id = ANY(%(chunks)s::uuid[])
+  AND NOT mention.entity_id = ANY(%(exclude)s::uuid[])
+  AND mention.entity_id IN (
+      SELECT entity_id FROM ingestion_communitymember
+      WHERE workspace_id = %(workspace)s AND community_id = ANY(%(topics)s::uuid[]))
+GROUP BY entity.id, entity.name, entity.rank
+ORDER BY count(DISTINCT mention.chunk_id) DESC, entity.rank DESC, entity.name, entity.id
+LIMIT %(count)s
 """

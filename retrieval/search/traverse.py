@@ -12,10 +12,9 @@ from typing import Final
 from uuid import UUID
 
 from kb_project.sql import run_sql
-from retrieval.search import dense, tree, tree_sql
-from retrieval.search.entities_passages import topped_up
-from retrieval.search.found import Found
+from retrieval.search import dense, hybrid, tree
 from retrieval.search.query import Query
+from retrieval.search.results import ModeResult
 from retrieval.search.tree import Node
 
 WIDTH: Final = 5
@@ -24,18 +23,18 @@ MOST_LAYERS: Final = 20
 """Far more than exist: five layers for all documents and five for each."""
 
 
-def search(query: Query) -> Found:
+def search(query: Query) -> ModeResult:
     roots = _roots(query)
     if not roots:
         return tree.search(query)
     dense.note_pending(query)
     opened, chunks = descend(query, roots)
     leaves = tree.leaves_of(query, [node.id for node in opened])
-    told = [node for node in opened if tree.inside(leaves, node)]
-    best = sorted(told, key=lambda node: (-node.cosine, node.id))[: query.top_k]
+    usable = [node for node in opened if tree.inside(leaves, node)]
+    best = sorted(usable, key=lambda node: (-node.cosine, node.id))[: query.top_k]
     found = tree.raised({node.id: node.cosine for node in chunks}, best, leaves)
-    return Found(
-        topped_up(query, found),
+    return ModeResult(
+        hybrid.topped_up(query, found),
         tuple(tree.summary_record(node, leaves[node.id]) for node in best),
     )
 
@@ -45,7 +44,10 @@ def descend(query: Query, roots: Sequence[Node]) -> tuple[list[Node], list[Node]
 
     With a scope, only summaries that cover some of it are opened.
     """
-    allowed = _over_the_scope(query)
+    allowed = None
+    if query.documents is not None:
+        rows = run_sql(tree.OVER_THE_SCOPE, query.parameters())
+        allowed = frozenset(node for (node,) in rows)
     opened: dict[UUID, Node] = {}
     chunks: dict[UUID, Node] = {}
     layer = _nearest(roots, allowed)
@@ -65,25 +67,16 @@ def _nearest(nodes: Sequence[Node], allowed: frozenset[UUID] | None) -> list[Nod
 
 
 def _roots(query: Query) -> list[Node]:
-    parameters = tree.tree_parameters(query)
-    rows = run_sql(tree_sql.ROOTS, parameters)
+    parameters = query.vector_parameters()
+    rows = run_sql(tree.ROOTS, parameters)
     over_all = [root for root, is_whole in rows if is_whole]
     wanted = over_all or [root for root, _ in rows]
     if not wanted:
         return []
-    return tree.nodes_of(run_sql(tree_sql.NODES, parameters | {"nodes": wanted}))
+    return tree.nodes_of(run_sql(tree.NODES, parameters | {"nodes": wanted}))
 
 
 def _children(query: Query, nodes: Sequence[Node]) -> list[Node]:
-    parameters = tree.tree_parameters(query) | {"nodes": [node.id for node in nodes]}
-    return tree.nodes_of(run_sql(tree_sql.CHILDREN, parameters))
-
-
-def _over_the_scope(query: Query) -> frozenset[UUID] | None:
-    if query.documents is None:
-        return None
-    rows = run_sql(
-        tree_sql.OVER_THE_SCOPE,
-        {"workspace": query.workspace_id, "documents": query.document_list},
-    )
-    return frozenset(node for (node,) in rows)
+    ids = [node.id for node in nodes]
+    parameters = query.vector_parameters(nodes=ids)
+    return tree.nodes_of(run_sql(tree.CHILDREN, parameters))

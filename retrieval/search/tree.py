@@ -9,13 +9,121 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, LiteralString
 from uuid import UUID
 
 from kb_project.sql import Row, run_sql
-from retrieval.search import dense, hybrid, tree_sql
-from retrieval.search.found import Found, Record, RecordKind, Shares
+from retrieval.search import dense, hybrid
 from retrieval.search.query import Query, ScoredChunk
+from retrieval.search.results import ModeResult, Record, RecordKind, Shares
+
+# Summaries and passages together, nearest first: (id, whether a passage, cosine, tokens, text of a
+# summary). Summaries above several documents are returned whatever the scope.
+NEAREST_OF_ALL: Final[LiteralString] = """
+WITH nodes AS MATERIALIZED (
+    SELECT id, -(vector <#> %(vector)s::halfvec) AS cosine, tokens, text
+    FROM ingestion_summarynode
+    WHERE workspace_id = %(workspace)s AND fingerprint = %(fingerprint)s
+      AND (%(documents)s::uuid[] IS NULL OR document_id IS NULL
+           OR document_id = ANY(%(documents)s::uuid[]))
+    ORDER BY cosine DESC, id LIMIT %(nodes)s
+), chunks AS MATERIALIZED (
+    SELECT chunk_id AS id, -(vector <#> %(vector)s::halfvec) AS cosine
+    FROM ingestion_chunkembedding
+    WHERE workspace_id = %(workspace)s AND fingerprint = %(fingerprint)s
+      AND (%(documents)s::uuid[] IS NULL OR chunk_id IN (
+          SELECT id FROM ingestion_chunk
+          WHERE workspace_id = %(workspace)s AND document_id = ANY(%(documents)s::uuid[])))
+    ORDER BY cosine DESC, id LIMIT %(chunks)s
+)
+SELECT id, false, cosine, tokens, text FROM nodes
+UNION ALL
+SELECT f.id, true, f.cosine, c.tokens, ''
+FROM chunks f JOIN ingestion_chunk c ON c.id = f.id
+WHERE c.workspace_id = %(workspace)s AND c.id = ANY(ARRAY(SELECT id FROM chunks))
+ORDER BY 3 DESC, 2, 1
+"""
+
+# The passages below some summaries, nearest first, and whether all of them are in the scope.
+LEAVES: Final[LiteralString] = """
+WITH RECURSIVE below AS (
+    SELECT id AS top, id AS node FROM unnest(%(nodes)s::uuid[]) AS t(id)
+    UNION
+    SELECT b.top, e.node_id
+    FROM below b
+    JOIN ingestion_summaryedge e ON e.workspace_id = %(workspace)s AND e.parent_id = b.node
+    WHERE e.node_id IS NOT NULL
+), leaves AS MATERIALIZED (
+    SELECT DISTINCT b.top, e.chunk_id
+    FROM below b
+    JOIN ingestion_summaryedge e ON e.workspace_id = %(workspace)s AND e.parent_id = b.node
+    WHERE e.chunk_id IS NOT NULL
+)
+SELECT l.top,
+       array_agg(l.chunk_id
+                 ORDER BY v.vector <#> %(vector)s::halfvec NULLS LAST, l.chunk_id),
+       coalesce(bool_and(
+           %(documents)s::uuid[] IS NULL OR c.document_id = ANY(%(documents)s::uuid[])), false)
+FROM leaves l
+JOIN ingestion_chunk c ON c.workspace_id = %(workspace)s AND c.id = l.chunk_id
+LEFT JOIN ingestion_chunkembedding v
+  ON v.workspace_id = %(workspace)s AND v.chunk_id = l.chunk_id
+ AND v.fingerprint = %(fingerprint)s
+GROUP BY l.top
+"""
+
+# Where a descent begins: the root above all documents, else the roots of single documents.
+ROOTS: Final[LiteralString] = """
+SELECT t.root_id, t.document_id IS NULL
+FROM ingestion_summarytree t
+WHERE t.workspace_id = %(workspace)s AND t.fingerprint = %(fingerprint)s
+ORDER BY t.document_id IS NULL DESC, t.root_id
+"""
+
+# The summaries above any passage of the scope.
+OVER_THE_SCOPE: Final[LiteralString] = """
+WITH RECURSIVE above AS (
+    SELECT e.parent_id AS node FROM ingestion_summaryedge e
+    WHERE e.workspace_id = %(workspace)s AND e.chunk_id = ANY(ARRAY(
+        SELECT id FROM ingestion_chunk
+        WHERE workspace_id = %(workspace)s AND document_id = ANY(%(documents)s::uuid[])))
+    UNION
+    SELECT e.parent_id
+    FROM above a
+    JOIN ingestion_summaryedge e ON e.workspace_id = %(workspace)s AND e.node_id = a.node
+)
+SELECT node FROM above
+"""
+
+NODES: Final[LiteralString] = """
+SELECT id, false, -(vector <#> %(vector)s::halfvec), tokens, text
+FROM ingestion_summarynode
+WHERE workspace_id = %(workspace)s AND fingerprint = %(fingerprint)s
+  AND id = ANY(%(nodes)s::uuid[])
+ORDER BY 3 DESC, id
+"""
+
+# The children of some summaries, in the same form as NEAREST_OF_ALL.
+CHILDREN: Final[LiteralString] = """
+WITH edges AS MATERIALIZED (
+    SELECT DISTINCT node_id, chunk_id FROM ingestion_summaryedge
+    WHERE workspace_id = %(workspace)s AND parent_id = ANY(%(nodes)s::uuid[])
+)
+SELECT n.id, false, -(n.vector <#> %(vector)s::halfvec) AS cosine, n.tokens, n.text
+FROM ingestion_summarynode n
+WHERE n.workspace_id = %(workspace)s AND n.fingerprint = %(fingerprint)s
+  AND n.id = ANY(ARRAY(SELECT node_id FROM edges WHERE node_id IS NOT NULL))
+UNION ALL
+SELECT c.id, true, -(v.vector <#> %(vector)s::halfvec) AS cosine, c.tokens, ''
+FROM ingestion_chunk c
+JOIN ingestion_chunkembedding v ON v.chunk_id = c.id
+WHERE c.workspace_id = %(workspace)s AND v.workspace_id = %(workspace)s
+  AND v.fingerprint = %(fingerprint)s
+  AND c.id = ANY(ARRAY(SELECT chunk_id FROM edges WHERE chunk_id IS NOT NULL))
+  AND (%(documents)s::uuid[] IS NULL OR c.document_id = ANY(%(documents)s::uuid[]))
+ORDER BY 3 DESC, 2, 1
+"""
+
 
 TOKENS_EACH: Final = 350
 """Tokens for each passage requested: 3,500 for RAPTOR's ten."""
@@ -49,7 +157,7 @@ class Leaves:
     is_inside: bool
 
 
-def search(query: Query) -> Found:
+def search(query: Query) -> ModeResult:
     nodes = nearest(query)
     # Without summaries there is nothing to compare; a single passage needs none.
     if len(nodes) != 1 and all(node.is_chunk for node in nodes):
@@ -61,10 +169,9 @@ def search(query: Query) -> Found:
     dense.note_pending(query)
     leaves = leaves_of(query, [node.id for node in nodes if not node.is_chunk])
     usable = [node for node in nodes if node.is_chunk or inside(leaves, node)]
-    taken = collapsed(usable, query.top_k)
-    summaries = [node for node in taken if not node.is_chunk]
+    summaries = [node for node in collapsed(usable, query.top_k) if not node.is_chunk]
     chunks = {node.id: node.cosine for node in nodes if node.is_chunk}
-    return Found(
+    return ModeResult(
         raised(chunks, summaries, leaves)[: query.top_k],
         tuple(summary_record(node, leaves[node.id]) for node in summaries),
     )
@@ -73,8 +180,8 @@ def search(query: Query) -> Found:
 def nearest(query: Query) -> list[Node]:
     """Return summaries and passages by their similarity to the question, best first."""
     count = DEEPER * query.top_k
-    parameters = tree_parameters(query) | {"nodes": count, "chunks": count}
-    return nodes_of(run_sql(tree_sql.NEAREST_OF_ALL, parameters))
+    parameters = query.vector_parameters(nodes=count, chunks=count)
+    return nodes_of(run_sql(NEAREST_OF_ALL, parameters))
 
 
 def nodes_of(rows: Iterable[Row]) -> list[Node]:
@@ -85,9 +192,8 @@ def nodes_of(rows: Iterable[Row]) -> list[Node]:
 
 
 def leaves_of(query: Query, nodes: Sequence[UUID]) -> dict[UUID, Leaves]:
-    if not nodes:
-        return {}
-    rows = run_sql(tree_sql.LEAVES, tree_parameters(query) | {"nodes": list(nodes)})
+    parameters = query.vector_parameters(nodes=list(nodes))
+    rows = run_sql(LEAVES, parameters) if nodes else []
     return {node: Leaves(tuple(chunks), is_inside) for node, chunks, is_inside in rows}
 
 
@@ -112,37 +218,26 @@ def raised(
     chunks: Mapping[UUID, float], summaries: Sequence[Node], leaves: Mapping[UUID, Leaves]
 ) -> list[ScoredChunk]:
     """Rank passages by their own similarity and that of the nearest summary above them."""
-    over: dict[UUID, Node] = {}
+    above: dict[UUID, Node] = {}
     for node in summaries:
         for chunk_id in leaves[node.id].chunks:
-            over.setdefault(chunk_id, node)
+            above.setdefault(chunk_id, node)
     farthest = min([*chunks.values(), *(node.cosine for node in summaries)], default=0.0)
-    found = [
-        ScoredChunk(
-            chunk_id,
-            cosine + (LIFT * (over[chunk_id].cosine - farthest) if chunk_id in over else 0.0),
-            _why(cosine, over.get(chunk_id)),
-        )
-        for chunk_id, cosine in chunks.items()
-    ]
+    found = []
+    for chunk_id, cosine in chunks.items():
+        score, why = cosine, [f"Close in meaning ({cosine:.2f})"]
+        if summary := above.get(chunk_id):
+            score += LIFT * (summary.cosine - farthest)
+            why.append(f"Part of the summary “{titled(summary.text)}”")
+        found.append(ScoredChunk(chunk_id, score, tuple(why)))
     return sorted(found, key=lambda one: (-one.score, one.chunk_id))
 
 
-def _why(cosine: float, over: Node | None) -> tuple[str, ...]:
-    close = f"Close in meaning ({cosine:.2f})"
-    return (close, f"Part of the summary “{titled(over.text)}”") if over else (close,)
-
-
 def summary_record(node: Node, leaves: Leaves) -> Record:
-    return Record(
-        RecordKind.SUMMARY,
-        node.id,
-        titled(node.text),
-        node.text,
-        leaves.chunks[:SOURCES],
-        node.cosine,
-        (f"Close in meaning ({node.cosine:.2f})",),
-    )
+    why = (f"Close in meaning ({node.cosine:.2f})",)
+    sources = leaves.chunks[:SOURCES]
+    title = titled(node.text)
+    return Record(RecordKind.SUMMARY, node.id, title, node.text, sources, node.cosine, why)
 
 
 def titled(text: str) -> str:
@@ -156,12 +251,3 @@ def titled(text: str) -> str:
         return line
     space = line.rfind(" ", SHOWN // 2, SHOWN)
     return line[: space if space > 0 else SHOWN] + "…"
-
-
-def tree_parameters(query: Query) -> dict[str, object]:
-    return {
-        "workspace": query.workspace_id,
-        "documents": query.document_list,
-        "fingerprint": query.vector.fingerprint,
-        "vector": query.vector.literal,
-    }

@@ -145,7 +145,7 @@ def test_an_admin_sets_a_model_up_and_sees_what_its_server_understands(
 @pytest.mark.parametrize(
     ("fault", "sentence"),
     [
-        ("401", "refuses the key"),
+        ("401", "rejects the key"),
         ("404", "does not have the model"),
         ("html", "not like a model endpoint"),
     ],

@@ -11,7 +11,7 @@ from django.conf import settings
 from django.core.management import get_commands, load_command_class
 
 from kb_project.llm.ports import Role
-from retrieval.evaluation import ragchecker
+from retrieval.evaluation import metrics
 from retrieval.models import AnswerState
 from retrieval.search.modes import MODES
 from retrieval.search.reporting import EventKind
@@ -111,7 +111,7 @@ def test_every_metric_of_answers_is_explained():
 
     missing = [
         name
-        for name in ragchecker.METRICS
+        for name in metrics.METRICS
         if name.replace("noise_", "noise, ").replace("self_", "self-").replace("_", " ") not in told
     ]
     assert missing == []

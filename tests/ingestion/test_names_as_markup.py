@@ -10,7 +10,7 @@ from django.test import Client
 
 from ingestion.curation.entities import entity_create, entity_edit
 from ingestion.curation.relationships import relationship_create
-from ingestion.documents import lifecycle
+from ingestion.documents import metadata
 from tests import rows
 from tests.ingestion.curation.papers import Desk
 from tests.ingestion.pages import address, client_of
@@ -68,7 +68,7 @@ def test_what_people_type_is_text_on_every_page(desk: Desk):
 def test_titles_are_text_in_lists_toasts_and_the_trash(desk: Desk):
     document = desk.document("b")
     with access.in_workspace(desk.workspace.pk):
-        lifecycle.document_edit(change=desk.change(), document=document, title=f"Log {BREAKS_OUT}")
+        metadata.document_edit(change=desk.change(), document=document, title=f"Log {BREAKS_OUT}")
     browser = client_of(desk.cast.alice)
 
     for page in ("document_detail", "document_history"):

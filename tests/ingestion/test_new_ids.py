@@ -10,7 +10,7 @@ from ingestion.models.communities import other_topics_id
 from ingestion.post_restore import new_ids
 from ingestion.resolution.keys import entity_id, link_id, relationship_id
 from ingestion.stages.reports.saving import report_id
-from ingestion.stages.tree.items import node_id
+from ingestion.stages.tree.growth import node_id
 
 OLD, NEW = UUID(int=1), UUID(int=2)
 Tables = dict[str, list[dict[str, Any]]]

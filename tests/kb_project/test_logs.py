@@ -1,20 +1,8 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator
 
-import pytest
-
-from kb_project import logs
-from kb_project.logs import OURS, add_job, current_job, formatter, quieten
-
-
-@pytest.fixture
-def levels() -> Iterator[None]:
-    before = {name: logging.getLogger(name).level for name in OURS}
-    yield
-    for name, level in before.items():
-        logging.getLogger(name).setLevel(level)
+from kb_project.logs import add_job, current_job, formatter
 
 
 def line(message: str, *arguments: object, name: str = "ingestion.pipeline.runner") -> str:
@@ -46,26 +34,3 @@ def test_the_job_at_hand_stands_on_every_line():
 
 def test_without_a_job_nothing_is_added():
     assert add_job(None, "info", {"event": "x"}) == {"event": "x"}
-
-
-@pytest.mark.usefixtures("levels")
-def test_a_person_who_waits_for_a_command_is_not_told_of_events():
-    logging.getLogger("ingestion").setLevel(logging.INFO)
-
-    quieten(1)
-
-    assert not logging.getLogger("ingestion.documents.services").isEnabledFor(logging.INFO)
-    assert logging.getLogger("ingestion.documents.services").isEnabledFor(logging.WARNING)
-
-
-@pytest.mark.usefixtures("levels")
-def test_who_asks_for_events_gets_them():
-    logging.getLogger("ingestion").setLevel(logging.INFO)
-
-    quieten(2)
-
-    assert logging.getLogger("ingestion.documents.services").isEnabledFor(logging.INFO)
-
-
-def test_every_app_of_ours_is_named():
-    assert set(logs.OURS) == {"kb_project", "workspaces", "ingestion", "retrieval"}

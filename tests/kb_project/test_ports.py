@@ -6,8 +6,8 @@ import pytest
 
 from kb_project.errors import InputError
 from kb_project.graph.ports import GraphStore
+from kb_project.llm.embedders import KnownVectors, LocalEmbedder
 from kb_project.llm.fake import FakeEmbedder
-from kb_project.llm.local_embedder import LocalEmbedder
 from kb_project.ports import Ports, build_ports, embedder_named
 
 
@@ -41,16 +41,17 @@ def test_a_bundle_is_made_of_what_it_is_given():
     assert Ports(embedder=FakeEmbedder(), graph=graph).graph is graph
 
 
-@pytest.mark.parametrize(("name", "kind"), [("local", LocalEmbedder), ("fake", FakeEmbedder)])
+@pytest.mark.parametrize(("name", "kind"), [("local", KnownVectors), ("fake", FakeEmbedder)])
 def test_an_embedder_goes_by_its_name(name: str, kind: type[object]):
     assert isinstance(embedder_named(name), kind)
 
 
 def test_naming_the_local_embedder_loads_no_model():
-    embedder = embedder_named("local")
+    known = embedder_named("local")
 
-    assert isinstance(embedder, LocalEmbedder)
-    assert embedder._loaded is None
+    assert isinstance(known, KnownVectors)
+    assert isinstance(known._embedder, LocalEmbedder)
+    assert known._embedder._loaded is None
 
 
 def test_an_unknown_embedder_is_refused_with_those_there_are():

@@ -16,7 +16,7 @@ from django.conf import settings as project
 from django.test import Client
 from django.urls import reverse
 
-from ingestion.documents import services, unread_passages
+from ingestion.documents import outcomes, services
 from ingestion.models import (
     Chunk,
     ChunkExtraction,
@@ -125,10 +125,10 @@ def assert_every_passage_is_read_or_listed(cast: rows.Cast, documents: list[Docu
     for document in documents:
         page = page_of(cast, document)
         with access.in_workspace(workspace.pk):
-            rejected = unread_passages.rejections_of(workspace=workspace, document=document)
+            rejected = outcomes.rejections_of(workspace=workspace, document=document)
             missing = unread.filter(chunk__document=document, chunk__workspace=workspace).exists()
         for counted in rejected.items():
-            assert unread_passages.rejection_sentence(*counted) in page
+            assert outcomes.rejection_sentence(*counted) in page
         assert ("could not be read by the model" in page) == missing
 
 

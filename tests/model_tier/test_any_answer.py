@@ -16,13 +16,13 @@ from hypothesis import HealthCheck, given, settings, strategies as st
 from ingestion import models as tables
 from ingestion.models import Document, Entity, IngestionJob, RunState, StageRun
 from ingestion.pipeline import runner
-from kb_project.graph.memory_store import MemoryGraphStore
 from kb_project.llm.fake import FakeChat, FakeEmbedder
 from kb_project.llm.ports import ChatRequest, ModelOptions
 from kb_project.llm.structured import strict_schema
 from kb_project.ports import Ports
 from tests import rows
 from tests.ingestion.jobs import add, refreshes
+from tests.memory_graph import MemoryGraphStore
 from workspaces import access
 from workspaces.models import Workspace
 

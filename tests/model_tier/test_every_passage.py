@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ingestion.documents import unread_passages
+from ingestion.documents import outcomes, rereading
 from ingestion.models import (
     ChunkExtraction,
     CommunityReport,
@@ -77,15 +77,13 @@ def test_passages_that_failed_are_listed_and_can_be_read_alone(tier: Tier):
 
     with access.in_workspace(tier.workspace.pk):
         unread = {
-            document: unread_passages.passages_with_problems(
-                workspace=tier.workspace, document=document
-            )
+            document: outcomes.passages_with_problems(workspace=tier.workspace, document=document)
             for document in Document.objects.in_workspace(tier.workspace)
         }
         assert sum(map(len, unread.values())) == failed.total()
         for document, listed in unread.items():
             if listed:
-                unread_passages.passages_retry(
+                rereading.passages_retry(
                     workspace=tier.workspace,
                     document=document,
                     chunk_ids=[one.chunk_id for one in listed],

@@ -10,7 +10,7 @@ import pytest
 from django.core.management import call_command
 
 from ingestion.curation import decisions
-from ingestion.documents import rereading, unread_passages
+from ingestion.documents import rereading
 from ingestion.extractors import METHOD
 from ingestion.models import (
     Chunk,
@@ -53,7 +53,7 @@ def to_local(tier: Tier) -> None:
 
 
 def otherwise(tier: Tier) -> int:
-    return len(rereading.read_otherwise_ids(workspace=tier.workspace))
+    return len(rereading.outdated_ids(workspace=tier.workspace))
 
 
 def read_again(tier: Tier) -> int:
@@ -255,7 +255,7 @@ def test_a_retry_that_fails_again_loses_nothing_either(tier: Tier):
     [document] = tier.rows(Document)
 
     with access.in_workspace(tier.workspace.pk):
-        unread_passages.passages_retry(workspace=tier.workspace, document=document)
+        rereading.passages_retry(workspace=tier.workspace, document=document)
     tier.drain()
 
     assert tier.count(Mention) == before

@@ -5,8 +5,7 @@ from __future__ import annotations
 import uuid
 from decimal import Decimal
 
-from kb_project.llm.ports import Role
-from kb_project.llm.store import CallOutcome, CallRecord
+from kb_project.llm.ports import CallOutcome, CallRecord, Role
 from workspaces import access
 from workspaces.language_models import services as language_model_services
 from workspaces.language_models.services import PriceGiven

@@ -17,9 +17,8 @@ from rest_framework.views import APIView
 from kb_project.errors import ConflictError
 from tests import rows
 from workspaces import access
-from workspaces.idempotency import LONGEST_KEY, REPLAYED, forget_old_answers, once
+from workspaces.idempotency import LONGEST_KEY, REPLAYED, ApiRequest, forget_old_answers, once
 from workspaces.models import StoredReply, User, Workspace
-from workspaces.requests import ApiRequest
 
 KEY = "a-key-1"
 BODY = {"name": "Acme", "tags": ["b", "a"]}

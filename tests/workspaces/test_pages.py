@@ -14,9 +14,8 @@ from kb_project import urls
 from tests import rows
 from tests.workspaces.pages import signed_in
 from workspaces.models import Capability, Role, Workspace
-from workspaces.pages import workspace_page
+from workspaces.pages import UserRequest, workspace_page
 from workspaces.people import services as people_services
-from workspaces.requests import UserRequest
 
 pytestmark = [pytest.mark.django_db, pytest.mark.urls(__name__)]
 

@@ -7,9 +7,9 @@ import pytest
 from django.db import connection
 
 from kb_project.errors import RefusedError
-from kb_project.llm.endpoint_embedder import EndpointEmbedder
+from kb_project.llm.capabilities import Feature, Support
+from kb_project.llm.embedders import EndpointEmbedder
 from kb_project.llm.ports import ModelOptions, Role
-from kb_project.llm.support import Feature, Support
 from kb_project.ports import build_ports
 from tests import rows
 from tests.workspaces.models_rows import ENDPOINT, KEY
@@ -246,7 +246,7 @@ def test_no_workspace_sees_the_settings_of_another():
 def test_threads_share_what_is_nobodys_own(django_assert_num_queries):
     workspace = rows.make_workspace()
     made = ports_for(workspace.pk)
-    ports._shelf.kept.clear()  # as in a thread that has asked for nothing yet
+    ports._cache.kept.clear()  # as in a thread that has asked for nothing yet
 
     with django_assert_num_queries(6):
         assert ports_for(workspace.pk) is made

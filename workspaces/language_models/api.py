@@ -13,10 +13,8 @@ from kb_project.llm.ports import Role
 from workspaces.api import WaitingAPIView, WorkspaceAPIView, administering, reading
 from workspaces.language_models import (
     choice,
-    queries as language_model_queries,
-    reranking,
-    reranking_queries,
-    services as language_model_services,
+    queries,
+    services,
     testing,
 )
 from workspaces.models import RerankerKind
@@ -39,7 +37,7 @@ class EmbeddingSerializer(serializers.Serializer[Any]):
     is_local = serializers.BooleanField()
     is_changing = serializers.SerializerMethodField()
 
-    def get_is_changing(self, state: language_model_queries.EmbeddingState) -> bool:
+    def get_is_changing(self, state: queries.EmbeddingState) -> bool:
         return state.building is not None
 
 
@@ -127,15 +125,13 @@ class ModelsApi(WorkspaceAPIView):
     def put(self) -> object:
         """Choose models. Work that was waiting for them resumes."""
         changes = self.body()
-        now = language_model_queries.model_state(workspace=self.workspace).choice
-        language_model_services.model_settings_save(
-            workspace=self.workspace, choice=replace(now, **changes)
-        )
+        now = queries.model_state(workspace=self.workspace).choice
+        services.model_settings_save(workspace=self.workspace, choice=replace(now, **changes))
         return self._state()
 
     def _state(self) -> dict[str, Any]:
-        state = language_model_queries.model_state(workspace=self.workspace)
-        embedding = language_model_queries.embedding_state(workspace=self.workspace)
+        state = queries.model_state(workspace=self.workspace)
+        embedding = queries.embedding_state(workspace=self.workspace)
         names = self.OutputSerializer().fields.keys() - {"embedding"}
         answer = {name: getattr(state, name) for name in names if hasattr(state, name)}
         return answer | {"choice": state.choice, "embedding": embedding}
@@ -194,15 +190,15 @@ class RerankerApi(WorkspaceAPIView):
     @reading("reranker", gives=OutputSerializer)
     def get(self) -> object:
         """View a workspace's reranker."""
-        return reranking_queries.reranker_state(workspace=self.workspace)
+        return queries.reranker_state(workspace=self.workspace)
 
     @setting("reranker_set", takes=InputSerializer, gives=OutputSerializer)
     def put(self) -> object:
         """Choose a reranker. It applies from the next question."""
-        now = reranking_queries.reranker_state(workspace=self.workspace).choice
+        now = queries.reranker_state(workspace=self.workspace).choice
         wanted = replace(now, **self.body())
-        reranking.reranker_set(workspace=self.workspace, choice=wanted)
-        return reranking_queries.reranker_state(workspace=self.workspace)
+        services.reranker_set(workspace=self.workspace, choice=wanted)
+        return queries.reranker_state(workspace=self.workspace)
 
 
 class RerankerTestApi(WaitingAPIView):
@@ -211,7 +207,7 @@ class RerankerTestApi(WaitingAPIView):
     @administering("reranker_test", gives=ModelTestApi.OutputSerializer, errors=(400, 409, 503))
     def post(self) -> object:
         """Have the reranker order three sentences, and report whether it succeeded."""
-        lines = reranking.reranker_test(workspace=self.workspace)
+        lines = testing.reranker_test(workspace=self.workspace)
         return {"results": lines}
 
 
@@ -273,7 +269,7 @@ class UsageApi(WorkspaceAPIView):
     @reading("usage", gives=OutputSerializer)
     def get(self) -> object:
         """Return calls, tokens and costs, grouped by purpose."""
-        models = language_model_queries.model_state(workspace=self.workspace).models
+        models = queries.model_state(workspace=self.workspace).models
         answer: dict[str, Any] = {
             "total": usage_queries.usage_total(workspace=self.workspace),
             "budget": usage_queries.spending_of(workspace=self.workspace),
@@ -305,7 +301,7 @@ class BudgetApi(WorkspaceAPIView):
     @setting("budget_set", takes=InputSerializer, gives=BudgetSerializer)
     def put(self) -> object:
         """Set the budget. Work that was waiting for it resumes."""
-        language_model_services.budget_set(workspace=self.workspace, cap=self.body()["cap"])
+        services.budget_set(workspace=self.workspace, cap=self.body()["cap"])
         return usage_queries.spending_of(workspace=self.workspace)
 
 
@@ -335,7 +331,7 @@ class PricesApi(WorkspaceAPIView):
         """Replace all prices. They apply from the next call."""
         given = self.PriceSerializer(data=self.request.data, many=True)
         given.is_valid(raise_exception=True)
-        prices = [language_model_services.PriceGiven(**price) for price in given.validated_data]
-        language_model_services.prices_set(workspace=self.workspace, prices=prices)
+        prices = [services.PriceGiven(**price) for price in given.validated_data]
+        services.prices_set(workspace=self.workspace, prices=prices)
         kept = usage_queries.prices_in(workspace=self.workspace)
         return Response(self.PriceSerializer(kept, many=True).data)

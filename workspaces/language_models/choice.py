@@ -1,18 +1,18 @@
-"""The choice of models, and its validation."""
+"""The choice of models and of a reranker, and their validation."""
 
 from __future__ import annotations
 
 import ipaddress
 import re
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, fields, replace
 from decimal import Decimal, InvalidOperation
-from typing import Final
+from typing import ClassVar, Final, TypeVar
 from urllib.parse import SplitResult, urlsplit
 
 from kb_project.errors import InputError
 from kb_project.llm.ports import Role
-from workspaces.models import ModelSettings
+from workspaces.models import ModelSettings, RerankerKind
 
 LONGEST_ENDPOINT: Final = 500
 LONGEST_KEY: Final = 500
@@ -33,17 +33,31 @@ _FULL_ADDRESS: Final = re.compile(r"/(chat/)?completions/?$")
 _METADATA_HOSTS: Final = frozenset({"metadata.google.internal", "metadata"})
 
 
-@dataclass(frozen=True)
-class ModelChoice:
-    """An admin's choice. ``key``: None keeps the stored one, '' removes it.
+@dataclass(frozen=True, kw_only=True)
+class EndpointChoice:
+    """An admin's choice of a server. ``key``: None keeps the stored one, '' removes it.
+
+    ``PREFIX`` is that of its columns in ``ModelSettings``.
+    """
+
+    PREFIX: ClassVar[str] = ""
+
+    endpoint: str = ""
+    key: str | None = field(default=None, repr=False)
+    model: str = ""
+
+
+ChoiceT = TypeVar("ChoiceT", bound=EndpointChoice)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ModelChoice(EndpointChoice):
+    """An admin's choice of chat models.
 
     ``role_models`` is ``{role: model}``; ``limits`` is ``{role: {"max_output", "timeout"}}``.
     """
 
-    endpoint: str = ""
-    key: str | None = field(default=None, repr=False)
     is_local: bool = False
-    model: str = ""
     role_models: Mapping[str, str] = field(default_factory=dict)
     limits: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     concurrency: int = 8
@@ -55,34 +69,41 @@ class ModelChoice:
     entity_types: tuple[str, ...] = ()
 
 
-def choice_in(settings: ModelSettings | None) -> ModelChoice:
+@dataclass(frozen=True, kw_only=True)
+class RerankChoice(EndpointChoice):
+    """An admin's choice of a reranker.
+
+    Endpoint and model are kept under another kind, for when it is chosen again.
+    """
+
+    PREFIX: ClassVar[str] = "rerank_"
+
+    kind: RerankerKind = RerankerKind.OFF
+
+
+def choice_in(settings: ModelSettings) -> ModelChoice:
     """Return the present choice, never with the key."""
-    if settings is None:
-        return ModelChoice()
-    return ModelChoice(
-        endpoint=settings.endpoint,
-        is_local=settings.is_local,
-        model=settings.model,
-        role_models=dict(settings.role_models),
-        limits=dict(settings.limits),
-        concurrency=settings.concurrency,
-        context_window=settings.context_window,
-        gleanings=settings.gleanings,
-        wants_claims=settings.wants_claims,
-        allows_general=settings.allows_general,
-        wants_judge=settings.wants_judge,
-        entity_types=tuple(settings.entity_types),
+    names = {one.name for one in fields(ModelChoice)} - {"key", "entity_types"}
+    stored = {name: getattr(settings, name) for name in names}
+    return ModelChoice(**stored, entity_types=tuple(settings.entity_types))
+
+
+def rerank_choice_in(settings: ModelSettings) -> RerankChoice:
+    """Return the present choice, never with the key."""
+    return RerankChoice(
+        kind=RerankerKind(settings.reranker),
+        endpoint=settings.rerank_endpoint,
+        model=settings.rerank_model,
     )
 
 
 def checked(choice: ModelChoice) -> ModelChoice:
     """Return the choice in its stored form. Raises InputError for an invalid one."""
+    _refuse_unknown_roles(choice.role_models)
+    role_models = {role: checked_model(str(name)) for role, name in choice.role_models.items()}
     found = replace(
-        choice,
-        endpoint=checked_endpoint(choice.endpoint),
-        key=None if choice.key is None else checked_key(choice.key),
-        model=checked_model(choice.model),
-        role_models=_checked_role_models(choice.role_models),
+        _checked_server(choice, checked_endpoint),
+        role_models={role: model for role, model in role_models.items() if model},
         limits=_checked_limits(choice.limits),
         concurrency=_within(choice.concurrency, CONCURRENCY, "Calls at once"),
         context_window=_within(choice.context_window, CONTEXT_WINDOW, "The context window"),
@@ -91,12 +112,36 @@ def checked(choice: ModelChoice) -> ModelChoice:
     )
     has_all = all(role.value in found.role_models for role in Role)
     if found.endpoint and not found.model and not has_all:
-        raise InputError(
-            "No model is named for this endpoint.",
-            kept="Nothing was changed.",
-            next_step="Enter a model's name at the endpoint.",
+        raise _refused(
+            "No model is named for this endpoint.", "Enter a model's name at the endpoint."
         )
     return found
+
+
+def checked_rerank_choice(choice: RerankChoice) -> RerankChoice:
+    """Return the choice in its stored form. Raises InputError for an invalid one."""
+    if choice.kind not in set(RerankerKind):
+        raise _refused(
+            f"'{str(choice.kind)[:40]}' is no reranker: there are {', '.join(RerankerKind)}."
+        )
+    found = _checked_server(
+        replace(choice, kind=RerankerKind(choice.kind)), checked_rerank_endpoint
+    )
+    if found.kind is RerankerKind.ENDPOINT and not (found.endpoint and found.model):
+        raise _refused(
+            "A reranking endpoint needs an address and a model.",
+            "Enter both, or choose to rerank with the chat model.",
+        )
+    return found
+
+
+def _checked_server(choice: ChoiceT, rule: Callable[[str], str]) -> ChoiceT:
+    return replace(
+        choice,
+        endpoint=rule(choice.endpoint),
+        key=None if choice.key is None else checked_key(choice.key),
+        model=checked_model(choice.model),
+    )
 
 
 def checked_endpoint(text: str) -> str:
@@ -120,6 +165,14 @@ def checked_endpoint(text: str) -> str:
     if _is_metadata(parts.hostname):
         raise _refused("No model can be served from this endpoint address.")
     return address
+
+
+def checked_rerank_endpoint(text: str) -> str:
+    """
+    >>> checked_rerank_endpoint("https://api.example.com/v2/rerank/")
+    'https://api.example.com/v2'
+    """
+    return checked_endpoint(text.strip().rstrip("/").removesuffix("/rerank"))
 
 
 def origin(endpoint: str) -> tuple[str, str, int | None]:
@@ -204,17 +257,11 @@ def _is_metadata(host: str) -> bool:
         return host.lower().rstrip(".") in _METADATA_HOSTS
 
 
-def _checked_role_models(given: Mapping[str, str]) -> dict[str, str]:
-    _refuse_unknown_roles(given)
-    named = {role: checked_model(str(model)) for role, model in given.items()}
-    return {role: model for role, model in named.items() if model}
-
-
 def _checked_limits(given: Mapping[str, Mapping[str, float]]) -> dict[str, dict[str, float]]:
     _refuse_unknown_roles(given)
+    bounds = {"max_output": (1, MOST_OUTPUT), "timeout": (1, LONGEST_TIMEOUT)}
     found: dict[str, dict[str, float]] = {}
     for role, limits in given.items():
-        bounds = {"max_output": (1, MOST_OUTPUT), "timeout": (1, LONGEST_TIMEOUT)}
         if unknown := set(limits) - set(bounds):
             raise _refused(f"'{min(unknown)[:40]}' is no limit: max_output and timeout are.")
         if limits:
@@ -237,5 +284,5 @@ def _within(number: int, bounds: tuple[int, int], what: str) -> int:
     return number
 
 
-def _refused(happened: str) -> InputError:
-    return InputError(happened, kept="Nothing was changed.")
+def _refused(happened: str, next_step: str = "") -> InputError:
+    return InputError(happened, kept="Nothing was changed.", next_step=next_step)

@@ -7,7 +7,6 @@ fills and swaps in once complete. Search continues meanwhile.
 from __future__ import annotations
 
 import logging
-from dataclasses import dataclass
 from functools import partial
 from typing import Final
 
@@ -15,7 +14,6 @@ from django.db import transaction
 from django_q.tasks import async_task
 
 from kb_project.errors import ConflictError, InputError, RefusedError
-from kb_project.llm.ports import Embedder
 from kb_project.ports import build_ports
 from workspaces import access, ports
 from workspaces.language_models.choice import checked_model
@@ -29,27 +27,19 @@ MOST_DIMENSIONS: Final = 4_000
 """The most dimensions pgvector can index at half precision."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Found:
-    """An embedder that answered, and its index."""
-
-    embedder: Embedder
-    index: EmbeddingIndex
-
-
 def embedding_change(*, workspace: Workspace, provider: str, model: str = "") -> EmbeddingIndex:
     """Start an index with the endpoint's ``model`` or the local one. Call outside transactions.
 
     Calls the model once first. Raises InputError or ConflictError for an invalid choice, and the
     endpoint's error if it does not embed.
     """
-    wanted = _local(workspace) if provider == ports.LOCAL else _at_endpoint(workspace, model)
+    index = _local(workspace) if provider == ports.LOCAL else _at_endpoint(workspace, model)
     with access.in_workspace(workspace.pk):
-        _refuse_needless(workspace, wanted.embedder)
-        wanted.index.save(force_insert=True)
+        _refuse_needless(workspace, index)
+        index.save(force_insert=True)
         transaction.on_commit(partial(async_task, REEMBED, str(workspace.pk), cluster=QUEUE))
-    logger.info("embedding change began workspace=%s index=%s", workspace.pk, wanted.index.pk)
-    return wanted.index
+    logger.info("embedding change began workspace=%s index=%s", workspace.pk, index.pk)
+    return index
 
 
 def embedding_give_up(*, workspace: Workspace) -> None:
@@ -64,19 +54,20 @@ def embedding_give_up(*, workspace: Workspace) -> None:
     logger.info("embedding change given up workspace=%s", workspace.pk)
 
 
-def _local(workspace: Workspace) -> _Found:
+def _local(workspace: Workspace) -> EmbeddingIndex:
     embedder = build_ports().embedder
-    index = EmbeddingIndex(
+    return EmbeddingIndex(
         workspace=workspace,
         provider=ports.LOCAL,
         dimension=embedder.dimension,
         fingerprint=embedder.fingerprint,
         state=IndexState.BUILDING,
     )
-    return _Found(embedder, index)
 
 
-def _at_endpoint(workspace: Workspace, model: str) -> _Found:
+def _at_endpoint(workspace: Workspace, model: str) -> EmbeddingIndex:
+    """Return an index of the model, which is called once: there is no other way to learn its
+    vectors' dimension."""
     name = checked_model(model)
     if not name:
         raise InputError(
@@ -97,12 +88,6 @@ def _at_endpoint(workspace: Workspace, model: str) -> _Found:
         dimension=0,
         state=IndexState.BUILDING,
     )
-    embedder = _measured(index)
-    return _Found(embedder, index)
-
-
-def _measured(index: EmbeddingIndex) -> Embedder:
-    """Call the model once: there is no other way to learn its vectors' dimension."""
     embedder = ports.embedder_of(index, build_ports())
     index.dimension = embedder.dimension
     if not 1 <= index.dimension <= MOST_DIMENSIONS:
@@ -113,10 +98,10 @@ def _measured(index: EmbeddingIndex) -> Embedder:
             kept="Nothing was changed.",
         )
     index.fingerprint = embedder.fingerprint
-    return embedder
+    return index
 
 
-def _refuse_needless(workspace: Workspace, embedder: Embedder) -> None:
+def _refuse_needless(workspace: Workspace, index: EmbeddingIndex) -> None:
     if ports.index_of(workspace.pk, IndexState.BUILDING) is not None:
         raise ConflictError(
             "Another index is already being built.",
@@ -126,7 +111,7 @@ def _refuse_needless(workspace: Workspace, embedder: Embedder) -> None:
         )
     active = ports.index_of(workspace.pk, IndexState.ACTIVE)
     used = active.fingerprint if active else build_ports().embedder.fingerprint
-    if used == embedder.fingerprint:
+    if used == index.fingerprint:
         raise ConflictError(
             "This model's vectors are the ones in use.",
             code="index_in_use",

@@ -1,4 +1,4 @@
-"""The forms for models, prices and budget."""
+"""The forms for models, reranker, prices and budget."""
 
 from __future__ import annotations
 
@@ -11,15 +11,20 @@ from django import forms
 from kb_project.errors import InputError
 from kb_project.llm.ports import Role
 from workspaces.language_models import choice as rules
-from workspaces.language_models.choice import ModelChoice
-from workspaces.language_models.queries import ModelState
+from workspaces.language_models.choice import ModelChoice, RerankChoice, checked_rerank_endpoint
+from workspaces.language_models.queries import ModelState, RerankerState
 from workspaces.language_models.services import PriceGiven
-from workspaces.models import ModelPrice
+from workspaces.models import ModelPrice, RerankerKind
 from workspaces.usage.queries import Spending
 
 CheckedT = TypeVar("CheckedT")
 SPARE_PRICES: Final = 2
 MOST_PRICE_ROWS: Final = 50
+PLAIN_FIELDS: Final = (
+    *("endpoint", "model", "context_window", "concurrency", "gleanings"),
+    *("wants_claims", "allows_general", "wants_judge"),
+)
+"""Fields of the form that a choice has under the same name."""
 ROLE_TITLES: Final = {
     Role.EXTRACT: "Find entities and facts",
     Role.SUMMARISE: "Write descriptions and reports",
@@ -30,33 +35,41 @@ ROLE_TITLES: Final = {
 }
 
 
-class ModelForm(forms.Form):
-    """The choice of models. The key is write-only: the page shows its last characters at most."""
-
-    endpoint = forms.CharField(
+def _text_field(label: str, longest: int, help_text: str, **attributes: str) -> forms.CharField:
+    return forms.CharField(
         required=False,
-        max_length=rules.LONGEST_ENDPOINT,
-        label="Endpoint",
-        widget=forms.TextInput(
-            {"placeholder": "https://api.example.com/v1", "autocomplete": "off"}
-        ),
-        help_text="The address of any OpenAI-compatible server, hosted or your own.",
+        max_length=longest,
+        label=label,
+        widget=forms.TextInput({**attributes, "autocomplete": "off"}),
+        help_text=help_text,
     )
-    key = forms.CharField(
+
+
+def _key_field(label: str) -> forms.CharField:
+    return forms.CharField(
         required=False,
         max_length=rules.LONGEST_KEY,
-        strip=True,
-        label="Key",
+        label=label,
         widget=forms.PasswordInput({"autocomplete": "new-password"}),
         help_text="Stored encrypted and never shown again.",
     )
+
+
+class ModelForm(forms.Form):
+    """The choice of models. The key is write-only: the page shows its last characters at most."""
+
+    endpoint = _text_field(
+        "Endpoint",
+        rules.LONGEST_ENDPOINT,
+        "The address of any OpenAI-compatible server, hosted or your own.",
+        placeholder="https://api.example.com/v1",
+    )
+    key = _key_field("Key")
     remove_key = forms.BooleanField(required=False, label="Remove the stored key")
-    model = forms.CharField(
-        required=False,
-        max_length=rules.LONGEST_MODEL,
-        label="Model",
-        widget=forms.TextInput({"autocomplete": "off"}),
-        help_text="Its name at the endpoint. Used wherever no other model is set below.",
+    model = _text_field(
+        "Model",
+        rules.LONGEST_MODEL,
+        "Its name at the endpoint. Used wherever no other model is set below.",
     )
     context_window = forms.IntegerField(
         min_value=rules.CONTEXT_WINDOW[0],
@@ -88,12 +101,11 @@ class ModelForm(forms.Form):
         required=False,
         label="Let answers add general knowledge, in sentences marked to be verified",
     )
-    entity_types = forms.CharField(
-        required=False,
-        max_length=rules.MOST_TYPES * (rules.LONGEST_TYPE + 2),
-        label="Entity types",
-        widget=forms.TextInput({"autocomplete": "off", "placeholder": "person, place, vessel"}),
-        help_text="Between commas. Left empty, the model names what it finds.",
+    entity_types = _text_field(
+        "Entity types",
+        rules.MOST_TYPES * (rules.LONGEST_TYPE + 2),
+        "Between commas. Left empty, the model names what it finds.",
+        placeholder="person, place, vessel",
     )
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -141,37 +153,19 @@ class ModelForm(forms.Form):
     def choice(self, *, is_local: bool = False) -> ModelChoice:
         """Return the choice of a valid form."""
         data = self.cleaned_data
-        key = "" if data["remove_key"] else None
         return ModelChoice(
-            endpoint=data["endpoint"],
-            key=data["key"] or key,
+            **{name: data[name] for name in (*PLAIN_FIELDS, "entity_types")},
+            key=data["key"] or ("" if data["remove_key"] else None),
             is_local=is_local and not data["endpoint"],
-            model=data["model"],
             role_models={role.value: data[f"{role}_model"] for role in Role},
             limits={role.value: _limits(data, role) for role in Role},
-            concurrency=data["concurrency"],
-            context_window=data["context_window"],
-            gleanings=data["gleanings"],
-            wants_claims=data["wants_claims"],
-            allows_general=data["allows_general"],
-            wants_judge=data["wants_judge"],
-            entity_types=data["entity_types"],
         )
 
 
 def model_form(state: ModelState, data: Mapping[str, Any] | None = None) -> ModelForm:
     chosen = state.choice
-    initial: dict[str, Any] = {
-        "endpoint": chosen.endpoint,
-        "model": chosen.model,
-        "context_window": chosen.context_window,
-        "concurrency": chosen.concurrency,
-        "gleanings": chosen.gleanings,
-        "wants_claims": chosen.wants_claims,
-        "allows_general": chosen.allows_general,
-        "wants_judge": chosen.wants_judge,
-        "entity_types": ", ".join(chosen.entity_types),
-    }
+    initial: dict[str, Any] = {name: getattr(chosen, name) for name in PLAIN_FIELDS}
+    initial["entity_types"] = ", ".join(chosen.entity_types)
     for row in state.roles:
         initial[f"{row.role}_model"] = row.own
         initial[f"{row.role}_max_output"] = row.own_max_output
@@ -279,3 +273,42 @@ def ruled(rule: Callable[[Any], CheckedT], value: object) -> CheckedT:
         return rule(value)
     except InputError as error:
         raise forms.ValidationError(error.happened) from error
+
+
+class RerankForm(forms.Form):
+    """The choice of a reranker. The key is write-only."""
+
+    reranker = forms.ChoiceField(choices=RerankerKind.choices, label="Reranking")
+    rerank_endpoint = _text_field(
+        "Reranking endpoint",
+        rules.LONGEST_ENDPOINT,
+        "A server that answers /rerank, hosted or your own.",
+        placeholder="https://api.example.com/v2",
+    )
+    rerank_model = _text_field("Reranking model", rules.LONGEST_MODEL, "Its name at that endpoint.")
+    rerank_key = _key_field("Key of the reranking endpoint")
+    remove_rerank_key = forms.BooleanField(
+        required=False, label="Remove the stored key of the reranking endpoint"
+    )
+
+    def clean_rerank_endpoint(self) -> str:
+        return ruled(checked_rerank_endpoint, self.cleaned_data["rerank_endpoint"])
+
+    def choice(self) -> RerankChoice:
+        """Return the choice of a valid form."""
+        data = self.cleaned_data
+        return RerankChoice(
+            kind=RerankerKind(data["reranker"]),
+            endpoint=data["rerank_endpoint"],
+            key=data["rerank_key"] or ("" if data["remove_rerank_key"] else None),
+            model=data["rerank_model"],
+        )
+
+
+def rerank_form(state: RerankerState, data: Any = None) -> RerankForm:
+    initial = {
+        "reranker": state.choice.kind.value,
+        "rerank_endpoint": state.choice.endpoint,
+        "rerank_model": state.choice.model,
+    }
+    return RerankForm(data, initial=initial)

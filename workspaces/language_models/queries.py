@@ -1,4 +1,4 @@
-"""Queries for a workspace's models. Nothing here ever contains a key."""
+"""Queries for a workspace's models and reranker. Nothing here ever contains a key."""
 
 from __future__ import annotations
 
@@ -11,17 +11,21 @@ from kb_project.llm.config import DEFAULT_LIMITS
 from kb_project.llm.ports import Role
 from kb_project.ports import build_ports
 from workspaces import ports
-from workspaces.language_models.choice import ModelChoice, choice_in, host_of
-from workspaces.models import EmbeddingIndex, IndexState, ModelSettings, Workspace
+from workspaces.language_models.choice import (
+    ModelChoice,
+    RerankChoice,
+    choice_in,
+    host_of,
+    rerank_choice_in,
+)
+from workspaces.models import EmbeddingIndex, IndexState, ModelSettings, RerankerKind, Workspace
 
 Tier = Literal["own", "installation", "local"]
 
 
 @dataclass(frozen=True, slots=True)
 class RoleModel:
-    """A role's model and limits. ``own`` and the own limits are '' or None where the default
-    applies.
-    """
+    """A role's model and limits. The own ones are '' or None where the default applies."""
 
     role: Role
     model: str
@@ -71,12 +75,14 @@ class EmbeddingState:
 
 
 def model_state(*, workspace: Workspace) -> ModelState:
-    return state_of(ports.settings_of(workspace.pk))
+    return _state_in(ports.settings_of(workspace.pk) or ModelSettings())
 
 
-def state_of(row: ModelSettings | None) -> ModelState:
+def _state_in(row: ModelSettings) -> ModelState:
     choice = choice_in(row)
-    tier = _tier(row)
+    tier: Tier = "installation" if ports.uses_installation(row) else "local"
+    if row.endpoint:
+        tier = "own"
     model = choice.model or (settings.MODEL_NAME if tier == "installation" else "")
     endpoint = settings.MODEL_ENDPOINT if tier == "installation" else choice.endpoint
     return ModelState(
@@ -84,10 +90,10 @@ def state_of(row: ModelSettings | None) -> ModelState:
         choice=choice,
         host=host_of(endpoint),
         model=model,
-        has_key=bool(row and row.sealed_key),
-        key_hint=row.key_hint if row else "",
-        support=dict(row.support) if row else {},
-        tuning=dict(row.tuning) if row else {},
+        has_key=bool(row.sealed_key),
+        key_hint=row.key_hint,
+        support=dict(row.support),
+        tuning=dict(row.tuning),
         roles=tuple(_role(role, choice, model) for role in Role),
         has_installation_model=ports.installation_has_model(),
     )
@@ -108,12 +114,6 @@ def embedding_state(*, workspace: Workspace) -> EmbeddingState:
     )
 
 
-def _tier(row: ModelSettings | None) -> Tier:
-    if row is not None and row.endpoint:
-        return "own"
-    return "installation" if ports.uses_installation(row) else "local"
-
-
 def _role(role: Role, choice: ModelChoice, model: str) -> RoleModel:
     own = choice.role_models.get(role, "")
     limits = choice.limits.get(role, {})
@@ -128,3 +128,42 @@ def _role(role: Role, choice: ModelChoice, model: str) -> RoleModel:
         own_max_output=None if max_output is None else int(max_output),
         own_timeout=None if timeout is None else int(timeout),
     )
+
+
+@dataclass(frozen=True, slots=True)
+class RerankerState:
+    """``model`` is the one in effect, '' if nothing is reranked; ``has_chat`` says whether the chat
+    model can be chosen.
+    """
+
+    choice: RerankChoice
+    model: str
+    host: str
+    has_key: bool
+    key_hint: str
+    has_chat: bool
+
+    @property
+    def is_on(self) -> bool:
+        return bool(self.model)
+
+
+def reranker_state(*, workspace: Workspace) -> RerankerState:
+    row = ports.settings_of(workspace.pk) or ModelSettings()
+    choice, chat = rerank_choice_in(row), _judge_in(row)
+    in_force = {RerankerKind.ENDPOINT: choice.model, RerankerKind.MODEL: chat}
+    return RerankerState(
+        choice=choice,
+        model=in_force.get(choice.kind, ""),
+        host=host_of(choice.endpoint),
+        has_key=bool(row.rerank_sealed_key),
+        key_hint=row.rerank_key_hint,
+        has_chat=bool(chat),
+    )
+
+
+def _judge_in(row: ModelSettings) -> str:
+    """Return the judge's model, '' without one. Needs no key, which may be unreadable."""
+    state = _state_in(row)
+    judges = (one.model for one in state.roles if one.role is Role.JUDGE)
+    return "" if state.tier == "local" else next(judges, "")

@@ -1,4 +1,4 @@
-"""Sets a workspace's models, prices and budget."""
+"""Sets a workspace's models, reranker, prices and budget."""
 
 from __future__ import annotations
 
@@ -20,11 +20,14 @@ from workspaces import access, ports, secrets, sql
 from workspaces.language_models.choice import (
     DEAREST,
     MOST_MONEY,
+    EndpointChoice,
     ModelChoice,
+    RerankChoice,
     checked,
     checked_entity_types,
     checked_model,
     checked_money,
+    checked_rerank_choice,
     choice_in,
     origin,
 )
@@ -35,6 +38,7 @@ from workspaces.models import (
     ModelBudget,
     ModelPrice,
     ModelSettings,
+    RerankerKind,
     Workspace,
 )
 
@@ -61,19 +65,22 @@ class PriceGiven:
 def model_settings_save(*, workspace: Workspace, choice: ModelChoice) -> ModelSettings:
     """Save the choice; work that was waiting for it resumes.
 
-    A key stays with the host it was entered for: choosing another host without its key would leak
-    the old one. Raises InputError for an invalid choice, and then nothing is changed.
+    A new key also replaces that of indexes at the same endpoint. Raises InputError for an invalid
+    choice, and then nothing is changed.
     """
     choice = checked(choice)
     with access.in_workspace(workspace.pk):
         row = row_to_change(workspace)
-        if row.sealed_key and choice.key is None:
-            refuse_another_host(row.endpoint, choice.endpoint)
         if (row.endpoint, row.model) != (choice.endpoint, choice.model):
             row.support = {}
-        _set_choice(row, choice)
-        _set_key(row, choice.key if choice.endpoint else "")
+        _set_server(row, choice)
+        _set_options(row, choice)
         row.save()
+        if choice.key and choice.endpoint:
+            indexes = EmbeddingIndex.objects.in_workspace(workspace)
+            indexes.exclude(state=IndexState.RETIRED).filter(endpoint=row.endpoint).update(
+                sealed_key=row.sealed_key
+            )
         _resume(workspace)
     logger.info("model settings saved workspace=%s", workspace.pk)
     return row
@@ -83,18 +90,39 @@ def model_settings_clear(*, workspace: Workspace) -> None:
     """Use no model, even if the installation has one. Prices, budget, cache and ledger stay, and so
     does an embedding index: its vectors are in use.
     """
-    with access.in_workspace(workspace.pk):
-        chosen = choice_in(ports.settings_of(workspace.pk))
-        nothing = replace(chosen, endpoint="", model="", role_models={}, limits={}, is_local=True)
-        model_settings_save(workspace=workspace, choice=nothing)
+    _drop_own_model(workspace, is_local=True)
 
 
 def installation_model_use(*, workspace: Workspace) -> None:
     """Use the installation's model in place of the workspace's own or none."""
+    _drop_own_model(workspace, is_local=False)
+
+
+def _drop_own_model(workspace: Workspace, *, is_local: bool) -> None:
     with access.in_workspace(workspace.pk):
-        chosen = choice_in(ports.settings_of(workspace.pk))
-        nothing = replace(chosen, endpoint="", model="", role_models={}, limits={}, is_local=False)
+        chosen = choice_in(ports.settings_of(workspace.pk) or ModelSettings())
+        nothing = replace(
+            chosen, endpoint="", model="", role_models={}, limits={}, is_local=is_local
+        )
         model_settings_save(workspace=workspace, choice=nothing)
+
+
+def reranker_set(*, workspace: Workspace, choice: RerankChoice) -> ModelSettings:
+    """Save the choice; it applies from the next question.
+
+    Raises InputError for an invalid choice, and ConflictError for the chat model of a workspace
+    without one; then nothing is changed.
+    """
+    choice = checked_rerank_choice(choice)
+    with access.in_workspace(workspace.pk):
+        row = row_to_change(workspace)
+        if choice.kind is RerankerKind.MODEL and ports.chat_config(workspace.pk, row) is None:
+            raise ports.no_model()
+        _set_server(row, choice)
+        row.reranker = choice.kind
+        row.save()
+    logger.info("reranker set workspace=%s kind=%s", workspace.pk, choice.kind)
+    return row
 
 
 def prices_set(*, workspace: Workspace, prices: Sequence[PriceGiven]) -> list[ModelPrice]:
@@ -199,10 +227,33 @@ def row_to_change(workspace: Workspace) -> ModelSettings:
     return ModelSettings.objects.in_workspace(workspace).select_for_update().get()
 
 
-def _set_choice(row: ModelSettings, choice: ModelChoice) -> None:
-    row.endpoint = choice.endpoint
+def _set_server(row: ModelSettings, choice: EndpointChoice) -> None:
+    """Store a choice's endpoint, model and key; a key of None keeps the old one.
+
+    A key stays with the host it was entered for: raises InputError if a stored one would be sent
+    to another; without an endpoint it goes nowhere.
+    """
+    endpoint, model, sealed_key, key_hint = (
+        choice.PREFIX + name for name in ("endpoint", "model", "sealed_key", "key_hint")
+    )
+    is_kept = getattr(row, sealed_key) and choice.key is None
+    if is_kept and choice.endpoint and origin(getattr(row, endpoint)) != origin(choice.endpoint):
+        raise InputError(
+            "The stored key was entered for another host, and is not sent elsewhere.",
+            code="key_for_another_host",
+            kept="Nothing was changed.",
+            next_step="Enter the key of the new endpoint, or choose to remove the stored one.",
+        )
+    setattr(row, endpoint, choice.endpoint)
+    setattr(row, model, choice.model)
+    key = choice.key if choice.endpoint else ""
+    if key is not None:
+        setattr(row, sealed_key, secrets.seal(key, row.workspace_id))
+        setattr(row, key_hint, secrets.hint(key))
+
+
+def _set_options(row: ModelSettings, choice: ModelChoice) -> None:
     row.is_local = choice.is_local and not choice.endpoint
-    row.model = choice.model
     row.role_models = dict(choice.role_models)
     row.limits = {role: dict(limits) for role, limits in choice.limits.items()}
     row.concurrency = choice.concurrency
@@ -212,21 +263,6 @@ def _set_choice(row: ModelSettings, choice: ModelChoice) -> None:
     row.allows_general = choice.allows_general
     row.wants_judge = choice.wants_judge
     row.entity_types = list(choice.entity_types)
-
-
-def _set_key(row: ModelSettings, key: str | None) -> None:
-    """Store a key; None keeps the old one. It also replaces the key of indexes at the same
-    endpoint.
-    """
-    if key is None:
-        return
-    row.sealed_key = secrets.seal(key, row.workspace_id)
-    row.key_hint = secrets.hint(key)
-    if key:
-        indexes = EmbeddingIndex.objects.in_workspace(row.workspace_id)
-        indexes.exclude(state=IndexState.RETIRED).filter(endpoint=row.endpoint).update(
-            sealed_key=row.sealed_key
-        )
 
 
 def _price(workspace: Workspace, given: PriceGiven) -> ModelPrice:
@@ -245,16 +281,3 @@ def _price(workspace: Workspace, given: PriceGiven) -> ModelPrice:
 
 def _resume(workspace: Workspace) -> None:
     transaction.on_commit(partial(async_task, RESUME, str(workspace.pk), cluster=QUEUE))
-
-
-def refuse_another_host(before: str, now: str) -> None:
-    """Raise InputError if a stored key would go to another host than it was entered for; without an
-    endpoint it goes nowhere.
-    """
-    if now and origin(before) != origin(now):
-        raise InputError(
-            "The stored key was entered for another host, and is not sent elsewhere.",
-            code="key_for_another_host",
-            kept="Nothing was changed.",
-            next_step="Enter the key of the new endpoint, or choose to remove the stored one.",
-        )

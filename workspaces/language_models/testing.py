@@ -1,16 +1,18 @@
-"""Tests a workspace's endpoint."""
+"""Tests a workspace's models and reranker with real calls."""
 
 from __future__ import annotations
 
 import logging
+import time
 from collections.abc import Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from typing import Final
 
+from kb_project.errors import ConflictError, ModelError
+from kb_project.llm.capabilities import Feature
 from kb_project.llm.config import ChatConfig
-from kb_project.llm.ports import Role
+from kb_project.llm.ports import Reranker, Role
 from kb_project.llm.probe import Check, ProbeResult, probe
-from kb_project.llm.support import Support
 from workspaces import access, ports
 from workspaces.language_models.services import config_needed, row_to_change
 from workspaces.models import IndexState, Workspace
@@ -28,6 +30,13 @@ TITLES: Final = {
     "stream": "Answers as they are written",
     "embeddings": "Embeddings",
 }
+RERANKED_QUESTION: Final = "Which city is the capital of France?"
+RERANKED_TEXTS: Final = (
+    "Bread is baked from flour, water, salt and yeast.",
+    "The capital of France is the city of Paris.",
+    "A lighthouse warns ships of rocks.",
+)
+ANSWERING: Final = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,21 +57,21 @@ def model_test(*, workspace: Workspace) -> list[TestLine]:
     config = config_needed(workspace)
     names = list(dict.fromkeys(config.model_of(role) for role in Role))
     patience = max(LEAST_PATIENCE, PATIENCE / len(names))
-    embedding = _embedding_model(workspace, config)
+    with access.in_workspace(workspace.pk):
+        index = ports.index_of(workspace.pk, IndexState.ACTIVE)
+    embedding = index.model if index is not None and index.endpoint == config.endpoint else ""
     found = {}
-    for number, name in enumerate(names):
+    for name in names:
         one = replace(config, model=name, models={})
-        wanted = embedding if number == 0 else ""
-        found[name] = probe(one, embedding_model=wanted, deadline=patience)
+        found[name] = probe(one, embedding_model=embedding, deadline=patience)
+        embedding = ""
     _remember(workspace, config, list(found.values()))
     logger.info("models tested workspace=%s models=%s", workspace.pk, len(names))
     return [line for name, result in found.items() for line in _lines(name, names, result)]
 
 
 def _lines(name: str, names: Sequence[str], result: ProbeResult) -> list[TestLine]:
-    """Return the lines; of several models, each line names its own, and the model list appears
-    once.
-    """
+    """Return the lines; of several models, each line names its own, and the list appears once."""
     return [
         TestLine(_title(check, name, names), check.ok, check.sentence)
         for check in result.checks
@@ -76,25 +85,47 @@ def _title(check: Check, name: str, names: Sequence[str]) -> str:
     return f"{title}: {name}" if is_of_model else title
 
 
-def _embedding_model(workspace: Workspace, config: ChatConfig) -> str:
-    with access.in_workspace(workspace.pk):
-        index = ports.index_of(workspace.pk, IndexState.ACTIVE)
-    return index.model if index is not None and index.endpoint == config.endpoint else ""
-
-
 def _remember(workspace: Workspace, config: ChatConfig, results: Sequence[ProbeResult]) -> None:
     """Store what all models support. Models that did not answer are ignored."""
     known = [result.support for result in results if result.ok]
     if not known:
         return
-    common = Support(
-        **{
-            each.name: all(getattr(support, each.name) for support in known)
-            for each in fields(Support)
-        }
-    )
+    common = {one.value: all(support.has(one) for support in known) for one in Feature}
     with access.in_workspace(workspace.pk):
         row = row_to_change(workspace)
         if row.endpoint in {"", config.endpoint}:
-            row.support = common.as_dict()
+            row.support = common
             row.save()
+
+
+def reranker_test(*, workspace: Workspace) -> list[TestLine]:
+    """Have the reranker order three sentences, one of which answers the question.
+
+    Call outside transactions. Raises ConflictError if reranking is off; a failure of the reranker
+    is a line.
+    """
+    reranker = ports.ports_for(workspace.pk).reranker
+    if reranker is None:
+        raise ConflictError(
+            "Reranking is off.",
+            code="reranker_off",
+            kept="Nothing was changed.",
+            next_step="Choose an endpoint or the chat model first.",
+        )
+    line = _tried_reranking(reranker)
+    logger.info("reranker tested workspace=%s works=%s", workspace.pk, line.is_good)
+    return [line]
+
+
+def _tried_reranking(reranker: Reranker) -> TestLine:
+    what = f"Reranking: {reranker.name}"
+    started = time.perf_counter()
+    try:
+        ranking = reranker.rank(RERANKED_QUESTION, RERANKED_TEXTS)
+    except ModelError as error:
+        return TestLine(what, is_good=False, sentence=error.sentence)
+    if ranking.order()[0] != ANSWERING:
+        sentence = "It answers, but puts an irrelevant sentence first."
+        return TestLine(what, is_good=False, sentence=sentence)
+    how = "from the cache" if ranking.is_cached else f"in {time.perf_counter() - started:.1f} s"
+    return TestLine(what, is_good=True, sentence=f"Put the right sentence first, {how}.")

@@ -13,17 +13,13 @@ from kb_project.errors import KBError
 from workspaces import access
 from workspaces.language_models import (
     embedding,
-    forms as language_model_forms,
-    queries as language_model_queries,
-    reranking,
-    reranking_forms,
-    reranking_queries,
-    services as language_model_services,
+    forms,
+    queries,
+    services,
     testing,
 )
 from workspaces.models import Capability, Workspace
-from workspaces.pages import workspace_page
-from workspaces.requests import UserRequest
+from workspaces.pages import UserRequest, workspace_page
 from workspaces.usage import queries as usage_queries
 
 
@@ -36,13 +32,13 @@ def model_settings(request: UserRequest, workspace: Workspace) -> HttpResponse:
 
 def _save(request: UserRequest, workspace: Workspace) -> HttpResponse:
     access.workspace_for_administering(user=request.user, workspace_id=workspace.pk)
-    state = language_model_queries.model_state(workspace=workspace)
-    form = language_model_forms.model_form(state, request.POST)
+    state = queries.model_state(workspace=workspace)
+    form = forms.model_form(state, request.POST)
     if not form.is_valid():
         return _model_page(request, workspace, form=form)
     choice = form.choice(is_local=state.choice.is_local)
     try:
-        language_model_services.model_settings_save(workspace=workspace, choice=choice)
+        services.model_settings_save(workspace=workspace, choice=choice)
     except KBError as error:
         return _model_page(request, workspace, form=form, problem=error)
     messages.success(request, "Models saved. Work that was waiting for them continues.")
@@ -60,7 +56,7 @@ def model_test(request: UserRequest, workspace: Workspace) -> HttpResponse:
 @workspace_page(Capability.ADMINISTER, "POST")
 def reranker_test(request: UserRequest, workspace: Workspace) -> HttpResponse:
     """Make one real call; no transaction is open while the reranker answers."""
-    return _tested_page(request, workspace, reranking.reranker_test)
+    return _tested_page(request, workspace, testing.reranker_test)
 
 
 class Trial(Protocol):
@@ -83,26 +79,26 @@ def _tested_page(request: UserRequest, workspace: Workspace, test: Trial) -> Htt
 
 @workspace_page(Capability.ADMINISTER, "POST")
 def model_settings_clear(request: UserRequest, workspace: Workspace) -> HttpResponse:
-    language_model_services.model_settings_clear(workspace=workspace)
+    services.model_settings_clear(workspace=workspace)
     messages.success(request, "This workspace works on the local tier again.")
     return redirect("workspaces:model_settings", workspace.slug)
 
 
 @workspace_page(Capability.ADMINISTER, "POST")
 def installation_model_use(request: UserRequest, workspace: Workspace) -> HttpResponse:
-    language_model_services.installation_model_use(workspace=workspace)
+    services.installation_model_use(workspace=workspace)
     messages.success(request, "This workspace works with the installation's model.")
     return redirect("workspaces:model_settings", workspace.slug)
 
 
 @workspace_page(Capability.ADMINISTER, "POST")
 def prices_set(request: UserRequest, workspace: Workspace) -> HttpResponse:
-    lines = language_model_forms.price_forms([], [], request.POST)
+    lines = forms.price_forms([], [], request.POST)
     if not lines.is_valid():
         return _model_page(request, workspace, prices=lines)
     given = [price for line in lines if (price := line.given())]
     try:
-        language_model_services.prices_set(workspace=workspace, prices=given)
+        services.prices_set(workspace=workspace, prices=given)
     except KBError as error:
         return _model_page(request, workspace, prices=lines, problem=error)
     messages.success(request, "Prices saved. They apply from the next call.")
@@ -111,10 +107,10 @@ def prices_set(request: UserRequest, workspace: Workspace) -> HttpResponse:
 
 @workspace_page(Capability.ADMINISTER, "POST")
 def budget_set(request: UserRequest, workspace: Workspace) -> HttpResponse:
-    form = language_model_forms.BudgetForm(request.POST)
+    form = forms.BudgetForm(request.POST)
     if not form.is_valid():
         return _model_page(request, workspace, budget=form)
-    language_model_services.budget_set(workspace=workspace, cap=form.cleaned_data["cap"])
+    services.budget_set(workspace=workspace, cap=form.cleaned_data["cap"])
     messages.success(request, "Budget saved. Work that was waiting for it continues.")
     return redirect("workspaces:model_settings", workspace.slug)
 
@@ -122,9 +118,7 @@ def budget_set(request: UserRequest, workspace: Workspace) -> HttpResponse:
 @workspace_page(Capability.ADMINISTER, "POST")
 def cache_clear(request: UserRequest, workspace: Workspace) -> HttpResponse:
     try:
-        removed = language_model_services.cache_clear(
-            workspace=workspace, role=request.POST.get("role", "")
-        )
+        removed = services.cache_clear(workspace=workspace, role=request.POST.get("role", ""))
     except KBError as error:
         messages.error(request, error.sentence)
     else:
@@ -135,7 +129,7 @@ def cache_clear(request: UserRequest, workspace: Workspace) -> HttpResponse:
 @workspace_page(Capability.ADMINISTER, "POST")
 def tuning_start(request: UserRequest, workspace: Workspace) -> HttpResponse:
     try:
-        language_model_services.tuning_start(workspace=workspace)
+        services.tuning_start(workspace=workspace)
     except KBError as error:
         messages.error(request, error.sentence)
     else:
@@ -147,20 +141,18 @@ def tuning_start(request: UserRequest, workspace: Workspace) -> HttpResponse:
 
 @workspace_page(Capability.ADMINISTER, "POST")
 def tuning_forget(request: UserRequest, workspace: Workspace) -> HttpResponse:
-    language_model_services.tuning_forget(workspace=workspace)
+    services.tuning_forget(workspace=workspace)
     messages.success(request, "What was learned from the documents was deleted.")
     return redirect("workspaces:model_settings", workspace.slug)
 
 
 @workspace_page(Capability.ADMINISTER, "POST")
 def reranker_set(request: UserRequest, workspace: Workspace) -> HttpResponse:
-    form = reranking_forms.rerank_form(
-        reranking_queries.reranker_state(workspace=workspace), request.POST
-    )
+    form = forms.rerank_form(queries.reranker_state(workspace=workspace), request.POST)
     if not form.is_valid():
         return _model_page(request, workspace, rerank_form=form)
     try:
-        reranking.reranker_set(workspace=workspace, choice=form.choice())
+        services.reranker_set(workspace=workspace, choice=form.choice())
     except KBError as error:
         return _model_page(request, workspace, rerank_form=form, problem=error)
     messages.success(request, "Reranking saved. It applies from the next question.")
@@ -198,7 +190,7 @@ def embedding_give_up(request: UserRequest, workspace: Workspace) -> HttpRespons
 
 @workspace_page(Capability.READ)
 def usage(request: UserRequest, workspace: Workspace) -> HttpResponse:
-    state = language_model_queries.model_state(workspace=workspace)
+    state = queries.model_state(workspace=workspace)
     context = {
         "workspace": workspace,
         "section": "usage",
@@ -222,27 +214,27 @@ def _can_set(workspace: Workspace) -> bool:
 
 def _model_page(request: UserRequest, workspace: Workspace, **given: Any) -> HttpResponse:
     """Render the Models page; submitted forms in ``given`` replace fresh ones."""
-    state = language_model_queries.model_state(workspace=workspace)
+    state = queries.model_state(workspace=workspace)
     spending = usage_queries.spending_of(workspace=workspace)
     prices = usage_queries.prices_in(workspace=workspace)
-    reranker = reranking_queries.reranker_state(workspace=workspace)
+    reranker = queries.reranker_state(workspace=workspace)
     context = {
         "workspace": workspace,
         "section": "models",
         "state": state,
-        "embedding": language_model_queries.embedding_state(workspace=workspace),
+        "embedding": queries.embedding_state(workspace=workspace),
         "spending": spending,
         "unpriced": usage_queries.unpriced(workspace=workspace, models=state.models),
         "prices_now": prices,
-        "roles": language_model_forms.ROLE_TITLES.items(),
+        "roles": forms.ROLE_TITLES.items(),
         "can_set": _can_set(workspace),
         "reranker": reranker,
     }
     if context["can_set"]:
         context |= {
-            "rerank_form": reranking_forms.rerank_form(reranker),
-            "form": language_model_forms.model_form(state),
-            "prices": language_model_forms.price_forms(prices, state.models),
-            "budget": language_model_forms.budget_form(spending),
+            "rerank_form": forms.rerank_form(reranker),
+            "form": forms.model_form(state),
+            "prices": forms.price_forms(prices, state.models),
+            "budget": forms.budget_form(spending),
         }
     return render(request, "workspaces/model_settings.html", context | given)

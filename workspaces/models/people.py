@@ -1,18 +1,17 @@
-"""People, workspaces, and what a person may do in a workspace."""
+"""People, workspaces, what a person may do in a workspace, and the base of its rows."""
 
 from __future__ import annotations
 
 import uuid
 from collections.abc import Sequence
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar, Self, TypeVar
 
 from django.conf import settings
 from django.contrib.auth.models import AbstractUser, BaseUserManager
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
 
-from workspaces.querysets import TenantQuerySet
-
+_RowT = TypeVar("_RowT", bound=models.Model)
 _SetT = TypeVar("_SetT")
 _GetT = TypeVar("_GetT")
 
@@ -129,6 +128,14 @@ class TenantForeignKey(models.ForeignKey[_SetT, _GetT]):
         """Deconstruct as a plain ForeignKey, so that migrations need not know this class."""
         name, _, args, options = super().deconstruct()
         return name, "django.db.models.ForeignKey", args, options
+
+
+class TenantQuerySet(models.QuerySet[_RowT]):
+    """A queryset whose rows carry ``workspace_id``."""
+
+    def in_workspace(self, workspace: Workspace | uuid.UUID) -> Self:
+        workspace_id = workspace if isinstance(workspace, uuid.UUID) else workspace.pk
+        return self.filter(workspace_id=workspace_id)
 
 
 class TenantModel(models.Model):

@@ -11,9 +11,8 @@ from rest_framework.views import APIView
 
 from kb_project.http.api import ProblemSerializer
 from workspaces import access
-from workspaces.api import WorkspaceAPIView, checked, reading
+from workspaces.api import ApiRequest, WorkspaceAPIView, checked, reading
 from workspaces.people import queries as people_queries, services as people_services
-from workspaces.requests import ApiRequest
 
 
 class WorkspaceSerializer(serializers.Serializer[Any]):

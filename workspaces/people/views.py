@@ -1,20 +1,19 @@
-"""Pages of workspaces and their members."""
+"""Pages of workspaces and their members, and the list of workspaces on every page."""
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Any, Final
 
 from django import forms
 from django.contrib.auth.decorators import login_required
-from django.http import HttpResponse
+from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_GET, require_http_methods
 
 from kb_project.errors import KBError
 from workspaces.models import Capability, Role, Workspace
-from workspaces.pages import workspace_page
+from workspaces.pages import UserRequest, workspace_page
 from workspaces.people import queries as people_queries, services as people_services
-from workspaces.requests import UserRequest
 
 ROLES: Final = [(role.label, Capability(role.capabilities[-1]).label) for role in Role]
 
@@ -55,3 +54,10 @@ def member_list(request: UserRequest, workspace: Workspace) -> HttpResponse:
     members = people_queries.members_of(workspace=workspace)
     context = {"workspace": workspace, "section": "members", "members": members, "roles": ROLES}
     return render(request, "workspaces/member_list.html", context)
+
+
+def navigation(request: HttpRequest) -> dict[str, Any]:
+    user = getattr(request, "user", None)
+    if user is None or not user.is_authenticated:
+        return {}
+    return {"my_workspaces": people_queries.workspaces_of(user=user)}

@@ -7,7 +7,7 @@ from typing import Final
 
 from django import template
 
-from workspaces.usage.currency import money
+from workspaces.usage.queries import money
 
 register = template.Library()
 

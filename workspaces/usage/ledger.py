@@ -29,8 +29,8 @@ from django.db import DatabaseError
 
 from kb_project.database.outages import DATABASE_AWAY
 from kb_project.errors import BudgetError
-from kb_project.llm.store import CallOutcome, CallRecord, StoredReply
-from kb_project.llm.support import Support
+from kb_project.llm.capabilities import Support
+from kb_project.llm.ports import CallOutcome, CallRecord, StoredReply
 from kb_project.sql import run_sql, run_sql_count
 from workspaces import access, sql
 from workspaces.models import ModelCall, ModelSettings
@@ -70,14 +70,8 @@ class Price:
         return (millionths / MILLION).quantize(SMALLEST, rounding=ROUND_UP)
 
 
-def prices_of(workspace_id: uuid.UUID) -> dict[str, Price]:
-    """Return prices by model name; call in the workspace's scope."""
-    found = run_sql(sql.PRICES, {"workspace": workspace_id})
-    return {model: Price(*prices) for model, *prices in found}
-
-
 class TableCallStore:
-    """A ``kb_project.llm.store.CallStore`` in the tables of one workspace.
+    """A ``kb_project.llm.ports.CallStore`` in the tables of one workspace.
 
     ``endpoint`` is the one whose ``support`` may be stored: what a replaced endpoint supports does
     not overwrite its successor's.
@@ -145,11 +139,12 @@ class TableCallStore:
         now = time.monotonic()
         if now > self._prices_until:
             with self._scope(is_paid=False):
-                self._prices = prices_of(self._workspace_id)
+                rows = run_sql(sql.PRICES, {"workspace": self._workspace_id})
+            self._prices = {model: Price(*prices) for model, *prices in rows}
             self._prices_until = now + PRICES_HOLD
         return self._prices
 
-    def _write_ended(self, ended: Sequence[_Line] = ()) -> None:
+    def _write_ended(self, ended: Sequence[_LedgerRow] = ()) -> None:
         """Write these calls and those that could not be written before, each once."""
         kept = _unwritten.take(self._workspace_id)
         lines = list({line.pk: line for line in (*kept, *ended)}.values())
@@ -182,24 +177,26 @@ class TableCallStore:
         if not run_sql_count(sql.RESERVE, values):
             raise _spent(self._workspace_id)
 
-    def _write(self, lines: Sequence[_Line]) -> None:
+    def _write(self, lines: Sequence[_LedgerRow]) -> None:
         if lines:
             run_sql(sql.WRITE_CALLS, _columns(self._workspace_id, lines))
 
-    def _charge(self, lines: Sequence[_Line]) -> None:
+    def _charge(self, lines: Sequence[_LedgerRow]) -> None:
         if lines:
             run_sql(sql.SETTLE_CALLS, _columns(self._workspace_id, lines))
 
-    def _keep(self, lines: Iterable[_Line]) -> None:
+    def _keep(self, lines: Iterable[_LedgerRow]) -> None:
         # In a fixed order, so that workers with the same replies do not deadlock.
-        whole = sorted((line for line in lines if line.reply is not None), key=_key_of)
+        whole = sorted(
+            (line for line in lines if line.reply is not None), key=lambda line: line.call.key
+        )
         if whole:
             texts = {"texts": [_storable(line.reply or "") for line in whole]}
             run_sql(sql.KEEP_REPLIES, _columns(self._workspace_id, whole) | texts)
 
 
 @dataclass(frozen=True, slots=True)
-class _Line:
+class _LedgerRow:
     """A row of the ledger, and the reply to keep if there is one."""
 
     pk: uuid.UUID
@@ -219,15 +216,15 @@ class _Unwritten:
     """Ended calls of this process that are not yet in the database, by workspace."""
 
     def __init__(self) -> None:
-        self._lines: dict[uuid.UUID, dict[uuid.UUID, _Line]] = {}
+        self._lines: dict[uuid.UUID, dict[uuid.UUID, _LedgerRow]] = {}
         self._lock = threading.Lock()
 
-    def add(self, workspace_id: uuid.UUID, lines: Iterable[_Line]) -> None:
+    def add(self, workspace_id: uuid.UUID, lines: Iterable[_LedgerRow]) -> None:
         with self._lock:
             kept = self._lines.setdefault(workspace_id, {})
             kept.update((line.pk, line) for line in lines)
 
-    def take(self, workspace_id: uuid.UUID) -> list[_Line]:
+    def take(self, workspace_id: uuid.UUID) -> list[_LedgerRow]:
         """Take a workspace's calls for one thread to write; if it fails, it puts them back."""
         with self._lock:
             return list(self._lines.pop(workspace_id, {}).values())
@@ -236,19 +233,17 @@ class _Unwritten:
 _unwritten: Final = _Unwritten()
 
 
-def _opened(pk: uuid.UUID, call: CallRecord, price: Price) -> _Line:
+def _opened(pk: uuid.UUID, call: CallRecord, price: Price) -> _LedgerRow:
     most = price.of(prompt=call.prompt_tokens_estimate, completion=call.max_output)
-    return _Line(pk, call, ModelCall.State.OPEN, cost=most)
+    return _LedgerRow(pk, call, ModelCall.State.OPEN, cost=most)
 
 
-def _key_of(line: _Line) -> str:
-    return line.call.key
-
-
-def _settled(pk: uuid.UUID, call: CallRecord, price: Price | None, outcome: CallOutcome) -> _Line:
+def _settled(
+    pk: uuid.UUID, call: CallRecord, price: Price | None, outcome: CallOutcome
+) -> _LedgerRow:
     prompt, completion = _count(outcome.prompt_tokens), _count(outcome.completion_tokens)
     cached = min(_count(outcome.cached_tokens), prompt)
-    return _Line(
+    return _LedgerRow(
         pk,
         call,
         state=ModelCall.State.FAILED if outcome.reply is None else ModelCall.State.DONE,
@@ -263,8 +258,8 @@ def _settled(pk: uuid.UUID, call: CallRecord, price: Price | None, outcome: Call
     )
 
 
-def _from_cache(call: CallRecord, reply: StoredReply) -> _Line:
-    return _Line(
+def _from_cache(call: CallRecord, reply: StoredReply) -> _LedgerRow:
+    return _LedgerRow(
         uuid.uuid4(),
         call,
         ModelCall.State.CACHED,
@@ -273,7 +268,7 @@ def _from_cache(call: CallRecord, reply: StoredReply) -> _Line:
     )
 
 
-def _columns(workspace_id: uuid.UUID, lines: Sequence[_Line]) -> dict[str, Any]:
+def _columns(workspace_id: uuid.UUID, lines: Sequence[_LedgerRow]) -> dict[str, Any]:
     """Return the rows as arrays, with texts cut to their columns' lengths."""
     calls = [line.call for line in lines]
     return {

@@ -1,25 +1,28 @@
-"""The REST operations on documents: add, list, view, read, retry, cancel."""
+"""The REST operations on documents: add and list them, view one, its text and its summaries."""
 
 from __future__ import annotations
 
 from typing import Any, Final, cast
 from uuid import UUID
 
+from django.core.files.uploadedfile import UploadedFile
 from django.http import QueryDict
+from django.urls import reverse
 from rest_framework import serializers
 from rest_framework.parsers import FormParser, MultiPartParser
 from rest_framework.response import Response
 
-from ingestion.documents import outcomes, queries as document_queries, services, version_queries
-from ingestion.documents.api.uploads import Intake, take_in
+from ingestion.documents import outcomes, queries, services
 from ingestion.documents.services import Filing
-from ingestion.history.preconditions import tags_of
-from ingestion.models import DocumentState
-from kb_project.errors import ConflictError, InputError
-from kb_project.http.api import PageInput, PageOutput, page_of
-from workspaces.api import WorkspaceAPIView, checked, reading, writing
+from ingestion.history.api import tags_of
+from ingestion.knowledge import summaries
+from ingestion.knowledge.serializers import SourceSpanSerializer
+from ingestion.models import Document, DocumentState
+from kb_project.errors import ConflictError, InputError, UploadError
+from kb_project.http.api import PageInput, PageOutput, ProblemSerializer, page_of
+from kb_project.http.problems import problem
+from workspaces.api import ApiRequest, WorkspaceAPIView, checked, reading, writing
 from workspaces.models import Workspace
-from workspaces.requests import ApiRequest
 from workspaces.usage.queries import usage_of_document
 
 MOST_CHARACTERS: Final = 100_000
@@ -61,6 +64,28 @@ class DocumentSerializer(serializers.Serializer[Any]):
     updated_at = serializers.DateTimeField(source="document.updated_at")
 
 
+class IntakeOutputSerializer(serializers.Serializer[Any]):
+    # ``document`` is the existing one with the file's content, if there is one.
+    name = serializers.CharField()
+    outcome = serializers.ChoiceField(
+        choices=["added", "duplicate", "in_trash", "refused"],
+        help_text="What is `in_trash` has this content and can be restored.",
+    )
+    document = serializers.UUIDField(allow_null=True)
+    state = serializers.CharField(allow_null=True)
+    job = serializers.UUIDField(allow_null=True)
+    url = serializers.CharField(allow_null=True, help_text="Where to look how it goes on.")
+    problem = ProblemSerializer(allow_null=True)
+
+
+class DocumentAPIView(WorkspaceAPIView):
+    """A view of one document."""
+
+    def document(self, document_id: UUID) -> Document:
+        """Return the document. Raises NotFoundError."""
+        return queries.document_get(workspace=self.workspace, document_id=document_id)
+
+
 class DocumentListApi(WorkspaceAPIView):
     """The documents of a workspace."""
 
@@ -87,16 +112,16 @@ class DocumentListApi(WorkspaceAPIView):
     class AddedSerializer(serializers.Serializer[Any]):
         total = serializers.IntegerField()
         added = serializers.IntegerField()
-        documents = Intake.OutputSerializer(many=True)
+        documents = IntakeOutputSerializer(many=True)
 
     @reading("document_list", query=QuerySerializer, gives=OutputSerializer)
     def get(self) -> object:
         """List documents, newest first."""
         wanted = self.query()
         number, size, text = wanted.pop("page"), wanted.pop("page_size"), wanted.pop("q")
-        found = document_queries.documents(workspace=self.workspace, text=text, **wanted)
+        found = queries.documents(workspace=self.workspace, text=text, **wanted)
         page = page_of(found, page=number, page_size=size)
-        rows = document_queries.document_rows(workspace=self.workspace, documents=page.results)
+        rows = queries.document_rows(workspace=self.workspace, documents=page.results)
         return page.of(rows)
 
     @writing(
@@ -110,37 +135,38 @@ class DocumentListApi(WorkspaceAPIView):
         """Add one or more files. Poll each document's ``url`` to follow its progress."""
         values = checked(self.InputSerializer, _form(self.request))
         filing = Filing(values["collection"], tuple(values["tag"]), values["dated"])
-        intakes = take_in(
-            workspace=self.workspace, user=self.request.user, files=values["file"], filing=filing
-        )
-        added = [intake for intake in intakes if intake.outcome == "added"]
+        files = values["file"]
+        intakes = [self._intake(file, filing, is_only=len(files) == 1) for file in files]
+        added = [intake for intake in intakes if intake["outcome"] == "added"]
         return {"total": len(intakes), "added": len(added), "documents": intakes}
 
-
-class DocumentsRetryApi(WorkspaceAPIView):
-    """Resume all stopped documents."""
-
-    class OutputSerializer(serializers.Serializer[Any]):
-        documents = serializers.IntegerField(help_text="So many were taken up.")
-
-    @writing("documents_retry", gives=OutputSerializer, status=202)
-    def post(self) -> object:
-        """Retry all documents that need attention."""
-        count = services.documents_retry(workspace=self.workspace)
-        return {"documents": count}
-
-
-class WorkResumeApi(WorkspaceAPIView):
-    """End a pause: a budget was raised, a key changed, or a model is back."""
-
-    class OutputSerializer(serializers.Serializer[Any]):
-        jobs = serializers.IntegerField(help_text="So many go on.")
-
-    @writing("work_resume", gives=OutputSerializer, status=202)
-    def post(self) -> object:
-        """Resume paused work. It pauses again if the cause still exists."""
-        count = services.work_resume(workspace=self.workspace)
-        return {"jobs": count}
+    def _intake(self, file: UploadedFile, filing: Filing, *, is_only: bool) -> dict[str, Any]:
+        """Add one file. Raises UploadError if the only file is refused."""
+        name = file.name or ""
+        intake = dict.fromkeys(("document", "state", "job", "url", "problem"))
+        try:
+            upload = services.document_upload(
+                workspace=self.workspace,
+                file=file,
+                name=name,
+                user=self.request.user,
+                filing=filing,
+            )
+        except UploadError as error:
+            if is_only:
+                raise
+            refused = {"name": services.label_of(name), "outcome": "refused"}
+            return intake | refused | {"problem": problem(error)}
+        row = queries.document_row(workspace=self.workspace, document_id=upload.document.pk)
+        twin = "in_trash" if upload.is_in_trash else "duplicate"
+        return intake | {
+            "name": row.document.name,
+            "outcome": twin if upload.is_duplicate else "added",
+            "document": row.document.pk,
+            "state": row.document.state,
+            "job": row.job.pk if row.job else None,
+            "url": reverse("ingestion_api:document", args=[self.workspace.pk, row.document.pk]),
+        }
 
 
 class UsageSerializer(serializers.Serializer[Any]):
@@ -156,7 +182,7 @@ class UsageSerializer(serializers.Serializer[Any]):
     cost = serializers.FloatField()
 
 
-class DocumentApi(WorkspaceAPIView):
+class DocumentApi(DocumentAPIView):
     """One document."""
 
     class OutputSerializer(DocumentSerializer):
@@ -174,12 +200,12 @@ class DocumentApi(WorkspaceAPIView):
     @reading("document", gives=OutputSerializer)
     def get(self, document_id: UUID) -> object:
         """View a document and its processing state."""
-        row = document_queries.document_row(workspace=self.workspace, document_id=document_id)
+        row = queries.document_row(workspace=self.workspace, document_id=document_id)
         body = DocumentSerializer(row).data | _with_counts(self.workspace, row)
         return Response(body, headers=tags_of(self.workspace, document_id))
 
 
-class DocumentTextApi(WorkspaceAPIView):
+class DocumentTextApi(DocumentAPIView):
     """The text read from a document. All offsets in the API count its characters."""
 
     class QuerySerializer(serializers.Serializer[Any]):
@@ -206,11 +232,9 @@ class DocumentTextApi(WorkspaceAPIView):
     def get(self, document_id: UUID) -> object:
         """Read a stretch of a document's text."""
         wanted = self.query()
-        document = document_queries.document_get(workspace=self.workspace, document_id=document_id)
+        document = self.document(document_id)
         number = wanted.pop("version", None)
-        version = version_queries.version_asked(
-            workspace=self.workspace, document=document, number=number
-        )
+        version = queries.version_get(workspace=self.workspace, document=document, number=number)
         if version.parsed_at is None:
             raise ConflictError(
                 f"'{document.title}' has not been read yet.",
@@ -224,33 +248,57 @@ class DocumentTextApi(WorkspaceAPIView):
         return answer | {"total": len(version.text)}
 
 
-class DocumentRetryApi(WorkspaceAPIView):
-    """Resume a stopped document where it stopped."""
+class TreeChildSerializer(serializers.Serializer[Any]):
+    """A child that a node summarises; ``probability`` is how likely it belongs there."""
 
-    class OutputSerializer(serializers.Serializer[Any]):
-        document = serializers.UUIDField()
-        job = serializers.UUIDField()
-
-    @writing("document_retry", gives=OutputSerializer, status=202, errors=(409,))
-    def post(self, document_id: UUID) -> object:
-        """Retry a document that needs attention."""
-        document = document_queries.document_get(workspace=self.workspace, document_id=document_id)
-        job = services.document_retry(workspace=self.workspace, document=document)
-        return {"document": document.pk, "job": job.pk}
+    id = serializers.UUIDField()
+    kind = serializers.ChoiceField(choices=["node", "passage"])
+    probability = serializers.FloatField()
+    document = serializers.UUIDField(source="document.pk", default=None)
+    title = serializers.CharField(source="document.title", default=None)
 
 
-class DocumentCancelApi(WorkspaceAPIView):
-    """Stop the work on a document."""
+class TreeNodeSerializer(serializers.Serializer[Any]):
+    id = serializers.UUIDField(source="node.pk")
+    layer = serializers.IntegerField(source="node.layer", help_text="1 is next to the leaves.")
+    text = serializers.CharField(source="node.text")
+    tokens = serializers.IntegerField(source="node.tokens")
+    written_by = serializers.CharField(
+        source="node.written_by", help_text='A model, or "extractive": sentences as they are.'
+    )
+    sources = SourceSpanSerializer(many=True)
+    children = TreeChildSerializer(many=True)
 
-    class OutputSerializer(serializers.Serializer[Any]):
-        document = serializers.UUIDField()
 
-    @writing("document_cancel", gives=OutputSerializer, status=202, errors=(409,))
-    def post(self, document_id: UUID) -> object:
-        """Stop the work on a document at its next step. Finished work is kept."""
-        document = document_queries.document_get(workspace=self.workspace, document_id=document_id)
-        services.document_cancel(workspace=self.workspace, document=document)
-        return {"document": document.pk}
+class TreeSerializer(serializers.Serializer[Any]):
+    """A summary tree, without root and nodes if none was built. One passage needs none."""
+
+    root_id = serializers.UUIDField(source="tree.root_id", default=None)
+    layers = serializers.IntegerField(source="tree.layers", default=0)
+    failed = serializers.IntegerField(
+        source="tree.failed", default=0, help_text="Summaries a model was asked for in vain."
+    )
+    built_at = serializers.DateTimeField(source="tree.built_at", default=None)
+    nodes = TreeNodeSerializer(many=True, help_text="From the root down, layer by layer.")
+
+
+class DocumentTreeApi(DocumentAPIView):
+    """The summary tree of one document."""
+
+    @reading("document_tree", gives=TreeSerializer)
+    def get(self, document_id: UUID) -> object:
+        """A document's summaries, each with its children."""
+        document = self.document(document_id)
+        return summaries.tree_view(workspace=self.workspace, document=document)
+
+
+class WorkspaceTreeApi(WorkspaceAPIView):
+    """The summary tree over all documents."""
+
+    @reading("workspace_tree", gives=TreeSerializer)
+    def get(self) -> object:
+        """Summaries over the documents' own: the children of its lowest layer are documents."""
+        return summaries.tree_view(workspace=self.workspace, document=None)
 
 
 def _form(request: ApiRequest) -> dict[str, Any]:
@@ -269,8 +317,8 @@ def _form(request: ApiRequest) -> dict[str, Any]:
     return {**fields, "tag": tags, "file": request.FILES.getlist("file")}
 
 
-def _with_counts(workspace: Workspace, row: document_queries.DocumentRow) -> dict[str, Any]:
-    version = document_queries.document_version(workspace=workspace, document=row.document)
+def _with_counts(workspace: Workspace, row: queries.DocumentRow) -> dict[str, Any]:
+    version = queries.version_get(workspace=workspace, document=row.document)
     [outcome] = outcomes.document_outcomes(workspace=workspace, document_ids=[row.document.pk])
     return {
         "stages": StageSerializer(row.steps, many=True).data,

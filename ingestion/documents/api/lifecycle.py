@@ -12,11 +12,9 @@ from drf_spectacular.utils import OpenApiParameter
 from rest_framework import serializers
 from rest_framework.response import Response
 
-from ingestion.documents import deletion_impact, lifecycle, queries as document_queries
-from ingestion.documents.api.documents import DocumentApi, DocumentSerializer
-from ingestion.documents.metadata import TITLE_LENGTH
-from ingestion.history.api_changes import ReasonSerializer, change_of, changing
-from ingestion.history.preconditions import IF_MATCH, tags_of
+from ingestion.documents import deletion_impact, lifecycle, metadata, queries
+from ingestion.documents.api.documents import DocumentApi, DocumentAPIView, DocumentSerializer
+from ingestion.history.api import IF_MATCH, ReasonSerializer, change_of, changing, tags_of
 from ingestion.models import HistoryEvent
 from kb_project.http.api import PageInput, PageOutput, page_of
 from workspaces.api import WorkspaceAPIView, reading
@@ -57,7 +55,7 @@ class LivingDocumentApi(DocumentApi):
     """One document: view it, edit it, put it in the trash."""
 
     class InputSerializer(ReasonSerializer):
-        title = serializers.CharField(required=False, max_length=TITLE_LENGTH)
+        title = serializers.CharField(required=False, max_length=metadata.TITLE_LENGTH)
         collection = serializers.CharField(required=False, allow_blank=True, max_length=120)
         tags = serializers.ListField(child=serializers.CharField(max_length=60), required=False)
         dated = serializers.DateField(required=False, allow_null=True)
@@ -67,17 +65,17 @@ class LivingDocumentApi(DocumentApi):
     )
     def patch(self, document_id: UUID) -> object:
         """Change a document's metadata. A new title has the document read again."""
-        document = document_queries.document_get(workspace=self.workspace, document_id=document_id)
+        document = self.document(document_id)
         change, values = change_of(self, seen=document.pk)
-        lifecycle.document_edit(change=change, document=document, **values)
-        row = document_queries.document_row(workspace=self.workspace, document_id=document_id)
+        metadata.document_edit(change=change, document=document, **values)
+        row = queries.document_row(workspace=self.workspace, document_id=document_id)
         return self.answer(row, tags_of(self.workspace, document_id))
 
     @moving("document_delete", takes=ReasonSerializer, parameters=(IF_MATCH, FOR_GOOD))
     def delete(self, document_id: UUID) -> object:
         """Put a document in the trash, or delete it for good."""
         is_for_good = self.request.query_params.get("for_good", "").lower() in ("1", "true")
-        act = lifecycle.document_delete if is_for_good else lifecycle.document_trash
+        act = lifecycle.documents_delete if is_for_good else lifecycle.documents_trash
         return _moved(self, document_id, act)
 
 
@@ -91,18 +89,18 @@ def _moving(operation_id: str, act: Act, description: str) -> type[WorkspaceAPIV
 
 
 DocumentDisableApi = _moving(
-    "document_disable", lifecycle.document_disable, "Disable it. Nothing that was read is lost."
+    "document_disable", lifecycle.documents_disable, "Disable it. Nothing that was read is lost."
 )
 DocumentEnableApi = _moving(
-    "document_enable", lifecycle.document_enable, "Enable it. Nothing is read again."
+    "document_enable", lifecycle.documents_enable, "Enable it. Nothing is read again."
 )
 DocumentTrashApi = _moving(
     "document_trash",
-    lifecycle.document_trash,
+    lifecycle.documents_trash,
     "Put it in the trash, from which it can be restored for some days.",
 )
 DocumentRestoreApi = _moving(
-    "document_restore", lifecycle.document_restore, "Restore it as it was. Nothing is read again."
+    "document_restore", lifecycle.documents_restore, "Restore it as it was. Nothing is read again."
 )
 
 
@@ -116,7 +114,7 @@ class DocumentsTrashApi(WorkspaceAPIView):
 
 
 class TrashSerializer(DocumentSerializer):
-    """A row of the trash, from ``queries.TrashRow``."""
+    """A row of the trash."""
 
     trashed_at = serializers.DateTimeField(source="document.trashed_at")
     trashed_by = serializers.CharField(source="document.trashed_by.email", default=None)
@@ -134,17 +132,17 @@ class TrashApi(WorkspaceAPIView):
     def get(self) -> object:
         """List the trash, newest first."""
         query = self.query()
-        found = document_queries.trashed(workspace=self.workspace)
+        found = queries.trashed(workspace=self.workspace)
         page = page_of(found, **query)
-        rows = document_queries.trash_rows(workspace=self.workspace, documents=page.results)
+        rows = queries.trash_rows(workspace=self.workspace, documents=page.results)
         return page.of(rows) | {"days": settings.TRASH_DAYS}
 
     @changing("trash_empty", gives=MovedSerializer)
     def delete(self) -> object:
         """Delete everything in the trash for good."""
-        rows = list(document_queries.trashed(workspace=self.workspace))
+        rows = list(queries.trashed(workspace=self.workspace))
         change, _ = change_of(self)
-        return _told(lifecycle.documents_delete(change=change, documents=rows))
+        return _summary(lifecycle.documents_delete(change=change, documents=rows))
 
 
 class TrashRestoreApi(WorkspaceAPIView):
@@ -167,30 +165,30 @@ class LossesSerializer(serializers.Serializer[Any]):
     entities_kept = serializers.IntegerField()
 
 
-class DocumentLossesApi(WorkspaceAPIView):
+class DocumentLossesApi(DocumentAPIView):
     """The consequences of removing a document."""
 
     @reading("document_losses", gives=LossesSerializer, errors=(400,))
     def get(self, document_id: UUID) -> object:
         """Count what would be lost with the document."""
-        document = document_queries.document_get(workspace=self.workspace, document_id=document_id)
+        document = self.document(document_id)
         return deletion_impact.losses_of(workspace=self.workspace, documents=[document.pk])
 
 
 def _moved(view: WorkspaceAPIView, document_id: UUID, act: Act) -> Response:
-    document = document_queries.document_get(workspace=view.workspace, document_id=document_id)
+    document = queries.document_get(workspace=view.workspace, document_id=document_id)
     change, _ = change_of(view, seen=document.pk)
-    moved = _told(act(change=change, document=document))
+    moved = _summary(act(change=change, documents=[document]))
     return view.answer(moved, tags_of(view.workspace, document_id))
 
 
 def _all_moved(view: WorkspaceAPIView, act: Act) -> dict[str, Any]:
     change, wanted = change_of(view)
-    documents = document_queries.documents_get(workspace=view.workspace, ids=wanted["ids"])
-    return _told(act(change=change, documents=documents))
+    documents = queries.documents_get(workspace=view.workspace, ids=wanted["ids"])
+    return _summary(act(change=change, documents=documents))
 
 
-def _told(event: HistoryEvent) -> dict[str, Any]:
+def _summary(event: HistoryEvent) -> dict[str, Any]:
     subjects = event.subjects.filter(workspace=event.workspace_id)
     moved = list(subjects.values_list("subject_id", flat=True))
     return {"event": event.pk, "documents": moved, "details": event.details}

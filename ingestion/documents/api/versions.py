@@ -11,17 +11,17 @@ from rest_framework.parsers import FormParser, MultiPartParser
 from rest_framework.response import Response
 
 from ingestion.changes import version_changes
-from ingestion.changes.comparison import MOST_TOLD
-from ingestion.documents import queries as document_queries, version_queries, versions
-from ingestion.history.api_changes import change_of, changing
-from ingestion.history.preconditions import IF_MATCH, tags_of
+from ingestion.changes.comparison import MOST_LISTED
+from ingestion.documents import queries, versions
+from ingestion.documents.api.documents import DocumentAPIView
+from ingestion.history.api import IF_MATCH, change_of, changing, tags_of
 from ingestion.models import Document
 from kb_project.errors import InputError
 from workspaces.api import WorkspaceAPIView, reading
 
 
 class VersionSerializer(serializers.Serializer[Any]):
-    """A version, from ``version_queries.VersionRow``."""
+    """A version, from ``queries.VersionRow``."""
 
     number = serializers.IntegerField()
     name = serializers.CharField()
@@ -36,7 +36,7 @@ class VersionSerializer(serializers.Serializer[Any]):
     created_at = serializers.DateTimeField(source="version.created_at")
 
 
-class VersionListApi(WorkspaceAPIView):
+class VersionListApi(DocumentAPIView):
     """The versions of a document."""
 
     parser_classes = [MultiPartParser, FormParser]
@@ -52,8 +52,7 @@ class VersionListApi(WorkspaceAPIView):
     @reading("version_list", gives=OutputSerializer)
     def get(self, document_id: UUID) -> object:
         """List them, newest first."""
-        document = document_queries.document_get(workspace=self.workspace, document_id=document_id)
-        return _listed(self, document)
+        return _listed(self, self.document(document_id))
 
     @changing(
         "version_add",
@@ -65,7 +64,7 @@ class VersionListApi(WorkspaceAPIView):
     )
     def post(self, document_id: UUID) -> object:
         """Add a version. The present one is searched until the new one has been read."""
-        document = document_queries.document_get(workspace=self.workspace, document_id=document_id)
+        document = self.document(document_id)
         given = self.request.FILES.get("file")
         if not isinstance(given, UploadedFile):
             raise InputError(
@@ -120,7 +119,7 @@ class AlteredSerializer(serializers.Serializer[Any]):
     after = SaidFactSerializer()
 
 
-class VersionChangesApi(WorkspaceAPIView):
+class VersionChangesApi(DocumentAPIView):
     """The changes a version made to the one before."""
 
     class OutputSerializer(serializers.Serializer[Any]):
@@ -132,7 +131,7 @@ class VersionChangesApi(WorkspaceAPIView):
         )
         passages = serializers.DictField(child=serializers.IntegerField())
         totals = serializers.DictField(
-            child=serializers.IntegerField(), help_text=f"At most {MOST_TOLD} of each are listed."
+            child=serializers.IntegerField(), help_text=f"At most {MOST_LISTED} of each are listed."
         )
         gained = SaidFactSerializer(many=True)
         lost = SaidFactSerializer(many=True)
@@ -144,10 +143,8 @@ class VersionChangesApi(WorkspaceAPIView):
     @reading("version_changes", gives=OutputSerializer)
     def get(self, document_id: UUID, number: int) -> object:
         """Facts gained, lost and altered, and the two texts side by side."""
-        document = document_queries.document_get(workspace=self.workspace, document_id=document_id)
-        version = version_queries.version_get(
-            workspace=self.workspace, document=document, number=number
-        )
+        document = self.document(document_id)
+        version = queries.version_get(workspace=self.workspace, document=document, number=number)
         found = version_changes.changes_of(workspace=self.workspace, version=version)
         facts = found.facts
         return {
@@ -165,7 +162,7 @@ class VersionChangesApi(WorkspaceAPIView):
         }
 
 
-class VersionRestoreApi(WorkspaceAPIView):
+class VersionRestoreApi(DocumentAPIView):
     """Make an earlier version live."""
 
     @changing(
@@ -175,13 +172,13 @@ class VersionRestoreApi(WorkspaceAPIView):
         """Make an earlier version live. What both versions share stays as it is; nothing is read
         again.
         """
-        document = document_queries.document_get(workspace=self.workspace, document_id=document_id)
+        document = self.document(document_id)
         change, _ = change_of(self, seen=document.pk)
         versions.document_revert(change=change, document=document, number=number)
         return _listed(self, document)
 
 
 def _listed(view: WorkspaceAPIView, document: Document) -> Response:
-    rows = version_queries.version_rows(workspace=view.workspace, document=document)
+    rows = queries.version_rows(workspace=view.workspace, document=document)
     listed = {"document": document.pk, "live": document.live_number, "results": rows}
     return view.answer(listed, tags_of(view.workspace, document.pk))

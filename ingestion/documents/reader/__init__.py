@@ -1,4 +1,4 @@
-"""Lays out a document's stored text for reading: headings, paragraphs, tables, a marked span.
+"""Lay out a document's stored text for reading: headings, paragraphs, tables, a marked span.
 
 Everything here is pure: text and offsets in, plain values out. Offsets are characters of the
 version's text throughout, so that a citation's span marks exactly the characters it cites.
@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
 from ingestion.documents.reader.blocks import (
     Block,
@@ -42,7 +43,8 @@ class Source:
     """The parts of a document version needed to lay it out."""
 
     text: str
-    headings: list[list[object]]
+    headings: Sequence[Sequence[Any]]
+    """Level, title and start of each, in order."""
     pages: list[list[int]]
     is_markdown: bool = False
     is_records: bool = False
@@ -52,7 +54,7 @@ class Source:
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class LaidOutText:
     """A stretch of a document, laid out. ``is_lost``: the requested span does not exist."""
 
     blocks: tuple[Block, ...]
@@ -63,20 +65,30 @@ class Reading:
 
 def read(
     source: Source, *, span: Span | None = None, begin: int = 0, length: int = 60_000
-) -> Reading:
+) -> LaidOutText:
     """Lay out about ``length`` characters, around ``span`` or from ``begin`` on."""
-    is_lost = span is not None and not is_within(span, source.text)
+    is_lost = False
+    if span is not None:
+        start, end = span
+        is_there = 0 <= start < end <= len(source.text) and source.text[start:end].strip()
+        is_lost = not is_there
     marked = None if is_lost else span
     window = window_of(source.text, span=marked, begin=begin, length=length)
-    return Reading(
+    headings = {
+        start: depth for depth, _, start in source.headings if window.start <= start < window.end
+    }
+    groups: Grouping = partial(plain_groups, code=source.code)
+    if source.is_records or source.is_markdown:
+        groups = record_groups if source.is_records else markdown_groups
+    return LaidOutText(
         blocks=tuple(
             blocks_of(
                 source.text[window.start : window.end],
                 offset=window.start,
-                headings=headings_in(source, window),
+                headings=headings,
                 pages=source.pages if len(source.pages) > 1 else [],
                 span=marked,
-                groups=groups_for(source),
+                groups=groups,
             )
         ),
         window=window,
@@ -85,37 +97,17 @@ def read(
     )
 
 
-def groups_for(source: Source) -> Grouping:
-    if source.is_records:
-        return record_groups
-    return markdown_groups if source.is_markdown else partial(plain_groups, code=source.code)
-
-
-def is_within(span: Span, text: str) -> bool:
-    start, end = span
-    return 0 <= start < end <= len(text) and bool(text[start:end].strip())
-
-
-def headings_in(source: Source, window: Window) -> dict[int, int]:
-    """Map the offset where each heading's line begins to the heading's depth."""
-    return {
-        int(str(start)): int(str(depth))
-        for depth, _, start in source.headings
-        if window.start <= int(str(start)) < window.end
-    }
-
-
 def outline_of(source: Source, window: Window) -> tuple[OutlineEntry, ...]:
     """Return the first headings, with depths counted from the shallowest."""
     if len(source.headings) < 2:
         return ()
-    top = min(int(str(depth)) for depth, _, _ in source.headings)
+    top = min(depth for depth, _, _ in source.headings)
     return tuple(
         OutlineEntry(
-            depth=int(str(depth)) - top + 1,
-            title=str(title),
-            start=int(str(start)),
-            is_here=window.start <= int(str(start)) < window.end,
+            depth=depth - top + 1,
+            title=title,
+            start=start,
+            is_here=window.start <= start < window.end,
         )
         for depth, title, start in source.headings[:MOST_HEADINGS]
     )

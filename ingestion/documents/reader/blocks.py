@@ -1,16 +1,39 @@
-"""Cuts text into headings, paragraphs, list entries, table rows and code, keeping offsets."""
+"""Cut text into blocks, headings, paragraphs, list entries, table rows and code, and into runs.
+
+Runs are characters exactly as in the document, with the emphasis that Markdown gives them; those of
+a citation's span are marked. Offsets are kept throughout.
+"""
 
 from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from operator import itemgetter
 from typing import Final
 
-from ingestion.documents.reader.inline import Piece, mark_pieces, pieces_of
 from kb_project.text.statements import cells_of
+
+LONGEST: Final = 20_000
+"""Characters of a paragraph above which its emphasis is not parsed."""
+
+_INLINE: Final = re.compile(
+    r"\\(?P<escape>[!-/:-@\[-`{-~])"
+    r"|`(?P<code>[^`\n]+)`"
+    r"|!?\[(?P<link>[^\[\]\n]*)\](?:\([^()\n]*\)|\[[^\[\]\n]*\])"
+    r"|(?:\*\*|__)(?=\S)(?P<strong>[^\n]{1,600}?)(?<=\S)(?:\*\*|__)"
+    r"|\*(?=\S)(?P<em>[^*\n]{1,600}?)(?<=\S)\*"
+    r"|(?<!\w)_(?=\S)(?P<em2>[^_\n]{1,600}?)(?<=\S)_(?!\w)"
+)
+_LINE_MARK: Final = re.compile(r"(?m)(?:^|(?<=[.!?。！？] ))[ ]{0,3}(?:#{1,6}|>|[-*+])[ \t]+")
+# A quotation may begin or end inside an emphasis, and so contain only one of its marks.
+_LONE_MARK: Final = re.compile(r"\*\*|(?<!\S)\*(?=\S)|(?<=\S)\*(?!\S)")
+# The bars between table cells, the divider row, and the bars at the ends.
+_TABLE_RULE: Final = re.compile(r"\|(?:[ \t]*(?::-+:?|-+:|-{3,})[ \t]*\|)+")
+_BARS: Final = re.compile(r"(?:(?<!\S)\|(?!\S)\s*)+")
+_OUTER_BAR: Final = re.compile(r"^(?:\s*\|(?!\S))+\s*|\s*(?:(?<!\S)\|\s*)+$")
+_STYLES: Final = {"code": "code", "strong": "strong", "em": "em", "em2": "em"}
 
 _LINE: Final = re.compile(r"[^\n]*\n|[^\n]+\Z")
 _ATX: Final = re.compile(r"[ ]{0,3}#{1,6}[ \t]+(.*?)[ \t]*#*[ \t]*\Z")
@@ -24,7 +47,21 @@ _FENCE: Final = re.compile(r"[ ]{0,3}(```|~~~)")
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class Piece:
+    """A run of characters exactly as in the document, beginning at ``start``."""
+
+    start: int
+    text: str
+    style: str = ""
+    is_marked: bool = False
+
+    @property
+    def end(self) -> int:
+        return self.start + len(self.text)
+
+
+@dataclass(frozen=True, slots=True)
+class SourceLine:
     """A line without its line break, and the offset in the document where it begins."""
 
     start: int
@@ -53,8 +90,8 @@ class Block:
 
 
 Span = tuple[int, int]
-Group = tuple[str, int, list[Line]]
-Grouping = Callable[[Sequence[Line], Mapping[int, int]], Iterator[Group]]
+Group = tuple[str, int, list[SourceLine]]
+Grouping = Callable[[Sequence[SourceLine], Mapping[int, int]], Iterator[Group]]
 
 
 def blocks_of(
@@ -68,7 +105,8 @@ def blocks_of(
 ) -> Iterator[Block]:
     """Yield the blocks of ``text``, which begins at ``offset`` in the document."""
     lines = [
-        Line(offset + match.start(), match.group().rstrip("\n")) for match in _LINE.finditer(text)
+        SourceLine(offset + match.start(), match.group().rstrip("\n"))
+        for match in _LINE.finditer(text)
     ]
     # A stretch that begins in the middle of a page shows no page number until the next page begins.
     waiting = [page for page in pages if page[1] >= offset]
@@ -80,55 +118,22 @@ def blocks_of(
 
 
 def plain_groups(
-    lines: Sequence[Line], headings: Mapping[int, int], code: Sequence[Span] = ()
+    lines: Sequence[SourceLine], headings: Mapping[int, int], code: Sequence[Span] = ()
 ) -> Iterator[Group]:
     """Blank lines separate paragraphs; a heading line is its own group; code is kept verbatim.
 
     ``code`` are the stretches of code, in order.
     """
-    held: list[Line] = []
+    return _grouped(((line, _plain_kind(line, headings, code)) for line in lines), headings)
+
+
+def _grouped(
+    kinds: Iterable[tuple[SourceLine, str]], headings: Mapping[int, int]
+) -> Iterator[Group]:
+    """Join neighbouring lines of one kind; each heading and list entry begins a group."""
+    held: list[SourceLine] = []
     held_kind = ""
-    for line in lines:
-        kind = _plain_kind(line, headings, code)
-        if held and kind != held_kind:
-            yield held_kind, 0, held
-            held = []
-        if kind == "heading":
-            yield "heading", headings[line.start], [line]
-        elif kind:
-            held.append(line)
-        held_kind = kind
-    if held:
-        yield held_kind, 0, held
-
-
-def _plain_kind(line: Line, headings: Mapping[int, int], code: Sequence[Span]) -> str:
-    """Return the kind of group a line belongs to, '' for a blank one; a blank line within code is
-    code.
-    """
-    if line.start in headings:
-        return "heading"
-    place = bisect_right(code, line.start, key=itemgetter(1))
-    if place < len(code) and code[place][0] < line.start + max(len(line.text), 1):
-        return "code"
-    return "paragraph" if line.text.strip() else ""
-
-
-def record_groups(lines: Sequence[Line], headings: Mapping[int, int]) -> Iterator[Group]:
-    """Group lines into records: every line that is not blank is a record or a heading."""
-    for line in lines:
-        if line.start in headings:
-            yield "heading", headings[line.start], [line]
-        elif line.text.strip():
-            yield "record", 0, [line]
-
-
-def markdown_groups(lines: Sequence[Line], headings: Mapping[int, int]) -> Iterator[Group]:
-    held: list[Line] = []
-    held_kind = ""
-    fence = ""
-    for line in lines:
-        kind, fence = _markdown_kind(line, headings, held_kind, fence)
+    for line, kind in kinds:
         if kind == "continued":
             held.append(line)
             continue
@@ -144,8 +149,40 @@ def markdown_groups(lines: Sequence[Line], headings: Mapping[int, int]) -> Itera
         yield held_kind, 0, held
 
 
+def _plain_kind(line: SourceLine, headings: Mapping[int, int], code: Sequence[Span]) -> str:
+    """Return the kind of group a line belongs to, '' for a blank one; a blank line within code is
+    code.
+    """
+    if line.start in headings:
+        return "heading"
+    place = bisect_right(code, line.start, key=itemgetter(1))
+    if place < len(code) and code[place][0] < line.start + max(len(line.text), 1):
+        return "code"
+    return "paragraph" if line.text.strip() else ""
+
+
+def record_groups(lines: Sequence[SourceLine], headings: Mapping[int, int]) -> Iterator[Group]:
+    """Group lines into records: every line that is not blank is a record or a heading."""
+    for line in lines:
+        if line.start in headings:
+            yield "heading", headings[line.start], [line]
+        elif line.text.strip():
+            yield "record", 0, [line]
+
+
+def markdown_groups(lines: Sequence[SourceLine], headings: Mapping[int, int]) -> Iterator[Group]:
+    def kinds() -> Iterator[tuple[SourceLine, str]]:
+        before = fence = ""
+        for line in lines:
+            kind, fence = _markdown_kind(line, headings, before, fence)
+            before = before if kind == "continued" else kind
+            yield line, kind
+
+    return _grouped(kinds(), headings)
+
+
 def _markdown_kind(
-    line: Line, headings: Mapping[int, int], before: str, fence: str
+    line: SourceLine, headings: Mapping[int, int], before: str, fence: str
 ) -> tuple[str, str]:
     """Return the kind a line belongs to ('' if it shows nothing), and the fence open after it."""
     opened = _FENCE.match(line.text)
@@ -157,7 +194,7 @@ def _markdown_kind(
     return _unfenced_kind(line, headings, before), ""
 
 
-def _unfenced_kind(line: Line, headings: Mapping[int, int], before: str) -> str:
+def _unfenced_kind(line: SourceLine, headings: Mapping[int, int], before: str) -> str:
     text = line.text
     if line.start in headings:
         return "heading"
@@ -173,10 +210,12 @@ def _unfenced_kind(line: Line, headings: Mapping[int, int], before: str) -> str:
     return "continued" if before == "entry" and text[0] in " \t" else "paragraph"
 
 
-def _block(kind: str, depth: int, group: list[Line], *, is_markdown: bool) -> Block:
+def _block(kind: str, depth: int, group: list[SourceLine], *, is_markdown: bool) -> Block:
     start = group[0].start
     if kind == "code":
-        return Block(kind, start, pieces=_verbatim(group))
+        return Block(
+            kind, start, pieces=tuple(Piece(line.start, line.text + "\n") for line in group)
+        )
     if kind == "table":
         return Block(kind, start, rows=tuple(_rows(group)))
     shown = [
@@ -192,7 +231,7 @@ def _block(kind: str, depth: int, group: list[Line], *, is_markdown: bool) -> Bl
     return Block(kind, start, pieces, depth=depth, label=label)
 
 
-def _content(kind: str, line: Line) -> tuple[int, str]:
+def _content(kind: str, line: SourceLine) -> tuple[int, str]:
     """Return a line's content without its Markdown prefix, and the offset where it begins."""
     if kind == "heading" and (atx := _ATX.match(line.text)):
         return line.start + atx.start(1), atx.group(1)
@@ -202,11 +241,7 @@ def _content(kind: str, line: Line) -> tuple[int, str]:
     return line.start + at, line.text[at:]
 
 
-def _verbatim(group: Sequence[Line]) -> tuple[Piece, ...]:
-    return tuple(Piece(line.start, line.text + "\n") for line in group)
-
-
-def _rows(group: Sequence[Line]) -> Iterator[tuple[tuple[Piece, ...], ...]]:
+def _rows(group: Sequence[SourceLine]) -> Iterator[tuple[tuple[Piece, ...], ...]]:
     for line in group:
         if not _DIVIDER.match(line.text):
             yield tuple(
@@ -224,3 +259,82 @@ def _marked(block: Block, span: Span | None, page: int | None) -> Block:
         pieces=mark_pieces(block.pieces, span),
         rows=tuple(tuple(mark_pieces(cell, span) for cell in row) for row in block.rows),
     )
+
+
+def pieces_of(lines: Sequence[tuple[int, str]], *, is_markdown: bool) -> tuple[Piece, ...]:
+    """Return the runs of some lines, each given as ``(offset, text)``, with line breaks between
+    them.
+    """
+    total = sum(len(text) for _, text in lines)
+    styled = is_markdown and total <= LONGEST
+    found: list[Piece] = []
+    for number, (start, text) in enumerate(lines):
+        line = text + ("\n" if number < len(lines) - 1 else "")
+        found += _styled(start, line) if styled else [Piece(start, line)]
+    return tuple(found)
+
+
+def _styled(start: int, text: str) -> Iterator[Piece]:
+    at = 0
+    for match in _INLINE.finditer(text):
+        if match.start() > at:
+            yield Piece(start + at, text[at : match.start()])
+        name = match.lastgroup or ""
+        yield from _inside(start + match.start(name), match.group(name), name)
+        at = match.end()
+    if at < len(text):
+        yield Piece(start + at, text[at:])
+
+
+def _inside(start: int, text: str, name: str) -> Iterator[Piece]:
+    style = _STYLES.get(name, "")
+    if not text:
+        return
+    if name != "strong":
+        yield Piece(start, text, style)
+        return
+    # A strong run may contain one emphasis; deeper nesting is shown as strong.
+    for piece in _styled(start, text):
+        yield replace(piece, style=style)
+
+
+def mark_pieces(pieces: Iterable[Piece], span: tuple[int, int]) -> tuple[Piece, ...]:
+    """Cut the runs where the span begins and ends, and mark those inside it.
+
+    >>> [piece.is_marked for piece in mark_pieces([Piece(0, "abcdef")], (2, 4))]
+    [False, True, False]
+    """
+    return tuple(part for piece in pieces for part in _cut(piece, *span))
+
+
+def _cut(piece: Piece, first: int, last: int) -> Iterator[Piece]:
+    start, end = max(piece.start, first), min(piece.end, last)
+    if start >= end:
+        yield piece
+        return
+    if piece.start < start:
+        yield replace(piece, text=piece.text[: start - piece.start])
+    yield replace(
+        piece,
+        start=start,
+        text=piece.text[start - piece.start : end - piece.start],
+        is_marked=True,
+    )
+    if end < piece.end:
+        yield replace(piece, start=end, text=piece.text[end - piece.start :])
+
+
+def plain(text: str) -> str:
+    """Strip Markdown from text, for a quotation on a page.
+
+    >>> plain("The **Great Lens** of [Skarrow](skarrow.md)")
+    'The Great Lens of Skarrow'
+    >>> plain("| Ada Lind | Keeper |\\n| --- | --- |\\n| Per Holm | Skipper |")
+    'Ada Lind · Keeper · Per Holm · Skipper'
+    """
+    if text.count("|") > 1:
+        # The cells of a table become one line of text.
+        text = _BARS.sub("· ", _OUTER_BAR.sub("", _TABLE_RULE.sub("|", text)))
+    lines = _LINE_MARK.sub("", text)
+    shown = "".join(piece.text for piece in pieces_of([(0, lines)], is_markdown=True))
+    return _LONE_MARK.sub("", shown)

@@ -12,7 +12,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from ingestion.extractors.found import (
+from ingestion.extractors.extraction import (
     EVENT,
     NAME,
     ORGANIZATION,
@@ -22,10 +22,15 @@ from ingestion.extractors.found import (
     FoundClaim,
     FoundFragment,
 )
-from ingestion.extractors.model.drafts import Claim, Entity, Relation
-from ingestion.extractors.model.locate import Folded, Span, folded, locate
-from ingestion.extractors.model.naming import occurs
-from ingestion.extractors.model.placing import Placed, placed, relation_found
+from ingestion.extractors.model.locate import Folded, Span, folded, locate, occurs
+from ingestion.extractors.model.placing import (
+    ClaimDraft,
+    EntityDraft,
+    Placed,
+    RelationDraft,
+    placed,
+    relation_found,
+)
 from ingestion.extractors.model.schema import (
     MOST_STRENGTH,
     Answer,
@@ -66,7 +71,7 @@ _NO_LETTER: Final = re.compile(r"[^\w &/+-]|_")
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class Findings:
     """What is kept of a model's answers, and how much was rejected, by reason."""
 
     extraction: Extraction = field(default_factory=Extraction)
@@ -80,7 +85,7 @@ class Reading:
         return said + len({mention.name or mention.surface for mention in found.mentions})
 
 
-def read(answers: Sequence[Answer], text: str, types: Collection[str] = ()) -> Reading:
+def read(answers: Sequence[Answer], text: str, types: Collection[str] = ()) -> Findings:
     """Read the answers of one conversation about a text; offsets are the text's.
 
     If ``types`` are given, an entity of any other type gets the type "other".
@@ -95,7 +100,7 @@ def read(answers: Sequence[Answer], text: str, types: Collection[str] = ()) -> R
             for claim in answer.claims:
                 draft.add_claim(claim)
         draft.add_keywords(answer.keywords)
-    return Reading(draft.extraction(), dict(draft.rejected))
+    return Findings(draft.extraction(), dict(draft.rejected))
 
 
 def known_type(name: str) -> str:
@@ -115,9 +120,9 @@ class _Draft:
 
     text: Folded
     types: frozenset[str]
-    entities: dict[str, Entity] = field(default_factory=dict)
-    relations: dict[tuple[str, str, Span], Relation] = field(default_factory=dict)
-    claims: dict[tuple[str, str, Span], Claim] = field(default_factory=dict)
+    entities: dict[str, EntityDraft] = field(default_factory=dict)
+    relations: dict[tuple[str, str, Span], RelationDraft] = field(default_factory=dict)
+    claims: dict[tuple[str, str, Span], ClaimDraft] = field(default_factory=dict)
     keywords: dict[str, None] = field(default_factory=dict)
     rejected: Counter[str] = field(default_factory=Counter)
     said: set[tuple[object, ...]] = field(default_factory=set)
@@ -151,7 +156,7 @@ class _Draft:
             return self._reject(UNKNOWN_END)
         if source == target:
             return self._reject(SELF_LOOP)
-        relation = self.relations.setdefault((source, target, span), Relation())
+        relation = self.relations.setdefault((source, target, span), RelationDraft())
         relation.strength = max(relation.strength, said.strength / MOST_STRENGTH)
         relation.add(cut(said.description), keywords_of(said.keywords))
         return None
@@ -170,7 +175,7 @@ class _Draft:
         if not said.description:
             return self._reject(NOTHING_SAID)
         of = self._end(said.object, span) if said.object else ""
-        self.claims[subject, said.description, span] = Claim(of, said)
+        self.claims[subject, said.description, span] = ClaimDraft(of, said)
         return None
 
     def add_keywords(self, said: Sequence[str]) -> None:
@@ -194,8 +199,8 @@ class _Draft:
             tuple(self.keywords),
         )
 
-    def _entity(self, key: str, name: str, type_name: str, span: Span) -> Entity:
-        entity = self.entities.setdefault(key, Entity(name, type_name, span))
+    def _entity(self, key: str, name: str, type_name: str, span: Span) -> EntityDraft:
+        entity = self.entities.setdefault(key, EntityDraft(name, type_name, span))
         if entity.type in (NAME, OTHER):
             entity.type = type_name
         return entity
@@ -244,7 +249,7 @@ def cut(description: str) -> str:
     return description[: LONGEST_DESCRIPTION - 2].rsplit(" ", 1)[0].rstrip() + " …"
 
 
-def _claim(places: Placed, ends: tuple[str, str, Span], claim: Claim) -> FoundClaim:
+def _claim(places: Placed, ends: tuple[str, str, Span], claim: ClaimDraft) -> FoundClaim:
     subject, description, span = ends
     return FoundClaim(
         subject=places.mention_of(subject, span),

@@ -1,13 +1,14 @@
-"""Find a quote in a text: verbatim, then with spelling folded, then approximately.
+"""Find quotes and names of a model's answers in a text.
 
-Models change quotation marks, dashes and line breaks, drop markup, and correct what looks like a
-slip. The span found is always the text's own words.
+A quote is looked for verbatim, then with spelling folded, then approximately: models change
+quotation marks, dashes and line breaks, drop markup, and correct what looks like a slip. The span
+found is always the text's own words. A name is found in every place that spells it out.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from typing import Final
@@ -111,10 +112,10 @@ def _nearly(wanted: str, text: Folded) -> Span | None:
     """The stretch most like the quote, unless it differs in a number, which changes the meaning."""
     if not SHORTEST_FUZZY <= len(wanted) <= min(LONGEST_FUZZY, len(text.text)):
         return None
-    found = fuzz.partial_ratio_alignment(wanted, text.text, score_cutoff=ALIKE)
-    if found is None or found.dest_end <= found.dest_start:
+    found = _aligned(wanted, text, ALIKE)
+    if found is None:
         return None
-    start, end = whole_words(text.text, found.dest_start, found.dest_end)
+    start, end = found
     if _DIGITS.findall(wanted) != _DIGITS.findall(text.text[start:end]):
         return None
     return text.span(start, end)
@@ -125,10 +126,16 @@ def part_like(name: str, text: Folded, *, least: float) -> Span | None:
     wanted = folded(name).text.strip()
     if not wanted or len(wanted) > len(text.text):
         return None
+    found = _aligned(wanted, text, least)
+    return text.span(*found) if found else None
+
+
+def _aligned(wanted: str, text: Folded, least: float) -> Span | None:
+    """The most similar stretch of the folded text, in whole words."""
     found = fuzz.partial_ratio_alignment(wanted, text.text, score_cutoff=least)
     if found is None or found.dest_end <= found.dest_start:
         return None
-    return text.span(*whole_words(text.text, found.dest_start, found.dest_end))
+    return whole_words(text.text, found.dest_start, found.dest_end)
 
 
 def whole_words(text: str, start: int, end: int) -> Span:
@@ -156,3 +163,44 @@ def is_border(text: str, place: int) -> bool:
     if not (before.isalnum() and after.isalnum()):
         return True
     return is_unspaced(before) or is_unspaced(after)
+
+
+def occurrences(names: Iterable[str], text: Folded) -> dict[str, list[Span]]:
+    """Spans in the original text of each name; the longest names first, none overlapping.
+
+    Case and accents do not matter, except that a single capitalised word is not the common word
+    spelt like it: for "May", "may" counts only if no "May" is found.
+    """
+    taken = bytearray(len(text.text))
+    found: dict[str, list[Span]] = {}
+    for name in sorted(set(names), key=lambda name: (-len(name), name)):
+        places = _with_its_capitals(name, list(_places(name, text)), text)
+        free = [(start, end) for start, end in places if not any(taken[start:end])]
+        for start, end in free:
+            taken[start:end] = b"\1" * (end - start)
+        found[name] = [text.span(start, end) for start, end in free]
+    return found
+
+
+def occurs(name: str, text: Folded) -> bool:
+    return next(_places(name, text), None) is not None
+
+
+def _places(name: str, text: Folded) -> Iterator[Span]:
+    """Stretches of the folded text that spell out the name as whole words."""
+    wanted = folded(name).text.strip()
+    place = text.text.find(wanted) if wanted else -1
+    while place >= 0:
+        end = place + len(wanted)
+        if is_border(text.text, place) and is_border(text.text, end):
+            yield place, end
+        place = text.text.find(wanted, end)
+
+
+def _with_its_capitals(name: str, places: list[Span], text: Folded) -> list[Span]:
+    if " " in name or name == name.lower():
+        return places
+    is_acronym = len(name) > 1 and name.isupper()
+    surfaces = ((place, text.original[slice(*text.span(*place))]) for place in places)
+    same = [p for p, s in surfaces if (s == name if is_acronym else s[:1].isupper())]
+    return same or places

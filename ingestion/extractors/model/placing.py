@@ -1,17 +1,54 @@
-"""Place the entities of a reading in the text."""
+"""Entities and relations collected from a model's answers, and their places in the text."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Final
+from dataclasses import dataclass, field
+from typing import Final, NamedTuple
 
-from ingestion.extractors.found import LONGEST_SURFACE, MEANT, STATED, FoundMention, FoundRelation
-from ingestion.extractors.model.drafts import Entity, Relation
-from ingestion.extractors.model.locate import Folded, Span, folded, part_like
-from ingestion.extractors.model.naming import occurrences
+from ingestion.extractors.extraction import (
+    LONGEST_SURFACE,
+    MEANT,
+    STATED,
+    FoundMention,
+    FoundRelation,
+)
+from ingestion.extractors.model.locate import Folded, Span, folded, occurrences, part_like
+from ingestion.extractors.model.schema import SaidClaim
 from kb_project.text.names import normalise_name
+
+
+@dataclass(slots=True)
+class EntityDraft:
+    """An entity; ``fragments`` are distinct descriptions, each with the span that supports it."""
+
+    name: str
+    type: str
+    quote: Span
+    fragments: dict[tuple[str, Span], None] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class RelationDraft:
+    """Everything said about one relation on the strength of one quote."""
+
+    strength: float = 0.0
+    descriptions: list[str] = field(default_factory=list)
+    keywords: list[str] = field(default_factory=list)
+
+    def add(self, description: str, keywords: list[str]) -> None:
+        if description and description not in self.descriptions:
+            self.descriptions.append(description)
+        self.keywords = list(dict.fromkeys([*self.keywords, *keywords]))
+
+
+class ClaimDraft(NamedTuple):
+    """``object`` is a key, or '' for none."""
+
+    object: str
+    said: SaidClaim
+
 
 SOURCE: Final = "model"
 ALIKE_NAME: Final = 75.0
@@ -39,7 +76,7 @@ class Placed:
         return self.indexes[key][0]
 
 
-def placed(entities: Mapping[str, Entity], text: Folded) -> Placed:
+def placed(entities: Mapping[str, EntityDraft], text: Folded) -> Placed:
     """A mention for every place that spells out an entity's name.
 
     An entity that is not spelt out anywhere is mentioned at its quote: only these mentions may
@@ -59,7 +96,7 @@ def placed(entities: Mapping[str, Entity], text: Folded) -> Placed:
 
 
 def relation_found(
-    places: Placed, ends: tuple[str, str], span: Span, relation: Relation
+    places: Placed, ends: tuple[str, str], span: Span, relation: RelationDraft
 ) -> FoundRelation:
     source, target = (places.mention_of(key, span) for key in ends)
     return FoundRelation(
@@ -75,7 +112,7 @@ def relation_found(
     )
 
 
-def _meant(entity: Entity, text: Folded) -> tuple[Span, str]:
+def _meant(entity: EntityDraft, text: Folded) -> tuple[Span, str]:
     """The part of the quote that refers to the entity: what resembles its name, or all of it."""
     start, end = entity.quote
     part = part_like(entity.name, folded(text.original[start:end]), least=ALIKE_NAME)
@@ -87,7 +124,7 @@ def _meant(entity: Entity, text: Folded) -> tuple[Span, str]:
     return (start, start + (len(head.rsplit(maxsplit=1)[0].rstrip()) or len(head))), MEANT
 
 
-def _mention(span: Span, source: str, entity: Entity, text: Folded) -> FoundMention:
+def _mention(span: Span, source: str, entity: EntityDraft, text: Folded) -> FoundMention:
     surface = " ".join(text.original[span[0] : span[1]].split())
     name = "" if normalise_name(surface) == normalise_name(entity.name) else entity.name
     return FoundMention(*span, surface, entity.type, source, name)

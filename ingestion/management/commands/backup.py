@@ -10,8 +10,8 @@ from typing import Any
 from django.core.management.base import CommandError, CommandParser
 
 from ingestion.management.progress import INTERRUPTED, Progress, interruptible
-from kb_project.backup import manifest as manifests, writing
-from kb_project.backup.manifest import Manifest
+from kb_project.backup import writing
+from kb_project.backup.archive import WORKSPACE, Manifest
 from kb_project.commands import DataCommand
 
 
@@ -33,15 +33,19 @@ class Command(DataCommand):
 
     def handle(self, *_args: Any, **options: Any) -> None:
         started, path = time.monotonic(), options["file"]
-        wish = writing.Wish(options["workspace"], options["with_secrets"])
         try:
             with interruptible():
-                made = writing.write(path, wish, report=Progress(self.stderr))
+                made = writing.write(
+                    path,
+                    options["workspace"],
+                    with_secrets=options["with_secrets"],
+                    report=Progress(self.stderr),
+                )
         except KeyboardInterrupt:
             raise CommandError("Stopped. No backup was made.", returncode=INTERRUPTED) from None
         summary = as_summary(path, made, time.monotonic() - started)
-        said = json.dumps(summary) if options["json"] else "\n".join(as_lines(summary))
-        self.stdout.write(said)
+        lines = as_lines(summary)
+        self.stdout.write(json.dumps(summary) if options["json"] else "\n".join(lines))
 
 
 def as_summary(path: Path, made: Manifest, seconds: float) -> dict[str, Any]:
@@ -60,7 +64,7 @@ def as_summary(path: Path, made: Manifest, seconds: float) -> dict[str, Any]:
 
 def as_lines(summary: dict[str, Any]) -> list[str]:
     what = "The whole installation"
-    if summary["kind"] == manifests.WORKSPACE:
+    if summary["kind"] == WORKSPACE:
         what = f"The workspace {summary['workspaces'][0]}"
     lines = [
         f"{what} is in {summary['file']}: {summary['rows']:,} rows and {summary['files']:,} files,"

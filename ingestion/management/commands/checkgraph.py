@@ -6,35 +6,19 @@ import json
 import sys
 from argparse import ArgumentParser
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
 from typing import Any, Final
 from uuid import UUID
 
-from ingestion import health
-from ingestion.health import Report
+from ingestion.health import services as health
 from ingestion.knowledge import projection
 from ingestion.pipeline import inline
 from kb_project.commands import DataCommand
-from kb_project.graph.stores import graph_store
+from kb_project.ports import graph_store
 from workspaces.models import Workspace
 from workspaces.people import queries as people_queries
 
 ROUNDS: Final = 3
 """A repair may uncover further drift: try a few rounds, but not forever."""
-
-
-@dataclass(slots=True)
-class Look:
-    """The result for one workspace; ``repaired`` are sentences on repairs already made."""
-
-    workspace: Workspace
-    report: Report
-    difference: projection.Difference
-    repaired: list[str] = field(default_factory=list)
-
-    @property
-    def is_good(self) -> bool:
-        return self.report.is_sound and self.difference.is_empty
 
 
 class Command(DataCommand):
@@ -63,48 +47,50 @@ class Command(DataCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         is_good = True
-        for workspace in _chosen(options):
-            look = _look(workspace, is_deep=options["deep"])
+        if options.get("all"):
+            workspaces = list(Workspace.objects.order_by("slug"))
+        else:
+            workspaces = [people_queries.workspace_at(slug=options["workspace"])]
+        for workspace in workspaces:
+            report = health.check(workspace.pk, is_deep=options["deep"])
+            repaired: list[str] = []
             if options["repair"]:
-                look = _repaired(look)
-            answer = as_answer(look)
+                report, repaired = _repair(report)
+            difference = projection.compare(workspace.pk, graph_store())
+            answer = as_answer(workspace, report, difference, repaired)
             text = json.dumps(answer) if options["json"] else "\n".join(as_lines(answer))
             self.stdout.write(text)
-            is_good = is_good and look.is_good
+            is_good = is_good and report.is_sound and difference.is_empty
         if not is_good:
             sys.exit(1)
 
 
-def _chosen(options: dict[str, Any]) -> list[Workspace]:
-    if options.get("all"):
-        return list(Workspace.objects.order_by("slug"))
-    return [people_queries.workspace_at(slug=options["workspace"])]
+def _repair(report: health.HealthReport) -> tuple[health.HealthReport, list[str]]:
+    """Repair what can be repaired, and do the work that follows from it.
 
-
-def _look(workspace: Workspace, *, is_deep: bool) -> Look:
-    report = health.check(workspace.pk, is_deep=is_deep)
-    return Look(workspace, report, projection.compare(workspace.pk, graph_store()))
-
-
-def _repaired(look: Look) -> Look:
-    """Repair what can be repaired automatically, and do the work that follows from it."""
-    done: list[str] = []
+    Returns the report afterwards, and sentences on what was repaired.
+    """
+    repaired: list[str] = []
     for _ in range(ROUNDS):
-        if not any(drift.is_repairable for drift in look.report.drifts):
+        if not any(drift.is_repairable for drift in report.drifts):
             break
-        done += health.repair(look.report)
-        inline.drain(look.workspace.pk)
-        look = _look(look.workspace, is_deep=look.report.is_deep)
-    look.repaired = done
-    return look
+        repaired += health.repair(report)
+        inline.drain(report.workspace_id)
+        report = health.check(report.workspace_id, is_deep=report.is_deep)
+    return report, repaired
 
 
-def as_answer(look: Look) -> dict[str, Any]:
-    missing, unexpected = look.difference.missing, look.difference.unexpected
+def as_answer(
+    workspace: Workspace,
+    report: health.HealthReport,
+    difference: projection.ProjectionDifference,
+    repaired: list[str],
+) -> dict[str, Any]:
+    missing, unexpected = difference.missing, difference.unexpected
     return {
-        "workspace": look.workspace.slug,
-        "agrees": look.difference.is_empty,
-        "waiting": len(look.difference.waiting),
+        "workspace": workspace.slug,
+        "agrees": difference.is_empty,
+        "waiting": len(difference.waiting),
         "entities": {
             "missing": as_text(missing.nodes),
             "unexpected": as_text(unexpected.nodes),
@@ -113,11 +99,11 @@ def as_answer(look: Look) -> dict[str, Any]:
             "missing": as_text(missing.edges),
             "unexpected": as_text(unexpected.edges),
         },
-        "sound": look.report.is_sound,
-        "drifts": [drift.as_json() for drift in look.report.drifts],
-        "under_way": [one.as_json() for one in look.report.waiting],
-        "repaired": look.repaired,
-        "seconds": round(look.report.seconds, 3),
+        "sound": report.is_sound,
+        "drifts": [drift.as_json() for drift in report.drifts],
+        "under_way": [one.as_json() for one in report.waiting],
+        "repaired": repaired,
+        "seconds": round(report.seconds, 3),
     }
 
 

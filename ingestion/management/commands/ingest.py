@@ -18,16 +18,14 @@ from typing import IO, Any, Final
 from django.core.management.base import CommandError, CommandParser
 
 from ingestion.documents import (
-    estimate_queries,
-    estimate_sentences,
-    outcomes as documents_outcomes,
-    queries as document_queries,
+    estimates,
+    outcomes,
+    queries,
     rereading,
     services,
-    version_queries,
     versions,
 )
-from ingestion.documents.estimate_queries import FileSize
+from ingestion.documents.estimates import FileSize
 from ingestion.documents.outcomes import DocumentOutcome
 from ingestion.documents.services import Filing, Upload
 from ingestion.history.recording import ChangeContext
@@ -43,7 +41,7 @@ from workspaces.usage import queries as usage_queries
 from workspaces.usage.queries import UsageLine
 
 SECONDS_BETWEEN_LINES: Final = 10.0
-Bring = Callable[[Workspace, IO[bytes], str, Filing], Upload]
+AddFile = Callable[[Workspace, IO[bytes], str, Filing], Upload]
 NOTHING_DONE: Final = {"needs_attention": 0, "refused": 0, "paused": 0}
 
 
@@ -54,7 +52,7 @@ class Intake:
     """
 
     documents: list[Any] = field(default_factory=list)
-    twins: set[Any] = field(default_factory=set)
+    duplicates: set[Any] = field(default_factory=set)
     refused: list[tuple[Path, str]] = field(default_factory=list)
 
 
@@ -109,11 +107,13 @@ class Command(DataCommand):
             workspace = people_queries.workspace_at(slug=options["workspace"])
             return self._say(costs(workspace, files), options)
         workspace = self._workspace(options["workspace"])
-        bring = replace_or_add if options["replace"] else add
+        add_file = replace_or_add if options["replace"] else add
         filing = Filing(options["collection"], tuple(options["tag"]), options["dated"])
         if workspace_uses_model(workspace):
             self.stderr.write(" ".join(costs(workspace, files)))
-        return self._ingest(workspace, partial(take_in, workspace, files, filing, bring), options)
+        return self._ingest(
+            workspace, partial(take_in, workspace, files, filing, add_file), options
+        )
 
     def _read_again(self, options: Mapping[str, Any]) -> dict[str, Any]:
         workspace = people_queries.workspace_at(slug=options["workspace"])
@@ -138,16 +138,16 @@ class Command(DataCommand):
         if options["wait"]:
             services.process_workspace(workspace=workspace, on_progress=Progress(self.stderr))
         with access.in_workspace(workspace.pk):
-            outcomes = documents_outcomes.document_outcomes(
+            ingested = outcomes.document_outcomes(
                 workspace=workspace, document_ids=intake.documents
             )
-            total = _total(workspace, outcomes, intake, time.monotonic() - started)
+            total = _total(workspace, ingested, intake, time.monotonic() - started)
         asked = usage_since(before, usage_of(workspace))
         total["usage"] = as_numbers(asked)
         write = as_json if options["json"] else as_text
-        self.stdout.write("\n".join(write(outcomes, intake, total)))
+        self.stdout.write("\n".join(write(ingested, intake, total)))
         if asks_models and options["wait"] and not options["json"]:
-            self.stdout.write(" ".join(estimate_sentences.spent(asked, what="This")))
+            self.stdout.write(" ".join(estimates.spent(asked, what="This")))
         return total
 
     def _workspace(self, slug: str) -> Workspace:
@@ -167,12 +167,12 @@ class Progress:
 
     def __init__(self, out: Any) -> None:
         self._out = out
-        self._said = ""
+        self._shown = ""
         self._last = time.monotonic()
 
     def __call__(self, done: int, total: int) -> None:
         sentence = f"{done} of {total} documents"
-        if sentence == self._said:
+        if sentence == self._shown:
             return
         if self._out.isatty():
             self._out.write(f"\r{sentence} ", ending="\n" if done == total else "")
@@ -181,7 +181,7 @@ class Progress:
             self._last = time.monotonic()
         else:
             return
-        self._said = sentence
+        self._shown = sentence
 
 
 def workspace_uses_model(workspace: Workspace) -> bool:
@@ -197,17 +197,12 @@ def costs(workspace: Workspace, files: Sequence[Path]) -> list[str]:
     if here and not new:
         return ["Costs nothing: these files are already in the workspace."]
     sizes = [FileSize(path.name, path.stat().st_size) for path in new]
-    said = estimate_sentences.sentences(
-        estimate_queries.estimate_for_files(workspace=workspace, files=sizes)
-    )
-    return (
-        [
-            *said,
-            f"{here:,} of {len(found):,} files cost nothing: they are already in the workspace.",
-        ]
-        if here
-        else said
-    )
+    sentences = estimates.sentences(estimates.estimate_for_files(workspace=workspace, files=sizes))
+    if here:
+        sentences.append(
+            f"{here:,} of {len(found):,} files cost nothing: they are already in the workspace."
+        )
+    return sentences
 
 
 def unknown(workspace: Workspace, paths: Sequence[Path]) -> list[Path]:
@@ -217,7 +212,7 @@ def unknown(workspace: Workspace, paths: Sequence[Path]) -> list[Path]:
         # A file that cannot be read is refused with its reason when it is taken in.
         with suppress(OSError), path.open("rb") as file:
             digests[path] = hashlib.file_digest(file, "sha256").hexdigest()
-    here = document_queries.contents_here(workspace=workspace, digests=set(digests.values()))
+    here = queries.contents_here(workspace=workspace, digests=set(digests.values()))
     return [path for path, digest in digests.items() if digest not in here]
 
 
@@ -225,16 +220,16 @@ def costs_again(workspace: Workspace) -> list[str]:
     """Estimate the cost of reading documents again, in sentences."""
     estimate = rereading.reading_again_estimate(workspace=workspace)
     if not estimate.documents:
-        return [rereading.told(0)]
+        return [rereading.reread_sentence(0)]
     noun = "document is" if estimate.documents == 1 else "documents are"
     return [
         f"{estimate.documents:,} {noun} to be read again.",
-        *estimate_sentences.sentences(estimate),
+        *estimates.sentences(estimate),
     ]
 
 
 def read_again(workspace: Workspace) -> Intake:
-    documents = rereading.read_otherwise_ids(workspace=workspace)
+    documents = rereading.outdated_ids(workspace=workspace)
     rereading.documents_read_again(workspace=workspace, documents=documents)
     return Intake(documents=list(documents))
 
@@ -288,7 +283,7 @@ def add(workspace: Workspace, file: IO[bytes], name: str, filing: Filing) -> Upl
 
 def replace_or_add(workspace: Workspace, file: IO[bytes], name: str, filing: Filing) -> Upload:
     """Add the file as the next version of the document with its name, or as a new document."""
-    document = version_queries.document_of_file(workspace=workspace, name=services.label_of(name))
+    document = queries.document_of_file(workspace=workspace, name=services.label_of(name))
     if document is None:
         return add(workspace, file, name, filing)
     change = ChangeContext(workspace, user=None, via="command")
@@ -301,13 +296,15 @@ def replace_or_add(workspace: Workspace, file: IO[bytes], name: str, filing: Fil
     return Upload(document, is_duplicate=False)
 
 
-def take_in(workspace: Workspace, files: Sequence[Path], filing: Filing, bring: Bring) -> Intake:
+def take_in(
+    workspace: Workspace, files: Sequence[Path], filing: Filing, add_file: AddFile
+) -> Intake:
     """Store each file in its own transaction, so that a refused one does not affect the others."""
     intake = Intake()
     for path in files:
         try:
             with path.open("rb") as file, access.in_workspace(workspace.pk):
-                upload = bring(workspace, file, path.name, filing)
+                upload = add_file(workspace, file, path.name, filing)
         except (UploadError, ConflictError) as error:
             intake.refused.append((path, error.sentence))
         except OSError as error:
@@ -315,15 +312,15 @@ def take_in(workspace: Workspace, files: Sequence[Path], filing: Filing, bring: 
         else:
             intake.documents.append(upload.document.pk)
             if upload.is_duplicate:
-                intake.twins.add(upload.document.pk)
+                intake.duplicates.add(upload.document.pk)
     return intake
 
 
 def as_json(
-    outcomes: Sequence[DocumentOutcome], intake: Intake, total: dict[str, Any]
+    ingested: Sequence[DocumentOutcome], intake: Intake, total: dict[str, Any]
 ) -> Iterator[str]:
-    for outcome in outcomes:
-        line = _line(outcome) | {"duplicate": outcome.document.pk in intake.twins}
+    for outcome in ingested:
+        line = _line(outcome) | {"duplicate": outcome.document.pk in intake.duplicates}
         yield json.dumps(line, ensure_ascii=False)
     for path, sentence in intake.refused:
         refused = {"document": None, "title": path.name, "state": "refused"}
@@ -347,10 +344,10 @@ def _line(outcome: DocumentOutcome) -> dict[str, Any]:
 
 
 def as_text(
-    outcomes: Sequence[DocumentOutcome], intake: Intake, total: dict[str, Any]
+    ingested: Sequence[DocumentOutcome], intake: Intake, total: dict[str, Any]
 ) -> Iterator[str]:
     yield f"{'state':<16}{'chunks':>7}{'entities':>10}{'links':>8}  document"
-    for outcome in outcomes:
+    for outcome in ingested:
         state = DocumentState(outcome.document.state).label
         counts = f"{outcome.chunks:>7}{outcome.entities:>10}{outcome.relationships:>8}"
         yield f"{state:<16}{counts}  {outcome.document.title}"
@@ -366,7 +363,7 @@ def as_text(
 
 
 def _remarks(outcome: DocumentOutcome, intake: Intake) -> Iterator[str]:
-    if outcome.document.pk in intake.twins:
+    if outcome.document.pk in intake.duplicates:
         yield "Already in the workspace; not added again."
     if outcome.problem:
         parts = (outcome.problem.get(part, "") for part in ("happened", "kept", "next_step"))
@@ -375,19 +372,19 @@ def _remarks(outcome: DocumentOutcome, intake: Intake) -> Iterator[str]:
 
 
 def _total(
-    workspace: Workspace, outcomes: Sequence[DocumentOutcome], intake: Intake, seconds: float
+    workspace: Workspace, ingested: Sequence[DocumentOutcome], intake: Intake, seconds: float
 ) -> dict[str, Any]:
-    counts = document_queries.workspace_counts(workspace=workspace)
-    states = [outcome.document.state for outcome in outcomes]
+    counts = queries.workspace_counts(workspace=workspace)
+    states = [outcome.document.state for outcome in ingested]
     return {
         "workspace": workspace.slug,
-        "documents": len(outcomes) + len(intake.refused),
+        "documents": len(ingested) + len(intake.refused),
         "ready": states.count(DocumentState.READY),
         "needs_attention": states.count(DocumentState.ATTENTION),
         "paused": states.count(DocumentState.PAUSED),
         "refused": len(intake.refused),
-        "duplicates": len(intake.twins),
-        "chunks": sum(outcome.chunks for outcome in outcomes),
+        "duplicates": len(intake.duplicates),
+        "chunks": sum(outcome.chunks for outcome in ingested),
         "entities": counts.entities,
         "relationships": counts.relationships,
         "seconds": round(seconds, 2),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -31,27 +30,26 @@ class Command(DataCommand):
         )
 
     def handle(self, *_args: Any, no_wait: bool, **_options: Any) -> None:
-        workspace = _workspace(_person())
+        workspace = _workspace()
         if not workspace.is_demo:
             self.stdout.write(f"'{SLUG}' is one of your own workspaces; it was not changed.")
             return
         added = _add_missing(workspace)
-        if not no_wait and _is_unfinished(workspace):
+        with access.in_workspace(workspace.pk):
+            is_unfinished = outcomes.has_unfinished_work(workspace=workspace)
+        if is_unfinished and not no_wait:
             services.process_workspace(workspace=workspace)
-        said = f"{added} documents added" if added else "already complete"
-        self.stdout.write(f"Demo workspace '{NAME}': {said}.")
+        result = f"{added} documents added" if added else "already complete"
+        self.stdout.write(f"Demo workspace '{NAME}': {result}.")
         self.stdout.write(f"Sign in as {settings.DEMO_EMAIL} / {settings.DEMO_PASSWORD}")
 
 
-def _person() -> User:
-    """Return the demo user; an existing one keeps their password."""
-    found = User.objects.filter(email=settings.DEMO_EMAIL.lower()).first()
-    return found or people_services.person_add(
+def _workspace() -> Workspace:
+    """Return the demo workspace and make sure of its user; an existing one keeps their password."""
+    person = User.objects.filter(email=settings.DEMO_EMAIL.lower()).first()
+    owner = person or people_services.person_add(
         email=settings.DEMO_EMAIL, password=settings.DEMO_PASSWORD, name="Demo"
     )
-
-
-def _workspace(owner: User) -> Workspace:
     found = Workspace.objects.filter(slug=SLUG).first()
     return found or people_services.workspace_create(
         name=NAME, slug=SLUG, owner=owner, is_demo=True
@@ -59,19 +57,10 @@ def _workspace(owner: User) -> Workspace:
 
 
 def _add_missing(workspace: Workspace) -> int:
-    missing = _missing(workspace, sorted(DOCUMENTS.iterdir()))
+    with access.in_workspace(workspace.pk):
+        names = set(Document.objects.in_workspace(workspace).values_list("name", flat=True))
+    missing = [path for path in sorted(DOCUMENTS.iterdir()) if path.name not in names]
     for path in missing:
         with path.open("rb") as file, access.in_workspace(workspace.pk):
             services.document_upload(workspace=workspace, file=file, name=path.name)
     return len(missing)
-
-
-def _missing(workspace: Workspace, paths: Sequence[Path]) -> list[Path]:
-    with access.in_workspace(workspace.pk):
-        names = set(Document.objects.in_workspace(workspace).values_list("name", flat=True))
-    return [path for path in paths if path.name not in names]
-
-
-def _is_unfinished(workspace: Workspace) -> bool:
-    with access.in_workspace(workspace.pk):
-        return outcomes.has_unfinished_work(workspace=workspace)

@@ -9,7 +9,7 @@ from typing import Any
 
 from ingestion.knowledge import projection
 from kb_project.commands import DataCommand
-from kb_project.graph.stores import graph_store
+from kb_project.ports import graph_store
 from workspaces.people import queries as people_queries
 
 
@@ -30,11 +30,8 @@ class Command(DataCommand):
             "relationships": counts.edges,
             "seconds": round(time.monotonic() - started, 3),
         }
-        self.stdout.write(json.dumps(answer) if options["json"] else as_sentence(answer))
-
-
-def as_sentence(answer: dict[str, Any]) -> str:
-    return (
-        f"{answer['workspace']}: {answer['entities']} entities and"
-        f" {answer['relationships']} relationships in {answer['seconds']} s"
-    )
+        sentence = (
+            f"{workspace.slug}: {counts.nodes} entities and {counts.edges} relationships"
+            f" in {answer['seconds']} s"
+        )
+        self.stdout.write(json.dumps(answer) if options["json"] else sentence)

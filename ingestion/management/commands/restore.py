@@ -13,7 +13,7 @@ from django.core.management.base import CommandError, CommandParser
 from ingestion import post_restore
 from ingestion.management.progress import INTERRUPTED, Progress, interruptible
 from kb_project.backup import archive, restoring
-from kb_project.backup.manifest import Manifest
+from kb_project.backup.archive import Manifest
 from kb_project.backup.restoring import Restored
 from kb_project.commands import DataCommand
 
@@ -51,9 +51,14 @@ class Command(DataCommand):
 
     def _restore(self, options: dict[str, Any]) -> dict[str, Any]:
         started = time.monotonic()
-        wish = restoring.Wish(options["into"], options["as_new"])
         with archive.opened(options["file"]) as opened:
-            done = restoring.restore(opened, wish, post_restore.HOOKS, report=Progress(self.stderr))
+            done = restoring.restore(
+                opened,
+                post_restore.HOOKS,
+                slug=options["into"],
+                as_new=options["as_new"],
+                report=Progress(self.stderr),
+            )
         woken = sum(post_restore.wake(id_) for id_ in done.workspaces)
         return as_restored(done, woken, time.monotonic() - started)
 

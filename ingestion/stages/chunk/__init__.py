@@ -12,12 +12,10 @@ from collections.abc import Sequence
 
 from ingestion.models import IngestionJob
 from ingestion.stage import Progress, StageOutcome, versions_of
-from ingestion.stages.chunk.cutting import chunk_id, cut_up, heading_paths, places_of
-from ingestion.stages.chunk.publish import Cut, earlier_of, live
+from ingestion.stages.chunk.cutting import cut_up
+from ingestion.stages.chunk.publish import Cut, earlier_of, publish_cuts
 from kb_project.ports import Ports
 from workspaces import access
-
-__all__ = ["chunk_id", "heading_paths", "places_of", "run"]
 
 
 def run(jobs: Sequence[IngestionJob], ports: Ports, _progress: Progress) -> list[StageOutcome]:
@@ -27,5 +25,5 @@ def run(jobs: Sequence[IngestionJob], ports: Ports, _progress: Progress) -> list
         for job, version in zip(jobs, versions, strict=True)
     ]
     with access.in_workspace(versions[0].workspace_id):
-        live(versions[0].workspace_id, cuts, uses_model=ports.chat is not None)
+        publish_cuts(versions[0].workspace_id, cuts, uses_model=ports.chat is not None)
     return [StageOutcome(written=len(cut.chunks)) for cut in cuts]

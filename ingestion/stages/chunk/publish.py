@@ -8,27 +8,22 @@ marked, so that the next refresh reconsiders them.
 
 from __future__ import annotations
 
-import json
 import uuid
-from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from bisect import bisect_left
+from collections import Counter, defaultdict, deque
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import asdict, dataclass
-from operator import attrgetter
 from pathlib import PurePath
-from typing import Any, Final, LiteralString
+from typing import Any
 
-from ingestion.changes import invalidation, version_changes
-from ingestion.models import Chunk, Document, DocumentVersion, IngestionJob
+from ingestion.changes import version_changes
+from ingestion.models import Chunk, ChunkExtraction, Document, DocumentVersion, IngestionJob
 from ingestion.resolution import locks
-from ingestion.stages.chunk import sql
+from ingestion.stages.chunk import rows
 from ingestion.stages.chunk.cutting import Earlier
-from ingestion.stages.chunk.matching import Matching, counts_of, match
-from ingestion.stages.chunk.offsets import shift
 from ingestion.vectors import sentences
 from kb_project.sql import run_sql
 from workspaces import access
-
-BATCH: Final = 500
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,8 +36,8 @@ class Cut:
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
-    """The step from a document's published chunks to the new ones; ``before`` is its live version.
+class Replacement:
+    """How a document's published chunks become the new ones; ``before`` is its live version.
 
     ``read_again`` and ``embed_again`` are kept chunks whose context has changed.
     """
@@ -69,78 +64,64 @@ def earlier_of(version: DocumentVersion) -> Earlier | None:
         return None
     workspace_id = version.workspace_id
     with access.in_workspace(workspace_id):
-        rows = DocumentVersion.objects.in_workspace(workspace_id).filter(document=document)
-        before = rows.filter(DocumentVersion.IS_LIVE).only("text", "chunking").first()
+        versions = DocumentVersion.objects.in_workspace(workspace_id).filter(document=document)
+        before = versions.filter(DocumentVersion.IS_LIVE).only("text", "chunking").first()
         chunks = Chunk.objects.in_workspace(workspace_id).filter(version=before)
         spans = list(chunks.order_by("ordinal").values_list("start", "end"))
     return Earlier(before.text, spans) if before and spans else None
 
 
-def live(workspace_id: uuid.UUID, cuts: Sequence[Cut], *, uses_model: bool) -> None:
+def publish_cuts(workspace_id: uuid.UUID, cuts: Sequence[Cut], *, uses_model: bool) -> None:
     """Publish the cuts. Call inside a transaction of the workspace; cancelled jobs are skipped."""
     documents = [cut.version.document_id for cut in cuts]
     values = {"workspace": workspace_id, "documents": documents}
     # No document can be archived between two looks at the same passages.
     locks.join(workspace_id)
-    run_sql(sql.LOCK_DOCUMENTS, values)
+    run_sql(rows.LOCK_DOCUMENTS, values)
     jobs = [cut.job.pk for cut in cuts]
-    standing = {pk for (pk,) in run_sql(sql.STANDING_JOBS, values | {"jobs": jobs})}
-    cuts = [cut for cut in cuts if cut.job.pk in standing]
-    there = _chunks_there(workspace_id, documents)
-    numbers = _live_versions(workspace_id, documents)
-    steps = [
-        _step(
-            cut,
-            there[cut.version.document_id],
-            numbers.get(cut.version.document_id),
-            uses_model=uses_model,
-        )
-        for cut in cuts
-    ]
-    touched = [step for step in steps if step.goes_live or step.matching.kept or step.matching.gone]
-    if touched:
-        _replace(workspace_id, touched)
-    _add([chunk for step in steps for chunk in step.matching.new])
-
-
-def _chunks_there(
-    workspace_id: uuid.UUID, documents: Sequence[uuid.UUID]
-) -> defaultdict[uuid.UUID, list[Chunk]]:
-    there: defaultdict[uuid.UUID, list[Chunk]] = defaultdict(list)
-    rows = Chunk.objects.in_workspace(workspace_id).filter(document_id__in=documents)
-    for chunk in rows.defer("context").order_by("document_id", "ordinal"):
-        there[chunk.document_id].append(chunk)
-    return there
-
-
-def _live_versions(
-    workspace_id: uuid.UUID, documents: Sequence[uuid.UUID]
-) -> dict[uuid.UUID, DocumentVersion]:
-    rows = DocumentVersion.objects.in_workspace(workspace_id).filter(
+    standing = {pk for (pk,) in run_sql(rows.STANDING_JOBS, values | {"jobs": jobs})}
+    published: defaultdict[uuid.UUID, list[Chunk]] = defaultdict(list)
+    chunks = Chunk.objects.in_workspace(workspace_id).filter(document_id__in=documents)
+    for chunk in chunks.defer("context").order_by("document_id", "ordinal"):
+        published[chunk.document_id].append(chunk)
+    versions = DocumentVersion.objects.in_workspace(workspace_id).filter(
         DocumentVersion.IS_LIVE, document_id__in=documents
     )
-    return {row.document_id: row for row in rows.select_related("document").defer("text")}
+    live = {one.document_id: one for one in versions.select_related("document").defer("text")}
+    replacements = []
+    for cut in cuts:
+        if cut.job.pk in standing:
+            document = cut.version.document_id
+            chunks_before, before = published[document], live.get(document)
+            replacements.append(_replacement(cut, chunks_before, before, uses_model=uses_model))
+    if touched := [
+        one for one in replacements if one.goes_live or one.matching.kept or one.matching.gone
+    ]:
+        _replace(workspace_id, touched)
+    rows.add([chunk for one in replacements for chunk in one.matching.new])
 
 
-def _step(
-    cut: Cut, there: Sequence[Chunk], before: DocumentVersion | None, *, uses_model: bool
-) -> Step:
-    matching = match(there, cut.chunks)
-    if before and before.pk != cut.version.pk and _is_told_otherwise(before, cut.version):
+def _replacement(
+    cut: Cut, published: Sequence[Chunk], before: DocumentVersion | None, *, uses_model: bool
+) -> Replacement:
+    version, matching = cut.version, match(published, cut.chunks)
+    # Models are shown title and language with every passage.
+    if (
+        before
+        and before.pk != version.pk
+        and (
+            before.language != version.language
+            or title_after(before, version) != before.document.title
+        )
+    ):
         kept = tuple(old.pk for old, _ in matching.kept)
-        return Step(cut, matching, before, kept, kept)
+        return Replacement(cut, matching, before, kept, kept)
     prose = tuple(old.pk for old, new in matching.kept if old.regions != new.regions)
     # Models are shown the headings with the passage, and sentences are embedded under theirs.
     moved = tuple(
         old.pk for old, new in matching.kept if list(old.heading_path) != list(new.heading_path)
     )
-    return Step(cut, matching, before, prose + (moved if uses_model else ()), prose + moved)
-
-
-def _is_told_otherwise(before: DocumentVersion, version: DocumentVersion) -> bool:
-    """Whether title or language changed: models are shown both with every passage."""
-    is_other = before.language != version.language
-    return is_other or title_after(before, version) != before.document.title
+    return Replacement(cut, matching, before, prose + (moved if uses_model else ()), prose + moved)
 
 
 def title_after(before: DocumentVersion, version: DocumentVersion) -> str:
@@ -150,106 +131,55 @@ def title_after(before: DocumentVersion, version: DocumentVersion) -> str:
     Files are often renamed: a new name is no reason to read everything again.
     """
     document = before.document
-    was_read = document.title in (before.title, *names_of(document.name))
-    has_own = version.title not in ("", *names_of(version.name))
+    was_read = document.title in (before.title, *_names_of(document.name))
+    has_own = version.title not in ("", *_names_of(version.name))
     return version.title if was_read and has_own else document.title
 
 
-def names_of(file: str) -> tuple[str, str]:
+def _names_of(file: str) -> tuple[str, str]:
     """A file's name, and the title derived from it for a text that has none.
 
-    >>> names_of("the_log.md")
+    >>> _names_of("the_log.md")
     ('the_log.md', 'the log')
     """
     return file, " ".join(PurePath(file).stem.replace("_", " ").split())
 
 
-def _replace(workspace_id: uuid.UUID, steps: Sequence[Step]) -> None:
-    documents = [step.version.document_id for step in steps]
+def _replace(workspace_id: uuid.UUID, replacements: Sequence[Replacement]) -> None:
+    documents = [one.version.document_id for one in replacements]
     values: dict[str, Any] = {"workspace": workspace_id, "documents": documents}
-    run_sql(sql.LOCK_ENTITIES, values)
-    run_sql(sql.LOCK_RELATIONSHIPS, values)
-    _capture(workspace_id, steps)
-    gone = [chunk.pk for step in steps for chunk in step.matching.gone]
-    leave(workspace_id, documents, gone)
-    kept = [pair for step in steps for pair in step.matching.kept]
-    placed = attrgetter(*_PLACED)
-    _move(workspace_id, [(old, new) for old, new in kept if placed(old) != placed(new)])
-    shift(workspace_id, documents, {old.pk: new.start - old.start for old, new in kept})
-    if read_again := [pk for step in steps for pk in step.read_again]:
-        run_sql(sql.READ_AGAIN, {"workspace": workspace_id, "chunks": read_again})
-    if embed_again := [pk for step in steps for pk in step.embed_again]:
-        sentences.forget(workspace_id, embed_again)
-    _go_live(workspace_id, [step for step in steps if step.goes_live])
-
-
-def _capture(workspace_id: uuid.UUID, steps: Iterable[Step]) -> None:
-    """Record what was known until now, to compare once the new version has been read."""
-    for step in steps:
-        if step.goes_live and step.before:
-            passing = version_changes.Passing(
-                asdict(counts_of(step.matching)),
-                gone=[chunk.pk for chunk in step.matching.gone],
-                new=[chunk.pk for chunk in step.matching.new],
-                read_again=step.read_again,
+    run_sql(rows.LOCK_ENTITIES, values)
+    run_sql(rows.LOCK_RELATIONSHIPS, values)
+    live = [one for one in replacements if one.goes_live]
+    for one in live:
+        if one.before:
+            # What was known until now, to compare once the new version has been read.
+            changes = version_changes.PassageChanges(
+                asdict(counts_of(one.matching)),
+                gone=[chunk.pk for chunk in one.matching.gone],
+                new=[chunk.pk for chunk in one.matching.new],
+                read_again=one.read_again,
             )
-            version_changes.capture(workspace_id, step.before, step.version, passing)
+            version_changes.capture(workspace_id, one.before, one.version, changes)
+    gone = [chunk.pk for one in replacements for chunk in one.matching.gone]
+    rows.remove(workspace_id, documents, gone)
+    kept = [pair for one in replacements for pair in one.matching.kept]
+    rows.move(workspace_id, kept)
+    rows.shift(workspace_id, documents, {old.pk: new.start - old.start for old, new in kept})
+    if read_again := [pk for one in replacements for pk in one.read_again]:
+        # No method means to be read again; earlier findings stay until then.
+        extractions = ChunkExtraction.objects.in_workspace(workspace_id)
+        extractions.filter(chunk_id__in=read_again).update(method="")
+    if embed_again := [pk for one in replacements for pk in one.embed_again]:
+        sentences.forget(workspace_id, embed_again)
+    if live:
+        _go_live(workspace_id, live)
 
 
-_PLACED: Final = (
-    "version_id",
-    "ordinal",
-    "start",
-    "end",
-    "tokens",
-    "page_first",
-    "page_last",
-    "heading_path",
-    "regions",
-)
-
-
-def _move(workspace_id: uuid.UUID, pairs: Sequence[tuple[Chunk, Chunk]]) -> None:
-    """Move the old chunks' rows to the places of the new ones."""
-    if pairs:
-        chunks = [old.pk for old, _ in pairs]
-        run_sql(sql.STEP_ASIDE, {"workspace": workspace_id, "chunks": chunks})
-    for first in range(0, len(pairs), BATCH):
-        batch = pairs[first : first + BATCH]
-        columns = _columns([new for _, new in batch])
-        ids = {"ids": [old.pk for old, _ in batch]}
-        run_sql(sql.MOVE_CHUNKS, columns | ids | {"workspace": workspace_id})
-
-
-def _add(chunks: Sequence[Chunk]) -> None:
-    for first in range(0, len(chunks), BATCH):
-        batch = chunks[first : first + BATCH]
-        more = {"workspace": batch[0].workspace_id, "texts": [chunk.text for chunk in batch]}
-        run_sql(sql.ADD_CHUNKS, _columns(batch) | more)
-
-
-def _columns(chunks: Sequence[Chunk]) -> dict[str, Any]:
-    return {
-        "ids": [chunk.pk for chunk in chunks],
-        "documents": [chunk.document_id for chunk in chunks],
-        "versions": [chunk.version_id for chunk in chunks],
-        "ordinals": [chunk.ordinal for chunk in chunks],
-        "starts": [chunk.start for chunk in chunks],
-        "ends": [chunk.end for chunk in chunks],
-        "tokens": [chunk.tokens for chunk in chunks],
-        "firsts": [chunk.page_first for chunk in chunks],
-        "lasts": [chunk.page_last for chunk in chunks],
-        "paths": [json.dumps(chunk.heading_path) for chunk in chunks],
-        "regions": [json.dumps(chunk.regions) for chunk in chunks],
-    }
-
-
-def _go_live(workspace_id: uuid.UUID, steps: Sequence[Step]) -> None:
-    if not steps:
-        return
-    documents = [document for step in steps if (document := _document_after(step))]
+def _go_live(workspace_id: uuid.UUID, replacements: Sequence[Replacement]) -> None:
+    documents = [_document_after(one.before, one.version) for one in replacements if one.before]
     run_sql(
-        sql.GO_LIVE,
+        rows.GO_LIVE,
         {
             "workspace": workspace_id,
             "ids": [document.pk for document in documents],
@@ -261,22 +191,20 @@ def _go_live(workspace_id: uuid.UUID, steps: Sequence[Step]) -> None:
             "digests": [document.sha256 for document in documents],
         },
     )
-    for step in steps:
+    for one in replacements:
         # The signature of the model that situated the old version: its contexts stay in use.
-        version = step.version
-        version.situated_by = step.before.situated_by if step.before else ""
+        version = one.version
+        version.situated_by = one.before.situated_by if one.before else ""
         versions = DocumentVersion.objects.in_workspace(workspace_id).filter(pk=version.pk)
         versions.update(situated_by=version.situated_by, chunking=version.chunking)
-    jobs = [step.cut.job.pk for step in steps]
-    run_sql(sql.SET_ASIDE, {"workspace": workspace_id, "jobs": jobs})
+    jobs = [one.cut.job.pk for one in replacements]
+    run_sql(rows.SET_ASIDE, {"workspace": workspace_id, "jobs": jobs})
 
 
-def _document_after(step: Step) -> Document | None:
+def _document_after(before: DocumentVersion, version: DocumentVersion) -> Document:
     """The document with the version's properties, for the stages that follow."""
-    if step.before is None:
-        return None
-    now, version, document = step.before.document, step.version, step.version.document
-    document.title = title_after(step.before, version)
+    now, document = before.document, version.document
+    document.title = title_after(before, version)
     document.live_number = version.number
     document.name = version.name or now.name
     document.media_type = version.media_type or now.media_type
@@ -285,38 +213,73 @@ def _document_after(step: Step) -> Document | None:
     return document
 
 
-# What the chunks mentioned is reconsidered.
-MARK_ENTITIES: Final[LiteralString] = """
-UPDATE ingestion_entity SET is_changed = true
- WHERE workspace_id = %(workspace)s AND id IN (
-       SELECT entity_id FROM ingestion_mention
-        WHERE workspace_id = %(workspace)s AND document_id = ANY(%(documents)s::uuid[])
-          AND chunk_id = ANY(%(chunks)s::uuid[]))
-"""
-MARK_RELATIONSHIPS: Final[LiteralString] = """
-UPDATE ingestion_relationship SET is_changed = true
- WHERE workspace_id = %(workspace)s AND id IN (
-       SELECT relationship_id FROM ingestion_evidence
-        WHERE workspace_id = %(workspace)s AND document_id = ANY(%(documents)s::uuid[])
-          AND chunk_id = ANY(%(chunks)s::uuid[]))
-"""
+# --- matching passages ----------------------------------------------------------------------------
+@dataclass(frozen=True, slots=True)
+class Matching:
+    """``kept`` pairs each existing chunk with what it becomes; all in the order of their texts."""
+
+    kept: tuple[tuple[Chunk, Chunk], ...]
+    new: tuple[Chunk, ...]
+    gone: tuple[Chunk, ...]
 
 
-def leave(
-    workspace_id: uuid.UUID, documents: Sequence[uuid.UUID], chunks: Sequence[uuid.UUID]
-) -> None:
-    """Remove chunks, and mark what they mentioned as changed.
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """Passages of two versions. One that is gone where another is new counts as ``changed``."""
 
-    Call inside a transaction, with the documents' entities and relationships locked.
+    kept: int
+    changed: int
+    new: int
+    gone: int
+
+
+def match(old: Sequence[Chunk], new: Sequence[Chunk]) -> Matching:
+    """Match passages by equal text, in one pass per key.
+
+    First those at exactly the offsets their id says, so that no new passage gets the id of a kept
+    one; then those under the same headings; then those with the same words, the first with the
+    first: a moved passage stays the same passage.
     """
-    if not chunks:
-        return
-    values: dict[str, Any] = {
-        "workspace": workspace_id,
-        "documents": list(documents),
-        "chunks": list(chunks),
-    }
-    run_sql(MARK_ENTITIES, values)
-    run_sql(MARK_RELATIONSHIPS, values)
-    invalidation.forget(workspace_id, chunks)
-    Chunk.objects.in_workspace(workspace_id).filter(pk__in=chunks).delete()
+    keys: tuple[Callable[[Chunk], Hashable], ...] = (
+        lambda one: (one.pk, one.text),
+        lambda one: (one.text, tuple(one.heading_path)),
+        lambda one: one.text,
+    )
+    found: dict[int, int] = {}
+    for key_of in keys:
+        waiting: dict[Hashable, deque[int]] = defaultdict(deque)
+        taken = set(found.values())
+        for place, one in enumerate(old):
+            if place not in taken:
+                waiting[key_of(one)].append(place)
+        for place, one in enumerate(new):
+            if place not in found and waiting[key_of(one)]:
+                found[place] = waiting[key_of(one)].popleft()
+    taken = set(found.values())
+    return Matching(
+        kept=tuple((old[before], new[after]) for after, before in sorted(found.items())),
+        new=tuple(one for place, one in enumerate(new) if place not in found),
+        gone=tuple(one for place, one in enumerate(old) if place not in taken),
+    )
+
+
+def counts_of(matching: Matching) -> Counts:
+    """Count a removed and a new passage after the same kept one as one that changed."""
+    gone = _behind(matching.gone, [old for old, _ in matching.kept])
+    new = _behind(matching.new, [one for _, one in matching.kept])
+    changed = sum(min(number, new[place]) for place, number in gone.items())
+    return Counts(
+        kept=len(matching.kept),
+        changed=changed,
+        new=len(matching.new) - changed,
+        gone=len(matching.gone) - changed,
+    )
+
+
+def _behind(some: Iterable[Chunk], kept: Sequence[Chunk]) -> Counter[int]:
+    """How many come after each kept passage, by its index in ``kept``; -1 is the beginning."""
+    ordinals = [one.ordinal for one in kept]
+    places = {ordinal: place for place, ordinal in enumerate(ordinals)}
+    ordinals.sort()
+    befores = (bisect_left(ordinals, one.ordinal) for one in some)
+    return Counter(places[ordinals[before - 1]] if before else -1 for before in befores)

@@ -3,29 +3,29 @@
 In: all entities and relationships of the workspace.  Out: Community rows with their members, level
 0 being the root; every entity belongs to one community of level 0.
 Safe to repeat: the same graph gives the same communities, and only differences are written, in one
-transaction. A community whose members or sub-communities changed is marked for a new report.
+transaction. A community whose members or sub-communities changed is marked for a new report. It
+keeps its id, and with it its report and every link to it, as long as most of its members stay
+together.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import hashlib
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, Final, LiteralString
-from uuid import UUID
+from uuid import UUID, uuid5
 
 from django.utils import timezone
 
-from ingestion.models import IngestionJob
+from ingestion.models import Community, Entity, IngestionJob
+from ingestion.models.communities import other_topics_id
 from ingestion.stage import Progress, StageOutcome
-from ingestion.stages.communities import clustering, identity
-from ingestion.stages.communities.clustering import Link
-from ingestion.stages.communities.identity import Changes, Group
+from ingestion.stages.communities.clustering import Cluster, Link, hierarchy
 from kb_project.ports import Ports
 from kb_project.sql import Columns, bulk_plans, copy_into, run_sql, temporary_rows
 from workspaces import access
-
-ENTITIES: Final[LiteralString] = """
-SELECT id FROM ingestion_entity WHERE workspace_id = %(workspace)s
-"""
 
 # Overlapping chunks repeat a sentence; its offset in the document identifies it.
 LINKS: Final[LiteralString] = """
@@ -77,24 +77,54 @@ JOIN ingestion_entity AS entity
 FOR KEY SHARE OF entity
 """
 
-MARK_CHANGED: Final[LiteralString] = """
-UPDATE ingestion_community SET is_changed = true
-WHERE workspace_id = %(workspace)s AND NOT is_changed AND id = ANY (%(ids)s::uuid[])
-"""
+
+# Shared members divided by the members of both: below this it is a different community.
+LEAST_OVERLAP: Final = 0.3
+
+Membership = tuple[UUID, UUID]
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """A community with its members, including those of sub-communities.
+
+    ``size`` is what the row says: it differs from the members if an entity has been deleted.
+    """
+
+    id: UUID
+    level: int
+    parent: UUID | None
+    members: frozenset[UUID]
+    size: int
+
+    @property
+    def without_members(self) -> tuple[int, UUID | None, int]:
+        return self.level, self.parent, self.size
+
+
+@dataclass(frozen=True, slots=True)
+class Changes:
+    """What has to be written; ``changed`` are the communities that need a new report."""
+
+    added: list[Group] = field(default_factory=list)
+    moved: list[Group] = field(default_factory=list)
+    removed: list[UUID] = field(default_factory=list)
+    changed: list[UUID] = field(default_factory=list)
+    joined: list[Membership] = field(default_factory=list)
+    left: list[Membership] = field(default_factory=list)
 
 
 def run(job: IngestionJob, ports: Ports, progress: Progress) -> StageOutcome:
     workspace_id = job.workspace_id
     with access.in_workspace(workspace_id), bulk_plans():
         old = _load(workspace_id)
-        entities = [row[0] for row in run_sql(ENTITIES, {"workspace": workspace_id})]
+        entities = Entity.objects.in_workspace(workspace_id).values_list("pk", flat=True)
         links = [Link(*row) for row in run_sql(LINKS, {"workspace": workspace_id})]
-        clusters = clustering.hierarchy(entities, links)
-        new = identity.named(clusters, old, workspace_id)
-        found = identity.changes(old, new)
+        new = identified(hierarchy(entities, links), old, workspace_id)
+        found = changes(old, new)
         _save(workspace_id, found)
     progress(1, 1)
-    return StageOutcome(written=found.count())
+    return StageOutcome(written=len(found.added) + len(found.moved) + len(found.removed))
 
 
 def _load(workspace_id: UUID) -> dict[UUID, Group]:
@@ -119,7 +149,8 @@ def _save(workspace_id: UUID, found: Changes) -> None:
         with temporary_rows("new_members", pair, found.joined):
             run_sql(JOIN, workspace)
     if found.changed:
-        run_sql(MARK_CHANGED, {**workspace, "ids": found.changed})
+        changed = Community.objects.in_workspace(workspace_id).filter(pk__in=found.changed)
+        changed.filter(is_changed=False).update(is_changed=True)
 
 
 def _add(workspace_id: UUID, groups: Sequence[Group]) -> None:
@@ -147,3 +178,94 @@ def _move(workspace: dict[str, Any], groups: Sequence[Group]) -> None:
     rows = ((group.id, group.level, group.parent, group.size) for group in groups)
     with temporary_rows("moved_communities", columns, rows):
         run_sql(MOVE, workspace)
+
+
+# --- which community a cluster is -----------------------------------------------------------------
+def identified(
+    clusters: Sequence[Cluster], old: Mapping[UUID, Group], workspace_id: UUID
+) -> dict[UUID, Group]:
+    """The clusters as communities, by id, parents before children."""
+    ids = _kept_ids(clusters, old, workspace_id)
+    taken = {*ids.values(), *old}
+    for place, cluster in enumerate(clusters):
+        if place not in ids:
+            ids[place] = _new_id(cluster, workspace_id, taken)
+            taken.add(ids[place])
+    return {
+        ids[place]: Group(
+            id=ids[place],
+            level=cluster.level,
+            parent=None if cluster.parent is None else ids[cluster.parent],
+            members=cluster.members,
+            size=len(cluster.members),
+        )
+        for place, cluster in enumerate(clusters)
+    }
+
+
+def _kept_ids(
+    clusters: Sequence[Cluster], old: Mapping[UUID, Group], workspace_id: UUID
+) -> dict[int, UUID]:
+    """Map each cluster's index to the id it keeps: the closest pairs first, each side used once."""
+    rest = other_topics_id(workspace_id)
+    ids = {place: rest for place, cluster in enumerate(clusters) if cluster.is_rest}
+    used = {rest}
+    for _, place, community in sorted(_overlaps(clusters, old)):
+        if place not in ids and community not in used:
+            ids[place] = community
+            used.add(community)
+    return ids
+
+
+def _overlaps(
+    clusters: Sequence[Cluster], old: Mapping[UUID, Group]
+) -> Iterable[tuple[tuple[float, int], int, UUID]]:
+    """((distance, levels apart), index, old id) of every pair that is close enough."""
+    homes: defaultdict[UUID, list[UUID]] = defaultdict(list)
+    for group in old.values():
+        for entity in group.members:
+            homes[entity].append(group.id)
+    for place, cluster in enumerate(clusters):
+        shared = Counter(home for entity in cluster.members for home in homes.get(entity, ()))
+        for community, common in shared.items():
+            group = old[community]
+            overlap = common / (len(cluster.members) + len(group.members) - common)
+            if overlap >= LEAST_OVERLAP:
+                yield (1 - overlap, abs(cluster.level - group.level)), place, community
+
+
+def _new_id(cluster: Cluster, workspace_id: UUID, taken: set[UUID]) -> UUID:
+    """Derive an id from the members, so that the same graph gives the same ids."""
+    members = "".join(entity.hex for entity in sorted(cluster.members))
+    digest = hashlib.sha256(members.encode()).hexdigest()
+    name = f"community {cluster.level} {digest}"
+    while (found := uuid5(workspace_id, name)) in taken:
+        name += " again"
+    return found
+
+
+# --- what changes ---------------------------------------------------------------------------------
+def changes(old: Mapping[UUID, Group], new: Mapping[UUID, Group]) -> Changes:
+    """The difference, in an order that depends only on the ids."""
+    found = Changes(removed=sorted(old.keys() - new.keys()))
+    children_before, children_now = _children(old.values()), _children(new.values())
+    for group in new.values():
+        before = old.get(group.id)
+        if before is None:
+            found.added.append(group)
+        elif before.without_members != group.without_members:
+            found.moved.append(group)
+        members = before.members if before else frozenset()
+        found.joined.extend((group.id, entity) for entity in sorted(group.members - members))
+        found.left.extend((group.id, entity) for entity in sorted(members - group.members))
+        is_same = before is not None and group.members == members and before.size == group.size
+        if not is_same or children_before[group.id] != children_now[group.id]:
+            found.changed.append(group.id)
+    return found
+
+
+def _children(groups: Iterable[Group]) -> defaultdict[UUID | None, set[UUID]]:
+    children: defaultdict[UUID | None, set[UUID]] = defaultdict(set)
+    for group in groups:
+        children[group.parent].add(group.id)
+    return children

@@ -3,33 +3,40 @@
 Hierarchical Leiden (Traag, Waltman, van Eck 2019) by graspologic's native core, with GraphRAG's
 constants: clusters above ``max_size`` are split again, level by level, as long as that yields more
 than one part. Unlike in GraphRAG, relationships in both directions count, every component takes
-part, and too many clusters side by side are gathered under broader ones. Components too small for a
-topic of their own are gathered under one root.
+part, and too many clusters side by side are gathered under broader ones (``Bundles``). Components
+too small for a topic of their own are gathered under one root.
 """
 
 from __future__ import annotations
 
+import heapq
 import math
-from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, NamedTuple
 from uuid import UUID
 
 import graspologic_native
 
-from ingestion.stages.communities.bundling import MOST_SIBLINGS, Bundles, Neighbours, neighbours
-
 MAX_SIZE: Final = 10
 SEED: Final = 0xDEADBEEF
 RANDOMNESS: Final = 0.001
+
 # A component with fewer entities, or based on fewer sentences, is not a topic of its own.
 SMALLEST_TOPIC: Final = 4
+
 LEAST_SENTENCES: Final = 3
+
 # Leiden ignores edges without weight, but every relationship should bind a little.
 LEAST_WEIGHT: Final = 1e-3
 
+MOST_SIBLINGS: Final = 12
+"""Topics side by side: people scan five to fifteen."""
+
 Pair = tuple[int, int]
+Neighbours = Mapping[int, Mapping[int, float]]
+"""Each node's neighbours, with the weight of each pair."""
 
 
 class Link(NamedTuple):
@@ -55,6 +62,17 @@ class Cluster:
     is_rest: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class _Unplaced:
+    """A cluster that has no place in the list yet; ``key`` and ``parent`` name it until then."""
+
+    key: str
+    level: int
+    members: frozenset[int]
+    parent: str | None = None
+    is_rest: bool = False
+
+
 def hierarchy(
     entities: Iterable[UUID], links: Iterable[Link], *, max_size: int = MAX_SIZE
 ) -> list[Cluster]:
@@ -69,11 +87,14 @@ def hierarchy(
     topics, rest = _by_weight(components(len(ids), weights), sentences, ids)
     in_topics = frozenset(place for topic in topics for place in topic)
     inside = {pair: weight for pair, weight in weights.items() if pair[0] in in_topics}
+    neighbours: defaultdict[int, dict[int, float]] = defaultdict(dict)
+    for (a, b), weight in inside.items():
+        neighbours[a][b] = neighbours[b][a] = weight
     documents = {
         place: frozenset(one.split()[0] for one in sentences.get(entity, ()))
         for place, entity in enumerate(ids)
     }
-    found, alone = _bundled(list(_leiden(inside, max_size)), neighbours(inside), documents)
+    found, alone = _bundled(list(_leiden(inside, max_size)), neighbours, documents)
     return _in_order([*found, *_gathered([*rest, *alone], first_of_own=not topics)], ids)
 
 
@@ -117,17 +138,6 @@ def components(size: int, pairs: Iterable[Pair]) -> list[list[int]]:
     return list(parts.values())
 
 
-@dataclass(frozen=True, slots=True)
-class _Found:
-    """A cluster that has no place in the list yet; ``key`` and ``parent`` name it until then."""
-
-    key: str
-    level: int
-    members: frozenset[int]
-    parent: str | None = None
-    is_rest: bool = False
-
-
 def _sentences(links: Iterable[Link]) -> dict[UUID, set[str]]:
     """The first and last sentence behind each of an entity's relationships."""
     found: defaultdict[UUID, set[str]] = defaultdict(set)
@@ -152,7 +162,7 @@ def _by_weight(
     return topics, rest
 
 
-def _leiden(weights: Mapping[Pair, float], max_size: int) -> Iterator[_Found]:
+def _leiden(weights: Mapping[Pair, float], max_size: int) -> Iterator[_Unplaced]:
     if not weights:
         return
     entries = graspologic_native.hierarchical_leiden(
@@ -168,19 +178,54 @@ def _leiden(weights: Mapping[Pair, float], max_size: int) -> Iterator[_Found]:
         place[entry.cluster] = entry.level, entry.parent_cluster
     for cluster, (level, parent) in place.items():
         above = None if parent is None else str(parent)
-        yield _Found(str(cluster), level, frozenset(members[cluster]), above)
+        yield _Unplaced(str(cluster), level, frozenset(members[cluster]), above)
 
 
+def _gathered(parts: Sequence[list[int]], *, first_of_own: bool) -> Iterator[_Unplaced]:
+    """Small components under one root, those with several entities as clusters of their own.
+
+    A graph that is just one small component is its own topic.
+    """
+    if not parts:
+        return
+    if first_of_own and len(parts) == 1:
+        yield _Unplaced("rest 0", 0, frozenset(parts[0]))
+        return
+    everything = frozenset(node for part in parts for node in part)
+    yield _Unplaced("rest", 0, everything, is_rest=True)
+    for part in parts:
+        if len(part) > 1:
+            yield _Unplaced(f"rest {part[0]}", 1, frozenset(part), "rest")
+
+
+def _in_order(found: Collection[_Unplaced], ids: Sequence[UUID]) -> list[Cluster]:
+    """By level, the largest first; nothing depends on how the clusters were numbered."""
+    ordered = sorted(
+        found, key=lambda one: (one.level, one.is_rest, -len(one.members), sorted(one.members))
+    )
+    place = {one.key: number for number, one in enumerate(ordered)}
+    return [
+        Cluster(
+            level=one.level,
+            members=frozenset(ids[node] for node in one.members),
+            parent=None if one.parent is None else place[one.parent],
+            is_rest=one.is_rest,
+        )
+        for one in ordered
+    ]
+
+
+# --- gathering topics under broader ones ----------------------------------------------------------
 def _bundled(
-    found: Sequence[_Found], near: Neighbours, documents: Mapping[int, frozenset[str]]
-) -> tuple[list[_Found], list[list[int]]]:
+    found: Sequence[_Unplaced], near: Neighbours, documents: Mapping[int, frozenset[str]]
+) -> tuple[list[_Unplaced], list[list[int]]]:
     """The clusters, at most ``MOST_SIBLINGS`` side by side, and those that fit under no topic."""
-    children: defaultdict[str | None, list[_Found]] = defaultdict(list)
+    children: defaultdict[str | None, list[_Unplaced]] = defaultdict(list)
     for one in sorted(found, key=lambda one: min(one.members)):
         children[one.parent].append(one)
     alone: list[list[int]] = []
-    kept: list[_Found] = []
-    waiting: list[_Found | None] = [None]
+    kept: list[_Unplaced] = []
+    waiting: list[_Unplaced | None] = [None]
     for parent in waiting:  # grows while it is read
         key, level = (parent.key, parent.level + 1) if parent else (None, 0)
         siblings = children[key]
@@ -199,44 +244,95 @@ def _bundled(
 
 
 def _bundle(
-    members: Sequence[_Found], parent: str | None, children: dict[str | None, list[_Found]]
-) -> _Found:
+    members: Sequence[_Unplaced], parent: str | None, children: dict[str | None, list[_Unplaced]]
+) -> _Unplaced:
     if len(members) == 1:
         return members[0]
     key = f"bundle {len(children)}"
     children[key] = [replace(one, parent=key) for one in members]
-    return _Found(key, 0, frozenset().union(*(one.members for one in members)), parent)
+    return _Unplaced(key, 0, frozenset().union(*(one.members for one in members)), parent)
 
 
-def _gathered(parts: Sequence[list[int]], *, first_of_own: bool) -> Iterator[_Found]:
-    """Small components under one root, those with several entities as clusters of their own.
+class Bundles:
+    """Clusters being merged into at most ``MOST_SIBLINGS`` bundles, known by their index.
 
-    A graph that is just one small component is its own topic.
+    The most closely related are joined, the smallest first: by the weight of their relationships
+    or, without any, by the documents they share.
     """
-    if not parts:
-        return
-    if first_of_own and len(parts) == 1:
-        yield _Found("rest 0", 0, frozenset(parts[0]))
-        return
-    everything = frozenset(node for part in parts for node in part)
-    yield _Found("rest", 0, everything, is_rest=True)
-    for part in parts:
-        if len(part) > 1:
-            yield _Found(f"rest {part[0]}", 1, frozenset(part), "rest")
 
+    def __init__(
+        self,
+        clusters: Sequence[frozenset[int]],
+        near: Neighbours,
+        documents: Mapping[int, frozenset[Hashable]],
+    ) -> None:
+        self._clusters = clusters
+        home = {node: place for place, cluster in enumerate(clusters) for node in cluster}
+        self._ties = [defaultdict[int, float](float) for _ in clusters]
+        self._sizes = [len(cluster) for cluster in clusters]
+        self._documents: list[set[Hashable]] = []
+        self._places: defaultdict[Hashable, set[int]] = defaultdict(set)
+        for place, cluster in enumerate(clusters):
+            for node in sorted(cluster):
+                for other, weight in sorted(near.get(node, {}).items()):
+                    if (there := home.get(other, place)) != place:
+                        self._ties[place][there] += weight
+            in_documents = {one for node in cluster for one in documents.get(node, ())}
+            self._documents.append(in_documents)
+            for document in in_documents:
+                self._places[document].add(place)
+        self._into = list(range(len(clusters)))
+        self.alone: list[int] = []
+        """Clusters unrelated to any other, found when there were too many."""
 
-def _in_order(found: Collection[_Found], ids: Sequence[UUID]) -> list[Cluster]:
-    """By level, the largest first; nothing depends on how the clusters were numbered."""
-    ordered = sorted(
-        found, key=lambda one: (one.level, one.is_rest, -len(one.members), sorted(one.members))
-    )
-    place = {one.key: number for number, one in enumerate(ordered)}
-    return [
-        Cluster(
-            level=one.level,
-            members=frozenset(ids[node] for node in one.members),
-            parent=None if one.parent is None else place[one.parent],
-            is_rest=one.is_rest,
+    def made(self) -> list[list[int]]:
+        """The clusters' indexes by bundle, without those in ``alone``."""
+        heap = [(size, self._first(place), place) for place, size in enumerate(self._sizes)]
+        heapq.heapify(heap)
+        left = len(heap)
+        while heap and left > MOST_SIBLINGS:
+            size, _, place = heapq.heappop(heap)
+            if self._into[place] != place or size != self._sizes[place]:
+                continue
+            partner = self._partner(place)
+            left -= 1
+            if partner is None:
+                self.alone.append(place)
+                continue
+            self._merge(place, partner)
+            heapq.heappush(heap, (self._sizes[partner], self._first(partner), partner))
+        bundles: defaultdict[int, list[int]] = defaultdict(list)
+        for place in range(len(self._clusters)):
+            bundles[self._bundle_of(place)].append(place)
+        return [members for place, members in bundles.items() if place not in self.alone]
+
+    def _first(self, place: int) -> int:
+        return min(self._clusters[place])
+
+    def _partner(self, place: int) -> int | None:
+        """The most related bundle relative to its size, or else the largest would absorb all."""
+        ties: Mapping[int, float] = self._ties[place]
+        if not ties:
+            ties = Counter(
+                there
+                for document in self._documents[place]
+                for there in {self._bundle_of(one) for one in self._places[document]} - {place}
+            )
+        return max(
+            ties, key=lambda one: (ties[one] / self._sizes[one], -self._first(one)), default=None
         )
-        for one in ordered
-    ]
+
+    def _merge(self, place: int, partner: int) -> None:
+        self._into[place] = partner
+        self._sizes[partner] += self._sizes[place]
+        self._documents[partner] |= self._documents[place]
+        for other, weight in self._ties[place].items():
+            del self._ties[other][place]
+            if other != partner:
+                self._ties[partner][other] += weight
+                self._ties[other][partner] += weight
+
+    def _bundle_of(self, place: int) -> int:
+        while self._into[place] != place:
+            place = self._into[place]
+        return place

@@ -6,8 +6,7 @@ Safe to repeat: everything is recomputed from the rows; the marks stay for the g
 
 What people wrote takes precedence (``recompute``): what the documents would say is kept beside it.
 Without a chat model a description is made of the documents' own sentences. With one it is made of
-the model's notes on each passage (``summarise``); what has no notes is described as without a
-model.
+the model's notes on each passage; what has no notes is described as without a model.
 """
 
 from __future__ import annotations
@@ -17,20 +16,28 @@ import uuid
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import groupby
+from typing import LiteralString
 
 from ingestion.models import Chunk, IngestionJob
 from ingestion.stage import Progress, StageOutcome
-from ingestion.stages.describe import sql, summarise
-from ingestion.stages.describe.extractive import Passage, best_sentences, quoted, quoted_evidence
+from ingestion.stages.describe import sql
 from ingestion.stages.describe.recompute import recompute_rows
-from ingestion.stages.describe.written import Note, Place, Subject, Written
+from ingestion.stages.describe.writing import (
+    Chunks,
+    Description,
+    Note,
+    PassageText,
+    SourceSpan,
+    Subject,
+    from_notes,
+    quoted_evidence,
+    quoted_mentions,
+)
 from kb_project.llm.ports import ChatModel
 from kb_project.ports import Ports
 from kb_project.sql import Row, bulk_plans, run_sql
 from kb_project.text.regions import from_json
 from workspaces import access
-
-__all__ = ["BATCH", "Passage", "Place", "best_sentences", "run"]
 
 # Mentions considered per entity.
 MOST_MENTIONS = 6
@@ -38,38 +45,37 @@ BATCH = 500
 # Answers between two progress reports, each of which renews the lease.
 EVERY = 16
 
-Places = Mapping[uuid.UUID, list[Place]]
-Notes = Mapping[uuid.UUID, Subject]
+SpansById = Mapping[uuid.UUID, list[SourceSpan]]
+Quote = Callable[[Sequence[SourceSpan], Chunks], Description | None]
 
 
 def run(job: IngestionJob, ports: Ports, progress: Progress) -> StageOutcome:
     scope = {"workspace": job.workspace_id}
     with access.in_workspace(job.workspace_id), bulk_plans():
         recompute_rows(job.workspace_id)
-        introductions = _places_by_id(run_sql(sql.INTRODUCTIONS, {**scope, "most": MOST_MENTIONS}))
-        best = _places_by_id(run_sql(sql.BEST_EVIDENCE, scope))
+        mentions = _spans_by_id(run_sql(sql.INTRODUCTIONS, {**scope, "most": MOST_MENTIONS}))
+        evidence = _spans_by_id(run_sql(sql.BEST_EVIDENCE, scope))
         entity_notes = _notes(run_sql(sql.ENTITY_NOTES, scope)) if ports.chat else {}
         link_notes = _notes(run_sql(sql.RELATIONSHIP_NOTES, scope)) if ports.chat else {}
     writer = _Writer(job.workspace_id, ports.chat, progress)
-    writer.entities(introductions, entity_notes)
-    writer.relationships(best, link_notes)
-    return StageOutcome(written=len(introductions) + len(best))
+    writer.write(mentions, entity_notes, quoted_mentions, sql.DESCRIBE_ENTITIES)
+    writer.write(evidence, link_notes, quoted_evidence, sql.DESCRIBE_RELATIONSHIPS)
+    return StageOutcome(written=len(mentions) + len(evidence))
 
 
-def _places_by_id(rows: Iterable[Row]) -> dict[uuid.UUID, list[Place]]:
-    places: dict[uuid.UUID, list[Place]] = defaultdict(list)
-    for row_id, chunk_id, start, end in rows:
-        places[row_id].append(Place(chunk_id, start, end))
-    return places
+def _spans_by_id(rows: Iterable[Row]) -> SpansById:
+    spans: dict[uuid.UUID, list[SourceSpan]] = defaultdict(list)
+    for row_id, *span in rows:
+        spans[row_id].append(SourceSpan(*span))
+    return spans
 
 
 def _notes(rows: Iterable[Row]) -> dict[uuid.UUID, Subject]:
     """Notes by subject. Rows come grouped by subject, in the order of the notes."""
     subjects = {}
-    for row_id, group in groupby(rows, key=lambda row: row[0]):
-        said = list(group)
-        notes = [Note(text, Place(chunk, start, end)) for _, _, chunk, start, end, text in said]
-        subjects[row_id] = Subject(row_id, said[0][1], notes)
+    for (row_id, name), group in groupby(rows, key=lambda row: row[:2]):
+        notes = [Note(text, SourceSpan(*span)) for _, _, *span, text in group]
+        subjects[row_id] = Subject(row_id, name, notes)
     return subjects
 
 
@@ -82,30 +88,31 @@ class _Writer:
         self._progress = progress
         self._answers = 0
 
-    def entities(self, introductions: Places, notes: Notes) -> None:
-        total = len(introductions)
-        for done, batch in _batches(introductions):
-            written = self._summarised(batch, notes, done - len(batch), total)
+    def write(
+        self,
+        spans: SpansById,
+        notes: Mapping[uuid.UUID, Subject],
+        quote: Quote,
+        statement: LiteralString,
+    ) -> None:
+        """Describe each row from its notes, or else by quoting its spans."""
+        ids = list(spans)
+        for done in range(0, len(ids), BATCH):
+            batch = ids[done : done + BATCH]
+            subjects = [notes[one] for one in batch if one in notes]
+            written = self._summarised(subjects, done, len(ids))
             with access.in_workspace(self._workspace_id):
-                rest = {one: introductions[one] for one in batch if one not in written}
+                rest = {one: spans[one] for one in batch if one not in written}
                 chunks = _chunks(self._workspace_id, rest.values())
-                written |= {one: quoted(places, chunks) for one, places in rest.items()}
-                self._save(sql.DESCRIBE_ENTITIES, written, sources=_sources)
-            self._progress(done, total)
-
-    def relationships(self, best: Places, notes: Notes) -> None:
-        for done, batch in _batches(best):
-            written = self._summarised(batch, notes, done - len(batch), len(best))
-            with access.in_workspace(self._workspace_id):
-                rest = {one: best[one] for one in batch if one not in written}
-                chunks = _chunks(self._workspace_id, rest.values())
-                made = {one: quoted_evidence(places, chunks) for one, places in rest.items()}
-                written |= {one: said for one, said in made.items() if said}
-                self._save(sql.DESCRIBE_RELATIONSHIPS, written)
+                for one, found in rest.items():
+                    if description := quote(found, chunks):
+                        written[one] = description
+                self._save(statement, written)
+            self._progress(done + len(batch), len(ids))
 
     def _summarised(
-        self, batch: Sequence[uuid.UUID], notes: Notes, done: int, total: int
-    ) -> dict[uuid.UUID, Written]:
+        self, subjects: Sequence[Subject], done: int, total: int
+    ) -> dict[uuid.UUID, Description]:
         if self._chat is None:
             return {}
 
@@ -114,43 +121,27 @@ class _Writer:
             if not self._answers % EVERY:
                 self._progress(done, total)
 
-        subjects = [notes[one] for one in batch if one in notes]
-        return summarise.describe(subjects, self._chat, answered)
+        return from_notes(subjects, self._chat, answered)
 
-    def _save(
-        self,
-        statement: sql.LiteralString,
-        written: Mapping[uuid.UUID, Written],
-        **more: Callable[[Written], object],
-    ) -> None:
-        said = list(written.values())
-        values: dict[str, object] = {
+    def _save(self, statement: LiteralString, written: Mapping[uuid.UUID, Description]) -> None:
+        descriptions = list(written.values())
+        values = {
             "workspace": self._workspace_id,
             "ids": list(written),
-            "descriptions": [one.text for one in said],
-            "writers": [one.by for one in said],
-            "conflicts": [json.dumps([each.as_json() for each in one.conflicts]) for one in said],
+            "descriptions": [one.text for one in descriptions],
+            "writers": [one.by for one in descriptions],
+            "sources": [json.dumps([s.as_json() for s in one.sources]) for one in descriptions],
+            "conflicts": [json.dumps([c.as_json() for c in one.conflicts]) for one in descriptions],
         }
-        values |= {name: [value_of(one) for one in said] for name, value_of in more.items()}
         run_sql(statement, values)
 
 
-def _sources(written: Written) -> str:
-    return json.dumps([place.as_json() for place in written.places])
-
-
-def _batches(found: Places) -> Iterable[tuple[int, list[uuid.UUID]]]:
-    """The ids in batches, each with how many are done once it is."""
-    ids = list(found)
-    for first in range(0, len(ids), BATCH):
-        batch = ids[first : first + BATCH]
-        yield first + len(batch), batch
-
-
-def _chunks(workspace_id: uuid.UUID, places: Iterable[Sequence[Place]]) -> dict[uuid.UUID, Passage]:
-    ids = {place.chunk_id for group in places for place in group}
+def _chunks(
+    workspace_id: uuid.UUID, spans: Iterable[Sequence[SourceSpan]]
+) -> dict[uuid.UUID, PassageText]:
+    ids = {span.chunk_id for group in spans for span in group}
     rows = Chunk.objects.in_workspace(workspace_id).filter(pk__in=ids)
     return {
-        pk: Passage(pk, start, text, from_json(regions))
+        pk: PassageText(pk, start, text, from_json(regions))
         for pk, start, text, regions in rows.values_list("pk", "start", "text", "regions")
     }

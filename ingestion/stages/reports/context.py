@@ -1,4 +1,4 @@
-"""The records that a community's report is written from, chosen for a budget of tokens.
+"""Load the records that a community's report is written from, and choose them for a token budget.
 
 The order and the substitution are those of the GraphRAG paper (Edge et al. 2024, section 3.1.5):
 relationships by the summed degree of their ends, each after its entities and the claims about them.
@@ -13,16 +13,19 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Final
+from typing import Any, Final, LiteralString
 from uuid import UUID
 
 from kb_project.llm.tokens import count_tokens, truncate_tokens
+from kb_project.sql import Row, run_sql
+from kb_project.text.words import one_line
 
 BUDGET: Final = 8_000
 """Tokens of records in one prompt: GraphRAG's own limit."""
 LONGEST_RECORD: Final = 500
 """Tokens of one entity, relationship or claim, so that no endless description fills a prompt."""
 LONGEST_REPORT: Final = 2_000
+
 # A letter and up to six digits, at three per token.
 _LABEL_TOKENS: Final = 3
 _MANY_CHARACTERS: Final = 10
@@ -58,10 +61,14 @@ class Record:
     def of(cls, kind: Kind, id_: UUID, text: str, names: tuple[str, ...] = ()) -> Record:
         """A record with its text on one line, cut if it is too long."""
         longest = LONGEST_REPORT if kind is Kind.REPORT else LONGEST_RECORD
-        line = " ".join(text.replace("\0", "").split())
+        line = one_line(text)
         if len(line) > longest:
             line = truncate_tokens(line[: longest * _MANY_CHARACTERS], longest).rstrip()
         return cls(kind, id_, line, names)
+
+    def as_json(self) -> dict[str, str]:
+        """The record as a finding refers to it."""
+        return {"kind": self.kind.value, "id": str(self.id)}
 
     @property
     def tokens(self) -> int:
@@ -75,7 +82,7 @@ class Record:
 
 
 @dataclass(frozen=True, slots=True)
-class Node:
+class EntityRecord:
     """An entity; ``degree`` counts its neighbours in the whole workspace."""
 
     record: Record
@@ -85,8 +92,8 @@ class Node:
 
 
 @dataclass(frozen=True, slots=True)
-class Edge:
-    """A relationship between two nodes of the community."""
+class RelationshipRecord:
+    """A relationship between two entities of the community."""
 
     record: Record
     source: UUID
@@ -94,15 +101,15 @@ class Edge:
 
 
 @dataclass(frozen=True, slots=True)
-class Statement:
-    """A claim about a node."""
+class ClaimRecord:
+    """A claim about an entity."""
 
     record: Record
     subject: UUID
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class SubTopic:
     """A sub-community: its members and its report."""
 
     members: frozenset[UUID]
@@ -110,13 +117,13 @@ class Part:
 
 
 @dataclass(frozen=True, slots=True)
-class Material:
+class TopicRecords:
     """All the records of a community; its parts share no members."""
 
-    nodes: tuple[Node, ...]
-    edges: tuple[Edge, ...] = ()
-    claims: tuple[Statement, ...] = ()
-    parts: tuple[Part, ...] = ()
+    entities: tuple[EntityRecord, ...]
+    relationships: tuple[RelationshipRecord, ...] = ()
+    claims: tuple[ClaimRecord, ...] = ()
+    parts: tuple[SubTopic, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,16 +142,21 @@ class Context:
         return sum(record.kind is Kind.REPORT for record in self.labels.values())
 
 
-def build(material: Material, budget: int = BUDGET) -> Context:
+# --- choosing records -----------------------------------------------------------------------------
+def build(topic: TopicRecords, budget: int = BUDGET) -> Context:
     """Choose the records within the budget; nothing that would still fit is left out."""
-    records = list(_owned(material))
+    records = list(_owned(topic))
     if sum(record.size for record, _ in records) <= budget:
         return labelled(record for record, _ in records)  # most communities need no counting
-    sizes = _sizes(records)
+    # Tokens of each part's own records.
+    sizes: Counter[int] = Counter()
+    for record, owner in records:
+        if owner is not None:
+            sizes[owner] += record.tokens
     total = sum(record.tokens for record, _ in records)
     reports: dict[int, Record] = {}
-    for place in _largest_first(material.parts, sizes):
-        report = material.parts[place].report
+    for place in _largest_first(topic.parts, sizes):
+        report = topic.parts[place].report
         if total <= budget:
             break
         # A report longer than what it replaces would make matters worse.
@@ -176,63 +188,166 @@ def _fitting(records: Iterable[Record], budget: int) -> Iterator[Record]:
 Owned = tuple[Record, int | None]
 
 
-def _owned(material: Material) -> Iterator[Owned]:
+def _owned(topic: TopicRecords) -> Iterator[Owned]:
     """Every record in order, with the index of the part that it lies in."""
-    owners = {member: place for place, part in enumerate(material.parts) for member in part.members}
-    nodes = {node.record.id: node for node in material.nodes}
+    owners = {member: place for place, part in enumerate(topic.parts) for member in part.members}
+    entities = {entity.record.id: entity for entity in topic.entities}
     claims: defaultdict[UUID, list[Record]] = defaultdict(list)
-    for claim in material.claims:
+    for claim in topic.claims:
         claims[claim.subject].append(claim.record)
     seen: set[UUID] = set()
-    for edge in _by_degree(material.edges, nodes):
-        new = [end for end in (edge.source, edge.target) if end not in seen]
+    for link in _by_degree(topic.relationships, entities):
+        new = [end for end in (link.source, link.target) if end not in seen]
         seen.update(new)
-        yield from _introduced(new, nodes, claims, owners)
-        source, target = owners.get(edge.source), owners.get(edge.target)
-        yield edge.record, source if source == target else None
-    alone = [(-node.degree, -node.mentions, node.name, node.record.id) for node in nodes.values()]
+        yield from _introduced(new, entities, claims, owners)
+        source, target = owners.get(link.source), owners.get(link.target)
+        yield link.record, source if source == target else None
+    alone = [
+        (-entity.degree, -entity.mentions, entity.name, entity.record.id)
+        for entity in entities.values()
+    ]
     for *_, id_ in sorted(alone):
         if id_ not in seen:
-            yield from _introduced([id_], nodes, claims, owners)
+            yield from _introduced([id_], entities, claims, owners)
 
 
 def _introduced(
     ids: Sequence[UUID],
-    nodes: Mapping[UUID, Node],
+    entities: Mapping[UUID, EntityRecord],
     claims: Mapping[UUID, Sequence[Record]],
     owners: Mapping[UUID, int],
 ) -> Iterator[Owned]:
     """Entities, then the claims about them."""
     for id_ in ids:
-        yield nodes[id_].record, owners.get(id_)
+        yield entities[id_].record, owners.get(id_)
     for id_ in ids:
         for claim in claims.get(id_, ()):
             yield claim, owners.get(id_)
 
 
-def _by_degree(edges: Iterable[Edge], nodes: Mapping[UUID, Node]) -> list[Edge]:
+def _by_degree(
+    links: Iterable[RelationshipRecord], entities: Mapping[UUID, EntityRecord]
+) -> list[RelationshipRecord]:
     """By combined degree, ties broken by name, then id: the same documents give the same prompt."""
 
-    def key(edge: Edge) -> tuple[int, str, str, UUID]:
-        source, target = nodes[edge.source], nodes[edge.target]
-        return -(source.degree + target.degree), source.name, target.name, edge.record.id
+    def key(link: RelationshipRecord) -> tuple[int, str, str, UUID]:
+        source, target = entities[link.source], entities[link.target]
+        return -(source.degree + target.degree), source.name, target.name, link.record.id
 
-    inside = (edge for edge in edges if edge.source in nodes and edge.target in nodes)
+    inside = (link for link in links if link.source in entities and link.target in entities)
     return sorted(inside, key=key)
 
 
-def _sizes(records: Iterable[Owned]) -> Counter[int]:
-    """Tokens of each part's own records."""
-    sizes: Counter[int] = Counter()
-    for record, owner in records:
-        if owner is not None:
-            sizes[owner] += record.tokens
-    return sizes
-
-
-def _largest_first(parts: Sequence[Part], sizes: Mapping[int, int]) -> list[int]:
+def _largest_first(parts: Sequence[SubTopic], sizes: Mapping[int, int]) -> list[int]:
     def key(place: int) -> tuple[int, str, int]:
         report = parts[place].report
         return -sizes.get(place, 0), report.text if report else "", place
 
     return sorted(range(len(parts)), key=key)
+
+
+# --- loading records ------------------------------------------------------------------------------
+ENTITIES: Final[LiteralString] = """
+SELECT member.community_id, entity.id, entity.name, entity.type, entity.description,
+       entity.degree, entity.mention_count
+FROM ingestion_communitymember AS member
+JOIN ingestion_entity AS entity
+  ON entity.workspace_id = %(workspace)s AND entity.id = member.entity_id
+WHERE member.workspace_id = %(workspace)s AND member.community_id = ANY (%(ids)s::uuid[])
+"""
+RELATIONSHIPS: Final[LiteralString] = """
+SELECT a.community_id, r.id, r.source_id, r.target_id, r.description
+FROM ingestion_communitymember AS a
+JOIN ingestion_relationship AS r
+  ON r.workspace_id = %(workspace)s AND r.source_id = a.entity_id
+JOIN ingestion_communitymember AS b
+  ON b.workspace_id = %(workspace)s AND b.community_id = a.community_id
+ AND b.entity_id = r.target_id
+WHERE a.workspace_id = %(workspace)s AND a.community_id = ANY (%(ids)s::uuid[])
+"""
+
+# Overlapping chunks may yield the same claim: it counts once.
+CLAIMS: Final[LiteralString] = """
+SELECT DISTINCT ON (member.community_id, claim.subject_id, claim.description, claim.status)
+       member.community_id, claim.id, claim.subject_id, claim.type, claim.status,
+       claim.period_start, claim.period_end, claim.description
+FROM ingestion_communitymember AS member
+JOIN ingestion_claim AS claim
+  ON claim.workspace_id = %(workspace)s AND claim.subject_id = member.entity_id
+WHERE member.workspace_id = %(workspace)s AND member.community_id = ANY (%(ids)s::uuid[])
+ORDER BY member.community_id, claim.subject_id, claim.description, claim.status,
+         claim.document_id, claim.start, claim.id
+"""
+PARTS: Final[LiteralString] = """
+SELECT child.parent_id, array_agg(member.entity_id), report.id, report.title, report.summary, (
+           SELECT string_agg(concat_ws(' ', finding.summary, nullif(finding.explanation, '')),
+                             ' ' ORDER BY finding.ordinal)
+           FROM ingestion_finding AS finding
+           WHERE finding.workspace_id = %(workspace)s AND finding.report_id = report.id
+             AND finding.part = 'finding')
+FROM ingestion_community AS child
+JOIN ingestion_communitymember AS member
+  ON member.workspace_id = %(workspace)s AND member.community_id = child.id
+LEFT JOIN ingestion_communityreport AS report
+  ON report.workspace_id = %(workspace)s AND report.community_id = child.id
+WHERE child.workspace_id = %(workspace)s AND child.parent_id = ANY (%(ids)s::uuid[])
+GROUP BY child.parent_id, child.id, report.id, report.title, report.summary
+ORDER BY child.id
+"""
+
+
+def topic_records(workspace_id: UUID, ids: Sequence[UUID]) -> dict[UUID, TopicRecords]:
+    """The records of each community."""
+    values = {"workspace": workspace_id, "ids": list(ids)}
+    entities, relationships, claims, parts = (
+        _by_community(run_sql(statement, values))
+        for statement in (ENTITIES, RELATIONSHIPS, CLAIMS, PARTS)
+    )
+    topics = {}
+    for id_ in ids:
+        members = tuple(_entity(*row) for row in entities[id_])
+        names = {one.record.id: one.name for one in members}
+        topics[id_] = TopicRecords(
+            members,
+            tuple(_link(names, *row) for row in relationships[id_]),
+            tuple(_claim(names, *row) for row in claims[id_]),
+            tuple(SubTopic(frozenset(inside), _report(*report)) for inside, *report in parts[id_]),
+        )
+    return topics
+
+
+def _entity(
+    id_: UUID, name: str, kind: str, description: str, degree: int, mentions: int
+) -> EntityRecord:
+    text = f"{name} ({kind}): {description}" if description else f"{name} ({kind})"
+    return EntityRecord(Record.of(Kind.ENTITY, id_, text, (name,)), name, degree, mentions)
+
+
+def _link(
+    names: Mapping[UUID, str], id_: UUID, source: UUID, target: UUID, description: str
+) -> RelationshipRecord:
+    ends = names[source], names[target]
+    text = f"{ends[0]} -> {ends[1]}: {description}" if description else " -> ".join(ends)
+    return RelationshipRecord(Record.of(Kind.RELATIONSHIP, id_, text, ends), source, target)
+
+
+def _claim(names: Mapping[UUID, str], id_: UUID, subject: UUID, *fields: str) -> ClaimRecord:
+    kind, status, start, end, description = fields
+    period = "–".join(dict.fromkeys(part for part in (start, end) if part))
+    facts = ", ".join(part for part in (kind, status, period) if part)
+    text = f"{names[subject]} ({facts}): {description}"
+    return ClaimRecord(Record.of(Kind.CLAIM, id_, text, (names[subject],)), subject)
+
+
+def _report(id_: UUID | None, title: str, summary: str, findings: str | None) -> Record | None:
+    if id_ is None:
+        return None
+    text = " ".join(part for part in (f"{title}.", summary, findings) if part)
+    return Record.of(Kind.REPORT, id_, text)
+
+
+def _by_community(rows: Iterable[Row]) -> defaultdict[UUID, list[Any]]:
+    groups: defaultdict[UUID, list[Any]] = defaultdict(list)
+    for community, *row in rows:
+        groups[community].append(row)
+    return groups

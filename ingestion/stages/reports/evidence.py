@@ -9,7 +9,7 @@ from typing import Final, LiteralString
 from uuid import UUID
 
 from ingestion.stages.reports.context import Kind, Record
-from kb_project.sql import Columns, Row, run_sql, temporary_rows
+from kb_project.sql import Columns, run_sql, temporary_rows
 from kb_project.text.terms import terms
 
 MOST_PLACES: Final = 4
@@ -120,7 +120,7 @@ STATEMENTS: Final[Mapping[Kind, Sequence[LiteralString]]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class EvidenceSpan:
     """A span of a document; ``terms`` are the searchable words in it."""
 
     chunk: UUID
@@ -133,46 +133,38 @@ class Place:
 Span = tuple[UUID, int, int]
 
 
-def places(workspace_id: UUID, records: Iterable[Record]) -> dict[UUID, list[Place]]:
+def load(workspace_id: UUID, records: Iterable[Record]) -> dict[UUID, list[EvidenceSpan]]:
     """Where the records are found, by record id; records found nowhere have no entry."""
     wanted: defaultdict[Kind, set[UUID]] = defaultdict(set)
     for record in records:
         wanted[record.kind].add(record.id)
     spans: defaultdict[UUID, list[Span]] = defaultdict(list)
+
+    def find(statement: LiteralString, ids: set[UUID]) -> None:
+        values = {"workspace": workspace_id, "ids": sorted(ids), "most": MOST_CANDIDATES}
+        for id_, chunk, start, end in run_sql(statement, values) if ids else ():
+            if 0 < end - start <= LONGEST_QUOTE:
+                spans[id_].append((chunk, start, end))
+
     for kind, ids in wanted.items():
         for statement in STATEMENTS[kind]:
-            _add(spans, _asked(statement, workspace_id, ids))
-    unfound = {id_ for id_ in wanted[Kind.ENTITY] if not spans.get(id_)}
-    _add(spans, _asked(MENTIONS, workspace_id, unfound))
-    known = _read(workspace_id, {span for found in spans.values() for span in found})
+            find(statement, ids)
+    find(MENTIONS, {id_ for id_ in wanted[Kind.ENTITY] if not spans.get(id_)})
+    columns: Columns = {"chunk_id": "uuid", "start": "int4", "end": "int4"}
+    distinct = {span for found in spans.values() for span in found}
+    with temporary_rows("wanted_places", columns, sorted(distinct)):
+        rows = run_sql(QUOTES, {"workspace": workspace_id})
+    known = {
+        (chunk, start, end): EvidenceSpan(chunk, start, end, document, frozenset(terms(text)))
+        for chunk, start, end, document, text in rows
+    }
     located = {id_: [known[s] for s in found if s in known] for id_, found in spans.items()}
     return {id_: found for id_, found in located.items() if found}
 
 
-def _asked(statement: LiteralString, workspace_id: UUID, ids: set[UUID]) -> list[Row]:
-    if not ids:
-        return []
-    values = {"workspace": workspace_id, "ids": sorted(ids), "most": MOST_CANDIDATES}
-    return run_sql(statement, values)
-
-
-def _add(spans: defaultdict[UUID, list[Span]], rows: Iterable[Row]) -> None:
-    for id_, chunk, start, end in rows:
-        if 0 < end - start <= LONGEST_QUOTE:
-            spans[id_].append((chunk, start, end))
-
-
-def _read(workspace_id: UUID, spans: set[Span]) -> dict[Span, Place]:
-    columns: Columns = {"chunk_id": "uuid", "start": "int4", "end": "int4"}
-    with temporary_rows("wanted_places", columns, sorted(spans)):
-        rows = run_sql(QUOTES, {"workspace": workspace_id})
-    return {
-        (chunk, start, end): Place(chunk, start, end, document, frozenset(terms(text)))
-        for chunk, start, end, document, text in rows
-    }
-
-
-def best(text: str, references: Iterable[Record], found: Mapping[UUID, list[Place]]) -> list[Place]:
+def best(
+    text: str, references: Iterable[Record], found: Mapping[UUID, list[EvidenceSpan]]
+) -> list[EvidenceSpan]:
     """The few places that best match ``text``; none twice, none overlapping.
 
     The best is always included, however little it shares; the others must come close to it.
@@ -185,15 +177,14 @@ def best(text: str, references: Iterable[Record], found: Mapping[UUID, list[Plac
     ]
     candidates.sort(key=lambda one: one[:3])
     least = NEARNESS * -candidates[0][0] if candidates else 0
-    chosen: list[Place] = []
+    chosen: list[EvidenceSpan] = []
     for shared, _, _, place in candidates:
         if len(chosen) == MOST_PLACES or -shared < least:
             break
-        if not any(_overlap(place, other) for other in chosen):
+        # Overlapping chunks may both contain the same words.
+        if not any(
+            place.document == other.document and place.start < other.end and other.start < place.end
+            for other in chosen
+        ):
             chosen.append(place)
     return chosen
-
-
-def _overlap(one: Place, other: Place) -> bool:
-    """Whether two places overlap: overlapping chunks may both contain the same words."""
-    return one.document == other.document and one.start < other.end and other.start < one.end

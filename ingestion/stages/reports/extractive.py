@@ -17,8 +17,8 @@ from uuid import UUID
 
 import regex
 
-from kb_project.text.quotable import is_ended, leans
-from kb_project.text.scripts import HAN
+from kb_project.text.languages import HAN
+from kb_project.text.statements import is_ended, needs_context
 
 MOST_SUMMARY: Final = 3
 MOST_FINDINGS: Final = 10
@@ -108,76 +108,63 @@ def write(topic: Topic) -> Report:
     chosen = choose(topic.sentences, {member.id: member.weight for member in topic.members})
     most = min(MOST_SUMMARY, max(1, len(chosen) // 3))
     summary, findings = chosen[:most], chosen[most : most + MOST_FINDINGS]
+    figures = len(topic.members), topic.links, topic.documents
     return Report(
         title=topic.title,
         summary=join_sentences([sentence.text for sentence in summary]),
-        rating=rating(len(topic.members), topic.links, topic.documents),
-        reason=reason(len(topic.members), topic.links, topic.documents),
+        rating=rating(*figures),
+        reason=reason(*figures),
         summary_sentences=tuple(summary),
         findings=tuple(findings),
     )
 
 
 def choose(sentences: Collection[Sentence], pulls: Mapping[UUID, float]) -> list[Sentence]:
-    """The sentences worth reading, the most telling first, enough for summary and findings."""
-    return _Choice(pulls).take(sentences, MOST_SUMMARY + MOST_FINDINGS)
+    """The sentences worth reading, the best first, enough for summary and findings."""
+    shapes = {sentence: shape(sentence) for sentence in sentences}
+    covered: set[UUID] = set()
+    quoted: Counter[UUID] = Counter()
+    chosen: dict[Sentence, frozenset[str]] = {}
 
-
-class _Choice:
-    """State of the greedy choice: entities covered, documents quoted, sentences chosen."""
-
-    def __init__(self, pulls: Mapping[UUID, float]) -> None:
-        self._pulls = pulls
-        self._covered: set[UUID] = set()
-        self._spoken: Counter[UUID] = Counter()
-        self._said: list[frozenset[str]] = []
-
-    def take(self, sentences: Collection[Sentence], most: int) -> list[Sentence]:
-        """Choose greedily. Gains only fall, so the heap's top is the best if its gain is fresh."""
-        shapes = {sentence: shape(sentence) for sentence in sentences}
-        heap = [(-self._gain(s, shapes[s]), *_stable(s), s) for s in sentences]
-        heapq.heapify(heap)
-        chosen: list[Sentence] = []
-        floor = -LEAST_GAIN * heap[0][0] if heap else 0.0
-        while heap and len(chosen) < most:
-            *_, sentence = entry = heapq.heappop(heap)
-            gain = self._gain(sentence, shapes[sentence])
-            if gain < -entry[0]:
-                heapq.heappush(heap, (-gain, *_stable(sentence), sentence))
-            elif gain < floor and len(chosen) >= MOST_SUMMARY + LEAST_FINDINGS:
-                break
-            elif not self._repeats(sentence):
-                self._accept(sentence)
-                chosen.append(sentence)
-        return chosen
-
-    def _gain(self, sentence: Sentence, quality: float) -> float:
+    def gain_of(sentence: Sentence) -> float:
         worth = sorted(
-            (self._pulls[e] * (REPEATED if e in self._covered else 1.0))
-            for e in sentence.entities
-            if e in self._pulls
+            pulls[e] * (REPEATED if e in covered else 1.0) for e in sentence.entities if e in pulls
         )
-        said = SAME_DOCUMENT ** self._spoken[sentence.document]
-        return quality * said * sum(worth[-COUNTED_ENTITIES:])
+        repeated = SAME_DOCUMENT ** quoted[sentence.document]
+        return shapes[sentence] * repeated * sum(worth[-COUNTED_ENTITIES:])
 
-    def _repeats(self, sentence: Sentence) -> bool:
-        words = _words(sentence.text)
-        return any(_alike(words, said) > NEAR_COPY for said in self._said)
-
-    def _accept(self, sentence: Sentence) -> None:
-        self._covered |= sentence.entities
-        self._spoken[sentence.document] += 1
-        self._said.append(_words(sentence.text))
+    # Gains only fall, so the heap's top is the best if its gain is fresh.
+    heap = [(-gain_of(s), *_stable(s), s) for s in sentences]
+    heapq.heapify(heap)
+    floor = -LEAST_GAIN * heap[0][0] if heap else 0.0
+    while heap and len(chosen) < MOST_SUMMARY + MOST_FINDINGS:
+        *_, sentence = entry = heapq.heappop(heap)
+        gain = gain_of(sentence)
+        if gain < -entry[0]:
+            heapq.heappush(heap, (-gain, *_stable(sentence), sentence))
+            continue
+        if gain < floor and len(chosen) >= MOST_SUMMARY + LEAST_FINDINGS:
+            break
+        words = frozenset(_WORD.findall(sentence.text.lower()))
+        if not any(_alike(words, others) > NEAR_COPY for others in chosen.values()):
+            covered |= sentence.entities
+            quoted[sentence.document] += 1
+            chosen[sentence] = words
+    return list(chosen)
 
 
 def shape(sentence: Sentence) -> float:
     """How well a sentence reads on its own, whatever its subject: about 0.1 to 1.4."""
     text = sentence.text
-    quality = _length_quality(len(text) + (WIDE - 1) * len(HAN.findall(text)))
+    length = len(text) + (WIDE - 1) * len(HAN.findall(text))
+    if length < SHORT:
+        quality = max(0.3, length / SHORT)
+    else:
+        quality = min(1.0, max(0.4, 1.0 - 0.6 * (length - LONG) / (FAR_TOO_LONG - LONG)))
     # Statements first, then questions and exclamations, fragments last.
     if text[-1] not in ".。":
         quality *= 0.7 if is_ended(text) else 0.2
-    if leans(text):
+    if needs_context(text):
         quality *= 0.4
     # More than a third of the letters are capitals: a heading, a list, a form.
     shouts = sum(map(str.isupper, text)) * 3 > sum(map(str.isalpha, text)) > 0
@@ -188,14 +175,6 @@ def shape(sentence: Sentence) -> float:
     if sentence.leads:
         quality *= 1.15
     return quality
-
-
-def _length_quality(length: float) -> float:
-    if length < SHORT:
-        return max(0.3, length / SHORT)
-    if length <= LONG:
-        return 1.0
-    return max(0.4, 1.0 - 0.6 * (length - LONG) / (FAR_TOO_LONG - LONG))
 
 
 def join_sentences(texts: Sequence[str]) -> str:
@@ -240,10 +219,6 @@ def _counted(number: int, one: str, several: str) -> str:
 def _stable(sentence: Sentence) -> tuple[str, int, UUID, int]:
     """Sort key by content: the same documents give the same report, whatever their ids."""
     return sentence.text, sentence.start, sentence.document, sentence.end
-
-
-def _words(text: str) -> frozenset[str]:
-    return frozenset(_WORD.findall(text.lower()))
 
 
 def _alike(some: frozenset[str], others: frozenset[str]) -> float:

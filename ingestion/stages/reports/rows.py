@@ -5,16 +5,15 @@ from __future__ import annotations
 import json
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from math import log1p
 from typing import Any, Final, LiteralString
 from uuid import UUID
 
 from ingestion.stages.reports.extractive import Member, Sentence, Topic
 from kb_project.sql import Columns, Row, run_sql, temporary_rows
-from kb_project.text.quotable import quotable
 from kb_project.text.regions import from_json
-from kb_project.text.statements import Statement, StatementKind
+from kb_project.text.statements import Statement, StatementKind, quotable
+from kb_project.text.words import one_line
 
 # Sentences considered per community and source.
 MOST_EVIDENCE: Final = 40
@@ -141,20 +140,8 @@ LEFT JOIN (
 """
 
 Span = tuple[UUID, int, int]
-
-
-@dataclass(frozen=True, slots=True)
-class _Pool:
-    """Spans per community; the value says whether a relationship is stated there."""
-
-    spans: dict[UUID, dict[Span, bool]]
-
-    def add(self, rows: Iterable[Row]) -> None:
-        for community, chunk, start, end, stated in rows:
-            if 0 < end - start <= LONGEST_QUOTE:
-                known = self.spans.setdefault(community, {})
-                span = chunk, start, end
-                known[span] = known.get(span, False) or stated
+Spans = dict[UUID, dict[Span, bool]]
+"""Spans by community; the value says whether a relationship is stated there."""
 
 
 def topics(
@@ -168,7 +155,11 @@ def topics(
     links: defaultdict[UUID, int] = defaultdict(int)
     for (community, _), (_, count) in ties.items():
         links[community] += count
-    members = _members(run_sql(MEMBERS, values), ties)
+    members: defaultdict[UUID, list[Member]] = defaultdict(list)
+    for community, id_, name, type_, rank in run_sql(MEMBERS, values):
+        # Its rank in the workspace, plus the weight of its ties to the community.
+        tie = max(0.0, ties.get((community, id_), (0, 0))[0])
+        members[community].append(Member(id_, name, type_, rank + log1p(tie)))
     documents = {row[0]: row[1] for row in run_sql(DOCUMENTS, values)}
     sentences = _sentences(values)
     return {
@@ -183,82 +174,73 @@ def topics(
     }
 
 
-def _members(
-    rows: Iterable[Row], ties: Mapping[tuple[UUID, UUID], tuple[float, int]]
-) -> defaultdict[UUID, list[Member]]:
-    """An entity's pull: its rank in the workspace plus the weight of its ties to the community."""
-    groups: defaultdict[UUID, list[Member]] = defaultdict(list)
-    for community, id_, name, type_, rank in rows:
-        tie = max(0.0, ties.get((community, id_), (0, 0))[0])
-        groups[community].append(Member(id_, name, type_, rank + log1p(tie)))
-    return groups
-
-
 def _sentences(values: dict[str, Any]) -> defaultdict[UUID, list[Sentence]]:
-    pool = _Pool({})
-    pool.add(run_sql(EVIDENCE, {**values, "most": MOST_EVIDENCE}))
-    pool.add(run_sql(INTRODUCTIONS, {**values, "most": MOST_INTRODUCTIONS}))
-    pool.add(run_sql(FINDINGS_OF_CHILDREN, values))
-    pool = _stated(values["workspace"], pool)
-    rows = _read_spans(values["workspace"], pool)
-    found: defaultdict[UUID, list[Sentence]] = defaultdict(list)
-    for community, spans in pool.spans.items():
-        # Chunks overlap: the same sentence may have been found in two of them.
-        seen: set[tuple[UUID, int, int]] = set()
-        for span in sorted(spans):
-            sentence = _sentence(span, rows.get(span), stated=spans[span])
-            if sentence and (place := (sentence.document, *span[1:])) not in seen:
-                seen.add(place)
-                found[community].append(sentence)
-    return found
-
-
-def _stated(workspace_id: UUID, pool: _Pool) -> _Pool:
-    """The sentences around the spans; list entries if a community has no sentence."""
-    chunks = {chunk for spans in pool.spans.values() for chunk, _, _ in spans}
-    rows = run_sql(CHUNKS, {"workspace": workspace_id, "chunks": sorted(chunks)})
-    passages = {row[0]: _Prose(*row[1:]) for row in rows}
-    found = _Pool({})
-    for community, spans in pool.spans.items():
-        stated: defaultdict[StatementKind, list[Row]] = defaultdict(list)
-        for (chunk, start, end), is_stated in spans.items():
-            one = passages[chunk].at(start, end) if chunk in passages else None
-            if one:
-                place = passages[chunk].start
-                row = community, chunk, place + one.start, place + one.end, is_stated
-                stated[one.kind].append(row)
-        found.add(stated[StatementKind.SENTENCE] or stated[StatementKind.ENTRY])
-    return found
-
-
-class _Prose:
-    """The whole sentences and list entries of a passage."""
-
-    def __init__(self, start: int, text: str, regions: str) -> None:
-        self.start = start
-        self._stated = quotable(text, from_json(json.loads(regions)))
-
-    def at(self, start: int, end: int) -> Statement | None:
-        """The statement that has the largest share of a span of the document's text."""
-        start, end = start - self.start, end - self.start
-        shared = ((min(end, one.end) - max(start, one.start), one) for one in self._stated)
-        most, best = max(shared, key=lambda pair: pair[0], default=(0, None))
-        return best if most > 0 else None
-
-
-def _read_spans(workspace_id: UUID, pool: _Pool) -> dict[Span, Row]:
-    wanted = {span for spans in pool.spans.values() for span in spans}
+    spans = _stated(
+        values["workspace"],
+        _pooled(
+            [
+                *run_sql(EVIDENCE, {**values, "most": MOST_EVIDENCE}),
+                *run_sql(INTRODUCTIONS, {**values, "most": MOST_INTRODUCTIONS}),
+                *run_sql(FINDINGS_OF_CHILDREN, values),
+            ]
+        ),
+    )
     columns: Columns = {"chunk_id": "uuid", "start": "int4", "end": "int4"}
+    wanted = {span for inside in spans.values() for span in inside}
     with temporary_rows("wanted_spans", columns, sorted(wanted)):
-        rows = run_sql(SPANS, {"workspace": workspace_id})
-    return {(row[0], row[1], row[2]): row[3:] for row in rows}
+        rows = {row[:3]: row[3:] for row in run_sql(SPANS, {"workspace": values["workspace"]})}
+    found: defaultdict[UUID, list[Sentence]] = defaultdict(list)
+    for community, inside in spans.items():
+        # Chunks overlap: the same sentence may have been found in two of them.
+        seen: set[Span] = set()
+        for span in sorted(inside):
+            document, text, leads, entities = rows.get(span, (None, "", False, ()))
+            chunk, start, end = span
+            line = one_line(text)
+            if line and (document, start, end) not in seen:
+                seen.add((document, start, end))
+                found[community].append(
+                    Sentence(
+                        *(chunk, document, start, end, line, frozenset(entities)),
+                        states=inside[span],
+                        leads=leads,
+                    )
+                )
+    return found
 
 
-def _sentence(span: Span, row: Row | None, *, stated: bool) -> Sentence | None:
-    if row is None:
-        return None
-    document, text, leads, entities = row
-    line = " ".join(text.split())
-    if not line:
-        return None
-    return Sentence(span[0], document, span[1], span[2], line, frozenset(entities), stated, leads)
+def _pooled(rows: Iterable[Row]) -> Spans:
+    spans: Spans = {}
+    for community, chunk, start, end, stated in rows:
+        if 0 < end - start <= LONGEST_QUOTE:
+            inside = spans.setdefault(community, {})
+            span = chunk, start, end
+            inside[span] = inside.get(span, False) or stated
+    return spans
+
+
+def _stated(workspace_id: UUID, spans: Spans) -> Spans:
+    """The sentences around the spans; list entries if a community has no sentence."""
+    chunks = {chunk for inside in spans.values() for chunk, _, _ in inside}
+    rows = run_sql(CHUNKS, {"workspace": workspace_id, "chunks": sorted(chunks)})
+    passages = {
+        chunk: (start, quotable(text, from_json(json.loads(regions))))
+        for chunk, start, text, regions in rows
+    }
+    found: list[Row] = []
+    for community, inside in spans.items():
+        stated: defaultdict[StatementKind, list[Row]] = defaultdict(list)
+        for (chunk, start, end), is_stated in inside.items():
+            offset, statements = passages.get(chunk, (0, []))
+            if one := _around(start - offset, end - offset, statements):
+                row = community, chunk, offset + one.start, offset + one.end, is_stated
+                stated[one.kind].append(row)
+        found += stated[StatementKind.SENTENCE] or stated[StatementKind.ENTRY]
+    return _pooled(found)
+
+
+def _around(start: int, end: int, statements: Iterable[Statement]) -> Statement | None:
+    """The statement that has the largest share of a span."""
+    shared = ((min(end, one.end) - max(start, one.start), one) for one in statements)
+    most, best = max(shared, key=lambda pair: pair[0], default=(0, None))
+    return best if most > 0 else None

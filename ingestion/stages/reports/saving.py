@@ -6,6 +6,7 @@ import hashlib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from hashlib import sha256
 from typing import Any, Final, LiteralString
 from uuid import UUID, uuid5
 
@@ -14,11 +15,13 @@ from django.utils import timezone
 from ingestion.models import Finding
 from ingestion.resolution import locks
 from ingestion.stages.reports import extractive
+from ingestion.stages.reports.context import Context
+from ingestion.stages.reports.extractive import Topic
 from kb_project.errors import Problem
+from kb_project.prompt import Prompt
 from kb_project.sql import Columns, copy_into, run_sql, temporary_rows
 
 EXTRACTIVE: Final = "extractive"
-
 FORGET: Final[LiteralString] = """
 DELETE FROM ingestion_communityreport
 WHERE workspace_id = %(workspace)s AND community_id = ANY (%(ids)s::uuid[])
@@ -36,7 +39,7 @@ FOR KEY SHARE OF chunk
 """
 
 # The last thing a person did; an added document changes nothing until it is read.
-LAST_DEED: Final[LiteralString] = """
+LAST_CHANGE: Final[LiteralString] = """
 SELECT coalesce(max(sequence), 0) FROM ingestion_historyevent
 WHERE workspace_id = %(workspace)s AND kind <> 'document_added'
 """
@@ -49,7 +52,6 @@ WHERE workspace_id = %(workspace)s AND id = ANY (%(ids)s::uuid[])
                   WHERE workspace_id = %(workspace)s AND kind <> 'document_added'
                     AND sequence > %(seen)s)
 """
-
 HOLD_CHUNKS: Final[LiteralString] = """
 SELECT id FROM ingestion_chunk
 WHERE workspace_id = %(workspace)s AND id = ANY (%(chunks)s::uuid[])
@@ -67,7 +69,6 @@ FROM ingestion_communityreport AS report
 WHERE report.workspace_id = %(workspace)s AND report.community_id = ANY (%(ids)s::uuid[])
   AND report.problem IS NULL
 """
-
 REPORT_COLUMNS: Final[Columns] = {
     "id": "uuid",
     "workspace_id": "uuid",
@@ -83,7 +84,6 @@ REPORT_COLUMNS: Final[Columns] = {
     "digest": "text",
     "created_at": "timestamptz",
 }
-
 FINDING_COLUMNS: Final[Columns] = {
     "id": "uuid",
     "workspace_id": "uuid",
@@ -94,7 +94,6 @@ FINDING_COLUMNS: Final[Columns] = {
     "explanation": "text",
     "references": "jsonb",
 }
-
 EVIDENCE_COLUMNS: Final[Columns] = {
     "id": "uuid",
     "finding_id": "uuid",
@@ -108,7 +107,7 @@ Span = tuple[UUID, int, int]
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class CitedText:
     """A sentence of a summary, or a finding, with its spans."""
 
     part: str
@@ -119,14 +118,14 @@ class Said:
 
 
 @dataclass(frozen=True, slots=True)
-class Finished:
+class StoredReport:
     """A report as it is stored; ``digest`` identifies everything it was made from."""
 
     title: str
     summary: str
     rating: float
     reason: str
-    said: Sequence[Said]
+    texts: Sequence[CitedText]
     written_by: str = EXTRACTIVE
     problem: Problem | None = None
     substituted: int = 0
@@ -135,30 +134,29 @@ class Finished:
 
     @property
     def chunks(self) -> set[UUID]:
-        return {chunk for one in self.said for chunk, _, _ in one.spans}
+        return {chunk for one in self.texts for chunk, _, _ in one.spans}
 
     @property
     def places(self) -> int:
-        return sum(len(one.spans) for one in self.said)
+        return sum(len(one.spans) for one in self.texts)
 
 
-def quoted(report: extractive.Report, digest: str, problem: Problem | None = None) -> Finished:
+def quoted(report: extractive.Report, digest: str, problem: Problem | None = None) -> StoredReport:
     """An extractive report; ``problem`` says why the model did not write it."""
-    parts = (
-        (Finding.Part.SUMMARY.value, report.summary_sentences),
-        (Finding.Part.FINDING.value, report.findings),
-    )
-    said = [
-        Said(part, one.text, spans=[(one.chunk, one.start, one.end)])
-        for part, sentences in parts
-        for one in sentences
+    sentences = [
+        *((Finding.Part.SUMMARY.value, one) for one in report.summary_sentences),
+        *((Finding.Part.FINDING.value, one) for one in report.findings),
     ]
-    return Finished(
+    texts = [
+        CitedText(part, one.text, spans=[(one.chunk, one.start, one.end)])
+        for part, one in sentences
+    ]
+    return StoredReport(
         report.title,
         report.summary,
         report.rating,
         report.reason,
-        said,
+        texts,
         problem=problem,
         digest=digest,
     )
@@ -167,7 +165,7 @@ def quoted(report: extractive.Report, digest: str, problem: Problem | None = Non
 def last_change(workspace_id: UUID) -> int:
     """The number of the last change by a person; none follows until the transaction ends."""
     locks.join(workspace_id)
-    [(number,)] = run_sql(LAST_DEED, {"workspace": workspace_id})
+    [(number,)] = run_sql(LAST_CHANGE, {"workspace": workspace_id})
     return int(number)
 
 
@@ -187,23 +185,17 @@ def keep(workspace_id: UUID, digests: Mapping[UUID, str], seen: int) -> set[UUID
     return same
 
 
-def stored_digest(digest: str, places: int) -> str:
-    """Digest with the number of places: a report that lost a place is no longer the same.
-
-    >>> stored_digest("a" * 64, 12)[-6:]
-    'aaa 12'
-    """
-    return f"{digest[:48]} {places}"
-
-
-def replace_reports(workspace_id: UUID, wanted: Mapping[UUID, Finished], seen: int) -> int:
+def replace_reports(workspace_id: UUID, wanted: Mapping[UUID, StoredReport], seen: int) -> int:
     """Write the reports of communities, by community id, and clear the communities' marks.
 
     A report whose evidence was deleted meanwhile is not written and keeps its mark; all marks stay
     if a person changed anything after change ``seen``. Returns how many were written.
     """
     locks.join(workspace_id)
-    reports = _resting_on_what_is_there(workspace_id, wanted)
+    chunks = set().union(*(report.chunks for report in wanted.values()))
+    held = run_sql(HOLD_CHUNKS, {"workspace": workspace_id, "chunks": sorted(chunks)})
+    gone = chunks.difference(id_ for (id_,) in held)
+    reports = {id_: report for id_, report in wanted.items() if not gone & report.chunks}
     values = {"workspace": workspace_id, "ids": sorted(reports), "seen": seen}
     run_sql(FORGET, values)
     now = timezone.now()
@@ -217,21 +209,12 @@ def replace_reports(workspace_id: UUID, wanted: Mapping[UUID, Finished], seen: i
     return len(reports)
 
 
-def _resting_on_what_is_there(
-    workspace_id: UUID, wanted: Mapping[UUID, Finished]
-) -> dict[UUID, Finished]:
-    chunks = set().union(*(report.chunks for report in wanted.values()))
-    held = run_sql(HOLD_CHUNKS, {"workspace": workspace_id, "chunks": sorted(chunks)})
-    gone = chunks.difference(id_ for (id_,) in held)
-    return {id_: report for id_, report in wanted.items() if not gone & report.chunks}
-
-
 def report_id(community_id: UUID) -> UUID:
     """A community's report keeps its id however often it is rewritten."""
     return uuid5(community_id, "report")
 
 
-def _report(workspace_id: UUID, id_: UUID, report: Finished) -> tuple[Any, ...]:
+def _report(workspace_id: UUID, id_: UUID, report: StoredReport) -> tuple[Any, ...]:
     return (
         *(report_id(id_), workspace_id, id_, report.title, report.summary),
         *(report.rating, report.reason, report.written_by),
@@ -241,15 +224,15 @@ def _report(workspace_id: UUID, id_: UUID, report: Finished) -> tuple[Any, ...]:
 
 
 # Finding id, report id, ordinal in its part, and what it says.
-_Row = tuple[UUID, UUID, int, Said]
+_Row = tuple[UUID, UUID, int, CitedText]
 
 
-def _findings(community_id: UUID, report: Finished) -> Iterator[_Row]:
+def _findings(community_id: UUID, report: StoredReport) -> Iterator[_Row]:
     """A finding's id is derived from its text, so citations survive a rewritten report."""
     of = report_id(community_id)
     ordinals: Counter[str] = Counter()
     copies: Counter[str] = Counter()
-    for one in report.said:
+    for one in report.texts:
         digest = hashlib.sha256(f"{one.summary}\0{one.explanation}".encode()).hexdigest()
         name = f"{one.part} {digest}"
         yield uuid5(of, f"{name} {copies[name]}"), of, ordinals[one.part], one
@@ -277,3 +260,40 @@ def _evidence(findings: Iterable[_Row]) -> Iterator[tuple[Any, ...]]:
     for id_, _, _, one in findings:
         for number, (chunk, start, end) in enumerate(one.spans):
             yield uuid5(id_, f"evidence {number}"), id_, chunk, start, end
+
+
+# --- digests of what reports are made from --------------------------------------------------------
+FORM: Final = "2"
+"""Incremented when the same input would give a different report."""
+
+
+def digest_of_topic(topic: Topic) -> str:
+    """For a report made of the documents' own sentences."""
+    members = sorted((str(one.id), one.name, one.type, repr(one.pull)) for one in topic.members)
+    sentences = sorted(
+        (
+            *(str(one.chunk), one.start, one.end, one.text, one.states, one.leads),
+            sorted(map(str, one.entities)),
+        )
+        for one in topic.sentences
+    )
+    return _digest(members, sentences, topic.links, topic.documents, topic.title)
+
+
+def digest_of_prompt(author: str, prompt: Prompt, made: Context) -> str:
+    """For a model's report: the prompt, and the records it may cite."""
+    records = [(label, str(record.id)) for label, record in made.labels.items()]
+    return _digest(author, prompt.system, prompt.user, records)
+
+
+def _digest(*parts: object) -> str:
+    return sha256("\n".join([FORM, *map(repr, parts)]).encode("utf-8", "replace")).hexdigest()
+
+
+def stored_digest(digest: str, places: int) -> str:
+    """Digest with the number of places: a report that lost a place is no longer the same.
+
+    >>> stored_digest("a" * 64, 12)[-6:]
+    'aaa 12'
+    """
+    return f"{digest[:48]} {places}"

@@ -7,7 +7,7 @@ Safe to repeat: each document's rows are replaced, a group of documents in one t
 Names are matched by their normalised form (``names``), subject to the decisions on record
 (``ingestion.resolution``). Nothing else is merged automatically: look-alikes become suggestions,
 names that differ in a digit never do. A workspace's chat model is asked about look-alikes
-(``pairs``) and about one name for two things (``homonyms``); its decisions are rows with reasons,
+(``judging``) and about one name for two things (``homonyms``); its decisions are rows with reasons,
 which people may undo. Without a model the outcome does not depend on the order in which documents
 arrive. With one, a question is about the document that was added later, whichever was read first.
 """
@@ -17,24 +17,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ingestion.models import IngestionJob
-from ingestion.resolution.keys import NAME_LENGTH, entity_id, relationship_id
 from ingestion.stage import Progress, StageOutcome
-from ingestion.stages.resolve import homonyms, pairs
-from ingestion.stages.resolve.alike import likeness, suggestions
 from ingestion.stages.resolve.applying import resolve_documents
-from ingestion.stages.resolve.asking import Unanswered
-from ingestion.stages.resolve.names import stand_ins
+from ingestion.stages.resolve.homonyms import judge_homonyms
+from ingestion.stages.resolve.judging import Unanswered, judge_look_alikes, note_on_unanswered
 from kb_project.ports import Ports
-
-__all__ = [
-    "NAME_LENGTH",
-    "entity_id",
-    "likeness",
-    "relationship_id",
-    "run",
-    "stand_ins",
-    "suggestions",
-]
 
 
 def run(jobs: Sequence[IngestionJob], ports: Ports, progress: Progress) -> list[StageOutcome]:
@@ -43,13 +30,13 @@ def run(jobs: Sequence[IngestionJob], ports: Ports, progress: Progress) -> list[
         job.document_id: job.version_id for job in jobs if job.document_id and job.version_id
     }
     resolutions = resolve_documents(workspace_id, versions)
-    unanswered = Unanswered()
+    unanswered: Unanswered = Unanswered()
     if ports.chat is not None:
-        homonyms.settle(workspace_id, resolutions, ports.chat, unanswered, progress)
-        pairs.settle(workspace_id, resolutions, ports.chat, unanswered, progress)
-    written = {one.document_id: len(one.names) for one in resolutions}
+        judge_homonyms(workspace_id, resolutions, ports.chat, unanswered, progress)
+        judge_look_alikes(workspace_id, resolutions, ports.chat, unanswered, progress)
+    names = {one.document_id: len(one.names) for one in resolutions}
     return [
-        StageOutcome(written[job.document_id], unanswered.sentence_for(job.document_id))
+        StageOutcome(names[job.document_id], note_on_unanswered(unanswered[job.document_id]))
         for job in jobs
         if job.document_id
     ]

@@ -12,31 +12,31 @@ from __future__ import annotations
 import uuid
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import lru_cache
+from itertools import groupby
 from typing import Final
 
-from ingestion.extractors.found import CONCEPT, GENERIC_TYPES, NAME, SYMBOL
+from ingestion.extractors.extraction import CONCEPT, GENERIC_TYPES, NAME, SYMBOL
 from ingestion.models import ResolutionDecision, Verdict
-from ingestion.resolution import locks
-from ingestion.resolution.active import next_sense
+from ingestion.resolution import decisions, locks
 from ingestion.stage import Progress
 from ingestion.stages.resolve import sql
-from ingestion.stages.resolve.asking import (
+from ingestion.stages.resolve.applying import resolve_names_again
+from ingestion.stages.resolve.judging import (
     MOST_NOTES,
     MOST_QUESTIONS,
     PROMPTS,
     Answer,
-    Asked,
     Contexts,
     Unanswered,
     ask,
     decision,
+    question,
 )
 from ingestion.stages.resolve.names import Resolution
-from ingestion.stages.resolve.pairs import reread
-from kb_project.llm.ports import ChatModel
+from kb_project.llm.ports import ChatModel, ChatRequest
 from kb_project.prompt import fenced, load
 from kb_project.sql import bulk_plans, run_sql
 from kb_project.text.terms import terms
@@ -78,7 +78,7 @@ class Doubt:
     is_of_another_kind: bool
 
 
-def settle(
+def judge_homonyms(
     workspace_id: uuid.UUID,
     resolutions: Sequence[Resolution],
     chat: ChatModel,
@@ -97,10 +97,10 @@ def settle(
         with access.in_workspace(workspace_id):
             doubts = _doubts(workspace_id, keys, documents)
             doubts = [one for one in doubts if _subject(one) not in failed]
-            asked = _asked(workspace_id, doubts)
-        answers = ask(chat, asked, unanswered, progress) if asked else {}
+            questions = _questions(workspace_id, doubts)
+        answers = ask(chat, questions, unanswered, progress) if questions else {}
         failed |= {_subject(one) for index, one in enumerate(doubts) if index not in answers}
-        made = _decisions(workspace_id, chat, {doubts[i]: a for i, a in sorted(answers.items())})
+        made = _decisions(workspace_id, chat, [(doubts[i], answers[i]) for i in answers])
         if not made:
             return
         with access.in_workspace(workspace_id):
@@ -115,10 +115,18 @@ def _doubts(workspace_id: uuid.UUID, keys: Sequence[str], documents: set[uuid.UU
     """What to ask, the clearest first, at most ``MOST_QUESTIONS`` per document."""
     with bulk_plans():
         rows = run_sql(sql.HOLDERS, {"workspace": workspace_id, "keys": keys})
-    shared = [group for group in _by_key(Holder(*row) for row in rows).values() if len(group) > 1]
-    compared = [one for group in shared for one in _compared(group, documents)]
+    by_key = groupby((Holder(*row) for row in rows), key=lambda one: one.key)
+    groups = [(holders, _subjects(holders, documents)) for _, group in by_key
+              if len(holders := list(group)) > 1]  # fmt: skip
+    # The earliest holders of a name and those in doubt are compared by their notes.
+    compared = [
+        one
+        for holders, subjects in groups
+        if subjects
+        for one in [*[one for one in holders if not one.sense][:MOST_EARLIER], *subjects]
+    ]
     notes = _notes(workspace_id, {(one.entity_id, one.document_id) for one in compared})
-    found = [doubt for group in shared for doubt in doubts_among(group, notes, documents)]
+    found = [doubt for group in groups for doubt in _doubts_among(*group, notes)]
     counted: Counter[uuid.UUID] = Counter()
     kept = []
     for doubt in sorted(found, key=lambda one: (not one.is_of_another_kind, _subject(one))):
@@ -128,24 +136,14 @@ def _doubts(workspace_id: uuid.UUID, keys: Sequence[str], documents: set[uuid.UU
     return kept
 
 
-def _by_key(holders: Iterable[Holder]) -> dict[str, list[Holder]]:
-    groups: dict[str, list[Holder]] = defaultdict(list)
-    for holder in holders:
-        groups[holder.key].append(holder)
-    return groups
-
-
 Notes = Mapping[tuple[uuid.UUID, uuid.UUID], frozenset[str]]
 """The words of a document's notes on an entity, by entity and document."""
 
 
-def _compared(holders: Sequence[Holder], documents: set[uuid.UUID]) -> list[Holder]:
-    """The holders of one key whose notes are compared: the earliest, and those in doubt."""
-    subjects = _subjects(holders, documents)
-    return [one for one in holders if not one.sense][:MOST_EARLIER] + subjects if subjects else []
-
-
 def _subjects(holders: Sequence[Holder], documents: set[uuid.UUID]) -> list[Holder]:
+    """The undecided holders of one key that documents of this group raise doubts about: themselves
+    or later ones.
+    """
     first = min((one.age for one in holders if one.document_id in documents), default=None)
     return [
         one
@@ -156,21 +154,19 @@ def _subjects(holders: Sequence[Holder], documents: set[uuid.UUID]) -> list[Hold
     ]
 
 
-def _notes(workspace_id: uuid.UUID, places: set[tuple[uuid.UUID, uuid.UUID]]) -> Notes:
-    if not places:
+def _notes(workspace_id: uuid.UUID, noted: set[tuple[uuid.UUID, uuid.UUID]]) -> Notes:
+    if not noted:
         return {}
     values = {
         "workspace": workspace_id,
-        "entities": sorted({entity for entity, _ in places}),
-        "documents": sorted({document for _, document in places}),
+        "entities": sorted({entity for entity, _ in noted}),
+        "documents": sorted({document for _, document in noted}),
         "most": MOST_NOTES,
     }
     texts: dict[tuple[uuid.UUID, uuid.UUID], list[str]] = defaultdict(list)
-    for entity, document, text in run_sql(sql.NOTES_IN, values):
+    for entity, document, text in run_sql(sql.NOTES, values):
         texts[entity, document].append(text)
-    return {
-        place: frozenset().union(*map(_words_of, texts[place])) for place in places & texts.keys()
-    }
+    return {one: frozenset().union(*map(_words_of, texts[one])) for one in noted & texts.keys()}
 
 
 @lru_cache(maxsize=4096)
@@ -179,31 +175,22 @@ def _words_of(text: str) -> frozenset[str]:
     return frozenset(terms(text))
 
 
-def doubts_among(
-    holders: Sequence[Holder], notes: Notes, documents: set[uuid.UUID]
+def _doubts_among(
+    holders: Sequence[Holder], subjects: Sequence[Holder], notes: Notes
 ) -> Iterable[Doubt]:
-    """The doubts that documents of this group raise about one name, in themselves or in others.
-
-    ``holders`` are those of one key, by ascending age.
-    """
-    first = min((one.age for one in holders if one.document_id in documents), default=None)
-    for place, subject in enumerate(holders):
-        is_ours = subject.document_id in documents or (first and subject.age > first)
-        if not is_ours or subject.is_decided or subject.sense:
+    """The doubts about one name; ``holders`` are those of its key, by ascending age."""
+    for number, subject in enumerate(holders):
+        if subject not in subjects:
             continue
-        before = holders[:place]
-        fellows = [one for one in before if not one.sense][:MOST_EARLIER]
+        senses: dict[int, list[Holder]] = defaultdict(list)
+        for one in holders[:number]:
+            senses[one.sense].append(one)
+        known = [senses[sense][:MOST_EARLIER] for sense in sorted(senses)[:MOST_SENSES]]
+        fellows = senses[0][:MOST_EARLIER]
         kinds = {one.type for one in fellows} - VAGUE_TYPES
         is_of_another_kind = bool(kinds) and subject.type not in kinds | VAGUE_TYPES
         if fellows and (is_of_another_kind or _shares_no_word(subject, fellows, notes)):
-            yield Doubt(subject, _by_sense(before), is_of_another_kind)
-
-
-def _by_sense(holders: Sequence[Holder]) -> tuple[tuple[Holder, ...], ...]:
-    senses: dict[int, list[Holder]] = defaultdict(list)
-    for one in holders:
-        senses[one.sense].append(one)
-    return tuple(tuple(senses[sense][:MOST_EARLIER]) for sense in sorted(senses)[:MOST_SENSES])
+            yield Doubt(subject, tuple(map(tuple, known)), is_of_another_kind)
 
 
 def _shares_no_word(subject: Holder, fellows: Sequence[Holder], notes: Notes) -> bool:
@@ -216,36 +203,31 @@ def _shares_no_word(subject: Holder, fellows: Sequence[Holder], notes: Notes) ->
     return min(len(own), len(others)) >= LEAST_TERMS and not own & others
 
 
-def _asked(workspace_id: uuid.UUID, doubts: Sequence[Doubt]) -> list[Asked]:
+def _questions(workspace_id: uuid.UUID, doubts: Sequence[Doubt]) -> list[ChatRequest[Answer]]:
     if not doubts:
         return []
     template = load(PROMPTS / "resolve_homonym.md")
     shown = {one.subject.entity_id for one in doubts}
     shown |= {holder.entity_id for one in doubts for group in one.known for holder in group}
     contexts = Contexts(workspace_id, shown)
-    return [
-        Asked(
-            template.fill(
-                subject=fenced(_context(contexts, (one.subject,)), "subject", beside=("known",)),
-                known=fenced(
-                    "\n\n".join(
-                        f"Number {number}\n{_context(contexts, group)}"
-                        for number, group in enumerate(one.known, 1)
-                    ),
-                    "known",
-                    beside=("subject",),
-                ),
-            ),
-            one.subject.document_id,
+    questions = []
+    for one in doubts:
+        known = [
+            f"Number {number}\n{_context(contexts, group)}"
+            for number, group in enumerate(one.known, 1)
+        ]
+        prompt = template.fill(
+            subject=fenced(_context(contexts, (one.subject,)), "subject", beside=("known",)),
+            known=fenced("\n\n".join(known), "known", beside=("subject",)),
         )
-        for one in doubts
-    ]
+        questions.append(question(prompt, one.subject.document_id))
+    return questions
 
 
 def _context(contexts: Contexts, holders: Sequence[Holder]) -> str:
-    said = contexts.of(holders[0].entity_id, [one.document_id for one in holders])
+    found = contexts.of(holders[0].entity_id, [one.document_id for one in holders])
     kind = Counter(one.type for one in holders).most_common(1)[0][0]
-    return type(said)(said.name, kind, said.notes, said.quotes).as_text()
+    return replace(found, type=kind).as_text()
 
 
 NEW: Final = -1
@@ -253,45 +235,36 @@ NEW: Final = -1
 
 
 def _decisions(
-    workspace_id: uuid.UUID, chat: ChatModel, answers: Mapping[Doubt, Answer]
+    workspace_id: uuid.UUID, chat: ChatModel, answers: Iterable[tuple[Doubt, Answer]]
 ) -> list[ResolutionDecision]:
-    """The decisions to store; of several new senses of one name only the first."""
+    """The decisions to record; of several new senses of one name only the first."""
     made: list[ResolutionDecision] = []
     renewed: set[str] = set()
-    for doubt, answer in sorted(answers.items(), key=lambda item: item[0].subject.age):
-        sense = _sense(doubt, answer)
-        if sense is None and doubt.subject.key in renewed:
-            continue
-        if sense is None:
-            renewed.add(doubt.subject.key)
-            sense = NEW
-        made.append(
-            decision(
-                workspace_id,
-                chat,
-                answer,
-                left_key=doubt.subject.key,
-                document_id=doubt.subject.document_id,
-                sense=sense,
-            )
-        )
+    for doubt, answer in sorted(answers, key=lambda item: item[0].subject.age):
+        key, sense = doubt.subject.key, _sense(doubt, answer)
+        if sense == NEW:
+            if key in renewed:
+                continue
+            renewed.add(key)
+        subject = {"left_key": key, "document_id": doubt.subject.document_id, "sense": sense}
+        made.append(decision(workspace_id, chat, answer, **subject))
     return made
 
 
-def _sense(doubt: Doubt, answer: Answer) -> int | None:
-    """The sense an answer chooses: None for a new one, 0 if it names none that is known."""
+def _sense(doubt: Doubt, answer: Answer) -> int:
+    """The sense an answer chooses; 0 if it names none that is known."""
     if answer.verdict == Verdict.DIFFERENT:
-        return None if len(doubt.known) < MOST_SENSES else 0
+        return NEW if len(doubt.known) < MOST_SENSES else 0
     if answer.verdict == Verdict.SAME and 0 < answer.number <= len(doubt.known):
         return doubt.known[answer.number - 1][0].sense
     return 0
 
 
 def _record(workspace_id: uuid.UUID, made: Sequence[ResolutionDecision]) -> None:
-    """Store the decisions and re-resolve the documents whose names now mean something else."""
+    """Record the decisions and resolve again the documents whose names now mean something else."""
     locks.hold(workspace_id)
     for one in made:
         if one.sense == NEW:
-            one.sense = next_sense(workspace_id, one.left_key)
-    ResolutionDecision.objects.bulk_create(made)
-    reread(workspace_id, {one.left_key for one in made if one.sense})
+            one.sense = decisions.next_sense(workspace_id, one.left_key)
+    decisions.record(made)
+    resolve_names_again(workspace_id, {one.left_key for one in made if one.sense})

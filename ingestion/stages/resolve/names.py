@@ -7,19 +7,41 @@ initials for the one name they occur next to. Beyond that only decisions on reco
 
 from __future__ import annotations
 
+import re
 import uuid
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Final
 
-from ingestion.extractors import Extraction, FoundRelation
-from ingestion.extractors.found import PERSON, FoundClaim, FoundFragment
-from ingestion.extractors.surroundings import FORMS_OF_ADDRESS
-from ingestion.resolution.keys import NAME_LENGTH, Ref, key_of_name
-from ingestion.resolution.overrides import PLAIN, Meant, Reading
-from ingestion.resolution.reassignments import Place
-from ingestion.stages.resolve.evidence import Found, borne_out, written_out
+from rapidfuzz import fuzz
+
+from ingestion.extractors import Extraction, FoundMention, FoundRelation
+from ingestion.extractors.extraction import (
+    AGAIN,
+    BARE,
+    GROUP,
+    NAME,
+    NER,
+    ORGANIZATION,
+    PERSON,
+    PLACE,
+    PRODUCT,
+    SURE,
+    WORK,
+    FoundClaim,
+    FoundFragment,
+)
+from ingestion.extractors.mentions import GAP, stands_for
+from ingestion.extractors.name_types import FORMS_OF_ADDRESS, kind_of
+from ingestion.extractors.titles import TITLE
+from ingestion.models import MentionPosition
+from ingestion.resolution.keys import NAME_LENGTH, Ref, entity_id, key_of_name, pair_of
+from ingestion.resolution.overrides import PLAIN, Meaning, NameResolution
+
+Extractions = Sequence[tuple[uuid.UUID, Extraction]]
+"""A document's extractions: chunk and extraction, in the order of the text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,86 +104,88 @@ class Resolution:
     hidden: frozenset[str] = frozenset()
 
 
-NOWHERE: Final[Mapping[uuid.UUID, int]] = {}
-
-
 def resolve(
     document_id: uuid.UUID,
-    found: Found,
-    reading: Reading = PLAIN,
-    starts: Mapping[uuid.UUID, int] = NOWHERE,
+    found: Extractions,
+    decided: NameResolution = PLAIN,
+    starts: Mapping[uuid.UUID, int] | None = None,
 ) -> Resolution:
     """Give every mention its entity, and relate what is said of mentions to those entities.
 
     ``starts`` gives the start of each passage, for mentions that people reassigned by position.
     """
-    found = borne_out(found)
-    keyed = [(chunk_id, extraction, _keys(extraction)) for chunk_id, extraction in found]
+    found = corrected(found)
+    keyed = [
+        (
+            chunk_id,
+            extraction,
+            [key_of_name(one.name or one.surface) for one in extraction.mentions],
+        )
+        for chunk_id, extraction in found
+    ]
     full_names = stand_ins(
         (key, mention.type)
         for _, extraction, keys in keyed
         for key, mention in zip(keys, extraction.mentions, strict=True)
-    ) | written_out(found)
-    reader = _Reader(document_id, full_names, reading, starts)
-    parts = [reader.part(chunk_id, extraction, keys) for chunk_id, extraction, keys in keyed]
+    ) | expanded_initials(found)
+    resolver = _Resolver(document_id, full_names, decided)
+    for chunk_id, extraction, keys in keyed:
+        resolver.add(chunk_id, (starts or {}).get(chunk_id, 0), extraction, keys)
     return Resolution(
         document_id,
-        tuple(name for part in parts for name in part.names),
-        tuple(fact for part in parts for fact in part.facts),
-        tuple(note for part in parts for note in part.notes),
-        tuple(statement for part in parts for statement in part.statements),
-        frozenset(reader.hidden),
+        tuple(resolver.names),
+        tuple(resolver.facts),
+        tuple(resolver.notes),
+        tuple(resolver.statements),
+        frozenset(resolver.hidden),
     )
 
 
-class _Reader:
-    """Resolves one document's passages; ``hidden`` collects the keys of deleted entities."""
+class _Resolver:
+    """Resolves one document, passage by passage."""
 
     def __init__(
-        self,
-        document_id: uuid.UUID,
-        full_names: Mapping[str, str],
-        reading: Reading,
-        starts: Mapping[uuid.UUID, int],
+        self, document_id: uuid.UUID, full_names: Mapping[str, str], decided: NameResolution
     ) -> None:
         self._document_id = document_id
         self._full_names = full_names
-        self._reading = reading
-        self._starts = starts
+        self._decided = decided
+        self.names: list[Name] = []
+        self.facts: list[Fact] = []
+        self.notes: list[Note] = []
+        self.statements: list[Statement] = []
         self.hidden: set[str] = set()
 
-    def part(self, chunk_id: uuid.UUID, extraction: Extraction, keys: Sequence[str]) -> Resolution:
-        start = self._starts.get(chunk_id, 0)
-        meant = [
-            self._meant(key, Place(self._document_id, chunk_id, key, mention.start - start))
+    def add(
+        self, chunk_id: uuid.UUID, start: int, extraction: Extraction, keys: Sequence[str]
+    ) -> None:
+        meanings = [
+            self._meaning(
+                key, MentionPosition(self._document_id, chunk_id, key, mention.start - start)
+            )
             for key, mention in zip(keys, extraction.mentions, strict=True)
         ]
-        refs = [one.read if one else None for one in meant]
-        return Resolution(
-            self._document_id,
-            tuple(self._names(chunk_id, extraction, keys, refs)),
-            tuple(self._facts(chunk_id, extraction, meant)),
-            tuple(
-                Note(ref, chunk_id, fragment)
-                for fragment in extraction.fragments
-                if (ref := refs[fragment.mention])
-            ),
-            tuple(_statements(chunk_id, extraction, refs)),
-        )
+        refs = [one.entity if one else None for one in meanings]
+        self.names += self._names(chunk_id, extraction, keys, refs)
+        self.facts += self._facts(chunk_id, extraction, meanings)
+        for fragment in extraction.fragments:
+            if ref := refs[fragment.mention]:
+                self.notes.append(Note(ref, chunk_id, fragment))
+        for claim in extraction.claims:
+            if subject := refs[claim.subject]:
+                about = refs[claim.object] if claim.object is not None else None
+                self.statements.append(Statement(subject, about, chunk_id, claim))
 
-    def _named(self, key: str) -> str:
-        return self._full_names.get(key, key)
-
-    def _meant(self, key: str, place: Place) -> Meant | None:
+    def _meaning(self, key: str, position: MentionPosition) -> Meaning | None:
         """None for a key without letters, and for entities people deleted."""
         if not key:
             return None
-        named = self._named(key)
-        meant = self._reading.meant(named, place)
-        if meant is None:
-            deleted = self._reading.named(named, place)
-            self.hidden.update((named, deleted.named[0], deleted.read[0]))
-        return meant
+        named = self._full_names.get(key, key)
+        meaning = self._decided.meaning(named, position)
+        if self._decided.is_deleted(meaning):
+            self.hidden.update((named, meaning.named[0], meaning.entity[0]))
+            return None
+        return meaning
 
     def _names(
         self,
@@ -182,30 +206,16 @@ class _Reader:
                     mention.type,
                     mention.source,
                     ref,
-                    self._named(key),
+                    self._full_names.get(key, key),
                 )
 
     def _facts(
-        self, chunk_id: uuid.UUID, extraction: Extraction, meant: Sequence[Meant | None]
+        self, chunk_id: uuid.UUID, extraction: Extraction, meanings: Sequence[Meaning | None]
     ) -> Iterable[Fact]:
         for relation in extraction.relations:
-            source, target = meant[relation.source], meant[relation.target]
-            if source and target and self._reading.keeps(source, target):
-                yield Fact(source.read, target.read, chunk_id, relation)
-
-
-def _statements(
-    chunk_id: uuid.UUID, extraction: Extraction, refs: Sequence[Ref | None]
-) -> Iterable[Statement]:
-    for claim in extraction.claims:
-        subject = refs[claim.subject]
-        about = refs[claim.object] if claim.object is not None else None
-        if subject:
-            yield Statement(subject, about, chunk_id, claim)
-
-
-def _keys(extraction: Extraction) -> list[str]:
-    return [key_of_name(mention.name or mention.surface) for mention in extraction.mentions]
+            source, target = meanings[relation.source], meanings[relation.target]
+            if source and target and self._decided.keeps(source, target):
+                yield Fact(source.entity, target.entity, chunk_id, relation)
 
 
 def stand_ins(keys: Iterable[tuple[str, str]]) -> dict[str, str]:
@@ -242,3 +252,134 @@ def types_of(names: Iterable[Name]) -> dict[Ref, str]:
     for name in names:
         votes[name.entity][name.type] += 1
     return {entity: counts.most_common(1)[0][0] for entity, counts in votes.items()}
+
+
+# --- what the rest of the document says -----------------------------------------------------------
+GUESSED: Final = frozenset({NER, BARE, AGAIN})
+SMALL: Final = frozenset(["a", "and", "for", "of", "the"])
+_DOUBTFUL: Final = frozenset({NAME, PERSON, PLACE, GROUP, ORGANIZATION})
+
+
+def corrected(found: Extractions) -> Extractions:
+    """The document's mentions, with guesses at longer names corrected by what their words are.
+
+    If *Cratchit* is a person, so is *Belinda Cratchit*; if *Debian* is a product, *Debian Wiki* is
+    not a person.
+    """
+    known = _known(mention for _, extraction in found for mention in extraction.mentions)
+    read = []
+    for chunk_id, extraction in found:
+        by_words = [_by_its_words(mention, known) for mention in extraction.mentions]
+        read.append((chunk_id, replace(extraction, mentions=tuple(_by_neighbours(by_words)))))
+    return read
+
+
+def _by_neighbours(mentions: Sequence[FoundMention]) -> Iterator[FoundMention]:
+    """Correct guesses in a list of names: between two persons stands a third."""
+    last = len(mentions) - 1
+    for place, mention in enumerate(mentions):
+        if (
+            0 < place < last
+            and mention.type in (NAME, ORGANIZATION, PLACE)
+            and mention.source in GUESSED
+            and " " in mention.surface
+            and kind_of(mention.surface, NAME) == NAME
+            and _is_listed(mentions[place - 1], mention)
+            and _is_listed(mention, mentions[place + 1])
+            and mentions[place - 1].type == mentions[place + 1].type == PERSON
+        ):
+            mention = replace(mention, type=PERSON)
+        yield mention
+
+
+def _is_listed(left: FoundMention, right: FoundMention) -> bool:
+    return 0 < right.start - left.end <= len(", and ")
+
+
+def _known(mentions: Iterable[FoundMention]) -> dict[str, str]:
+    """What single words are known to name, by their context."""
+    votes: defaultdict[str, Counter[str]] = defaultdict(Counter)
+    for mention in mentions:
+        if mention.source == SURE and " " not in mention.surface:
+            votes[key_of_name(mention.surface)][mention.type] += 1
+    return {key: max(sorted(kinds), key=kinds.__getitem__) for key, kinds in votes.items()}
+
+
+def _by_its_words(mention: FoundMention, known: Mapping[str, str]) -> FoundMention:
+    if mention.source == TITLE and mention.type == NAME and mention.surface.count(" ") > 1:
+        return replace(mention, type=WORK)  # a document's title that is no one's name
+    if mention.source not in GUESSED or mention.type not in _DOUBTFUL:
+        return mention
+    words = key_of_name(mention.surface).split()
+    if len(words) < 2 or kind_of(mention.surface, NAME) != NAME:
+        return mention
+    kinds = [known.get(word) for word in words]
+    if kinds[-1] == PERSON:
+        return replace(mention, type=PERSON)
+    if PRODUCT in kinds and SMALL.isdisjoint(words):
+        return replace(mention, type=PRODUCT)
+    return mention
+
+
+def expanded_initials(found: Extractions) -> dict[str, str]:
+    """Map the key of initials to that of the one name they occur next to.
+
+    *MO* is Magnus Okafor if a list has them side by side or a sentence has one in brackets.
+    """
+    full: defaultdict[str, set[str]] = defaultdict(set)
+    for _, extraction in found:
+        mentions = sorted(extraction.mentions, key=lambda one: one.start)
+        for left, right in pairwise(mentions):
+            if 0 < right.start - left.end <= GAP:
+                for short, long_ in ((left, right), (right, left)):
+                    if stands_for(short.surface, long_.surface):
+                        full[key_of_name(short.surface)].add(key_of_name(long_.surface))
+    return {short: next(iter(names)) for short, names in full.items() if len(names) == 1}
+
+
+# --- names that look alike ------------------------------------------------------------------------
+# Two names of one type this similar (0 to 100, by edit distance) are worth a person's attention.
+ALIKE: Final = 88.0
+# Shorter keys resemble each other by chance.
+SHORTEST_ALIKE: Final = 6
+DIGITS: Final = re.compile(r"\d+")
+
+
+@dataclass(frozen=True, slots=True)
+class Suggestion:
+    """Two entities that may be one; ``left`` is the lower id, ``keys`` are sorted on their own."""
+
+    left: uuid.UUID
+    right: uuid.UUID
+    score: float
+    reason: str
+    keys: tuple[str, str]
+
+
+def suggestions(
+    workspace_id: uuid.UUID, pairs: Iterable[tuple[str, str, uuid.UUID]]
+) -> list[Suggestion]:
+    """One for each pair of keys that look alike, by ascending ids."""
+    found = {}
+    for key, other, other_id in pairs:
+        score = likeness(key, other)
+        if score >= ALIKE:
+            left, right = sorted([entity_id(workspace_id, key), other_id])
+            reason = f"The names are {score:.0f} % alike"
+            found[left, right] = Suggestion(left, right, score / 100, reason, pair_of(key, other))
+    return [one for _, one in sorted(found.items())]
+
+
+def likeness(left: str, right: str) -> float:
+    """0 to 100; names that differ in any digit are never alike.
+
+    >>> likeness("asr 1603", "asr 1605")
+    0.0
+    """
+    if differ_in_a_digit(left, right):
+        return 0.0
+    return fuzz.ratio(left, right)
+
+
+def differ_in_a_digit(left: str, right: str) -> bool:
+    return DIGITS.findall(left) != DIGITS.findall(right)

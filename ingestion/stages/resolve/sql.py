@@ -9,25 +9,12 @@ from __future__ import annotations
 
 from typing import Final, LiteralString
 
-# Only one transaction at a time writes a document.
-LOCK_DOCUMENTS: Final[LiteralString] = """
-SELECT id FROM ingestion_document
- WHERE workspace_id = %(workspace)s AND id = ANY(%(documents)s::uuid[])
- ORDER BY id FOR NO KEY UPDATE
-"""
-
 EXTRACTIONS: Final[LiteralString] = """
 SELECT c.document_id, c.id, c.start, x.payload
   FROM ingestion_chunk AS c
   JOIN ingestion_chunkextraction AS x ON x.workspace_id = %(workspace)s AND x.chunk_id = c.id
  WHERE c.workspace_id = %(workspace)s AND c.version_id = ANY(%(versions)s::uuid[])
  ORDER BY c.document_id, c.ordinal
-"""
-
-RESOLVED_BEFORE: Final[LiteralString] = """
-SELECT d.id FROM unnest(%(documents)s::uuid[]) AS d (id)
- WHERE EXISTS (SELECT FROM ingestion_mention AS m
-                WHERE m.workspace_id = %(workspace)s AND m.document_id = d.id)
 """
 
 # Before a document is resolved again, its earlier facts are marked as changed.
@@ -50,22 +37,6 @@ WITH stated AS (
      ORDER BY id FOR NO KEY UPDATE)
 UPDATE ingestion_relationship AS r SET is_changed = true
   FROM stated WHERE r.workspace_id = %(workspace)s AND r.id = stated.id
-"""
-FORGET_EVIDENCE: Final[LiteralString] = """
-DELETE FROM ingestion_evidence
- WHERE workspace_id = %(workspace)s AND document_id = ANY(%(documents)s::uuid[])
-"""
-FORGET_FRAGMENTS: Final[LiteralString] = """
-DELETE FROM ingestion_fragment
- WHERE workspace_id = %(workspace)s AND document_id = ANY(%(documents)s::uuid[])
-"""
-FORGET_CLAIMS: Final[LiteralString] = """
-DELETE FROM ingestion_claim
- WHERE workspace_id = %(workspace)s AND document_id = ANY(%(documents)s::uuid[])
-"""
-FORGET_MENTIONS: Final[LiteralString] = """
-DELETE FROM ingestion_mention
- WHERE workspace_id = %(workspace)s AND document_id = ANY(%(documents)s::uuid[])
 """
 
 ADD_ENTITIES: Final[LiteralString] = """
@@ -96,10 +67,6 @@ SELECT %(workspace)s, gen_random_uuid(), t.*
 ON CONFLICT DO NOTHING
 """
 # Names of deleted entities, so that the documents that use them can be found.
-FORGET_HIDDEN: Final[LiteralString] = """
-DELETE FROM ingestion_hiddenname
- WHERE workspace_id = %(workspace)s AND document_id = ANY(%(documents)s::uuid[])
-"""
 ADD_HIDDEN: Final[LiteralString] = """
 INSERT INTO ingestion_hiddenname (workspace_id, id, document_id, key)
 SELECT %(workspace)s, gen_random_uuid(), t.*
@@ -220,21 +187,8 @@ SELECT e.key, e.sense, e.id, s.document_id, d.created_at, s.type,
  ORDER BY e.key, d.created_at, s.document_id
 """
 
-NOTES_OF: Final[LiteralString] = """
-SELECT entity_id, document_id, text FROM (
-    SELECT f.entity_id, f.document_id, f.text, d.created_at,
-           row_number() OVER (PARTITION BY f.entity_id, f.document_id
-                              ORDER BY c.ordinal, f.start, f.text) AS place
-      FROM ingestion_fragment AS f
-      JOIN ingestion_chunk AS c ON c.workspace_id = %(workspace)s AND c.id = f.chunk_id
-      JOIN ingestion_document AS d ON d.workspace_id = %(workspace)s AND d.id = f.document_id
-     WHERE f.workspace_id = %(workspace)s AND f.entity_id = ANY(%(entities)s::uuid[])) AS ranked
- WHERE place <= %(most)s
- ORDER BY entity_id, created_at, document_id, place
-"""
-
-# The same, for some documents only.
-NOTES_IN: Final[LiteralString] = """
+# Notes on these entities, in all or some documents.
+NOTES: Final[LiteralString] = """
 SELECT entity_id, document_id, text FROM (
     SELECT f.entity_id, f.document_id, f.text, d.created_at,
            row_number() OVER (PARTITION BY f.entity_id, f.document_id
@@ -243,7 +197,7 @@ SELECT entity_id, document_id, text FROM (
       JOIN ingestion_chunk AS c ON c.workspace_id = %(workspace)s AND c.id = f.chunk_id
       JOIN ingestion_document AS d ON d.workspace_id = %(workspace)s AND d.id = f.document_id
      WHERE f.workspace_id = %(workspace)s AND f.entity_id = ANY(%(entities)s::uuid[])
-       AND f.document_id = ANY(%(documents)s::uuid[])) AS ranked
+       AND (%(documents)s::uuid[] IS NULL OR f.document_id = ANY(%(documents)s::uuid[]))) AS ranked
  WHERE place <= %(most)s
  ORDER BY entity_id, created_at, document_id, place
 """
@@ -264,11 +218,6 @@ SELECT entity_id, document_id, quote FROM (
  ORDER BY entity_id, created_at, document_id, place
 """
 
-NAMED: Final[LiteralString] = """
-SELECT id, name, type FROM ingestion_entity
- WHERE workspace_id = %(workspace)s AND id = ANY(%(entities)s::uuid[])
-"""
-
 # Undecided suggestions about what these documents name, the most similar first, with the documents
 # of this group that name one of the two.
 OPEN_PAIRS: Final[LiteralString] = """
@@ -286,25 +235,4 @@ SELECT l.key, r.key, array_agg(DISTINCT m.document_id)
           AND (d.left_key, d.right_key) IN ((l.key, r.key), (r.key, l.key)))
  GROUP BY s.id, s.score, l.key, r.key
  ORDER BY s.score DESC, l.key, r.key
-"""
-
-# Pairs that were ever decided, even if the decision was undone.
-PAIRS_DECIDED: Final[LiteralString] = """
-SELECT DISTINCT d.left_key, d.right_key
-  FROM unnest(%(lefts)s::text[], %(rights)s::text[]) AS t (left_key, right_key)
-  JOIN ingestion_resolutiondecision AS d ON d.workspace_id = %(workspace)s
-       AND d.left_key = t.left_key AND d.right_key = t.right_key
-"""
-
-SETTLE_SUGGESTIONS: Final[LiteralString] = """
-UPDATE ingestion_mergesuggestion AS s SET state = t.state
-  FROM unnest(%(lefts)s::uuid[], %(rights)s::uuid[], %(states)s::text[]) AS t (l, r, state)
- WHERE s.workspace_id = %(workspace)s
-   AND (s.left_id, s.right_id) IN ((t.l, t.r), (t.r, t.l)) AND s.state <> t.state
-"""
-
-FORGET_ALIASES: Final[LiteralString] = """
-DELETE FROM ingestion_alias AS a USING ingestion_entity AS e
- WHERE a.workspace_id = %(workspace)s AND e.workspace_id = %(workspace)s AND e.id = a.entity_id
-   AND e.key = ANY(%(keys)s::text[])
 """

@@ -12,9 +12,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, combinations, pairwise
 from typing import Final
 
-from ingestion.stages.suggest.features import Thing
+from ingestion.stages.suggest.features import Candidate, bare
 from ingestion.stages.suggest.naming import SHORTEST_SPELLED, Common, acronyms, is_short
-from ingestion.stages.suggest.words import bare
 
 CROWD: Final = 16
 """A key with more entities than this is no reason to compare them."""
@@ -24,21 +23,21 @@ LONGEST_WORD: Final = 20
 MOST_WORDS: Final = 8
 
 
-def common_in(things: Iterable[Thing]) -> Common:
+def common_in(entities: Iterable[Candidate]) -> Common:
     """Count the entities that have a word in their name, or may be shortened to some initials."""
     words, initials = Counter[str](), Counter[str]()
-    for thing in things:
-        words.update(set(thing.spelt))
-        initials.update(acronyms(thing.words))
+    for entity in entities:
+        words.update(set(entity.spelt))
+        initials.update(acronyms(entity.words))
     return Common(words, initials)
 
 
-def candidates(things: Iterable[Thing], common: Common) -> list[tuple[Thing, Thing]]:
+def candidates(entities: Iterable[Candidate], common: Common) -> list[tuple[Candidate, Candidate]]:
     """Pairs worth comparing, the lower id first; their number grows linearly with the entities."""
-    rows = sorted(things, key=lambda one: one.id)
+    rows = sorted(entities, key=lambda one: one.id)
     by_key = defaultdict[str, list[int]](list)
-    for place, thing in enumerate(rows):
-        for key in set(keys_of(thing, common)):
+    for place, entity in enumerate(rows):
+        for key in set(keys_of(entity, common)):
             by_key[key].append(place)
     # A word and its deletions mostly file the same entities.
     groups = {tuple(members) for members in by_key.values() if 1 < len(members) <= CROWD}
@@ -47,20 +46,20 @@ def candidates(things: Iterable[Thing], common: Common) -> list[tuple[Thing, Thi
     return [(rows[one], rows[other]) for one, other in sorted(pairs)]
 
 
-def keys_of(thing: Thing, common: Common) -> Iterator[str]:
+def keys_of(entity: Candidate, common: Common) -> Iterator[str]:
     """The keys an entity is filed under; the prefix tells the kind of key."""
-    words = thing.spelt[:MOST_WORDS]
+    words = entity.spelt[:MOST_WORDS]
     yield "s:" + "".join(words)
-    yield "w:" + " ".join(sorted(thing.telling))
-    yield from (f"a:{alias}" for alias in {thing.key, *thing.aliases})
-    yield from _initials(thing, words)
+    yield "w:" + " ".join(sorted(entity.distinctive))
+    yield from (f"a:{alias}" for alias in {entity.key, *entity.aliases})
+    yield from _initials(entity, words)
     yield from _word_keys(words, common)
 
 
-def _initials(thing: Thing, words: tuple[str, ...]) -> Iterator[str]:
+def _initials(entity: Candidate, words: tuple[str, ...]) -> Iterator[str]:
     if len(words) == 1:
-        if is_short(thing):
-            yield f"i:{thing.key}"
+        if is_short(entity):
+            yield f"i:{entity.key}"
         return
     yield from (f"i:{short}" for short in acronyms(words) if len(short) > 1)
     person = bare(words)
@@ -84,10 +83,10 @@ def _deletes(word: str) -> Iterator[str]:
         yield word[:place] + word[place + 1 :]
 
 
-def _in_order(rows: Sequence[Thing]) -> Iterator[tuple[int, int]]:
+def _in_order(rows: Sequence[Candidate]) -> Iterator[tuple[int, int]]:
     """Names that are adjacent when sorted forwards, or by their reversed letters."""
     for step in (1, -1):
-        keys = [thing.key[::step] for thing in rows]
+        keys = [entity.key[::step] for entity in rows]
         places = sorted(range(len(rows)), key=keys.__getitem__)
         for one, other in pairwise(places):
             yield (one, other) if one < other else (other, one)

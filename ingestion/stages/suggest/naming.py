@@ -1,7 +1,7 @@
 """Compare the names of two entities that may be two spellings of one.
 
 Every function takes two entities and returns why their names may mean one thing, or None. Words are
-compared in a standard spelling (``words.written_out``) and, like keys, without accents, case and
+compared in a standard spelling (``features.written_out``) and, like keys, without accents, case and
 punctuation.
 """
 
@@ -15,9 +15,17 @@ from typing import Final
 from rapidfuzz import fuzz
 from rapidfuzz.distance import DamerauLevenshtein
 
-from ingestion.extractors.found import PERSON
-from ingestion.stages.suggest.features import UNTYPED, Reason, Thing
-from ingestion.stages.suggest.words import SMALL, TITLES, VESSELS, bare, counting
+from ingestion.extractors.extraction import PERSON
+from ingestion.stages.suggest.features import (
+    SMALL,
+    TITLES,
+    UNTYPED,
+    VESSELS,
+    Candidate,
+    Reason,
+    bare,
+    numbering,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,33 +48,37 @@ LONGEST: Final = 12
 """Words of the longest name that is compared word by word."""
 
 
-def spelt_otherwise(one: Thing, other: Thing, _common: Common) -> Reason | None:
+def _name(weight: float, words: str) -> Reason:
+    return Reason("name", weight, words, is_of_names=True)
+
+
+def spelt_differently(one: Candidate, other: Candidate, _common: Common) -> Reason | None:
     """The same words with different spacing, or one of them abbreviated in the usual way."""
     left, right = one.spelt, other.spelt
     if left == right:
-        return Reason("name", 5.5, "the same name with a word spelt differently", is_of_names=True)
+        return _name(5.5, "the same name with a word spelt differently")
     if one.letters == other.letters:
-        return Reason("name", 5.5, "the same name apart from spaces", is_of_names=True)
+        return _name(5.5, "the same name apart from spaces")
     return None
 
 
-def without_forms(one: Thing, other: Thing, common: Common) -> Reason | None:
+def without_forms(one: Candidate, other: Candidate, common: Common) -> Reason | None:
     """The same name once titles, honours and legal forms are removed."""
     left, right = one.core, other.core
     if left != right or one.words == other.words:
         return None
     gone = _without(one, left) or _without(other, right)
     both = _without(one, left) and _without(other, right)
-    names = [word for word in left if word not in counting(left)]
+    names = [word for word in left if word not in numbering(left)]
     weight = 4.5 if len(names) != 1 else _single(names[0], common)
     if not VESSELS.isdisjoint({*one.words[:1], *other.words[:1]}):
         weight -= 2.0  # ships are named after people
-    return Reason("name", weight - (2.0 if both else 0), f"same name {gone}", is_of_names=True)
+    return _name(weight - (2.0 if both else 0), f"same name {gone}")
 
 
-def _without(thing: Thing, kept: Sequence[str]) -> str:
-    left_out = [word for word in thing.spelt if word not in kept]
-    shown = {word.strip(".,()").lower(): word.strip(",()") for word in thing.name.split()}
+def _without(entity: Candidate, kept: Sequence[str]) -> str:
+    left_out = [word for word in entity.spelt if word not in kept]
+    shown = {word.strip(".,()").lower(): word.strip(",()") for word in entity.name.split()}
     return f"after removing {' '.join(shown.get(w, w) for w in left_out)}" if left_out else ""
 
 
@@ -75,19 +87,19 @@ def _single(word: str, common: Common) -> float:
     return 3.2 - math.log(max(1, common.words.get(word, 1)))
 
 
-def otherwise_ordered(one: Thing, other: Thing, _common: Common) -> Reason | None:
+def reordered(one: Candidate, other: Candidate, _common: Common) -> Reason | None:
     """The same words in another order, apart from small ones: University of X, X University."""
-    left, right = one.telling, other.telling
+    left, right = one.distinctive, other.distinctive
     if len(left) < 2 or one.core == other.core:
         return None
     if left == right:
-        return Reason("name", 3.5, "the same name apart from small words", is_of_names=True)
+        return _name(3.5, "the same name apart from small words")
     if sorted(left) == sorted(right):
-        return Reason("name", 4.0, "the same words in a different order", is_of_names=True)
+        return _name(4.0, "the same words in a different order")
     return None
 
 
-def fuller(one: Thing, other: Thing, common: Common) -> Reason | None:
+def fuller(one: Candidate, other: Candidate, common: Common) -> Reason | None:
     """One name in full: an extra middle name, or initials spelt out."""
     left, right = one.core, other.core
     if not _may_be_people(one, other) or min(len(left), len(right)) < 2 or left == right:
@@ -98,11 +110,11 @@ def fuller(one: Thing, other: Thing, common: Common) -> Reason | None:
     last = max(1, common.words.get(longer[-1], 1))
     weight = 3.8 - 0.6 * math.log(last)
     if shorter[0] == longer[0] and len(shorter[0]) > 1:
-        return Reason("name", weight, "one name has an extra middle name", is_of_names=True)
-    return Reason("name", weight, "the initials match the other's first names", is_of_names=True)
+        return _name(weight, "one name has an extra middle name")
+    return _name(weight, "the initials match the other's first names")
 
 
-def _may_be_people(one: Thing, other: Thing) -> bool:
+def _may_be_people(one: Candidate, other: Candidate) -> bool:
     types = {one.type, other.type}
     return PERSON in types or types <= UNTYPED
 
@@ -148,44 +160,37 @@ def _one_is(word: str, name: str) -> bool:
     return word == name or (1 in (len(word), len(name)) and word[0] == name[0])
 
 
-def contained(one: Thing, other: Thing, common: Common) -> Reason | None:
+def contained(one: Candidate, other: Candidate, common: Common) -> Reason | None:
     """One name is part of the other."""
     short, long_ = sorted((one, other), key=lambda side: len(side.words))
-    few, many = short.telling, long_.telling
+    few, many = short.distinctive, long_.distinctive
     if not set(few) < set(many) or len(many) > LONGEST or _is_no_name(few, long_):
         return None
-    said = f"“{short.name}” is part of “{long_.name}”"
-    if _repeats_initials(few, many):
-        return Reason("name", 4.5, "the same name after its initials", is_of_names=True)
+    words = f"“{short.name}” is part of “{long_.name}”"
+    is_last = tuple(many[-len(few) :]) == tuple(few)
+    # NV Nia Vellacott.
+    if is_last and many[: -len(few)] == ("".join(word[0] for word in few),):
+        return _name(4.5, "the same name after its initials")
     if len(few) > 1:
-        return Reason("name", 1.4 if _at_end(few, many) else 1.0, said, is_of_names=True)
+        return _name(1.4 if is_last else 1.0, words)
     is_name = _may_be_people(one, other) and long_.type in (PERSON, *UNTYPED)
     if not is_name or few[0] not in (many[0], many[-1]):
         return None
     # Fewer people share a last name than a first name.
     weight = _single(few[0], common) - (0.6 if few[0] == many[-1] else 1.4)
     weight += 0.6 if short.words[0] in TITLES else 0.0
-    return Reason("name", weight, said, is_of_names=True)
+    return _name(weight, words)
 
 
-def _is_no_name(few: Sequence[str], long_: Thing) -> bool:
+def _is_no_name(few: Sequence[str], long_: Candidate) -> bool:
     """A rank that many have (2nd Earl), or a place of origin (Tuscany, Guy of Tuscany)."""
-    if all(word in TITLES or word in counting(tuple(few)) for word in few):
+    if all(word in TITLES or word in numbering(tuple(few)) for word in few):
         return True
     first = long_.spelt.index(few[0])
     return first > 0 and long_.spelt[first - 1] in SMALL
 
 
-def _at_end(few: Sequence[str], many: Sequence[str]) -> bool:
-    return tuple(many[-len(few) :]) == tuple(few)
-
-
-def _repeats_initials(few: Sequence[str], many: Sequence[str]) -> bool:
-    """Whether the name follows its own initials: NV Nia Vellacott."""
-    return _at_end(few, many) and many[: -len(few)] == ("".join(word[0] for word in few),)
-
-
-def shortened(one: Thing, other: Thing, _common: Common) -> Reason | None:
+def shortened(one: Candidate, other: Candidate, _common: Common) -> Reason | None:
     """The same word by word, but one is cut off: Univ, Co-op."""
     left, right = one.spelt, other.spelt
     if len(left) != len(right) or len(left) < 2:
@@ -196,10 +201,10 @@ def shortened(one: Thing, other: Thing, _common: Common) -> Reason | None:
     short, long_ = sorted(differing[0], key=len)
     if len(short) < 2 or len(long_) < len(short) + 3 or not long_.startswith(short):
         return None
-    return Reason("name", 3.0, "one name abbreviates a word", is_of_names=True)
+    return _name(3.0, "one name abbreviates a word")
 
 
-def misspelt(one: Thing, other: Thing, common: Common) -> Reason | None:
+def misspelt(one: Candidate, other: Candidate, common: Common) -> Reason | None:
     """The same word by word, apart from a letter or two in words that are not both common."""
     left, right = one.spelt, other.spelt
     if len(left) != len(right) or len(left) > LONGEST:
@@ -211,10 +216,10 @@ def misspelt(one: Thing, other: Thing, common: Common) -> Reason | None:
 
 
 def _misspelt(
-    differing: Sequence[tuple[str, str]], words: Sequence[str], common: Common, one: Thing
+    differing: Sequence[tuple[str, str]], words: Sequence[str], common: Common, one: Candidate
 ) -> Reason:
     if all(a + "s" == b or b + "s" == a for a, b in differing):
-        return Reason("name", 2.4, "one name is the other's plural", is_of_names=True)
+        return _name(2.4, "one name is the other's plural")
     weight = 3.4 if len(words) > len(differing) else 1.5
     weight += 0.4 if all(min(len(a), len(b)) >= LONG for a, b in differing) else 0.0
     weight -= 1.2 * (len(differing) - 1)
@@ -224,7 +229,7 @@ def _misspelt(
     weight -= sum(0.8 for a, b in differing if a[0] != b[0])
     if one.type == PERSON and differing[0][0] == words[0]:
         weight -= 0.6
-    return Reason("name", weight, "the names differ by a letter or two", is_of_names=True)
+    return _name(weight, "the names differ by a letter or two")
 
 
 def _near(one: str, other: str) -> bool:
@@ -238,17 +243,17 @@ def _near(one: str, other: str) -> bool:
     return DamerauLevenshtein.distance(one, other, score_cutoff=most) <= most
 
 
-def alike(one: Thing, other: Thing, _common: Common) -> Reason | None:
+def alike(one: Candidate, other: Candidate, _common: Common) -> Reason | None:
     """Letters in much the same order, whatever words they form."""
     if min(len(one.key), len(other.key)) < LONG:
         return None
     score = fuzz.ratio(one.key, other.key, score_cutoff=ALIKE)
     if not score or one.words == other.words:
         return None
-    return Reason("name", 1.2, f"the names are {score:.0f} % alike", is_of_names=True)
+    return _name(1.2, f"the names are {score:.0f} % alike")
 
 
-def acronym(one: Thing, other: Thing, common: Common) -> Reason | None:
+def acronym(one: Candidate, other: Candidate, common: Common) -> Reason | None:
     """One consists of the first letters of the other's words.
 
     Only for a short name in capitals: "who" is a word.
@@ -258,13 +263,13 @@ def acronym(one: Thing, other: Thing, common: Common) -> Reason | None:
             weight = {2: 2.2, 3: 3.2}.get(len(short.key), 3.8)
             weight -= math.log(max(1, common.initials.get(short.key, 1)))
             weight -= 1.0 if long_.type == PERSON and len(short.key) > 2 else 0.0
-            said = f"“{short.name}” are the initials of “{long_.name}”"
-            return Reason(ACRONYM, weight, said, is_of_names=True)
+            words = f"“{short.name}” are the initials of “{long_.name}”"
+            return Reason(ACRONYM, weight, words, is_of_names=True)
     return None
 
 
-def is_short(thing: Thing) -> bool:
-    letters = [letter for letter in thing.name if letter.isalpha()]
+def is_short(entity: Candidate) -> bool:
+    letters = [letter for letter in entity.name if letter.isalpha()]
     return 2 <= len(letters) <= 6 and all(letter.isupper() for letter in letters)
 
 
@@ -282,21 +287,19 @@ def acronyms(words: tuple[str, ...]) -> frozenset[str]:
     return frozenset("".join(word[0] for word in row) for row in rows)
 
 
-def alias(one: Thing, other: Thing, common: Common) -> Reason | None:
+def alias(one: Candidate, other: Candidate, common: Common) -> Reason | None:
     """One entity's name is also an alias of the other, or they share an alias."""
     for called, named in ((one, other), (other, one)):
-        if called.key in named.aliases and not _is_where_from(called, named):
-            said = f"documents also call “{named.name}” “{called.name}”"
-            return Reason("alias", _by_alias(called.key, common), said, is_of_names=True)
+        if called.key not in named.aliases:
+            continue
+        if called.spelt[0] not in named.spelt or not _is_no_name(called.spelt, named):
+            words = f"documents also call “{named.name}” “{called.name}”"
+            return Reason("alias", _by_alias(called.key, common), words, is_of_names=True)
     shared = sorted(set(one.aliases) & set(other.aliases))
     if not shared:
         return None
-    said = f"both are called “{one.aliases[shared[0]]}”"
-    return Reason("alias", _by_alias(shared[0], common) - 1.0, said, is_of_names=True)
-
-
-def _is_where_from(called: Thing, named: Thing) -> bool:
-    return called.spelt[0] in named.spelt and _is_no_name(called.spelt, named)
+    words = f"both are called “{one.aliases[shared[0]]}”"
+    return Reason("alias", _by_alias(shared[0], common) - 1.0, words, is_of_names=True)
 
 
 def _by_alias(key: str, common: Common) -> float:
@@ -304,10 +307,10 @@ def _by_alias(key: str, common: Common) -> float:
     return 4.0 if len(words) > 1 else _single(words[0], common)
 
 
-BY_NAME: Final[tuple[Callable[[Thing, Thing, Common], Reason | None], ...]] = (
-    spelt_otherwise,
+BY_NAME: Final[tuple[Callable[[Candidate, Candidate, Common], Reason | None], ...]] = (
+    spelt_differently,
     without_forms,
-    otherwise_ordered,
+    reordered,
     fuller,
     contained,
     shortened,

@@ -23,8 +23,7 @@ from uuid import UUID
 from ingestion.models import IngestionJob
 from ingestion.stage import Progress, StageOutcome
 from ingestion.stages.tree import rows
-from ingestion.stages.tree.growth import Known, Tree, grow
-from ingestion.stages.tree.items import Item
+from ingestion.stages.tree.growth import Item, Known, Tree, grow
 from ingestion.stages.tree.writing import Writer, writer_for
 from kb_project.llm.ports import Embedder
 from kb_project.ports import Ports
@@ -52,7 +51,7 @@ class _Work:
             "writer": self.writer.key[:160],
         }
 
-    def is_settled(self, node: rows.Stored) -> bool:
+    def is_current(self, node: rows.StoredNode) -> bool:
         """Whether the node may stay: a node that the model failed to write is tried again."""
         return node.summary.written_by == self.writer.name
 
@@ -68,10 +67,10 @@ def run(job: IngestionJob, ports: Ports, progress: Progress) -> StageOutcome:
         work = _Work(
             job.workspace_id, writer, ports.embedder, partial(progress, done, len(stale) + 1)
         )
-        written += _documents(work, {document: digest for document, digest, _ in batch})
+        written += _build_documents(work, {document: digest for document, digest, _ in batch})
         done += len(batch)
         progress(done, len(stale) + 1)
-    written += _collection(work)
+    written += _build_collection(work)
     progress(len(stale) + 1, len(stale) + 1)
     return StageOutcome(written=written)
 
@@ -106,7 +105,7 @@ def batches(
         yield batch
 
 
-def _documents(work: _Work, digests: dict[UUID, str]) -> int:
+def _build_documents(work: _Work, digests: dict[UUID, str]) -> int:
     """Build and save the trees of some documents; return how many nodes were made."""
     trees = _load(work, digests)
     grow(trees, work.writer, work.embedder, work.tick)
@@ -121,7 +120,7 @@ def _load(work: _Work, digests: dict[UUID, str]) -> list[Tree]:
         for document, item in rows.chunk_items(values):
             leaves[document].append(item)
         for owner, node in rows.stored_nodes({**values, "collection": False}):
-            if owner and work.is_settled(node):
+            if owner and work.is_current(node):
                 known[owner][node.digest] = node.summary, node.item.vector
     return [
         Tree(document, document, digests[document], items, known[document])
@@ -139,7 +138,7 @@ def _save(work: _Work, tree: Tree) -> int:
     return sum(not node.is_kept for node in tree.nodes) if is_saved else 0
 
 
-def _collection(work: _Work) -> int:
+def _build_collection(work: _Work) -> int:
     """The tree over the documents' roots, once no vectors are being made."""
     workspace_id, fingerprint = work.workspace_id, work.embedder.fingerprint
     with access.in_workspace(workspace_id), bulk_plans():
@@ -165,7 +164,7 @@ def _load_collection(work: _Work, roots: Sequence[Row]) -> Tree:
     for document, node in rows.stored_nodes({**values, "nodes": nodes, "collection": True}):
         if document:
             items[node.item.id] = node.item
-        elif work.is_settled(node):
+        elif work.is_current(node):
             known[node.digest] = node.summary, node.item.vector
     digest = leaves_digest(roots, work.embedder.fingerprint)
     leaves = [items[row[0]] for row in roots if row[0] in items]

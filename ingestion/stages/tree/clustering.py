@@ -9,6 +9,9 @@ since full ones fail on large sets.
 Measured on two cores, 384 dimensions, both passes in total: 60 items 0.5 s, 200 1 s, 700 3 s, 2,000
 14 s. The first use of UMAP in a process takes 10 s more to compile its code, which is why smaller
 sets do without it.
+
+A layer of a tree (``layer``) is always smaller than the one below: a cluster whose texts exceed the
+limit is clustered again, and if that divides nothing, halved in order.
 """
 
 from __future__ import annotations
@@ -32,19 +35,66 @@ SEED: Final = 224
 # With so few neighbours UMAP has no structure to preserve, and below dimensions + 2 items it fails:
 # principal components take its place.
 FEWEST_FOR_UMAP: Final = 30
+
 # Sets up to this size are one cluster.
 SMALLEST: Final = 3
+
 # Larger sets are first divided by nearest centroid, so that time grows only linearly.
 MOST_AT_ONCE: Final = 2_000
+
 # The search for the number of clusters ends after this many numbers without improvement.
 PATIENCE: Final = 12
-
 Points = NDArray[np.float64]
 Indexes = NDArray[np.int64]
+
 # An item's probability of being in the cluster, by the item's index.
 Cluster = dict[int, float]
 
+# Tokens of text per summary (RAPTOR).
+TEXT_LIMIT: Final = 3_500
+MOST_LAYERS: Final = 5
 
+# Up to this many nodes get one root (RAPTOR: no more than the reduced dimensions).
+FEW: Final = DIMENSIONS + 1
+
+
+def layer(vectors: Vectors, tokens: Sequence[int], *, limit: int, is_last: bool) -> list[Cluster]:
+    """Clusters that cover all items: one, or at most half as many as items.
+
+    ``tokens`` are the lengths of the items' texts. The last layer is always one cluster; so are two
+    or three items, however long they are.
+    """
+    everything = dict.fromkeys(range(len(tokens)), 1.0)
+    if is_last or len(tokens) <= SMALLEST:
+        return [everything]
+    found = [everything] if len(tokens) <= FEW else clusters(vectors)
+    parts = [part for group in found for part in _split(group, vectors, tokens, limit)]
+    if len(parts) > len(tokens) // 2:
+        # Items in several clusters can result in as many parts as there are items.
+        firm = [dict.fromkeys(items, 1.0) for items in cores(found)]
+        parts = [part for group in firm for part in _split(group, vectors, tokens, limit)]
+    return parts
+
+
+def _split(
+    group: Cluster, vectors: Vectors, tokens: Sequence[int], limit: int
+) -> Iterator[Cluster]:
+    if len(group) <= SMALLEST or sum(tokens[item] for item in group) <= limit:
+        yield group
+        return
+    for part in _divided(sorted(group), vectors):
+        yield from _split({item: group[item] for item in part}, vectors, tokens, limit)
+
+
+def _divided(items: Sequence[int], vectors: Vectors) -> list[list[int]]:
+    """Two or more disjoint parts, none of them of a single item."""
+    inside = cores(clusters(vectors[list(items)]))
+    parts = [[items[i] for i in part] for part in inside if part]
+    half = len(items) // 2
+    return parts if len(parts) > 1 else [list(items[:half]), list(items[half:])]
+
+
+# --- clusters -------------------------------------------------------------------------------------
 def clusters(vectors: Vectors) -> list[Cluster]:
     """Clusters that cover every row of ``vectors``; an item may be in several.
 
@@ -59,7 +109,7 @@ def clusters(vectors: Vectors) -> list[Cluster]:
         {item: found[of] for item, of in enumerate(copies.ravel().tolist()) if of in found}
         for found in _found(distinct)
     ]
-    return settled(found, vectors)
+    return consolidated(found, vectors)
 
 
 def cores(found: Sequence[Cluster]) -> list[list[int]]:
@@ -75,7 +125,7 @@ def cores(found: Sequence[Cluster]) -> list[list[int]]:
     return inside
 
 
-def settled(found: Sequence[Cluster], vectors: Vectors) -> list[Cluster]:
+def consolidated(found: Sequence[Cluster], vectors: Vectors) -> list[Cluster]:
     """Drop clusters that are no item's first choice; merge those with a single such item."""
     inside = cores(found)
     kept = [(dict(found[i]), items) for i, items in enumerate(inside) if items]

@@ -1,4 +1,4 @@
-"""Grow trees from their leaves, layer by layer, several trees at a time.
+"""The nodes of trees, and how trees grow from their leaves, layer by layer, several at a time.
 
 The trees of a batch share every call: the summaries of a layer are requested in parallel across
 trees, and their vectors made together.
@@ -6,21 +6,145 @@ trees, and their vectors made together.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Final
-from uuid import UUID
+from hashlib import sha256
+from typing import Final, Protocol
+from uuid import UUID, uuid5
 
 import numpy as np
 
-from ingestion.stages.tree.clustering import Cluster
-from ingestion.stages.tree.items import Draft, Item, Node, Summary, digest_of, node_id
-from ingestion.stages.tree.plan import MOST_LAYERS, layer
-from ingestion.stages.tree.writing import Tick, Writer
+from ingestion.stages.tree.clustering import MOST_LAYERS, layer
 from kb_project.llm.ports import Embedder, Vectors
+from kb_project.text.regions import Region
+from kb_project.text.sentences import sentence_spans
+from kb_project.text.statements import StatementKind, quotable
+from kb_project.text.words import one_line
+
+EXTRACTIVE: Final = "extractive"
 
 # A few seconds of work on a small machine.
 EMBEDDED_AT_ONCE: Final = 16
+
+
+@dataclass(frozen=True, slots=True)
+class Quote:
+    """A sentence on one line.
+
+    With a ``chunk``, the offsets are those of the quote in the document's text; a model's sentence
+    has no place.
+    """
+
+    text: str
+    chunk: UUID | None = None
+    start: int = 0
+    end: int = 0
+    is_entry: bool = False
+    """A list entry: quoted only if there is no sentence."""
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """A leaf or a node that the next layer summarises.
+
+    ``start`` is a chunk's offset, and ``regions`` its parts that are not prose.
+    """
+
+    id: UUID
+    is_chunk: bool
+    text: str
+    tokens: int
+    vector: Vectors
+    start: int = 0
+    sources: tuple[Quote, ...] = ()
+    regions: tuple[Region, ...] = ()
+
+    def sentences(self) -> list[Quote]:
+        """Sentences to quote it by: a chunk's prose, a summary's sources, else its own."""
+        if self.sources:
+            return list(self.sources)
+        if not self.is_chunk:
+            spans = sentence_spans(self.text)
+            return [Quote(one_line(self.text[start:end])) for start, end in spans]
+        return [
+            Quote(
+                text=one.said,
+                chunk=self.id,
+                start=self.start + one.start,
+                end=self.start + one.end,
+                is_entry=one.kind is StatementKind.ENTRY,
+            )
+            for one in quotable(self.text, self.regions)
+        ]
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """What a cluster has in common, and its sources; ``failed``: the model could not write it."""
+
+    text: str
+    tokens: int
+    written_by: str
+    sources: tuple[Quote, ...] = ()
+    failed: bool = False
+
+    def as_item(self, id_: UUID, vector: Vectors) -> Item:
+        """The node of this summary, as the next layer summarises it."""
+        return Item(
+            id=id_,
+            is_chunk=False,
+            text=self.text,
+            tokens=self.tokens,
+            vector=vector,
+            sources=self.sources,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """A node before it is written: its ``children`` with their probability."""
+
+    id: UUID
+    digest: str
+    layer: int
+    document_id: UUID | None
+    children: tuple[tuple[Item, float], ...]
+
+    @property
+    def items(self) -> list[Item]:
+        return [item for item, _ in self.children]
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """A written node; ``is_kept`` means that its row already exists."""
+
+    draft: Draft
+    summary: Summary
+    vector: Vectors
+    is_kept: bool
+
+
+Tick = Callable[[], None]
+
+
+class Writer(Protocol):
+    """Writes the summary of each draft from texts of at most ``limit`` tokens in total.
+
+    ``name`` is the signature; ``key`` changes whenever the same draft would give another text.
+    """
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def key(self) -> str: ...
+
+    @property
+    def limit(self) -> int: ...
+
+    def write(self, drafts: Sequence[Draft], tick: Tick) -> list[Summary]:
+        """One summary per draft, in order. ``tick`` is called every so often."""
 
 
 # Nodes already stored, by digest.
@@ -41,32 +165,25 @@ class Tree:
     known: Known = field(default_factory=dict)
     nodes: list[Node] = field(default_factory=list)
 
-    @property
-    def is_grown(self) -> bool:
-        return len(self.items) <= 1
-
     def drafts(self, number: int, writer: Writer, fingerprint: str) -> Iterator[Draft]:
-        found = layer(
-            np.stack([item.vector for item in self.items]),
-            [item.tokens for item in self.items],
-            limit=writer.limit,
-            is_last=number == MOST_LAYERS,
-        )
-        return (self._draft(number, cluster, fingerprint, writer.key) for cluster in found)
-
-    def _draft(self, number: int, cluster: Cluster, fingerprint: str, key: str) -> Draft:
-        children = tuple((self.items[item], chance) for item, chance in sorted(cluster.items()))
-        digest = digest_of((item.id for item, _ in children), fingerprint, key)
-        identity = node_id(self.owner, digest)
-        return Draft(identity, digest, number, self.document_id, children)
+        """The nodes of layer ``number``, yet to be written."""
+        vectors = np.stack([item.vector for item in self.items])
+        tokens = [item.tokens for item in self.items]
+        is_last = number == MOST_LAYERS
+        for cluster in layer(vectors, tokens, limit=writer.limit, is_last=is_last):
+            children = tuple((self.items[item], chance) for item, chance in sorted(cluster.items()))
+            digest = digest_of((item.id for item, _ in children), fingerprint, writer.key)
+            identity = node_id(self.owner, digest)
+            yield Draft(identity, digest, number, self.document_id, children)
 
 
 def grow(trees: Sequence[Tree], writer: Writer, embedder: Embedder, tick: Tick) -> None:
     """Give every tree its nodes. Raises PauseError if the model makes the work wait."""
     for number in range(1, MOST_LAYERS + 1):
-        growing = [tree for tree in trees if not tree.is_grown]
         planned: list[tuple[Tree, Draft]] = []
-        for tree in growing:
+        for tree in trees:
+            if len(tree.items) <= 1:
+                continue
             drafts = tree.drafts(number, writer, embedder.fingerprint)
             # Two clusters of the same items are one node.
             planned += [(tree, draft) for draft in {one.id: one for one in drafts}.values()]
@@ -88,9 +205,8 @@ def _write(
     for tree, draft in planned:
         is_kept = draft.digest in tree.known
         summary, vector = tree.known[draft.digest] if is_kept else written[draft.id]
-        node = Node(draft, summary, vector, is_kept)
-        tree.nodes.append(node)
-        grown.setdefault(tree.owner, []).append(node.as_item())
+        tree.nodes.append(Node(draft, summary, vector, is_kept))
+        grown.setdefault(tree.owner, []).append(summary.as_item(draft.id, vector))
     for tree in {id(tree): tree for tree, _ in planned}.values():
         tree.items = grown[tree.owner]
 
@@ -101,3 +217,17 @@ def embedded(texts: Sequence[str], embedder: Embedder, tick: Tick) -> list[Vecto
         vectors += list(embedder.embed_passages(texts[first : first + EMBEDDED_AT_ONCE]))
         tick()
     return vectors
+
+
+def digest_of(children: Iterable[UUID], fingerprint: str, writer: str) -> str:
+    """Identify a node by its content: the same children, vectors and writer give the same node."""
+    parts = [*sorted(str(child) for child in children), fingerprint, writer]
+    return sha256("\n".join(parts).encode()).hexdigest()
+
+
+def node_id(owner: UUID, digest: str) -> UUID:
+    """Derive a node's id from its digest, so that it survives a re-index.
+
+    ``owner`` is the document, or the workspace for the tree over all documents.
+    """
+    return uuid5(owner, digest)

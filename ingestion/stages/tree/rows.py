@@ -12,11 +12,11 @@ from uuid import UUID
 import numpy as np
 
 from ingestion.models import SummaryEdge, SummaryNode, SummaryTree
-from ingestion.stages.tree.growth import Tree
-from ingestion.stages.tree.items import Item, Node, Sentence, Summary
+from ingestion.stages.tree.growth import Item, Node, Quote, Summary, Tree
 from kb_project.llm.ports import Vectors
 from kb_project.sql import run_sql
 from kb_project.text.regions import from_json
+from kb_project.text.words import one_line
 
 # Documents of several chunks, all with a vector, whose tree is missing or was made from other
 # chunks, contexts or another model's vectors. Chunks that were replaced, whatever their ids, have
@@ -191,7 +191,7 @@ def chunk_items(values: dict[str, Any]) -> Iterator[tuple[UUID, Item]]:
 
 
 @dataclass(frozen=True, slots=True)
-class Stored:
+class StoredNode:
     """A stored node with the sentences it quotes."""
 
     digest: str
@@ -199,24 +199,17 @@ class Stored:
     summary: Summary
 
 
-def stored_nodes(values: dict[str, Any]) -> Iterator[tuple[UUID | None, Stored]]:
+def stored_nodes(values: dict[str, Any]) -> Iterator[tuple[UUID | None, StoredNode]]:
     """Nodes with their document."""
     rows = run_sql(NODES, values)
-    quotes: defaultdict[UUID, list[Sentence]] = defaultdict(list)
+    quotes: defaultdict[UUID, list[Quote]] = defaultdict(list)
     ids = [row[1] for row in rows]
     for node, *place, quote in run_sql(SOURCES, {"workspace": values["workspace"], "nodes": ids}):
-        quotes[node].append(Sentence(" ".join(quote.split()), *place))
+        quotes[node].append(Quote(one_line(quote), *place))
     for document, id_, digest, text, tokens, written_by, numbers in rows:
         sources = tuple(quotes[id_])
-        item = Item(
-            id=id_,
-            is_chunk=False,
-            text=text,
-            tokens=tokens,
-            vector=vector_of(numbers),
-            sources=sources,
-        )
-        yield document, Stored(digest, item, Summary(text, tokens, written_by, sources))
+        summary = Summary(text, tokens, written_by, sources)
+        yield document, StoredNode(digest, summary.as_item(id_, vector_of(numbers)), summary)
 
 
 def save(workspace_id: UUID, tree: Tree, *, writer: str, fingerprint: str) -> bool:
@@ -236,7 +229,17 @@ def save(workspace_id: UUID, tree: Tree, *, writer: str, fingerprint: str) -> bo
     SummaryEdge.objects.bulk_create(
         (edge for node in nodes.values() for edge in _edges(workspace_id, node)), batch_size=2_000
     )
-    _note(workspace_id, tree, writer, fingerprint)
+    SummaryTree.objects.create(
+        workspace_id=workspace_id,
+        document_id=tree.document_id,
+        root_id=tree.items[0].id,
+        digest=tree.digest,
+        writer=writer[:160],
+        fingerprint=fingerprint,
+        layers=max(node.draft.layer for node in tree.nodes),
+        nodes=len(nodes),
+        failed=sum(node.summary.failed for node in tree.nodes),
+    )
     return True
 
 
@@ -280,17 +283,3 @@ def _edges(workspace_id: UUID, node: Node) -> Iterator[SummaryEdge]:
             node_id=None if item.is_chunk else item.id,
             probability=probability,
         )
-
-
-def _note(workspace_id: UUID, tree: Tree, writer: str, fingerprint: str) -> None:
-    SummaryTree.objects.create(
-        workspace_id=workspace_id,
-        document_id=tree.document_id,
-        root_id=tree.items[0].id,
-        digest=tree.digest,
-        writer=writer[:160],
-        fingerprint=fingerprint,
-        layers=max(node.draft.layer for node in tree.nodes),
-        nodes=len({node.draft.id for node in tree.nodes}),
-        failed=sum(node.summary.failed for node in tree.nodes),
-    )

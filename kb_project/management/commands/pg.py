@@ -12,10 +12,9 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from psycopg.conninfo import make_conninfo
 
 from kb_project.database import embedded
-from kb_project.database.binaries import installed
-from kb_project.database.config import DATABASE, OWNER_ALIAS
+from kb_project.database.config import DATABASE, OWNER_ALIAS, TEST_FOLDER
 from kb_project.database.engine.base import DATA
-from kb_project.database.testing import TEST_FOLDER
+from kb_project.database.programs import installed
 from kb_project.env import server_environment
 from kb_project.errors import KBError
 

@@ -11,18 +11,25 @@ from django.conf import settings
 from django.core.management import get_commands
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
+from kb_project.commands import migrate
 from kb_project.database.engine.base import DATA
-from kb_project.database.migrating import migrate
 from kb_project.env import env_int, env_str
 from kb_project.errors import KBError
-from kb_project.supervisor.database_guard import DatabaseGuard
-from kb_project.supervisor.listener import open_listener
-from kb_project.supervisor.part import Part
-from kb_project.supervisor.single import only_supervisor
-from kb_project.supervisor.supervisor import OWN_NAME, Supervisor, stopped_by_signals
-from kb_project.supervisor.welcome import Console, SignIn, call_when_answering, welcome_text
+from kb_project.supervisor.startup import (
+    Console,
+    call_when_answering,
+    only_supervisor,
+    open_listener,
+    welcome_text,
+)
+from kb_project.supervisor.supervisor import (
+    OWN_NAME,
+    DatabaseGuard,
+    Part,
+    Supervisor,
+    stopped_by_signals,
+)
 
-WEB: Final = "web"
 DEMO: Final = "demo"
 DEMO_COMMAND: Final = "loaddemo"
 # Embedding uses whole cores for minutes; pages must not slow down.
@@ -53,13 +60,17 @@ class Command(BaseCommand):
 
 
 def _run(console: Console, listener: socket.socket, address: str, *, demo: bool) -> None:
-    guard = _guard(console)
+    folder = settings.DATABASES["default"]["OPTIONS"].get(DATA)
+    # A server that DATABASE_URL names is managed elsewhere.
+    guard = None if folder is None else DatabaseGuard(Path(folder), console.say)
     try:
         if guard is not None:
             guard.start()
         migrate(lambda sentence: console.say(OWN_NAME, sentence))
-        parts = _parts(listener.fileno(), demo=demo and DEMO_COMMAND in get_commands())
-        supervisor = Supervisor(parts, say=console.say, look=guard.look if guard else _nothing)
+        parts = _parts(listener.fileno())
+        if demo and DEMO_COMMAND in get_commands():
+            parts.append(_part(DEMO, DEMO_COMMAND, once=True))
+        supervisor = Supervisor(parts, say=console.say, look=guard.look if guard else lambda: None)
         _announce(console, supervisor, listener, address)
         with stopped_by_signals(supervisor, console.say):
             supervisor.run()
@@ -71,44 +82,28 @@ def _run(console: Console, listener: socket.socket, address: str, *, demo: bool)
     console.say(OWN_NAME, "Stopped.")
 
 
-def _guard(console: Console) -> DatabaseGuard | None:
-    """Return a guard; None if DATABASE_URL names a server that is managed elsewhere."""
-    folder = settings.DATABASES["default"]["OPTIONS"].get(DATA)
-    return None if folder is None else DatabaseGuard(Path(folder), console.say)
-
-
-def _parts(listener_fd: int, *, demo: bool) -> list[Part]:
-    parts = [
-        Part(
-            WEB,
-            _manage("serve", "--fd", str(listener_fd)),
-            environment={"DATABASE_POOL": "true"} | _quiet(),
-            pass_fds=(listener_fd,),
+def _parts(listener_fd: int) -> list[Part]:
+    pooled = {"DATABASE_POOL": "true"}
+    return [
+        _part(
+            "web", "serve", "--fd", str(listener_fd), environment=pooled, pass_fds=(listener_fd,)
         ),
-        Part("worker", _manage("worker"), environment=_quiet()),
-        Part(
-            "embedding",
-            _manage("worker", "--lane", "embedding"),
-            environment=_quiet(),
-            nice=EMBEDDING_NICE,
-        ),
-        Part(
-            "answering",
-            _manage("worker", "--lane", "answering"),
-            environment={"DATABASE_POOL": "true"} | _quiet(),
-        ),
+        _part("worker", "worker"),
+        _part("embedding", "worker", "--lane", "embedding", nice=EMBEDDING_NICE),
+        _part("answering", "worker", "--lane", "answering", environment=pooled),
     ]
-    load_demo = Part(DEMO, _manage(DEMO_COMMAND), environment=_quiet(), once=True)
-    return [*parts, load_demo] if demo else parts
 
 
-def _quiet() -> dict[str, str]:
-    """A person reads this terminal: warnings only, unless LOG_LEVEL is set."""
-    return {} if env_str("LOG_LEVEL") else {"LOG_LEVEL": "WARNING"}
+def _part(
+    name: str, *command: str, environment: dict[str, str] | None = None, **options: Any
+) -> Part:
+    """Return a part that runs a command of manage.py.
 
-
-def _manage(*words: str) -> tuple[str, ...]:
-    return (sys.executable, str(settings.BASE_DIR / "manage.py"), *words)
+    A person reads this terminal: warnings only, unless LOG_LEVEL is set.
+    """
+    quiet = {} if env_str("LOG_LEVEL") else {"LOG_LEVEL": "WARNING"}
+    program = (sys.executable, str(settings.BASE_DIR / "manage.py"), *command)
+    return Part(name, program, environment={**quiet, **(environment or {})}, **options)
 
 
 def _announce(
@@ -120,21 +115,12 @@ def _announce(
         if not supervisor.is_done(DEMO):
             console.say(OWN_NAME, f"{address} is up; processing the demo documents …")
             supervisor.wait_until_done(DEMO)
-        console.paragraph(welcome_text(address, _demo_sign_in()))
+        console.paragraph(welcome_text(address, settings.DEMO_EMAIL, settings.DEMO_PASSWORD))
 
     host, port = listener.getsockname()[:2]
     call_when_answering(host, port, web_answers)
 
 
-def _demo_sign_in() -> SignIn | None:
-    email, password = (getattr(settings, name, "") for name in ("DEMO_EMAIL", "DEMO_PASSWORD"))
-    return SignIn(email, password) if email else None
-
-
 def _address(host: str, listener: socket.socket) -> str:
     shown = f"[{host}]" if ":" in host else host
     return f"http://{shown}:{listener.getsockname()[1]}"
-
-
-def _nothing() -> None:
-    """Do nothing."""

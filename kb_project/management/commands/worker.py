@@ -1,18 +1,24 @@
-"""worker: do waiting work until told to stop."""
+"""worker: do waiting work until stopped."""
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Any
 
+from django.apps import apps
 from django.core.management.base import BaseCommand, CommandParser
 from django.utils.module_loading import import_string
 
-WORK: Final = {
-    "main": "ingestion.pipeline.worker.work",
-    "embedding": "ingestion.pipeline.worker.work",
-    "answering": "retrieval.answering.worker.work",
-}
-"""The function that serves each lane: ``work(lane, say=…)``, until SIGTERM or SIGINT."""
+
+def lanes() -> dict[str, str]:
+    """Return the function that serves each lane: ``work(lane, say=…)``, until SIGTERM or SIGINT.
+
+    Apps name theirs in ``AppConfig.lanes``.
+    """
+    return {
+        lane: function
+        for config in apps.get_app_configs()
+        for lane, function in getattr(config, "lanes", {}).items()
+    }
 
 
 class Command(BaseCommand):
@@ -22,10 +28,10 @@ class Command(BaseCommand):
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("--lane", choices=WORK, default="main")
+        parser.add_argument("--lane", choices=lanes(), default="main")
 
     def handle(self, *_args: Any, lane: str, **_options: Any) -> None:
-        import_string(WORK[lane])(lane, say=self._say)
+        import_string(lanes()[lane])(lane, say=self._say)
 
     def _say(self, line: str) -> None:
         self.stdout.write(line)

@@ -247,19 +247,19 @@ class MarkerFilter:
 
     def _place(self, number: int) -> None:
         self.text += self._space
-        self._settle()
+        self._forget_space()
         start = len(self.text)
         self.text += f"[{number or 'G'}]"
         self.placed.append(Placed(start, len(self.text), number))
 
-    def _settle(self) -> None:
+    def _forget_space(self) -> None:
         self._space, self._has_dropped, self._ignores_space = "", False, False
 
     def _emit(self, text: str, *, is_code: bool = False) -> int:
         closes_up = self._has_dropped and _CLOSES_UP.match(text)
         if self.text and not closes_up:
             self.text += self._space
-        self._settle()
+        self._forget_space()
         self.text += text
         if _WORD.search(text):
             self._group.clear()

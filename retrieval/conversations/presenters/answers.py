@@ -1,36 +1,43 @@
-"""Present an answer on its page: sentences with chips, cards behind them, sources below."""
+"""Present an answer on its page: finished, with its sentences and sources, or in progress, with its
+steps, passages and the text so far."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from datetime import timedelta
 from typing import Any, Final
+
+from django.utils import timezone
 
 from ingestion.documents import queries as document_queries
 from ingestion.documents.links import reader_url
 from ingestion.documents.presenters import where_of
-from ingestion.documents.reader.inline import plain
-from ingestion.models import Chunk
+from ingestion.documents.reader.blocks import plain
 from retrieval.answering import greeting
 from retrieval.conversations import queries
 from retrieval.conversations.presenters.passages import (
-    Passage,
+    Card,
+    Chip,
+    CitedSources,
+    ShownCitation,
     ShownHit,
-    passage_of,
-    quoted,
+    reported_passages,
     shortfall,
 )
 from retrieval.conversations.queries import Asked
 from retrieval.models import (
     NEXT_STEP,
     NOT_SEARCHED,
+    Answer,
+    AnswerEvent,
     AnswerState,
-    Citation,
     Outcome,
     Question,
 )
 from retrieval.search.modes import MODES, Mode
+from retrieval.search.reporting import EventKind
 from workspaces.models import Workspace
 
 EXTRACTIVE: Final = "Sentences chosen from your documents: no chat model is set up."
@@ -59,38 +66,6 @@ CLOSES: Final = "\ue001"
 STRAY: Final = re.compile(f"[{OPENS}{CLOSES}]")
 MARKED: Final = re.compile(f"{OPENS}([^{OPENS}{CLOSES}]*){CLOSES}")
 UNDER_WAY: Final = frozenset({AnswerState.QUEUED, AnswerState.RUNNING})
-
-
-@dataclass(frozen=True, slots=True)
-class ShownCitation:
-    """A source with its citation number; ``url`` opens the first span it is cited for.
-
-    ``url`` is '' if the document was permanently deleted.
-    """
-
-    number: int
-    title: str
-    where: str
-    url: str
-    passage: Passage
-
-
-@dataclass(frozen=True, slots=True)
-class Chip:
-    """A number after a sentence: ``url`` opens that sentence's span, ``card`` is the card's key."""
-
-    number: int
-    title: str
-    url: str
-    card: str
-
-
-@dataclass(frozen=True, slots=True)
-class Card:
-    key: str
-    title: str
-    where: str
-    passage: Passage
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +105,7 @@ class Paragraph:
 class ShownAnswer:
     """An answer to show. ``problem`` says why it failed; ``reason`` why its mode was chosen.
 
-    ``is_told`` if it is final, though follow-up questions may still be coming. ``message`` says
+    ``is_final`` if it is final, though follow-up questions may still be coming. ``message`` says
     that there is no answer, ``next_step`` what to do then; ``note`` is the one line below an
     answer, and ``remarks`` are all other notes made when it was asked.
     """
@@ -138,7 +113,7 @@ class ShownAnswer:
     id: str
     state: str
     is_under_way: bool
-    is_told: bool
+    is_final: bool
     outcome: str
     message: str
     next_step: str
@@ -169,62 +144,8 @@ class ShownAnswer:
         return any(one.verdict == "general" for one in self.sentences)
 
 
-@dataclass(frozen=True, slots=True)
-class Cited:
-    """An answer's citations by number, with the passages they were made from."""
-
-    workspace: Workspace
-    rows: Mapping[int, Citation]
-    chunks: Mapping[Any, Chunk]
-
-    def chips(self, sentence: Mapping[str, Any]) -> tuple[Chip, ...]:
-        return tuple(
-            Chip(
-                number=number,
-                title=self.rows[number].title,
-                url=_url_of(self.workspace, self.rows[number], start, end),
-                card=f"{number}-{start}-{end}",
-            )
-            for number, (start, end) in self._spans(sentence).items()
-        )
-
-    def cards(self, sentences: Sequence[Mapping[str, Any]]) -> tuple[Card, ...]:
-        """Return a card for each span that any sentence rests on."""
-        spans = dict.fromkeys(
-            (number, *span) for one in sentences for number, span in self._spans(one).items()
-        )
-        return tuple(self._card(number, start, end) for number, start, end in spans)
-
-    def _spans(self, sentence: Mapping[str, Any]) -> dict[int, tuple[int, int]]:
-        """Return the first span of each number; a sentence without spans uses the citation's
-        own."""
-        found: dict[int, tuple[int, int]] = {}
-        for number, start, end in sentence.get("spans") or ():
-            if number in self.rows:
-                found.setdefault(number, (start, end))
-        for number in sentence.get("citations", ()):
-            if number in self.rows:
-                found.setdefault(number, (self.rows[number].start, self.rows[number].end))
-        return found
-
-    def _card(self, number: int, start: int, end: int) -> Card:
-        row = self.rows[number]
-        chunk = _chunk_of(row, self.chunks)
-        return Card(
-            key=f"{number}-{start}-{end}",
-            title=row.title,
-            where=where_of(chunk.version, start) if chunk else "",
-            passage=passage_of(chunk, start, end) if chunk else quoted(row.quote),
-        )
-
-
-def cited_of(*, workspace: Workspace, citations: Sequence[Citation]) -> Cited:
-    chunks = queries.chunks_by_id(workspace=workspace, ids=[row.chunk_id for row in citations])
-    return Cited(workspace, {row.number: row for row in citations}, chunks)
-
-
 def shown_answer(*, workspace: Workspace, asked: Asked) -> ShownAnswer:
-    answer, cited = asked.answer, cited_of(workspace=workspace, citations=asked.citations)
+    answer, cited = asked.answer, CitedSources.of(workspace, asked.citations)
     mode = MODES.get(answer.mode or asked.question.mode)
     is_extractive = answer.written_by == "extractive"
     notes = answer.trace.get("notes", [])
@@ -236,14 +157,14 @@ def shown_answer(*, workspace: Workspace, asked: Asked) -> ShownAnswer:
         id=str(answer.pk),
         state=answer.state,
         is_under_way=answer.state in UNDER_WAY,
-        is_told=answer.is_finished or answer.is_written,
+        is_final=answer.is_finished or answer.is_written,
         outcome=answer.outcome,
         message=answer.message,
         next_step=NEXT_STEP if answer.message == Outcome.NOTHING.label else "",
         is_supported=answer.is_supported,
         paragraphs=paragraphs(answer.sentences, cited, each_alone=is_extractive),
         cards=cited.cards(answer.sentences),
-        citations=tuple(shown_citation(workspace, row, cited.chunks) for row in asked.citations),
+        citations=cited.citations(),
         nearest=_nearest(workspace, asked),
         searched=_searched(workspace, asked.question),
         is_narrowed=bool(asked.question.scope),
@@ -261,14 +182,14 @@ def shown_answer(*, workspace: Workspace, asked: Asked) -> ShownAnswer:
 
 def _sorted_notes(notes: Sequence[Mapping[str, Any]]) -> tuple[str, tuple[str, ...]]:
     """Return the note to show with the answer, and those that only say how it was found."""
-    told = [one for one in notes if one["code"] not in NOT_SEARCHED]
-    shown = next((one for one in told if one["code"] not in PASSING), None)
-    remarks = tuple(str(one["sentence"]) for one in told if one is not shown)
+    searched = [one for one in notes if one["code"] not in NOT_SEARCHED]
+    shown = next((one for one in searched if one["code"] not in PASSING), None)
+    remarks = tuple(str(one["sentence"]) for one in searched if one is not shown)
     return str(shown["sentence"]) if shown else "", remarks
 
 
 def paragraphs(
-    sentences: Sequence[Mapping[str, Any]], cited: Cited, *, each_alone: bool
+    sentences: Sequence[Mapping[str, Any]], cited: CitedSources, *, each_alone: bool
 ) -> tuple[Paragraph, ...]:
     """Group sentences into paragraphs; one that begins with a line break begins a new paragraph."""
     found: list[tuple[str, list[ShownSentence]]] = []
@@ -292,7 +213,7 @@ def kind_of(text: str) -> str:
     return "entry" if mark in LIST_MARKS else ""
 
 
-def _sentence(row: Mapping[str, Any], cited: Cited) -> ShownSentence:
+def _sentence(row: Mapping[str, Any], cited: CitedSources) -> ShownSentence:
     chips = cited.chips(row)
     unchecked = {} if "check" in row else {"verdict": "unsupported" if not chips else ""}
     verdict = str((row.get("check") or unchecked).get("verdict", ""))
@@ -310,35 +231,6 @@ def _words(text: str, marked: Sequence[Sequence[int]]) -> Iterator[Words]:
     for place, part in enumerate(parts):
         if shown := STRAY.sub("", part):
             yield Words(shown, is_marked=place % 2 == 1)
-
-
-def shown_citation(
-    workspace: Workspace, citation: Citation, chunks: Mapping[Any, Chunk]
-) -> ShownCitation:
-    """Present a citation. If its chunk is gone, the quote is shown without its context."""
-    start, end, chunk = citation.start, citation.end, _chunk_of(citation, chunks)
-    return ShownCitation(
-        number=citation.number,
-        title=citation.title,
-        where=where_of(chunk.version, start) if chunk else "",
-        url=_url_of(workspace, citation, start, end),
-        passage=passage_of(chunk, start, end) if chunk else quoted(citation.quote),
-    )
-
-
-def _chunk_of(citation: Citation, chunks: Mapping[Any, Chunk]) -> Chunk | None:
-    """Return the citation's chunk, if it is of the cited version: in others, offsets differ."""
-    chunk = chunks.get(citation.chunk_id)
-    return chunk if chunk and chunk.version.number == citation.version_number else None
-
-
-def _url_of(workspace: Workspace, citation: Citation, start: int, end: int) -> str:
-    """Return the reader's URL, '' if the document was permanently deleted."""
-    if citation.document_id is None:
-        return ""
-    return reader_url(
-        workspace, citation.document_id, start=start, end=end, version=citation.version_number
-    )
 
 
 def _searched(workspace: Workspace, question: Question) -> str:
@@ -362,3 +254,86 @@ def _nearest(workspace: Workspace, asked: Asked) -> tuple[ShownHit, ...]:
         for span in spans
         if span.chunk_id in chunks
     )
+
+
+# --- in progress ----------------------------------------------------------------------------------
+MARKER: Final = re.compile(r"\[(\d{1,3})\]")
+LONG_WAIT: Final = timedelta(seconds=4)
+"""Longer than an idle worker takes to begin."""
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """Some of the text, and the passage whose number follows it."""
+
+    text: str
+    passage: ShownHit | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """``sequence`` is the last event included, ``understood`` the question if it was reworded.
+
+    ``is_waiting`` means that no worker has started on it for a while.
+    """
+
+    sequence: int
+    understood: str
+    steps: tuple[str, ...]
+    passages: tuple[ShownHit, ...]
+    pieces: tuple[Piece, ...]
+    is_waiting: bool
+    is_stopping: bool
+
+
+def progress_of(*, workspace: Workspace, question: Question, answer: Answer) -> Progress:
+    rows = AnswerEvent.objects.in_workspace(workspace).filter(answer_id=answer.pk)
+    events = list(rows.order_by("sequence"))
+    last = {one.kind: one.payload for one in events}
+    reported, plan = last.get(EventKind.PASSAGES, {}), last.get(EventKind.PLAN, {})
+    passages = reported_passages(
+        workspace=workspace, question=question.text, passages=reported.get("passages", [])
+    )
+    pieces = tuple(pieces_of(text_of(events), passages))
+    cited = {one.passage.place: one.passage for one in pieces if one.passage}
+    has_waited = timezone.now() - answer.created_at > LONG_WAIT
+    return Progress(
+        sequence=max((one.sequence for one in events), default=-1),
+        understood=str(plan["question"]) if plan.get("is_rewritten") else "",
+        steps=tuple(
+            dict.fromkeys(
+                str(one.payload["sentence"]) for one in events if one.kind == EventKind.STEP
+            )
+        ),
+        passages=tuple(cited.get(one.place, one) for one in passages),
+        pieces=pieces,
+        is_waiting=answer.state == AnswerState.QUEUED and has_waited,
+        is_stopping=answer.wants_stop,
+    )
+
+
+def text_of(events: Sequence[AnswerEvent]) -> str:
+    """Return all text since the answer was last replaced as a whole."""
+    texts: list[str] = []
+    for one in events:
+        if one.kind == EventKind.ANSWER:
+            texts.clear()
+        elif one.kind == EventKind.TEXT:
+            texts.append(str(one.payload["text"]))
+    return "".join(texts)
+
+
+def pieces_of(text: str, passages: Sequence[ShownHit]) -> Iterator[Piece]:
+    """Split the text at its markers, numbering passages in the order they are cited.
+
+    Markers without a passage are dropped.
+    """
+    known = {str(one.place): one for one in passages}
+    cited: dict[str, ShownHit] = {}
+    parts = MARKER.split(text)
+    for at in range(0, len(parts), 2):
+        marker = parts[at + 1] if at + 1 < len(parts) else ""
+        if marker in known and marker not in cited:
+            cited[marker] = replace(known[marker], number=len(cited) + 1)
+        if parts[at] or marker in cited:
+            yield Piece(parts[at], cited.get(marker))

@@ -17,10 +17,10 @@ from django.urls import reverse
 from ingestion.documents.links import reader_url
 from retrieval.conversations import queries
 from retrieval.conversations.forms import is_id
-from retrieval.conversations.presenters.modes import label_of
+from retrieval.conversations.presenters.ask_box import label_of
 from retrieval.models import Answer
 from workspaces.models import Workspace
-from workspaces.usage.currency import money
+from workspaces.usage.queries import money
 
 MOST_ROWS: Final = 40
 FIGURES: Final = (
@@ -89,7 +89,7 @@ class Share:
     budget: int
 
     @property
-    def told(self) -> str:
+    def summary(self) -> str:
         noun = "item" if self.items == 1 else "items"
         return f"{self.tokens:,} of {self.budget:,} tokens · {self.items} {noun}"
 
@@ -110,14 +110,22 @@ class Explained:
 def explained(*, workspace: Workspace, answer: Answer) -> Explained:
     trace = answer.trace
     plan = _part(trace, "plan")
+    asked = str(plan.get("asked_mode", ""))
     return Explained(
         steps=steps_of(trace),
-        asked_mode=_asked_mode(plan),
+        asked_mode=label_of(asked) if asked and asked != plan.get("mode", "") else "",
         question=str(plan.get("question", "")) if plan.get("is_rewritten") else "",
         keywords=tuple(keywords_of(plan.get("keywords"))),
-        seeds=tuple(_seed(workspace, one) for one in _rows(trace, "seeds")),
+        seeds=tuple(
+            ShownSeed(
+                kind := str(one.get("kind", "")),
+                str(one.get("name", "")),
+                _record_url(workspace, kind, one.get("id")),
+            )
+            for one in _rows(trace, "seeds")
+        ),
         records=tuple(_record(workspace, one) for one in _rows(trace, "records")),
-        ranked=_ranked(workspace, _rows(trace, "ranked")),
+        ranked=tuple(_ranked(workspace, _rows(trace, "ranked"))),
         shares=tuple(_share(one) for one in _rows(trace, "sections")),
         figure_groups=tuple(figure_groups(trace)),
     )
@@ -143,12 +151,6 @@ def steps_of(trace: Mapping[str, Any]) -> tuple[str, ...]:
     return tuple(text.format(trace[key]) for key, text in FIGURES if trace.get(key) is not None)
 
 
-def _asked_mode(plan: Mapping[str, Any]) -> str:
-    """Return the mode that was chosen, if another one was used in the end."""
-    asked, used = str(plan.get("asked_mode", "")), str(plan.get("mode", ""))
-    return label_of(asked) if asked and asked != used else ""
-
-
 def keywords_of(value: Any) -> Iterator[str]:
     """
     >>> list(keywords_of({"high": ["trade"], "low": ["oil", "barrel"]})), list(keywords_of(None))
@@ -171,11 +173,6 @@ def _rows(trace: Mapping[str, Any], name: str) -> list[dict[str, Any]]:
     return list(trace.get(name) or [])[:MOST_ROWS]
 
 
-def _seed(workspace: Workspace, one: Mapping[str, Any]) -> ShownSeed:
-    kind = str(one.get("kind", ""))
-    return ShownSeed(kind, str(one.get("name", "")), _record_url(workspace, kind, one.get("id")))
-
-
 def _record(workspace: Workspace, one: Mapping[str, Any]) -> ShownRow:
     kind = str(one.get("kind", ""))
     return ShownRow(
@@ -196,31 +193,25 @@ def _record_url(workspace: Workspace, kind: str, pk: object) -> str:
     return reverse("ingestion:entity_detail", args=[workspace.slug, pk])
 
 
-def _ranked(workspace: Workspace, rows: Sequence[Mapping[str, Any]]) -> tuple[ShownRow, ...]:
+def _ranked(workspace: Workspace, rows: Sequence[Mapping[str, Any]]) -> Iterator[ShownRow]:
     ids = [UUID(str(one["chunk"])) for one in rows if is_id(str(one.get("chunk")))]
     chunks = queries.chunks_by_id(workspace=workspace, ids=ids) if ids else {}
     named = {str(pk): chunk for pk, chunk in chunks.items()}
-    shown: list[ShownRow] = []
     for one in rows:
-        chunk = named.get(str(one.get("chunk")))
-        url = (
-            reader_url(workspace, chunk.document_id, start=chunk.start, end=chunk.end)
-            if chunk
-            else ""
+        title, url = "A deleted passage", ""
+        if chunk := named.get(str(one.get("chunk"))):
+            title = chunk.version.document.title
+            url = reader_url(workspace, chunk.document_id, start=chunk.start, end=chunk.end)
+        yield ShownRow(
+            number=whole(one.get("number")),
+            kind="passage",
+            title=title,
+            url=url,
+            score=score_of(one.get("score")),
+            tokens=whole(one.get("tokens")),
+            why=tuple(map(str, one.get("why") or ())),
+            is_used=bool(one.get("used")),
         )
-        shown.append(
-            ShownRow(
-                number=whole(one.get("number")),
-                kind="passage",
-                title=chunk.version.document.title if chunk else "A deleted passage",
-                url=url,
-                score=score_of(one.get("score")),
-                tokens=whole(one.get("tokens")),
-                why=tuple(map(str, one.get("why") or ())),
-                is_used=bool(one.get("used")),
-            )
-        )
-    return tuple(shown)
 
 
 def _share(one: Mapping[str, Any]) -> Share:

@@ -2,23 +2,33 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 from uuid import UUID
 
 from ingestion.documents import queries as document_queries
+from ingestion.documents.reader.blocks import plain
 from ingestion.knowledge import topics
+from retrieval.answering import suggestions
 from retrieval.conversations import queries as questions
 from retrieval.conversations.forms import Wanted
-from retrieval.conversations.presenters.answers import shown_answer
-from retrieval.conversations.presenters.boxes import AskBox, ask_box, ask_next, own
-from retrieval.conversations.presenters.conversations import conversations_of, thread_of, tries_of
+from retrieval.conversations.presenters.answers import progress_of, shown_answer
+from retrieval.conversations.presenters.ask_box import (
+    AskBox,
+    ask_box,
+    ask_next,
+    label_of,
+    mode_groups,
+    own,
+)
 from retrieval.conversations.presenters.explain import explained
-from retrieval.conversations.presenters.modes import mode_groups
-from retrieval.conversations.presenters.progress import progress_of
-from retrieval.models import Question
+from retrieval.models import Answer, AnswerState, Question
 from workspaces.models import User, Workspace
 
+MOST_TURNS: Final = 60
+OPEN_TURNS: Final = 2
+"""Number of newest questions shown open; earlier ones are folded."""
 CONVERSATIONS_SHOWN: Final = 40
 QUESTIONS_SHOWN: Final = 5
 
@@ -45,7 +55,7 @@ def home(*, workspace: Workspace, user: User) -> Home:
     return Home(
         counts=document_queries.workspace_counts(workspace=workspace),
         box=ask_box(workspace=workspace),
-        starters=questions.starters(workspace=workspace),
+        starters=suggestions.starters(workspace=workspace),
         topics=sorted(written, key=lambda node: -node.report.rating if node.report else 0)[:4],
         recent=list(recent),
         questions=questions.asked_by(workspace=workspace, user=user, most=QUESTIONS_SHOWN),
@@ -64,9 +74,9 @@ def ask_page(*, workspace: Workspace, user: User, wanted: Wanted) -> dict[str, A
             conversation=own(workspace, user, wanted.conversation),
         ),
         "conversations": list(
-            conversations_of(workspace=workspace, user=user, most=CONVERSATIONS_SHOWN)
+            questions.conversations_of(workspace=workspace, user=user, most=CONVERSATIONS_SHOWN)
         ),
-        "starters": questions.starters(workspace=workspace),
+        "starters": suggestions.starters(workspace=workspace),
     }
 
 
@@ -96,3 +106,95 @@ def question_page(
         "thread": thread_of(workspace=workspace, question=question),
         "ask": ask_next(workspace=workspace, user=user, question=question),
     }
+
+
+# --- a question's conversation and its answers ---------------------------------------
+@dataclass(frozen=True, slots=True)
+class ThreadSentence:
+    text: str
+    numbers: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ThreadItem:
+    """An earlier question, with its answer in short.
+
+    ``state`` and ``outcome`` are its answer's; ``outcome`` is '' if nothing was written.
+    """
+
+    question: Question
+    state: str
+    outcome: str
+    sentences: tuple[ThreadSentence, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Thread:
+    """A question's neighbours in its conversation; ``newest`` is None if it is the newest
+    itself."""
+
+    folded: tuple[ThreadItem, ...] = ()
+    open: tuple[ThreadItem, ...] = ()
+    newest: Question | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Try:
+    """One of the answers to a question; ``number`` counts from the first."""
+
+    answer: Answer
+    number: int
+    label: str
+    is_shown: bool
+
+
+def thread_of(*, workspace: Workspace, question: Question) -> Thread:
+    if question.conversation_id is None:
+        return Thread()
+    asked = Question.objects.in_workspace(workspace).filter(
+        conversation_id=question.conversation_id
+    )
+    before = list(
+        asked.filter(created_at__lt=question.created_at).order_by("-created_at")[:MOST_TURNS]
+    )[::-1]
+    answers = _best_answers(workspace, [one.pk for one in before])
+    turns = tuple(_turn(one, answers.get(one.pk)) for one in before)
+    newest = asked.order_by("-created_at").first()
+    return Thread(
+        folded=turns[:-OPEN_TURNS],
+        open=turns[-OPEN_TURNS:],
+        newest=None if newest is None or newest.pk == question.pk else newest,
+    )
+
+
+def _best_answers(workspace: Workspace, ids: Sequence[UUID]) -> dict[UUID, Answer]:
+    """Return each question's newest finished answer, else its newest."""
+    found: dict[UUID, Answer] = {}
+    rows = Answer.objects.in_workspace(workspace).filter(question_id__in=ids)
+    for answer in rows.order_by("created_at"):
+        known = found.get(answer.question_id)
+        if known is None or answer.state == AnswerState.DONE or known.state != AnswerState.DONE:
+            found[answer.question_id] = answer
+    return found
+
+
+def _turn(question: Question, answer: Answer | None) -> ThreadItem:
+    return ThreadItem(
+        question=question,
+        state=answer.state if answer else "",
+        outcome=(answer.written_outcome or "") if answer else "",
+        sentences=tuple(_short(one) for one in answer.sentences) if answer else (),
+    )
+
+
+def _short(sentence: Mapping[str, Any]) -> ThreadSentence:
+    return ThreadSentence(plain(str(sentence["text"])), tuple(sentence.get("citations", ())))
+
+
+def tries_of(*, workspace: Workspace, question: Question, shown: Answer) -> tuple[Try, ...]:
+    """Return all answers to a question, oldest first."""
+    rows = Answer.objects.in_workspace(workspace).filter(question_id=question.pk)
+    return tuple(
+        Try(row, number, label_of(row.mode or question.mode), row.pk == shown.pk)
+        for number, row in enumerate(rows.order_by("created_at"), start=1)
+    )

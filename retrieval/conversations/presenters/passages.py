@@ -1,4 +1,4 @@
-"""Present passages: a span with its context, clipped at word boundaries."""
+"""Present passages: hits of a search, and the sources an answer cites, each with its context."""
 
 from __future__ import annotations
 
@@ -9,13 +9,14 @@ from uuid import UUID
 
 from ingestion.documents.links import reader_url
 from ingestion.documents.presenters import where_of
-from ingestion.documents.reader.inline import plain
+from ingestion.documents.reader.blocks import plain
 from ingestion.models import Chunk
 from kb_project.text.sentences import sentence_spans
 from kb_project.text.terms import terms
 from kb_project.text.words import words
 from retrieval.conversations import queries
-from retrieval.search.hits import Hit
+from retrieval.models import Citation
+from retrieval.search.results import Hit
 from workspaces.models import Workspace
 
 BEFORE: Final = 90
@@ -34,11 +35,11 @@ ASKING: Final = frozenset(
 class Passage:
     """A cited sentence with a little context."""
 
-    before: str
     quote: str
-    after: str
-    clipped_before: bool
-    clipped_after: bool
+    before: str = ""
+    after: str = ""
+    clipped_before: bool = False
+    clipped_after: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,11 +74,6 @@ def passage_of(chunk: Chunk, start: int, end: int) -> Passage:
     )
 
 
-def quoted(text: str) -> Passage:
-    """Return a quotation whose context is gone."""
-    return Passage("", plain(text), "", clipped_before=False, clipped_after=False)
-
-
 def shortfall(question: str, passage: str) -> tuple[str, ...]:
     """Name the question's words that a passage lacks, in a sentence; () if it has them all.
 
@@ -99,69 +95,63 @@ def shown_hits(*, workspace: Workspace, question: str, hits: Sequence[Hit]) -> l
     """Present hits from their most relevant sentence on, which the reader also marks."""
     chunks = queries.chunks_by_id(workspace=workspace, ids=[hit.chunk_id for hit in hits])
     return [
-        _hit(workspace, hit, chunks[hit.chunk_id], telling_span(question, hit.text))
+        _shown(workspace, question, hit, chunks[hit.chunk_id])
         for hit in hits
         if hit.chunk_id in chunks
     ]
-
-
-def _hit(workspace: Workspace, hit: Hit, chunk: Chunk, span: tuple[int, int]) -> ShownHit:
-    start, end = hit.start + span[0], hit.start + span[1]
-    return ShownHit(
-        title=hit.title,
-        where=where_of(chunk.version, start),
-        url=reader_url(workspace, hit.document_id, start=start, end=end),
-        text=told_from(hit.text, span[0]),
-        why=hit.why,
-    )
 
 
 def reported_passages(
     *, workspace: Workspace, question: str, passages: Sequence[Mapping[str, Any]]
 ) -> tuple[ShownHit, ...]:
     """Present the passages of an answer's ``passages`` event."""
-    ids = [UUID(str(one["chunk"])) for one in passages]
-    chunks = queries.chunks_by_id(workspace=workspace, ids=ids)
+    hits = [
+        Hit(
+            chunk_id=UUID(str(one["chunk"])),
+            document_id=UUID(str(one["document"])),
+            title=str(one["title"]),
+            heading_path=(),
+            page=None,
+            start=int(one["start"]),
+            end=int(one["end"]),
+            score=0.0,
+            text=str(one["text"]),
+            why=tuple(map(str, one.get("why", ()))),
+        )
+        for one in passages
+    ]
+    chunks = queries.chunks_by_id(workspace=workspace, ids=[hit.chunk_id for hit in hits])
     return tuple(
-        _reported(workspace, question, one, chunks.get(pk))
-        for pk, one in zip(ids, passages, strict=True)
+        _shown(workspace, question, hit, chunks.get(hit.chunk_id), place=int(one["number"]))
+        for hit, one in zip(hits, passages, strict=True)
     )
 
 
-def _reported(
-    workspace: Workspace, question: str, one: Mapping[str, Any], chunk: Chunk | None
+def _shown(
+    workspace: Workspace, question: str, hit: Hit, chunk: Chunk | None, *, place: int = 0
 ) -> ShownHit:
-    text, start = str(one["text"]), int(one["start"])
-    first, last = telling_span(question, text)
+    first, last = telling_span(question, hit.text)
+    start, end = hit.start + first, hit.start + last
     return ShownHit(
-        title=str(one["title"]),
-        where=where_of(chunk.version, start + first) if chunk else "",
-        url=reader_url(workspace, one["document"], start=start + first, end=start + last),
-        text=told_from(text, first),
-        why=tuple(map(str, one.get("why", ()))),
-        place=int(one["number"]),
+        title=hit.title,
+        where=where_of(chunk.version, start) if chunk else "",
+        url=reader_url(workspace, hit.document_id, start=start, end=end),
+        text=visible_from(hit.text, first),
+        why=hit.why,
+        place=place,
     )
 
 
-def told_from(text: str, start: int) -> str:
-    """Return the visible part of a passage from ``start`` on, with an ellipsis for what precedes
-    it.
+def visible_from(text: str, start: int) -> str:
+    """Return a passage from ``start`` on, cut at a word, with an ellipsis for what is left out.
 
-    >>> told_from("One. Two.", 5)
-    '… Two.'
-    """
-    shown = plain(snippet_of(text, start))
-    return f"… {shown}" if start else shown
-
-
-def snippet_of(text: str, start: int) -> str:
-    """Return the visible part of a long passage from ``start`` on, cut at a word.
-
-    >>> snippet_of("a " * 300, 0).endswith("a …")
-    True
+    >>> visible_from("One. Two.", 5), visible_from("a " * 300, 0).endswith("a …")
+    ('… Two.', True)
     """
     shown = text[start : start + SNIPPET]
-    return shown if start + SNIPPET >= len(text) else f"{shown.rpartition(' ')[0] or shown} …"
+    if start + SNIPPET < len(text):
+        shown = f"{shown.rpartition(' ')[0] or shown} …"
+    return f"… {plain(shown)}" if start else plain(shown)
 
 
 def telling_span(question: str, text: str) -> tuple[int, int]:
@@ -173,3 +163,122 @@ def telling_span(question: str, text: str) -> tuple[int, int]:
     wanted = set(terms(question))
     spans = sentence_spans(text) or [(0, len(text))]
     return max(spans, key=lambda span: len(wanted & set(terms(text[span[0] : span[1]]))))
+
+
+# --- cited sources --------------------------------------------------------------------------------
+@dataclass(frozen=True, slots=True)
+class ShownCitation:
+    """A source with its citation number; ``url`` opens the first span it is cited for.
+
+    ``url`` is '' if the document was permanently deleted.
+    """
+
+    number: int
+    title: str
+    where: str
+    url: str
+    passage: Passage
+
+
+@dataclass(frozen=True, slots=True)
+class Chip:
+    """A number after a sentence: ``url`` opens that sentence's span, ``card`` is the card's key."""
+
+    number: int
+    title: str
+    url: str
+    card: str
+
+
+@dataclass(frozen=True, slots=True)
+class Card:
+    key: str
+    title: str
+    where: str
+    passage: Passage
+
+
+@dataclass(frozen=True, slots=True)
+class CitedSources:
+    """An answer's citations by number, with the passages they were made from."""
+
+    workspace: Workspace
+    rows: Mapping[int, Citation]
+    chunks: Mapping[UUID, Chunk]
+
+    @classmethod
+    def of(cls, workspace: Workspace, citations: Sequence[Citation]) -> CitedSources:
+        ids = [row.chunk_id for row in citations]
+        chunks = queries.chunks_by_id(workspace=workspace, ids=ids)
+        return cls(workspace, {row.number: row for row in citations}, chunks)
+
+    def citations(self) -> tuple[ShownCitation, ...]:
+        return tuple(
+            ShownCitation(
+                number=row.number,
+                title=row.title,
+                where=self._where(row, row.start),
+                url=self._url(row, row.start, row.end),
+                passage=self._passage(row, row.start, row.end),
+            )
+            for row in self.rows.values()
+        )
+
+    def chips(self, sentence: Mapping[str, Any]) -> tuple[Chip, ...]:
+        return tuple(
+            Chip(
+                number=number,
+                title=self.rows[number].title,
+                url=self._url(self.rows[number], start, end),
+                card=f"{number}-{start}-{end}",
+            )
+            for number, (start, end) in self._spans(sentence).items()
+        )
+
+    def cards(self, sentences: Sequence[Mapping[str, Any]]) -> tuple[Card, ...]:
+        """Return a card for each span that any sentence rests on."""
+        spans = dict.fromkeys(
+            (number, *span) for one in sentences for number, span in self._spans(one).items()
+        )
+        return tuple(
+            Card(
+                key=f"{number}-{start}-{end}",
+                title=self.rows[number].title,
+                where=self._where(self.rows[number], start),
+                passage=self._passage(self.rows[number], start, end),
+            )
+            for number, start, end in spans
+        )
+
+    def _spans(self, sentence: Mapping[str, Any]) -> dict[int, tuple[int, int]]:
+        """Return the first span of each number; a sentence without spans uses the citation's
+        own."""
+        found: dict[int, tuple[int, int]] = {}
+        for number, start, end in sentence.get("spans") or ():
+            if number in self.rows:
+                found.setdefault(number, (start, end))
+        for number in sentence.get("citations", ()):
+            if number in self.rows:
+                found.setdefault(number, (self.rows[number].start, self.rows[number].end))
+        return found
+
+    def _chunk(self, row: Citation) -> Chunk | None:
+        """Return the citation's chunk, if it is of the cited version: in others, offsets differ."""
+        chunk = self.chunks.get(row.chunk_id)
+        return chunk if chunk and chunk.version.number == row.version_number else None
+
+    def _where(self, row: Citation, start: int) -> str:
+        chunk = self._chunk(row)
+        return where_of(chunk.version, start) if chunk else ""
+
+    def _passage(self, row: Citation, start: int, end: int) -> Passage:
+        """Return the span in its context, or the quote alone if its chunk is gone."""
+        chunk = self._chunk(row)
+        return passage_of(chunk, start, end) if chunk else Passage(quote=plain(row.quote))
+
+    def _url(self, row: Citation, start: int, end: int) -> str:
+        if row.document_id is None:
+            return ""
+        return reader_url(
+            self.workspace, row.document_id, start=start, end=end, version=row.version_number
+        )

@@ -7,13 +7,13 @@ from uuid import UUID
 
 from rest_framework import serializers
 
-from ingestion.documents.api.estimates import RangeSerializer
-from ingestion.documents.estimates import Estimate
+from ingestion.documents.api.processing import RangeSerializer
+from ingestion.documents.cost_model import Estimate
 from kb_project.http.api import PageInput, PageOutput, page_of
-from retrieval.evaluation import control, estimating, history, making, queries, results
+from retrieval.evaluation import control, estimating, making, queries, results
 from retrieval.evaluation.api.sets import changing
 from retrieval.evaluation.control import Order
-from retrieval.evaluation.plan import Plan
+from retrieval.evaluation.measuring import Plan
 from retrieval.search.modes import MODES
 from retrieval.search.query import MOST_HITS
 from workspaces.api import WorkspaceAPIView, reading
@@ -227,7 +227,7 @@ class RunComparisonApi(WorkspaceAPIView):
     def get(self, run_id: UUID) -> object:
         """Return which questions got better or worse, and what changed in between."""
         run = queries.run_get(workspace=self.workspace, run_id=run_id)
-        found = history.comparison_of(workspace=self.workspace, run=run)
+        found = results.comparison_of(workspace=self.workspace, run=run)
         return {
             "before": found.before and found.before.pk,
             "counts": found.counts,

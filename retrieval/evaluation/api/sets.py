@@ -14,10 +14,10 @@ from rest_framework.parsers import MultiPartParser
 
 from kb_project.errors import InputError
 from kb_project.http.api import PageInput, PageOutput, page_of
-from kb_project.http.parsers import BoundedJSONParser
+from kb_project.http.api_requests import BoundedJSONParser
 from retrieval.evaluation import evidence, queries, sets
-from retrieval.evaluation.files import LARGEST_FILE, LONGEST_ANSWER, MOST_QUESTIONS
 from retrieval.evaluation.queries import SetRow
+from retrieval.evaluation.sets import LARGEST_FILE, LONGEST_ANSWER, MOST_QUESTIONS
 from retrieval.models import QuestionSet
 from retrieval.search.query import LONGEST_QUESTION
 from workspaces.api import WorkspaceAPIView, reading, writing

@@ -6,7 +6,8 @@ import csv
 import io
 import json
 from collections.abc import Callable
-from typing import Any, Final
+from functools import partial
+from typing import Final
 from uuid import UUID
 
 from django.contrib import messages
@@ -14,15 +15,15 @@ from django.core.paginator import Paginator
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
 
-from kb_project.errors import ConflictError, KBError
-from retrieval.evaluation import control, evidence, forms, history, presenters, queries, results
+from kb_project.errors import KBError
+from retrieval.evaluation import control, evidence, forms, presenters, queries, results
 from retrieval.evaluation.control import Order
-from retrieval.evaluation.history import Change, Line
-from retrieval.evaluation.summary import label_of, place_of
+from retrieval.evaluation.metrics import label_of, place_of
+from retrieval.evaluation.results import Change, ResultChange
+from retrieval.evaluation.views import is_done
 from retrieval.models import EvaluationRun, RunKind
 from workspaces.models import Capability, Workspace
-from workspaces.pages import workspace_page
-from workspaces.requests import UserRequest
+from workspaces.pages import UserRequest, workspace_page
 
 LINES_SHOWN: Final = 40
 SHOW: Final = {
@@ -55,9 +56,10 @@ def run_detail(request: UserRequest, workspace: Workspace, run_id: UUID) -> Http
     run = queries.run_get(workspace=workspace, run_id=run_id)
     if run.kind == RunKind.MAKE:
         return redirect("retrieval:set_detail", workspace.slug, run.question_set_id)
-    comparison = history.comparison_of(workspace=workspace, run=run)
+    comparison = results.comparison_of(workspace=workspace, run=run)
     show, mode = request.GET.get("show", ""), request.GET.get("mode", "")
-    lines = _lines(comparison.lines, show, mode)
+    is_shown: Callable[[ResultChange], bool] = SHOW.get(show, lambda _: True)
+    lines = [one for one in comparison.lines if is_shown(one) and mode in ("", one.result.mode)]
     page = Paginator(lines, LINES_SHOWN).get_page(request.GET.get("page", "1"))
     context = {
         "workspace": workspace,
@@ -74,14 +76,9 @@ def run_detail(request: UserRequest, workspace: Workspace, run_id: UUID) -> Http
         "mode": mode,
         "modes": [(name, presenters.mode_label(name)) for name in run.modes],
         "failed": sum(bool(line.result.problem) for line in comparison.lines),
-        "may_write": presenters.may_write(workspace),
+        "may_write": workspace.may(Capability.EDIT),
     }
     return render(request, "evaluation/run.html", context)
-
-
-def _lines(lines: Any, show: str, mode: str) -> list[Line]:
-    wanted: Callable[[Line], bool] = SHOW.get(show, lambda _: True)
-    return [line for line in lines if wanted(line) and mode in ("", line.result.mode)]
 
 
 @workspace_page(Capability.READ)
@@ -112,31 +109,24 @@ def result_detail(
 @workspace_page(Capability.EDIT, "POST")
 def run_stop(request: UserRequest, workspace: Workspace, run_id: UUID) -> HttpResponse:
     run = queries.run_get(workspace=workspace, run_id=run_id)
-    return _done(request, workspace, run, lambda: control.run_stop(workspace=workspace, run=run))
+    is_done(request, lambda: control.run_stop(workspace=workspace, run=run))
+    return _to_run(workspace, run)
 
 
 @workspace_page(Capability.EDIT, "POST")
 def run_continue(request: UserRequest, workspace: Workspace, run_id: UUID) -> HttpResponse:
-    run = queries.run_get(workspace=workspace, run_id=run_id)
-    order = Order(request.user)
-    return _done(
-        request,
-        workspace,
-        run,
-        lambda: control.run_continue(workspace=workspace, run=run, order=order),
-    )
+    run, order = queries.run_get(workspace=workspace, run_id=run_id), Order(request.user)
+    is_done(request, lambda: control.run_continue(workspace=workspace, run=run, order=order))
+    return _to_run(workspace, run)
 
 
 @workspace_page(Capability.EDIT, "POST")
 def run_delete(request: UserRequest, workspace: Workspace, run_id: UUID) -> HttpResponse:
     run = queries.run_get(workspace=workspace, run_id=run_id)
-    try:
-        control.run_delete(workspace=workspace, run=run)
-    except ConflictError as error:
-        messages.error(request, error.sentence)
-        return redirect("retrieval:run_detail", workspace.slug, run.pk)
-    messages.success(request, "The run is deleted.")
-    return redirect("retrieval:set_detail", workspace.slug, run.question_set_id)
+    delete = partial(control.run_delete, workspace=workspace, run=run)
+    if is_done(request, delete, "The run is deleted."):
+        return redirect("retrieval:set_detail", workspace.slug, run.question_set_id)
+    return redirect("retrieval:run_detail", workspace.slug, run.pk)
 
 
 @workspace_page(Capability.READ)
@@ -154,13 +144,7 @@ def run_export(request: UserRequest, workspace: Workspace, run_id: UUID, form: s
     return response
 
 
-def _done(
-    request: UserRequest, workspace: Workspace, run: EvaluationRun, do: Callable[[], object]
-) -> HttpResponse:
-    try:
-        do()
-    except ConflictError as error:
-        messages.error(request, error.sentence)
+def _to_run(workspace: Workspace, run: EvaluationRun) -> HttpResponse:
     if run.kind == RunKind.MAKE:
         return redirect("retrieval:set_detail", workspace.slug, run.question_set_id)
     return redirect("retrieval:run_detail", workspace.slug, run.pk)

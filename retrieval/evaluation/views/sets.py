@@ -10,7 +10,8 @@ from django.core.paginator import Paginator
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
 
-from kb_project.errors import ConflictError, InputError, KBError
+from kb_project.errors import ConflictError, InputError
+from retrieval.conversations import queries as conversation_queries
 from retrieval.evaluation import (
     control,
     estimating,
@@ -22,13 +23,13 @@ from retrieval.evaluation import (
     sets,
 )
 from retrieval.evaluation.control import Order
-from retrieval.evaluation.files import LARGEST_FILE
+from retrieval.evaluation.sets import LARGEST_FILE
+from retrieval.evaluation.views import is_done
 from retrieval.models import QuestionSet, SetQuestion
 from retrieval.search.modes import MODES
 from workspaces import access
 from workspaces.models import Capability, Workspace
-from workspaces.pages import workspace_page
-from workspaces.requests import UserRequest
+from workspaces.pages import UserRequest, workspace_page
 
 QUESTIONS_SHOWN: Final = 25
 RUNS_SHOWN: Final = 20
@@ -51,7 +52,7 @@ def set_list(request: UserRequest, workspace: Workspace) -> HttpResponse:
     rows = list(queries.sets(workspace=workspace))
     found = queries.set_rows(workspace=workspace, rows=rows)
     context["rows"] = [(row, presenters.shown_run(row.last) if row.last else None) for row in found]
-    context["may_write"] = presenters.may_write(workspace)
+    context["may_write"] = workspace.may(Capability.EDIT)
     return render(request, "evaluation/set_list.html", context)
 
 
@@ -82,7 +83,7 @@ def set_context(workspace: Workspace, found: QuestionSet, *, page: str = "1") ->
         "runs": shown_runs,
         "making": presenters.shown_run(making_run) if making_run else None,
         "is_moving": any(run.is_moving for run in shown_runs),
-        "may_write": presenters.may_write(workspace),
+        "may_write": workspace.may(Capability.EDIT),
     }
     return context | _start_form(workspace, found) if context["may_write"] else context
 
@@ -129,23 +130,21 @@ def set_estimate(request: UserRequest, workspace: Workspace, set_id: UUID) -> Ht
 @workspace_page(Capability.EDIT, "POST")
 def set_rename(request: UserRequest, workspace: Workspace, set_id: UUID) -> HttpResponse:
     found = queries.set_get(workspace=workspace, set_id=set_id)
-    try:
-        sets.set_rename(workspace=workspace, question_set=found, name=request.POST.get("name", ""))
-    except (InputError, ConflictError) as error:
-        messages.error(request, error.sentence)
+    name = request.POST.get("name", "")
+    is_done(request, lambda: sets.set_rename(workspace=workspace, question_set=found, name=name))
     return redirect("retrieval:set_detail", workspace.slug, set_id)
 
 
 @workspace_page(Capability.EDIT, "POST")
 def set_delete(request: UserRequest, workspace: Workspace, set_id: UUID) -> HttpResponse:
     found = queries.set_get(workspace=workspace, set_id=set_id)
-    try:
-        sets.set_delete(workspace=workspace, question_set=found)
-    except ConflictError as error:
-        messages.error(request, error.sentence)
-        return redirect("retrieval:set_detail", workspace.slug, set_id)
-    messages.success(request, f"The set “{found.name}” is deleted, with its runs.")
-    return redirect("retrieval:set_list", workspace.slug)
+    if is_done(
+        request,
+        lambda: sets.set_delete(workspace=workspace, question_set=found),
+        f"The set “{found.name}” is deleted, with its runs.",
+    ):
+        return redirect("retrieval:set_list", workspace.slug)
+    return redirect("retrieval:set_detail", workspace.slug, set_id)
 
 
 @workspace_page(Capability.EDIT, "POST")
@@ -184,13 +183,130 @@ def set_export(request: UserRequest, workspace: Workspace, set_id: UUID) -> Http
 @workspace_page(Capability.EDIT, "POST")
 def questions_make(request: UserRequest, workspace: Workspace, set_id: UUID) -> HttpResponse:
     found = queries.set_get(workspace=workspace, set_id=set_id)
-    try:
-        control.questions_make(
-            workspace=workspace,
-            order=Order(request.user),
-            question_set=found,
-            number=forms.number_in(request.POST, "number"),
-        )
-    except KBError as error:
-        messages.error(request, error.sentence)
+    number = forms.number_in(request.POST, "number")
+    is_done(
+        request,
+        lambda: control.questions_make(
+            workspace=workspace, order=Order(request.user), question_set=found, number=number
+        ),
+    )
     return redirect("retrieval:set_detail", workspace.slug, set_id)
+
+
+@workspace_page(Capability.EDIT, "POST")
+def question_add(request: UserRequest, workspace: Workspace, set_id: UUID) -> HttpResponse:
+    found = queries.set_get(workspace=workspace, set_id=set_id)
+    given = _given(request)
+    try:
+        sets.question_add(workspace=workspace, question_set=found, **given)
+    except (InputError, ConflictError) as error:
+        return _form(request, workspace, found, {"given": given, "problem": error}, status=422)
+    messages.success(request, "1 question added.")
+    return redirect("retrieval:set_detail", workspace.slug, set_id)
+
+
+@workspace_page(Capability.EDIT, "GET", "POST")
+def question_edit(
+    request: UserRequest, workspace: Workspace, set_id: UUID, question_id: UUID
+) -> HttpResponse:
+    found = queries.set_get(workspace=workspace, set_id=set_id)
+    question = queries.question_get(workspace=workspace, set_id=set_id, question_id=question_id)
+    if request.method == "POST":
+        given = _given(request)
+        try:
+            sets.question_change(workspace=workspace, question=question, **given)
+        except (InputError, ConflictError) as error:
+            context = {"question": question, "given": given, "problem": error}
+            return _form(request, workspace, found, context, status=422)
+        return redirect("retrieval:set_detail", workspace.slug, set_id)
+    given = {
+        "text": question.text,
+        "answer": question.answer,
+        "evidence_given": evidence.lines_of(question.evidence, evidence.names_in(workspace)),
+    }
+    return _form(request, workspace, found, {"question": question, "given": given})
+
+
+@workspace_page(Capability.EDIT, "POST")
+def question_delete(
+    request: UserRequest, workspace: Workspace, set_id: UUID, question_id: UUID
+) -> HttpResponse:
+    question = queries.question_get(workspace=workspace, set_id=set_id, question_id=question_id)
+    sets.question_delete(workspace=workspace, question=question)
+    messages.success(request, "The question is deleted.")
+    return redirect("retrieval:set_detail", workspace.slug, set_id)
+
+
+@workspace_page(Capability.EDIT, "POST")
+def questions_decide(request: UserRequest, workspace: Workspace, set_id: UUID) -> HttpResponse:
+    found = queries.set_get(workspace=workspace, set_id=set_id)
+    accept = request.POST.get("decision") == "accept"
+    number = sets.questions_decide(
+        workspace=workspace,
+        question_set=found,
+        ids=forms.ids_in(request.POST, "questions"),
+        accept=accept,
+    )
+    if number:
+        done = "accepted" if accept else "rejected"
+        messages.success(request, f"{number:,} {done}.")
+    else:
+        messages.warning(request, "No question was chosen.")
+    return redirect("retrieval:set_detail", workspace.slug, set_id)
+
+
+@workspace_page(Capability.EDIT, "GET", "POST")
+def question_keep(request: UserRequest, workspace: Workspace, question_id: UUID) -> HttpResponse:
+    """Add a question someone asked to a set, or to a new one."""
+    asked = conversation_queries.asked(workspace=workspace, question_id=question_id)
+    context: dict[str, Any] = {
+        "workspace": workspace,
+        "section": "evaluation",
+        "question": asked.question,
+        "answer": " ".join(str(sentence["text"]) for sentence in asked.answer.sentences),
+        "citations": len(asked.citations),
+        "sets": list(queries.sets(workspace=workspace)),
+    }
+    if request.method == "POST":
+        try:
+            found = _set_chosen(request, workspace)
+            sets.question_keep(workspace=workspace, question_set=found, question_id=question_id)
+        except (InputError, ConflictError) as error:
+            context["problem"] = error
+        else:
+            messages.success(request, f"Added to “{found.name}”.")
+            return redirect("retrieval:set_detail", workspace.slug, found.pk)
+    return render(request, "evaluation/question_keep.html", context)
+
+
+def _set_chosen(request: UserRequest, workspace: Workspace) -> QuestionSet:
+    name = request.POST.get("name", "").strip()
+    if name:
+        return sets.set_create(workspace=workspace, user=request.user, name=name)
+    for set_id in forms.ids_in(request.POST, "set"):
+        return queries.set_get(workspace=workspace, set_id=set_id)
+    raise InputError("No set is chosen.", next_step="Choose one, or name a new one.")
+
+
+def _given(request: UserRequest) -> dict[str, Any]:
+    return {
+        "text": request.POST.get("text", ""),
+        "answer": request.POST.get("answer", ""),
+        "evidence_given": request.POST.get("evidence", ""),
+    }
+
+
+def _form(
+    request: UserRequest,
+    workspace: Workspace,
+    found: QuestionSet,
+    context: dict[str, Any],
+    status: int = 200,
+) -> HttpResponse:
+    context |= {
+        "workspace": workspace,
+        "section": "evaluation",
+        "set": found,
+        "may_write": workspace.may(Capability.EDIT),
+    }
+    return render(request, "evaluation/question_form.html", context, status=status)

@@ -10,9 +10,8 @@ from django.core.management.base import CommandParser
 
 from kb_project.commands import DataCommand
 from retrieval.conversations import asking, queries
-from retrieval.management.scope_options import add_scope_options, scope_of
+from retrieval.management.scope_options import add_question_options, scope_of
 from retrieval.models import NEXT_STEP, Outcome
-from retrieval.search.modes import DEFAULT_MODE, MODES
 from workspaces.people import queries as people_queries
 
 
@@ -20,13 +19,7 @@ class Command(DataCommand):
     help = "Answer a question from the documents of a workspace."
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("question")
-        parser.add_argument("--workspace", required=True, metavar="SLUG")
-        parser.add_argument(
-            "--mode", default=DEFAULT_MODE, help=f"Search mode: one of {', '.join(MODES)}."
-        )
-        add_scope_options(parser)
-        parser.add_argument("--json", action="store_true", help="Print one JSON object.")
+        add_question_options(parser)
 
     def handle(self, *_args: Any, **options: Any) -> None:
         workspace = people_queries.workspace_at(slug=options["workspace"])

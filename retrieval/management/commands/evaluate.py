@@ -16,8 +16,8 @@ from django.core.management.base import CommandParser
 
 from kb_project.commands import DataCommand
 from kb_project.errors import InputError
-from retrieval.evaluation import dataset, runner, table, workspace_run
-from retrieval.evaluation.plan import Plan
+from retrieval.evaluation import dataset, results, runner
+from retrieval.evaluation.measuring import Plan
 from retrieval.search.modes import MODES
 
 
@@ -53,14 +53,14 @@ class Command(DataCommand):
         if options["json"]:
             self.stdout.write(json.dumps(report, ensure_ascii=False))
         else:
-            self.stdout.write("\n".join(table.lines(report)))
+            self.stdout.write("\n".join(results.lines(report)))
 
     def _report(self, options: dict[str, Any]) -> dict[str, Any]:
         plan = Plan(_names(options["modes"]), _numbers(options["k"]))
         if bool(options["dataset"]) == bool(options["set"]):
             raise InputError("Name either a folder, or a question set with --set and --workspace.")
         if options["set"]:
-            return workspace_run.evaluate(
+            return runner.evaluate_workspace(
                 options["workspace"],
                 options["set"],
                 plan,

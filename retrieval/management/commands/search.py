@@ -10,10 +10,9 @@ from django.conf import settings
 from django.core.management.base import CommandParser
 
 from kb_project.commands import DataCommand
-from retrieval.management.scope_options import add_scope_options, scope_of
+from retrieval.management.scope_options import add_question_options, scope_of
 from retrieval.search import services
-from retrieval.search.hits import Hit
-from retrieval.search.modes import DEFAULT_MODE, MODES
+from retrieval.search.results import Hit
 from retrieval.search.services import SearchResult
 from workspaces.people import queries as people_queries
 
@@ -22,14 +21,8 @@ class Command(DataCommand):
     help = "Find the passages of a workspace that are relevant to a question."
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("question")
-        parser.add_argument("--workspace", required=True, metavar="SLUG")
-        parser.add_argument(
-            "--mode", default=DEFAULT_MODE, help=f"Search mode: one of {', '.join(MODES)}."
-        )
         parser.add_argument("--top-k", type=int, default=settings.TOP_K, metavar="K")
-        add_scope_options(parser)
-        parser.add_argument("--json", action="store_true", help="Print one JSON object.")
+        add_question_options(parser)
 
     def handle(self, *_args: Any, **options: Any) -> None:
         workspace = people_queries.workspace_at(slug=options["workspace"])

@@ -6,12 +6,12 @@ raises. Theirs makes some 67 calls in random order; this one has a budget and ta
 
 from __future__ import annotations
 
-from retrieval.search.drift import extractive, modelled
-from retrieval.search.found import Found
+from retrieval.search.drift import extractive, with_chat
 from retrieval.search.global_search import searched
 from retrieval.search.query import Query
+from retrieval.search.results import ModeResult
 
 
-def search(query: Query) -> Found:
+def search(query: Query) -> ModeResult:
     """Search. Call outside transactions. Raises StoppedError."""
-    return searched(query, modelled.found, extractive.found, extractive.INSTEAD)
+    return searched(query, with_chat.found, extractive.found, extractive.INSTEAD)

@@ -8,11 +8,11 @@ from typing import Final
 
 from kb_project.sql import run_sql
 from kb_project.text.names import normalise_name
-from retrieval.search import hybrid, reports_sql as sql
-from retrieval.search.drift import local_search
-from retrieval.search.found import Found, Record, Seed
+from retrieval.search import hybrid, sql as sql
+from retrieval.search.drift import follow_ups
 from retrieval.search.global_search.ranking import Ranked
 from retrieval.search.query import Note, Query, ScoredChunk
+from retrieval.search.results import ModeResult, Record, Seed
 from workspaces import access
 
 INSTEAD: Final = Note(
@@ -31,18 +31,19 @@ FIRST: Final = 2.0
 """Weight of the question's own list, against 1 for a name's."""
 
 
-def found(query: Query, ranked: Sequence[Ranked]) -> Found:
+def found(query: Query, ranked: Sequence[Ranked]) -> ModeResult:
     """Search outside transactions. The same documents and question give the same searches."""
     deeper = replace(query, top_k=max(query.top_k, DEPTH))
-    first = local_search.search(deeper)
+    first = follow_ups.local_search(deeper)
     names = _names(query, ranked, first.chunks)
     lists = [first.chunks]
     for name in names:
         query.reporter.check()
-        followed = local_search.toward(deeper, name)
-        lists.append(_told(followed, name))
+        way = f"Found on the way to “{name}”"
+        hits = follow_ups.local_toward(deeper, name)
+        lists.append([replace(hit, why=(*hit.why, way)) for hit in hits])
     fused = hybrid.fuse(lists, [FIRST, *(1.0 for _ in names)])
-    return Found(
+    return ModeResult(
         chunks=fused[: query.top_k],
         records=_records(first, ranked),
         seeds=tuple(Seed("entity", name, 1.0) for name in names),
@@ -51,13 +52,11 @@ def found(query: Query, ranked: Sequence[Ranked]) -> Found:
 
 
 def _names(query: Query, ranked: Sequence[Ranked], chunks: Sequence[ScoredChunk]) -> list[str]:
-    parameters = {
-        "workspace": query.workspace_id,
-        "chunks": [hit.chunk_id for hit in chunks[:PASSAGES]],
-        "topics": [one.topic.report.community for one in ranked[:REPORTS]],
-        "exclude": list(query.exclude),
-        "count": 4 * FOLLOWED,
-    }
+    parameters = query.parameters(
+        chunks=[hit.chunk_id for hit in chunks[:PASSAGES]],
+        topics=[one.topic.report.community for one in ranked[:REPORTS]],
+        count=4 * FOLLOWED,
+    )
     with access.in_workspace(query.workspace_id):
         rows = run_sql(sql.NAMES_IN_BOTH, parameters)
     asked = f" {normalise_name(query.question)} "
@@ -65,11 +64,7 @@ def _names(query: Query, ranked: Sequence[Ranked], chunks: Sequence[ScoredChunk]
     return new[:FOLLOWED]
 
 
-def _told(hits: Sequence[ScoredChunk], name: str) -> list[ScoredChunk]:
-    return [replace(hit, why=(*hit.why, f"Found on the way to “{name}”")) for hit in hits]
-
-
-def _records(first: Found, ranked: Sequence[Ranked]) -> tuple[Record, ...]:
+def _records(first: ModeResult, ranked: Sequence[Ranked]) -> tuple[Record, ...]:
     """Return the reports nearest to the question, then the first search's other records, each
     once."""
     reports = [one.record(one.score, ("Close to the question",)) for one in ranked[:REPORTS]]

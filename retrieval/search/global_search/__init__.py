@@ -7,56 +7,56 @@ from collections.abc import Callable, Sequence
 from kb_project.errors import PauseError
 from kb_project.llm.ports import ChatModel
 from retrieval.search import hybrid
-from retrieval.search.found import Found
-from retrieval.search.global_search import extractive, map_reduce, ranking, reports
-from retrieval.search.global_search.map_reduce import Shelf
+from retrieval.search.global_search import map_reduce, ranking, reports
+from retrieval.search.global_search.map_reduce import RankedReports
 from retrieval.search.global_search.ranking import Ranked
 from retrieval.search.hybrid import INSTEAD
 from retrieval.search.query import Note, Query
+from retrieval.search.results import ModeResult
 from workspaces import access
 
 
-def search(query: Query) -> Found:
+def search(query: Query) -> ModeResult:
     """Search. Call outside transactions. Raises StoppedError."""
-    return searched(query, map_reduce.found, extractive.found, extractive.INSTEAD)
+    return searched(query, map_reduce.found, ranking.extractive_result, ranking.INSTEAD)
 
 
 def searched(
     query: Query,
-    by_model: Callable[[Query, ChatModel, Shelf], Found],
-    without: Callable[[Query, Sequence[Ranked]], Found],
+    by_model: Callable[[Query, ChatModel, RankedReports], ModeResult],
+    without: Callable[[Query, Sequence[Ranked]], ModeResult],
     instead: Note,
-) -> Found:
+) -> ModeResult:
     """Search from the reports: with a chat model if one is available, else without.
 
     ``instead`` ends the sentence on why no model was called. Outside transactions; raises
     StoppedError.
     """
     with access.in_workspace(query.workspace_id):
-        shelf = take(query)
-        if shelf is None:
+        found = ranked_reports(query)
+        if found is None:
             return hybrid.instead(query)
     if query.chat is None or query.calls < 1:
         why = "chat model is chosen" if query.chat is None else "call to the chat model is left"
         query.note(instead.code, f"No {why}, so {instead.sentence}")
-        return without(query, shelf.ranked)
+        return without(query, found.ranked)
     try:
-        return by_model(query, query.chat, shelf)
+        return by_model(query, query.chat, found)
     except PauseError as error:
         query.note(instead.code, f"{error.happened} For now {instead.sentence}")
-        return without(query, shelf.ranked)
+        return without(query, found.ranked)
 
 
-def take(query: Query) -> Shelf | None:
+def ranked_reports(query: Query) -> RankedReports | None:
     """Return the reports to search; None, with a note, if there are none. Call in a transaction."""
-    kept = reports.load(query)
-    shown = reports.topics(query, kept)
+    library = reports.load(query)
+    shown = reports.topics(query, library)
     if shown:
-        if kept.waiting:
-            some = "One topic has" if kept.waiting == 1 else f"{kept.waiting:,} topics have"
+        if library.waiting:
+            some = "One topic has" if library.waiting == 1 else f"{library.waiting:,} topics have"
             query.note("reports_pending", f"{some} no report yet and could not be searched.")
-        return Shelf(kept, tuple(ranking.rank(query, kept, shown)))
-    if kept.reports:
+        return RankedReports(library, tuple(ranking.rank(query, library, shown)))
+    if library.reports:
         query.note("no_report_in_scope", f"No topic's report cites these documents. {INSTEAD}")
     else:
         query.note("reports_pending", f"No topic has a report yet. {INSTEAD}")

@@ -2,27 +2,55 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Final
 from uuid import UUID
 
-from kb_project.llm.ports import ChatModel
+from kb_project.llm.ports import ChatModel, Role
 from kb_project.sql import bulk_plans, run_sql
-from retrieval.search import reports_sql as sql
-from retrieval.search.found import Found, Record, Seed
-from retrieval.search.global_search import batches, extractive, mapping, ranking, selecting
-from retrieval.search.global_search.batches import Batch
-from retrieval.search.global_search.levels import DEEPEST, Forest
-from retrieval.search.global_search.mapping import Drawn, Reading
+from kb_project.text.terms import terms
+from retrieval.search import sql
+from retrieval.search.global_search import model_calls, ranking, selecting
+from retrieval.search.global_search.model_calls import (
+    MOST_POINTS,
+    Batch,
+    MapReply,
+    cited_labels,
+    clean,
+)
 from retrieval.search.global_search.ranking import Ranked
 from retrieval.search.global_search.reports import Library
-from retrieval.search.global_search.selecting import Selection
+from retrieval.search.global_search.selecting import DEEPEST, Forest, Selection
 from retrieval.search.query import Query, ScoredChunk
+from retrieval.search.results import ModeResult, Point, Record, Seed
 from workspaces import access
+
+ROLE: Final = Role.ANSWER
+MOST_CHUNKS: Final = 3
+"""Passages a point is shown to rest on."""
 
 
 @dataclass(frozen=True, slots=True)
-class Shelf:
+class GroundedPoint:
+    """A point with the reports it rests on, in the order they are named."""
+
+    point: Point
+    reports: tuple[Ranked, ...]
+
+
+@dataclass(slots=True)
+class MapResult:
+    """``points`` is sorted by score. ``counts``: batches, batches_lost, reports_read,
+    labels_foreign, points_ungrounded and points_zero."""
+
+    points: list[GroundedPoint] = field(default_factory=list)
+    counts: Counter[str] = field(default_factory=Counter)
+
+
+@dataclass(frozen=True, slots=True)
+class RankedReports:
     """A workspace's reports, and those visible to a question, ranked by it."""
 
     library: Library
@@ -41,63 +69,66 @@ class Plan:
 def found(
     query: Query,
     chat: ChatModel,
-    shelf: Shelf,
+    reports: RankedReports,
     *,
     level: int | None = None,
     is_dynamic: bool = True,
-) -> Found:
+) -> ModeResult:
     """Read the reports of ``level``; None means the deepest that fits.
 
     If that is more than one call can read, reports worth reading are selected first, unless
     ``is_dynamic`` is false. Raises StoppedError and PauseError.
     """
-    plan = _plan(query, chat, shelf, level, is_dynamic=is_dynamic)
-    reading = mapping.read(query, chat, plan.packed)
-    _note_lost(query, reading)
-    figures = _figures(shelf, plan, reading)
-    if reading.drawn:
-        return _answered(query, shelf, reading.drawn, figures)
-    if reading.counts["batches_lost"]:
+    plan = _plan(query, chat, reports, level, is_dynamic=is_dynamic)
+    reading = read(query, chat, plan.packed)
+    lost, asked = reading.counts["batches_lost"], reading.counts["batches"]
+    if lost:
+        query.note(
+            "reports_lost",
+            f"The model gave no usable answer to {lost:,} of {asked:,} calls that read topics,"
+            " so what those topics say is missing.",
+        )
+    figures = _figures(reports, plan, reading)
+    if reading.points:
+        return _answered(query, reports, reading.points, figures)
+    if lost:
         # The unread reports may have had the answer.
-        return replace(extractive.found(query, shelf.ranked), figures=figures)
+        return replace(ranking.extractive_result(query, reports.ranked), figures=figures)
     query.note(
         "no_data",
         "None of your topics says anything about this question:"
         f" {reading.counts['reports_read']:,} of their reports were read.",
     )
-    nearest = ranking.passages(shelf.ranked, query.top_k)
-    return Found(nearest, figures=(*figures, ("no_data", 1)))
+    nearest = ranking.passages(reports.ranked, query.top_k)
+    return ModeResult(nearest, figures=(*figures, ("no_data", 1)))
 
 
 def _plan(
-    query: Query, chat: ChatModel, shelf: Shelf, level: int | None, *, is_dynamic: bool
+    query: Query, chat: ChatModel, reports: RankedReports, level: int | None, *, is_dynamic: bool
 ) -> Plan:
-    forest = Forest(shelf.library.reports, shelf.ranked)
-    weights = _weights(query, shelf)
-    budget = mapping.room(query, chat)
+    forest = Forest(reports.library.reports, reports.ranked)
+    weights = _weights(query, reports)
+    empty = model_calls.filled("global_map", query.question, "")
+    budget = model_calls.room(chat, ROLE, empty, MapReply)
     whole = forest.cut(DEEPEST if level is None else level)
-    packed = batches.pack(batches.shuffled(whole), budget, weights)
+    packed = model_calls.pack(model_calls.shuffled(whole), budget, weights)
     selection = Selection()
     if level is None and len(packed) > 1:
         if is_dynamic:
             selection = selecting.select(query, chat, forest, query.calls // 2)
             # Read everything selected; if nothing was, the reports nearest to the question.
             kept = list(selection.kept.values())
-            chosen = batches.shuffled(kept) if kept else _best(whole)
-            packed = batches.pack(chosen, budget, weights)[: None if kept else 1]
+            chosen = model_calls.shuffled(kept) if kept else _best(whole)
+            packed = model_calls.pack(chosen, budget, weights)[: None if kept else 1]
         else:
             packed = _deepest_fitting(forest, budget, weights, query.calls)
     left = query.calls - selection.calls
     return Plan(_fitting(query, packed, budget, weights, left), len(whole), selection)
 
 
-def _weights(query: Query, shelf: Shelf) -> dict[UUID, float]:
+def _weights(query: Query, reports: RankedReports) -> dict[UUID, float]:
     """Map communities to the number of passages naming their members, relative to the highest."""
-    parameters = {
-        "workspace": query.workspace_id,
-        "documents": query.document_list,
-        "topics": [one.topic.report.community for one in shelf.ranked],
-    }
+    parameters = query.parameters(topics=[one.topic.report.community for one in reports.ranked])
     with access.in_workspace(query.workspace_id), bulk_plans():
         counts: dict[UUID, int] = dict(run_sql(sql.PASSAGES_OF_TOPICS, parameters))
     most = max(counts.values(), default=1)
@@ -110,7 +141,7 @@ def _deepest_fitting(
     """Return the reports of the deepest level that so many calls can read, else of the roots."""
     packed: list[Batch] = []
     for level in range(DEEPEST, -1, -1):
-        packed = batches.pack(batches.shuffled(forest.cut(level)), budget, weights)
+        packed = model_calls.pack(model_calls.shuffled(forest.cut(level)), budget, weights)
         if len(packed) <= calls:
             break
     return packed
@@ -123,7 +154,7 @@ def _fitting(
     if len(packed) <= calls:
         return packed
     chosen = [one for batch in packed for one in batch.labels.values()]
-    fitting = batches.pack(_best(chosen), budget, weights)[:calls]
+    fitting = model_calls.pack(_best(chosen), budget, weights)[:calls]
     left_out = len(chosen) - sum(len(batch.labels) for batch in fitting)
     query.note(
         "reports_left_out",
@@ -137,58 +168,103 @@ def _best(reports: Iterable[Ranked]) -> list[Ranked]:
     return sorted(reports, key=lambda one: (-one.score, one.topic.place))
 
 
-def _note_lost(query: Query, reading: Reading) -> None:
-    lost, asked = reading.counts["batches_lost"], reading.counts["batches"]
-    if lost:
-        query.note(
-            "reports_lost",
-            f"The model gave no usable answer to {lost:,} of {asked:,} calls that read topics,"
-            " so what those topics say is missing.",
-        )
+def read(query: Query, chat: ChatModel, packed: Sequence[Batch]) -> MapResult:
+    """Read the batches. Raises StoppedError and PauseError.
+
+    After GraphRAG's global search, with two defects fixed: scores are compared as numbers, and a
+    point may only rest on reports in its batch.
+    """
+    count = sum(len(batch.labels) for batch in packed)
+    query.step("read", f"Reading {count:,} topics." if count > 1 else "Reading one topic.")
+    prompts = [model_calls.filled("global_map", query.question, batch.text) for batch in packed]
+    replies = model_calls.ask_all(query, chat, ROLE, MapReply, prompts)
+    found = MapResult()
+    for batch, reply in zip(packed, replies, strict=True):
+        found.counts["batches"] += 1
+        if reply is None:
+            found.counts["batches_lost"] += 1
+        else:
+            found.counts["reports_read"] += len(batch.labels)
+            found.points += _grounded(batch, reply, found.counts)
+    # Equal scores keep the order of the batches, whichever reply came first.
+    found.points.sort(key=lambda one: -one.point.score)
+    return found
+
+
+def _grounded(batch: Batch, reply: MapReply, counts: Counter[str]) -> Iterator[GroundedPoint]:
+    for given in reply.points[:MOST_POINTS]:
+        text = clean(given.description)
+        if not given.score or not text:
+            counts["points_zero"] += 1
+            continue
+        named = cited_labels(given.description, given.records)
+        reports = tuple(batch.labels[label] for label in named if label in batch.labels)
+        counts["labels_foreign"] += len(named) - len(reports)
+        if not reports:
+            counts["points_ungrounded"] += 1
+            continue
+        yield GroundedPoint(point(text, given.score, reports), reports)
+
+
+def point(text: str, score: float, reports: Sequence[Ranked]) -> Point:
+    """Build a point with the passages behind the most similar statements of its reports."""
+    own = set(terms(text))
+    similarity: dict[UUID, float] = {}
+    for report in reports:
+        for statement in report.topic.statements:
+            shared = len(own & set(terms(statement.text))) / (len(own) or 1)
+            for chunk in statement.chunks if shared else ():
+                similarity[chunk] = max(shared, similarity.get(chunk, 0.0))
+    # Equal similarity keeps the order of the reports and their statements.
+    nearest = sorted(similarity, key=lambda chunk: -similarity[chunk])[:MOST_CHUNKS]
+    records = tuple(report.topic.report.id for report in reports)
+    return Point(text, score, records=records, chunks=tuple(nearest))
 
 
 def _answered(
-    query: Query, shelf: Shelf, drawn: Sequence[Drawn], figures: tuple[tuple[str, float], ...]
-) -> Found:
-    records = _records(drawn)
-    return Found(
-        chunks=_passages(query, shelf, drawn),
-        records=records,
-        points=tuple(one.point for one in drawn),
-        seeds=tuple(Seed("report", one.title, one.score / 100, one.id) for one in records),
+    query: Query,
+    reports: RankedReports,
+    points: Sequence[GroundedPoint],
+    figures: tuple[tuple[str, float], ...],
+) -> ModeResult:
+    # The reports behind points, those of the best points first.
+    records: dict[UUID, Record] = {}
+    for one in points:
+        for report in one.reports:
+            record = report.record(one.point.score, ("Source of a point in the answer",))
+            records.setdefault(record.id, record)
+    return ModeResult(
+        chunks=_passages(query, reports, points),
+        records=tuple(records.values()),
+        points=tuple(one.point for one in points),
+        seeds=tuple(Seed("report", one.title, one.score / 100, one.id) for one in records.values()),
         figures=figures,
     )
 
 
-def _records(drawn: Sequence[Drawn]) -> tuple[Record, ...]:
-    """Return the reports behind points, those of the best points first."""
-    records: dict[UUID, Record] = {}
-    for one in drawn:
-        for report in one.reports:
-            record = report.record(one.point.score, ("Source of a point in the answer",))
-            records.setdefault(record.id, record)
-    return tuple(records.values())
-
-
-def _passages(query: Query, shelf: Shelf, drawn: Sequence[Drawn]) -> list[ScoredChunk]:
+def _passages(
+    query: Query, reports: RankedReports, points: Sequence[GroundedPoint]
+) -> list[ScoredChunk]:
     """Return the passages that points rest on, best points first, then those nearest to the
     question."""
     hits: dict[UUID, ScoredChunk] = {}
-    for one in drawn:
+    for one in points:
         for report in one.reports:
             why = (f"Source of the topic “{report.topic.title}”",)
             held = [chunk for chunk, _ in report.chunks]
             behind = [chunk for chunk in one.point.chunks if chunk in held] or held[:1]
             for chunk in behind:
                 hits.setdefault(chunk, ScoredChunk(chunk, one.point.score / 100, why))
-    nearest = ranking.passages(shelf.ranked, query.top_k)
+    nearest = ranking.passages(reports.ranked, query.top_k)
     return ranking.with_nearest(hits, nearest)[: query.top_k]
 
 
-def _figures(shelf: Shelf, plan: Plan, reading: Reading) -> tuple[tuple[str, float], ...]:
+def _figures(
+    reports: RankedReports, plan: Plan, reading: MapResult
+) -> tuple[tuple[str, float], ...]:
     selection, counts = plan.selection, reading.counts
     return (
-        ("reports_total", len(shelf.ranked)),
+        ("reports_total", len(reports.ranked)),
         ("reports_of_level", plan.of_level),
         ("reports_rated", selection.rated),
         ("reports_read", counts["reports_read"]),
@@ -196,7 +272,7 @@ def _figures(shelf: Shelf, plan: Plan, reading: Reading) -> tuple[tuple[str, flo
         ("batches", counts["batches"]),
         ("batches_lost", counts["batches_lost"]),
         ("find_calls", selection.calls + counts["batches"]),
-        ("points", len(reading.drawn)),
+        ("points", len(reading.points)),
         ("points_ungrounded", counts["points_ungrounded"]),
         ("labels_foreign", counts["labels_foreign"]),
     )

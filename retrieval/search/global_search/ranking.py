@@ -12,10 +12,9 @@ from django.utils.functional import cached_property
 
 from kb_project.text.terms import terms
 from retrieval.search import dense, lexical
-from retrieval.search.found import Record, RecordKind
-from retrieval.search.global_search.reports import Library, Topic
-from retrieval.search.global_search.terms import Part
-from retrieval.search.query import Query, ScoredChunk
+from retrieval.search.global_search.reports import Library, Part, Topic
+from retrieval.search.query import Note, Query, ScoredChunk
+from retrieval.search.results import ModeResult, Record, RecordKind, Seed
 
 NEAREST: Final = 200
 """Passages whose closeness to the question counts; others count as far."""
@@ -28,17 +27,23 @@ TOPICS: Final = 20
 """Reports whose passages are returned."""
 LARGEST_SHARE: Final = 1 / 3
 """Largest share of the returned passages from one report."""
+REPORTS: Final = 10
+"""Reports given as records."""
+INSTEAD: Final = Note(
+    "extractive_reports",
+    "the topics were ranked by their words and passages instead of being read by a model.",
+)
 
 
 @dataclass(frozen=True)
 class Ranked:
-    """``near`` are the passages close to the question, ``told`` the scores of report parts by the
-    question's words; both for the whole library."""
+    """``near`` are the passages close to the question, ``by_part`` the scores of report parts by
+    the question's words; both for the whole library."""
 
     topic: Topic
     score: float
     near: Mapping[UUID, float] = field(default_factory=dict, repr=False, compare=False)
-    told: Mapping[Part, float] = field(default_factory=dict, repr=False, compare=False)
+    by_part: Mapping[Part, float] = field(default_factory=dict, repr=False, compare=False)
 
     @cached_property
     def chunks(self) -> tuple[tuple[UUID, float], ...]:
@@ -50,9 +55,9 @@ class Ranked:
         """
         scores: dict[UUID, float] = {}
         for number in sorted(self.topic.parts - {0}):
-            told = self.told.get((self.topic.place, number), 0.0)
+            by_words = self.by_part.get((self.topic.place, number), 0.0)
             for chunk in self.topic.report.statements[number - 1].chunks:
-                score = told + self.near.get(chunk, 0.0)
+                score = by_words + self.near.get(chunk, 0.0)
                 scores[chunk] = max(score, scores.get(chunk, 0.0))
         return tuple(sorted(scores.items(), key=lambda pair: -pair[1]))
 
@@ -68,16 +73,16 @@ class Ranked:
         )
 
 
-def rank(query: Query, shelf: Library, topics: Sequence[Topic]) -> list[Ranked]:
+def rank(query: Query, library: Library, topics: Sequence[Topic]) -> list[Ranked]:
     """Rank every topic, best first; the same question gives the same order."""
     wanted = list(dict.fromkeys(terms(query.question)))
     shown = {topic.place: topic.parts for topic in topics}
-    by_words, by_parts = shelf.words.scores(wanted, shown)
+    by_words, by_parts = library.words.scores(wanted, shown)
     most = max(by_words.values(), default=0.0) or 1.0
     best = max(by_parts.values(), default=0.0) or 1.0
-    told = {part: score / best for part, score in by_parts.items()}
+    by_part = {part: score / best for part, score in by_parts.items()}
     near = closeness(query)
-    by_passages = _by_passages(shelf, shown, near)
+    by_passages = _by_passages(library, shown, near)
     ranked = [
         Ranked(
             topic,
@@ -85,7 +90,7 @@ def rank(query: Query, shelf: Library, topics: Sequence[Topic]) -> list[Ranked]:
             + by_passages.get(topic.place, 0.0)
             + RATING * topic.report.rating / 10,
             near,
-            told,
+            by_part,
         )
         for topic in topics
     ]
@@ -93,13 +98,13 @@ def rank(query: Query, shelf: Library, topics: Sequence[Topic]) -> list[Ranked]:
 
 
 def _by_passages(
-    shelf: Library, shown: Mapping[int, frozenset[int]], near: Mapping[UUID, float]
+    library: Library, shown: Mapping[int, frozenset[int]], near: Mapping[UUID, float]
 ) -> dict[int, float]:
     """Compute reports' closeness: the mean over their ``TELLING`` nearest passages."""
     found: defaultdict[int, list[float]] = defaultdict(list)
     for chunk, score in near.items():
         places = {
-            place for place, part in shelf.resting.get(chunk, ()) if part in shown.get(place, ())
+            place for place, part in library.resting.get(chunk, ()) if part in shown.get(place, ())
         }
         for place in places:
             found[place].append(score)
@@ -157,3 +162,17 @@ def with_nearest(
 
 def _best(hits: Sequence[ScoredChunk], count: int) -> list[ScoredChunk]:
     return sorted(hits, key=lambda hit: (-hit.score, hit.chunk_id))[:count]
+
+
+def extractive_result(query: Query, ranked: Sequence[Ranked]) -> ModeResult:
+    """Answer without a model: the reports nearest to the question, and what they rest on."""
+    best = ranked[:REPORTS]
+    why = ("Close to the question",)
+    return ModeResult(
+        chunks=passages(ranked, query.top_k),
+        records=tuple(one.record(one.score, why) for one in best),
+        seeds=tuple(
+            Seed("report", one.topic.title, one.score, one.topic.report.id) for one in best
+        ),
+        figures=(("reports_total", len(ranked)), ("reports_read", 0)),
+    )

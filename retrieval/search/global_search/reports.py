@@ -7,21 +7,81 @@ title nor summary, which may speak of others.
 
 from __future__ import annotations
 
-from collections import defaultdict
+import math
+from array import array
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any, Final
 from uuid import UUID
 
 from kb_project.sql import bulk_plans, run_sql
-from retrieval.search import reports_sql as sql
-from retrieval.search.global_search.terms import Part, WordIndex
+from kb_project.text.terms import terms
+from retrieval.search import sql
 from retrieval.search.query import Query
 
 KEPT: Final = 4
 """Workspaces kept in memory: some 15 kB for each report."""
 LONGEST_TITLE: Final = 120
+SATURATION: Final = 1.2
+LENGTH: Final = 0.75
+"""k1 and b of BM25."""
+
+Part = tuple[int, int]
+"""Index of a report, and of a part in it: 0 is its heading, its statements start at 1."""
+
+
+class WordIndex:
+    """An index of reports by their words; ``reports`` are the parts of each report as text."""
+
+    def __init__(self, reports: Iterable[Sequence[str]]) -> None:
+        # Flat sequences of place, part and count: tuples would take ten times the memory.
+        self._held: defaultdict[str, array[int]] = defaultdict(partial(array, "I"))
+        self._lengths: list[array[int]] = []
+        for place, parts in enumerate(reports):
+            self._lengths.append(array("I"))
+            for number, text in enumerate(parts):
+                counts = Counter(terms(text))
+                self._lengths[place].append(counts.total())
+                for term, count in counts.items():
+                    self._held[term].extend((place, number, count))
+
+    def scores(
+        self, wanted: Sequence[str], shown: Mapping[int, frozenset[int]]
+    ) -> tuple[dict[int, float], dict[Part, float]]:
+        """Return the BM25 scores of reports and of their parts, for ``shown`` parts by place.
+
+        What is not shown adds nothing, not even to the statistics.
+        """
+        lengths = {
+            place: sum(self._lengths[place][number] for number in parts)
+            for place, parts in shown.items()
+        }
+        mean = max(1.0, sum(lengths.values()) / max(1, len(lengths)))
+        whole: defaultdict[int, float] = defaultdict(float)
+        parts: defaultdict[Part, float] = defaultdict(float)
+        for term in wanted:
+            found = self._found(term, shown)
+            counts: Counter[int] = Counter()
+            for place, _, count in found:
+                counts[place] += count
+            rarity = math.log(1 + (len(shown) - len(counts) + 0.5) / (len(counts) + 0.5))
+            for place, count in counts.items():
+                whole[place] += rarity * _saturated(count, lengths[place] / mean)
+            for place, number, count in found:
+                parts[place, number] += rarity * _saturated(count, 1.0)
+        return dict(whole), dict(parts)
+
+    def _found(self, term: str, shown: Mapping[int, frozenset[int]]) -> list[tuple[int, int, int]]:
+        held = self._held.get(term, ())
+        triples = zip(held[0::3], held[1::3], held[2::3], strict=True)
+        return [one for one in triples if one[1] in shown.get(one[0], ())]
+
+
+def _saturated(count: int, length: float) -> float:
+    norm = 1 - LENGTH + LENGTH * length
+    return count * (SATURATION + 1) / (count + SATURATION * norm)
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,8 +112,8 @@ class Report:
     @property
     def heading(self) -> str:
         """The text that is in no statement."""
-        is_told = any(one.is_summary for one in self.statements)
-        return self.title if is_told else f"{self.title}. {self.summary}"
+        is_quoted = any(one.is_summary for one in self.statements)
+        return self.title if is_quoted else f"{self.title}. {self.summary}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,11 +129,11 @@ class Library:
 
     @classmethod
     def of(cls, reports: tuple[Report, ...], waiting: int) -> Library:
-        words = WordIndex([one.heading, *(said.text for said in one.statements)] for one in reports)
+        words = WordIndex([one.heading, *(part.text for part in one.statements)] for one in reports)
         resting: defaultdict[UUID, list[Part]] = defaultdict(list)
         for place, report in enumerate(reports):
-            for number, said in enumerate(report.statements, start=1):
-                for chunk in said.chunks:
+            for number, statement in enumerate(report.statements, start=1):
+                for chunk in statement.chunks:
                     resting[chunk].append((place, number))
         return cls(reports, words, waiting, dict(resting))
 
@@ -103,8 +163,8 @@ class Topic:
         """The whole report on one line: nothing in it can pass for the beginning of another."""
         if not self.is_whole:
             return _line(one.text for one in self.statements)
-        told = [one.text for one in self.statements if not one.is_summary]
-        return _line([f"{self.report.title}.", self.report.summary, *told])
+        findings = [one.text for one in self.statements if not one.is_summary]
+        return _line([f"{self.report.title}.", self.report.summary, *findings])
 
     @property
     def parts(self) -> frozenset[int]:
@@ -122,13 +182,13 @@ def load(query: Query) -> Library:
     return _read(query.workspace_id, stamp)
 
 
-def topics(query: Query, shelf: Library) -> list[Topic]:
+def topics(query: Query, library: Library) -> list[Topic]:
     """Return what the question may see of the reports, skipping those that rest on nothing."""
     left_out = _left_out(query)
     scope = None if query.documents is None else frozenset(query.documents)
     shown = (
         _shown(place, report, scope)
-        for place, report in enumerate(shelf.reports)
+        for place, report in enumerate(library.reports)
         if report.community not in left_out
     )
     return [topic for topic in shown if any(one.chunks for one in topic.statements)]
@@ -142,10 +202,9 @@ def _shown(place: int, report: Report, scope: frozenset[UUID] | None) -> Topic:
 
 
 def _left_out(query: Query) -> frozenset[UUID]:
-    if not query.exclude:
-        return frozenset()
-    parameters = {"workspace": query.workspace_id, "entities": list(query.exclude)}
-    return frozenset(row[0] for row in run_sql(sql.TOPICS_OF_ONLY, parameters))
+    parameters = query.parameters(entities=list(query.exclude))
+    rows = run_sql(sql.TOPICS_OF_ONLY, parameters) if query.exclude else []
+    return frozenset(community for (community,) in rows)
 
 
 @lru_cache(maxsize=KEPT)
@@ -166,19 +225,16 @@ def _reports(
     resting: defaultdict[UUID, list[tuple[UUID, UUID]]] = defaultdict(list)
     for finding, chunk, document in places:
         resting[finding].append((chunk, document))
-    said: defaultdict[UUID, list[Statement]] = defaultdict(list)
+    statements: defaultdict[UUID, list[Statement]] = defaultdict(list)
     for report, id_, is_summary, summary, explanation in findings:
         chunks = tuple(dict.fromkeys(chunk for chunk, _ in resting[id_]))
         documents = frozenset(document for _, document in resting[id_])
         text = _line([summary, explanation])
-        said[report].append(Statement(text, is_summary, chunks, documents))
-    return tuple(_report(said, *row) for row in reports)
-
-
-def _report(said: Mapping[UUID, list[Statement]], id_: UUID, *row: Any) -> Report:
-    community, parent, level, size, title, summary, rating = row
-    statements = tuple(said.get(id_, ()))
-    return Report(id_, community, parent, level, size, title, summary, rating, statements)
+        statements[report].append(Statement(text, is_summary, chunks, documents))
+    return tuple(
+        Report(id_, community, parent, level, size, title, summary, rating, tuple(statements[id_]))
+        for id_, community, parent, level, size, title, summary, rating in reports
+    )
 
 
 def _line(texts: Iterable[str]) -> str:

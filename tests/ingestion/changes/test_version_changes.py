@@ -7,10 +7,17 @@ from typing import Any
 import pytest
 
 from ingestion.changes import version_changes
-from ingestion.changes.version_changes import COMPARED, FIRST, READING, UNKNOWN, Changes, Passing
-from ingestion.documents import version_presenters, version_queries
+from ingestion.changes.version_changes import (
+    COMPARED,
+    FIRST,
+    READING,
+    UNKNOWN,
+    Changes,
+    PassageChanges,
+)
+from ingestion.documents import queries, version_presenters
+from ingestion.documents.queries import VersionRow
 from ingestion.documents.version_presenters import ShownChanges
-from ingestion.documents.version_queries import VersionRow
 from ingestion.models import Document, IngestionJob, RunState
 from kb_project.errors import NotFoundError
 from tests import rows
@@ -61,7 +68,7 @@ def shown(document: Document, number: int) -> ShownChanges:
 
 def listed(document: Document) -> list[VersionRow]:
     with access.in_workspace(document.workspace_id):
-        return version_queries.version_rows(workspace=document.workspace, document=fresh(document))
+        return queries.version_rows(workspace=document.workspace, document=fresh(document))
 
 
 # --- when changes are told ------------------------------------------------------------------------
@@ -77,7 +84,7 @@ def test_while_it_is_read_the_changes_are_awaited(workspace: Workspace):
     replaced(document, SECOND_TEXT)
 
     assert told(document, 2) == Changes(2, 1, READING)
-    assert not shown(document, 2).is_told
+    assert shown(document, 2).changes.state == READING
 
 
 def test_once_it_is_read_passages_and_facts_are_told(workspace: Workspace):
@@ -119,7 +126,7 @@ def test_what_was_captured_for_a_version_that_goes_unread_is_given_up(workspace:
     document = first_version(workspace)
     replaced(document, SECOND_TEXT)
     first, second = version_of(document, 1), version_of(document, 2)
-    passing = Passing({"kept": 2}, [], [], [])
+    passing = PassageChanges({"kept": 2}, [], [], [])
     with access.in_workspace(workspace.pk):
         version_changes.capture(workspace.pk, first, second, passing)
         assert "before" in (second.changes or {})
@@ -147,7 +154,7 @@ def test_going_back_does_not_rewrite_what_was_told(workspace: Workspace):
 def test_what_is_shown_leads_to_the_version_that_says_it(workspace: Workspace):
     page = shown(twice(workspace), 2)
 
-    assert page.is_told
+    assert page.changes.state == COMPARED
     assert page.has_facts
     assert any("version=2" in one.url for one in page.entities_gained)
     assert all("version=1" in one.url for one in page.entities_lost)
@@ -216,11 +223,11 @@ def test_each_version_has_the_name_and_size_of_its_file(workspace: Workspace):
 def test_what_is_on_its_way_in_is_numbered(workspace: Workspace):
     document = twice(workspace)
     with access.in_workspace(workspace.pk):
-        assert version_queries.versions_unread(workspace=workspace, document_id=document.pk) == []
+        assert queries.versions_unread(workspace=workspace, document_id=document.pk) == []
     replaced(document, f"{SECOND_TEXT}\nMore.\n")
 
     with access.in_workspace(workspace.pk):
-        assert version_queries.versions_unread(workspace=workspace, document_id=document.pk) == [3]
+        assert queries.versions_unread(workspace=workspace, document_id=document.pk) == [3]
 
 
 def test_a_version_that_is_searched_already_is_not_on_its_way_in(workspace: Workspace):
@@ -229,7 +236,7 @@ def test_a_version_that_is_searched_already_is_not_on_its_way_in(workspace: Work
         jobs = IngestionJob.objects.in_workspace(workspace).filter(version__number=2)
         assert jobs.update(state=RunState.RUNNING) == 1
 
-        assert version_queries.versions_unread(workspace=workspace, document_id=document.pk) == []
+        assert queries.versions_unread(workspace=workspace, document_id=document.pk) == []
 
 
 def test_a_version_is_asked_for_by_number_or_is_the_live_one(workspace: Workspace):
@@ -237,11 +244,11 @@ def test_a_version_is_asked_for_by_number_or_is_the_live_one(workspace: Workspac
 
     with access.in_workspace(workspace.pk):
         asked: Any = {"workspace": workspace, "document": document}
-        assert version_queries.version_asked(**asked, number=None).number == 2
-        assert version_queries.version_asked(**asked, number=1).number == 1
+        assert queries.version_get(**asked, number=None).number == 2
+        assert queries.version_get(**asked, number=1).number == 1
         for number in (0, 3, -1):
             with pytest.raises(NotFoundError):
-                version_queries.version_asked(**asked, number=number)
+                queries.version_get(**asked, number=number)
 
 
 def test_a_version_is_not_found_from_elsewhere(workspace: Workspace):
@@ -249,19 +256,19 @@ def test_a_version_is_not_found_from_elsewhere(workspace: Workspace):
     other = rows.make_workspace("Elsewhere")
 
     with access.in_workspace(other.pk):
-        assert version_queries.version_rows(workspace=other, document=document) == []
+        assert queries.version_rows(workspace=other, document=document) == []
         with pytest.raises(NotFoundError):
-            version_queries.version_get(workspace=other, document=document, number=1)
+            queries.version_get(workspace=other, document=document, number=1)
 
 
 def test_a_document_is_found_by_its_files_name_while_it_is_searched(workspace: Workspace):
     document = first_version(workspace, name="log.md")
     with access.in_workspace(workspace.pk):
-        assert version_queries.document_of_file(workspace=workspace, name="log.md") == document
-        assert version_queries.document_of_file(workspace=workspace, name="LOG.md") is None
+        assert queries.document_of_file(workspace=workspace, name="log.md") == document
+        assert queries.document_of_file(workspace=workspace, name="LOG.md") is None
         Document.objects.in_workspace(workspace).update(disabled_at=document.created_at)
 
-        assert version_queries.document_of_file(workspace=workspace, name="log.md") is None
+        assert queries.document_of_file(workspace=workspace, name="log.md") is None
 
 
 # --- a place in an earlier version ----------------------------------------------------------------

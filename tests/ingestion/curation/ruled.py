@@ -22,7 +22,7 @@ from ingestion.models import (
     RelationshipRuling,
     ResolutionDecision,
 )
-from ingestion.pipeline import propagate
+from ingestion.pipeline.propagate import propagate
 from kb_project.text.names import normalise_name
 from workspaces import access
 from workspaces.models import Workspace
@@ -47,7 +47,7 @@ class Hand:
                 if not isinstance(ruling, ResolutionDecision):
                     ruling.sequence = event.sequence
                 ruling.save(force_insert=True)
-            propagate.read_anew(self.workspace.pk, keys)
+            propagate(self.workspace.pk, keys)
         return event
 
     def undo(self, event: HistoryEvent) -> None:
@@ -56,7 +56,7 @@ class Hand:
             for table in TABLES:
                 rows = table.objects.in_workspace(self.workspace).filter(event=event)
                 rows.update(undone_at=timezone.now())
-            propagate.read_anew(self.workspace.pk, event.details["keys"])
+            propagate(self.workspace.pk, event.details["keys"])
 
     def merge(self, kept: str, other: str) -> HistoryEvent:
         left, right = sorted([kept, other])
@@ -82,14 +82,14 @@ class Hand:
 
     def delete_documents(self, *names: str) -> None:
         """As if they had never been: what they alone said is marked, and settled."""
-        from ingestion.stages.resolve import saving  # noqa: PLC0415 - tests only of this step
+        from ingestion.stages.resolve import applying  # noqa: PLC0415 - tests only of this step
 
         with access.in_workspace(self.workspace.pk):
             recording.lock(self.workspace)
             rows = Document.objects.in_workspace(self.workspace).filter(name__in=names)
-            saving.forget(self.workspace.pk, list(rows.values_list("pk", flat=True)))
+            applying.forget(self.workspace.pk, list(rows.values_list("pk", flat=True)))
             rows.delete()
-            propagate.settle(self.workspace.pk)
+            propagate(self.workspace.pk)
 
 
 def graph_of(workspace: Workspace) -> dict[str, Any]:

@@ -11,9 +11,8 @@ from uuid import UUID
 import pytest
 from django.db import connections
 
-from ingestion.curation.distinct import entities_differ
 from ingestion.curation.entities import entity_edit
-from ingestion.curation.merging import entities_merge
+from ingestion.curation.merging import entities_differ, entities_merge
 from ingestion.curation.splitting import Selection, entity_split
 from ingestion.history import recording
 from ingestion.history.recording import ChangeContext

@@ -7,9 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from ingestion.curation.distinct import entities_differ
 from ingestion.curation.entities import entity_delete, entity_edit
-from ingestion.curation.merging import entities_merge
+from ingestion.curation.merging import entities_differ, entities_merge
 from ingestion.curation.relationships import relationship_create, relationship_delete
 from ingestion.curation.splitting import Selection, entity_split, mentions_move
 from ingestion.curation.undoing import event_undo

@@ -6,14 +6,14 @@ from uuid import UUID
 import pytest
 from hypothesis import given, strategies as st
 
-from ingestion.curation import previewing
-from ingestion.curation.effects import FIGURES, Effect, State, Verb, between
+from ingestion.curation.effects import FIGURES, Effect, State, Verb, between, of_documents
 from ingestion.documents.lifecycle import documents_trash
 from ingestion.history.recording import ChangeContext
 from ingestion.models import Evidence, Mention
 from tests import rows
 from tests.ingestion.curation.papers import Desk
 from tests.ingestion.stages.resolve.said import all_of
+from workspaces import access
 
 A, B, C, D = (UUID(int=number) for number in range(4))
 
@@ -103,7 +103,8 @@ def test_trashing_documents_does_what_was_said(media: Path):
     going = [desk.document(name) for name in ("a", "b", "d")]
     before = desk.state()
 
-    effect = previewing.documents_trash(workspace=desk.workspace, documents=going)
+    with access.in_workspace(desk.workspace.pk):
+        effect = of_documents(desk.workspace, [one.pk for one in going])
     assert desk.state() == before
     mentions, facts = sum(desk.mentions().values()), set(desk.links())
     entities = set(desk.names())

@@ -138,7 +138,9 @@ def test_names_are_added_and_taken_away(desk: Desk):
     assert desk.mentions()[LTD] == 4
 
     taken = {"remove_aliases": ["ACM"]}
-    preview = previewing.edit(workspace=desk.workspace, entity=desk.id(LTD), **taken)
+    preview = previewing.preview(
+        entity_edit, workspace=desk.workspace, entity=desk.id(LTD), **taken
+    )
     event = edit(desk, LTD, **taken)
 
     assert preview.figures == event.details["counts"]
@@ -178,7 +180,9 @@ def test_what_cannot_be_said_changes_nothing(desk: Desk, said: dict[str, Any], c
 def test_an_edit_is_previewed(desk: Desk):
     before = desk.state()
 
-    preview = previewing.edit(workspace=desk.workspace, entity=desk.id(LTD), name="Acme Group")
+    preview = previewing.preview(
+        entity_edit, workspace=desk.workspace, entity=desk.id(LTD), name="Acme Group"
+    )
 
     assert desk.state() == before
     assert preview.figures == edit(desk, LTD, name="Acme Group").details["counts"]
@@ -186,7 +190,7 @@ def test_an_edit_is_previewed(desk: Desk):
 
 # --- deleted --------------------------------------------------------------------------------------
 def test_what_is_deleted_stays_away(desk: Desk):
-    preview = previewing.delete(workspace=desk.workspace, entity=desk.id(LTD))
+    preview = previewing.preview(entity_delete, workspace=desk.workspace, entity=desk.id(LTD))
 
     event = entity_delete(change=desk.change(), entity=desk.id(LTD))
 

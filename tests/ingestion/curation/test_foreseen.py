@@ -142,7 +142,9 @@ def test_a_merge_does_what_was_foreseen(said: list[Said], steps: list[Step], one
     before = town.state()
     with suppress(ConflictError, InputError, Entity.DoesNotExist):
         kept, away = town.pick(one), town.pick(other)
-        foreseen = previewing.merge(workspace=town.workspace, kept=kept, others=[away])
+        foreseen = previewing.preview(
+            entities_merge, workspace=town.workspace, kept=kept, others=[away]
+        )
         assert town.state() == before
 
         event = entities_merge(change=town.change(), kept=kept, others=[away])
@@ -161,7 +163,7 @@ def test_a_deletion_does_what_was_foreseen(said: list[Said], steps: list[Step], 
     before = town.state()
     with suppress(ConflictError, InputError, Entity.DoesNotExist):
         going = town.pick(place)
-        foreseen = previewing.delete(workspace=town.workspace, entity=going)
+        foreseen = previewing.preview(entity_delete, workspace=town.workspace, entity=going)
         assert town.state() == before
 
         event = entity_delete(change=town.change(), entity=going)
@@ -183,11 +185,11 @@ def test_a_split_or_a_move_does_what_was_foreseen(
         wanted: dict[str, Any] = {"entity": town.pick(one), "selection": town.chosen(other)}
         more: dict[str, Any] = {"target": town.pick(other)} if is_move else {"name": "Dora Hale"}
         wanted |= more
-        preview = previewing.move if is_move else previewing.split
-        foreseen = preview(workspace=town.workspace, **wanted)
+        service: Any = mentions_move if is_move else entity_split
+        foreseen = previewing.preview(service, workspace=town.workspace, **wanted)
         assert town.state() == before
 
-        event = (mentions_move if is_move else entity_split)(change=town.change(), **wanted)
+        event = service(change=town.change(), **wanted)
 
         assert event.details["counts"] == foreseen.figures
         assert foreseen.mentions > 0
@@ -204,7 +206,7 @@ def test_taking_back_does_what_was_foreseen(said: list[Said], steps: list[Step],
         return
     with suppress(ConflictError):
         event = last_of(town, place)
-        foreseen = previewing.undo(workspace=town.workspace, event=event)
+        foreseen = previewing.preview(event_undo, workspace=town.workspace, event=event)
         assert town.state() == before
 
         undoing = event_undo(change=town.change(), event=event)

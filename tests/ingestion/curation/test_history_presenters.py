@@ -201,7 +201,9 @@ def test_another_workspace_has_a_history_of_its_own(desk: Desk):
 
 def test_a_document_that_never_was_has_no_history(desk: Desk):
     with access.in_workspace(desk.workspace.pk), pytest.raises(NotFoundError):
-        history_presenters.document_context(workspace=desk.workspace, document_id=uuid4())
+        history_presenters.document_context(
+            workspace=desk.workspace, document_id=uuid4(), query=QueryDict()
+        )
 
 
 def test_a_document_that_was_deleted_keeps_the_name_it_had(desk: Desk):
@@ -210,7 +212,7 @@ def test_a_document_that_was_deleted_keeps_the_name_it_had(desk: Desk):
 
     with access.in_workspace(desk.workspace.pk):
         context = history_presenters.document_context(
-            workspace=desk.workspace, document_id=document.pk
+            workspace=desk.workspace, document_id=document.pk, query=QueryDict()
         )
 
     assert context["document"] is None

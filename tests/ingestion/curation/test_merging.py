@@ -6,12 +6,11 @@ from uuid import uuid4
 import pytest
 
 from ingestion.curation import previewing
-from ingestion.curation.distinct import entities_differ
 from ingestion.curation.entities import entity_edit
-from ingestion.curation.merging import MOST, entities_merge
+from ingestion.curation.merging import MOST, entities_differ, entities_merge
 from ingestion.curation.undoing import event_undo
 from ingestion.models import EventKind, HistoryEvent, MergeSuggestion, ResolutionDecision
-from ingestion.pipeline.propagate import read_anew
+from ingestion.pipeline.propagate import propagate
 from kb_project.errors import ConflictError, InputError, NotFoundError, PreconditionError
 from tests import rows
 from tests.ingestion.curation.papers import Desk
@@ -65,8 +64,8 @@ def test_what_is_kept_keeps_its_id(desk: Desk, kept: str):
 
 
 def test_the_preview_says_just_what_then_happens(desk: Desk):
-    preview = previewing.merge(
-        workspace=desk.workspace, kept=desk.id(LTD), others=[desk.entity(INC)]
+    preview = previewing.preview(
+        entities_merge, workspace=desk.workspace, kept=desk.id(LTD), others=[desk.entity(INC)]
     )
 
     event = entities_merge(change=desk.change(), kept=desk.id(LTD), others=[desk.id(INC)])
@@ -84,7 +83,9 @@ def test_reports_that_speak_of_them_are_counted(desk: Desk):
     with access.in_workspace(desk.workspace.pk):
         rows.make_report(desk.workspace, "Firms", [desk.entity(INC)], [])
 
-    preview = previewing.merge(workspace=desk.workspace, kept=desk.id(LTD), others=[desk.id(INC)])
+    preview = previewing.preview(
+        entities_merge, workspace=desk.workspace, kept=desk.id(LTD), others=[desk.id(INC)]
+    )
 
     assert preview.reports == 1
     assert preview.sentence.endswith("1 report will be rewritten.")
@@ -146,8 +147,8 @@ def test_but_not_one_that_another_has(desk: Desk):
 
 # --- what differs ---------------------------------------------------------------------------------
 def test_across_types_the_clear_one_is_kept_and_the_preview_says_so(desk: Desk):
-    preview = previewing.merge(
-        workspace=desk.workspace, kept=desk.id("mercury"), others=[desk.id("orran")]
+    preview = previewing.preview(
+        entities_merge, workspace=desk.workspace, kept=desk.id("mercury"), others=[desk.id("orran")]
     )
     event = merged(desk, "mercury", "orran")
 
@@ -185,7 +186,9 @@ def test_what_two_people_wrote_is_kept_with_its_source(desk: Desk):
 
 def test_what_was_said_to_differ_is_told_and_overruled(desk: Desk):
     entities_differ(change=desk.change(), entities=[desk.id(LTD), desk.id(INC)])
-    preview = previewing.merge(workspace=desk.workspace, kept=desk.id(LTD), others=[desk.id(INC)])
+    preview = previewing.preview(
+        entities_merge, workspace=desk.workspace, kept=desk.id(LTD), others=[desk.id(INC)]
+    )
 
     event = merged(desk)
 
@@ -202,7 +205,7 @@ def test_what_a_model_joined_stays_joined(desk: Desk):
             workspace=desk.workspace, left_key="acme limited", right_key=LTD, verdict="same",
             by="model",
         )  # fmt: skip
-        read_anew(desk.workspace.pk, ["acme limited", LTD])
+        propagate(desk.workspace.pk, ["acme limited", LTD])
     assert LTD not in desk.names()
 
     entities_merge(change=desk.change(), kept=desk.id(INC), others=[desk.id("acme limited")])
@@ -256,7 +259,9 @@ def test_what_is_elsewhere_is_not_found(desk: Desk):
     with pytest.raises(NotFoundError):
         entities_merge(change=desk.change(), kept=desk.id(LTD), others=[foreign])
     with pytest.raises(NotFoundError):
-        previewing.merge(workspace=desk.workspace, kept=desk.id(LTD), others=[foreign])
+        previewing.preview(
+            entities_merge, workspace=desk.workspace, kept=desk.id(LTD), others=[foreign]
+        )
 
 
 def test_what_was_merged_away_says_by_whom_and_into_what(desk: Desk):

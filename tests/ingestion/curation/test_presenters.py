@@ -50,11 +50,10 @@ def in_scope(desk: Desk, show: Any, **given: Any) -> Any:
 
 # --- who may --------------------------------------------------------------------------------------
 def test_an_owner_may_curate_and_a_reader_is_told_whom_to_ask(desk: Desk):
-    assert presenters.rights(seen_by(desk.cast.alice, desk)) == {
-        "is_curator": True, "whom_to_ask": ""
-    }  # fmt: skip
+    owner = presenters.page_context(seen_by(desk.cast.alice, desk), "entities")
+    assert (owner["is_curator"], owner["whom_to_ask"]) == (True, "")
 
-    reader = presenters.rights(seen_by(desk.cast.bob, desk))
+    reader = presenters.page_context(seen_by(desk.cast.bob, desk), "entities")
 
     assert not reader["is_curator"]
     assert "Alice" in reader["whom_to_ask"]
@@ -169,7 +168,7 @@ def test_the_one_the_page_began_at_is_kept_unless_another_is_chosen(desk: Desk):
 
     assert merging(desk, LTD, with_inc)["group"].kept == desk.id(LTD)
     chosen = merging(desk, LTD, with_inc, ("kept", desk.id(INC)))["group"]
-    assert (chosen.kept, chosen.others) == (desk.id(INC), [desk.id(LTD)])
+    assert (chosen.kept, set(chosen.ids)) == (desk.id(INC), {desk.id(INC), desk.id(LTD)})
     assert merging(desk, LTD, with_inc, ("kept", desk.id(ADA)))["group"].kept == desk.id(LTD)
 
 

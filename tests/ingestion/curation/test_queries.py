@@ -10,7 +10,7 @@ import pytest
 from ingestion.curation import queries
 from ingestion.curation.entities import entity_create, entity_delete, entity_edit
 from ingestion.curation.merging import entities_merge
-from ingestion.curation.queries import Gone, Line, line_of
+from ingestion.curation.queries import FormerEntity, MentionInContext, line_of
 from ingestion.curation.splitting import Selection, entity_split
 from ingestion.curation.undoing import event_undo
 from ingestion.models import Chunk, Document, Entity, HistoryEvent, Mention
@@ -30,7 +30,7 @@ def desk(media: Path, db: None) -> Desk:
 
 
 # --- a mention with words around it ---------------------------------------------------------------
-def line(text: str, name: str, begin: int = 0) -> Line:
+def line(text: str, name: str, begin: int = 0) -> MentionInContext:
     start = begin + text.index(name)
     chunk = Chunk(text=text, start=begin, end=begin + len(text))
     return line_of(Mention(chunk=chunk, start=start, end=start + len(name), surface=name))
@@ -158,7 +158,7 @@ def test_mentions_of_another_workspace_are_nobodys(desk: Desk):
 
 
 # --- what became of it ----------------------------------------------------------------------------
-def gone(desk: Desk, key: str) -> Gone:
+def gone(desk: Desk, key: str) -> FormerEntity:
     with access.in_workspace(desk.workspace.pk):
         return queries.entity_gone(workspace=desk.workspace, entity_id=desk.id(key))
 

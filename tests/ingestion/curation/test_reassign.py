@@ -10,10 +10,14 @@ import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
 
 from ingestion.curation.merging import entities_merge
-from ingestion.curation.reassign import Selection, Spot, chosen_of, placements_for
-from ingestion.curation.splitting import entity_split
+from ingestion.curation.splitting import (
+    SelectableMention,
+    Selection,
+    chosen_of,
+    entity_split,
+    placements_for,
+)
 from ingestion.models import Mention, MentionPlacement
-from ingestion.resolution.reassignments import Placement
 from kb_project.errors import ConflictError
 from tests import rows
 from tests.ingestion.curation.papers import Desk
@@ -32,7 +36,7 @@ def desk(media: Path) -> Desk:
     return made
 
 
-def chosen(desk: Desk, key: str, selection: Selection) -> tuple[list[Spot], int]:
+def chosen(desk: Desk, key: str, selection: Selection) -> tuple[list[SelectableMention], int]:
     with access.in_workspace(desk.workspace.pk):
         return chosen_of(desk.entity(key), selection)
 
@@ -69,7 +73,7 @@ def test_whatever_of_it_is_in_a_document_is_chosen(desk: Desk):
     spots, total = chosen(desk, ADA, Selection(documents=[desk.document("twice").pk]))
 
     assert (len(spots), total) == (2, 4)
-    assert {spot.place.document_id for spot in spots} == {desk.document("twice").pk}
+    assert {spot.position.document_id for spot in spots} == {desk.document("twice").pk}
 
 
 def test_a_mention_is_chosen_once_however_often_it_is_pointed_at(desk: Desk):
@@ -80,7 +84,7 @@ def test_a_mention_is_chosen_once_however_often_it_is_pointed_at(desk: Desk):
 
     spots, _ = chosen(desk, ADA, selection)
 
-    assert [spot.mention_id for spot in spots] == [one.pk]
+    assert [spot.id for spot in spots] == [one.pk]
 
 
 def test_documents_that_do_not_name_it_choose_nothing(desk: Desk):
@@ -178,21 +182,17 @@ def test_rulings_cover_just_what_is_chosen(desk: Desk, data: st.DataObject):
     )
 
     spots, total = chosen(desk, LTD, selection)
-    placed = [as_placement(one) for one in rulings(desk, LTD, selection)]
+    placed = rulings(desk, LTD, selection)
 
     assert total == len(mentions)
     everything, _ = chosen(desk, LTD, Selection(mentions=[one.pk for one in mentions]))
     covered = {
-        spot.mention_id
+        spot.id
         for spot in everything
-        if any(one.key == spot.key and one.holds(spot.place) for one in placed)
+        if any(one.key == spot.key and one.covers(spot.position) for one in placed)
     }
-    assert covered == {spot.mention_id for spot in spots}
+    assert covered == {spot.id for spot in spots}
 
 
 def some(ids: Sequence[UUID]) -> st.SearchStrategy[set[UUID]]:
     return st.sets(st.sampled_from(sorted(set(ids))), max_size=2)
-
-
-def as_placement(row: MentionPlacement) -> Placement:
-    return Placement(row.key, row.own_key, row.document_id, row.chunk_id, row.offset, ("", 0), 0)

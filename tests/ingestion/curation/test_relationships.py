@@ -65,7 +65,7 @@ def test_a_link_that_documents_state_is_worded(desk: Desk):
         "description": "Employs her since 1851.",
     }
 
-    preview = previewing.relationship_edit(workspace=desk.workspace, **wanted)
+    preview = previewing.preview(relationship_edit, workspace=desk.workspace, **wanted)
     event = relationship_edit(change=desk.change(), **wanted)
 
     worded = desk.link(LTD, ADA)
@@ -78,8 +78,8 @@ def test_a_link_that_documents_state_is_worded(desk: Desk):
 
 
 def test_what_is_deleted_stays_away_until_it_is_linked_again(desk: Desk):
-    preview = previewing.relationship_delete(
-        workspace=desk.workspace, relationship=desk.link(LTD, ADA)
+    preview = previewing.preview(
+        relationship_delete, workspace=desk.workspace, relationship=desk.link(LTD, ADA)
     )
     event = relationship_delete(change=desk.change(), relationship=desk.link(LTD, ADA))
     said = Said([("Acme Ltd", "organization"), ("Ada Lind", "person")], links=[(0, 1, "employs")])

@@ -115,8 +115,12 @@ def test_what_was_moved_by_place_before_is_not_forgotten(desk: Desk):
 def test_the_preview_says_just_what_then_happens(desk: Desk):
     chosen = in_documents(desk, "b", "d")
     before = desk.state()
-    preview = previewing.split(
-        workspace=desk.workspace, entity=desk.id(LTD), selection=chosen, name="Acme of Orran"
+    preview = previewing.preview(
+        entity_split,
+        workspace=desk.workspace,
+        entity=desk.id(LTD),
+        selection=chosen,
+        name="Acme of Orran",
     )
     assert desk.state() == before
 
@@ -133,7 +137,7 @@ def test_moving_is_previewed_too(desk: Desk):
         "selection": in_documents(desk, "d"),
         "target": desk.id(INC),
     }
-    preview = previewing.move(workspace=desk.workspace, **wanted)
+    preview = previewing.preview(mentions_move, workspace=desk.workspace, **wanted)
 
     event = mentions_move(change=desk.change(), **wanted)
 

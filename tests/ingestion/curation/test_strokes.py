@@ -9,8 +9,8 @@ from uuid import uuid4
 import pytest
 
 from ingestion.curation import previewing
-from ingestion.curation.distinct import entities_differ
 from ingestion.curation.entities import entity_create, entity_delete, entity_edit
+from ingestion.curation.merging import entities_differ
 from ingestion.curation.splitting import Selection, entity_split
 from ingestion.curation.undoing import event_undo
 from ingestion.documents import lifecycle
@@ -76,7 +76,7 @@ def test_the_undoing_of_a_batch_is_foreseen_as_a_whole(desk: Desk):
     merged(desk, LTD, INC, batch=batch)
     last = merged(desk, LTD, ORRAN, batch=batch)
 
-    preview = previewing.undo(workspace=desk.workspace, event=last)
+    preview = previewing.preview(event_undo, workspace=desk.workspace, event=last)
 
     assert preview.mentions == 4
     assert undone(desk, last).details["counts"] == preview.figures

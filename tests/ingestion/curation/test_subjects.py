@@ -7,23 +7,23 @@ from uuid import uuid4
 
 import pytest
 
-from ingestion.curation import operation, suggested
-from ingestion.curation.distinct import entities_differ
+from ingestion.curation import operation
 from ingestion.curation.entities import entity_create, entity_delete, entity_edit
-from ingestion.curation.merging import entities_merge
+from ingestion.curation.merging import entities_differ, entities_merge
+from ingestion.curation.previewing import preview
 from ingestion.curation.relationships import relationship_delete
 from ingestion.curation.splitting import Selection, entity_split
-from ingestion.curation.subjects import (
+from ingestion.curation.undoing import event_undo
+from ingestion.curation.validation import (
     all_living,
     free_ref,
     living,
     living_link,
-    members_of,
     refuse_taken,
 )
-from ingestion.curation.undoing import event_undo
-from ingestion.models import Entity, EventKind, HistoryEvent, Verdict
-from ingestion.resolution.active import load_reading
+from ingestion.models import Entity, HistoryEvent, Verdict
+from ingestion.resolution.decisions import between, load_resolution
+from ingestion.resolution.overrides import in_force
 from kb_project.errors import ConflictError, NotFoundError, PreconditionError
 from kb_project.text.names import normalise_name
 from tests import rows
@@ -150,10 +150,10 @@ def test_the_members_of_a_group_are_all_that_is_read_as_it(desk: Desk):
     merged(desk, ORRAN, LTD)
 
     with access.in_workspace(desk.workspace.pk):
-        reading = load_reading(desk.workspace.pk, [])
+        resolution = load_resolution(desk.workspace.pk)
 
-    assert members_of(reading, (ORRAN, 0)) == [(INC, 0), (LTD, 0), (ORRAN, 0)]
-    assert members_of(reading, (ADA, 0)) == [(ADA, 0)]
+    assert resolution.members((ORRAN, 0)) == [(INC, 0), (LTD, 0), (ORRAN, 0)]
+    assert resolution.members((ADA, 0)) == [(ADA, 0)]
 
 
 def test_a_sense_is_free_that_nobody_ever_had(desk: Desk):
@@ -177,7 +177,7 @@ def taken_by(desk: Desk, name: str, *own: str) -> str:
         try:
             refuse_taken(
                 desk.workspace, name, normalise_name(name),
-                reading=load_reading(desk.workspace.pk, []), own=[desk.id(key) for key in own],
+                resolution=load_resolution(desk.workspace.pk), own=[desk.id(key) for key in own],
             )  # fmt: skip
         except ConflictError as error:
             return str(error.fields["entity"]["name"])
@@ -230,7 +230,7 @@ def test_a_name_is_not_taken_by_somebody_elsewhere(desk: Desk):
     other = rows.make_workspace("Elsewhere")
 
     with access.in_workspace(other.pk):
-        refuse_taken(other, "Ada Lind", ADA, reading=load_reading(other.pk, []))
+        refuse_taken(other, "Ada Lind", ADA, resolution=load_resolution(other.pk))
         assert not Entity.objects.in_workspace(other).exists()
 
 
@@ -249,13 +249,12 @@ def test_what_was_seen_of_any_subject_must_still_be_so(desk: Desk):
     assert INC not in desk.names()
 
 
-def test_of_what_is_rehearsed_nothing_stays_but_what_it_tells(desk: Desk):
+def test_a_preview_that_is_rolled_back_leaves_nothing(desk: Desk):
     before = desk.state()
 
-    with access.in_workspace(desk.workspace.pk):
-        event = operation.dry_run(lambda: merged(desk, LTD, INC))
+    effect = preview(entity_edit, workspace=desk.workspace, entity=desk.id(LTD), name="Acme Group")
 
-    assert (event.kind, event.details["counts"]["mentions"]) == (EventKind.ENTITIES_MERGED, 2)
+    assert effect.mentions == 0
     assert desk.state() == before
     assert desk.events() == []
 
@@ -278,7 +277,7 @@ def test_what_is_told_later_is_added_to_what_was_told(desk: Desk):
     event = merged(desk, LTD, INC)
 
     with access.in_workspace(desk.workspace.pk):
-        operation.tell(event, {"notes": ["Look again."]})
+        operation.add_details(event, notes=["Look again."])
 
     [kept] = desk.events()
     assert kept.details["notes"] == ["Look again."]
@@ -288,7 +287,8 @@ def test_what_is_told_later_is_added_to_what_was_told(desk: Desk):
 # --- what is decided about two names --------------------------------------------------------------
 def standing(desk: Desk, left: str, right: str) -> str:
     with access.in_workspace(desk.workspace.pk):
-        return suggested.standing(desk.workspace, (left, right))
+        rows = in_force(between(desk.workspace.pk, [left, right]))
+    return rows[0].verdict if rows else Verdict.UNSURE
 
 
 def test_the_last_word_that_stands_counts(desk: Desk):

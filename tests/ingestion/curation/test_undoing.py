@@ -6,9 +6,8 @@ from uuid import uuid4
 import pytest
 
 from ingestion.curation import previewing
-from ingestion.curation.distinct import entities_differ
 from ingestion.curation.entities import entity_create, entity_delete, entity_edit
-from ingestion.curation.merging import entities_merge
+from ingestion.curation.merging import entities_differ, entities_merge
 from ingestion.curation.relationships import relationship_create, relationship_delete
 from ingestion.curation.splitting import Selection, mentions_move
 from ingestion.curation.undoing import event_undo
@@ -100,7 +99,7 @@ def test_the_preview_of_an_undoing_says_just_what_then_happens(desk: Desk, what:
     event = CHANGES[what](desk)
     before = desk.state()
 
-    preview = previewing.undo(workspace=desk.workspace, event=event)
+    preview = previewing.preview(event_undo, workspace=desk.workspace, event=event)
 
     assert desk.state() == before
     assert undone(desk, event).details["counts"] == preview.figures
@@ -231,7 +230,7 @@ def test_documents_come_back_and_go_again_as_the_preview_says(desk: Desk):
         change=desk.change(), documents=[desk.document("b"), desk.document("d")]
     )
 
-    preview = previewing.undo(workspace=desk.workspace, event=event)
+    preview = previewing.preview(event_undo, workspace=desk.workspace, event=event)
     undoing = undone(desk, event)
 
     assert desk.state() == before

@@ -12,8 +12,7 @@ from django.conf import settings
 from ingestion.documents import services
 from ingestion.management.commands.loaddemo import DOCUMENTS
 from kb_project import ports
-from kb_project.llm.known_vectors import KnownVectors, RecordingEmbedder
-from kb_project.llm.local_embedder import LocalEmbedder
+from kb_project.llm.embedders import KnownVectors, LocalEmbedder, RecordingEmbedder
 from kb_project.llm.ports import Vectors
 from tests import rows
 from workspaces import access

@@ -5,18 +5,16 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from django.db import connection
+from django.db.models import Model
 
 from ingestion.documents import lifecycle
+from ingestion.documents.archive import PAIRS
 from ingestion.history.recording import ChangeContext
 from ingestion.models import (
-    ArchivedChunk,
-    ArchivedExtraction,
-    ArchivedPosting,
-    ArchivedSentenceVector,
     ArchivedVector,
     Chunk,
     ChunkEmbedding,
-    ChunkExtraction,
     CommunityReport,
     CorpusVersion,
     Document,
@@ -24,8 +22,6 @@ from ingestion.models import (
     FindingEvidence,
     GraphTombstone,
     IngestionJob,
-    Posting,
-    SentenceVector,
     SummaryTree,
 )
 from ingestion.pipeline import runner
@@ -37,14 +33,6 @@ from workspaces.models import Workspace
 pytestmark = [
     pytest.mark.django_db(transaction=True),
     pytest.mark.usefixtures("fake_embedder", "media"),
-]
-
-PAIRS = [
-    (Chunk, ArchivedChunk),
-    (ChunkExtraction, ArchivedExtraction),
-    (ChunkEmbedding, ArchivedVector),
-    (SentenceVector, ArchivedSentenceVector),
-    (Posting, ArchivedPosting),
 ]
 
 
@@ -223,3 +211,13 @@ def test_trees_of_summaries_follow(workspace: Workspace):
 
     with access.in_workspace(workspace.pk):
         assert sorted(trees.values_list("document__title", "digest"), key=str) == before
+
+
+@pytest.mark.parametrize(("live", "archived"), PAIRS)
+def test_live_and_archived_rows_have_the_same_columns(live: type[Model], archived: type[Model]):
+    columns, kept = (
+        {(field.column, field.db_type(connection)) for field in model._meta.concrete_fields}
+        for model in (live, archived)
+    )
+
+    assert columns == kept

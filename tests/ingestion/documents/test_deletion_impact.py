@@ -9,7 +9,7 @@ from uuid import uuid4
 
 import pytest
 
-from ingestion.curation import previewing
+from ingestion.curation.effects import of_documents
 from ingestion.curation.entities import entity_create
 from ingestion.curation.merging import entities_merge
 from ingestion.curation.relationships import relationship_create
@@ -17,6 +17,7 @@ from ingestion.documents import lifecycle
 from ingestion.documents.deletion_impact import Losses, losses_of
 from tests import rows
 from tests.ingestion.curation.papers import Desk
+from workspaces import access
 
 LTD, INC, ADA, ORRAN = "acme ltd", "acme inc", "ada lind", "orran"
 GROUPS = [group for size in (1, 2, 3) for group in combinations("abcde", size)]
@@ -48,7 +49,8 @@ def test_the_page_and_the_preview_say_the_same_and_it_is_what_happens(desk: Desk
     for group in GROUPS:
         documents = [desk.document(name) for name in group]
         said = losses(desk, group)
-        effect = previewing.documents_trash(workspace=desk.workspace, documents=documents)
+        with access.in_workspace(desk.workspace.pk):
+            effect = of_documents(desk.workspace, [one.pk for one in documents])
         foreseen[group] = said
 
         assert (said.passages, said.facts, said.facts_kept, said.entities) == (

@@ -5,8 +5,8 @@ from dataclasses import replace
 import pytest
 from hypothesis import given, strategies as st
 
-from ingestion.documents import estimate_sentences
-from ingestion.documents.estimates import (
+from ingestion.documents import estimates
+from ingestion.documents.cost_model import (
     ALLOWANCE,
     NOTHING,
     Conditions,
@@ -200,39 +200,35 @@ def test_every_estimate_is_a_range(
 
 # --- in words -------------------------------------------------------------------------------------
 def test_the_local_tier_is_one_sentence():
-    words = estimate_sentences.sentences(estimate([exact(8000, 10)], None))
+    words = estimates.sentences(estimate([exact(8000, 10)], None))
 
     assert words == ["Costs nothing: no model is called."]
 
 
 def test_a_budget_that_suffices_is_named_and_no_more():
-    words = estimate_sentences.sentences(estimate([exact(8000, 10)], CONDITIONS, left=50.0))
+    words = estimates.sentences(estimate([exact(8000, 10)], CONDITIONS, left=50.0))
 
     assert words[-1] == "50.00 of the budget is left."
 
 
 def test_a_budget_that_will_not_suffice_is_said_with_what_happens_then():
-    words = estimate_sentences.sentences(estimate([exact(8000, 10)], CONDITIONS, left=0.00001))
+    words = estimates.sentences(estimate([exact(8000, 10)], CONDITIONS, left=0.00001))
 
     assert "will not be enough" in words[-1]
-    assert "everything done is kept" in words[-1]
+    assert "keeps everything done" in words[-1]
 
 
 def test_a_budget_that_may_not_suffice_is_said_so():
     found = estimate([exact(8000, 10)], CONDITIONS)
     assert found.cost
 
-    words = estimate_sentences.sentences(
-        replace(found, left=(found.cost.low + found.cost.high) / 2)
-    )
+    words = estimates.sentences(replace(found, left=(found.cost.low + found.cost.high) / 2))
 
     assert "may not be enough" in words[-1]
 
 
 def test_a_missing_price_is_said():
-    words = estimate_sentences.sentences(
-        estimate([exact(8000, 10)], replace(CONDITIONS, prices={}))
-    )
+    words = estimates.sentences(estimate([exact(8000, 10)], replace(CONDITIONS, prices={})))
 
     assert "no price is set" in " ".join(words)
 
@@ -240,24 +236,24 @@ def test_a_missing_price_is_said():
 def test_what_is_known_already_is_said():
     found = estimate([exact(8000, 10, known_extractions=1)], CONDITIONS)
 
-    assert "1 answer is already known and costs nothing." in estimate_sentences.sentences(found)
+    assert "1 answer is already known and costs nothing." in estimates.sentences(found)
 
 
 def test_all_known_costs_nothing():
     found = Estimate(1, Range(3, 3), known=6, uses_model=True)
 
-    assert estimate_sentences.sentences(found) == ["Costs nothing: every answer is in the cache."]
+    assert estimates.sentences(found) == ["Costs nothing: every answer is in the cache."]
 
 
 @given(st.floats(0, 1e7))
 def test_money_is_never_in_powers_of_ten(amount: float):
-    assert "e" not in estimate_sentences.money(amount).replace("less than", "")
+    assert "e" not in estimates.money(amount).replace("less than", "")
 
 
 def test_what_was_spent_says_what_was_free():
     usage = UsageLine("", calls=5, cached=2, failed=1, prompt_tokens=1000, completion_tokens=234)
 
-    assert estimate_sentences.spent(usage, what="Reading it") == [
+    assert estimates.spent(usage, what="Reading it") == [
         "Reading it took 3 calls and 1,234 tokens.",
         "2 of 5 answers came from the cache and cost nothing.",
         "1 of them failed.",

@@ -9,7 +9,7 @@ from ingestion.documents import forms
 def test_a_span_is_read_from_the_address():
     place = forms.place_of(QueryDict("start=3&end=9&view=page&page=2"))
 
-    assert place == forms.Place(span=(3, 9), view="page", page=2)
+    assert place == forms.ReaderPosition(span=(3, 9), view="page", page=2)
 
 
 @pytest.mark.parametrize("query", ["", "start=3", "start=-1&end=4", "start=x&end=²", "start=&end="])

@@ -64,7 +64,7 @@ def events(workspace: Workspace) -> list[str]:
 def undo(change: ChangeContext, event: HistoryEvent) -> None:
     with access.in_workspace(change.workspace.pk):
         recording.lock(change.workspace)
-        lifecycle.take_back(change=change, event=event)
+        lifecycle.undo_event(change=change, event=event)
 
 
 def last_event(workspace: Workspace) -> HistoryEvent:
@@ -76,22 +76,22 @@ def last_event(workspace: Workspace) -> HistoryEvent:
 
 # --- moves ----------------------------------------------------------------------------------------
 def test_what_is_disabled_is_kept_and_not_searched(change: ChangeContext, log: Document):
-    lifecycle.document_disable(change=change, document=log)
+    lifecycle.documents_disable(change=change, documents=[log])
 
     row = now(log)
     assert row.disabled_at
     assert not row.is_live
-    lifecycle.document_enable(change=change, document=log)
+    lifecycle.documents_enable(change=change, documents=[log])
     assert now(log).is_live
 
 
 def test_what_was_disabled_is_so_again_when_it_comes_from_the_trash(
     change: ChangeContext, log: Document
 ):
-    lifecycle.document_disable(change=change, document=log)
-    lifecycle.document_trash(change=change, document=log)
+    lifecycle.documents_disable(change=change, documents=[log])
+    lifecycle.documents_trash(change=change, documents=[log])
 
-    lifecycle.document_restore(change=change, document=log)
+    lifecycle.documents_restore(change=change, documents=[log])
 
     row = now(log)
     assert (row.trashed_at, row.trashed_by) == (None, None)
@@ -99,7 +99,7 @@ def test_what_was_disabled_is_so_again_when_it_comes_from_the_trash(
 
 
 def test_the_trash_knows_who_and_when(change: ChangeContext, log: Document):
-    lifecycle.document_trash(change=change, document=log)
+    lifecycle.documents_trash(change=change, documents=[log])
 
     row = now(log)
     assert row.trashed_by == change.user
@@ -109,36 +109,36 @@ def test_the_trash_knows_who_and_when(change: ChangeContext, log: Document):
 @pytest.mark.parametrize(
     ("act", "code"),
     [
-        (lifecycle.document_enable, "not_disabled"),
-        (lifecycle.document_restore, "not_in_trash"),
+        (lifecycle.documents_enable, "not_disabled"),
+        (lifecycle.documents_restore, "not_in_trash"),
     ],
 )
 def test_what_changes_nothing_is_refused(
     change: ChangeContext, log: Document, act: Callable[..., HistoryEvent], code: str
 ):
     with pytest.raises(ConflictError) as refused:
-        act(change=change, document=log)
+        act(change=change, documents=[log])
 
     assert refused.value.code == code
     assert events(change.workspace) == [EventKind.DOCUMENT_ADDED]
 
 
 def test_to_the_trash_twice_is_refused(change: ChangeContext, log: Document):
-    lifecycle.document_trash(change=change, document=log)
+    lifecycle.documents_trash(change=change, documents=[log])
 
     with pytest.raises(ConflictError, match="already in the trash"):
-        lifecycle.document_trash(change=change, document=log)
+        lifecycle.documents_trash(change=change, documents=[log])
 
 
 def test_somebody_who_saw_another_state_is_told_what_was_done_since(
     change: ChangeContext, log: Document
 ):
     seen = revision(log)
-    event = lifecycle.document_disable(change=change, document=log)
+    event = lifecycle.documents_disable(change=change, documents=[log])
 
     late = ChangeContext(change.workspace, change.user, expected={log.pk: seen})
     with pytest.raises(PreconditionError) as refused:
-        lifecycle.document_trash(change=late, document=log)
+        lifecycle.documents_trash(change=late, documents=[log])
 
     assert refused.value.events == (event.pk,)
     assert now(log).trashed_at is None
@@ -162,7 +162,7 @@ def test_a_batch_is_one_event_that_names_all(change: ChangeContext):
 def test_an_event_tells_what_followed(change: ChangeContext):
     documents = state.read(change.workspace)
 
-    event = lifecycle.document_trash(change=change, document=documents["Log"])
+    event = lifecycle.documents_trash(change=change, documents=[documents["Log"]])
 
     counts = event.details["counts"]
     assert counts["documents"] == 1
@@ -188,17 +188,17 @@ def test_many_that_are_added_together_are_one_event(workspace: Workspace):
 @pytest.mark.parametrize(
     ("acts", "is_live"),
     [
-        ([lifecycle.document_disable], True),
-        ([lifecycle.document_disable, lifecycle.document_enable], False),
-        ([lifecycle.document_trash], True),
-        ([lifecycle.document_trash, lifecycle.document_restore], False),
+        ([lifecycle.documents_disable], True),
+        ([lifecycle.documents_disable, lifecycle.documents_enable], False),
+        ([lifecycle.documents_trash], True),
+        ([lifecycle.documents_trash, lifecycle.documents_restore], False),
     ],
     ids=["disable", "enable", "trash", "restore"],
 )
 def test_every_move_can_be_taken_back(
     change: ChangeContext, log: Document, acts: list[Callable[..., HistoryEvent]], is_live: bool
 ):
-    event = [act(change=change, document=log) for act in acts][-1]
+    event = [act(change=change, documents=[log]) for act in acts][-1]
 
     undo(change, event)
 
@@ -212,7 +212,7 @@ def test_taking_an_addition_back_puts_it_into_the_trash(change: ChangeContext, l
 
 
 def test_a_deletion_for_good_cannot_be_taken_back(change: ChangeContext, log: Document):
-    event = lifecycle.document_delete(change=change, document=log)
+    event = lifecycle.documents_delete(change=change, documents=[log])
 
     with pytest.raises(ConflictError, match=r"'log.txt' was deleted for good"):
         undo(change, event)
@@ -221,7 +221,7 @@ def test_a_deletion_for_good_cannot_be_taken_back(change: ChangeContext, log: Do
 def test_nothing_of_a_batch_comes_back_without_the_one_that_is_gone(change: ChangeContext):
     documents = list(state.read(change.workspace).values())
     event = lifecycle.documents_trash(change=change, documents=documents)
-    lifecycle.document_delete(change=change, document=documents[0])
+    lifecycle.documents_delete(change=change, documents=[documents[0]])
 
     with pytest.raises(ConflictError, match="deleted for good"):
         undo(change, event)
@@ -230,7 +230,7 @@ def test_nothing_of_a_batch_comes_back_without_the_one_that_is_gone(change: Chan
 
 
 # --- deleting for good ----------------------------------------------------------------------------
-@pytest.mark.parametrize("first", [None, lifecycle.document_disable, lifecycle.document_trash])
+@pytest.mark.parametrize("first", [None, lifecycle.documents_disable, lifecycle.documents_trash])
 def test_nothing_of_a_deleted_document_is_left(
     change: ChangeContext, first: Callable[..., HistoryEvent] | None, media: Path
 ):
@@ -242,9 +242,9 @@ def test_nothing_of_a_deleted_document_is_left(
     pictures = media / f"{version.blob}.pages"
     pictures.mkdir()
     if first:
-        first(change=change, document=documents["Log"])
+        first(change=change, documents=[documents["Log"]])
 
-    event = lifecycle.document_delete(change=change, document=documents["Log"])
+    event = lifecycle.documents_delete(change=change, documents=[documents["Log"]])
     state.settled(change.workspace)
 
     assert not (media / version.blob).exists()
@@ -268,10 +268,10 @@ def test_the_last_document_leaves_an_empty_workspace(change: ChangeContext):
 
 
 def test_deleting_what_is_gone_is_refused(change: ChangeContext, log: Document):
-    lifecycle.document_delete(change=change, document=log)
+    lifecycle.documents_delete(change=change, documents=[log])
 
     with pytest.raises(ConflictError):
-        lifecycle.document_delete(change=change, document=log)
+        lifecycle.documents_delete(change=change, documents=[log])
 
 
 def test_what_has_been_in_the_trash_for_too_long_is_deleted(change: ChangeContext, settings):
@@ -296,7 +296,7 @@ def test_what_was_restored_meanwhile_is_not_deleted_with_the_trash(change: Chang
     log, letter = (jobs.document_of(jobs.add(change.workspace, name, name)) for name in "ab")
     lifecycle.documents_trash(change=change, documents=[log, letter])
     looked_at = [now(log), now(letter)]
-    lifecycle.document_restore(change=change, document=log)
+    lifecycle.documents_restore(change=change, documents=[log])
 
     lifecycle.documents_delete(change=change, documents=looked_at)
 
@@ -316,7 +316,7 @@ def upload(workspace: Workspace, text: str = jobs.TEXT) -> services.Upload:
 
 
 def test_the_same_file_again_is_said_to_be_in_the_trash(change: ChangeContext, log: Document):
-    lifecycle.document_trash(change=change, document=log)
+    lifecycle.documents_trash(change=change, documents=[log])
 
     twin = upload(change.workspace)
 
@@ -324,7 +324,7 @@ def test_the_same_file_again_is_said_to_be_in_the_trash(change: ChangeContext, l
 
 
 def test_one_that_is_there_is_named_before_one_in_the_trash(change: ChangeContext, log: Document):
-    lifecycle.document_trash(change=change, document=log)
+    lifecycle.documents_trash(change=change, documents=[log])
     with access.in_workspace(change.workspace.pk):
         other = services.document_add(
             workspace=change.workspace,
@@ -342,13 +342,13 @@ def test_one_that_is_there_is_named_before_one_in_the_trash(change: ChangeContex
 def test_what_comes_back_beside_its_like_says_so(
     change: ChangeContext, log: Document, title: str, text: str
 ):
-    lifecycle.document_trash(change=change, document=log)
+    lifecycle.documents_trash(change=change, documents=[log])
     with access.in_workspace(change.workspace.pk):
         services.document_add(
             workspace=change.workspace, name="b.txt", title=title, content=io.BytesIO(text.encode())
         )
 
-    event = lifecycle.document_restore(change=change, document=log)
+    event = lifecycle.documents_restore(change=change, documents=[log])
 
     assert event.details["twins"] == [title]
     assert now(log).title == "log.txt"

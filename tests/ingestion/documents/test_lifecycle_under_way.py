@@ -54,10 +54,10 @@ def now(document: Document) -> Document:
         return Document.objects.in_workspace(document.workspace_id).get(pk=document.pk)
 
 
-GOES = [lifecycle.document_disable, lifecycle.document_trash]
+GOES = [lifecycle.documents_disable, lifecycle.documents_trash]
 BACK = {
-    lifecycle.document_disable: lifecycle.document_enable,
-    lifecycle.document_trash: lifecycle.document_restore,
+    lifecycle.documents_disable: lifecycle.documents_enable,
+    lifecycle.documents_trash: lifecycle.documents_restore,
 }
 
 
@@ -65,12 +65,12 @@ BACK = {
 def test_work_that_has_not_begun_waits_until_the_document_is_back(
     change: ChangeContext, log: Document, go: Callable[..., HistoryEvent]
 ):
-    go(change=change, document=log)
+    go(change=change, documents=[log])
     state.settled(change.workspace)
     assert now(log).state == DocumentState.PAUSED
     assert not any(state.numbers(change.workspace).values())
 
-    BACK[go](change=change, document=log)
+    BACK[go](change=change, documents=[log])
     state.settled(change.workspace)
 
     assert now(log).state == DocumentState.READY
@@ -90,10 +90,10 @@ def test_a_stage_that_is_under_way_writes_nothing_of_what_is_put_away(
 
     def interrupted(*arguments: object) -> object:
         if not is_after:
-            lifecycle.document_trash(change=change, document=log)
+            lifecycle.documents_trash(change=change, documents=[log])
         outcome = inner(*arguments)  # type: ignore[arg-type]  # a stage's own
         if is_after:
-            lifecycle.document_trash(change=change, document=log)
+            lifecycle.documents_trash(change=change, documents=[log])
         return outcome
 
     with monkeypatch.context() as patch:
@@ -106,7 +106,7 @@ def test_a_stage_that_is_under_way_writes_nothing_of_what_is_put_away(
     with access.in_workspace(change.workspace.pk):
         assert job.get().state == RunState.CANCELLED
 
-    lifecycle.document_restore(change=change, document=log)
+    lifecycle.documents_restore(change=change, documents=[log])
     state.settled(change.workspace)
 
     assert now(log).state == DocumentState.READY
@@ -127,7 +127,7 @@ def test_a_document_deleted_while_it_is_read_harms_nobody_else(
     def interrupted(*arguments: object) -> object:
         if not gone:
             gone.append(log.pk)
-            lifecycle.document_delete(change=change, document=log)
+            lifecycle.documents_delete(change=change, documents=[log])
         return inner(*arguments)  # type: ignore[arg-type]  # a stage's own
 
     with monkeypatch.context() as patch:
@@ -143,7 +143,7 @@ def test_a_document_deleted_while_it_is_read_harms_nobody_else(
 
 
 def test_what_is_put_away_is_not_retried(change: ChangeContext, log: Document):
-    lifecycle.document_trash(change=change, document=log)
+    lifecycle.documents_trash(change=change, documents=[log])
 
     with access.in_workspace(change.workspace.pk):
         with pytest.raises(ConflictError):

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from ingestion.documents import lifecycle
-from ingestion.documents.metadata import said_of
+from ingestion.documents import lifecycle, metadata
+from ingestion.documents.metadata import editable_fields
 from ingestion.history import recording
 from ingestion.history.recording import ChangeContext
 from ingestion.models import (
@@ -73,7 +73,7 @@ def ran_again(workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> set[str]
 def test_plain_changes_have_nothing_read_again(
     change: ChangeContext, log: Document, monkeypatch: pytest.MonkeyPatch
 ):
-    event = lifecycle.document_edit(change=change, document=log, **PLAIN)
+    event = metadata.document_edit(change=change, document=log, **PLAIN)
 
     row = now(log)
     assert (row.collection and row.collection.name, row.tags) == ("Light", ["oil"])
@@ -86,7 +86,7 @@ def test_plain_changes_have_nothing_read_again(
 def test_a_new_title_has_read_again_what_depends_on_it(
     change: ChangeContext, log: Document, monkeypatch: pytest.MonkeyPatch
 ):
-    lifecycle.document_edit(change=change, document=log, title="  The   keepers ")
+    metadata.document_edit(change=change, document=log, title="  The   keepers ")
 
     assert now(log).title == "The keepers"
     assert ran_again(change.workspace, monkeypatch) == AGAIN
@@ -99,12 +99,12 @@ def test_a_new_title_has_read_again_what_depends_on_it(
 
 def test_a_title_can_be_taken_back(change: ChangeContext, log: Document):
     before = state.graph(change.workspace)
-    event = lifecycle.document_edit(change=change, document=log, title="The keepers", tags=["oil"])
+    event = metadata.document_edit(change=change, document=log, title="The keepers", tags=["oil"])
     state.settled(change.workspace)
 
     with access.in_workspace(change.workspace.pk):
         recording.lock(change.workspace)
-        lifecycle.take_back(change=change, event=event)
+        lifecycle.undo_event(change=change, event=event)
     state.settled(change.workspace)
 
     assert (now(log).title, now(log).tags) == ("Log", [])
@@ -114,11 +114,11 @@ def test_a_title_can_be_taken_back(change: ChangeContext, log: Document):
 def test_a_new_title_of_what_is_disabled_is_read_once_it_is_back(
     change: ChangeContext, log: Document, monkeypatch: pytest.MonkeyPatch
 ):
-    lifecycle.document_disable(change=change, document=log)
-    lifecycle.document_edit(change=change, document=log, title="The keepers")
+    lifecycle.documents_disable(change=change, documents=[log])
+    metadata.document_edit(change=change, document=log, title="The keepers")
     assert not ran_again(change.workspace, monkeypatch)
 
-    lifecycle.document_enable(change=change, document=log)
+    lifecycle.documents_enable(change=change, documents=[log])
 
     assert ran_again(change.workspace, monkeypatch) == AGAIN
     assert now(log).state == DocumentState.READY
@@ -127,7 +127,7 @@ def test_a_new_title_of_what_is_disabled_is_read_once_it_is_back(
 def test_a_title_given_before_it_is_read_stays(change: ChangeContext):
     log = jobs.document_of(jobs.add(change.workspace))
 
-    lifecycle.document_edit(change=change, document=log, title="The keepers")
+    metadata.document_edit(change=change, document=log, title="The keepers")
     state.settled(change.workspace)
 
     assert (now(log).title, now(log).state) == ("The keepers", DocumentState.READY)
@@ -138,7 +138,7 @@ def test_no_title_changes_under_those_who_read(change: ChangeContext, log: Docum
         IngestionJob.objects.in_workspace(change.workspace).update(state=RunState.RUNNING)
 
     with pytest.raises(ConflictError, match="is being read"):
-        lifecycle.document_edit(change=change, document=log, title="The keepers")
+        metadata.document_edit(change=change, document=log, title="The keepers")
 
     assert now(log).title == "Log"
 
@@ -148,17 +148,17 @@ def test_a_title_has_some_characters_and_not_too_many(
     change: ChangeContext, log: Document, title: str
 ):
     with pytest.raises(InputError):
-        lifecycle.document_edit(change=change, document=log, title=title)
+        metadata.document_edit(change=change, document=log, title=title)
 
 
 def test_what_is_said_already_and_what_is_in_the_trash_is_not_edited(
     change: ChangeContext, log: Document
 ):
     with pytest.raises(ConflictError) as same:
-        lifecycle.document_edit(change=change, document=log, title="Log")
-    lifecycle.document_trash(change=change, document=log)
+        metadata.document_edit(change=change, document=log, title="Log")
+    lifecycle.documents_trash(change=change, documents=[log])
     with pytest.raises(ConflictError) as away:
-        lifecycle.document_edit(change=change, document=log, title="The keepers")
+        metadata.document_edit(change=change, document=log, title="The keepers")
 
     assert (same.value.code, away.value.code) == ("nothing_changed", "in_trash")
 
@@ -166,8 +166,10 @@ def test_what_is_said_already_and_what_is_in_the_trash_is_not_edited(
 def test_a_collection_of_a_long_name_is_told_as_it_is_called(change: ChangeContext, log: Document):
     name = f"{'x' * 119} and more"
 
-    event = lifecycle.document_edit(change=change, document=log, collection=name)
+    event = metadata.document_edit(change=change, document=log, collection=name)
 
-    assert event.details["after"]["collection"] == said_of(now(log))["collection"] == "x" * 119
+    assert (
+        event.details["after"]["collection"] == editable_fields(now(log))["collection"] == "x" * 119
+    )
     with pytest.raises(ConflictError, match="already has these values"):
-        lifecycle.document_edit(change=change, document=log, collection=name)
+        metadata.document_edit(change=change, document=log, collection=name)

@@ -5,11 +5,11 @@ import uuid
 import pytest
 
 from ingestion.documents import presenters
-from ingestion.documents.forms import PAGE, Place
+from ingestion.documents.forms import PAGE, ReaderPosition
 from ingestion.documents.queries import DocumentRow, StageStep
 from ingestion.knowledge.topics import TopicNode
 from ingestion.models import Community, Document, DocumentVersion, IngestionJob
-from ingestion.topics import presenters as topic_presenters
+from ingestion.topics import views as topic_presenters
 from workspaces.models import Workspace
 
 WORKSPACE = Workspace(name="Harbour", slug="harbour")
@@ -25,9 +25,9 @@ def version(text: str, **fields: object) -> DocumentVersion:
     return DocumentVersion(document=document, text=text, **fields)
 
 
-def reading(made: DocumentVersion, place: Place | None = None) -> presenters.ShownReading:
-    return presenters.shown_reading(
-        workspace=WORKSPACE, version=made, place=place or Place(), is_panel=False
+def reading(made: DocumentVersion, place: ReaderPosition | None = None) -> presenters.ReaderPage:
+    return presenters.reader_page(
+        workspace=WORKSPACE, version=made, place=place or ReaderPosition(), is_panel=False
     )
 
 
@@ -66,7 +66,7 @@ def test_a_text_that_begins_with_the_title_does_not_say_it_twice():
 def test_a_cited_title_is_shown_all_the_same():
     made = version("The light\n\nIt is old.", headings=[[1, "The light", 0]])
 
-    assert reading(made, Place(span=(0, 9))).blocks[0].kind == "heading"
+    assert reading(made, ReaderPosition(span=(0, 9))).blocks[0].kind == "heading"
 
 
 def test_headings_skip_no_level():
@@ -91,13 +91,13 @@ def test_a_text_that_is_no_pdf_has_no_picture():
     made = version("text", parser="text", pages=[[1, 0, 4]])
 
     assert reading(made).picture_url == ""
-    assert reading(made, Place(view=PAGE)).picture is None
+    assert reading(made, ReaderPosition(view=PAGE)).picture is None
 
 
 def test_a_page_beyond_the_last_is_the_last():
     made = version("one\n\ntwo", parser="pdf", pages=[[1, 0, 3], [2, 5, 8]], blob="none")
 
-    picture = reading(made, Place(view=PAGE, page=99)).picture
+    picture = reading(made, ReaderPosition(view=PAGE, page=99)).picture
 
     assert picture is not None
     assert picture.number == 2

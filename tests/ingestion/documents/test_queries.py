@@ -187,7 +187,7 @@ def test_the_live_version_is_the_one_that_counts(workspace: Workspace):
 
         def count() -> tuple[DocumentVersion, tuple[str, ...]]:
             row = document_queries.document_row(workspace=workspace, document_id=document.pk)
-            return document_queries.document_version(
+            return document_queries.version_get(
                 workspace=workspace, document=document
             ), row.warnings
 
@@ -252,15 +252,6 @@ def test_a_document_under_way_is_no_refresh(workspace: Workspace):
 
 
 # --- what is in a document ------------------------------------------------------------------------
-def test_chunks_come_in_their_order(workspace: Workspace):
-    document = rows.make_document(workspace, "Log", TEXT)
-
-    with access.in_workspace(workspace.pk):
-        found = document_queries.chunks_of(workspace=workspace, document=document)
-
-        assert [chunk.text for chunk in found] == TEXT.split("\n\n")
-
-
 def test_who_is_named_most_in_a_document_comes_first(workspace: Workspace):
     document = rows.make_document(workspace, "Log", TEXT, names=NAMES)
     rows.make_document(workspace, "Other", "Bo Strand. Bo Strand. Bo Strand.", names=NAMES)

@@ -70,7 +70,7 @@ def use_model(workspace: Workspace, **more: Any) -> None:
 
 
 def counted(workspace: Workspace) -> int:
-    return len(rereading.read_otherwise_ids(workspace=workspace))
+    return len(rereading.outdated_ids(workspace=workspace))
 
 
 def again(workspace: Workspace, *documents: Document) -> int:
@@ -82,7 +82,7 @@ def test_what_another_method_read_is_counted(workspace: Workspace):
     assert counted(workspace) == 0
     document = half_read(workspace)
     assert counted(workspace) == 1
-    assert rereading.read_otherwise_ids(workspace=workspace) == [document.pk]
+    assert rereading.outdated_ids(workspace=workspace) == [document.pk]
 
     with access.in_workspace(workspace.pk):
         ChunkExtraction.objects.in_workspace(workspace).update(method=METHOD)

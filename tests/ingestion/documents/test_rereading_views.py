@@ -81,7 +81,7 @@ def test_the_button_has_them_read_again(cast: rows.Cast, document: Document):
     response = client_of(cast.alice).post(address("read_again", cast), follow=True)
 
     assert "1 document is being read again." in response.content.decode()
-    assert len(rereading.read_otherwise_ids(workspace=cast.workspace)) == 0
+    assert len(rereading.outdated_ids(workspace=cast.workspace)) == 0
 
 
 def test_pressing_it_again_says_that_nothing_is_left(cast: rows.Cast, document: Document):
@@ -94,7 +94,7 @@ def test_pressing_it_again_says_that_nothing_is_left(cast: rows.Cast, document: 
 
 def test_a_reader_may_not_press_it(cast: rows.Cast, document: Document):
     assert client_of(cast.bob).post(address("read_again", cast)).status_code == 403
-    assert len(rereading.read_otherwise_ids(workspace=cast.workspace)) == 1
+    assert len(rereading.outdated_ids(workspace=cast.workspace)) == 1
 
 
 def test_an_outsider_finds_nothing(cast: rows.Cast, document: Document):

@@ -50,7 +50,7 @@ def undo(document, event: HistoryEvent) -> None:
     with access.in_workspace(document.workspace_id):
         change = change_of(document)
         recording.lock(change.workspace)
-        versions.take_back(change=change, event=event)
+        versions.undo_event(change=change, event=event)
         HistoryEvent.objects.in_workspace(change.workspace).filter(pk=event.pk).update(
             undone_at=event.created_at
         )
@@ -119,7 +119,7 @@ def test_a_later_version_stands_in_the_way_and_is_named(document):
     replaced(document, THIRD_TEXT)
     first, second = events(document)
 
-    with pytest.raises(ConflictError, match="Version 3 of"):
+    with pytest.raises(ConflictError, match="later version, 3"):
         undo(document, first)
     undo(document, second)
     undo(document, first)

@@ -156,7 +156,7 @@ def test_a_file_that_is_too_large_is_refused_in_words(cast, settings):
     response = send(cast.alice, cast, SimpleUploadedFile("big.txt", b"x" * 2000))
 
     assert response.status_code == 400
-    assert "larger than" in response.content.decode()
+    assert "exceeds this server" in response.content.decode()
     assert stored(cast) == []
 
 

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from ingestion.extractors.chinese import extract
-from ingestion.extractors.found import STATED
+from ingestion.extractors.extraction import STATED
 
 
 def surfaces(text: str) -> dict[str, str]:

@@ -7,7 +7,7 @@ import spacy
 from hypothesis import given, strategies as st
 
 from ingestion.extractors.edges import LONGEST, is_no_name, trimmed
-from ingestion.extractors.linguistic import extract_many
+from ingestion.extractors.english import extract_many
 
 _WORDS = spacy.blank("en")
 

@@ -9,9 +9,9 @@ import pytest
 import spacy
 from spacy.tokens import Doc
 
-from ingestion.extractors.concepts import WORDS_PER_NAME, concepts
+from ingestion.extractors.english import WORDS_PER_NAME, concepts
+from ingestion.extractors.extraction import CONCEPT, NAME, STATED, FoundMention
 from ingestion.extractors.facts import Named, stated
-from ingestion.extractors.found import CONCEPT, NAME, STATED, FoundMention
 
 Facts = list[tuple[int, str, int]]
 VOCAB = spacy.blank("en").vocab

@@ -2,8 +2,16 @@ from __future__ import annotations
 
 import pytest
 
-from ingestion.extractors.found import CONCEPT, NAME, PERSON, FoundMention
-from ingestion.extractors.mentions import longest, mention
+from ingestion.extractors.extraction import CONCEPT, NAME, PERSON, SURE, FoundMention
+from ingestion.extractors.mentions import (
+    NEIGHBOURS,
+    by_sentence,
+    initials,
+    longest,
+    mention,
+    stands_for,
+    together,
+)
 
 
 def named(text: str, type_name: str = NAME) -> str | None:
@@ -77,3 +85,97 @@ def test_a_name_wins_over_a_longer_concept():
     name = make_mention(0, 5)
 
     assert longest([make_mention(0, 12, CONCEPT), name]) == [name]
+
+
+def a_name(text: str, name: str, kind: str = "person") -> FoundMention:
+    start = text.index(name)
+    return FoundMention(start, start + len(name), name, kind, "ner")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Magnus Okafor (MO) wrote it.",
+        "MO Magnus Okafor",
+        "MO  Magnus Okafor",
+        "MO | Magnus Okafor",
+        "M.O. (Magnus Okafor)",
+    ],
+)
+def test_initials_beside_a_name_have_its_kind(text: str):
+    [found] = initials(text, [a_name(text, "Magnus Okafor")])
+
+    assert found.surface.replace(".", "") == "MO"
+    assert text[found.start : found.end] == found.surface
+    assert (found.type, found.source) == ("person", SURE)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Magnus Okafor and MO left.",
+        "Magnus Okafor (RK) wrote it.",
+        "Magnus Okafor (Mo) wrote it.",
+        "LMO  Magnus Okafor",
+    ],
+)
+def test_other_capitals_stand_for_nobody(text: str):
+    assert list(initials(text, [a_name(text, "Magnus Okafor")])) == []
+
+
+def test_a_single_name_has_no_initials():
+    text = "Okafor (OK) wrote it."
+
+    assert list(initials(text, [a_name(text, "Okafor")])) == []
+
+
+def test_small_words_have_no_letter_in_an_abbreviation():
+    assert stands_for("SPI", "Software in the Public Interest")
+
+
+def names(text: str) -> list[FoundMention]:
+    """Every capital letter is a name."""
+    return [
+        FoundMention(place, place + 1, letter * 2, "name", "x")
+        for place, letter in enumerate(text)
+        if letter.isupper()
+    ]
+
+
+def pairs(text: str, stated: tuple[tuple[int, int], ...] = ()) -> list[tuple[int, int]]:
+    return [(r.source, r.target) for r in together(names(text), [(0, len(text))], stated)]
+
+
+def test_names_of_one_sentence_are_linked():
+    assert pairs("A b C") == [(0, 1)]
+
+
+def test_names_of_two_sentences_are_not():
+    assert together(names("A B"), [(0, 1), (2, 3)]) == []
+
+
+def test_a_stated_pair_is_not_repeated_in_either_direction():
+    assert pairs("A B C", ((1, 0),)) == [(0, 2), (1, 2)]
+
+
+def test_a_repeated_name_counts_once():
+    assert pairs("A B A") == [(0, 1)]
+
+
+def test_a_sentence_spreads_a_strength_of_one():
+    found = together(names("A B C"), [(0, 5)])
+
+    assert {r.strength for r in found} == {0.5}
+
+
+def test_a_long_enumeration_does_not_link_everybody():
+    text = "A B C D E F G H I J"
+
+    assert len(pairs(text)) < 10 * NEIGHBOURS
+    assert max(target - source for source, target in pairs(text)) == NEIGHBOURS
+
+
+def test_a_name_across_a_border_belongs_to_no_sentence():
+    crossing = [FoundMention(3, 8, "across", "name", "x"), FoundMention(9, 10, "in", "name", "x")]
+
+    assert by_sentence(crossing, [(0, 5), (6, 12)]) == [((0, 5), []), ((6, 12), [1])]

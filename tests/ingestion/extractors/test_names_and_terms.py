@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from ingestion.extractors.edges import common_words, is_no_name, is_within_code
-from ingestion.extractors.found import SURE
-from ingestion.extractors.linguistic import extract_many
+from ingestion.extractors.english import extract_many
+from ingestion.extractors.extraction import SURE
 
 
 def kinds(text: str, document: str = "") -> dict[str, str]:

@@ -9,13 +9,19 @@ from itertools import pairwise
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from ingestion.extractors import capitals, chinese, code
-from ingestion.extractors.found import LONGEST_SURFACE, NAME, Extraction, FoundMention
-from ingestion.extractors.linguistic import extract_many, quoted_titles
-from ingestion.extractors.mentions import longest, mention
+from ingestion.extractors import chinese, patterns
+from ingestion.extractors.english import extract_many, quoted_titles
+from ingestion.extractors.extraction import (
+    LONGEST_SURFACE,
+    LONGEST_WINDOW,
+    NAME,
+    Extraction,
+    FoundMention,
+    joined,
+    windows,
+)
+from ingestion.extractors.mentions import by_sentence, longest, mention, together
 from ingestion.extractors.titles import known_name_mentions, naming_key, with_title
-from ingestion.extractors.together import by_sentence, together
-from ingestion.extractors.windows import LONGEST_WINDOW, joined, windows
 from kb_project.text.sentences import sentence_spans
 
 PIECES = [
@@ -25,10 +31,10 @@ PIECES = [
 ]  # fmt: skip
 TEXTS = st.lists(st.sampled_from(PIECES) | st.text(max_size=4), max_size=20).map("".join)
 READERS: dict[str, Callable[[str], Extraction]] = {
-    "capitals": lambda text: capitals.extract(text, "fr"),
-    "capital nouns": lambda text: capitals.extract(text, "de"),
+    "capitals": lambda text: patterns.extract_names(text, "fr"),
+    "capital nouns": lambda text: patterns.extract_names(text, "de"),
     "chinese": chinese.extract,
-    "code": code.extract,
+    "code": patterns.extract_symbols,
 }
 
 
@@ -70,7 +76,7 @@ def test_what_is_found_can_be_moved_and_stored(reader: str, text: str, offset: i
 
 @given(TEXTS, st.sampled_from(["Ada Lind", "Skarrow (island)", "朱元璋", "The Dark River"]))
 def test_a_title_is_added_without_disturbing_what_was_found(text: str, title: str):
-    found = with_title(text, capitals.extract(text, "fr"), title)
+    found = with_title(text, patterns.extract_names(text, "fr"), title)
 
     assert_fits(text, found)
     assert with_title(text, found, title) == found
@@ -121,7 +127,7 @@ def test_of_overlapping_candidates_only_some_are_left_and_none_overlaps(
 
 @given(TEXTS)
 def test_no_pair_is_linked_twice_in_a_sentence(text: str):
-    mentions = capitals.extract(text, "fr").mentions
+    mentions = patterns.extract_names(text, "fr").mentions
     sentences = sentence_spans(text)
 
     pairs = [(link.source, link.target) for link in together(mentions, sentences)]
@@ -150,7 +156,7 @@ def test_reading_in_windows_keeps_every_offset_true(parts: list[str]):
     text = "".join(parts) * 3
 
     pieces = list(windows(text))
-    found = joined((offset, capitals.extract(piece, "fr")) for offset, piece in pieces)
+    found = joined((offset, patterns.extract_names(piece, "fr")) for offset, piece in pieces)
 
     assert all(len(piece) <= LONGEST_WINDOW for _, piece in pieces)
     assert_fits(text, found)

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from ingestion.extractors.linguistic import quoted_titles
+from ingestion.extractors.english import quoted_titles
 
 
 @pytest.mark.parametrize(

@@ -4,12 +4,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from ingestion.extractors import extract_many
-from ingestion.extractors.found import (
-    STATED,
-    Extraction,
-    FoundMention,
-    FoundRelation,
-)
+from ingestion.extractors.extraction import STATED, Extraction, FoundMention, FoundRelation
 from ingestion.extractors.titles import (
     added,
     known_name_mentions,

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from pytest_django import DjangoDbBlocker
 
-from ingestion import health
+from ingestion.health import services as health
 from ingestion.pipeline import runner
 from tests.ingestion.health.harbour import bring_back, harbour, mended, work
 from workspaces.models import Workspace

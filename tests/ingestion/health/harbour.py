@@ -12,10 +12,10 @@ from django.core.management import call_command
 from django.db import transaction
 from django.test import override_settings
 
-from ingestion import health
 from ingestion.documents import lifecycle
-from ingestion.health import Drift, Report
-from ingestion.health.scope import looking_at
+from ingestion.health import services as health
+from ingestion.health.services import Drift, HealthReport
+from ingestion.health.state import workspace_state
 from ingestion.history.recording import ChangeContext
 from ingestion.models import Document, DocumentVersion
 from ingestion.pipeline import batching, runner
@@ -110,17 +110,17 @@ def bring_back(workspace: Workspace) -> None:
 
 def compared(workspace: Workspace) -> Mapping[str, frozenset[uuid.UUID]]:
     """The versions that are looked at, by the stage they are through with."""
-    with looking_at(workspace.pk) as scope:
-        return {stage: frozenset(versions) for stage, versions in scope.done.items()}
+    with workspace_state(workspace.pk) as state:
+        return {stage: frozenset(versions) for stage, versions in state.done.items()}
 
 
-def drift_of(report: Report, check: str) -> Drift:
+def drift_of(report: HealthReport, check: str) -> Drift:
     found = {drift.check: drift for drift in report.drifts}
     assert check in found, f"missing {check}, found {sorted(found)}"
     return found[check]
 
 
-def mended(workspace: Workspace, *, is_deep: bool = False) -> Report:
+def mended(workspace: Workspace, *, is_deep: bool = False) -> HealthReport:
     """What is found after repairs and the work they ask for."""
     report = health.check(workspace.pk, is_deep=is_deep)
     for _ in range(3):

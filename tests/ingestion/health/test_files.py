@@ -11,8 +11,7 @@ from uuid import uuid4
 import pytest
 
 from ingestion.health import files
-from ingestion.health.report import MOST_SAMPLES, NOTHING, Found
-from ingestion.health.scope import looking_at
+from ingestion.health.state import MOST_SAMPLES, Findings, workspace_state
 from ingestion.models import Document
 from tests import rows
 from workspaces import access
@@ -58,19 +57,18 @@ def pictures(of: Path, content: str = "page") -> Path:
     return made
 
 
-def missing(workspace: Workspace) -> Found:
-    with looking_at(workspace.pk) as scope:
-        return files.missing(scope)
+def missing(workspace: Workspace) -> Findings:
+    with workspace_state(workspace.pk) as state:
+        return Findings.of(files.missing(state))
 
 
-def orphans(workspace: Workspace) -> Found:
-    with looking_at(workspace.pk) as scope:
-        return files.orphans(scope)
+def orphans(workspace: Workspace) -> Findings:
+    with workspace_state(workspace.pk) as state:
+        return Findings.of(files.orphans(state))
 
 
 def set_aside(workspace: Workspace) -> Path:
-    with access.in_workspace(workspace.pk):
-        return files.set_aside(workspace.pk)
+    return files.set_aside(workspace.pk)
 
 
 def test_where_every_file_has_a_document_and_every_document_a_file_nothing_is_wrong(
@@ -79,11 +77,11 @@ def test_where_every_file_has_a_document_and_every_document_a_file_nothing_is_wr
     stored(workspace, folder, "One")
     pictures(stored(workspace, folder, "Two")[1])
 
-    assert missing(workspace) == orphans(workspace) == NOTHING
+    assert missing(workspace) == orphans(workspace) == Findings()
 
 
 def test_a_workspace_without_a_folder_has_no_orphans(workspace: Workspace, folder: Path):
-    assert orphans(workspace) == NOTHING
+    assert orphans(workspace) == Findings()
     assert not set_aside(workspace).exists()
 
 
@@ -119,7 +117,7 @@ def test_files_of_another_workspace_are_not_looked_at(workspace: Workspace, fold
     other = rows.make_workspace("Elsewhere")
     left(folder / str(other.pk) / "stray")
 
-    assert orphans(workspace) == NOTHING
+    assert orphans(workspace) == Findings()
     assert orphans(other).samples == (f"{other.pk}/stray",)
 
 
@@ -144,7 +142,7 @@ def test_what_belongs_to_nothing_goes_with_its_pictures_and_all_else_stays(
     assert sorted(path.name for path in aside.iterdir()) == ["stray", "stray.pages"]
     assert kept.exists()
     assert (kept_pictures / "1.png").exists()
-    assert orphans(workspace) == NOTHING
+    assert orphans(workspace) == Findings()
 
 
 def test_what_was_set_aside_before_is_not_written_over(workspace: Workspace, folder: Path):
@@ -156,7 +154,7 @@ def test_what_was_set_aside_before_is_not_written_over(workspace: Workspace, fol
 
     held = [path.read_text(encoding="utf-8") for path in aside.rglob("*") if path.is_file()]
     assert sorted(held) == ["first", "first", "second", "second", "third", "third"]
-    assert orphans(workspace) == NOTHING
+    assert orphans(workspace) == Findings()
 
 
 def test_setting_aside_twice_is_setting_aside_once(workspace: Workspace, folder: Path):

@@ -5,9 +5,10 @@ from typing import Any
 import pytest
 from django_q.models import OrmQ
 
-from ingestion.health import runs
+from ingestion.health import services
 from ingestion.models import CheckState, ConsistencyCheck, IngestionJob
 from kb_project.sql import run_sql
+from tests import rows
 from tests.ingestion.pages import address, client_of, light, page_of, upload
 from tests.rows import Cast, make_cast
 from workspaces import access
@@ -15,7 +16,7 @@ from workspaces import access
 pytestmark = pytest.mark.django_db
 
 DRIFT: dict[str, Any] = {
-    "check": "degrees",
+    "check": "entities",
     "sentence": "2 entities have wrong counts of relationships.",
     "count": 2,
     "samples": ["b3f053dc-e206-470c-b55d-450bcb3fd6a3"],
@@ -33,7 +34,7 @@ def cast(media: object, fake_embedder: None) -> Cast:
 
 def ended(cast: Cast, **values: Any) -> None:
     """A check that has ended."""
-    row = runs.check_request(workspace=cast.workspace, user=cast.alice)
+    row = services.check_request(workspace=cast.workspace, user=cast.alice)
     with access.in_workspace(cast.workspace.pk):
         run_sql(
             "UPDATE ingestion_consistencycheck SET finished_at = now() WHERE workspace_id = %s",
@@ -96,6 +97,21 @@ def test_what_is_adrift_is_told_with_its_repair(cast: Cast):
     assert "2 entities have wrong counts of relationships." in page
     assert "They are counted anew." in page
     assert 'name="repair"' in page
+
+
+def test_examples_lead_to_their_pages(cast: Cast):
+    document = rows.make_document(cast.workspace, "The log", "Ada keeps the light.")
+    [chunk] = rows.chunks_of(document)
+    samples = [str(document.pk), str(chunk.pk), "a snapshot of another format"]
+    ended(cast, drifts=[{**DRIFT, "samples": samples + DRIFT["samples"]}])
+
+    page = page_of(cast.alice, "health", cast)
+
+    link = address("document_detail", cast, document.pk)
+    assert f'<a href="{link}"><code>{document.pk}</code></a>' in page
+    assert f'<a href="{link}?start=0&amp;end=20"><code>{chunk.pk}</code></a>' in page
+    assert "<code>a snapshot of another format</code>" in page
+    assert f"<code>{DRIFT['samples'][0]}</code>" in page, "what is gone is named without a link"
 
 
 def test_what_no_machine_can_mend_is_left_to_people(cast: Cast):

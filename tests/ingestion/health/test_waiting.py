@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import pytest
 
-from ingestion import health
+from ingestion.health import services as health
 from ingestion.models import IngestionJob, RunState
 from ingestion.pipeline import batching, runner
 from tests.ingestion.lives.world import World, make_world
@@ -111,7 +111,7 @@ def test_a_stage_that_stops_the_work_leaves_nothing_adrift(
                 runner.run_group(jobs, lane)
                 drifts = {one.check for one in health.check(world.workspace.pk).drifts}
                 # A refresh that failed is asked for again by people only: they are told.
-                assert drifts <= {"marks", *LEFT_BY.get(stage, ())}, stage
+                assert drifts <= {"refresh", *LEFT_BY.get(stage, ())}, stage
 
     with access.in_workspace(world.workspace.pk):
         jobs_left = IngestionJob.objects.in_workspace(world.workspace).filter(state=RunState.FAILED)
@@ -120,9 +120,9 @@ def test_a_stage_that_stops_the_work_leaves_nothing_adrift(
 
 # What a refresh that failed at this stage did not come to.
 LEFT_BY = {
-    "graph": ("ungrouped", "stale_trees", "snapshot"),
-    "communities": ("ungrouped", "topic_sizes", "reports", "stale_trees", "snapshot"),
-    "tree": ("stale_trees", "snapshot"),
+    "graph": ("topics", "summaries", "snapshot"),
+    "communities": ("topics", "summaries", "snapshot"),
+    "tree": ("summaries", "snapshot"),
 }
 
 

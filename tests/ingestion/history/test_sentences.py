@@ -2,13 +2,20 @@ from __future__ import annotations
 
 from datetime import timedelta
 from typing import Any
+from uuid import UUID
 
 import pytest
+from django.contrib.messages import constants
+from django.contrib.messages.storage.base import Message
+from django.template.loader import render_to_string
+from django.test import RequestFactory
 from django.utils import timezone
 
+from ingestion.history import sentences
 from ingestion.history.sentences import _ACTIVE, active, on_day, passive, quoted, who
 from ingestion.models import EventKind, HistoryEvent
-from workspaces.models import User
+from ingestion.templatetags.curation import as_toast
+from workspaces.models import User, Workspace
 
 NAMES = {"1": "Acme Ltd", "2": "Acme Inc", "3": "Orran"}
 
@@ -123,3 +130,45 @@ def test_many_names_are_cut():
     assert quoted([]) == "something"
     assert quoted(["A"]) == "'A'"
     assert quoted(list("ABCD")) == "'A', 'B', 'C' and 1 other"
+
+
+EVENT = HistoryEvent(
+    pk=UUID(int=7),
+    kind=EventKind.ENTITIES_MERGED,
+    details={"names": {"a": "Acme <Inc>", "b": "Acme Ltd"}, "kept": "b", "others": ["a"]},
+)
+UNDO = "/w/harbour/history/00000000-0000-0000-0000-000000000007/undo/"
+
+
+def test_it_says_what_was_done_and_where_to_take_it_back():
+    toast = sentences.toast_of(Workspace(slug="harbour"), EVENT)
+
+    assert toast.text == "Merged 'Acme <Inc>' into 'Acme Ltd'."
+    assert toast.undo_url == UNDO
+
+
+def test_it_rides_on_a_message_and_ordinary_ones_are_none():
+    tagged = Message(constants.SUCCESS, "Merged.", extra_tags=f"{sentences.UNDO_TAG}{UNDO}")
+
+    assert as_toast(tagged) == sentences.Toast("Merged.", UNDO)
+    assert as_toast(Message(constants.SUCCESS, "Saved.")) is None
+    assert as_toast(Message(constants.SUCCESS, "Saved.", extra_tags="other")) is None
+
+
+def test_it_is_a_form_that_returns_to_the_page():
+    request = RequestFactory().get("/w/harbour/entities/?q=a")
+    toast = sentences.toast_of(Workspace(slug="harbour"), EVENT)
+
+    page = render_to_string("components/toast.html", {"toast": toast}, request)
+
+    assert f'action="{UNDO}"' in page
+    assert 'value="/w/harbour/entities/?q=a"' in page
+    assert "Acme &lt;Inc&gt;" in page
+
+
+def test_without_a_way_back_it_has_no_button():
+    request = RequestFactory().get("/")
+
+    page = render_to_string("components/toast.html", {"toast": sentences.Toast("Done.")}, request)
+
+    assert "<form" not in page

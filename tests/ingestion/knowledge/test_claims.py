@@ -6,7 +6,7 @@ from uuid import uuid4
 
 import pytest
 
-from ingestion.knowledge.claims import ClaimView, claims_about, conflicts_of
+from ingestion.knowledge.queries import ClaimView, claims_about, conflicts_of
 from ingestion.models import Claim, Entity
 from tests import rows
 from tests.ingestion.stages.resolve.said import Said, paper, run

@@ -9,9 +9,9 @@ import pytest
 
 from ingestion.knowledge import projection
 from ingestion.models import Entity, GraphTombstone, Relationship
-from kb_project.graph.memory_store import MemoryGraphStore
 from kb_project.graph.ports import GraphNode
 from kb_project.graph.table_store import TableGraphStore
+from tests.memory_graph import MemoryGraphStore
 from tests.rows import make_entity, make_workspace
 from workspaces import access
 from workspaces.models import Workspace
@@ -44,7 +44,7 @@ def node_of(workspace: Workspace, key: str) -> GraphNode:
     return next(one for one in nodes if one.name.lower() == key)
 
 
-def compare(workspace: Workspace, store: MemoryGraphStore) -> projection.Difference:
+def compare(workspace: Workspace, store: MemoryGraphStore) -> projection.ProjectionDifference:
     return projection.compare(workspace.pk, store)
 
 
@@ -52,7 +52,7 @@ def test_after_a_rebuild_nothing_differs(workspace: Workspace, store: MemoryGrap
     difference = compare(workspace, store)
 
     assert difference.is_empty
-    assert not difference.settled
+    assert not difference.lasting
     assert not difference.waiting
 
 
@@ -66,7 +66,7 @@ def test_an_entity_that_is_told_otherwise_differs(
     difference = compare(workspace, store)
 
     assert difference.altered.nodes == {ada.id}
-    assert difference.settled == {ada.id}
+    assert difference.lasting == {ada.id}
     assert difference.is_empty, "the ids are the same"
 
 
@@ -74,7 +74,7 @@ def test_a_link_of_another_weight_differs(workspace: Workspace, store: MemoryGra
     [link] = store.everything(workspace.pk).edges
     store.upsert(workspace.pk, [], [replace(link, weight=9.0)])
 
-    assert compare(workspace, store).settled == {link.id}
+    assert compare(workspace, store).lasting == {link.id}
 
 
 def test_what_one_of_the_two_lacks_differs(workspace: Workspace, store: MemoryGraphStore):
@@ -88,7 +88,7 @@ def test_what_one_of_the_two_lacks_differs(workspace: Workspace, store: MemoryGr
     assert difference.missing.nodes == {ada.id}
     assert difference.missing.edges == {link.id}
     assert difference.unexpected.nodes == {ghost.id}
-    assert difference.settled == {ada.id, link.id, ghost.id}
+    assert difference.lasting == {ada.id, link.id, ghost.id}
 
 
 def test_what_is_marked_waits(workspace: Workspace, store: MemoryGraphStore):
@@ -101,4 +101,4 @@ def test_what_is_marked_waits(workspace: Workspace, store: MemoryGraphStore):
     difference = compare(workspace, store)
 
     assert difference.waiting == {ada.id, ghost.id}
-    assert not difference.settled
+    assert not difference.lasting

@@ -11,10 +11,10 @@ from contextlib import suppress
 from typing import Any, Final
 from uuid import UUID
 
-from ingestion import health
-from ingestion.curation import distinct, entities, merging, relationships, splitting, undoing
+from ingestion.curation import entities, merging, relationships, splitting, undoing
 from ingestion.curation.splitting import Selection
 from ingestion.documents import lifecycle, metadata, services, versions
+from ingestion.health import services as health
 from ingestion.history.recording import ChangeContext
 from ingestion.models import (
     Chunk,
@@ -116,7 +116,7 @@ class World:
         )  # fmt: skip
 
     def differ(self, one: Entity, other: Entity) -> None:
-        self.scoped(distinct.entities_differ, change=self.change(), entities=[one, other])
+        self.scoped(merging.entities_differ, change=self.change(), entities=[one, other])
 
     def edit(self, entity: Entity, **said: Any) -> None:
         self.scoped(entities.entity_edit, change=self.change(), entity=entity, **said)

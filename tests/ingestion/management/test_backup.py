@@ -318,6 +318,6 @@ def test_a_backup_that_is_stopped_leaves_nothing(cast: rows.Cast, tmp_path: Path
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        backups.writing.write(tmp_path / "all.zip", backups.writing.Wish(), report=report)
+        backups.writing.write(tmp_path / "all.zip", with_secrets=False, report=report)
 
     assert [one for one in tmp_path.iterdir() if one.is_file()] == []

@@ -59,7 +59,7 @@ def test_what_is_adrift_is_told_with_what_to_do(world: World):
 
     text = said("--workspace", "town", code=1)
 
-    assert "1 entity appears in no document and was not added by a person." in text
+    assert "1 entity or relationship has a name, description or count" in text
     assert "run 'checkgraph --repair'" in text
 
 
@@ -70,7 +70,7 @@ def test_a_repair_mends_does_the_work_and_checks_again(world: World):
 
     assert answer["sound"]
     assert answer["under_way"] == []
-    assert any("appears in no document" in sentence for sentence in answer["repaired"])
+    assert any("that no document supports" in sentence for sentence in answer["repaired"])
     world.check()
 
 

@@ -224,7 +224,7 @@ def provider(folder: Path) -> Iterator[Provider]:
             price = PriceGiven(MODEL, Decimal(1), Decimal(2))
             language_model_services.prices_set(workspace=workspace, prices=[price])
         yield provider
-    ports._shelf.kept.clear()
+    ports._cache.kept.clear()
     gc.collect()
 
 

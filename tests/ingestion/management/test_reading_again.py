@@ -38,7 +38,7 @@ def test_an_estimate_changes_nothing(workspace: Workspace):
         "1 document is to be read again.",
         "Costs nothing: no model is called.",
     ]
-    assert len(rereading.read_otherwise_ids(workspace=workspace)) == 1
+    assert len(rereading.outdated_ids(workspace=workspace)) == 1
 
 
 def test_documents_are_reopened_for_a_worker(workspace: Workspace):
@@ -50,7 +50,7 @@ def test_documents_are_reopened_for_a_worker(workspace: Workspace):
 
     assert [line["state"] for line in lines] == ["queued"]
     assert total["total"]["documents"] == 1
-    assert len(rereading.read_otherwise_ids(workspace=workspace)) == 0
+    assert len(rereading.outdated_ids(workspace=workspace)) == 0
 
 
 @pytest.mark.django_db(transaction=True)

@@ -9,8 +9,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from ingestion.parsers.builder import TextBuilder
-from ingestion.parsers.characters import clean, is_clean
-from ingestion.parsers.document import Limits, ParsedDocument, Source
+from ingestion.parsers.document import Limits, ParsedDocument, Source, clean, is_clean
 from kb_project.errors import ParseError
 
 ANY_TEXT = st.text(
@@ -185,4 +184,4 @@ def test_removed_characters_are_counted_over_the_whole_document():
     builder.removed += 1000
 
     (warning,) = builder.build(parser="test").warnings
-    assert warning.startswith("1,003 control characters")
+    assert warning.startswith("1,003 invalid control characters")

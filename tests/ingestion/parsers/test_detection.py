@@ -7,8 +7,7 @@ import os
 
 import pytest
 
-from ingestion.parsers import FORMATS, detect
-from ingestion.parsers.registry import reader_for
+from ingestion.parsers import FORMATS, detect, parser_of
 from tests.ingestion.parsers.samples import (
     make_docx,
     make_encrypted_office,
@@ -121,7 +120,7 @@ def test_a_name_in_a_refusal_is_shortened(refuse):
 
 def test_every_registered_format_has_a_reader():
     for media_type in FORMATS:
-        assert callable(reader_for(media_type).read)
+        assert callable(parser_of(media_type).read)
 
 
 def test_ordinary_text_is_never_taken_for_binary(write):

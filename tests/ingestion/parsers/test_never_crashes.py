@@ -8,9 +8,8 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
 
-from ingestion.parsers import FORMATS, Limits, parse
+from ingestion.parsers import FORMATS, Limits, parse, parser_of
 from ingestion.parsers.document import Source
-from ingestion.parsers.registry import reader_for
 from kb_project.errors import ParseError
 from tests.ingestion.parsers.conftest import require_sound
 from tests.ingestion.parsers.samples import (
@@ -121,6 +120,6 @@ def test_every_reader_refuses_a_file_of_another_kind_in_its_own_words(path, medi
     path.write_bytes(b"\x00\x01\x02")
 
     with pytest.raises(ParseError) as caught:
-        reader_for(media_type).read(Source(path, "a.bin", media_type, LIMITS))
+        parser_of(media_type).read(Source(path, "a.bin", media_type, LIMITS))
 
     assert "a.bin" in caught.value.happened

@@ -8,19 +8,18 @@ import pypdfium2
 import pytest
 
 from ingestion.parsers.pdf import page_boxes
-from ingestion.parsers.pdf_joints import joint as joint_of
-from ingestion.parsers.pdf_layout import read_page
-from ingestion.parsers.pdf_lines import Line
+from ingestion.parsers.pdf_layout import joint as joint_of, read_page
+from ingestion.parsers.pdf_lines import PdfLine
 from tests.ingestion.parsers.samples import make_pdf, paragraph, text_page
 
 WIDE = {round(72 / 12) + near: 500.0 for near in (-1, 0, 1)}
 
 
-def line(text: str, *, y: float, size: float = 12, left: float = 72, right: float = 500) -> Line:
-    return Line(0, text, left, right, y, y, size)
+def line(text: str, *, y: float, size: float = 12, left: float = 72, right: float = 500) -> PdfLine:
+    return PdfLine(0, text, left, right, y, y, size)
 
 
-def joint(upper: Line, lower: Line, usual: float = 14.4) -> str:
+def joint(upper: PdfLine, lower: PdfLine, usual: float = 14.4) -> str:
     return joint_of(upper, lower, usual, WIDE)
 
 

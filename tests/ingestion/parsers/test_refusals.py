@@ -8,7 +8,7 @@ from functools import partial
 import pytest
 
 from ingestion.parsers import refusals
-from ingestion.parsers.characters import is_clean
+from ingestion.parsers.document import is_clean
 from kb_project.errors import ParseError
 
 Refusal = Callable[[str], ParseError]

@@ -9,8 +9,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from ingestion.parsers import refusals, wire
-from ingestion.parsers.characters import clean
-from ingestion.parsers.document import Heading, Limits, PageSpan, ParsedDocument
+from ingestion.parsers.document import Heading, Limits, PageSpan, ParsedDocument, clean
 from ingestion.parsers.wire import Request
 from kb_project.text.regions import Region, RegionKind
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from ingestion.models import IngestionJob, RunState, StageRun
-from ingestion.pipeline import leases, sql
+from ingestion.pipeline import leases
 from kb_project.jobs import workers
 from kb_project.sql import run_sql
 from tests import rows
@@ -166,29 +166,29 @@ def test_who_was_asked_to_stop_learns_it_at_the_next_report(job: IngestionJob, r
 def test_what_a_dead_worker_of_this_host_held_is_freed_at_once(run: StageRun):
     hold(run, dead_worker())
 
-    assert leases.free_leases(run.workspace_id) == 1
+    assert leases.STAGES.free(run.workspace_id) == 1
     assert (seen(run).state, seen(run).leased_by) == (RunState.PENDING, "")
 
 
 def test_what_a_worker_elsewhere_holds_is_left_to_it_until_it_runs_out(run: StageRun):
     hold(run, OTHER)
-    kept = leases.free_leases(run.workspace_id)
+    kept = leases.STAGES.free(run.workspace_id)
     hold(run, OTHER, seconds=-1)
 
-    assert (kept, leases.free_leases(run.workspace_id)) == (0, 1)
+    assert (kept, leases.STAGES.free(run.workspace_id)) == (0, 1)
 
 
 def test_what_one_holds_oneself_is_not_freed(run: StageRun):
     leases.claim([run])
 
-    assert leases.free_leases(run.workspace_id) == 0
+    assert leases.STAGES.free(run.workspace_id) == 0
 
 
 def test_other_workspaces_are_not_touched(run: StageRun, media: Path):
     foreign = run_of(add(rows.make_workspace("Elsewhere")), "parse")
     hold(foreign, OTHER, seconds=-1)
 
-    assert leases.free_leases(run.workspace_id) == 0
+    assert leases.STAGES.free(run.workspace_id) == 0
 
 
 def test_a_recycled_process_id_is_not_taken_for_the_worker_it_named():
@@ -222,13 +222,6 @@ def test_unfinished_stages_come_in_their_order(job: IngestionJob):
         "extract",
         "resolve",
     ]
-
-
-def test_the_statements_name_the_workspace_themselves():
-    assert all(
-        "%(workspace)s" in statement
-        for statement in (sql.CLAIM_STAGES, sql.REPORT_PROGRESS, sql.FREE_LEASES, sql.LEASE_HOLDERS)
-    )
 
 
 def test_two_workers_of_one_process_have_names_of_their_own():

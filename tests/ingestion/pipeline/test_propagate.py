@@ -8,7 +8,7 @@ from ingestion.knowledge import projection
 from ingestion.models import Alias, Document, IngestionJob, JobKind, Relationship
 from ingestion.stage import NO_PROGRESS
 from ingestion.stages import describe, graph
-from kb_project.graph.stores import graph_store
+from kb_project.ports import graph_store
 from tests import rows
 from tests.ingestion.curation.ruled import Hand, entity, graph_of, names
 from tests.ingestion.stages.resolve.said import Said, paper, ports, run

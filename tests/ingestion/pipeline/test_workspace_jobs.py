@@ -42,7 +42,7 @@ def provider(monkeypatch: pytest.MonkeyPatch) -> Iterator[Provider]:
     monkeypatch.setattr(reembed, "SECONDS_FOR_SEARCHES", 0.0)
     with Provider() as provider:
         yield provider
-    ports._shelf.kept.clear()
+    ports._cache.kept.clear()
     gc.collect()
 
 

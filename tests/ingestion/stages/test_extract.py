@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from ingestion.extractors import METHOD, Extraction
-from ingestion.extractors.found import FoundMention
+from ingestion.extractors.extraction import FoundMention
 from ingestion.models import ChunkExtraction, DocumentVersion, IngestionJob
 from ingestion.stage import NO_PROGRESS, Progress, StageOutcome
 from ingestion.stages import chunk, extract

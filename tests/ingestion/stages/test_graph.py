@@ -24,10 +24,10 @@ from ingestion.models import (
 from ingestion.stage import NO_PROGRESS, StageOutcome
 from ingestion.stages import graph
 from kb_project.graph.age_store import AgeGraphStore
-from kb_project.graph.memory_store import MemoryGraphStore
 from kb_project.graph.ports import GraphCounts, GraphEdge, GraphNode, GraphStore
 from kb_project.llm.fake import FakeEmbedder
 from kb_project.ports import Ports
+from tests.memory_graph import MemoryGraphStore
 from tests.rows import make_entity, make_workspace
 from workspaces import access
 from workspaces.models import Workspace

@@ -10,8 +10,7 @@ from ingestion.resolution.keys import entity_id
 from ingestion.stage import NO_PROGRESS
 from ingestion.stages import suggest
 from ingestion.stages.describe.recompute import recompute_rows
-from ingestion.suggestions import queue
-from ingestion.suggestions.queue import Case
+from ingestion.suggestions.cases import Case, case_queue
 from kb_project.ports import build_ports
 from tests import rows
 from tests.ingestion.stages.resolve.said import Said, all_of, paper, run
@@ -44,7 +43,7 @@ def search(cast: rows.Cast) -> None:
 
 def cases(cast: rows.Cast) -> list[Case]:
     with access.in_workspace(cast.workspace.pk):
-        return list(queue.case_queue(workspace=cast.workspace, user=cast.alice).cases)
+        return list(case_queue(workspace=cast.workspace, user=cast.alice).cases)
 
 
 def keys(case: Case) -> set[str]:

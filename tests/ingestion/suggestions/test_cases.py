@@ -1,105 +1,198 @@
 from __future__ import annotations
 
-import uuid
-from itertools import combinations
+from typing import Any
+from uuid import uuid4
 
-from hypothesis import given, strategies as st
+import pytest
 
-from ingestion.resolution.pair_decisions import pair_of
-from ingestion.suggestions.cases import MOST, Group, Suggested, grouped, key_of
+from ingestion.models import Entity, HistoryEvent, Verdict
+from ingestion.suggestions import cases, services
+from ingestion.suggestions.cases import Case, Queue
+from kb_project.errors import InputError, NotFoundError
+from tests import rows
+from tests.ingestion.suggestions.harbour import (
+    ACME,
+    INC,
+    SOU,
+    UNIT,
+    decide,
+    id_of,
+    make_harbour,
+    suggest,
+)
+from workspaces import access
+from workspaces.models import User
 
-A, B, C, D, E, F = (uuid.UUID(int=number) for number in range(1, 7))
-
-
-def suggested(one: uuid.UUID, other: uuid.UUID, certainty: float = 0.8) -> Suggested:
-    return Suggested(pair_of(one, other), certainty, ("the names are alike",))
-
-
-def members(groups: list[Group]) -> list[set[uuid.UUID]]:
-    return [set(group.entities) for group in groups]
-
-
-def test_entities_that_were_all_suggested_with_each_other_are_one_case():
-    [case] = grouped([suggested(A, B), suggested(B, C, 0.6), suggested(A, C, 0.9)], {})
-
-    assert set(case.entities) == {A, B, C}
-    assert [pair.certainty for pair in case.pairs] == [0.9, 0.8, 0.6]
-    assert case.certainty == 0.6
-
-
-def test_a_chain_is_two_cases_of_which_one_begins_where_the_other_ends():
-    cases = grouped([suggested(A, B, 0.9), suggested(B, C, 0.8)], {})
-
-    assert members(cases) == [{A, B}, {B, C}]
+pytestmark = pytest.mark.django_db
 
 
-def test_no_case_holds_two_that_were_said_to_differ():
-    pairs = [suggested(A, B, 0.9), suggested(B, C, 0.8), suggested(A, C, 0.7)]
-
-    cases = grouped(pairs, {}, apart={(A, C)})
-
-    assert sorted(members(cases), key=sorted) == [{A, B}, {B, C}]
+@pytest.fixture
+def cast() -> rows.Cast:
+    return make_harbour()
 
 
-def test_a_case_has_at_most_five():
-    pairs = [suggested(*pair) for pair in combinations((A, B, C, D, E, F), 2)]
-
-    cases = grouped(pairs, {})
-
-    assert max(len(case.entities) for case in cases) == MOST
-    assert {pair.pair for case in cases for pair in case.pairs} == {one.pair for one in pairs}
+def look(cast: rows.Cast, user: User | None = None, **wanted: Any) -> Queue:
+    with access.in_workspace(cast.workspace.pk):
+        return cases.case_queue(workspace=cast.workspace, user=user or cast.alice, **wanted)
 
 
-def test_what_is_certain_and_moves_much_comes_first():
-    sizes = {A: 90, B: 80, C: 5, D: 1}
-
-    cases = grouped([suggested(C, D, 0.9), suggested(A, B, 0.7)], sizes)
-
-    assert members(cases) == [{A, B}, {C, D}]
-    assert cases[0].entities == (A, B)
-    assert cases[0].effect > cases[1].effect
+def names(case: Case) -> set[str]:
+    return {side.name for side in case.entities}
 
 
-def test_a_case_is_named_by_its_entities():
-    assert key_of([A, B]) == key_of([B, A]) != key_of([A, C])
+def skip(cast: rows.Cast, user: User, case: Case) -> None:
+    services.case_skip(workspace=cast.workspace, user=user, case=case.key)
 
 
-def test_nothing_suggested_is_no_case():
-    assert grouped([], {}) == []
+def test_what_is_certain_and_moves_much_comes_first(cast: rows.Cast):
+    found = look(cast)
+
+    assert [names(case) for case in found.cases] == [{ACME, INC}, {UNIT, SOU}]
+    assert found.counts == cases.Counts(open=2, skipped=0, decided_today=0)
+    assert found.next == ""
 
 
-PAIRS = st.lists(
-    st.tuples(
-        st.integers(1, 9), st.integers(1, 9), st.floats(0.4, 1), st.booleans()
-    ).filter(lambda row: row[0] < row[1]),
-    unique_by=lambda row: row[:2],
-)  # fmt: skip
+def test_a_case_says_why_and_shows_where_each_is_named(cast: rows.Cast):
+    case = look(cast).cases[0]
+
+    assert case.sentence == "Same name after removing Inc.; share 4 neighbours"
+    assert case.percent == 90
+    sides = {side.name: side for side in case.entities}
+    assert len(sides[ACME].quotes) == 2
+    assert len({quote.document for quote in sides[ACME].quotes}) == 2
+    quote = sides[INC].quotes[0]
+    assert quote.before + quote.name + quote.after == (
+        "The board thanked Acme Instruments Inc. for the lamp."
+    )
+    assert (sides[INC].mentions, sides[INC].documents, sides[INC].revision) == (2, 1, 0)
 
 
-@given(PAIRS)
-def test_whatever_is_suggested_each_pair_is_in_one_case_and_no_case_chains(
-    pairs: list[tuple[int, int, float, bool]],
+def test_the_one_to_keep_is_what_people_vouch_for_else_what_is_named_most(cast: rows.Cast):
+    assert look(cast).cases[0].kept == id_of(cast.workspace, ACME)
+    with access.in_workspace(cast.workspace.pk):
+        Entity.objects.in_workspace(cast.workspace).filter(name=INC).update(is_confirmed=True)
+
+    assert look(cast).cases[0].kept == id_of(cast.workspace, INC)
+
+
+def test_pages_follow_each_other_whatever_is_decided_meanwhile(cast: rows.Cast):
+    first = look(cast, limit=1)
+    decide(cast.workspace, ACME, INC, Verdict.DIFFERENT, cast.alice)
+
+    second = look(cast, limit=1, after=first.next)
+
+    assert [names(case) for case in (*first.cases, *second.cases)] == [{ACME, INC}, {UNIT, SOU}]
+    assert second.next == ""
+
+
+@pytest.mark.parametrize("after", ["x", "1~2~3", "0~nan", "~~"])
+def test_no_page_begins_just_anywhere(cast: rows.Cast, after: str):
+    with pytest.raises(InputError):
+        look(cast, after=after)
+
+
+def test_what_a_person_puts_off_comes_back_to_them_behind_the_others(cast: rows.Cast):
+    skip(cast, cast.alice, look(cast).cases[0])
+
+    found = look(cast)
+
+    assert [names(case) for case in found.cases] == [{UNIT, SOU}, {ACME, INC}]
+    assert [case.is_skipped for case in found.cases] == [False, True]
+    assert found.counts.skipped == 1
+    assert [names(case) for case in look(cast, cast.bob).cases] == [{ACME, INC}, {UNIT, SOU}]
+
+
+def test_what_was_put_off_last_comes_last(cast: rows.Cast):
+    acme, unit = look(cast).cases
+    for case in (unit, acme, unit):
+        skip(cast, cast.alice, case)
+
+    assert [case.key for case in look(cast).cases] == [acme.key, unit.key]
+
+
+@pytest.mark.parametrize("verdict", [Verdict.SAME, Verdict.DIFFERENT])
+def test_what_was_decided_is_not_asked_again(cast: rows.Cast, verdict: Verdict):
+    decide(cast.workspace, UNIT, SOU, verdict)
+
+    found = look(cast)
+
+    assert [names(case) for case in found.cases] == [{ACME, INC}]
+
+
+def test_what_was_taken_back_is_asked_again(cast: rows.Cast):
+    decision = decide(cast.workspace, UNIT, SOU, Verdict.DIFFERENT, cast.alice)
+    with access.in_workspace(cast.workspace.pk):
+        decision.undone_at = decision.created_at
+        decision.save(update_fields=["undone_at"])
+
+    assert len(look(cast).cases) == 2
+
+
+def test_a_pair_found_again_is_shown_with_who_said_that_it_differs(cast: rows.Cast):
+    decision = decide(cast.workspace, UNIT, SOU, Verdict.DIFFERENT, cast.alice)
+
+    with access.in_workspace(cast.workspace.pk):
+        [refused] = cases.case_refused(workspace=cast.workspace)
+
+    assert {refused.left.name, refused.right.name} == {UNIT, SOU}
+    assert refused.sentence.startswith("Alice marked these as not the same on ")
+    assert refused.decision.pk == decision.pk
+    assert refused.suggested.reasons
+
+
+def test_a_model_that_said_so_is_named(cast: rows.Cast):
+    decide(cast.workspace, UNIT, SOU, Verdict.DIFFERENT)
+
+    with access.in_workspace(cast.workspace.pk):
+        [refused] = cases.case_refused(workspace=cast.workspace)
+
+    assert refused.said_by == "judge-1"
+
+
+def test_three_that_were_all_suggested_with_each_other_stand_side_by_side(cast: rows.Cast):
+    for other in (ACME, INC):
+        suggest(cast.workspace, SOU, other, 0.85)
+
+    assert {frozenset(names(case)) for case in look(cast).cases} == {
+        frozenset((ACME, INC, SOU)),
+        frozenset((UNIT, SOU)),
+    }
+
+
+def test_one_case_by_its_key(cast: rows.Cast):
+    case = look(cast).cases[1]
+
+    with access.in_workspace(cast.workspace.pk):
+        assert cases.case_get(workspace=cast.workspace, key=case.key) == case
+        with pytest.raises(NotFoundError):
+            cases.case_get(workspace=cast.workspace, key=uuid4())
+
+
+def test_decisions_of_today_that_stand_are_counted(cast: rows.Cast):
+    with access.in_workspace(cast.workspace.pk):
+        for number, kind in enumerate(("entities_merged", "not_the_same", "entity_edited")):
+            HistoryEvent.objects.create(workspace=cast.workspace, sequence=number, kind=kind)
+        undone = HistoryEvent.objects.create(
+            workspace=cast.workspace, sequence=9, kind="entities_merged"
+        )
+        undone.undone_at = undone.created_at
+        undone.save(update_fields=["undone_at"])
+        counts = cases.case_counts(workspace=cast.workspace)
+
+    assert counts.decided_today == 2
+
+
+def test_an_empty_workspace_has_an_empty_queue():
+    workspace = rows.make_workspace("Empty")
+
+    with access.in_workspace(workspace.pk):
+        found = cases.case_queue(workspace=workspace)
+
+    assert (found.cases, found.next, found.counts.open) == ((), "", 0)
+
+
+def test_a_queue_costs_the_same_statements_however_long_it_is(
+    cast: rows.Cast, django_assert_max_num_queries
 ):
-    asked = [
-        (suggested(uuid.UUID(int=one), uuid.UUID(int=other), certainty), is_apart)
-        for one, other, certainty, is_apart in pairs
-    ]
-    apart = {one.pair for one, is_apart in asked if is_apart}
-
-    cases = grouped([one for one, _ in asked], {}, apart)
-
-    open_pairs = sorted(one.pair for one, is_apart in asked if not is_apart)
-    assert sorted(pair.pair for case in cases for pair in case.pairs) == open_pairs
-    for case in cases:
-        assert 2 <= len(case.entities) <= MOST
-        inside = {pair_of(*pair) for pair in combinations(case.entities, 2)}
-        assert inside == {pair.pair for pair in case.pairs}
-
-
-@given(PAIRS, st.randoms())
-def test_cases_do_not_depend_on_the_order_of_suggestions(pairs, random):
-    asked = [suggested(uuid.UUID(int=a), uuid.UUID(int=b), c) for a, b, c, _ in pairs]
-    mixed = list(asked)
-    random.shuffle(mixed)
-
-    assert grouped(asked, {}) == grouped(mixed, {})
+    with django_assert_max_num_queries(17):
+        look(cast)

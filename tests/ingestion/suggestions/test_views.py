@@ -146,7 +146,7 @@ def test_what_is_not_the_same_is_remembered_and_shown_when_found_again(cast):
     page = followed(cast.alice, cast, "case_differ", **form(cast, case))
 
     assert "Found again, but marked as not the same (1)" in page
-    assert "Alice said on" in page
+    assert "Alice marked these as not the same on" in page
     assert {ACME, INC} <= set(entities(cast))
     assert case.key not in {one.key for one in cases(cast)}
 
@@ -207,7 +207,7 @@ def test_who_decided_meanwhile_is_said_and_the_next_case_comes(cast, page):
 
     told = followed(cast.alice, cast, page, **form(cast, first))
 
-    assert "That case is no longer open. Ben said" in told
+    assert "That case is no longer open. Ben marked" in told
     assert all(side.name in told for side in second.entities)
     assert len(events(cast)) == 1
 

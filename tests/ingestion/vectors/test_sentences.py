@@ -195,7 +195,7 @@ def test_they_are_put_away_with_the_document_and_come_back_with_it(workspace: Wo
     document = first_version(workspace)
     before = said(document)
 
-    lifecycle.document_trash(change=change_of(document), document=document)
+    lifecycle.documents_trash(change=change_of(document), documents=[document])
 
     assert said(document) == {}
     assert said(document, ArchivedSentenceVector) == before
@@ -210,9 +210,9 @@ def test_they_are_put_away_with_the_document_and_come_back_with_it(workspace: Wo
 def test_they_are_deleted_with_the_document(workspace: Workspace):
     document, kept = state.read(workspace, {"Log": KEPT, "Ledger": GONE}).values()
     assert set(said(kept)) == {KEPT, GONE}
-    lifecycle.document_trash(change=change_of(document), document=document)
+    lifecycle.documents_trash(change=change_of(document), documents=[document])
 
-    lifecycle.document_delete(change=change_of(document), document=fresh(document))
+    lifecycle.documents_delete(change=change_of(document), documents=[fresh(document)])
 
     assert list(said(kept)) == [GONE]
     assert rows_of(kept, ArchivedSentenceVector) == []
@@ -222,7 +222,7 @@ def test_a_chunk_that_went_meanwhile_takes_no_vectors(workspace: Workspace):
     document = first_version(workspace)
     with access.in_workspace(workspace.pk):
         chunks = list(Chunk.objects.in_workspace(workspace).select_related("document"))
-    lifecycle.document_trash(change=change_of(document), document=document)
+    lifecycle.documents_trash(change=change_of(document), documents=[document])
 
     sentences.make(workspace.pk, chunks, build_ports().embedder)
 

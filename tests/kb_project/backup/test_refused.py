@@ -183,14 +183,14 @@ def test_an_address_nobody_can_have(path: Path, elsewhere: Path, slug: str):
 
 
 # --- stopping -------------------------------------------------------------------------------------
-@pytest.mark.parametrize("moment", ["check", "rows", "settle", "files"])
+@pytest.mark.parametrize("moment", ["check", "rows", "workspaces", "files"])
 def test_stopping_it_leaves_nothing(path: Path, elsewhere: Path, moment: str):
     def report(what: str, _done: int, _total: int) -> None:
         if what == moment:
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt), archive.opened(path) as opened:
-        restoring.restore(opened, restoring.Wish(), post_restore.HOOKS, report=report)
+        restoring.restore(opened, post_restore.HOOKS, report=report)
 
     assert_nothing_is_there(elsewhere)
 
@@ -198,13 +198,13 @@ def test_stopping_it_leaves_nothing(path: Path, elsewhere: Path, moment: str):
 def test_files_are_taken_back_when_the_last_step_fails(
     path: Path, elsewhere: Path, monkeypatch: Any
 ):
-    publish = restoring.staging.Stage.publish
+    publish = restoring.StagedFiles.publish
 
     def then_fail(self: Any) -> None:
         publish(self)
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(restoring.staging.Stage, "publish", then_fail)
+    monkeypatch.setattr(restoring.StagedFiles, "publish", then_fail)
 
     error = refused(path)
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from kb_project.backup.staging import PREFIX, SECONDS_OF_A_RESTORE, stage
+from kb_project.backup.restoring import PREFIX, SECONDS_OF_A_RESTORE, StagedFiles
 
 
 class Shelf:
@@ -40,7 +40,7 @@ def files(folder: Path) -> dict[str, bytes]:
 
 
 def add_all(folder: Path, *, fails: bool = False, **held: bytes) -> None:
-    with stage() as staged:
+    with StagedFiles() as staged:
         for member in held:
             staged.add(shelf(**held), member, f"w/{member}")
         staged.publish()
@@ -56,7 +56,7 @@ def test_files_are_where_they_belong_and_nothing_else_is_left(folder: Path):
 
 
 def test_what_is_not_published_never_was(folder: Path):
-    with stage() as staged:
+    with StagedFiles() as staged:
         staged.add(shelf(a=b"one"), "a", "w/a")
 
         assert not (folder / "w").exists()
@@ -81,7 +81,7 @@ def test_files_that_were_there_before_stay_when_it_is_taken_back(folder: Path):
 
 
 def test_a_member_is_not_written_twice_to_one_place(folder: Path):
-    with stage() as staged:
+    with StagedFiles() as staged:
         staged.add(shelf(a=b"one"), "a", "w/a")
         with pytest.raises(FileExistsError):
             staged.add(shelf(a=b"two"), "a", "w/a")

@@ -20,7 +20,7 @@ def no_database_settings(monkeypatch):
 
 
 def settings() -> dict[str, Any]:
-    return database_settings(base_dir=BASE, data_dir=BASE / "var")
+    return database_settings(BASE / "var")
 
 
 def test_without_an_address_the_bundled_server_is_used():

@@ -26,7 +26,7 @@ ROOT = Path(__file__).resolve().parents[3]
 
 @pytest.fixture
 def connections(folder: Path, django_db_blocker) -> Iterator[ConnectionHandler]:
-    databases = database_settings(base_dir=ROOT, data_dir=folder)
+    databases = database_settings(folder)
     with django_db_blocker.unblock():
         handler = ConnectionHandler(databases)
         yield handler
@@ -37,7 +37,7 @@ def connections(folder: Path, django_db_blocker) -> Iterator[ConnectionHandler]:
 @pytest.fixture
 def pooled(folder: Path, django_db_blocker, monkeypatch) -> Iterator[Any]:
     monkeypatch.setenv("DATABASE_POOL", "true")
-    databases = database_settings(base_dir=ROOT, data_dir=folder)
+    databases = database_settings(folder)
     with django_db_blocker.unblock():
         connection: Any = ConnectionHandler(databases)["default"]
         yield connection

@@ -10,7 +10,8 @@ import pytest
 from psycopg.conninfo import make_conninfo
 
 from kb_project.database import embedded
-from kb_project.database.prepare import Plan, clone, drop_database, prepare
+from kb_project.database.prepare import Plan, prepare
+from tests.databases import clone, drop_database
 from tests.kb_project.database.conftest import query
 
 pytestmark = pytest.mark.slow

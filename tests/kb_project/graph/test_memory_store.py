@@ -9,8 +9,8 @@ import networkx as nx
 import pytest
 from hypothesis import given, strategies as st
 
-from kb_project.graph.memory_store import MemoryGraphStore
 from kb_project.graph.ports import GraphCounts, GraphEdge, GraphIds, GraphNode
+from tests.memory_graph import MemoryGraphStore
 
 HERE, THERE = UUID(int=1), UUID(int=2)
 Triples = Sequence[tuple[int, int, float]]

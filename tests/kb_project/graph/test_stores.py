@@ -13,7 +13,6 @@ import pytest
 from ingestion.models import Entity, Relationship
 from kb_project.errors import InputError
 from kb_project.graph.age_store import AgeGraphStore
-from kb_project.graph.memory_store import MemoryGraphStore
 from kb_project.graph.ports import (
     GraphCounts,
     GraphEdge,
@@ -23,6 +22,7 @@ from kb_project.graph.ports import (
     GraphStore,
 )
 from kb_project.graph.table_store import TableGraphStore
+from tests.memory_graph import MemoryGraphStore
 from workspaces import access
 from workspaces.models import Workspace
 

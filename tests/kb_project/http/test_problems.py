@@ -50,9 +50,15 @@ def test_a_new_kind_of_error_has_the_status_of_the_one_it_is_derived_from():
 
 
 def test_an_error_is_one_object_with_every_part():
-    error = errors.ConflictError("It is taken.", code="taken", kept="Kept.", next_step="Wait.")
+    error = errors.ConflictError(
+        "It is taken.",
+        code="taken",
+        kept="Kept.",
+        next_step="Wait.",
+        fields={"slug": ["taken"]},
+    )
 
-    assert problem(error, fields={"slug": ["taken"]}) == {
+    assert problem(error) == {
         "status": 409,
         "code": "taken",
         "happened": "It is taken.",

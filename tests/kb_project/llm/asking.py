@@ -8,16 +8,15 @@ from typing import Any
 from pydantic import BaseModel
 
 from kb_project.llm.call import Exchange
-from kb_project.llm.capabilities import Found
+from kb_project.llm.capabilities import Capabilities, Support
 from kb_project.llm.chat import Chat
 from kb_project.llm.config import ChatConfig, RoleLimits
 from kb_project.llm.fake import FakeProvider, MemoryCallStore, rough_tokens
 from kb_project.llm.openai_client import OpenAiProvider
+from kb_project.llm.policy import Retry, RetryPolicy
 from kb_project.llm.ports import About, ChatRequest, Role, Turn
 from kb_project.llm.provider import Provider
-from kb_project.llm.retry import Retry, RetryPolicy
 from kb_project.llm.slots import LocalSlots
-from kb_project.llm.support import Support
 from kb_project.prompt import Prompt
 from tests.provider import Provider as Server
 
@@ -53,7 +52,7 @@ def chat_with(
     """A chat over a provider, or over one that always says the same, with quick retries."""
     line = provider or FakeProvider(answer if callable(answer) else lambda _: answer)
     chosen = ChatConfig("http://fake.invalid", "model-a", concurrency=concurrency, **config)
-    exchange = Exchange(line, retry=quick(), found=Found(chosen.support or Support()))
+    exchange = Exchange(line, retry=quick(), capabilities=Capabilities(chosen.support or Support()))
     slots = LocalSlots(concurrency)
     return Chat(chosen, store or MemoryCallStore(), exchange, slots, count=rough_tokens)
 

@@ -30,7 +30,7 @@ class FailingGate:
 
 def batch_of(store: MemoryCallStore, count: int, *, answer: Any = ANSWER) -> Batch:
     chat = chat_with(answer=answer, store=store)
-    calls = [chat._call(request(f"Passage {number}.")) for number in range(count)]
+    calls = [chat._prepared(request(f"Passage {number}.")) for number in range(count)]
     return Batch(store, chat._exchange, calls, Threads(2))
 
 

@@ -8,14 +8,14 @@ from contextlib import suppress
 from typing import Any
 
 import pytest
+from hypothesis import given, strategies as st
 
-from kb_project.llm.capabilities import Found, found_for
-from kb_project.llm.chat import Chat, build_chat
-from kb_project.llm.config import ChatConfig
+from kb_project.llm.capabilities import Capabilities, Feature, Support
+from kb_project.llm.chat import Chat, build_chat, capabilities_for
+from kb_project.llm.config import DEFAULT_LIMITS, PRIORITIES, ChatConfig, RoleLimits
 from kb_project.llm.fake import MemoryCallStore
 from kb_project.llm.ports import ChatReply, Role
 from kb_project.llm.slots import LocalSlots
-from kb_project.llm.support import Feature, Support
 from tests.kb_project.llm.asking import request
 from tests.provider import Provider
 
@@ -52,7 +52,7 @@ def forms(server: Provider) -> list[str]:
     return [seen.form for seen in server.requests if seen.form]
 
 
-def call(found: Found, body: Callable[[], object], *, has_form: bool = True) -> None:
+def call(found: Capabilities, body: Callable[[], object], *, has_form: bool = True) -> None:
     with found.turn("m", has_form=has_form):
         body()
 
@@ -60,7 +60,9 @@ def call(found: Found, body: Callable[[], object], *, has_form: bool = True) -> 
 class Lead:
     """A first call that is under way until it is let go of."""
 
-    def __init__(self, found: Found, threads: ThreadPoolExecutor, *, fails: bool = False) -> None:
+    def __init__(
+        self, found: Capabilities, threads: ThreadPoolExecutor, *, fails: bool = False
+    ) -> None:
         self._go, self._fails = threading.Event(), fails
         started = threading.Event()
         self._made = threads.submit(call, found, lambda: self._wait(started))
@@ -78,7 +80,9 @@ class Lead:
             raise OSError
 
 
-def followers(found: Found, threads: ThreadPoolExecutor, seen: list[Support]) -> list[Future[None]]:
+def followers(
+    found: Capabilities, threads: ThreadPoolExecutor, seen: list[Support]
+) -> list[Future[None]]:
     def look() -> None:
         seen.append(found.support)
 
@@ -86,7 +90,7 @@ def followers(found: Found, threads: ThreadPoolExecutor, seen: list[Support]) ->
 
 
 def test_calls_wait_for_the_first_one_and_know_what_it_learned(threads):
-    found, seen = Found(head_start=LONG), list[Support]()
+    found, seen = Capabilities(head_start=LONG), list[Support]()
     lead = Lead(found, threads)
     others = followers(found, threads, seen)
     time.sleep(0.05)
@@ -101,7 +105,7 @@ def test_calls_wait_for_the_first_one_and_know_what_it_learned(threads):
 
 
 def test_a_first_call_that_takes_long_holds_up_nobody_for_long(threads):
-    found, seen = Found(head_start=0.05), list[Support]()
+    found, seen = Capabilities(head_start=0.05), list[Support]()
     lead = Lead(found, threads)
 
     for other in followers(found, threads, seen):
@@ -112,7 +116,7 @@ def test_a_first_call_that_takes_long_holds_up_nobody_for_long(threads):
 
 
 def test_after_a_first_call_that_fails_the_next_one_leads(threads):
-    found, seen = Found(head_start=LONG), list[Support]()
+    found, seen = Capabilities(head_start=LONG), list[Support]()
     lead = Lead(found, threads, fails=True)
     others = followers(found, threads, seen)
 
@@ -125,8 +129,8 @@ def test_after_a_first_call_that_fails_the_next_one_leads(threads):
 
 @pytest.mark.parametrize("known", [Support(), LOWER])
 def test_nobody_waits_where_the_settings_say_what_is_understood(threads, known):
-    found, seen = Found(head_start=LONG), list[Support]()
-    found.told(known)
+    found, seen = Capabilities(head_start=LONG), list[Support]()
+    found.configure(known)
     lead = Lead(found, threads)
 
     for other in followers(found, threads, seen):
@@ -137,7 +141,7 @@ def test_nobody_waits_where_the_settings_say_what_is_understood(threads, known):
 
 
 def test_calls_without_a_form_wait_for_none_with_one(threads):
-    found, seen = Found(head_start=LONG), list[Support]()
+    found, seen = Capabilities(head_start=LONG), list[Support]()
     lead = Lead(found, threads)
 
     call(found, lambda: seen.append(found.support), has_form=False)
@@ -147,21 +151,21 @@ def test_calls_without_a_form_wait_for_none_with_one(threads):
 
 
 def test_what_the_settings_said_before_does_not_take_back_what_was_found_out():
-    found = Found(Support())
+    found = Capabilities(Support())
     found.step_down(Feature.SCHEMA)
 
-    found.told(Support())
-    found.told(None)
+    found.configure(Support())
+    found.configure(None)
 
     assert found.support == LOWER
 
 
 def test_a_test_of_the_endpoint_counts_more_than_what_was_found_out_before_it():
-    found = Found()
+    found = Capabilities()
     found.step_down(Feature.SCHEMA)
-    found.kept(LOWER)
+    found.stored(LOWER)
 
-    found.told(Support())
+    found.configure(Support())
 
     assert found.support == Support()
 
@@ -189,16 +193,67 @@ def test_chats_of_one_endpoint_find_out_together(server, threads):
 
 
 def test_another_key_or_model_is_another_matter(server):
-    shared = found_for(config_of(server))
+    shared = capabilities_for(config_of(server))
 
-    assert found_for(config_of(server)) is shared
-    assert found_for(config_of(server, models={Role.JUDGE: "other"})) is not shared
-    assert found_for(ChatConfig(server.url, server.model, key="other")) is not shared
+    assert capabilities_for(config_of(server)) is shared
+    assert capabilities_for(config_of(server, models={Role.JUDGE: "other"})) is not shared
+    assert capabilities_for(ChatConfig(server.url, server.model, key="other")) is not shared
 
 
 def test_threads_that_come_at_once_get_the_same(server, threads):
     config = config_of(server)
 
-    found = list(threads.map(lambda _: found_for(config), range(16)))
+    found = list(threads.map(lambda _: capabilities_for(config), range(16)))
 
     assert len({id(one) for one in found}) == 1
+
+
+@given(st.dictionaries(st.sampled_from([*Feature, "more"]), st.booleans() | st.text()))
+def test_what_was_remembered_is_read_whatever_it_is(found):
+    support = Support.from_dict(found)
+
+    assert all(isinstance(value, bool) for value in support.as_dict().values())
+    assert Support.from_dict(support.as_dict()) == support
+
+
+@pytest.mark.parametrize("feature", Feature)
+def test_every_feature_can_be_left_out(feature):
+    assert Support().has(feature)
+    assert not Support().without(feature).has(feature)
+
+
+@pytest.mark.parametrize("role", Role)
+def test_every_role_has_limits_and_a_priority(role):
+    assert DEFAULT_LIMITS[role].max_output > 0
+    assert PRIORITIES[role] in {0, 1, 2}
+
+
+def test_a_question_goes_before_a_summary_before_an_extraction():
+    assert PRIORITIES[Role.ANSWER] < PRIORITIES[Role.SUMMARISE] < PRIORITIES[Role.EXTRACT]
+
+
+def test_a_small_window_is_shared_between_question_and_answer():
+    config = ChatConfig("http://x", "m", context_window=1_000)
+
+    assert config.max_output(Role.EXTRACT) == 500
+    assert config.input_limit(Role.EXTRACT) + 500 < 1_000
+
+
+def test_limits_of_a_role_can_be_set():
+    config = ChatConfig("http://x", "m", limits={Role.JUDGE: RoleLimits(9, 1.5)})
+
+    assert config.max_output(Role.JUDGE) == 9
+    assert config.max_output(Role.JUDGE, 4) == 4
+    assert config.limits_of(Role.JUDGE).timeout == 1.5
+
+
+def test_who_shares_an_endpoint_and_a_key_shares_a_line():
+    line = ChatConfig("http://x", "a", key="k").line
+
+    assert line == ChatConfig("http://x", "b", key="k").line
+    assert line != ChatConfig("http://x", "a", key="l").line
+    assert 0 <= line < 2**31
+
+
+def test_an_address_is_shown_without_the_password_in_it():
+    assert ChatConfig("https://me:secret@models.example/v1", "m").host == "models.example"

@@ -6,9 +6,8 @@ import pytest
 
 from kb_project.errors import BudgetError, EndpointError, RefusedError, ReplyError
 from kb_project.llm.fake import FakeProvider, MemoryCallStore
-from kb_project.llm.ports import ChatReply, Role, Turn
+from kb_project.llm.ports import ChatReply, Role, StoredReply, Turn
 from kb_project.llm.provider import RawReply
-from kb_project.llm.store import StoredReply
 from tests.kb_project.llm.asking import DOCUMENT, Names, chat_with, request
 
 

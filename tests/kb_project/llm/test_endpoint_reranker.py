@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given, strategies as st
 
 from kb_project.errors import EndpointError, RefusedError, ReplyError
-from kb_project.llm import endpoint_reranker
-from kb_project.llm.endpoint_reranker import SHORTEST, EndpointReranker, scores_in
+from kb_project.llm import policy
 from kb_project.llm.fake import MemoryCallStore
 from kb_project.llm.ports import Role
+from kb_project.llm.rerankers import SHORTEST, EndpointReranker, scores_in
 from tests.kb_project.llm.asking import quick
 from tests.provider import KEY, Provider
 
@@ -27,7 +27,7 @@ JSON = st.recursive(
 
 @pytest.fixture
 def server() -> Iterator[Provider]:
-    endpoint_reranker.breaker_of.cache_clear()
+    policy.breaker_of.cache_clear()
     with Provider() as running:
         yield running
 

@@ -13,7 +13,7 @@ from kb_project.errors import EndpointError, ReplyError
 from kb_project.llm import halting
 from kb_project.llm.fake import MemoryCallStore
 from kb_project.llm.halting import Halt, halted_by
-from kb_project.llm.retry import Retry, RetryPolicy
+from kb_project.llm.policy import Retry, RetryPolicy
 from tests.kb_project.llm.asking import chat_on, request
 from tests.provider import Provider
 

@@ -13,10 +13,10 @@ from typing import Final
 import pytest
 
 from kb_project.errors import ModelError
-from kb_project.llm.http import CHAT, Line
+from kb_project.llm.capabilities import Support
+from kb_project.llm.http import CHAT, Connection
 from kb_project.llm.openai_client import OpenAiProvider
 from kb_project.llm.provider import UnsupportedError
-from kb_project.llm.support import Support
 from tests.provider import close_clients
 
 KEY: Final = "sk-very-secret-0123456789"
@@ -64,7 +64,7 @@ def address() -> Iterator[str]:
 
 def asked(endpoint: str) -> Exception:
     with pytest.raises((ModelError, UnsupportedError)) as raised:
-        Line(endpoint, KEY).ask(CHAT, BODY, 20, used=Support())
+        Connection(endpoint, KEY).ask(CHAT, BODY, 20, used=Support())
     return raised.value
 
 
@@ -94,4 +94,4 @@ def test_neither_key_nor_text_is_in_what_may_be_logged(address: str, status: int
 def test_no_representation_holds_the_key(address: str):
     provider = OpenAiProvider(address, KEY)
 
-    assert KEY not in f"{provider!r} {provider._line!r}"
+    assert KEY not in f"{provider!r} {provider._connection!r}"

@@ -10,8 +10,8 @@ from hypothesis import given, strategies as st
 from kb_project.errors import EndpointError, ReplyError
 from kb_project.llm.config import ChatConfig
 from kb_project.llm.fake import FakeChat
-from kb_project.llm.listwise_reranker import GROUP, ListwiseReranker, dealt, ordered
 from kb_project.llm.ports import ChatRequest, Role
+from kb_project.llm.rerankers import GROUP, ListwiseReranker, dealt, ordered
 
 LINE = re.compile(r"\[P(\d+)\] (.*)")
 

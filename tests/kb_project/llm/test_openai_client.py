@@ -8,13 +8,13 @@ import pytest
 from pydantic import BaseModel
 
 from kb_project.errors import EndpointError, KBError, RefusedError, ReplyError
+from kb_project.llm.capabilities import Support
 from kb_project.llm.chat import build_chat
 from kb_project.llm.config import ChatConfig
 from kb_project.llm.fake import MemoryCallStore
 from kb_project.llm.http import bases_of
 from kb_project.llm.ports import ChatReply, Role, Turn
 from kb_project.llm.slots import LocalSlots
-from kb_project.llm.support import Support
 from tests.kb_project.llm.asking import Names, chat_on, request
 from tests.provider import INJECTED, KEY, MODEL, REFUSALS, Provider
 

@@ -4,9 +4,9 @@ import time
 
 import pytest
 
+from kb_project.llm.capabilities import Support
 from kb_project.llm.config import ChatConfig
 from kb_project.llm.probe import ProbeResult, probe
-from kb_project.llm.support import Support
 from tests.provider import EMBEDDING_MODEL, KEY, MODEL, Provider
 
 

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from hypothesis import given, strategies as st
 
-from kb_project.llm.rerank import Ranking
+from kb_project.llm.ports import Ranking
 
 SCORES = st.lists(st.none() | st.floats(allow_nan=False, allow_infinity=False), max_size=40)
 

@@ -16,8 +16,8 @@ import pytest
 from django.db import OperationalError, connections
 
 from kb_project.env import child_environment
-from kb_project.llm import shared_slots
-from kb_project.llm.shared_slots import LockSession, SharedSlots
+from kb_project.llm import slots
+from kb_project.llm.slots import LockSession, SharedSlots
 
 LINE = 7654321
 ROOT = Path(__file__).parents[3]
@@ -42,7 +42,7 @@ def test_a_forked_process_does_not_use_its_parents_connection(session: LockSessi
         reading, writing = os.pipe()
         if (child := os.fork()) == 0:
             # Nothing of pytest may run here: only what a worker would do, and out.
-            free = session.take(LINE, {"count": 1, "wanted": 1, "flag": shared_slots.FLAGS})
+            free = session.take(LINE, {"count": 1, "wanted": 1, "flag": slots.FLAGS})
             os.write(writing, f"{backend_of(session)} {free}".encode())
             session.close()
             os._exit(0)
@@ -58,20 +58,20 @@ def test_a_forked_process_does_not_use_its_parents_connection(session: LockSessi
 
 
 def test_slots_are_free_again_after_an_outage(session: LockSession, monkeypatch):
-    slots = SharedSlots(LINE, 2, session, longest_wait=1)
-    with monkeypatch.context() as patch, slots.enter(2) as gate:
+    shared = SharedSlots(LINE, 2, session, longest_wait=1)
+    with monkeypatch.context() as patch, shared.enter(2) as gate:
         gate.adjust(running=0, wanted=2)
         connection = session._connection
         assert connection is not None
         connection.close()
-        patch.setattr(shared_slots, "_connect", refuse)
+        patch.setattr(slots, "_connect", refuse)
 
-    with slots.enter(2) as gate:
+    with shared.enter(2) as gate:
         assert gate.adjust(running=0, wanted=2) == 2
 
 
 def test_a_database_that_is_away_is_said_to_be_away(session: LockSession, monkeypatch):
-    monkeypatch.setattr(shared_slots, "_connect", refuse)
+    monkeypatch.setattr(slots, "_connect", refuse)
 
     with pytest.raises(OperationalError), SharedSlots(LINE, 1, session).enter(2) as gate:
         gate.adjust(running=0, wanted=1)
@@ -87,7 +87,7 @@ import django, sys, time
 django.setup()
 from django.db import connections
 connections["default"].get_connection_params = lambda: {address!r}
-from kb_project.llm.shared_slots import shared_slots
+from kb_project.llm.slots import shared_slots
 with shared_slots({line}, 1).enter({priority}) as gate:
     print("asks", flush=True)
     gate.adjust(running=0, wanted=1)
@@ -131,7 +131,7 @@ def test_a_process_that_ends_in_any_way_frees_its_slots_and_says_nothing(
     with asker(2, errors, then="sys.stdin.read()") as process:
         assert line_from(process) == "asks", errors.read_text()
         assert float(line_from(process))
-        assert session.take(LINE, {"count": 1, "wanted": 1, "flag": shared_slots.FLAGS}) == []
+        assert session.take(LINE, {"count": 1, "wanted": 1, "flag": slots.FLAGS}) == []
         if is_killed:
             process.kill()
 

@@ -11,8 +11,7 @@ import pytest
 from django.db import connections
 
 from kb_project.errors import EndpointError
-from kb_project.llm.shared_slots import LockSession, SharedSlots, _connect, shared_slots
-from kb_project.llm.slots import LocalSlots, Slots
+from kb_project.llm.slots import LocalSlots, LockSession, SharedSlots, Slots, _connect, shared_slots
 
 LINE = 1234567
 

@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given, strategies as st
 
 from kb_project.errors import BudgetError, EndpointError, ReplyError
+from kb_project.llm.capabilities import Feature
 from kb_project.llm.fake import MemoryCallStore
-from kb_project.llm.streaming import without_thinking
-from kb_project.llm.support import Feature
+from kb_project.llm.structured import streamed_without_thoughts
 from tests.kb_project.llm.asking import chat_on, chat_with, request
 from tests.provider import Provider
 
@@ -114,7 +114,7 @@ def test_a_spent_budget_is_said_before_anything_is_sent(server):
 
 def test_a_server_that_does_not_stream_answers_in_one_piece():
     chat = chat_with(answer=ANSWER)
-    chat._exchange.found.step_down(Feature.STREAM)
+    chat._exchange.capabilities.step_down(Feature.STREAM)
 
     assert list(chat.stream(request(schema=None))) == [ANSWER]
 
@@ -139,9 +139,9 @@ def test_a_text_longer_than_the_window_is_refused_before_it_costs():
     ],
 )
 def test_what_a_model_says_to_itself_is_left_out(pieces, left):
-    assert "".join(without_thinking(iter(pieces))) == left
+    assert "".join(streamed_without_thoughts(iter(pieces))) == left
 
 
 @given(st.lists(st.text(alphabet="ab <>", min_size=1)))
 def test_other_text_passes_unchanged(pieces):
-    assert "".join(without_thinking(iter(pieces))) == "".join(pieces)
+    assert "".join(streamed_without_thoughts(iter(pieces))) == "".join(pieces)

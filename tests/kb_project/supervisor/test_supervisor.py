@@ -14,9 +14,8 @@ from pathlib import Path
 
 import pytest
 
-from kb_project.database.processes import is_alive
-from kb_project.supervisor.part import Part
-from kb_project.supervisor.supervisor import Supervisor, delay_before
+from kb_project.database.programs import is_alive
+from kb_project.supervisor.supervisor import Part, Supervisor, delay_before
 
 pytestmark = pytest.mark.slow
 
@@ -37,9 +36,8 @@ time.sleep(600)
 """
 SUPERVISE = """
 import sys
-from kb_project.supervisor.welcome import Console
-from kb_project.supervisor.part import Part
-from kb_project.supervisor.supervisor import Supervisor, stopped_by_signals
+from kb_project.supervisor.startup import Console
+from kb_project.supervisor.supervisor import Part, Supervisor, stopped_by_signals
 parts = [Part(name, (sys.executable, "-S", "-c", sys.argv[1])) for name in ("one", "two")]
 say = Console(sys.stdout).say
 supervisor = Supervisor(parts, say=say)

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, strategies as st
 
-from kb_project.text.words import fold, is_unspaced, words
+from kb_project.text.words import counted, fold, is_unspaced, words
 
 
 def folded(text: str) -> list[str]:
@@ -58,3 +58,17 @@ def test_offsets_cut_the_word_out_of_the_text(text):
 
 def test_one_huge_word_is_read_in_linear_time():
     assert len(list(words("1." * 500_000))) == 1
+
+
+@pytest.mark.parametrize(
+    ("number", "said"), [(0, "0 facts"), (1, "1 fact"), (2, "2 facts"), (1200, "1,200 facts")]
+)
+def test_one_is_told_otherwise_than_none_or_several(number: int, said: str):
+    assert counted(number, "fact") == said
+
+
+@pytest.mark.parametrize(
+    ("number", "said"), [(0, "0 entities"), (1, "1 entity"), (3, "3 entities")]
+)
+def test_several_may_have_a_word_of_their_own(number: int, said: str):
+    assert counted(number, "entity", "entities") == said

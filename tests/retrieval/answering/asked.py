@@ -5,9 +5,9 @@ from __future__ import annotations
 from uuid import UUID
 
 from ingestion.models import CorpusVersion
+from kb_project.jobs.notify import Call
 from kb_project.ports import build_ports
-from retrieval.answering import claims, jobs, notify
-from retrieval.answering.notify import Call
+from retrieval.answering import jobs
 from retrieval.conversations import asking
 from retrieval.models import Answer, AnswerEvent
 from tests import rows
@@ -50,12 +50,12 @@ def queue(cast: Cast, question: str = QUESTION, **how: object) -> Answer:
 
 
 def call_of(answer: Answer) -> Call:
-    return Call(notify.ANSWER, answer.workspace_id, answer.pk)
+    return Call(jobs.KIND, answer.workspace_id, answer.pk)
 
 
 def run(answer: Answer, *, worker: str = WORKER) -> Answer:
     """What a worker does with it, in this process."""
-    assert claims.claim(call_of(answer), worker)
+    assert jobs.QUEUE.claim(call_of(answer), worker)
     jobs.run_answer(answer.workspace_id, answer.pk)
     return fresh(answer)
 

@@ -5,12 +5,11 @@ from __future__ import annotations
 from uuid import UUID, uuid4
 
 from kb_project.text.regions import Region
-from retrieval.answering import gathering
-from retrieval.answering.candidates import candidates
-from retrieval.answering.features import Rarity
-from retrieval.answering.gathering import Gathered
+from retrieval.answering import ranking
+from retrieval.answering.features import Rarity, candidates
+from retrieval.answering.ranking import Gathered
 from retrieval.search import query_features
-from retrieval.search.hits import Hit
+from retrieval.search.results import Hit
 from retrieval.search.sentences import Cosines
 
 
@@ -46,4 +45,4 @@ def gathered(question: str, *hits: Hit) -> Gathered:
     frequencies = {term: 1 for term in wanted.terms if term in held}
     rarity = Rarity(frequencies, max(4, len(hits)))
     near = {one.vector_key: 0.8 for one in found}
-    return gathering.of_candidates(wanted, hits, found, Cosines(near, tuple(near)), rarity)
+    return ranking.of_candidates(wanted, hits, found, Cosines(near, tuple(near)), rarity)

@@ -126,14 +126,14 @@ def test_while_a_document_is_on_its_way_nothing_is_served_again(cast, media):
 def test_each_change_of_the_models_is_worked_on(cast):
     run(queue(cast))
     choice = ModelChoice(endpoint="http://127.0.0.1:9/v1", key="k", model="one")
-    before = cache.place_of(asking_of(cast))
+    before = cache.conditions_of(asking_of(cast))
     keys = {before.key(QUESTION)}
 
     for model in ("one", "two"):
         language_model_services.model_settings_save(
             workspace=cast.workspace, choice=dataclasses.replace(choice, model=model)
         )
-        keys.add(cache.place_of(asking_of(cast)).key(QUESTION))
+        keys.add(key_of(cast))
 
     assert len(keys) == 3
 
@@ -142,27 +142,31 @@ def asking_of(cast, *earlier):
     return Asking(cast.workspace, cast.workspace.pk, QUESTION, "hybrid", earlier=earlier)
 
 
+def key_of(cast, *earlier):
+    return cache.conditions_of(asking_of(cast, *earlier)).key(QUESTION)
+
+
 def test_what_a_model_writes_in_the_light_of_a_conversation_stays_in_it(cast):
     said = Earlier("Is the keeper to be dismissed?", "She is.")
-    without_model = {cache.place_of(asking_of(cast, *one)).key(QUESTION) for one in ((), (said,))}
+    without_model = {key_of(cast, *one) for one in ((), (said,))}
     language_model_services.model_settings_save(
         workspace=cast.workspace,
         choice=ModelChoice(endpoint="http://127.0.0.1:9/v1", key="k", model="one"),
     )
 
-    with_model = {cache.place_of(asking_of(cast, *one)).key(QUESTION) for one in ((), (said,))}
+    with_model = {key_of(cast, *one) for one in ((), (said,))}
 
     assert len(without_model) == 1
     assert len(with_model) == 2
 
 
 def test_other_prompts_are_worked_on(cast, monkeypatch, tmp_path):
-    before = cache.place_of(asking_of(cast)).key(QUESTION)
+    before = key_of(cast)
     (tmp_path / "answer.md").write_text("Answer otherwise.")
     monkeypatch.setattr(cache, "PROMPTS", tmp_path)
     cache._prompts.cache_clear()
 
-    assert cache.place_of(asking_of(cast)).key(QUESTION) != before
+    assert key_of(cast) != before
     cache._prompts.cache_clear()
 
 

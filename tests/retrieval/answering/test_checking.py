@@ -4,13 +4,12 @@ from uuid import UUID
 
 import pytest
 
-from retrieval.answering.checking import check, likely_place, to_compare
-from retrieval.answering.citations.citing import cite, cited_passages
-from retrieval.answering.citations.numbering import Numbering
+from retrieval.answering.checking import check, likely_number, to_compare
+from retrieval.answering.citations.citing import ModelSentence, cite, cited_passages
+from retrieval.answering.citations.labels import Numbering
 from retrieval.answering.drafts import WrittenSentence
 from retrieval.answering.quantities import missing_names, missing_numbers
-from retrieval.answering.sentences import Said
-from retrieval.search.hits import Hit
+from retrieval.search.results import Hit
 
 LOG = (
     "Ada Lind keeps the Skarrow light. She came to Skarrow on 11 May 1987 with two dogs."
@@ -27,7 +26,7 @@ NUMBERING = Numbering([hit(1, LOG), hit(2, ROADS, "Roads")])
 
 
 def verdict(text, *numbers, likeness=None):
-    found = check(cite(Said(text, numbers), NUMBERING), likeness)
+    found = check(cite(ModelSentence(text, numbers), NUMBERING), likeness)
     return found and (found.verdict, found.by)
 
 
@@ -85,30 +84,32 @@ def test_other_words_are_support_where_the_embedder_finds_them_alike():
 
 def test_a_part_of_a_sentence_that_the_whole_of_it_denies_is_no_quote():
     text = "Nobody who was ever asked on the island believes that the lamp burns oil."
-    cited = cite(Said("The lamp burns oil.", (1,)), Numbering([hit(1, text)]))
+    cited = cite(ModelSentence("The lamp burns oil.", (1,)), Numbering([hit(1, text)]))
 
     assert not cited.is_quote
     assert cited.spans[0].end - cited.spans[0].start == len(text)
 
 
 def test_quotes_are_not_sent_to_the_embedder():
-    cited = [cite(Said(text, (1,)), NUMBERING) for text in ("The lamp burns oil.", LOG[:33])]
+    cited = [
+        cite(ModelSentence(text, (1,)), NUMBERING) for text in ("The lamp burns oil.", LOG[:33])
+    ]
 
     assert LOG[:33] not in to_compare(cited)
-    assert to_compare([cite(Said("Nothing.", ()), NUMBERING)]) == []
+    assert to_compare([cite(ModelSentence("Nothing.", ()), NUMBERING)]) == []
 
 
 def test_a_forgotten_citation_is_given_only_beyond_doubt():
     hits = {1: NUMBERING.hits[0], 2: NUMBERING.hits[1]}
 
-    assert likely_place("The quarry road is closed.", hits) == 2
-    assert likely_place("The road may be open in summer.", hits) == 0
-    assert likely_place("Anything.", {}) == 0
+    assert likely_number("The quarry road is closed.", hits) == 2
+    assert likely_number("The road may be open in summer.", hits) == 0
+    assert likely_number("Anything.", {}) == 0
 
 
 def test_a_passage_has_one_number_and_all_its_spans():
     cited = [
-        cite(Said(text, (1,)), NUMBERING)
+        cite(ModelSentence(text, (1,)), NUMBERING)
         for text in ("Ada Lind keeps the Skarrow light.", "The lamp burns oil.")
     ]
 

@@ -6,8 +6,9 @@ from uuid import UUID
 import pytest
 
 from ingestion.models import Chunk, Claim, Entity, Mention
-from retrieval.answering.conflicts import Side, differing
-from retrieval.search.hits import Hit
+from retrieval.answering.conflicts import differing
+from retrieval.answering.drafts import ChunkSpan
+from retrieval.search.results import Hit
 from retrieval.search.scope import Scope
 from tests import rows
 from tests.retrieval.answering.scripted import asked, make_cast, model
@@ -31,7 +32,7 @@ def hit(text, number=0, title="Title"):
 
 def clashes(*texts):
     hits = [hit(text, number) for number, text in enumerate(texts)]
-    sides = [Side(hits[0].chunk_id, 0, len(texts[0]))]
+    sides = [ChunkSpan(hits[0].chunk_id, 0, len(texts[0]))]
     return list(differing(sides, hits))
 
 
@@ -77,13 +78,13 @@ def test_the_film_is_what_each_document_is_about():
     one = hit("The film was released in 1940 by Universal Pictures.", 1, title="The Devil's Hour")
     other = hit("The film was released in 1925 by Universal Pictures.", 2, title="Dark Harbour")
 
-    assert list(differing([Side(one.chunk_id, 0, 30)], [one, other])) == []
+    assert list(differing([ChunkSpan(one.chunk_id, 0, 30)], [one, other])) == []
 
 
 def test_within_one_document_values_are_a_list_and_no_clash():
     one = hit("The Orran light is 40 metres tall. The Orran light is 38 metres tall.")
 
-    assert list(differing([Side(one.chunk_id, 0, 30)], [one])) == []
+    assert list(differing([ChunkSpan(one.chunk_id, 0, 30)], [one])) == []
 
 
 def test_a_written_answer_shows_both_sides(cast, monkeypatch):

@@ -7,10 +7,9 @@ import pytest
 from hypothesis import given, strategies as st
 
 from kb_project.llm.tokens import count_tokens
-from retrieval.answering.citations.numbering import Numbering
+from retrieval.answering.citations.labels import Numbering
 from retrieval.answering.context import build, by_score
-from retrieval.search.found import Found, Point, Record, RecordKind, Shares
-from retrieval.search.hits import Hit
+from retrieval.search.results import Hit, ModeResult, Point, Record, RecordKind, Shares
 
 EVERYTHING = Shares(passages=0.4, records=0.2, reports=0.15, summaries=0.05, points=0.2)
 LETTERS = {"entity": "E", "relationship": "F", "claim": "C", "report": "T", "summary": "S"}
@@ -32,7 +31,7 @@ def context_of(*, hits=(), records=(), points=(), shares=EVERYTHING, budget=4_00
         counted[letter] = counted.get(letter, 0) + 1
         labelled[f"{letter}{counted[letter]}"] = one
     numbering = Numbering(list(hits), labelled)
-    return build(Found([], tuple(records), tuple(points)), numbering, shares, budget)
+    return build(ModeResult([], tuple(records), tuple(points)), numbering, shares, budget)
 
 
 def test_everything_has_its_label_and_its_fence():
@@ -54,7 +53,7 @@ def test_everything_has_its_label_and_its_fence():
 
 def test_passages_are_read_in_the_modes_order_under_the_numbers_they_are_shown_with():
     hits = [hit(1, "First."), hit(2, "Second."), hit(3, "Third.")]
-    found = Found([], reading=(UUID(int=3), UUID(int=1)))
+    found = ModeResult([], reading=(UUID(int=3), UUID(int=1)))
 
     context = build(found, Numbering(hits, {}), Shares(), 4_000)
 

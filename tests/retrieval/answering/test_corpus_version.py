@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ingestion.curation import decisions
+from ingestion.curation import decisions, undoing
 from ingestion.knowledge.corpus import corpus_version
 from ingestion.models import Entity, IngestionJob, JobKind, RunState, StageRun, Verdict
 from ingestion.pipeline import inline, transitions
@@ -75,7 +75,7 @@ def test_a_persons_ruling_about_names_moves_it(read):
     ruled = version_of(read.workspace)
     assert ruled > before
 
-    decisions.decision_undo(workspace=read.workspace, decision=decision, user=read.alice)
+    undoing.decision_undo(workspace=read.workspace, decision=decision, user=read.alice)
     assert version_of(read.workspace) is None
     inline.drain(read.workspace.pk)
     assert version_of(read.workspace) > ruled

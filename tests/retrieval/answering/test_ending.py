@@ -9,7 +9,7 @@ import pytest
 from django.db import connections
 
 from kb_project.llm.halting import Halt
-from retrieval.answering import claims, persistence
+from retrieval.answering import jobs, persistence
 from retrieval.answering.events import StoredReporter, TakenOverError
 from retrieval.conversations import asking
 from retrieval.models import AnswerState
@@ -53,7 +53,7 @@ class Beside(threading.Thread):
 @pytest.fixture
 def answer(fake_embedder):
     made = queue(make_asked_cast())
-    assert claims.claim(call_of(made), WORKER)
+    assert jobs.QUEUE.claim(call_of(made), WORKER)
     return fresh(made)
 
 
@@ -78,7 +78,7 @@ def test_an_event_waits_for_whoever_is_ending_the_answer(answer):
 def test_whoever_ends_the_answer_waits_for_an_event_that_is_being_written(answer):
     with access.in_workspace(answer.workspace_id):
         step_of(answer)()
-        ending = Beside(lambda: claims.interrupt(call_of(answer), WORKER))
+        ending = Beside(lambda: jobs.QUEUE.interrupt(call_of(answer), WORKER))
         time.sleep(A_MOMENT)
     ending.join()
 
@@ -105,7 +105,7 @@ def test_what_is_stopped_while_it_waits_is_taken_up_by_nobody(fake_embedder):
     taken: list[bool] = []
     with access.in_workspace(cast.workspace.pk):
         asking.answer_stop(workspace=cast.workspace, user=cast.bob, answer_id=waiting.pk)
-        claiming = Beside(lambda: taken.append(claims.claim(call_of(waiting), WORKER)))
+        claiming = Beside(lambda: taken.append(jobs.QUEUE.claim(call_of(waiting), WORKER)))
         time.sleep(A_MOMENT)
     claiming.join()
 

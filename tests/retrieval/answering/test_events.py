@@ -2,8 +2,10 @@ from __future__ import annotations
 
 import pytest
 
+from kb_project.jobs import notify
+from kb_project.jobs.notify import Call
 from kb_project.llm.halting import Halt
-from retrieval.answering import claims, events, notify
+from retrieval.answering import events, jobs
 from retrieval.answering.events import StoredReporter, TakenOverError
 from retrieval.conversations import asking
 from retrieval.search.reporting import EventKind, StoppedError
@@ -22,7 +24,7 @@ pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("fake_embedder")]
 @pytest.fixture
 def answer(fake_embedder):
     made = queue(make_asked_cast())
-    assert claims.claim(call_of(made), WORKER)
+    assert jobs.QUEUE.claim(call_of(made), WORKER)
     return made
 
 
@@ -84,11 +86,9 @@ def test_another_workers_answer_is_not_written_to(answer):
 
 
 def test_messages_are_read_as_they_were_sent(answer):
-    call = notify.Call(notify.STOP, answer.workspace_id, answer.pk)
+    call = Call(notify.STOP, answer.workspace_id, answer.pk)
 
     assert notify.call_in(f"stop {answer.workspace_id} {answer.pk}") == call
-    assert notify.answer_in(f"{answer.pk} 7") == answer.pk
-    assert notify.answer_in("nobody 7") is None
 
 
 def test_a_plan_is_written_together_with_what_follows_it(answer):

@@ -1,9 +1,13 @@
 from __future__ import annotations
 
+from uuid import uuid4
+
 import pytest
 
+from kb_project.text.regions import Region, RegionKind
+from kb_project.text.statements import StatementKind
 from retrieval.answering import features
-from retrieval.answering.features import length_of
+from retrieval.answering.features import candidates, groups_of, length_of
 from tests.retrieval.answering.passages import gathered, hit
 
 
@@ -30,7 +34,7 @@ def test_what_title_headings_and_the_sentence_before_cover_counts_apart():
 
     assert 0 < told["covers"] < 1
     assert told["covers"] + told["covers_around"] == pytest.approx(1.0)
-    assert told["leans"] == 1.0
+    assert told["pronoun"] == 1.0
 
 
 def test_a_date_where_one_is_asked_for_counts_and_one_of_the_question_does_not():
@@ -55,3 +59,74 @@ def test_passages_count_by_their_rank():
 def test_chinese_is_measured_in_words_of_about_as_much():
     assert length_of("The lamp burns oil") == 4
     assert length_of("灯塔烧油灯塔烧油") == pytest.approx(8 / features.HAN_PER_WORD + 1)
+
+
+def test_offsets_are_those_of_the_document():
+    passage = hit("Ada Lind keeps the light. It burns oil by night.", start=100)
+
+    first, second = candidates([passage])
+
+    assert (first.hit.text[first.start - 100 : first.end - 100], first.start, first.end) == (
+        "Ada Lind keeps the light.",
+        100,
+        125,
+    )
+    assert (second.hit.text[second.start - 100 : second.end - 100], second.start) == (
+        "It burns oil by night.",
+        126,
+    )
+
+
+def test_a_statement_in_two_overlapping_passages_is_one():
+    document = uuid4()
+    text = "Ada Lind keeps the light. It burns oil by night."
+    first = hit(text, document=document)
+    second = hit(text[26:], start=26, document=document)
+
+    found = candidates([first, second])
+
+    assert [(text[one.start : one.end], one.rank) for one in found] == [
+        ("Ada Lind keeps the light.", 0),
+        ("It burns oil by night.", 0),
+    ]
+
+
+def test_a_statement_knows_its_neighbours_and_its_place_below_the_heading():
+    text = "The lamp\n\nAda Lind keeps the light. It burns oil by night."
+    passage = hit(text, regions=(Region(RegionKind.HEADING, 0, 8, 1),))
+
+    first, second = candidates([passage])
+
+    assert (first.path, first.place, second.before) == (("The lamp",), 0, first.said)
+    assert (second.path, second.place) == (("The lamp",), 1)
+
+
+def test_the_headings_of_a_passage_come_before_those_in_it():
+    text = "The lamp\n\nAda Lind keeps the light of Skarrow."
+    passage = hit(text, headings=("Skarrow",), regions=(Region(RegionKind.HEADING, 0, 8, 2),))
+
+    (only,) = candidates([passage])
+
+    assert only.path == ("Skarrow", "The lamp")
+
+
+def test_what_is_no_prose_is_no_candidate():
+    text = (
+        "Ada Lind keeps the light.\n\nsudo make lamp && ls -l /dev/lamp.\n\nIt burns oil by night."
+    )
+    code = Region(RegionKind.CODE, 27, 58)
+
+    found = candidates([hit(text, regions=(code,))])
+
+    assert [one.said for one in found] == ["Ada Lind keeps the light.", "It burns oil by night."]
+
+
+def test_the_entries_of_a_list_are_one_group_under_the_line_that_leads_it_in():
+    text = "The keepers were:\n- Ada Lind, from 1866\n- Bram Oosterling, until 1890\n\nIt was dim."
+
+    found = candidates([hit(text)])
+    (entries,) = groups_of(found).values()
+
+    assert [one.said for one in entries] == ["Ada Lind, from 1866", "Bram Oosterling, until 1890"]
+    assert {one.kind for one in entries} == {StatementKind.ENTRY}
+    assert {one.before for one in entries} == {"The keepers were:"}

@@ -5,7 +5,7 @@ import pytest
 from ingestion.models import Chunk, Document
 from kb_project.errors import EndpointError, InputError
 from kb_project.llm.halting import Halt, halted_by
-from retrieval.answering import claims, jobs, persistence
+from retrieval.answering import jobs, persistence
 from retrieval.conversations import asking
 from retrieval.models import Answer, AnswerState, Citation
 from retrieval.search.reporting import EventKind
@@ -208,7 +208,7 @@ def test_an_answer_that_was_taken_over_is_not_written_to(cast, monkeypatch):
     answer = queue(cast)
 
     def late(asking_, reporter):
-        claims.interrupt(call_of(answer), WORKER)
+        jobs.QUEUE.interrupt(call_of(answer), WORKER)
         reporter.emit(EventKind.STEP, {"name": "read", "sentence": "Reading."})
 
     flow_that(monkeypatch, late)

@@ -9,8 +9,9 @@ import pytest
 from ingestion.models import Chunk, Document, DocumentVersion
 from kb_project.text.regions import Region, RegionKind, as_json, within
 from retrieval.answering import overview
-from retrieval.answering.overview import OverviewSentence, Target
-from retrieval.search.hits import Hit
+from retrieval.answering.overview import OverviewSentence
+from retrieval.answering.overview_language import Target
+from retrieval.search.results import Hit
 from tests import rows
 from workspaces import access
 
@@ -120,15 +121,15 @@ def test_every_sentence_cites_a_place_of_a_passage_that_is_given(
     sentences, hits = told(cast, "What does the handbook cover?")
 
     by_id = {hit.chunk_id: hit for hit in hits}
-    assert all(one.places for one in sentences)
+    assert all(one.spans for one in sentences)
     for one in sentences:
-        for place in one.places:
+        for place in one.spans:
             hit = by_id[place.chunk_id]
-            assert hit.document_id == place.document_id
+            assert hit.document_id == handbook.pk
             assert hit.start <= place.start < place.end <= hit.end
     quotes = [one for one in sentences if one.text.startswith("The lamp")]
     for one in quotes:
-        [place] = one.places
+        [place] = one.spans
         assert " ".join(HANDBOOK[place.start : place.end].split()) == one.text
 
 
@@ -170,7 +171,7 @@ def test_of_many_documents_the_shortest_share_a_line(cast: rows.Cast, handbook: 
     rest = next(one for one in sentences if " more documents" in one.text)
     assert len(lines) == overview.MOST_LINES - 1
     assert rest.text.startswith("14 more documents, including: Log 06; ")
-    assert rest.places
+    assert rest.spans
 
 
 def test_only_documents_of_the_scope_are_told_of(cast: rows.Cast, handbook: Document):

@@ -7,7 +7,7 @@ from django.test import Client
 
 from kb_project.errors import EndpointError
 from kb_project.llm.halting import Halt, halted_by
-from retrieval.answering import claims, flow, jobs, persistence
+from retrieval.answering import flow, jobs
 from retrieval.answering.drafts import Earlier, Suggested
 from retrieval.conversations import asking
 from retrieval.models import AnswerState, Citation, Outcome
@@ -172,7 +172,7 @@ def test_a_worker_that_dies_while_suggesting_leaves_the_answer_done(cast, monkey
     answer = queue(cast)
 
     def killed(_reporter):
-        claims.interrupt(call_of(answer), WORKER)
+        jobs.QUEUE.interrupt(call_of(answer), WORKER)
         return Suggested(("Never told?",))
 
     suggesting(monkeypatch, killed)
@@ -190,7 +190,7 @@ def test_what_nobody_foresaw_while_suggesting_leaves_the_answer_done(cast, monke
 
     with pytest.raises(ZeroDivisionError):
         run(answer)
-    claims.fail(call_of(answer), WORKER, persistence.UNEXPECTED)
+    jobs.QUEUE.fail(call_of(answer), WORKER, ZeroDivisionError())
 
     assert fresh(answer).state == AnswerState.DONE
 
@@ -213,9 +213,9 @@ def test_what_is_asked_meanwhile_knows_the_answer_that_stands(cast, monkeypatch)
 
 def test_an_answer_that_does_not_stand_yet_fails(cast):
     answer = queue(cast)
-    assert claims.claim(call_of(answer), WORKER)
+    assert jobs.QUEUE.claim(call_of(answer), WORKER)
 
-    claims.interrupt(call_of(answer), WORKER)
+    jobs.QUEUE.interrupt(call_of(answer), WORKER)
 
     assert answer_with(answer.workspace_id, answer.pk).state == AnswerState.FAILED
     assert kinds_of(answer)[-1] == "failed"

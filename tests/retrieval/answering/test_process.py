@@ -16,9 +16,9 @@ from django.conf import settings
 from django.db import connection
 
 from kb_project.env import child_environment
+from kb_project.jobs import notify
 from kb_project.ports import build_ports
 from kb_project.sql import run_sql
-from retrieval.answering import notify
 from retrieval.conversations import asking
 from retrieval.models import Answer, AnswerState
 from tests import rows

@@ -10,7 +10,7 @@ from retrieval.answering.quantities import (
     missing_numbers,
     names_in,
     numbers_in,
-    numbers_told,
+    numbers_mentioned,
 )
 
 
@@ -42,7 +42,7 @@ def test_names_are_words_with_a_capital_and_months_are_none():
 
 
 def test_numbers_told_in_words_count():
-    assert {"3", "12", "5"} <= numbers_told("three dogs, a dozen boats, in May")
+    assert {"3", "12", "5"} <= numbers_mentioned("three dogs, a dozen boats, in May")
     assert numbers_in("1. It has 1,000 lamps") == {"1000"}
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from kb_project.llm.halting import Halt, halted_by
 from retrieval.answering import scheduler
-from retrieval.answering.scheduler import Turns
+from retrieval.answering.scheduler import Scheduler
 
 PATIENCE = 10.0
 
@@ -18,7 +18,7 @@ PATIENCE = 10.0
 class Job:
     """An answer in a thread of its own that goes on from place to place when it is told to."""
 
-    def __init__(self, all_: Turns, *, is_busy: bool = False) -> None:
+    def __init__(self, all_: Scheduler, *, is_busy: bool = False) -> None:
         self.halt = Halt()
         self.begun, self.written, self.ended = (threading.Event() for _ in range(3))
         self.may_show, self.may_end, self.may_breathe = (threading.Event() for _ in range(3))
@@ -28,7 +28,7 @@ class Job:
         self._thread.start()
 
     def _run(self) -> None:
-        with halted_by(self.halt), self._all.one():
+        with halted_by(self.halt), self._all.turn():
             scheduler.begin()
             self.begun.set()
             assert self.may_show.wait(PATIENCE)
@@ -54,7 +54,7 @@ def begin():
     """Begins jobs, and ends them with the test."""
     jobs: list[Job] = []
 
-    def make(all_: Turns, **how: bool) -> Job:
+    def make(all_: Scheduler, **how: bool) -> Job:
         jobs.append(Job(all_, **how))
         return jobs[-1]
 
@@ -65,13 +65,13 @@ def begin():
         job.may_end.set()
 
 
-def started(begin: Callable[..., Job], all_: Turns, **how: bool) -> Job:
+def started(begin: Callable[..., Job], all_: Scheduler, **how: bool) -> Job:
     job = begin(all_, **how)
     assert job.begun.wait(PATIENCE)
     return job
 
 
-def shown(begin: Callable[..., Job], all_: Turns, **how: bool) -> Job:
+def shown(begin: Callable[..., Job], all_: Scheduler, **how: bool) -> Job:
     job = started(begin, all_, **how)
     job.may_show.set()
     job.written.wait(0.1)  # or it waits by now, behind those before it
@@ -83,11 +83,11 @@ def idle():
     """Threads that could begin something."""
     over = threading.Event()
 
-    def make(all_: Turns) -> None:
+    def make(all_: Scheduler) -> None:
         ready = threading.Event()
 
         def wait() -> None:
-            with all_.one():
+            with all_.turn():
                 ready.set()
                 over.wait(PATIENCE)
 
@@ -100,14 +100,14 @@ def idle():
 
 def test_one_alone_goes_on_at_once(begin):
     began = time.monotonic()
-    job = shown(begin, Turns(finding=1, writing=1))
+    job = shown(begin, Scheduler(finding=1, writing=1))
 
     assert job.is_written()
     assert time.monotonic() - began < scheduler.TICK
 
 
 def test_one_with_passages_waits_while_another_has_none(begin):
-    all_ = Turns(finding=2, writing=2)
+    all_ = Scheduler(finding=2, writing=2)
     slow = started(begin, all_)
     quick = shown(begin, all_)
     assert not quick.is_written()
@@ -119,7 +119,7 @@ def test_one_with_passages_waits_while_another_has_none(begin):
 
 
 def test_one_that_ends_without_passages_holds_nobody_up(begin):
-    all_ = Turns(finding=2, writing=2)
+    all_ = Scheduler(finding=2, writing=2)
     failing = started(begin, all_)
     quick = shown(begin, all_)
     assert not quick.is_written()
@@ -133,7 +133,7 @@ def test_one_that_ends_without_passages_holds_nobody_up(begin):
 def test_what_nobody_has_begun_yet_goes_first_too(begin, idle):
     called = threading.Event()
     called.set()
-    all_ = Turns(finding=2, writing=1, is_called=called.is_set)
+    all_ = Scheduler(finding=2, writing=1, has_queued=called.is_set)
     idle(all_)
     job = shown(begin, all_)
     assert not job.is_written()
@@ -144,13 +144,13 @@ def test_what_nobody_has_begun_yet_goes_first_too(begin, idle):
 
 
 def test_what_nobody_is_free_to_begin_is_not_waited_for(begin):
-    job = shown(begin, Turns(finding=2, writing=1, is_called=lambda: True))
+    job = shown(begin, Scheduler(finding=2, writing=1, has_queued=lambda: True))
 
     assert job.is_written()
 
 
 def test_a_place_for_finding_is_free_as_soon_as_passages_are_shown(begin):
-    all_ = Turns(finding=1, writing=1)
+    all_ = Scheduler(finding=1, writing=1)
     first = started(begin, all_)
     second = begin(all_)
     assert not second.begun.wait(0.1)
@@ -161,7 +161,7 @@ def test_a_place_for_finding_is_free_as_soon_as_passages_are_shown(begin):
 
 
 def test_no_more_are_written_at_a_time_than_there_are_places(begin):
-    all_ = Turns(finding=3, writing=2)
+    all_ = Scheduler(finding=3, writing=2)
     jobs = [shown(begin, all_) for _ in range(3)]
     for job in jobs[:2]:
         assert job.is_written()
@@ -173,7 +173,7 @@ def test_no_more_are_written_at_a_time_than_there_are_places(begin):
 
 
 def test_those_who_wait_are_written_in_the_order_they_came(begin):
-    all_ = Turns(finding=1, writing=1)
+    all_ = Scheduler(finding=1, writing=1)
     first, second, third = (shown(begin, all_) for _ in range(3))
     assert first.is_written()
 
@@ -184,7 +184,7 @@ def test_those_who_wait_are_written_in_the_order_they_came(begin):
 
 
 def test_what_keeps_the_processor_busy_is_written_one_at_a_time(begin):
-    all_ = Turns(finding=4, writing=4)
+    all_ = Scheduler(finding=4, writing=4)
     busy = [shown(begin, all_, is_busy=True) for _ in range(2)]
     assert busy[0].is_written()
     assert not busy[1].is_written()
@@ -198,7 +198,7 @@ def test_what_keeps_the_processor_busy_is_written_one_at_a_time(begin):
 
 def test_waiting_has_an_end_while_others_keep_coming(begin, idle, monkeypatch):
     monkeypatch.setattr(scheduler, "PATIENCE", 0.6)
-    all_ = Turns(finding=2, writing=1, is_called=lambda: True)
+    all_ = Scheduler(finding=2, writing=1, has_queued=lambda: True)
     idle(all_)
     job = shown(begin, all_)
 
@@ -208,7 +208,7 @@ def test_waiting_has_an_end_while_others_keep_coming(begin, idle, monkeypatch):
 
 def test_nobody_waits_for_one_that_takes_long_to_find(begin, monkeypatch):
     monkeypatch.setattr(scheduler, "FRESH", 0.6)
-    all_ = Turns(finding=2, writing=1)
+    all_ = Scheduler(finding=2, writing=1)
     started(begin, all_)
     quick = shown(begin, all_)
 
@@ -217,7 +217,7 @@ def test_nobody_waits_for_one_that_takes_long_to_find(begin, monkeypatch):
 
 
 def test_one_that_is_stopped_while_it_waits_goes_on_at_once(begin):
-    all_ = Turns(finding=2, writing=1)
+    all_ = Scheduler(finding=2, writing=1)
     slow = started(begin, all_)
     stopped, waiting = shown(begin, all_), shown(begin, all_)
     assert not stopped.is_written()
@@ -232,7 +232,7 @@ def test_one_that_is_stopped_while_it_waits_goes_on_at_once(begin):
 
 
 def test_a_place_that_nobody_took_any_more_is_not_lost(begin):
-    all_ = Turns(finding=2, writing=1)
+    all_ = Scheduler(finding=2, writing=1)
     writing = shown(begin, all_)
     assert writing.is_written()
     for _ in range(3):
@@ -245,7 +245,7 @@ def test_a_place_that_nobody_took_any_more_is_not_lost(begin):
 
 
 def test_one_that_is_written_gives_way_to_one_without_passages(begin):
-    all_ = Turns(finding=2, writing=2)
+    all_ = Scheduler(finding=2, writing=2)
     job = started(begin, all_)
     job.may_show.set()
     assert job.is_written()
@@ -259,11 +259,11 @@ def test_one_that_is_written_gives_way_to_one_without_passages(begin):
 
 
 def test_giving_way_has_an_end(idle, monkeypatch):
-    monkeypatch.setattr(scheduler, "BREATH", 0.2)
+    monkeypatch.setattr(scheduler, "LONGEST_PAUSE", 0.2)
     called = threading.Event()
-    all_ = Turns(finding=2, writing=1, is_called=called.is_set)
+    all_ = Scheduler(finding=2, writing=1, has_queued=called.is_set)
     idle(all_)
-    with all_.one():
+    with all_.turn():
         scheduler.begin()
         scheduler.let_others_first(is_busy=True)
         called.set()
@@ -275,9 +275,9 @@ def test_giving_way_has_an_end(idle, monkeypatch):
 
 def test_one_that_is_stopped_gives_way_to_nobody(idle):
     called, halt = threading.Event(), Halt()
-    all_ = Turns(finding=2, writing=1, is_called=called.is_set)
+    all_ = Scheduler(finding=2, writing=1, has_queued=called.is_set)
     idle(all_)
-    with halted_by(halt), all_.one():
+    with halted_by(halt), all_.turn():
         scheduler.begin()
         scheduler.let_others_first(is_busy=True)
         called.set()
@@ -285,7 +285,7 @@ def test_one_that_is_stopped_gives_way_to_nobody(idle):
         began = time.monotonic()
         scheduler.give_way()
 
-    assert time.monotonic() - began < scheduler.BREATH / 2
+    assert time.monotonic() - began < scheduler.LONGEST_PAUSE / 2
 
 
 def test_who_takes_no_turns_waits_for_nobody():
@@ -295,9 +295,9 @@ def test_who_takes_no_turns_waits_for_nobody():
 
 
 def test_a_turn_is_over_when_its_answer_is():
-    all_ = Turns(finding=1, writing=1)
+    all_ = Scheduler(finding=1, writing=1)
     for _ in range(3):
-        with all_.one():
+        with all_.turn():
             scheduler.begin()
             scheduler.let_others_first(is_busy=True)
             scheduler.let_others_first(is_busy=True)  # for the second time: nothing happens
@@ -305,12 +305,12 @@ def test_a_turn_is_over_when_its_answer_is():
 
 def test_fifty_at_once_all_show_before_any_is_written():
     order: list[str] = []
-    all_ = Turns(finding=4, writing=4)
+    all_ = Scheduler(finding=4, writing=4)
     gate = threading.Barrier(50)
 
     def answer() -> None:
         gate.wait(PATIENCE)
-        with all_.one():
+        with all_.turn():
             scheduler.begin()
             time.sleep(0.002)
             order.append("shown")

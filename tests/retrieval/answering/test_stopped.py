@@ -4,7 +4,7 @@ from uuid import UUID
 
 from hypothesis import given, strategies as st
 
-from retrieval.answering.stopped import citations_of, sentences_of
+from retrieval.answering.jobs import citations_of, sentences_of
 
 TEXT = "Ada Lind keeps the light. The lamp burns oil."
 PASSAGES = [

@@ -8,9 +8,9 @@ from hypothesis import given, strategies as st
 from kb_project.llm.fake import FakeChat
 from kb_project.llm.ports import About, ChatRequest, Role
 from kb_project.prompt import Prompt
-from retrieval.answering.citations.numbering import Numbering
-from retrieval.answering.sentences import sentences_in
-from retrieval.answering.streaming import NO_ANSWER, Refusal, stream
+from retrieval.answering.citations.citing import sentences_in
+from retrieval.answering.citations.labels import Numbering
+from retrieval.answering.writing import NO_ANSWER, Refusal, stream
 from tests.retrieval.answering.scripted import Told
 
 REQUEST: ChatRequest[Any] = ChatRequest(

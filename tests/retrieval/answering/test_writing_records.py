@@ -12,7 +12,7 @@ from ingestion.models import Chunk
 from kb_project.llm.ports import ModelOptions
 from retrieval.answering import writing
 from retrieval.answering.drafts import Asking
-from retrieval.search.found import Found, Point, Record, RecordKind, Shares
+from retrieval.search.results import ModeResult, Point, Record, RecordKind, Shares
 from tests.retrieval.answering import scripted
 from tests.retrieval.answering.scripted import Told, answer_prompt, asked, make_cast, model
 from workspaces import access
@@ -40,7 +40,7 @@ def written(cast, monkeypatch, answer, *, records=(), points=(), question="Skarr
         workspace=cast.workspace, question=question, mode="lexical", top_k=3
     )
     mode = replace(result.mode, shares=ALL)
-    found = Found(result.found.chunks, tuple(records), tuple(points))
+    found = ModeResult(result.found.chunks, tuple(records), tuple(points))
     asking = Asking(cast.workspace, uuid4(), question, "lexical")
     result = replace(result, mode=mode, found=found)
     return writing.write(asking, result, chat, Told()), chat

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import threading
 import time
-from functools import partial
 
 import pytest
 from django.db import connections
 
-from kb_project.database.listening import Listener
+from kb_project.jobs import workers
 from kb_project.sql import run_sql
-from retrieval.answering import claims, flow, jobs, notify, scheduler, worker
-from retrieval.answering.worker import Desk
+from retrieval.answering import flow, jobs, scheduler
 from retrieval.conversations import asking
 from retrieval.models import AnswerState
+from retrieval.worker import new_worker
 from tests.retrieval.answering.asked import fresh, kinds_of, make_asked_cast, queue
-from tests.retrieval.answering.test_worker import PATIENCE, in_thread, wait_for, wait_until
+from tests.retrieval.test_worker import PATIENCE, serving, wait_for, wait_until
+from workspaces import access
 
 pytestmark = [
     pytest.mark.django_db(transaction=True),
@@ -35,22 +35,8 @@ def cast(fake_embedder):
 @pytest.fixture
 def desk():
     """A worker in threads of this process, many of them."""
-    made = Desk(name="test-host:2:2")
-    listener = Listener(notify.WORK, hear=made.hear)
-    listener.start()
-    wait_until(lambda: listener.is_listening)
-    serve = in_thread(partial(worker._serve, kind=notify.ANSWER))
-    threads = [threading.Thread(target=in_thread(worker._tend), args=[made])]
-    threads += [threading.Thread(target=serve, args=[made]) for _ in range(THREADS)]
-    for thread in threads:
-        thread.start()
-    yield made
-    made.stopping.set()
-    for _ in threads:
-        made.todo[notify.ANSWER].put(None)
-    for thread in threads:
-        thread.join(PATIENCE)
-    listener.stop()
+    with serving(threads=THREADS) as made:
+        yield made
 
 
 @pytest.fixture
@@ -154,14 +140,14 @@ def test_what_waits_keeps_its_lease(cast, desk, slow):
 def test_what_waits_in_a_worker_that_died_is_ended_by_the_next(cast, desk, slow):
     begun_slowly(cast)
     answer = waiting(cast)
-    dead = f"{claims.workers.worker_name().partition(':')[0]}:1:17"
-    with claims.access.in_workspace(cast.workspace.pk):
+    dead = f"{workers.worker_name().partition(':')[0]}:1:17"
+    with access.in_workspace(cast.workspace.pk):
         run_sql(
             "UPDATE retrieval_answer SET worker = %s WHERE workspace_id = %s AND id = %s",
             [dead, cast.workspace.pk, answer.pk],
         )
 
-    claims.take_stock()
+    new_worker().take_stock()
 
     ended = fresh(answer)
     assert (ended.state, (ended.problem or {})["code"]) == (AnswerState.FAILED, "interrupted")
@@ -175,9 +161,7 @@ def test_a_worker_that_is_told_to_stop_ends_what_waits(cast, desk, slow):
     begun_slowly(cast)
     answer = waiting(cast)
 
-    for call in desk.running.calls():
-        claims.interrupt(call, desk.name)
-        desk.running.halt(call)
+    desk.interrupt_all()
 
     assert (wait_for(answer, AnswerState.FAILED).problem or {})["code"] == "interrupted"
 

@@ -10,7 +10,8 @@ from uuid import uuid4
 import pytest
 from django.utils.html import escape
 
-from retrieval.answering import claims, events, jobs, notify
+from kb_project.jobs.notify import Call
+from retrieval.answering import events, jobs
 from retrieval.conversations import asking
 from retrieval.models import Answer, AnswerState, Citation, Question
 from retrieval.search.modes import MODES
@@ -34,7 +35,7 @@ def queued(cast: Cast) -> Answer:
 
 
 def work(cast: Cast, answer: Answer) -> None:
-    assert claims.claim(notify.Call(notify.ANSWER, cast.workspace.pk, answer.pk), "worker")
+    assert jobs.QUEUE.claim(Call(jobs.KIND, cast.workspace.pk, answer.pk), "worker")
     jobs.run_answer(cast.workspace.pk, answer.pk)
 
 

@@ -11,7 +11,7 @@ from django.db import OperationalError, connections
 
 from kb_project.errors import NotFoundError
 from retrieval.conversations import following
-from retrieval.conversations.following import Followed, Reading
+from retrieval.conversations.following import EventReader, Followed
 from tests.retrieval.answering.asked import events_of, make_asked_cast, queue, run
 
 pytestmark = [
@@ -61,7 +61,7 @@ async def answered(cast):
 async def test_everything_after_the_last_known_event_is_read(cast):
     answer = await answered(cast)
     stored = await sync_to_async(events_of)(answer)
-    reading = Reading()
+    reading = EventReader()
 
     everything = await reading.read(followed_by(cast.bob, answer))
     rest = await reading.read(followed_by(cast.bob, answer, after=2))
@@ -74,7 +74,7 @@ async def test_everything_after_the_last_known_event_is_read(cast):
 
 async def test_those_who_wait_are_read_together(cast, batches):
     answer = await answered(cast)
-    reading = Reading()
+    reading = EventReader()
     wanted = [followed_by(cast.bob, answer, after) for after in range(-1, 5)]
 
     found = await asyncio.gather(*(reading.read(one) for one in wanted))
@@ -86,7 +86,7 @@ async def test_those_who_wait_are_read_together(cast, batches):
 async def test_many_are_read_in_turns(cast, batches, monkeypatch):
     monkeypatch.setattr(following, "MOST_TOGETHER", 4)
     answer = await answered(cast)
-    reading = Reading()
+    reading = EventReader()
 
     wanted = [followed_by(cast.bob, answer, 0) for _ in range(10)]
     found = await asyncio.gather(*(reading.read(one) for one in wanted))
@@ -97,7 +97,7 @@ async def test_many_are_read_in_turns(cast, batches, monkeypatch):
 
 async def test_one_who_may_not_see_it_hinders_nobody(cast):
     answer = await answered(cast)
-    reading = Reading()
+    reading = EventReader()
     wanted = [followed_by(person, answer) for person in (cast.bob, cast.charlie, cast.alice)]
 
     bobs, charlies, alices = await asyncio.gather(
@@ -112,7 +112,7 @@ async def test_one_who_may_not_see_it_hinders_nobody(cast):
 async def test_answers_of_different_workspaces_are_kept_apart(cast):
     other = await sync_to_async(make_asked_cast)(name="Elsewhere")
     here, there = await answered(cast), await answered(other)
-    reading = Reading()
+    reading = EventReader()
     strange = replace(followed_by(cast.bob, there), workspace_id=here.workspace_id)
 
     mine, theirs, none = await asyncio.gather(
@@ -129,7 +129,7 @@ async def test_answers_of_different_workspaces_are_kept_apart(cast):
 
 async def test_who_goes_away_while_it_is_read_hinders_nobody(cast):
     answer = await answered(cast)
-    reading = Reading()
+    reading = EventReader()
     gone = asyncio.create_task(reading.read(followed_by(cast.bob, answer)))
     stays = asyncio.create_task(reading.read(followed_by(cast.alice, answer)))
     await asyncio.sleep(0)
@@ -141,7 +141,7 @@ async def test_who_goes_away_while_it_is_read_hinders_nobody(cast):
 
 async def test_a_database_that_is_away_is_no_end(cast, monkeypatch):
     answer = await answered(cast)
-    reading = Reading()
+    reading = EventReader()
 
     def away(_wanted):
         raise OperationalError("The server is starting up.")

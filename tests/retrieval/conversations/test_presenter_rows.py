@@ -10,7 +10,7 @@ import pytest
 from ingestion.models import Chunk, DocumentState, DocumentVersion
 from retrieval.conversations import asking, queries
 from retrieval.conversations.forms import standard_mode
-from retrieval.conversations.presenters import answers, boxes, pages, passages
+from retrieval.conversations.presenters import answers, ask_box, pages, passages
 from retrieval.models import Answer
 from retrieval.search import services
 from retrieval.search.scope import Scope
@@ -54,7 +54,7 @@ def hits_of(cast, question):
 
 def box_of(cast, **options):
     with access.in_workspace(cast.workspace.pk):
-        return boxes.ask_box(workspace=cast.workspace, **options)
+        return ask_box.ask_box(workspace=cast.workspace, **options)
 
 
 # --- answers -------------------------------------------------------------------------------------
@@ -79,9 +79,7 @@ def test_a_citation_is_shown_by_its_quote_once_its_chunk_is_gone(cast):
     (citation,) = shown_again(cast, answer).citations
 
     assert citation.title == "Keepers"
-    assert citation.passage == passages.Passage(
-        "", "Ada Lind keeps the Skarrow light.", "", clipped_before=False, clipped_after=False
-    )
+    assert citation.passage == passages.Passage("Ada Lind keeps the Skarrow light.")
 
 
 def test_a_citation_says_under_which_heading_it_stands(cast):
@@ -175,11 +173,11 @@ def test_a_hit_whose_passage_has_gone_is_not_shown(cast):
 
 
 def test_a_long_passage_is_cut_at_a_word():
-    snippet = passages.snippet_of("lantern " * 200, 8)
+    snippet = passages.visible_from("lantern " * 200, 8)
 
     assert len(snippet) <= passages.SNIPPET + 2
     assert set(snippet.split()) == {"lantern", "…"}
-    assert passages.snippet_of("short", 0) == "short"
+    assert passages.visible_from("short", 0) == "short"
 
 
 # --- the box -------------------------------------------------------------------------------------
@@ -188,10 +186,10 @@ def test_a_long_passage_is_cut_at_a_word():
 def test_the_box_says_which_part_was_chosen(cast):
     logs, plans = (str(rows.make_collection(cast.workspace, name).pk) for name in ("Logs", "Plans"))
 
-    assert box_of(cast).scope_label == "All documents"
-    assert box_of(cast, filters={"collections": [logs]}).scope_label == "Logs"
-    assert box_of(cast, filters={"collections": [logs, plans]}).scope_label == "2 filters"
-    assert box_of(cast, filters={"collections": ["gone"]}).scope_label == "All documents"
+    assert box_of(cast).scope.label == "All documents"
+    assert box_of(cast, filters={"collections": [logs]}).scope.label == "Logs"
+    assert box_of(cast, filters={"collections": [logs, plans]}).scope.label == "2 filters"
+    assert box_of(cast, filters={"collections": ["gone"]}).scope.label == "All documents"
 
 
 def test_the_box_counts_the_documents_and_falls_back_to_the_first_mode(cast):
@@ -211,10 +209,10 @@ def test_the_box_under_an_answer_keeps_the_choice_and_not_the_question(cast):
     )
 
     with access.in_workspace(cast.workspace.pk):
-        box = boxes.ask_next(workspace=cast.workspace, user=cast.alice, question=answer.question)
+        box = ask_box.ask_next(workspace=cast.workspace, user=cast.alice, question=answer.question)
 
     assert box.conversation == answer.question.conversation_id
-    assert (box.mode.name, box.scope_label, box.question) == ("lexical", "Logs", "")
+    assert (box.mode.name, box.scope.label, box.question) == ("lexical", "Logs", "")
 
 
 # --- the front door ------------------------------------------------------------------------------

@@ -8,6 +8,7 @@ from django.utils import timezone
 from pytest_django import Settings
 
 from kb_project.errors import NotFoundError
+from retrieval.answering import suggestions
 from retrieval.conversations import asking, queries
 from retrieval.models import Answer, Question
 from tests import rows
@@ -124,7 +125,7 @@ def test_collections_are_listed_by_name_and_only_those_of_the_workspace(cast):
 
 def starters_of(workspace):
     with access.in_workspace(workspace.pk):
-        return queries.starters(workspace=workspace)
+        return suggestions.starters(workspace=workspace)
 
 
 def test_starters_are_still_to_be_found_out_for_a_workspace_nobody_looked_at(cast):
@@ -136,13 +137,13 @@ def test_the_demo_offers_questions_written_for_it():
 
     found = starters_of(demo)
 
-    assert len(found) == queries.MOST_STARTERS
+    assert len(found) == suggestions.MOST_STARTERS
     assert all(text.endswith("?") for text in found)
 
 
 def test_a_demo_without_its_list_offers_no_starters(settings: Settings, tmp_path):
     settings.BASE_DIR = tmp_path
-    queries.demo_starters.cache_clear()
+    suggestions.demo_starters.cache_clear()
 
-    assert queries.demo_starters() == []
-    queries.demo_starters.cache_clear()
+    assert suggestions.demo_starters() == []
+    suggestions.demo_starters.cache_clear()

@@ -6,7 +6,7 @@ import uuid
 
 import pytest
 
-from retrieval.answering import claims
+from retrieval.answering import jobs
 from retrieval.models import AnswerState
 from tests.api import address, assert_nothing_there, assert_problem, client
 from tests.retrieval.answering.asked import (
@@ -106,8 +106,8 @@ def test_an_answer_that_is_there_shows_all_of_it(cast):
 
 def test_an_answer_that_failed_says_why(cast):
     answer = queue(cast)
-    claims.claim(call_of(answer), WORKER)
-    claims.interrupt(call_of(answer), WORKER)
+    jobs.QUEUE.claim(call_of(answer), WORKER)
+    jobs.QUEUE.interrupt(call_of(answer), WORKER)
 
     body = get(cast.bob, cast.workspace, f"answers/{answer.pk}/").json()
 
@@ -140,12 +140,12 @@ def test_who_asked_stops_what_waits(cast):
     assert (response.status_code, response.json()["state"]) == (202, "stopped")
     assert fresh(answer).finished_at
     assert kinds_of(answer) == ["state", "stopped"]
-    assert not claims.claim(call_of(answer), WORKER)
+    assert not jobs.QUEUE.claim(call_of(answer), WORKER)
 
 
 def test_what_is_being_made_is_told_to_stop(cast):
     answer = queue(cast)
-    claims.claim(call_of(answer), WORKER)
+    jobs.QUEUE.claim(call_of(answer), WORKER)
 
     response = post(cast.bob, cast.workspace, f"answers/{answer.pk}/stop/")
 

@@ -13,8 +13,8 @@ from django.test import AsyncClient
 from django.urls import reverse
 
 from retrieval.answering import events
-from retrieval.answering.subscriptions import Hub, hub
 from retrieval.conversations import streaming
+from retrieval.conversations.following import Hub, hub
 from retrieval.models import Answer, AnswerEvent
 from retrieval.search.reporting import EventKind
 from tests.api import password_header

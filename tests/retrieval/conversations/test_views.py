@@ -8,7 +8,8 @@ import pytest
 from django.urls import reverse
 
 from ingestion.models import Document
-from retrieval.answering import claims, jobs, notify
+from kb_project.jobs.notify import Call
+from retrieval.answering import jobs
 from retrieval.models import Answer, Citation, Conversation, Outcome, Question
 from retrieval.search.modes import MODES
 from tests.retrieval.pages import address, client_of, page_of
@@ -303,8 +304,8 @@ def newest(cast: Cast) -> Answer:
 def work(cast: Cast) -> Answer:
     """What a worker does when it is called."""
     answer = newest(cast)
-    call = notify.Call(notify.ANSWER, cast.workspace.pk, answer.pk)
-    assert claims.claim(call, "worker")
+    call = Call(jobs.KIND, cast.workspace.pk, answer.pk)
+    assert jobs.QUEUE.claim(call, "worker")
     jobs.run_answer(cast.workspace.pk, answer.pk)
     return newest(cast)
 

@@ -7,10 +7,10 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from ingestion.models import Document
-from retrieval.evaluation import runner, temporary
+from retrieval.evaluation import dataset, runner
 from retrieval.evaluation.dataset import Evidence, SourceQuestion, load
-from retrieval.evaluation.plan import Plan
-from retrieval.evaluation.ragchecker import METRICS
+from retrieval.evaluation.measuring import Plan
+from retrieval.evaluation.metrics import METRICS
 from retrieval.search.modes import MODES
 from tests import rows
 from tests.retrieval.answering.passages import hit
@@ -79,7 +79,7 @@ class TestOnARealWorkspace:
     def _surroundings(self, fake_embedder, media):
         yield
         for workspace in Workspace.objects.all():
-            temporary.delete(workspace)
+            dataset.delete(workspace)
 
     def test_every_mode_is_measured_in_the_agreed_shape(self, folder):
         report = json.loads(evaluate(folder, modes=",".join(MODES), k="1,2", json=True))

@@ -9,9 +9,9 @@ from kb_project.errors import InputError
 from retrieval.evaluation.evidence import (
     LONGEST_QUOTE,
     MOST_PIECES,
+    EvidencePiece,
+    FoundPassage,
     Names,
-    Passage,
-    Place,
     checked,
     cover,
     lines_of,
@@ -101,38 +101,38 @@ def test_a_quote_is_stored_without_what_the_database_cannot_hold():
 def test_evidence_that_names_a_document_is_covered_by_any_of_its_passages():
     [place] = places_of(checked(["Tides"], NAMES), NAMES)
 
-    assert place.is_in(Passage(OTHER_TIDES, 7, "Anything."))
-    assert not place.is_in(Passage(OIL, 0, "Anything."))
+    assert place.is_in(FoundPassage(OTHER_TIDES, 7, "Anything."))
+    assert not place.is_in(FoundPassage(OIL, 0, "Anything."))
 
 
 def test_a_quote_is_found_where_the_document_was_cut_anew():
-    place = Place(frozenset({OIL}), 4, "burns whale\noil")
+    place = EvidencePiece(frozenset({OIL}), 4, "burns whale\noil")
 
-    assert place.is_in(Passage(OIL, 0, "The lamp burns whale oil."))
-    assert place.is_in(Passage(OIL, 4, "Something else."))
-    assert not place.is_in(Passage(OIL, 1, "Something else."))
+    assert place.is_in(FoundPassage(OIL, 0, "The lamp burns whale oil."))
+    assert place.is_in(FoundPassage(OIL, 4, "Something else."))
+    assert not place.is_in(FoundPassage(OIL, 1, "Something else."))
 
 
 def test_a_quote_alone_needs_a_passage_that_has_it():
-    place = Place(frozenset({OIL}), None, "whale oil")
+    place = EvidencePiece(frozenset({OIL}), None, "whale oil")
 
-    assert not place.is_in(Passage(OIL, 0, "Something else."))
+    assert not place.is_in(FoundPassage(OIL, 0, "Something else."))
 
 
 def test_evidence_in_a_document_that_has_gone_is_covered_by_nothing():
     [place] = places_of([{"document": str(uuid4()), "chunk": None, "quote": ""}], NAMES)
 
     assert place.documents == frozenset()
-    assert not place.is_in(Passage(TIDES, 0, "Anything."))
+    assert not place.is_in(FoundPassage(TIDES, 0, "Anything."))
 
 
 def test_a_passage_covers_what_none_before_it_did():
-    places = [Place(frozenset({TIDES})), Place(frozenset({OIL}), 1)]
+    places = [EvidencePiece(frozenset({TIDES})), EvidencePiece(frozenset({OIL}), 1)]
     passages = [
-        Passage(OIL, 0, ""),
-        Passage(TIDES, 3, ""),
-        Passage(TIDES, 1, ""),
-        Passage(OIL, 1, ""),
+        FoundPassage(OIL, 0, ""),
+        FoundPassage(TIDES, 3, ""),
+        FoundPassage(TIDES, 1, ""),
+        FoundPassage(OIL, 1, ""),
     ]
 
     assert cover(places, passages) == [set(), {0}, set(), {1}]
@@ -140,9 +140,9 @@ def test_a_passage_covers_what_none_before_it_did():
 
 @given(st.lists(st.integers(0, 4), max_size=8), st.lists(st.integers(0, 4), max_size=5))
 def test_each_piece_is_covered_at_most_once(found, wanted):
-    places = [Place(frozenset({OIL}), number) for number in wanted]
+    places = [EvidencePiece(frozenset({OIL}), number) for number in wanted]
 
-    covered = cover(places, [Passage(OIL, number, "") for number in found])
+    covered = cover(places, [FoundPassage(OIL, number, "") for number in found])
 
     flat = [piece for new in covered for piece in new]
     assert len(flat) == len(set(flat))

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given, strategies as st
 
 from kb_project.errors import InputError
-from retrieval.evaluation import files
+from retrieval.evaluation import sets
 from retrieval.evaluation.evidence import Names
-from retrieval.evaluation.files import read, write
+from retrieval.evaluation.sets import export, parse
 from retrieval.models import SetQuestion
 
 OIL = uuid4()
@@ -24,7 +24,7 @@ def file_of(*records) -> bytes:
 
 
 def test_the_file_of_the_evaluate_command_is_read():
-    found = read(
+    found = parse(
         file_of(GOOD, "", {"question": " Who? ", "evidence": [{"doc": "Oil", "chunk": 1}]}), NAMES
     )
 
@@ -33,13 +33,13 @@ def test_the_file_of_the_evaluate_command_is_read():
 
 
 def test_what_is_written_is_read_again_as_it_was():
-    found = read(file_of(GOOD), NAMES)[0]
+    found = parse(file_of(GOOD), NAMES)[0]
     question = SetQuestion(text=found.text, answer=found.answer, evidence=list(found.evidence))
 
-    lines = list(write([question], NAMES))
+    lines = list(export([question], NAMES))
 
     assert json.loads(lines[0]) == GOOD
-    assert read("".join(lines).encode(), NAMES) == [found]
+    assert parse("".join(lines).encode(), NAMES) == [found]
 
 
 def test_every_bad_line_is_named_by_its_number():
@@ -56,7 +56,7 @@ def test_every_bad_line_is_named_by_its_number():
     )
 
     with pytest.raises(InputError) as refused:
-        read(content, NAMES)
+        parse(content, NAMES)
 
     assert refused.value.code == "questions_invalid"
     assert refused.value.happened.startswith("8 of 9 lines cannot be used. Line 2: it is not JSON;")
@@ -74,38 +74,38 @@ def test_every_bad_line_is_named_by_its_number():
 
 def test_many_bad_lines_are_counted_not_listed():
     with pytest.raises(InputError, match=r"30 of 30 lines.*; and 18 more"):
-        read(file_of(*["{"] * 30), NAMES)
+        parse(file_of(*["{"] * 30), NAMES)
 
 
 def test_a_file_in_another_encoding_is_refused_with_the_line():
     with pytest.raises(InputError, match="Line 2 is not UTF-8"):
-        read(file_of(GOOD) + b"\n\xff\xfe", NAMES)
+        parse(file_of(GOOD) + b"\n\xff\xfe", NAMES)
 
 
 def test_a_byte_order_mark_is_no_fault():
-    assert len(read(b"\xef\xbb\xbf" + file_of(GOOD), NAMES)) == 1
+    assert len(parse(b"\xef\xbb\xbf" + file_of(GOOD), NAMES)) == 1
 
 
 @pytest.mark.parametrize("content", [b"", b"\n \n"])
 def test_an_empty_file_is_refused(content):
     with pytest.raises(InputError, match="no question"):
-        read(content, NAMES)
+        parse(content, NAMES)
 
 
 def test_a_file_beyond_the_limits_is_refused(monkeypatch):
-    monkeypatch.setattr(files, "MOST_QUESTIONS", 2)
+    monkeypatch.setattr(sets, "MOST_QUESTIONS", 2)
     with pytest.raises(InputError, match="at most 2 questions"):
-        read(file_of(GOOD, GOOD, GOOD), NAMES)
+        parse(file_of(GOOD, GOOD, GOOD), NAMES)
 
-    monkeypatch.setattr(files, "LARGEST_FILE", 10)
+    monkeypatch.setattr(sets, "LARGEST_FILE", 10)
     with pytest.raises(InputError, match="larger than"):
-        read(file_of(GOOD), NAMES)
+        parse(file_of(GOOD), NAMES)
 
 
 @given(st.binary(max_size=300) | st.text(max_size=200).map(str.encode))
 def test_whatever_is_in_a_file_it_is_read_or_refused(content):
     with suppress(InputError):
-        assert read(content, NAMES)
+        assert parse(content, NAMES)
 
 
 @given(
@@ -120,4 +120,4 @@ def test_whatever_is_in_a_file_it_is_read_or_refused(content):
 )
 def test_whatever_stands_for_evidence_it_is_read_or_refused(value):
     with suppress(InputError):
-        assert read(file_of({"question": "Who?", "evidence": value}), NAMES)
+        assert parse(file_of({"question": "Who?", "evidence": value}), NAMES)

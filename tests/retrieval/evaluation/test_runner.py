@@ -6,9 +6,8 @@ from hypothesis import given, strategies as st
 from kb_project.errors import InputError
 from kb_project.ports import build_ports
 from retrieval.evaluation import runner
-from retrieval.evaluation.dataset import Dataset, Evidence, SourceDocument, SourceQuestion
+from retrieval.evaluation.dataset import Dataset, Evidence, Filled, SourceDocument, SourceQuestion
 from retrieval.evaluation.runner import Plan, Tally
-from retrieval.evaluation.temporary import Filled
 from retrieval.search.query import MOST_HITS
 from tests import rows
 from tests.retrieval.answering.passages import hit

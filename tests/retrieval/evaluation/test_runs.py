@@ -3,14 +3,13 @@ from __future__ import annotations
 import pytest
 
 from kb_project.errors import BudgetError, ConflictError, InputError, ReplyError
+from kb_project.jobs.notify import Call
 from kb_project.llm import halting
 from kb_project.llm.halting import Halt
-from retrieval.answering import claims, notify
-from retrieval.answering.notify import Call
 from retrieval.evaluation import control, measuring, queries, runs, sets
 from retrieval.evaluation.control import Order
-from retrieval.evaluation.plan import Plan
-from retrieval.evaluation.ragchecker import METRICS
+from retrieval.evaluation.measuring import Plan
+from retrieval.evaluation.metrics import METRICS
 from retrieval.models import EvaluationResult, EvaluationRun, RunProgress, SetQuestion
 from tests import rows
 from tests.retrieval.evaluation import cast
@@ -227,7 +226,7 @@ def test_a_run_whose_worker_died_waits_for_the_next_and_goes_on_where_it_was(peo
         rows_ = EvaluationRun.objects.in_workspace(run.workspace_id).filter(pk=run.pk)
         rows_.update(state=RunProgress.RUNNING, worker=dead, problem=None)
 
-    claims.interrupt(Call(notify.EVALUATION, run.workspace_id, run.pk), dead)
+    runs.QUEUE.interrupt(Call(runs.KIND, run.workspace_id, run.pk), dead)
 
     assert fresh(run).state == RunProgress.QUEUED
     assert do(run).state == RunProgress.DONE
@@ -236,11 +235,11 @@ def test_a_run_whose_worker_died_waits_for_the_next_and_goes_on_where_it_was(peo
 
 def test_a_run_that_brings_its_workers_down_is_left_alone_in_the_end(people, made):
     run = start(people, made, worker="elsewhere:1:1")
-    call = Call(notify.EVALUATION, run.workspace_id, run.pk)
+    call = Call(runs.KIND, run.workspace_id, run.pk)
 
-    for _ in range(claims.MOST + 1):
-        claims.interrupt(call, "elsewhere:1:1")
-        claims.claim(call, "elsewhere:1:1")
+    for _ in range(runs.MOST_INTERRUPTIONS + 1):
+        runs.QUEUE.interrupt(call, "elsewhere:1:1")
+        runs.QUEUE.claim(call, "elsewhere:1:1")
 
     assert fresh(run).state == RunProgress.FAILED
     assert problem_of(run)["code"] == "interrupted"
@@ -250,7 +249,7 @@ def test_a_run_that_was_to_stop_when_its_worker_died_has_ended(people, made):
     run = start(people, made, worker="elsewhere:1:1")
     control.run_stop(workspace=people.workspace, run=run)
 
-    claims.interrupt(Call(notify.EVALUATION, run.workspace_id, run.pk), "elsewhere:1:1")
+    runs.QUEUE.interrupt(Call(runs.KIND, run.workspace_id, run.pk), "elsewhere:1:1")
 
     assert fresh(run).state == RunProgress.STOPPED
     assert fresh(run).finished_at is not None

@@ -7,8 +7,8 @@ import pytest
 
 from kb_project.errors import ConflictError, InputError, NotFoundError
 from retrieval.conversations import asking
-from retrieval.evaluation import evidence, files, queries, sets
-from retrieval.evaluation.files import Written
+from retrieval.evaluation import evidence, queries, sets
+from retrieval.evaluation.sets import Written
 from retrieval.models import EvaluationRun, QuestionSet, RunProgress, SetQuestion
 from tests import rows
 from tests.retrieval.evaluation import cast
@@ -147,7 +147,7 @@ def test_a_question_is_not_added_twice(people, made):
         ("Who?", [], "", "There is no evidence"),
         ("Who?", "Nowhere", "", "Its evidence names no document"),
         ("Who?", 7, "", "There is no evidence"),
-        ("Who?", ["Oil"], "x" * (files.LONGEST_ANSWER + 1), "Its answer has more"),
+        ("Who?", ["Oil"], "x" * (sets.LONGEST_ANSWER + 1), "Its answer has more"),
     ],
 )
 def test_a_question_that_cannot_be_asked_is_refused(people, made, text, given, answer, fault):
@@ -156,7 +156,7 @@ def test_a_question_that_cannot_be_asked_is_refused(people, made, text, given, a
 
 
 def test_a_set_takes_so_many_questions_and_no_more(people, made, monkeypatch):
-    monkeypatch.setattr(files, "MOST_QUESTIONS", 3)
+    monkeypatch.setattr(sets, "MOST_QUESTIONS", 3)
 
     with pytest.raises(InputError, match="at most 3"):
         cast.add(people.workspace, made, "One more?", ["Oil"])

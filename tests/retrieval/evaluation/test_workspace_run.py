@@ -8,7 +8,7 @@ from django.core.management import CommandError, call_command
 
 from kb_project.errors import BudgetError
 from retrieval.evaluation import runs
-from retrieval.evaluation.ragchecker import METRICS
+from retrieval.evaluation.metrics import METRICS
 from retrieval.models import EvaluationRun
 from tests.retrieval.evaluation import cast
 from workspaces import access

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 from ingestion.models import Document, Entity, Relationship
 from kb_project.llm.fake import FakeEmbedder
-from retrieval.search.found import Found, RecordKind
 from retrieval.search.query import Query, QuestionVector
+from retrieval.search.results import ModeResult, RecordKind
 from tests import rows
 from workspaces import access
 from workspaces.models import Workspace
@@ -87,9 +87,9 @@ def describe(entity: Entity, text: str, chunk) -> None:
         )
 
 
-def titles(found: Found, kind: RecordKind) -> list[str]:
+def titles(found: ModeResult, kind: RecordKind) -> list[str]:
     return [record.title for record in found.records if record.kind == kind]
 
 
-def all_text(found: Found) -> str:
+def all_text(found: ModeResult) -> str:
     return "\n".join(f"{record.title}\n{record.text}" for record in found.records)

@@ -9,7 +9,7 @@ from ingestion.history.recording import ChangeContext
 from ingestion.models import Document
 from kb_project.ports import build_ports
 from kb_project.sql import run_sql
-from retrieval.search import auto, scope as scopes, scope_choices
+from retrieval.search import auto, scope, scope as scopes
 from retrieval.search.modes import MODES
 from retrieval.search.scope import Scope
 from retrieval.search.services import search
@@ -37,8 +37,8 @@ def cast(fake_embedder: None) -> rows.Cast:
     rows.make_snapshot(cast.workspace)
     found = {row.title: row for row in documents(cast)}
     change = ChangeContext(cast.workspace, cast.alice)
-    lifecycle.document_disable(change=change, document=found["Away"])
-    lifecycle.document_trash(change=change, document=found["Gone"])
+    lifecycle.documents_disable(change=change, documents=[found["Away"]])
+    lifecycle.documents_trash(change=change, documents=[found["Gone"]])
     return cast
 
 
@@ -60,7 +60,7 @@ def test_lists_have_what_is_disabled_and_not_what_is_in_the_trash(cast: rows.Cas
 
 def test_only_what_is_searched_can_be_chosen(cast: rows.Cast):
     with access.in_workspace(cast.workspace.pk):
-        offered = scope_choices.scope_choices(workspace=cast.workspace)
+        offered = scope.scope_choices(workspace=cast.workspace)
         assert [one.documents for one in offered.collections] == [1]
         assert [one.documents for one in offered.tags] == [1]
         chosen = scopes.document_ids(cast.workspace.pk, Scope(tags=("light",)))

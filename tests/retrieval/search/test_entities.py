@@ -5,9 +5,9 @@ import pytest
 from ingestion.models import Entity, Fragment, WalkSnapshot
 from kb_project.llm.fake import FakeChat
 from retrieval.search import entities, mix, relations
-from retrieval.search.entities_records import SOURCES
-from retrieval.search.found import RecordKind
 from retrieval.search.query import QuestionVector
+from retrieval.search.records import SOURCES
+from retrieval.search.results import RecordKind
 from tests import rows
 from tests.retrieval.search.films import (
     EMBEDDER,

@@ -7,14 +7,14 @@ import pytest
 
 from ingestion.models import Claim, WalkSnapshot
 from retrieval.search import local
-from retrieval.search.found import RecordKind, by_rows
 from retrieval.search.modes import MODES
+from retrieval.search.results import ByRows, RecordKind
 from tests import rows
 from tests.retrieval.search.films import all_text, describe, make_films, titles
 from workspaces import access
 
-search = by_rows(local.search)
-passages = by_rows(local.passages)
+search = ByRows(local.search)
+passages = ByRows(local.passages)
 
 pytestmark = pytest.mark.django_db
 

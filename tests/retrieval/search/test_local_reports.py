@@ -3,8 +3,8 @@ from __future__ import annotations
 import pytest
 
 from ingestion.models import Finding, FindingEvidence
-from retrieval.search.entities_records import entities_of
-from retrieval.search.local_reports import report_records
+from retrieval.search.local import report_records
+from retrieval.search.records import entities_of
 from tests import rows
 from tests.retrieval.search.films import make_films
 from workspaces import access

@@ -5,7 +5,7 @@ from uuid import uuid4
 import pytest
 
 from retrieval.search import hybrid, mix
-from retrieval.search.found import Record, RecordKind
+from retrieval.search.results import Record, RecordKind
 from tests.retrieval.search.films import make_films
 from workspaces import access
 

@@ -6,9 +6,9 @@ from ingestion.models import WalkSnapshot
 from kb_project.errors import InputError
 from kb_project.llm.fake import FakeEmbedder
 from retrieval.search import services
-from retrieval.search.found import PASSAGES_ONLY
 from retrieval.search.modes import MODES, mode_named
 from retrieval.search.query import QuestionVector
+from retrieval.search.results import PASSAGES_ONLY
 from retrieval.search.scope import Scope
 from tests import rows
 from workspaces import access

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from retrieval.search import relations
-from retrieval.search.found import RecordKind
+from retrieval.search.results import RecordKind
 from tests import rows
 from tests.retrieval.search.films import make_films, titles
 

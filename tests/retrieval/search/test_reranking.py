@@ -6,21 +6,21 @@ from collections.abc import Iterator, Sequence
 import pytest
 
 from kb_project.errors import EndpointError
-from kb_project.llm import endpoint_reranker
+from kb_project.llm import rerankers
 from kb_project.llm.fake import FakeEmbedder
-from kb_project.llm.rerank import Ranking
+from kb_project.llm.ports import Ranking
 from kb_project.ports import build_ports
 from retrieval.search import services
-from retrieval.search.hits import Hit
 from retrieval.search.modes import MODES
 from retrieval.search.query import Query, QuestionVector
 from retrieval.search.reporting import EventKind
-from retrieval.search.reranking import CANDIDATES, as_text, reranked
+from retrieval.search.results import Hit
+from retrieval.search.services import CANDIDATES, as_text, reranked
 from tests import rows
 from tests.provider import Provider
 from tests.workspaces.models_rows import ledger
-from workspaces.language_models import reranking
-from workspaces.language_models.rerank_choice import RerankChoice
+from workspaces.language_models import services as language_model_services
+from workspaces.language_models.choice import RerankChoice
 from workspaces.models import RerankerKind, Workspace
 
 
@@ -83,13 +83,13 @@ def hits(count: int) -> list[Hit]:
 
 
 def test_hits_come_in_the_rerankers_order_with_its_scores_and_a_reason():
-    found = reranked(a_query(), hits(3), Backwards())
+    ranked, figures = reranked(a_query(), hits(3), Backwards())
 
-    assert [hit.text for hit in found.hits] == ["t2", "t1", "t0"]
-    assert [hit.score for hit in found.hits] == [2, 1, 0]
-    assert found.hits[0].why == ("Ranked 1 of 3 by backwards-1", "x")
-    assert dict(found.figures)["reranked"] == 3
-    assert dict(found.figures)["rerank_ms"] >= 0
+    assert [hit.text for hit in ranked] == ["t2", "t1", "t0"]
+    assert [hit.score for hit in ranked] == [2, 1, 0]
+    assert ranked[0].why == ("Ranked 1 of 3 by backwards-1", "x")
+    assert dict(figures)["reranked"] == 3
+    assert dict(figures)["rerank_ms"] >= 0
 
 
 def test_a_passage_is_read_with_its_title_and_headings():
@@ -99,13 +99,13 @@ def test_a_passage_is_read_with_its_title_and_headings():
 def test_a_failure_leaves_the_order_and_says_why():
     query = a_query()
 
-    found = reranked(query, hits(3), Away())
+    ranked, figures = reranked(query, hits(3), Away())
 
-    assert [hit.text for hit in found.hits] == ["t0", "t1", "t2"]
+    assert [hit.text for hit in ranked] == ["t0", "t1", "t2"]
     [note] = query.notes
     assert note.code == "not_reranked"
     assert "cannot be reached" in note.sentence
-    assert dict(found.figures)["reranked"] == 0
+    assert dict(figures)["reranked"] == 0
 
 
 def test_what_it_does_is_told_before_it_does_it():
@@ -120,15 +120,15 @@ def test_what_it_does_is_told_before_it_does_it():
 def test_nothing_to_put_in_order_is_no_call(count):
     reranker = Backwards()
 
-    found = reranked(a_query(), hits(count), reranker)
+    ranked, figures = reranked(a_query(), hits(count), reranker)
 
-    assert (len(found.hits), reranker.asked, found.figures) == (count, [], ())
+    assert (len(ranked), reranker.asked, figures) == (count, [], ())
 
 
 # --- in a search ----------------------------------------------------------------------------------
 @pytest.fixture
 def provider() -> Iterator[Provider]:
-    endpoint_reranker.breaker_of.cache_clear()
+    rerankers.breaker_of.cache_clear()
     with Provider() as running:
         yield running
 
@@ -143,8 +143,8 @@ def workspace(fake_embedder) -> Workspace:
 
 
 def set_reranker(workspace: Workspace, provider: Provider) -> None:
-    choice = RerankChoice(RerankerKind.ENDPOINT, provider.url, None, "cross-1")
-    reranking.reranker_set(workspace=workspace, choice=choice)
+    choice = RerankChoice(kind=RerankerKind.ENDPOINT, endpoint=provider.url, model="cross-1")
+    language_model_services.reranker_set(workspace=workspace, choice=choice)
 
 
 def search(workspace: Workspace, mode: str = "lexical", top_k: int = 20):

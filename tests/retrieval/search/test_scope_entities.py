@@ -7,8 +7,8 @@ import pytest
 from kb_project.errors import InputError
 from kb_project.ports import build_ports
 from retrieval.search import services
-from retrieval.search.found import Found, Point, Record, RecordKind
 from retrieval.search.query import Query, QuestionVector, ScoredChunk
+from retrieval.search.results import ModeResult, Point, Record, RecordKind
 from retrieval.search.scope import MOST_NAMES, Scope
 from retrieval.search.scope_entities import Steering, resolved, steered
 from tests import rows
@@ -177,7 +177,7 @@ def test_records_and_points_go_with_their_passages(workspace):
     link = Record(RecordKind.RELATIONSHIP, uuid.uuid4(), "Link", "x", (bram, both))
     report = Record(RecordKind.REPORT, uuid.uuid4(), "Report", "x", (bram, oil))
     person = Record(RecordKind.ENTITY, of_bram, "Bram", "x", (oil,))
-    found = Found(
+    found = ModeResult(
         [ScoredChunk(ada, 1.0), ScoredChunk(bram, 0.5)],
         records=(link, report, person),
         points=(

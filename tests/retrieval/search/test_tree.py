@@ -7,8 +7,8 @@ import pytest
 from ingestion.models import SummaryEdge, SummaryNode, SummaryTree
 from kb_project.llm.fake import FakeEmbedder
 from retrieval.search import services, tree
-from retrieval.search.found import RecordKind
 from retrieval.search.query import QuestionVector
+from retrieval.search.results import RecordKind
 from retrieval.search.scope import Scope
 from retrieval.search.tree import Node, collapsed, titled
 from tests import rows

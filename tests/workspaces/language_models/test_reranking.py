@@ -6,17 +6,15 @@ from dataclasses import replace
 import pytest
 
 from kb_project.errors import ConflictError, InputError
-from kb_project.llm import endpoint_reranker
-from kb_project.llm.endpoint_reranker import EndpointReranker
-from kb_project.llm.listwise_reranker import ListwiseReranker
-from kb_project.llm.rerank import BrokenReranker
+from kb_project.llm import policy
+from kb_project.llm.rerankers import BrokenReranker, EndpointReranker, ListwiseReranker
 from tests import rows
 from tests.provider import Provider
 from tests.workspaces.models_rows import ENDPOINT, KEY, ledger
 from workspaces import access, secrets
-from workspaces.language_models import reranking, services as language_model_services
-from workspaces.language_models.choice import ModelChoice
-from workspaces.language_models.rerank_choice import (
+from workspaces.language_models import services as language_model_services, testing
+from workspaces.language_models.choice import (
+    ModelChoice,
     RerankChoice,
     checked_rerank_choice,
     rerank_choice_in,
@@ -26,8 +24,8 @@ from workspaces.ports import ports_for
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("fake_embedder")]
 
-CHOICE = RerankChoice(RerankerKind.ENDPOINT, ENDPOINT, KEY, "cross-1")
-MODEL = RerankChoice(RerankerKind.MODEL)
+CHOICE = RerankChoice(kind=RerankerKind.ENDPOINT, endpoint=ENDPOINT, key=KEY, model="cross-1")
+MODEL = RerankChoice(kind=RerankerKind.MODEL)
 
 
 @pytest.fixture
@@ -37,7 +35,7 @@ def workspace() -> Workspace:
 
 @pytest.fixture
 def provider() -> Iterator[Provider]:
-    endpoint_reranker.breaker_of.cache_clear()
+    policy.breaker_of.cache_clear()
     with Provider() as running:
         yield running
 
@@ -66,7 +64,7 @@ def test_reranking_is_off_unless_somebody_chose_it(workspace):
 
 
 def test_an_endpoint_is_chosen_and_its_key_sealed(workspace):
-    reranking.reranker_set(workspace=workspace, choice=CHOICE)
+    language_model_services.reranker_set(workspace=workspace, choice=CHOICE)
 
     row = stored(workspace)
     assert rerank_choice_in(row) == replace(CHOICE, key=None)
@@ -77,7 +75,7 @@ def test_an_endpoint_is_chosen_and_its_key_sealed(workspace):
 
 
 def test_a_workspace_with_a_reranker_alone_stays_on_the_local_tier(workspace):
-    reranking.reranker_set(workspace=workspace, choice=CHOICE)
+    language_model_services.reranker_set(workspace=workspace, choice=CHOICE)
 
     assert ports_for(workspace.pk).chat is None
 
@@ -86,27 +84,27 @@ def test_the_key_of_the_chat_model_is_another(workspace):
     language_model_services.model_settings_save(
         workspace=workspace, choice=ModelChoice(endpoint=ENDPOINT, model="m", key="sk-of-the-chat")
     )
-    reranking.reranker_set(workspace=workspace, choice=CHOICE)
+    language_model_services.reranker_set(workspace=workspace, choice=CHOICE)
 
     assert secrets.unseal(stored(workspace).sealed_key, workspace.pk) == "sk-of-the-chat"
     assert key_of(workspace) == KEY
 
 
 def test_a_key_is_not_sent_to_another_host(workspace):
-    reranking.reranker_set(workspace=workspace, choice=CHOICE)
+    language_model_services.reranker_set(workspace=workspace, choice=CHOICE)
     elsewhere = replace(CHOICE, key=None, endpoint="https://other.example.org/v1")
 
     with pytest.raises(InputError) as caught:
-        reranking.reranker_set(workspace=workspace, choice=elsewhere)
+        language_model_services.reranker_set(workspace=workspace, choice=elsewhere)
 
     assert caught.value.code == "key_for_another_host"
     assert stored(workspace).rerank_endpoint == ENDPOINT
 
 
 def test_switching_off_keeps_what_was_entered(workspace):
-    reranking.reranker_set(workspace=workspace, choice=CHOICE)
+    language_model_services.reranker_set(workspace=workspace, choice=CHOICE)
 
-    reranking.reranker_set(
+    language_model_services.reranker_set(
         workspace=workspace, choice=replace(CHOICE, kind=RerankerKind.OFF, key=None)
     )
 
@@ -115,9 +113,9 @@ def test_switching_off_keeps_what_was_entered(workspace):
 
 
 def test_a_key_can_be_removed(workspace):
-    reranking.reranker_set(workspace=workspace, choice=CHOICE)
+    language_model_services.reranker_set(workspace=workspace, choice=CHOICE)
 
-    reranking.reranker_set(workspace=workspace, choice=replace(CHOICE, key=""))
+    language_model_services.reranker_set(workspace=workspace, choice=replace(CHOICE, key=""))
 
     assert (key_of(workspace), stored(workspace).rerank_key_hint) == ("", "")
 
@@ -125,21 +123,21 @@ def test_a_key_can_be_removed(workspace):
 def test_the_chat_model_reranks_where_there_is_one(workspace):
     with_chat(workspace)
 
-    reranking.reranker_set(workspace=workspace, choice=MODEL)
+    language_model_services.reranker_set(workspace=workspace, choice=MODEL)
 
     assert isinstance(ports_for(workspace.pk).reranker, ListwiseReranker)
 
 
 def test_the_local_tier_has_no_chat_model_to_rerank(workspace):
     with pytest.raises(ConflictError) as caught:
-        reranking.reranker_set(workspace=workspace, choice=MODEL)
+        language_model_services.reranker_set(workspace=workspace, choice=MODEL)
 
     assert caught.value.code == "no_model"
 
 
 def test_when_the_chat_model_goes_its_reranking_goes(workspace):
     with_chat(workspace)
-    reranking.reranker_set(workspace=workspace, choice=MODEL)
+    language_model_services.reranker_set(workspace=workspace, choice=MODEL)
 
     language_model_services.model_settings_clear(workspace=workspace)
 
@@ -147,9 +145,11 @@ def test_when_the_chat_model_goes_its_reranking_goes(workspace):
 
 
 def test_a_key_that_cannot_be_read_stops_reranking_only(workspace, settings):
-    reranking.reranker_set(workspace=workspace, choice=CHOICE)
+    language_model_services.reranker_set(workspace=workspace, choice=CHOICE)
     settings.SECRET_KEY = "another"
-    reranking.reranker_set(workspace=workspace, choice=replace(CHOICE, key=None, model="cross-2"))
+    language_model_services.reranker_set(
+        workspace=workspace, choice=replace(CHOICE, key=None, model="cross-2")
+    )
 
     reranker = ports_for(workspace.pk).reranker
 
@@ -183,9 +183,9 @@ def on(provider: Provider) -> RerankChoice:
 
 
 def test_the_test_makes_one_real_call_and_the_ledger_has_it(workspace, provider):
-    reranking.reranker_set(workspace=workspace, choice=on(provider))
+    language_model_services.reranker_set(workspace=workspace, choice=on(provider))
 
-    [line] = reranking.reranker_test(workspace=workspace)
+    [line] = testing.reranker_test(workspace=workspace)
 
     assert line.is_good, line.sentence
     assert "cross-1" in line.what
@@ -197,9 +197,9 @@ def test_the_test_makes_one_real_call_and_the_ledger_has_it(workspace, provider)
 
 def test_the_test_says_what_fails(workspace, provider):
     provider.script.next("401", kind="rerank")
-    reranking.reranker_set(workspace=workspace, choice=on(provider))
+    language_model_services.reranker_set(workspace=workspace, choice=on(provider))
 
-    [line] = reranking.reranker_test(workspace=workspace)
+    [line] = testing.reranker_test(workspace=workspace)
 
     assert not line.is_good
     assert "rejects the key" in line.sentence
@@ -209,15 +209,15 @@ def test_the_test_says_what_fails(workspace, provider):
 def test_a_reranker_that_ranks_nonsense_first_does_not_pass(workspace, provider):
     rows_ = [{"index": place, "relevance_score": 3 - place} for place in range(3)]
     provider.script.reranking = {"results": rows_}
-    reranking.reranker_set(workspace=workspace, choice=on(provider))
+    language_model_services.reranker_set(workspace=workspace, choice=on(provider))
 
-    [line] = reranking.reranker_test(workspace=workspace)
+    [line] = testing.reranker_test(workspace=workspace)
 
     assert not line.is_good
 
 
 def test_what_is_off_cannot_be_tested(workspace):
     with pytest.raises(ConflictError) as caught:
-        reranking.reranker_test(workspace=workspace)
+        testing.reranker_test(workspace=workspace)
 
     assert caught.value.code == "reranker_off"

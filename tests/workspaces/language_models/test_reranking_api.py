@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from kb_project.llm import endpoint_reranker
+from kb_project.llm import policy
 from tests import rows
 from tests.api import address, assert_nothing_there, assert_problem, client
 from tests.provider import Provider
@@ -28,7 +28,7 @@ def cast() -> rows.Cast:
 
 @pytest.fixture
 def provider() -> Iterator[Provider]:
-    endpoint_reranker.breaker_of.cache_clear()
+    policy.breaker_of.cache_clear()
     with Provider() as running:
         yield running
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 from django.test import Client
 
-from kb_project.llm import endpoint_reranker
+from kb_project.llm import policy
 from tests import rows
 from tests.provider import Provider
 from tests.workspaces.models_rows import ENDPOINT, KEY
@@ -30,7 +30,7 @@ def cast() -> rows.Cast:
 
 @pytest.fixture
 def provider() -> Iterator[Provider]:
-    endpoint_reranker.breaker_of.cache_clear()
+    policy.breaker_of.cache_clear()
     with Provider() as running:
         yield running
 

@@ -13,7 +13,8 @@ from tests.provider import Provider
 from tests.workspaces.models_rows import ENDPOINT, KEY, a_call, an_outcome, budget
 from workspaces import access, secrets
 from workspaces.models import ModelSettings, Workspace
-from workspaces.usage.ledger import TableCallStore, prices_of
+from workspaces.usage.ledger import TableCallStore
+from workspaces.usage.queries import prices_in
 
 pytestmark = pytest.mark.django_db
 
@@ -88,7 +89,7 @@ def test_prices_and_a_budget_are_set_beside_what_is_there(workspace):
     call("setmodel", "--price", "a=5,6")
 
     with access.in_workspace(workspace.pk):
-        prices = prices_of(workspace.pk)
+        prices = {price.model: price for price in prices_in(workspace=workspace)}
     assert {name: price.prompt for name, price in prices.items()} == {"a": 5, "b": 3}
     assert prices["b"].cached_prompt == 1
     assert f"{budget(workspace).cap:f}" == "0.050000"

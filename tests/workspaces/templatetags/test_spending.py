@@ -10,7 +10,7 @@ from django.conf import settings
 from django.template import engines
 
 from workspaces.templatetags import spending
-from workspaces.usage import currency
+from workspaces.usage import queries
 
 APPS = ("ingestion", "kb_project/llm", "retrieval")
 STAGE_NAMED = re.compile(r"(?<!\w)About\(\s*\"(\w+)\"|^STAGE(?:: Final)? = \"(\w+)\"", re.MULTILINE)
@@ -23,7 +23,7 @@ def stages_in_the_ledger() -> set[str]:
     return {a or b for text in texts if "About(" in text for a, b in STAGE_NAMED.findall(text)}
 
 
-@pytest.mark.parametrize("module", [currency, spending])
+@pytest.mark.parametrize("module", [queries, spending])
 def test_the_examples_hold(module):
     assert doctest.testmod(module).failed == 0
 

@@ -9,9 +9,8 @@ from django.db import connection
 from hypothesis import given, strategies as st
 
 from kb_project.errors import BudgetError
-from kb_project.llm.ports import Role
-from kb_project.llm.store import CallOutcome, StoredReply
-from kb_project.llm.support import Feature, Support
+from kb_project.llm.capabilities import Feature, Support
+from kb_project.llm.ports import CallOutcome, Role, StoredReply
 from tests import rows
 from tests.workspaces.models_rows import (
     ENDPOINT,

@@ -8,8 +8,7 @@ import pytest
 from django.template.loader import render_to_string
 from django.utils import timezone
 
-from kb_project.llm.ports import Role
-from kb_project.llm.store import StoredReply
+from kb_project.llm.ports import Role, StoredReply
 from tests import rows
 from tests.workspaces.models_rows import a_call, an_outcome, set_price
 from workspaces import access

@@ -35,11 +35,11 @@ class Command(DataCommand):
             "owner": person.email if person else None,
         }
         self.stdout.write(
-            json.dumps(answer, ensure_ascii=False) if options["json"] else _said(answer)
+            json.dumps(answer, ensure_ascii=False) if options["json"] else _as_text(answer)
         )
 
 
-def _said(answer: dict[str, Any]) -> str:
+def _as_text(answer: dict[str, Any]) -> str:
     owner = answer["owner"]
     whose = f"It belongs to {owner}." if owner else "It has no members; --owner names the first."
     return f"The workspace '{answer['name']}' is at /w/{answer['slug']}/. {whose}"

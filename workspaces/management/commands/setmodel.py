@@ -21,10 +21,8 @@ from kb_project.errors import InputError
 from kb_project.llm.ports import Role
 from workspaces import access
 from workspaces.language_models import (
-    queries as language_model_queries,
-    reranking,
-    reranking_queries,
-    services as language_model_services,
+    queries,
+    services,
     testing,
 )
 from workspaces.language_models.choice import DEAREST, ModelChoice, checked_money
@@ -83,26 +81,24 @@ class Command(DataCommand):
                 for line in tested
             ]
         }
-        text = json.dumps(answer, ensure_ascii=False) if options["json"] else _said(answer)
+        text = json.dumps(answer, ensure_ascii=False) if options["json"] else _as_text(answer)
         self.stdout.write(text)
 
     def _set(self, workspace: Workspace, options: dict[str, Any]) -> None:
         if options["local"]:
-            language_model_services.model_settings_clear(workspace=workspace)
+            services.model_settings_clear(workspace=workspace)
         else:
             with access.in_workspace(workspace.pk):
-                now = language_model_queries.model_state(workspace=workspace).choice
+                now = queries.model_state(workspace=workspace).choice
             choice = _choice(now, options)
             if choice != now:
-                language_model_services.model_settings_save(workspace=workspace, choice=choice)
+                services.model_settings_save(workspace=workspace, choice=choice)
         _set_reranker(workspace, options)
         if options["price"]:
-            language_model_services.prices_set(
-                workspace=workspace, prices=_prices(workspace, options["price"])
-            )
+            services.prices_set(workspace=workspace, prices=_prices(workspace, options["price"]))
         if options["budget"] is not None:
             cap = None if options["budget"] == "none" else options["budget"]
-            language_model_services.budget_set(workspace=workspace, cap=cap)
+            services.budget_set(workspace=workspace, cap=cap)
 
 
 def _set_reranker(workspace: Workspace, options: dict[str, Any]) -> None:
@@ -112,17 +108,17 @@ def _set_reranker(workspace: Workspace, options: dict[str, Any]) -> None:
     if not given and key is None:
         return
     with access.in_workspace(workspace.pk):
-        now = reranking_queries.reranker_state(workspace=workspace).choice
-    reranking.reranker_set(workspace=workspace, choice=replace(now, key=key, **given))
+        now = queries.reranker_state(workspace=workspace).choice
+    services.reranker_set(workspace=workspace, choice=replace(now, key=key, **given))
 
 
 def _tested(workspace: Workspace) -> list[testing.TestLine]:
     """Test the chat models and the reranker, where they are set."""
     with access.in_workspace(workspace.pk):
-        has_reranker = reranking_queries.reranker_state(workspace=workspace).is_on
-        is_local = language_model_queries.model_state(workspace=workspace).tier == "local"
+        has_reranker = queries.reranker_state(workspace=workspace).is_on
+        is_local = queries.model_state(workspace=workspace).tier == "local"
     lines = [] if has_reranker and is_local else testing.model_test(workspace=workspace)
-    return lines + (reranking.reranker_test(workspace=workspace) if has_reranker else [])
+    return lines + (testing.reranker_test(workspace=workspace) if has_reranker else [])
 
 
 def _choice(now: ModelChoice, options: dict[str, Any]) -> ModelChoice:
@@ -153,14 +149,12 @@ def _key_in(path: Path | None) -> str | None:
         ) from None
 
 
-def _prices(workspace: Workspace, texts: Sequence[str]) -> list[language_model_services.PriceGiven]:
+def _prices(workspace: Workspace, texts: Sequence[str]) -> list[services.PriceGiven]:
     """Return the present prices, replaced by the given ones."""
     with access.in_workspace(workspace.pk):
         rows = usage_queries.prices_in(workspace=workspace)
     prices = {
-        row.model: language_model_services.PriceGiven(
-            row.model, row.prompt, row.completion, row.cached_prompt
-        )
+        row.model: services.PriceGiven(row.model, row.prompt, row.completion, row.cached_prompt)
         for row in rows
     }
     for text in texts:
@@ -169,14 +163,14 @@ def _prices(workspace: Workspace, texts: Sequence[str]) -> list[language_model_s
     return list(prices.values())
 
 
-def _price(model: str, amounts: Sequence[str]) -> language_model_services.PriceGiven:
+def _price(model: str, amounts: Sequence[str]) -> services.PriceGiven:
     if len(amounts) not in {2, 3}:
         raise InputError(
             f"The price of {model} must be IN,OUT or IN,OUT,CACHED.", kept="Nothing was changed."
         )
     money = [checked_money(amount, DEAREST, f"The price of {model}") for amount in amounts]
     cached: Decimal | None = money[2] if len(money) > 2 else None
-    return language_model_services.PriceGiven(model, money[0], money[1], cached)
+    return services.PriceGiven(model, money[0], money[1], cached)
 
 
 def _pair(text: str) -> tuple[str, str]:
@@ -190,9 +184,9 @@ def _pair(text: str) -> tuple[str, str]:
 
 def _answer(workspace: Workspace) -> dict[str, Any]:
     with access.in_workspace(workspace.pk):
-        state = language_model_queries.model_state(workspace=workspace)
+        state = queries.model_state(workspace=workspace)
         spending = usage_queries.spending_of(workspace=workspace)
-        reranker = reranking_queries.reranker_state(workspace=workspace)
+        reranker = queries.reranker_state(workspace=workspace)
     return {
         "workspace": workspace.slug,
         "tier": state.tier,
@@ -206,7 +200,7 @@ def _answer(workspace: Workspace) -> dict[str, Any]:
     }
 
 
-def _said(answer: dict[str, Any]) -> str:
+def _as_text(answer: dict[str, Any]) -> str:
     tiers = {
         "own": f"works with {answer['model'] or 'a model for each role'} at {answer['host']}",
         "installation": f"uses the installation's model, {answer['model']} at {answer['host']}",

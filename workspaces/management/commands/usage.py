@@ -24,7 +24,7 @@ class Command(DataCommand):
 
     def handle(self, *_args: Any, workspace: str, **options: Any) -> None:
         answer = _answer(people_queries.workspace_at(slug=workspace))
-        text = json.dumps(answer, ensure_ascii=False) if options["json"] else _said(answer)
+        text = json.dumps(answer, ensure_ascii=False) if options["json"] else _as_text(answer)
         self.stdout.write(text)
 
 
@@ -57,7 +57,7 @@ def _line(line: UsageLine) -> dict[str, Any]:
     }
 
 
-def _said(answer: dict[str, Any]) -> str:
+def _as_text(answer: dict[str, Any]) -> str:
     total = answer["total"]
     if not total["calls"]:
         return f"The workspace '{answer['workspace']}' has called no model."

@@ -102,7 +102,7 @@ def test_what_documents_would_say_is_shown_beside_a_persons_words(cast):
 
     page = shown(cast.bob, cast, "entity_detail", ada.pk)
 
-    assert "From the documents it would be: Name Ada Lind" in page
+    assert "The documents alone give: Name Ada Lind" in page
 
 
 def test_saving_what_is_there_already_just_closes_the_field(cast):

@@ -80,7 +80,7 @@ def test_what_is_left_of_the_budget_stands_against_it(cast: rows.Cast):
 
     assert answer["budget_left"] == 0.01
     assert answer["is_short"]
-    assert "work pauses when it is spent" in answer["sentences"][-1]
+    assert "Work pauses when it is spent" in answer["sentences"][-1]
 
 
 def test_without_a_price_the_cost_is_unknown_not_zero(cast: rows.Cast):

@@ -39,7 +39,7 @@ def test_what_it_will_cost_is_told_before(cast: rows.Cast, document: Document):
     assert body["documents"] == 1
     assert body["is_free"]
     assert body["sentences"] == ["Costs nothing: no model is called."]
-    assert len(rereading.read_otherwise_ids(workspace=cast.workspace)) == 1
+    assert len(rereading.outdated_ids(workspace=cast.workspace)) == 1
 
 
 def test_an_editor_has_all_of_them_read_again(cast: rows.Cast, document: Document):
@@ -65,7 +65,7 @@ def test_some_may_be_named(cast: rows.Cast, document: Document):
     answer = post(cast, cast.alice, documents=[str(document.pk), str(uuid4())])
 
     assert answer.json() == {"documents": 1}
-    assert len(rereading.read_otherwise_ids(workspace=cast.workspace)) == 1
+    assert len(rereading.outdated_ids(workspace=cast.workspace)) == 1
 
 
 def test_an_empty_list_names_none(cast: rows.Cast, document: Document):
@@ -79,7 +79,7 @@ def test_ids_have_to_be_ids(cast: rows.Cast):
 def test_a_reader_may_not(cast: rows.Cast, document: Document):
     assert_problem(post(cast, cast.bob), 403, "forbidden")
     assert_problem(client(cast.bob).get(again(cast)), 403, "forbidden")
-    assert len(rereading.read_otherwise_ids(workspace=cast.workspace)) == 1
+    assert len(rereading.outdated_ids(workspace=cast.workspace)) == 1
 
 
 def test_an_outsider_finds_nothing(cast: rows.Cast, document: Document):

@@ -10,12 +10,12 @@ from hypothesis import given, strategies as st
 from ingestion.documents.reader.blocks import (
     Block,
     Grouping,
+    Piece,
     blocks_of,
     markdown_groups,
     plain_groups,
     record_groups,
 )
-from ingestion.documents.reader.inline import Piece
 
 LINES = st.lists(
     st.sampled_from(

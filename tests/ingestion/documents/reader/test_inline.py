@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, strategies as st
 
-from ingestion.documents.reader.inline import LONGEST, Piece, mark_pieces, pieces_of, plain
+from ingestion.documents.reader.blocks import LONGEST, Piece, mark_pieces, pieces_of, plain
 
 MARKED_UP = st.text(alphabet="ab *_`[]()\\!.灯", max_size=60)
 SPANS = st.tuples(st.integers(0, 90), st.integers(0, 90)).map(lambda pair: (min(pair), max(pair)))

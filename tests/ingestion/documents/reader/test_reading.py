@@ -5,7 +5,7 @@ import time
 from hypothesis import given, strategies as st
 
 from ingestion.documents import reader
-from ingestion.documents.reader import inline
+from ingestion.documents.reader import blocks
 from ingestion.documents.reader.blocks import Block
 
 MARKDOWN = """# The Trust
@@ -45,7 +45,7 @@ def shown(block: Block) -> str:
     return "".join(piece.text for piece in block.pieces)
 
 
-def marked(found: reader.Reading) -> str:
+def marked(found: reader.LaidOutText) -> str:
     pieces = [piece for block in found.blocks for piece in block.pieces]
     pieces += [p for block in found.blocks for row in block.rows for cell in row for p in cell]
     return "".join(piece.text for piece in pieces if piece.is_marked)
@@ -206,9 +206,9 @@ def test_every_piece_stands_where_it_says(text, is_markdown, bounds):
 
 
 def test_a_quotation_loses_half_an_emphasis_and_keeps_a_product():
-    assert inline.plain("*Merrow Sound, at 2 * 3") == "Merrow Sound, at 2 * 3"
-    assert inline.plain("** 双方约定") == " 双方约定"
-    assert inline.plain("He left. - Lights, led by Ada") == "He left. Lights, led by Ada"
+    assert blocks.plain("*Merrow Sound, at 2 * 3") == "Merrow Sound, at 2 * 3"
+    assert blocks.plain("** 双方约定") == " 双方约定"
+    assert blocks.plain("He left. - Lights, led by Ada") == "He left. Lights, led by Ada"
 
 
 @given(st.text(max_size=60))

@@ -7,13 +7,13 @@ from typing import Any
 import pytest
 from hypothesis import given, strategies as st
 
-from ingestion.extractors.found import Extraction
+from ingestion.extractors.extraction import Extraction
 from ingestion.extractors.model.facts import (
     LONGEST_DESCRIPTION,
     MOST_CLAIMS,
     MOST_ENTITIES,
     MOST_RELATIONS,
-    Reading,
+    Findings,
     known_type,
     read,
 )
@@ -62,7 +62,7 @@ def said(*entities: Any, links: Any = (), claims: Any = (), keywords: Any = ()) 
     )
 
 
-def reading(*entities: Any, text: str = TEXT, **others: Any) -> Reading:
+def reading(*entities: Any, text: str = TEXT, **others: Any) -> Findings:
     return read([said(*entities, **others)], text)
 
 
@@ -338,7 +338,7 @@ def test_an_answer_said_twice_changes_nothing():
 
 
 def test_nothing_said_is_nothing_found():
-    assert read([said()], TEXT) == Reading() == read([], TEXT)
+    assert read([said()], TEXT) == Findings() == read([], TEXT)
 
 
 # --- whatever a model says ------------------------------------------------------------------------

@@ -2,9 +2,9 @@ from __future__ import annotations
 
 from hypothesis import given, strategies as st
 
-from ingestion.stages.chunk.align import spans_along, unchanged
+from ingestion.stages.chunk.cutting import spans_along, unchanged
 from kb_project.llm.tokens import token_starts
-from kb_project.text.splitting import Span, split_tokens
+from kb_project.text.sentences import Span, split_tokens
 
 LINES = st.lists(
     st.sampled_from(["Ada rows.", "Bo sells oil.", "It blew.", "A calm."]), max_size=12

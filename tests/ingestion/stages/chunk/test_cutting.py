@@ -8,7 +8,7 @@ import pytest
 from ingestion.models import Chunk, DocumentVersion, IngestionJob
 from ingestion.stage import NO_PROGRESS
 from ingestion.stages import chunk
-from ingestion.stages.chunk import chunk_id, heading_paths, places_of
+from ingestion.stages.chunk.cutting import chunk_id, heading_paths, locations_of
 from kb_project.llm.tokens import token_starts
 from kb_project.ports import build_ports
 from tests import rows
@@ -143,13 +143,13 @@ def test_a_document_without_pages_has_none(media: Path):
 
 
 def test_a_span_before_the_first_page_has_no_page():
-    [place] = places_of([(0, 3)], pages=[[1, 5, 9]], headings=[])
+    [place] = locations_of([(0, 3)], pages=[[1, 5, 9]], headings=[])
 
     assert (place.page_first, place.page_last) == (None, None)
 
 
 def test_a_heading_that_opens_a_span_counts():
-    [place] = places_of([(5, 9)], pages=[], headings=[[1, "A", 0], [2, "B", 5]])
+    [place] = locations_of([(5, 9)], pages=[], headings=[[1, "A", 0], [2, "B", 5]])
 
     assert place.heading_path == ("A", "B")
 

@@ -7,7 +7,7 @@ from hypothesis import given, strategies as st
 
 from ingestion.models import Chunk
 from ingestion.stages.chunk.cutting import chunk_id
-from ingestion.stages.chunk.matching import counts_of, match
+from ingestion.stages.chunk.publish import counts_of, match
 
 ONE, OTHER = uuid.UUID(int=1), uuid.UUID(int=2)
 

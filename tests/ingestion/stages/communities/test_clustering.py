@@ -7,9 +7,9 @@ from uuid import UUID
 
 from hypothesis import given, settings, strategies as st
 
-from ingestion.stages.communities.bundling import MOST_SIBLINGS
 from ingestion.stages.communities.clustering import (
     MAX_SIZE,
+    MOST_SIBLINGS,
     Cluster,
     Link,
     components,

@@ -6,8 +6,8 @@ from uuid import UUID
 from hypothesis import given, strategies as st
 
 from ingestion.models.communities import other_topics_id
+from ingestion.stages.communities import Changes, Group, changes, identified
 from ingestion.stages.communities.clustering import Cluster, Link, hierarchy
-from ingestion.stages.communities.identity import Changes, Group, changes, named
 
 WORKSPACE = UUID(int=99)
 TRIPLES = st.lists(
@@ -37,7 +37,7 @@ def from_triples(triples: list[tuple[int, int, float]]) -> list[Cluster]:
 def test_new_communities_have_ids_that_follow_from_their_members():
     clusters = [cluster(range(6)), cluster(range(6, 10))]
 
-    first, second = named(clusters, {}, WORKSPACE), named(clusters, {}, WORKSPACE)
+    first, second = identified(clusters, {}, WORKSPACE), identified(clusters, {}, WORKSPACE)
 
     assert first == second
     assert len(first) == 2
@@ -46,30 +46,31 @@ def test_new_communities_have_ids_that_follow_from_their_members():
 def test_the_same_members_in_another_workspace_are_another_community():
     clusters = [cluster(range(6))]
 
-    assert not named(clusters, {}, WORKSPACE).keys() & named(clusters, {}, UUID(int=98)).keys()
+    other = UUID(int=98)
+    assert not identified(clusters, {}, WORKSPACE).keys() & identified(clusters, {}, other).keys()
 
 
 def test_a_community_that_grows_a_little_keeps_its_id():
-    old = named([cluster(range(6))], {}, WORKSPACE)
+    old = identified([cluster(range(6))], {}, WORKSPACE)
 
-    new = named([cluster(range(8))], old, WORKSPACE)
+    new = identified([cluster(range(8))], old, WORKSPACE)
 
     assert new.keys() == old.keys()
     assert changes(old, new).changed == list(old)
 
 
 def test_a_community_that_shares_little_is_a_new_one():
-    old = named([cluster(range(10))], {}, WORKSPACE)
+    old = identified([cluster(range(10))], {}, WORKSPACE)
 
-    new = named([cluster(range(8, 18))], old, WORKSPACE)
+    new = identified([cluster(range(8, 18))], old, WORKSPACE)
 
     assert not new.keys() & old.keys()
 
 
 def test_the_larger_part_of_a_split_keeps_the_id():
-    old = named([cluster(range(10))], {}, WORKSPACE)
+    old = identified([cluster(range(10))], {}, WORKSPACE)
 
-    new = named([cluster(range(7)), cluster(range(7, 10))], old, WORKSPACE)
+    new = identified([cluster(range(7)), cluster(range(7, 10))], old, WORKSPACE)
 
     assert by_members(new)[ids(range(7))] in old
     assert by_members(new)[ids(range(7, 10))] not in old
@@ -77,26 +78,26 @@ def test_the_larger_part_of_a_split_keeps_the_id():
 
 def test_a_parent_and_a_child_do_not_swap_ids():
     shape = [cluster(range(12)), cluster(range(11), 1, 0), cluster([11], 1, 0)]
-    old = named(shape, {}, WORKSPACE)
+    old = identified(shape, {}, WORKSPACE)
 
     grown = [cluster(range(13)), cluster(range(11), 1, 0), cluster([11, 12], 1, 0)]
-    new = named(grown, old, WORKSPACE)
+    new = identified(grown, old, WORKSPACE)
 
     assert by_members(new)[ids(range(13))] == by_members(old)[ids(range(12))]
     assert by_members(new)[ids(range(11))] == by_members(old)[ids(range(11))]
 
 
 def test_of_equal_members_the_same_level_wins():
-    old = named([cluster(range(5)), cluster(range(5), 1, 0)], {}, WORKSPACE)
+    old = identified([cluster(range(5)), cluster(range(5), 1, 0)], {}, WORKSPACE)
 
-    new = named([cluster(range(5)), cluster(range(5), 1, 0)], old, WORKSPACE)
+    new = identified([cluster(range(5)), cluster(range(5), 1, 0)], old, WORKSPACE)
 
     assert new == old
 
 
 def test_the_root_of_the_rest_always_has_the_same_id():
-    old = named([cluster(range(3), is_rest=True)], {}, WORKSPACE)
-    new = named([cluster(range(20, 30), is_rest=True), cluster(range(3))], old, WORKSPACE)
+    old = identified([cluster(range(3), is_rest=True)], {}, WORKSPACE)
+    new = identified([cluster(range(20, 30), is_rest=True), cluster(range(3))], old, WORKSPACE)
 
     assert list(old) == [other_topics_id(WORKSPACE)]
     assert by_members(new)[ids(range(20, 30))] == other_topics_id(WORKSPACE)
@@ -106,9 +107,9 @@ def test_the_root_of_the_rest_always_has_the_same_id():
 @given(TRIPLES)
 def test_the_same_graph_changes_nothing(triples: list[tuple[int, int, float]]):
     clusters = from_triples(triples)
-    old = named(clusters, {}, WORKSPACE)
+    old = identified(clusters, {}, WORKSPACE)
 
-    assert named(clusters, old, WORKSPACE) == old
+    assert identified(clusters, old, WORKSPACE) == old
     assert changes(old, old) == Changes()
 
 
@@ -116,8 +117,8 @@ def test_the_same_graph_changes_nothing(triples: list[tuple[int, int, float]]):
 def test_applying_the_changes_leads_from_the_old_to_the_new(
     before: list[tuple[int, int, float]], after: list[tuple[int, int, float]]
 ):
-    old = named(from_triples(before), {}, WORKSPACE)
-    new = named(from_triples(after), old, WORKSPACE)
+    old = identified(from_triples(before), {}, WORKSPACE)
+    new = identified(from_triples(after), old, WORKSPACE)
 
     found = changes(old, new)
 
@@ -132,10 +133,10 @@ def test_applying_the_changes_leads_from_the_old_to_the_new(
 
 
 def test_a_member_deleted_elsewhere_asks_for_a_new_report():
-    old = named([cluster(range(6))], {}, WORKSPACE)
+    old = identified([cluster(range(6))], {}, WORKSPACE)
     ((id_, group),) = old.items()
     less = {id_: Group(id_, 0, None, ids(range(5)), group.size)}
-    new = named([cluster(range(5))], less, WORKSPACE)
+    new = identified([cluster(range(5))], less, WORKSPACE)
 
     found = changes(less, new)
 
@@ -144,10 +145,10 @@ def test_a_member_deleted_elsewhere_asks_for_a_new_report():
 
 
 def test_another_set_of_children_asks_for_a_new_report():
-    flat = named([cluster(range(12))], {}, WORKSPACE)
+    flat = identified([cluster(range(12))], {}, WORKSPACE)
     parted = [cluster(range(12)), cluster(range(6), 1, 0), cluster(range(6, 12), 1, 0)]
 
-    found = changes(flat, named(parted, flat, WORKSPACE))
+    found = changes(flat, identified(parted, flat, WORKSPACE))
 
     assert set(flat) <= set(found.changed)
     assert not found.removed

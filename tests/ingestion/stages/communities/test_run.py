@@ -9,9 +9,9 @@ from ingestion.models import Community, CommunityMember, Entity, IngestionJob, J
 from ingestion.models.communities import other_topics_id
 from ingestion.stage import NO_PROGRESS, StageOutcome
 from ingestion.stages import communities
-from kb_project.graph.memory_store import MemoryGraphStore
 from kb_project.llm.fake import FakeEmbedder
 from kb_project.ports import Ports
+from tests.memory_graph import MemoryGraphStore
 from tests.rows import (
     chunks_of,
     make_document,

@@ -16,7 +16,7 @@ from ingestion.models import (
 )
 from ingestion.stage import NO_PROGRESS, Progress
 from ingestion.stages import describe
-from ingestion.stages.describe import Passage, Place, best_sentences
+from ingestion.stages.describe.writing import PassageText, SourceSpan, best_sentences
 from kb_project.ports import build_ports
 from tests import rows
 from workspaces import access
@@ -229,13 +229,13 @@ class TestRows:
 CHUNK = uuid.uuid4()
 
 
-def passage(text: str, start: int = 0) -> dict[uuid.UUID, Passage]:
-    return {CHUNK: Passage(CHUNK, start, text)}
+def passage(text: str, start: int = 0) -> dict[uuid.UUID, PassageText]:
+    return {CHUNK: PassageText(CHUNK, start, text)}
 
 
-def at(text: str, *words: str, offset: int = 0) -> list[Place]:
+def at(text: str, *words: str, offset: int = 0) -> list[SourceSpan]:
     places = [text.index(word) + offset for word in words]
-    return [Place(CHUNK, place, place + 1) for place in places]
+    return [SourceSpan(CHUNK, place, place + 1) for place in places]
 
 
 def chosen(text: str, *words: str, offset: int = 0) -> list[str]:
@@ -259,7 +259,9 @@ def test_the_same_words_are_said_once():
     text = f"{SECOND} {SECOND}"
     second = len(SECOND) + 1
 
-    places = best_sentences([Place(CHUNK, 0, 1), Place(CHUNK, second, second + 1)], passage(text))
+    places = best_sentences(
+        [SourceSpan(CHUNK, 0, 1), SourceSpan(CHUNK, second, second + 1)], passage(text)
+    )
 
     assert len(places) == 1
 
@@ -285,11 +287,11 @@ def test_no_more_than_three_sentences_are_taken():
 
 
 def test_a_chunk_that_is_gone_says_nothing():
-    assert best_sentences([Place(uuid.uuid4(), 0, 3)], passage(FIRST)) == []
+    assert best_sentences([SourceSpan(uuid.uuid4(), 0, 3)], passage(FIRST)) == []
 
 
 def test_a_mention_before_the_first_sentence_has_none():
-    assert Passage(CHUNK, 100, FIRST).statement_at(3) is None
+    assert PassageText(CHUNK, 100, FIRST).statement_at(3) is None
 
 
 def test_what_stands_behind_a_label_describes_nobody_of_whom_a_sentence_tells():

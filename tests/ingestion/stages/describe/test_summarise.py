@@ -7,9 +7,19 @@ from typing import Any
 import pytest
 from hypothesis import given, strategies as st
 
-from ingestion.stages.describe import summarise
-from ingestion.stages.describe.summarise import Conflict, Part, contradictions, distinct, windows
-from ingestion.stages.describe.written import JOINED, Note, Place, Subject, Written
+from ingestion.stages.describe import writing
+from ingestion.stages.describe.writing import (
+    JOINED,
+    Conflict,
+    Description,
+    Note,
+    Part,
+    SourceSpan,
+    Subject,
+    contradictions,
+    distinct,
+    windows,
+)
 from kb_project.errors import BudgetError, ReplyError
 from kb_project.llm.fake import FakeChat
 from kb_project.llm.ports import ChatRequest, Role
@@ -18,7 +28,7 @@ CHUNK = uuid.uuid4()
 
 
 def note(text: str, start: int = 0) -> Note:
-    return Note(text, Place(CHUNK, start, start + len(text)))
+    return Note(text, SourceSpan(CHUNK, start, start + len(text)))
 
 
 def notes(number: int, *, words: int = 4) -> list[Note]:
@@ -39,8 +49,8 @@ def saying(answer: Callable[[str], Any] | Any) -> FakeChat:
     return FakeChat(reply)
 
 
-def described(one: Subject, chat: FakeChat) -> Written:
-    return summarise.describe([one], chat, lambda: None)[one.id]
+def described(one: Subject, chat: FakeChat) -> Description:
+    return writing.from_notes([one], chat, lambda: None)[one.id]
 
 
 SUMMARY = {"description": "Ada Lind keeps the light.", "conflicts": []}
@@ -56,7 +66,7 @@ def test_seven_notes_are_joined_without_a_call():
     assert chat.requests == []
     assert written.by == JOINED
     assert all(one.text.strip() in written.text for one in found)
-    assert written.places == tuple(one.place for one in found)
+    assert written.sources == tuple(one.source for one in found)
 
 
 def test_eight_notes_are_summarised_in_one_call():
@@ -67,7 +77,7 @@ def test_eight_notes_are_summarised_in_one_call():
     [request] = chat.requests
     assert request.role == Role.SUMMARISE
     assert (written.text, written.by) == ("Ada Lind keeps the light.", "fake-model")
-    assert len(written.places) == 8
+    assert len(written.sources) == 8
 
 
 @pytest.mark.parametrize(("words", "calls"), [(100, 0), (700, 1)])
@@ -85,7 +95,7 @@ def test_a_single_note_never_costs_a_call():
     written = described(subject(notes(1, words=5000)), chat)
 
     assert chat.requests == []
-    assert len(written.text) <= summarise.LONGEST
+    assert len(written.text) <= writing.LONGEST
 
 
 def test_the_same_statement_counts_once():
@@ -96,17 +106,17 @@ def test_the_same_statement_counts_once():
 
     assert chat.requests == []
     assert written.text == "She keeps the light."
-    assert written.places == (found[0].place,)
+    assert written.sources == (found[0].source,)
 
 
 def test_what_has_no_notes_is_left_to_the_documents_own_words():
-    assert summarise.describe([subject([])], saying(SUMMARY), lambda: None) == {}
+    assert writing.from_notes([subject([])], saying(SUMMARY), lambda: None) == {}
     assert distinct([note(" \0 ")]) == []
 
 
 # --- map and reduce -------------------------------------------------------------------------------
 def test_many_notes_are_summarised_in_windows_and_these_in_turn(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(summarise, "WINDOW", 600)
+    monkeypatch.setattr(writing, "WINDOW", 600)
     chat = saying(lambda prompt: {"description": f"Summary {len(prompt)} " + "light " * 20})
 
     written = described(subject(notes(30, words=60)), chat)
@@ -115,11 +125,11 @@ def test_many_notes_are_summarised_in_windows_and_these_in_turn(monkeypatch: pyt
     last = chat.requests[-1].prompt.user
     assert last.count("Summary") >= 2
     assert written.text.startswith("Summary")
-    assert len(written.places) == 30
+    assert len(written.sources) == 30
 
 
 def test_a_later_note_changes_the_last_window_only(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(summarise, "WINDOW", 600)
+    monkeypatch.setattr(writing, "WINDOW", 600)
     found = notes(40, words=60)
     chat = saying({"description": "Same words."})
     described(subject(found[:39]), chat)
@@ -138,7 +148,7 @@ def test_windows_keep_every_part_in_order_and_fit(sizes: list[int], limit: int):
 
     assert [part.notes for run in runs for part in run] == [part.notes for part in parts]
     assert all(len(run) > 1 for run in runs[:-1])
-    assert all(summarise.count_tokens("".join(p.text for p in run)) <= limit for run in runs)
+    assert all(writing.count_tokens("".join(p.text for p in run)) <= limit for run in runs)
 
 
 @given(st.lists(st.integers(1, 300), min_size=1, max_size=30))
@@ -208,7 +218,7 @@ def test_without_a_usable_answer_the_notes_are_joined(answer: Any):
 
 
 def test_one_failed_window_leaves_nothing_half_written(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(summarise, "WINDOW", 600)
+    monkeypatch.setattr(writing, "WINDOW", 600)
     replies = iter([SUMMARY, ReplyError("Cut off.")])
     chat = saying(lambda _: next(replies, SUMMARY))
 
@@ -221,7 +231,7 @@ def test_one_subjects_failure_is_its_own():
     good, bad = subject(notes(8)), subject(notes(8), "Bo Strand")
     chat = saying(lambda prompt: ReplyError("No.") if "Bo Strand" in prompt else SUMMARY)
 
-    written = summarise.describe([good, bad], chat, lambda: None)
+    written = writing.from_notes([good, bad], chat, lambda: None)
 
     assert (written[good.id].by, written[bad.id].by) == ("fake-model", JOINED)
 

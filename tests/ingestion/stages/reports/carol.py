@@ -18,10 +18,10 @@ from ingestion.models import (
 )
 from ingestion.stage import NO_PROGRESS, Progress, StageOutcome
 from ingestion.stages import communities, reports
-from kb_project.graph.memory_store import MemoryGraphStore
 from kb_project.llm.fake import FakeChat, FakeEmbedder
 from kb_project.llm.ports import ChatRequest
 from kb_project.ports import Ports
+from tests.memory_graph import MemoryGraphStore
 from tests.rows import chunks_of, make_document, make_entity, make_relationship, make_workspace
 from workspaces import access
 from workspaces.models import Workspace

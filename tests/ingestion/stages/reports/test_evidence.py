@@ -9,7 +9,7 @@ from hypothesis import given, strategies as st
 from ingestion.models import Document, Entity, Evidence, Fragment
 from ingestion.stages.reports import evidence
 from ingestion.stages.reports.context import Kind, Record
-from ingestion.stages.reports.evidence import MOST_CANDIDATES, MOST_PLACES, Place, best
+from ingestion.stages.reports.evidence import MOST_CANDIDATES, MOST_PLACES, EvidenceSpan, best
 from kb_project.text.terms import terms
 from tests.ingestion.stages.reports.carol import TEXT, Carol
 from tests.rows import make_document, make_entity
@@ -22,8 +22,8 @@ def record(number: int, kind: Kind = Kind.ENTITY) -> Record:
     return Record.of(kind, UUID(int=number), "whoever")
 
 
-def place(text: str, start: int, document: UUID = DOCUMENT) -> Place:
-    return Place(UUID(int=9), start, start + len(text), document, frozenset(terms(text)))
+def place(text: str, start: int, document: UUID = DOCUMENT) -> EvidenceSpan:
+    return EvidenceSpan(UUID(int=9), start, start + len(text), document, frozenset(terms(text)))
 
 
 # --- the best places ------------------------------------------------------------------------------
@@ -85,7 +85,7 @@ def carol() -> Carol:
 
 def quotes(carol: Carol, *records: Record) -> dict[UUID, list[str]]:
     with access.in_workspace(carol.workspace.pk):
-        found = evidence.places(carol.workspace.pk, records)
+        found = evidence.load(carol.workspace.pk, records)
     return {id_: [TEXT[one.start : one.end] for one in places] for id_, places in found.items()}
 
 
@@ -130,7 +130,7 @@ def test_an_entity_nothing_is_said_of_is_found_where_it_is_named(carol: Carol):
     belle = make_entity(carol.workspace, "Belle")
 
     with access.in_workspace(carol.workspace.pk):
-        [found] = evidence.places(carol.workspace.pk, [entity(belle)]).values()
+        [found] = evidence.load(carol.workspace.pk, [entity(belle)]).values()
 
     assert [(one.start, one.end) for one in found] == [(0, 5)]
 

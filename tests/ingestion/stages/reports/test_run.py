@@ -17,7 +17,6 @@ from ingestion.models import (
 from ingestion.models.communities import OTHER_TOPICS, other_topics_id
 from ingestion.stage import NO_PROGRESS, Progress, StageOutcome
 from ingestion.stages import reports
-from kb_project.graph.memory_store import MemoryGraphStore
 from kb_project.llm.fake import FakeEmbedder
 from kb_project.ports import Ports
 from tests.ingestion.stages.reports.carol import (
@@ -30,6 +29,7 @@ from tests.ingestion.stages.reports.carol import (
     marked,
     report_of,
 )
+from tests.memory_graph import MemoryGraphStore
 from tests.rows import make_entity, make_workspace
 from workspaces import access
 from workspaces.models import Workspace

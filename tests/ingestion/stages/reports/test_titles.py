@@ -11,8 +11,8 @@ from ingestion.stages.reports.titles import (
     MOST_WORDS,
     UNNAMED,
     Name,
-    Place,
-    Subject,
+    Section,
+    TitleSubject,
     labels_of,
     titles,
     words_in,
@@ -21,19 +21,21 @@ from ingestion.stages.reports.titles import (
 HANDBOOK = "Staff handbook"
 
 
-def place(number: int, *headings: str, document: str = HANDBOOK) -> Place:
-    return Place(number, headings, document)
+def place(number: int, *headings: str, document: str = HANDBOOK) -> Section:
+    return Section(number, headings, document)
 
 
-def subject(number: int, said: dict[Place, int], *names: Name, links: float = 10.0) -> Subject:
-    return Subject(UUID(int=number), Counter(said), names, links)
+def subject(
+    number: int, said: dict[Section, int], *names: Name, links: float = 10.0
+) -> TitleSubject:
+    return TitleSubject(UUID(int=number), Counter(said), names, links)
 
 
 def in_order(found: dict[UUID, str]) -> list[str]:
     return [found[id_] for id_ in sorted(found)]
 
 
-def only(one: Subject) -> str:
+def only(one: TitleSubject) -> str:
     return titles([one])[one.id]
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ingestion.extractors.found import (
+from ingestion.extractors.extraction import (
     Extraction,
     FoundClaim,
     FoundFragment,

@@ -4,9 +4,8 @@ import uuid
 from collections.abc import Sequence
 
 from ingestion.extractors import Extraction
-from ingestion.extractors.found import SURE, FoundMention
-from ingestion.stages.resolve.evidence import borne_out, written_out
-from ingestion.stages.resolve.names import resolve
+from ingestion.extractors.extraction import SURE, FoundMention
+from ingestion.stages.resolve.names import corrected, expanded_initials, resolve
 
 CHUNK = uuid.UUID(int=1)
 
@@ -28,37 +27,37 @@ def kinds(found: Sequence[tuple[uuid.UUID, Extraction]]) -> list[str]:
 def test_a_name_that_ends_in_a_persons_is_a_person():
     found = said(("Cratchit", "person", SURE), ("Belinda Cratchit", "organization", "ner"))
 
-    assert kinds(borne_out(found)) == ["person", "person"]
+    assert kinds(corrected(found)) == ["person", "person"]
 
 
 def test_a_name_with_a_products_in_it_is_nobody():
     found = said(("Debian", "product", SURE), ("Debian Wiki", "person", "ner"))
 
-    assert kinds(borne_out(found)) == ["product", "product"]
+    assert kinds(corrected(found)) == ["product", "product"]
 
 
 def test_a_kind_that_the_name_itself_tells_stays():
     found = said(("Debian", "product", SURE), ("Debian Foundation", "organization", "ner"))
 
-    assert kinds(borne_out(found)) == ["product", "organization"]
+    assert kinds(corrected(found)) == ["product", "organization"]
 
 
 def test_what_stands_around_a_name_is_not_overruled():
     found = said(("Debian", "product", SURE), ("Debian Jones", "person", SURE))
 
-    assert kinds(borne_out(found)) == ["product", "person"]
+    assert kinds(corrected(found)) == ["product", "person"]
 
 
 def test_a_guess_bears_nothing_out():
     found = said(("Debian", "product", "ner"), ("Debian Wiki", "person", "ner"))
 
-    assert kinds(borne_out(found)) == ["product", "person"]
+    assert kinds(corrected(found)) == ["product", "person"]
 
 
 def test_initials_beside_a_name_are_its_own():
     found = said(("Magnus Okafor", "person", "ner"), ("MO", "place", "ner"), gap=2)
 
-    assert written_out(found) == {"mo": "magnus okafor"}
+    assert expanded_initials(found) == {"mo": "magnus okafor"}
 
 
 def test_initials_elsewhere_or_of_two_names_are_nobodys():
@@ -68,8 +67,8 @@ def test_initials_elsewhere_or_of_two_names_are_nobodys():
         *said(("Mary Olsen", "person", "ner"), ("MO", "place", "ner"), gap=2),
     ]
 
-    assert written_out(far) == {}
-    assert written_out(two) == {}
+    assert expanded_initials(far) == {}
+    assert expanded_initials(two) == {}
 
 
 def test_initials_mean_the_person_throughout_the_document():

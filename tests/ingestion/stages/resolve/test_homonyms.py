@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from ingestion.curation import decisions
+from ingestion.curation import decisions, undoing
 from ingestion.documents import queries as document_queries
 from ingestion.models import Entity, Fragment, Mention, Relationship, ResolutionDecision
-from ingestion.stages.resolve import entity_id
+from ingestion.resolution.keys import entity_id
 from tests import rows
 from tests.ingestion.stages.resolve.said import Said, all_of, judge, paper, run
 from workspaces import access
@@ -198,7 +198,7 @@ def test_taking_it_back_makes_one_thing_again(workspace: Workspace):
         decision = ResolutionDecision.objects.in_workspace(workspace).get()
     alice = rows.make_user("Alice")
 
-    decisions.decision_undo(workspace=workspace, decision=decision, user=alice)
+    undoing.decision_undo(workspace=workspace, decision=decision, user=alice)
 
     assert senses(workspace) == [("god", 0), ("planet", 0)]
 

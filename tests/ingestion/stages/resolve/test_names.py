@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from hypothesis import given, strategies as st
 
-from ingestion.extractors.found import Extraction, FoundMention, FoundRelation
+from ingestion.extractors.extraction import Extraction, FoundMention, FoundRelation
 from ingestion.models import (
     Alias,
     Chunk,
@@ -20,9 +20,10 @@ from ingestion.models import (
     MergeSuggestion,
     Relationship,
 )
+from ingestion.resolution.keys import NAME_LENGTH, entity_id, relationship_id
 from ingestion.stage import NO_PROGRESS, StageOutcome
 from ingestion.stages import resolve
-from ingestion.stages.resolve import entity_id, likeness, relationship_id, stand_ins, suggestions
+from ingestion.stages.resolve.names import likeness, stand_ins, suggestions
 from kb_project.ports import build_ports
 from tests import rows
 from tests.ingestion.jobs import add
@@ -181,7 +182,7 @@ def test_an_overlong_name_fits_its_column(workspace: Workspace):
     run(read(workspace, "a", ([("Ada " * 200, PERSON)], [])))
 
     [key] = all_of(workspace, Entity, "key")
-    assert len(key) <= resolve.NAME_LENGTH
+    assert len(key) <= NAME_LENGTH
 
 
 # --- repeating ------------------------------------------------------------------------------------

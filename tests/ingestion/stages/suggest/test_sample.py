@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ingestion.stages.suggest.features import Thing
+from ingestion.stages.suggest.features import Candidate
 from tests.ingestion.stages.suggest.things import found_among, names_of, thing
 
 ORGANIZATION = "organization"
@@ -39,7 +39,7 @@ OTHER = (
 )
 
 
-def sample() -> list[Thing]:
+def sample() -> list[Candidate]:
     rows = {(name, row[2]) for row in (*SAME, *OTHER) for name in row[:2]}
     return [thing(name, kind) for name, kind in sorted(rows)]
 

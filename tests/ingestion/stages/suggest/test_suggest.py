@@ -162,7 +162,7 @@ def test_passages_about_the_same_make_it_more_certain(workspace: Workspace):
     with access.in_workspace(other.pk):
         cosines = suggest._cosines(
             other.pk,
-            [suggest.Found((without.left_id, without.right_id), 0.5, ())],
+            [suggest.Suggestion((without.left_id, without.right_id), 0.5, ())],
             embedder.fingerprint,
         )
 

@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given, strategies as st
 
 from ingestion.stages.suggest import blocks, weighing
-from ingestion.stages.suggest.features import Reason, Thing
+from ingestion.stages.suggest.features import Candidate, Reason
 from tests.ingestion.stages.suggest.things import found_among, names_of, thing
 
 
-def certainty(one: Thing, other: Thing) -> float:
+def certainty(one: Candidate, other: Candidate) -> float:
     things = {side.id: side for side in (one, other)}
     common = blocks.common_in(things.values())
     return weighing.certainty_of(weighing.reasons_for(one, other, things, common))
@@ -80,9 +80,9 @@ def test_passages_may_tip_the_balance_either_way():
     possible = weighing.weighed([(one, other)], things, common, {})
     [pair] = [found.pair for found in possible]
 
-    assert weighing.with_likeness(possible, {}) == []
-    assert weighing.with_likeness(possible, {pair: 0.1}) == []
-    [found] = weighing.with_likeness(possible, {pair: 0.9})
+    assert weighing.with_passages(possible, {}) == []
+    assert weighing.with_passages(possible, {pair: 0.1}) == []
+    [found] = weighing.with_passages(possible, {pair: 0.9})
     assert "their passages are about the same subject" in [reason.words for reason in found.reasons]
 
 

@@ -6,9 +6,8 @@ import uuid
 from collections.abc import Iterable
 
 from ingestion.stages.suggest import blocks
-from ingestion.stages.suggest.features import Found, Thing
-from ingestion.stages.suggest.neighbours import Beside, calling
-from ingestion.stages.suggest.weighing import weighed, with_likeness
+from ingestion.stages.suggest.features import Candidate, Suggestion
+from ingestion.stages.suggest.weighing import AdjacentNames, stated_names, weighed, with_passages
 from kb_project.text.names import normalise_name
 
 SPACE = uuid.UUID(int=1)
@@ -19,12 +18,12 @@ def thing(
     kind: str = "person",
     *,
     aliases: Iterable[str] = (),
-    near: Iterable[Thing] = (),
+    near: Iterable[Candidate] = (),
     mentions: int = 1,
-) -> Thing:
+) -> Candidate:
     """An entity by its name; ``near`` are its neighbours."""
     neighbours = frozenset(one.id for one in near)
-    return Thing(
+    return Candidate(
         id=uuid.uuid5(SPACE, name + kind),
         key=normalise_name(name),
         name=name,
@@ -36,14 +35,14 @@ def thing(
     )
 
 
-def found_among(*things: Thing, besides: Iterable[Beside] = ()) -> list[Found]:
+def found_among(*things: Candidate, besides: Iterable[AdjacentNames] = ()) -> list[Suggestion]:
     """What is suggested of these, without vectors."""
     by_id = {one.id: one for one in things}
     common = blocks.common_in(things)
     pairs = blocks.candidates(things, common)
-    return with_likeness(weighed(pairs, by_id, common, calling(besides)), {})
+    return with_passages(weighed(pairs, by_id, common, stated_names(besides)), {})
 
 
-def names_of(found: Iterable[Found], *things: Thing) -> set[frozenset[str]]:
+def names_of(found: Iterable[Suggestion], *things: Candidate) -> set[frozenset[str]]:
     names = {one.id: one.name for one in things}
     return {frozenset(names[end] for end in one.pair) for one in found}

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from ingestion.stages.tree import clustering
-from ingestion.stages.tree.clustering import clusters, cores, settled
+from ingestion.stages.tree.clustering import clusters, consolidated, cores
 from kb_project.llm.ports import Vectors
 
 
@@ -83,13 +83,13 @@ def test_sets_too_large_for_one_pass_are_divided_first(monkeypatch: pytest.Monke
 def test_a_single_item_joins_its_nearest_cluster():
     vectors = np.array([[1, 0], [1, 0], [0, 1], [0, 1], [0.9, 0.1]], np.float32)
 
-    found = settled([{0: 1.0, 1: 1.0}, {2: 1.0, 3: 1.0}, {4: 1.0}], vectors)
+    found = consolidated([{0: 1.0, 1: 1.0}, {2: 1.0, 3: 1.0}, {4: 1.0}], vectors)
 
     assert found == [{0: 1.0, 1: 1.0, 4: 1.0}, {2: 1.0, 3: 1.0}]
 
 
 def test_a_cluster_that_is_nobody_s_first_is_left_out():
-    found = settled([{0: 0.8, 1: 0.9}, {0: 0.2, 1: 0.1}], np.eye(2, dtype=np.float32))
+    found = consolidated([{0: 0.8, 1: 0.9}, {0: 0.2, 1: 0.1}], np.eye(2, dtype=np.float32))
 
     assert found == [{0: 0.8, 1: 0.9}]
 

@@ -5,8 +5,8 @@ from uuid import UUID
 import numpy as np
 from hypothesis import given, strategies as st
 
-from ingestion.stages.tree.extractive import LONGEST_QUOTE, MOST_TOKENS, cost, summarise
-from ingestion.stages.tree.items import Item, Sentence
+from ingestion.stages.tree.growth import Item, Quote
+from ingestion.stages.tree.writing import EXTRACT_TOKENS, LONGEST_QUOTE, cost, summarise
 from kb_project.text.terms import terms
 
 VECTOR = np.ones(1, np.float32)
@@ -43,7 +43,7 @@ def test_a_summary_is_short_however_long_its_passages_are():
 
     summary = summarise(items)
 
-    assert summary.tokens <= 1.5 * MOST_TOKENS
+    assert summary.tokens <= 1.5 * EXTRACT_TOKENS
 
 
 def test_the_same_sentence_is_not_said_twice():
@@ -62,7 +62,7 @@ def test_a_sentence_without_end_is_cut_with_its_span():
 
 
 def test_summaries_of_summaries_quote_the_same_places():
-    sentence = Sentence("Ada keeps the light.", UUID(int=9), 3, 23)
+    sentence = Quote("Ada keeps the light.", UUID(int=9), 3, 23)
     node = Item(UUID(int=1), is_chunk=False, text="…", tokens=1, vector=VECTOR, sources=(sentence,))
 
     assert summarise([node]).sources == (sentence,)

@@ -4,9 +4,8 @@ import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from ingestion.stages.tree import plan
-from ingestion.stages.tree.clustering import Cluster
-from ingestion.stages.tree.plan import MOST_LAYERS, layer
+from ingestion.stages.tree import clustering
+from ingestion.stages.tree.clustering import MOST_LAYERS, Cluster, layer
 from kb_project.llm.ports import Vectors
 from tests.ingestion.stages.tree.test_clustering import subjects
 
@@ -64,7 +63,7 @@ def test_items_in_many_clusters_do_not_keep_a_layer_from_shrinking(
     def twice(vectors: Vectors) -> list[Cluster]:
         return [dict.fromkeys(range(len(vectors)), 0.5)] * 2
 
-    monkeypatch.setattr(plan, "clusters", twice)
+    monkeypatch.setattr(clustering, "clusters", twice)
 
     found = layer(subjects(12, 1), [1_700] * 12, limit=LIMIT, is_last=False)
 

@@ -7,7 +7,7 @@ import pytest
 
 from ingestion.models import Chunk, ChunkEmbedding, Document
 from ingestion.stages import tree
-from ingestion.stages.tree.items import Draft, Item, digest_of, node_id
+from ingestion.stages.tree.growth import Draft, Item, digest_of, node_id
 from ingestion.stages.tree.writing import MOST_TOKENS, ModelWriter, cleaned, fitting, writer_for
 from kb_project.errors import EndpointError, ReplyError
 from kb_project.llm.fake import FakeChat

@@ -13,11 +13,11 @@ from ingestion.models import (
 )
 from ingestion.stage import NO_PROGRESS, Progress, StageOutcome
 from ingestion.stages import tree
-from kb_project.graph.memory_store import MemoryGraphStore
 from kb_project.llm.fake import FakeEmbedder
 from kb_project.llm.ports import ChatModel, Embedder
 from kb_project.ports import Ports
 from tests import rows
+from tests.memory_graph import MemoryGraphStore
 from workspaces import access
 from workspaces.models import Workspace
 

@@ -2,23 +2,39 @@
 
 from __future__ import annotations
 
-import pytest
+from dataclasses import replace
+from datetime import timedelta
 
-from ingestion.models import Document
-from retrieval.conversations.presenters.answers import Cited, Words, paragraphs
-from retrieval.models import Citation
+import pytest
+from django.utils import timezone
+
+from ingestion.models import Chunk, Document
+from retrieval.answering import events
+from retrieval.conversations import asking
+from retrieval.conversations.presenters.answers import (
+    Piece,
+    Words,
+    paragraphs,
+    pieces_of,
+    progress_of,
+)
+from retrieval.conversations.presenters.passages import CitedSources, ShownHit
+from retrieval.models import Answer, AnswerState, Citation
+from retrieval.search.reporting import EventKind
+from tests import rows
+from workspaces import access
 from workspaces.models import Workspace
 
 WORKSPACE = Workspace(name="Harbour", slug="harbour")
 
 
-def cited(*numbers: int) -> Cited:
+def cited(*numbers: int) -> CitedSources:
     document = Document(title="The log")
     rows = {
         number: Citation(number=number, document=document, start=10, end=20, quote="It burned.")
         for number in numbers
     }
-    return Cited(WORKSPACE, rows, {})
+    return CitedSources(WORKSPACE, rows, {})
 
 
 def said(text: str, *spans: tuple[int, int, int], verdict: str = "supported"):
@@ -145,3 +161,167 @@ def test_private_characters_of_a_document_mark_nothing():
 
     assert [one.text for one in found if one.is_marked] == ["1869"]
     assert "".join(one.text for one in found) == "Lit \ufffdin\ufffd 1869."
+
+
+pytestmark = pytest.mark.django_db
+
+TEXT = "It was dark. Ada Lind lit the lamp."
+QUESTION = "Who lit the lamp?"
+
+
+@pytest.fixture
+def cast():
+    return rows.make_cast()
+
+
+@pytest.fixture
+def answer(cast) -> Answer:
+    return asking.question_ask(
+        workspace=cast.workspace, user=cast.alice, question=QUESTION, mode="lexical"
+    )
+
+
+def happened(cast, answer, kind, **payload):
+    with access.in_workspace(cast.workspace.pk):
+        events.add_last(cast.workspace.pk, answer.pk, kind, payload)
+
+
+def passage_in(document, number=1):
+    (chunk,) = rows.chunks_of(document)
+    return {
+        "number": number,
+        "chunk": str(chunk.pk),
+        "document": str(document.pk),
+        "title": document.title,
+        "start": 0,
+        "end": len(TEXT),
+        "headings": [],
+        "page": None,
+        "text": TEXT,
+        "score": 1.0,
+        "why": ["Mentions “lamp”"],
+    }
+
+
+def seen(cast, answer):
+    with access.in_workspace(cast.workspace.pk):
+        answer = Answer.objects.in_workspace(cast.workspace).get(pk=answer.pk)
+        return progress_of(workspace=cast.workspace, question=answer.question, answer=answer)
+
+
+def test_an_answer_that_was_just_asked_for_has_nothing_but_its_first_event(cast, answer):
+    found = seen(cast, answer)
+
+    assert (found.steps, found.passages, found.pieces, found.understood) == ((), (), (), "")
+    assert not found.is_waiting
+    assert found.sequence == 0
+
+
+def test_steps_stand_in_their_order_each_once(cast, answer):
+    for sentence in ("Looking.", "Writing.", "Writing."):
+        happened(cast, answer, EventKind.STEP, name="x", sentence=sentence)
+
+    assert seen(cast, answer).steps == ("Looking.", "Writing.")
+
+
+def test_passages_are_shown_from_their_telling_sentence_and_have_no_number_yet(cast, answer):
+    document = rows.make_document(cast.workspace, "The log", TEXT)
+    happened(cast, answer, EventKind.PASSAGES, passages=[passage_in(document, number=4)])
+
+    (passage,) = seen(cast, answer).passages
+
+    assert (passage.number, passage.place, passage.title) == (0, 4, "The log")
+    assert passage.text == "… Ada Lind lit the lamp."
+    assert passage.url.endswith(f"?start=13&end={len(TEXT)}")
+    assert passage.why == ("Mentions “lamp”",)
+
+
+def test_passages_outlive_what_was_read_of_their_document(cast, answer):
+    document = rows.make_document(cast.workspace, "The log", TEXT)
+    happened(cast, answer, EventKind.PASSAGES, passages=[passage_in(document)])
+    with access.in_workspace(cast.workspace.pk):
+        Chunk.objects.in_workspace(cast.workspace).filter(document=document).delete()
+
+    (passage,) = seen(cast, answer).passages
+
+    assert (passage.title, passage.where) == ("The log", "")
+    assert passage.text == "… Ada Lind lit the lamp."
+
+
+def test_passages_go_with_a_document_that_is_deleted_for_good(cast, answer):
+    document = rows.make_document(cast.workspace, "The log", TEXT)
+    other = rows.make_document(cast.workspace, "The letter", TEXT)
+    reported = [passage_in(document), passage_in(other, number=2)]
+    happened(cast, answer, EventKind.PASSAGES, passages=reported)
+    with access.in_workspace(cast.workspace.pk):
+        type(document).objects.in_workspace(cast.workspace).filter(pk=document.pk).delete()
+
+    assert [one.title for one in seen(cast, answer).passages] == ["The letter"]
+
+
+def test_the_text_so_far_has_chips_where_passages_are_named(cast, answer):
+    document = rows.make_document(cast.workspace, "The log", TEXT)
+    happened(cast, answer, EventKind.PASSAGES, passages=[passage_in(document, number=7)])
+    happened(cast, answer, EventKind.TEXT, text="Ada Lind ")
+    happened(cast, answer, EventKind.TEXT, text="lit it [7], at")
+
+    found = seen(cast, answer)
+
+    assert [piece.text for piece in found.pieces] == ["Ada Lind lit it ", ", at"]
+    assert found.pieces[0].passage == found.passages[0]
+    assert found.passages[0].number == 1
+    assert found.sequence == 3
+
+
+def test_the_checked_answer_takes_the_place_of_the_text(cast, answer):
+    happened(cast, answer, EventKind.TEXT, text="Bo lit it.")
+    happened(cast, answer, EventKind.ANSWER, sentences=[], citations=[], supported=False)
+
+    assert seen(cast, answer).pieces == ()
+
+
+def test_the_question_as_it_was_understood_is_told_where_it_was_worded_anew(cast, answer):
+    happened(cast, answer, EventKind.PLAN, question="Who lit the Skarrow lamp?", is_rewritten=True)
+    assert seen(cast, answer).understood == "Who lit the Skarrow lamp?"
+
+    happened(cast, answer, EventKind.PLAN, question=QUESTION, is_rewritten=False)
+    assert seen(cast, answer).understood == ""
+
+
+def test_a_question_that_nobody_takes_up_waits(cast, answer):
+    long_ago = timezone.now() - timedelta(seconds=30)
+    with access.in_workspace(cast.workspace.pk):
+        Answer.objects.in_workspace(cast.workspace).update(created_at=long_ago)
+
+    assert seen(cast, answer).is_waiting
+
+    with access.in_workspace(cast.workspace.pk):
+        Answer.objects.in_workspace(cast.workspace).update(state=AnswerState.RUNNING)
+    assert not seen(cast, answer).is_waiting
+
+
+def test_an_answer_that_was_told_to_stop_is_stopping(cast, answer):
+    with access.in_workspace(cast.workspace.pk):
+        Answer.objects.in_workspace(cast.workspace).update(wants_stop=True)
+
+    assert seen(cast, answer).is_stopping
+
+
+def test_a_number_without_a_passage_is_left_out_of_the_text():
+    one = ShownHit("The log", "", "/", "x", place=1)
+
+    assert list(pieces_of("A [1] b [7] c [sic].", [one])) == [
+        Piece("A ", replace(one, number=1)),
+        Piece(" b ", None),
+        Piece(" c [sic].", None),
+    ]
+    assert list(pieces_of("", [])) == []
+
+
+def test_passages_are_numbered_in_the_order_in_which_the_text_names_them():
+    found = [ShownHit("The log", "", "/", "x", place=place) for place in (1, 2, 7)]
+
+    pieces = list(pieces_of("A [7]. B [2][7]. C [1].", found))
+
+    named = [(one.passage.place, one.passage.number) for one in pieces if one.passage]
+    assert named == [(7, 1), (2, 2), (7, 1), (1, 3)]

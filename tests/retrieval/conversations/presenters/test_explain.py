@@ -120,8 +120,8 @@ def test_a_section_never_fills_more_than_its_bar(cast):
 
     passages, points = shown(cast, {"sections": sections}).shares
 
-    assert (passages.name, passages.told) == ("Passages", "900 of 4,000 tokens · 3 items")
-    assert (points.name, points.budget, points.told) == (
+    assert (passages.name, passages.summary) == ("Passages", "900 of 4,000 tokens · 3 items")
+    assert (points.name, points.budget, points.summary) == (
         "Partial answers",
         50,
         "50 of 50 tokens · 1 item",

@@ -8,7 +8,7 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 
 from retrieval.conversations import asking
 from retrieval.evaluation import sets
-from retrieval.evaluation.files import Written
+from retrieval.evaluation.sets import Written
 from tests import api
 from tests.retrieval.evaluation import cast
 

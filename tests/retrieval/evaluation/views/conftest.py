@@ -10,7 +10,7 @@ from django.test import Client
 
 from retrieval.evaluation import control, runs
 from retrieval.evaluation.control import Order
-from retrieval.evaluation.plan import Plan
+from retrieval.evaluation.measuring import Plan
 from retrieval.models import EvaluationRun, QuestionSet
 from tests.retrieval.evaluation import cast
 from tests.rows import Cast

@@ -7,7 +7,7 @@ import pytest
 
 from retrieval.evaluation import control, queries, runs
 from retrieval.evaluation.control import Order
-from retrieval.evaluation.plan import Plan
+from retrieval.evaluation.measuring import Plan
 from retrieval.models import EvaluationResult, EvaluationRun
 from tests import rows
 from tests.retrieval.evaluation.views.test_sets import of_set, url

@@ -6,8 +6,8 @@ from django.test.utils import CaptureQueriesContext
 
 from ingestion.models import CommunityReport
 from retrieval.search import global_search, services
-from retrieval.search.found import RecordKind
 from retrieval.search.query import QuestionVector
+from retrieval.search.results import RecordKind
 from tests.retrieval.search.global_search.reef import EMBEDDER, Reef, lights_and_roads
 from workspaces import access
 

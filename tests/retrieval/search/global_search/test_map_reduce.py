@@ -66,7 +66,7 @@ def searched(reef, chat, **options):
 
 def read(query, chat, **options):
     with access.in_workspace(query.workspace_id):
-        shelf = global_search.take(query)
+        shelf = global_search.ranked_reports(query)
     assert shelf is not None
     return map_reduce.found(query, chat, shelf, **options)
 

@@ -4,7 +4,7 @@ from uuid import UUID
 
 from kb_project.errors import ReplyError
 from kb_project.llm.fake import FakeEmbedder
-from retrieval.search.global_search import batches, mapping
+from retrieval.search.global_search import map_reduce, model_calls
 from retrieval.search.query import Query, QuestionVector
 from retrieval.search.reporting import EventKind
 from tests.retrieval.search.global_search.model import point, scripted
@@ -34,14 +34,14 @@ def read(script, *, budget=1_000, reporter=None):
         QuestionVector(FakeEmbedder(), "Which lamps?"),
         reporter=reporter,
     )
-    packed = batches.pack(ranked(LAMPS, ROADS), budget, {})
-    return mapping.read(query, scripted(global_map=script), packed)
+    packed = model_calls.pack(ranked(LAMPS, ROADS), budget, {})
+    return map_reduce.read(query, scripted(global_map=script), packed)
 
 
 def test_a_point_rests_on_the_passages_behind_what_it_repeats():
     found = read(lambda _: {"points": [point("At dusk the lamp is trimmed.", 60, "T1", "T2")]})
 
-    one = found.drawn[0].point
+    one = found.points[0].point
     assert one.chunks[0] == id_of("The lamp is trimmed at dusk.")
     assert one.records == (LAMPS.id, ROADS.id)
 
@@ -49,15 +49,15 @@ def test_a_point_rests_on_the_passages_behind_what_it_repeats():
 def test_a_point_in_other_words_rests_on_its_reports_alone():
     found = read(lambda _: {"points": [point("黄昏。", 60, "T1")]})
 
-    assert found.drawn[0].point.chunks == ()
-    assert found.drawn[0].point.records == (LAMPS.id,)
+    assert found.points[0].point.chunks == ()
+    assert found.points[0].point.records == (LAMPS.id,)
 
 
 def test_marks_in_the_text_count_as_labels_and_are_not_shown():
     found = read(lambda _: {"points": [point("Trimmed at dusk [T1].", 60)]})
 
-    assert found.drawn[0].point.text == "Trimmed at dusk."
-    assert found.drawn[0].point.records == (LAMPS.id,)
+    assert found.points[0].point.text == "Trimmed at dusk."
+    assert found.points[0].point.records == (LAMPS.id,)
 
 
 def test_equal_scores_keep_the_order_of_the_batches():
@@ -67,7 +67,7 @@ def test_equal_scores_keep_the_order_of_the_batches():
 
     found = read(one, budget=25)
 
-    assert [one.point.text for one in found.drawn] == ["From T1.", "From T2."]
+    assert [one.point.text for one in found.points] == ["From T1.", "From T2."]
     assert found.counts["batches"] == 2
 
 
@@ -78,7 +78,7 @@ def test_what_is_read_and_lost_is_counted():
 
     assert (found.counts["batches"], found.counts["batches_lost"]) == (2, 1)
     assert found.counts["reports_read"] == 1
-    assert found.drawn == []
+    assert found.points == []
 
 
 def test_a_model_that_talks_too_much_is_cut_short():
@@ -87,8 +87,8 @@ def test_a_model_that_talks_too_much_is_cut_short():
 
     found = read(lambda _: {"points": many})
 
-    assert len(found.drawn) == 20
-    assert max(len(one.point.text) for one in found.drawn) <= 2_000
+    assert len(found.points) == 20
+    assert max(len(one.point.text) for one in found.points) <= 2_000
 
 
 def test_people_are_told_how_much_is_read():

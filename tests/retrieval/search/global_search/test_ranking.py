@@ -2,9 +2,9 @@ from __future__ import annotations
 
 import pytest
 
-from retrieval.search.found import RecordKind
-from retrieval.search.global_search import ranking, take
+from retrieval.search.global_search import ranked_reports, ranking
 from retrieval.search.global_search.ranking import Ranked, passages
+from retrieval.search.results import RecordKind
 from tests.retrieval.search.global_search.reef import Reef, lights_and_roads
 from tests.retrieval.search.global_search.shelves import id_of, make_report, ranked
 from workspaces import access
@@ -13,7 +13,7 @@ from workspaces import access
 def rank(reef, question, **options):
     query = reef.query(question, **options)
     with access.in_workspace(reef.workspace.pk):
-        shelf = take(query)
+        shelf = ranked_reports(query)
     assert shelf is not None
     return shelf.ranked, query
 

@@ -1,0 +1,223 @@
+"""The REST operations on the work that documents need: estimate, retry, cancel, read again."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+from uuid import UUID
+
+from rest_framework import serializers
+
+from ingestion.documents import (
+    estimates,
+    outcomes,
+    rereading,
+    services,
+)
+from ingestion.documents.api.documents import DocumentAPIView
+from ingestion.documents.cost_model import Estimate
+from ingestion.documents.estimates import FileSize
+from kb_project.errors import InputError
+from workspaces.api import WorkspaceAPIView, reading, writing
+
+MOST_FILES: Final = 10_000
+LARGEST: Final = 2**40
+
+
+class RangeSerializer(serializers.Serializer[Any]):
+    low = serializers.FloatField()
+    high = serializers.FloatField()
+
+
+class FileSizeSerializer(serializers.Serializer[Any]):
+    name = serializers.CharField(max_length=500)
+    size = serializers.IntegerField(min_value=0, max_value=LARGEST, help_text="Bytes.")
+
+
+class EstimateApi(WorkspaceAPIView):
+    """The estimated cost of adding files or reading documents again."""
+
+    class InputSerializer(serializers.Serializer[Any]):
+        files = serializers.ListField(
+            child=FileSizeSerializer(), required=False, max_length=MOST_FILES
+        )
+        documents = serializers.ListField(
+            child=serializers.UUIDField(), required=False, max_length=MOST_FILES
+        )
+
+    class OutputSerializer(serializers.Serializer[Any]):
+        documents = serializers.IntegerField()
+        passages = RangeSerializer()
+        calls = RangeSerializer()
+        prompt_tokens = RangeSerializer()
+        completion_tokens = RangeSerializer()
+        cost = RangeSerializer(allow_null=True, help_text="Null: no price is set for the model.")
+        seconds = RangeSerializer()
+        known = serializers.IntegerField(help_text="Calls that the cache answers for nothing.")
+        budget_left = serializers.FloatField(source="left", allow_null=True)
+        is_free = serializers.BooleanField()
+        is_short = serializers.BooleanField(help_text="The budget may not suffice.")
+        sentences = serializers.SerializerMethodField()
+
+        def get_sentences(self, estimate: Estimate) -> list[str]:
+            return estimates.sentences(estimate)
+
+    @writing("document_estimate", takes=InputSerializer, gives=OutputSerializer)
+    def post(self) -> object:
+        """Estimate passages, tokens, cost and time. Send only the files' names and sizes."""
+        given = self.body()
+        files, documents = given.get("files", []), given.get("documents", [])
+        if bool(files) == bool(documents):
+            raise InputError(
+                "Name either 'files' or 'documents'.",
+                code="invalid_input",
+                next_step="Send the names and sizes of files, or the ids of documents.",
+            )
+        if documents:
+            return estimates.estimate_for_documents(
+                workspace=self.workspace, document_ids=documents
+            )
+        sizes = [FileSize(file["name"], file["size"]) for file in files]
+        return estimates.estimate_for_files(workspace=self.workspace, files=sizes)
+
+
+class DocumentsRetryApi(WorkspaceAPIView):
+    """Resume all stopped documents."""
+
+    class OutputSerializer(serializers.Serializer[Any]):
+        documents = serializers.IntegerField(help_text="So many were taken up.")
+
+    @writing("documents_retry", gives=OutputSerializer, status=202)
+    def post(self) -> object:
+        """Retry all documents that need attention."""
+        return {"documents": services.documents_retry(workspace=self.workspace)}
+
+
+class WorkResumeApi(WorkspaceAPIView):
+    """End a pause: a budget was raised, a key changed, or a model is back."""
+
+    class OutputSerializer(serializers.Serializer[Any]):
+        jobs = serializers.IntegerField(help_text="So many go on.")
+
+    @writing("work_resume", gives=OutputSerializer, status=202)
+    def post(self) -> object:
+        """Resume paused work. It pauses again if the cause still exists."""
+        return {"jobs": services.work_resume(workspace=self.workspace)}
+
+
+class DocumentRetryApi(DocumentAPIView):
+    """Resume a stopped document where it stopped."""
+
+    class OutputSerializer(serializers.Serializer[Any]):
+        document = serializers.UUIDField()
+        job = serializers.UUIDField()
+
+    @writing("document_retry", gives=OutputSerializer, status=202, errors=(409,))
+    def post(self, document_id: UUID) -> object:
+        """Retry a document that needs attention."""
+        document = self.document(document_id)
+        job = services.document_retry(workspace=self.workspace, document=document)
+        return {"document": document.pk, "job": job.pk}
+
+
+class DocumentCancelApi(DocumentAPIView):
+    """Stop the work on a document."""
+
+    class OutputSerializer(serializers.Serializer[Any]):
+        document = serializers.UUIDField()
+
+    @writing("document_cancel", gives=OutputSerializer, status=202, errors=(409,))
+    def post(self, document_id: UUID) -> object:
+        """Stop the work on a document at its next step. Finished work is kept."""
+        document = self.document(document_id)
+        services.document_cancel(workspace=self.workspace, document=document)
+        return {"document": document.pk}
+
+
+class ReadAgainApi(WorkspaceAPIView):
+    """Documents that were read with other settings than the workspace has now."""
+
+    class InputSerializer(serializers.Serializer[Any]):
+        documents = serializers.ListField(
+            child=serializers.UUIDField(),
+            required=False,
+            max_length=MOST_FILES,
+            help_text="Of these only; of all, unless given.",
+        )
+
+    class OutputSerializer(serializers.Serializer[Any]):
+        documents = serializers.IntegerField(help_text="So many are being read again.")
+
+    @writing("read_again_estimate", gives=EstimateApi.OutputSerializer)
+    def get(self) -> object:
+        """Count them, and estimate the cost of reading them again."""
+        return rereading.reading_again_estimate(workspace=self.workspace)
+
+    @writing("read_again", takes=InputSerializer, gives=OutputSerializer, status=202)
+    def post(self) -> object:
+        """Read them again. If there are none, nothing happens and nothing is spent."""
+        documents = self.body().get("documents")
+        number = rereading.documents_read_again(workspace=self.workspace, documents=documents)
+        return {"documents": number}
+
+
+class PassageProblemsApi(DocumentAPIView):
+    """What a model could not read in a document, and what it said without support in the text."""
+
+    class PassageSerializer(serializers.Serializer[Any]):
+        """From ``outcomes.UnreadPassage``."""
+
+        chunk = serializers.UUIDField(source="chunk_id")
+        number = serializers.IntegerField(help_text="Of the document's passages, from 1.")
+        start = serializers.IntegerField()
+        end = serializers.IntegerField()
+        page = serializers.IntegerField(allow_null=True)
+        heading_path = serializers.ListField(child=serializers.CharField())
+        text = serializers.CharField(help_text="How it begins.")
+        problem = serializers.DictField(help_text="code, happened, kept, next_step")
+
+    class OutputSerializer(serializers.Serializer[Any]):
+        document = serializers.UUIDField()
+        total = serializers.IntegerField()
+        rejected = serializers.DictField(
+            child=serializers.IntegerField(), help_text="Facts kept out, by reason."
+        )
+
+        def get_fields(self) -> dict[str, Any]:
+            fields = super().get_fields()
+            return {**fields, "passages": PassageProblemsApi.PassageSerializer(many=True)}
+
+    @reading("passage_problems", gives=OutputSerializer)
+    def get(self, document_id: UUID) -> object:
+        """List the passages without facts, and count the rejected facts."""
+        document = self.document(document_id)
+        unread = outcomes.passages_with_problems(workspace=self.workspace, document=document)
+        rejected = outcomes.rejections_of(workspace=self.workspace, document=document)
+        answer = {"document": document.pk, "total": len(unread), "rejected": rejected}
+        return answer | {"passages": unread}
+
+
+class PassageRetryApi(DocumentAPIView):
+    """Read unread passages again."""
+
+    class InputSerializer(serializers.Serializer[Any]):
+        chunk = serializers.UUIDField(
+            required=False, help_text="One passage; all that could not be read, unless given."
+        )
+
+    class OutputSerializer(serializers.Serializer[Any]):
+        document = serializers.UUIDField()
+        job = serializers.UUIDField()
+
+    @writing(
+        "passage_retry", takes=InputSerializer, gives=OutputSerializer, status=202, errors=(409,)
+    )
+    def post(self, document_id: UUID) -> object:
+        """Have the model read one unread passage again, or all of the document's."""
+        chunk = self.body().get("chunk")
+        document = self.document(document_id)
+        job = rereading.passages_retry(
+            workspace=self.workspace,
+            document=document,
+            chunk_ids=None if chunk is None else [chunk],
+        )
+        return {"document": document.pk, "job": job.pk}

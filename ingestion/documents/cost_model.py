@@ -1,0 +1,325 @@
+"""What reading documents costs: passages, calls, tokens, money and time, estimated beforehand.
+
+Everything is a range, because a file's size says little about its text and a model's answers vary.
+The assumptions are constants here, each with its basis.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from ingestion.parsers.formats import format_of
+
+
+@dataclass(frozen=True, slots=True)
+class Range:
+    """A range from ``low`` to ``high``, as far as can be known.
+
+    >>> Range(1, 2) + Range(3, 5), Range(1, 2) * 10
+    (Range(low=4, high=7), Range(low=10, high=20))
+    """
+
+    low: float
+    high: float
+
+    def __add__(self, other: Range) -> Range:
+        return Range(self.low + other.low, self.high + other.high)
+
+    def __mul__(self, factor: float) -> Range:
+        return Range(self.low * factor, self.high * factor)
+
+    def times(self, other: Range) -> Range:
+        return Range(self.low * other.low, self.high * other.high)
+
+
+NOTHING: Final = Range(0, 0)
+
+# --- assumptions ----------------------------------------------------------------------------------
+TOKENS_PER_BYTE: Final[Mapping[str, Range]] = {
+    # English has 4 to 5 bytes per token; Chinese has 3 bytes per character, about one token each.
+    "text": Range(0.2, 0.4),
+    # Tags, scripts and navigation are dropped.
+    "html": Range(0.03, 0.3),
+    # Zip archives: text shrinks to a third, pictures keep their size.
+    "zip": Range(0.02, 1.0),
+    # Text is deflated; fonts and pictures weigh more than words.
+    "pdf": Range(0.002, 0.25),
+    # Cells become "column: value" sentences.
+    "table": Range(0.3, 1.5),
+}
+FILL: Final = Range(0.7, 1.0)
+"""Share of the size limit that a passage fills: it ends at a sentence or section end."""
+EXTRACT_PROMPT: Final = Range(700, 1_600)
+"""Tokens around a passage: instructions, the answer's schema, possibly examples from the
+workspace."""
+EXTRACT_ANSWER: Final = Range(150, 900)
+"""A passage of 800 tokens names 5 to 30 entities, each with its description and its quote."""
+GLEAN_ANSWER: Final = Range(20, 350)
+GLEAN_PROMPT: Final = 60
+SITUATE_PROMPT: Final = 250
+SITUATE_ANSWER: Final = Range(50, 150)
+ALLOWANCE: Final = Range(0.03, 0.4)
+"""Descriptions, reports and decisions about names, as a share of the cost of extraction. They grow
+with how much documents have in common. Used until the workspace's ledger has better figures."""
+SECONDS_PER_CALL: Final = Range(1, 12)
+LEAST_HISTORY: Final = 20
+"""Number of calls after which the workspace's own averages are used."""
+HISTORY_SPREAD: Final = Range(0.7, 1.4)
+
+
+@dataclass(frozen=True, slots=True)
+class Price:
+    """Prices per million tokens."""
+
+    prompt: float
+    cached_prompt: float
+    completion: float
+
+    def of(self, prompt: Range, completion: Range, cached: Range = NOTHING) -> Range:
+        """Return the cost.
+
+        In the low estimate, ``cached.low`` prompt tokens come from the provider's prefix cache;
+        in the high one, none do.
+        """
+        saved = max(0.0, self.prompt - self.cached_prompt) * min(cached.low, prompt.low)
+        low = self.prompt * prompt.low - saved + self.completion * completion.low
+        high = self.prompt * prompt.high + self.completion * completion.high
+        return Range(max(0.0, low) / 1e6, high / 1e6)
+
+
+@dataclass(frozen=True, slots=True)
+class History:
+    """Averages from the workspace's own ledger; None where it has too few calls.
+
+    ``answer`` is tokens of an extraction's answer, ``seconds`` of any call, ``share`` the tokens
+    the other stages take for each token of extraction.
+    """
+
+    answer: float | None = None
+    seconds: float | None = None
+    share: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Conditions:
+    """How a workspace reads documents: its settings, prices and history."""
+
+    gleanings: int
+    chunk_tokens: int
+    chunk_overlap: int
+    input_limit: int
+    concurrency: int
+    prices: Mapping[str, Price | None] = field(default_factory=dict)
+    history: History = History()
+
+
+@dataclass(frozen=True, slots=True)
+class Extent:
+    """How much there is to read in one document, and how many of its calls were already made.
+
+    With ``is_situated``, its passages already have their context, so no model is asked for it.
+    """
+
+    tokens: Range
+    passages: Range
+    known_extractions: int = 0
+    known_situations: int = 0
+    is_situated: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Effort:
+    """The calls of one kind, with their tokens and cost."""
+
+    calls: Range = NOTHING
+    prompt: Range = NOTHING
+    completion: Range = NOTHING
+    cost: Range | None = NOTHING
+
+    @classmethod
+    def of(
+        cls,
+        calls: Range,
+        prompt: Range,
+        completion: Range,
+        *,
+        price: Price | None,
+        cached: Range = NOTHING,
+    ) -> Effort:
+        cost = price.of(prompt, completion, cached) if price else None
+        return cls(calls, prompt, completion, cost if calls.high else NOTHING)
+
+    def __add__(self, other: Effort) -> Effort:
+        costs = [cost for cost in (self.cost, other.cost) if cost is not None]
+        return Effort(
+            self.calls + other.calls,
+            self.prompt + other.prompt,
+            self.completion + other.completion,
+            total(costs) if len(costs) == 2 else None,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """An estimate. ``known`` calls are in the cache and cost nothing; ``cost`` is None if no price
+    is set.
+
+    ``left`` is the remaining budget, None if there is none. Without a model, everything except
+    documents and passages is zero.
+    """
+
+    documents: int
+    passages: Range
+    calls: Range = NOTHING
+    prompt_tokens: Range = NOTHING
+    completion_tokens: Range = NOTHING
+    cost: Range | None = NOTHING
+    seconds: Range = NOTHING
+    known: int = 0
+    left: float | None = None
+    uses_model: bool = False
+
+    @property
+    def is_free(self) -> bool:
+        return not self.uses_model or not self.calls.high
+
+    @property
+    def is_short(self) -> bool:
+        """Whether the budget might not suffice."""
+        return self.left is not None and self.cost is not None and self.cost.high > self.left
+
+    @property
+    def is_surely_short(self) -> bool:
+        return self.left is not None and self.cost is not None and self.cost.low > self.left
+
+
+# --- how much there is to read --------------------------------------------------------------------
+def extent_of_file(name: str, size: int, conditions: Conditions) -> Extent:
+    """Estimate what a file of this name and size in bytes holds."""
+    promised = format_of(name)
+    tokens = TOKENS_PER_BYTE[promised.bulk if promised else "text"] * max(0, size)
+    passages = Range(
+        passages_of(tokens.low, conditions, FILL.high),
+        passages_of(tokens.high, conditions, FILL.low),
+    )
+    return Extent(tokens, passages if size else NOTHING)
+
+
+def passages_of(tokens: float, conditions: Conditions, fill: float) -> int:
+    """
+    >>> passages_of(1600, Conditions(1, 800, 0, 16_000, 8), 1.0)
+    2
+    """
+    step = conditions.chunk_tokens * fill - conditions.chunk_overlap
+    rest = tokens - conditions.chunk_tokens * fill
+    return 1 + max(0, math.ceil(rest / max(1.0, step)))
+
+
+# --- how much work it is --------------------------------------------------------------------------
+def estimate(
+    extents: Sequence[Extent], conditions: Conditions | None, *, left: float | None = None
+) -> Estimate:
+    """Estimate the work of reading these documents. Without ``conditions``, no model is called."""
+    passages = total(extent.passages for extent in extents)
+    if conditions is None:
+        return Estimate(len(extents), passages)
+    extraction = sum_of(extraction_of(extent, conditions) for extent in extents)
+    situating = sum_of(situating_of(extent, conditions) for extent in extents)
+    effort = extraction + situating + allowance_of(extraction, conditions)
+    known = conditions.history.seconds
+    each = SECONDS_PER_CALL if known is None else HISTORY_SPREAD * known
+    return Estimate(
+        documents=len(extents),
+        passages=passages,
+        calls=effort.calls,
+        prompt_tokens=effort.prompt,
+        completion_tokens=effort.completion,
+        cost=effort.cost,
+        seconds=effort.calls.times(each) * (1 / max(1, conditions.concurrency)),
+        known=sum(
+            extent.known_extractions + (0 if extent.is_situated else extent.known_situations)
+            for extent in extents
+        ),
+        left=left,
+        uses_model=True,
+    )
+
+
+def extraction_of(extent: Extent, conditions: Conditions) -> Effort:
+    """One call per passage, plus gleanings, each of which rereads the conversation so far."""
+    passages = _without(extent.passages, extent.known_extractions)
+    each = _each_passage(extent)
+    known = conditions.history.answer
+    answer = EXTRACT_ANSWER if known is None else HISTORY_SPREAD * known
+    first = EXTRACT_PROMPT + each
+    prompt, completion = first, answer
+    rounds = Range(min(1, conditions.gleanings), conditions.gleanings)
+    for number in range(conditions.gleanings):
+        is_sure = number < rounds.low
+        again = first + answer + GLEAN_ANSWER * number + Range(GLEAN_PROMPT, GLEAN_PROMPT)
+        prompt += Range(again.low if is_sure else 0, again.high)
+        completion += Range(GLEAN_ANSWER.low if is_sure else 0, GLEAN_ANSWER.high)
+    calls = passages.times(Range(1 + rounds.low, 1 + rounds.high))
+    price = conditions.prices.get("extract")
+    return Effort.of(calls, passages.times(prompt), passages.times(completion), price=price)
+
+
+def situating_of(extent: Extent, conditions: Conditions) -> Effort:
+    """One call per passage, with the document in the prompt; none for a document of one passage."""
+    if extent.is_situated:
+        return Effort()
+    several = Range(
+        extent.passages.low if extent.passages.low > 1 else 0,
+        extent.passages.high if extent.passages.high > 1 else 0,
+    )
+    passages = _without(several, extent.known_situations)
+    room = Range(
+        min(extent.tokens.low, conditions.input_limit),
+        min(extent.tokens.high, conditions.input_limit),
+    )
+    prompt = passages.times(room + _each_passage(extent) + Range(SITUATE_PROMPT, SITUATE_PROMPT))
+    again = Range(max(0, passages.low - 1), max(0, passages.high - 1)).times(room)
+    completion = passages.times(SITUATE_ANSWER)
+    price = conditions.prices.get("situate")
+    return Effort.of(passages, prompt, completion, price=price, cached=again)
+
+
+def allowance_of(extraction: Effort, conditions: Conditions) -> Effort:
+    """Estimate what the workspace stages add: descriptions, reports, decisions about names."""
+    known = conditions.history.share
+    share = ALLOWANCE if known is None else HISTORY_SPREAD * known
+    return Effort.of(
+        extraction.calls.times(share),
+        extraction.prompt.times(share),
+        extraction.completion.times(share),
+        price=conditions.prices.get("summarise"),
+    )
+
+
+def total(ranges: Iterable[Range]) -> Range:
+    result = NOTHING
+    for each in ranges:
+        result += each
+    return result
+
+
+def sum_of(efforts: Iterable[Effort]) -> Effort:
+    result = Effort()
+    for each in efforts:
+        result += each
+    return result
+
+
+def _each_passage(extent: Extent) -> Range:
+    """Tokens per passage."""
+    return Range(
+        extent.tokens.low / max(1.0, extent.passages.low),
+        extent.tokens.high / max(1.0, extent.passages.high),
+    )
+
+
+def _without(passages: Range, known: int) -> Range:
+    return Range(max(0, passages.low - known), max(0, passages.high - known))

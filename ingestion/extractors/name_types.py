@@ -1,0 +1,348 @@
+"""Find a name's type from its own words and from its context, where a small model often errs.
+
+"Vellacott Lens Works" is a firm and "Storm Ottoline" an event, whatever a tagger makes of them
+without a sentence around, as in tables and lists of names. A model's guess is right for most
+persons and places and often wrong for the rest: what it calls an organization is as often a
+program, a heading or a spirit. So a guess counts only if something supports it, and the best
+support is the text around the name: titles, verbs of speech, kinship.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import TYPE_CHECKING, Final
+
+import regex
+
+from ingestion.extractors.extraction import (
+    CONCEPT,
+    EVENT,
+    GENERIC_TYPES,
+    GROUP,
+    LANGUAGE,
+    NAME,
+    ORGANIZATION,
+    PERSON,
+    PLACE,
+    PRODUCT,
+    SYMBOL,
+    WORK,
+)
+
+if TYPE_CHECKING:
+    from spacy.tokens import Span, Token
+
+
+# The last word of a name (before "of"): a lens works, a harbour board, a University of …
+_HEADS: Final = {
+    ORGANIZATION: """
+        works workshop trust fund foundation society council board university college institute
+        academy bank company co corp corporation inc ltd llc plc gmbh club union association
+        committee commission agency office ministry department bureau museum library laboratory
+        observatory orchestra mutual press newspaper airlines airways railway brothers partners
+        partnership cooperative co-operative federation league congress parliament senate
+        authority service services instruments studios pictures records marine unit team
+        group project
+    """,
+    PLACE: """
+        harbour harbor island islands isle isles river lake mountain mountains street road avenue
+        square bridge beach sound quay jetty pier lighthouse county province district valley
+        peninsula cape strait bay village airport ocean sea desert forest town city campus park
+        castle palace cathedral church churchyard tower hall point reef hill hills firth fjord
+        gulf glacier canyon shoal
+    """,
+    WORK: """
+        manual guide handbook reference standard specification howto faq tutorial primer dictionary
+        encyclopedia guidelines constitution contract license licence act bill policy report journal
+        magazine gazette gospel bible symphony sonata opera concerto notes documents
+        definition rfc
+    """,
+    EVENT: """
+        war battle festival championship championships tournament election elections olympics
+        conference
+        revolution uprising massacre earthquake treaty meeting summit weekend day eve
+    """,
+    PRODUCT: """
+        linux unix windows kernel compiler installer toolkit editor browser desktop hypervisor
+        tracker system systems
+    """,
+}
+_KIND_OF_HEAD: Final = {word: kind for kind, words in _HEADS.items() for word in words.split()}
+# The first word of a name: Storm Ottoline, RV Agnes Tulloch, Port Ansgar, Dr Leena Varghese.
+_FIRSTS: Final = {
+    EVENT: "storm hurricane typhoon cyclone operation battle",
+    PRODUCT: "rv mv ms ss hms uss hmcs",
+    PLACE: "port lake mount cape isle lough loch",
+    PERSON: """
+        dr mr mrs miss sir prof professor captain king queen prince princess emperor empress pope
+        saint rev reverend uncle aunt
+    """,
+}
+_KIND_OF_FIRST: Final = {word: kind for kind, words in _FIRSTS.items() for word in words.split()}
+_RULERS: Final = """
+    king queen prince princess duke duchess count countess earl bishop archbishop abbot abbess
+    emperor empress margrave lord lady baron baroness sultan
+"""
+_PEOPLE_OF: Final = frozenset(_RULERS.split())
+_MEETING: Final = regex.compile(r"\p{Lu}\w*(?:Conf|Camp|Con|Fest)\d*")
+"""DebConf, PyCon: a meeting, by the end of its name."""
+_FIXED: Final = frozenset({CONCEPT, SYMBOL, *GENERIC_TYPES})
+
+
+def kind_of(surface: str, given: str) -> str:
+    """The type that the name's own words suggest, or else ``given``.
+
+    >>> kind_of("Vellacott Lens Works", "person"), kind_of("Storm Ottoline", "person")
+    ('organization', 'event')
+    >>> kind_of("Bishop of Elmham", "organization"), kind_of("Owen Lacey", "person")
+    ('person', 'person')
+    """
+    words = surface.lower().replace(".", "").split()
+    if given in _FIXED or len(words) < 2:
+        return EVENT if given == NAME and _MEETING.fullmatch(surface) else given
+    if "of" in words[1:-1]:
+        head = words[words.index("of", 1) - 1]
+        return PERSON if head in _PEOPLE_OF else _KIND_OF_HEAD.get(head, given)
+    if _MEETING.fullmatch(surface.split()[-1]):
+        return EVENT
+    return _KIND_OF_HEAD.get(words[-1]) or _KIND_OF_FIRST.get(words[0]) or given
+
+
+HONORIFICS: Final = frozenset(["mr", "mr.", "dr", "dr.", "prof", "prof.", "professor"])
+FORMS_OF_ADDRESS: Final = frozenset(["mrs", "mrs.", "ms", "ms.", "miss", "sir", "lady", "madame"])
+
+
+def _listed(words: str) -> frozenset[str]:
+    return frozenset(words.split())
+
+
+_BEFORE_PERSON: Final = (
+    HONORIFICS
+    | FORMS_OF_ADDRESS
+    | _listed(
+        """
+    captain king queen prince princess pope saint rev reverend uncle aunt cousin brother sister
+    father mother grandfather grandmother son daughter wife husband nephew niece friend partner
+    president chairman chairwoman director engineer secretary treasurer minister senator governor
+    author writer poet artist painter architect composer actor actress singer scientist leader
+    founder developer maintainer skipper keeper inspector detective lord duke earl baron count
+    """
+    )
+)
+_SPEECH: Final = _listed(
+    """
+    said say says cried cries asked asks replied replies answered answers exclaimed returned
+    inquired observed remarked muttered whispered added continued explained told tells laughed
+    smiled nodded wept sighed thought thinks believed felt knew wrote writes married died born
+    retired resigned became joined
+    """
+)
+_KIN: Final = _listed(
+    """
+    wife husband brother sister father mother son daughter nephew niece uncle aunt cousin partner
+    friend widow face hand hands eyes voice heart head hair clerk child children life death career
+    """
+)
+_MEMBERS: Final = _listed("at by with for of from joined join member members employee")
+_JOINED: Final = _listed("joined join member members employee")
+_BEFORE_PLACE: Final = _listed("in at near from to into towards toward around outside across via")
+_COMPANY: Final = _listed(
+    """
+    company firm organization organisation group agency institute charity band team party bank
+    university committee
+    """
+)
+_THINGS: Final = _listed(
+    """
+    package packages program programs programme software tool tools library libraries command
+    commands system systems script scripts distribution language editor framework utility daemon
+    file files format server client kernel desktop installer module modules release releases
+    architecture version versions website app application database protocol
+    ship boat vessel trawler tender yacht ferry steamer schooner submarine
+    """
+)
+_GENITIVE: Final = frozenset(["'s", "’s"])
+_PRONOUNS: Final = _listed("he she his her him himself herself")
+# "FlexML" and "PostScript" are spelt like programs, "McDonald" and "O'Brien" like people.
+_SPELT_AS_THING: Final = regex.compile(
+    r"(?!(?:Ma?c|De|Di|Du|La|Le|Van|Fitz|O['’])\p{Lu})(?:\p{L}*\p{Ll}\p{Lu}|\p{Lu}{2,}\p{Ll}{2})[\p{L}+#]*"
+)
+_VERSION_BEHIND: Final = regex.compile(
+    r"\s+\(?(?:version\s+|release\s+|v)?\d+\.[\dx][\w.]*", regex.IGNORECASE
+)
+_ROLES: Final = _listed(
+    """
+    president secretary treasurer leader leaders manager managers developer developers maintainer
+    maintainers administrator administrators user users member members mayor director officer
+    """
+)
+_WHAT_HAS_A_NAME: Final = _listed(
+    "package packages program programme software library distribution desktop language tool"
+)
+# The Chinese language is a language, even if other Chinese things are not.
+_NAMED_BY: Final = {(GROUP, "language"): LANGUAGE, (LANGUAGE, "language"): LANGUAGE}
+_ACRONYM: Final = regex.compile(r"(?:\p{Lu}\.?){2,6}s?")
+
+
+def kind_around(name: Span, guess: str, common: Collection[str]) -> tuple[str, bool]:
+    """The name's type by its context, and whether that goes beyond a guess.
+
+    ``guess`` is the recogniser's, NAME if it had none; ``common`` are the words that the text has
+    in lower case. A phrase of common words is a term, and so is an unsupported abbreviation.
+    """
+    before, after = _neighbour(name, -1), _neighbour(name, +1)
+    is_phrase = all(token.lower_ in common for token in name if token.is_alpha)
+    by_words = kind_of(name.text, NAME)
+    if _has_title(name, before):
+        return PERSON, True
+    if is_phrase:
+        return (CONCEPT if by_words == NAME else by_words), False
+    if by_words == NAME and _is_plain(name) and _acts(name, before, after):
+        return PERSON, True
+    if (guess == GROUP or name[-1].tag_ != "JJ") and _names_thing(name, before, after):
+        kind = _NAMED_BY.get((guess, after.lower_ if after else ""), PRODUCT)
+        return (kind if by_words == NAME else by_words), _ACRONYM.fullmatch(name.text) is None
+    if by_words != NAME:
+        return by_words, False
+    if guess == PLACE and _is_plain(name) and _is_located(name, before, after):
+        return PLACE, True
+    return _guessed(name, guess, before, common), False
+
+
+def _guessed(name: Span, guess: str, before: Token | None, common: Collection[str]) -> str:
+    """The type for a guess that nothing around the name supports."""
+    if _is_term(name, guess, common):
+        return CONCEPT
+    if guess == ORGANIZATION and _is_organization(name, before, common):
+        return ORGANIZATION
+    if _ACRONYM.fullmatch(name.text):
+        return CONCEPT
+    if guess in (GROUP, LANGUAGE, EVENT):
+        return guess
+    if guess != ORGANIZATION and _is_spelt_as_thing(name):
+        return PRODUCT
+    if guess not in (PERSON, PLACE) or not _is_plain(name):
+        return NAME
+    if len(name) == 1 and _is_modifier(name):
+        return NAME
+    return PERSON if before is not None and before.lower_ == "by" else guess
+
+
+def _is_term(name: Span, guess: str, common: Collection[str]) -> bool:
+    """*Project Leader*, *Debian Donations*, *Description:*; a word that opens a sentence."""
+    last = name[-1].lower_
+    if last in _ROLES or (guess in (NAME, ORGANIZATION) and _text_behind(name).startswith(":")):
+        return True
+    if len(name) == 1:
+        return bool(name[0].is_sent_start) and guess in (NAME, ORGANIZATION, PRODUCT, WORK, EVENT)
+    return last in common or ("-" in name.text and _has_common(name, common))
+
+
+def _is_spelt_as_thing(name: Span) -> bool:
+    """*FlexML*, *Debian 11*."""
+    if len(name) == 1 and _SPELT_AS_THING.fullmatch(name.text):
+        return True
+    return any(token.text[-1:].isdigit() for token in name)
+
+
+def _has_common(name: Span, common: Collection[str]) -> bool:
+    return any(token.lower_ in common for token in name if token.text[:1].isupper())
+
+
+def _is_plain(name: Span) -> bool:
+    """Whether a name is spelt like those of people and places: *Dan Quinlan*, *Jean-Luc*."""
+    words = [token.text for token in name if not token.is_punct and token.lower_ not in _GENITIVE]
+    return all(
+        word.replace("-", "").replace(".", "").isalpha()
+        and not (word.isupper() and len(word) > 2)
+        and not _SPELT_AS_THING.fullmatch(word)
+        for word in words
+    )
+
+
+def _is_modifier(name: Span) -> bool:
+    """*the Schulze method*, *the Thunderbird client*: the thing named comes after."""
+    if name.root.dep_ not in ("compound", "amod", "nmod"):
+        return False
+    head = name.root.head
+    return head.i >= name.end and head.text.islower()
+
+
+def _text_behind(name: Span) -> str:
+    return name.doc.text[name.end_char : name.end_char + 30]
+
+
+def _neighbour(name: Span, step: int) -> Token | None:
+    at = name.start - 1 if step < 0 else name.end
+    return name.doc[at] if 0 <= at < len(name.doc) else None
+
+
+def _has_title(name: Span, before: Token | None) -> bool:
+    """*Mr. Scrooge*, *the engineer Ada Lind*."""
+    if name[0].lower_ in HONORIFICS | FORMS_OF_ADDRESS and len(name) > 1:
+        return True
+    if before is None or before.lower_ not in _BEFORE_PERSON or before.pos_ == "VERB":
+        return False
+    return name[0].text[:1].isupper() and _is_plain(name)
+
+
+def _acts(name: Span, before: Token | None, after: Token | None) -> bool:
+    """*Fred laughed*, *said Scrooge*, *Scrooge's nephew*, *Fan, who was little*."""
+    if after is None or after.text == "!":
+        return False
+    if before is not None and before.lower_ in _SPEECH and name.root.dep_ == "nsubj":
+        return True
+    if after.lower_ in _SPEECH or _is_meant_by_pronoun(name):
+        return True
+    beyond = after.doc[after.i + 1] if after.i + 1 < len(after.doc) else None
+    if beyond is None:
+        return False
+    if after.lower_ in _GENITIVE and beyond.lower_ in _KIN:
+        return True
+    return after.text == "," and beyond.lower_ in ("who", "whose", "aged")
+
+
+def _is_meant_by_pronoun(name: Span) -> bool:
+    """Whether the sentence later refers to the name, its subject, as *he* or *her*."""
+    before = _neighbour(name, -1)
+    # *the Trust* may well do something to him.
+    has_article = before is not None and before.lower_ in ("a", "an", "the")
+    if name.root.dep_ not in ("nsubj", "nsubjpass") or has_article:
+        return False
+    behind = name.doc[name.end : name.sent.end]
+    return any(token.lower_ in _PRONOUNS and token.pos_ == "PRON" for token in behind[:20])
+
+
+def _is_located(name: Span, before: Token | None, after: Token | None) -> bool:
+    """*in Oslo*, *Edinburgh, Scotland*; not *in London's offices*, *the London office*."""
+    is_owner = after is not None and after.lower_ in _GENITIVE
+    if before is None or is_owner or _is_modifier(name):
+        return False
+    if before.text == "," and before.i:
+        return before.doc[before.i - 1].ent_type_ in ("GPE", "LOC")
+    return before.lower_ in _BEFORE_PLACE
+
+
+def _names_thing(name: Span, before: Token | None, after: Token | None) -> bool:
+    """*the dpkg package*, *the program Alien*, *the Firefox web browser*, *Apache 2.4*."""
+    if _VERSION_BEHIND.match(_text_behind(name)):
+        return True
+    if name[-1].tag_ not in ("NNP", "NNPS", "JJ"):
+        return False
+    things = _WHAT_HAS_A_NAME if _ACRONYM.fullmatch(name.text) else _THINGS
+    head = name.root.head
+    if after is not None and _is_modifier(name) and head.lower_ in things and head.i - name.end < 3:
+        return True
+    return (after is not None and after.lower_ in things and after.pos_ in ("NOUN", "PROPN")) or (
+        before is not None and before.lower_ in things and before.pos_ == "NOUN"
+    )
+
+
+def _is_organization(name: Span, before: Token | None, common: Collection[str]) -> bool:
+    """Whether a guess holds: several words, none common, or after *company* or *at*."""
+    is_acronym = _ACRONYM.fullmatch(name.text) is not None
+    if before is not None and before.lower_ in _COMPANY:
+        return True
+    if len(name) == 1:
+        return before is not None and before.lower_ in (_JOINED if is_acronym else _MEMBERS)
+    return _is_plain(name) and not _has_common(name, common)

@@ -1,0 +1,368 @@
+"""Decisions about names: the one place that records, loads, compares and undoes them.
+
+People and models decide whether two names are one entity, and what a name means in a document
+(``ResolutionDecision``). People also reassign mentions (``MentionPlacement``) and create, edit and
+delete entities and relationships (``EntityRuling``, ``RelationshipRuling``). A decision is active
+until ``undone_at``; of several about one subject, a person's counts before a model's, then the
+latest. ``ingestion.resolution.overrides`` combines those that count into how names resolve.
+
+Call everything here in the workspace's scope.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from typing import Any, Final, LiteralString, TypeVar
+
+from django.db.models import Q, QuerySet
+from django.utils import timezone
+
+from ingestion.models import (
+    Document,
+    Entity,
+    EntityRuling,
+    EventKind,
+    HistoryEvent,
+    MentionPlacement,
+    MergeSuggestion,
+    RelationshipRuling,
+    ResolutionDecision,
+    Verdict,
+)
+from ingestion.resolution.keys import EntityPair, KeyPair, Ref, RefPair, entity_id, pair_of
+from ingestion.resolution.overrides import NameResolution, in_force, resolve_names
+from kb_project.sql import run_sql
+
+_Subject = TypeVar("_Subject")
+DECISIONS: Final = (ResolutionDecision, MentionPlacement, EntityRuling, RelationshipRuling)
+STATES: Final[dict[str, MergeSuggestion.State]] = {
+    Verdict.SAME: MergeSuggestion.State.ACCEPTED,
+    Verdict.DIFFERENT: MergeSuggestion.State.REJECTED,
+    Verdict.UNSURE: MergeSuggestion.State.OPEN,
+}
+
+# The greatest sense ever used for a name, including undone decisions and entities without mentions;
+# null if there is none.
+LAST_SENSE: Final[LiteralString] = """
+SELECT max(sense) FROM (
+    SELECT sense FROM ingestion_entity WHERE workspace_id = %(workspace)s AND key = %(key)s
+     UNION ALL
+    SELECT sense FROM ingestion_entityruling WHERE workspace_id = %(workspace)s AND key = %(key)s
+     UNION ALL
+    SELECT target_sense FROM ingestion_mentionplacement
+     WHERE workspace_id = %(workspace)s AND target_key = %(key)s
+     UNION ALL
+    SELECT greatest(sense, left_sense) FROM ingestion_resolutiondecision
+     WHERE workspace_id = %(workspace)s AND left_key = %(key)s
+     UNION ALL
+    SELECT right_sense FROM ingestion_resolutiondecision
+     WHERE workspace_id = %(workspace)s AND right_key = %(key)s) AS used
+"""
+MARK_SUGGESTIONS: Final[LiteralString] = """
+UPDATE ingestion_mergesuggestion AS s SET state = t.state
+  FROM unnest(%(lefts)s::uuid[], %(rights)s::uuid[], %(states)s::text[]) AS t (l, r, state)
+ WHERE s.workspace_id = %(workspace)s
+   AND (s.left_id, s.right_id) IN ((t.l, t.r), (t.r, t.l)) AND s.state <> t.state
+"""
+
+
+# --- record ---------------------------------------------------------------------------------------
+class Recorder:
+    """Records a person's decisions with the event they belong to."""
+
+    def __init__(self, event: HistoryEvent) -> None:
+        self.event = event
+        self.workspace = event.workspace
+        self._common = {"workspace": event.workspace, "event": event, "sequence": event.sequence}
+
+    def pairs(
+        self, verdict: Verdict, pairs: Iterable[RefPair], *, keeps: Ref | None = None
+    ) -> None:
+        """Decide whether the entities of each pair are one, and which one of them is kept."""
+        ordered = [pair_of(*pair) for pair in pairs]
+        ResolutionDecision.objects.bulk_create(
+            self._decision(
+                left_key=left[0],
+                left_sense=left[1],
+                right_key=right[0],
+                right_sense=right[1],
+                keeps_right=None if keeps is None else keeps == right,
+                verdict=verdict,
+            )
+            for left, right in ordered
+        )
+        mark_suggestions(
+            self.workspace.pk,
+            [(left[0], right[0]) for left, right in ordered if not left[1] and not right[1]],
+        )
+
+    def sense(self, entity: Ref, document: Document) -> ResolutionDecision:
+        """Decide that a document means this entity by the name."""
+        decision = self._decision(
+            left_key=entity[0], document=document, sense=entity[1], verdict=Verdict.DIFFERENT
+        )
+        decision.save(force_insert=True)
+        return decision
+
+    def _decision(self, **subject: Any) -> ResolutionDecision:
+        return ResolutionDecision(
+            workspace=self.workspace,
+            reason=self.event.reason,
+            by=ResolutionDecision.By.PERSON,
+            user=self.event.user,
+            event=self.event,
+            **subject,
+        )
+
+    def entity(self, ref: Ref, field: EntityRuling.Field, value: str = "") -> None:
+        EntityRuling.objects.create(
+            **self._common, key=ref[0], sense=ref[1], field=field, value=value
+        )
+
+    def relationship(
+        self, source: Ref, target: Ref, field: RelationshipRuling.Field, value: str = ""
+    ) -> None:
+        RelationshipRuling.objects.create(
+            **self._common,
+            source_key=source[0],
+            source_sense=source[1],
+            target_key=target[0],
+            target_sense=target[1],
+            field=field,
+            value=value,
+        )
+
+    def reassign(self, placements: Sequence[MentionPlacement], target: Ref) -> None:
+        """Reassign mentions to ``target``; the rows need only say which mentions."""
+        for row in placements:
+            row.workspace, row.event, row.sequence = self.workspace, self.event, self.event.sequence
+            row.target_key, row.target_sense = target
+        MentionPlacement.objects.bulk_create(placements)
+
+
+def record(decisions: Iterable[ResolutionDecision]) -> None:
+    """Record decisions that belong to no event: a model's, or that a person is unsure."""
+    ResolutionDecision.objects.bulk_create(decisions)
+
+
+# --- load -----------------------------------------------------------------------------------------
+def load_resolution(
+    workspace_id: uuid.UUID, documents: Collection[uuid.UUID] = ()
+) -> NameResolution:
+    """How names resolve now, and what they mean in these documents."""
+    active = _active(workspace_id)
+    same = active.filter(verdict=Verdict.SAME).exclude(right_key="")
+    names = same.values("left_key").union(same.values("right_key"))
+    # Those that join two names, every decision between names so joined, and what names mean in
+    # these documents.
+    between = ~Q(right_key="") & Q(left_key__in=names, right_key__in=names)
+    placements = MentionPlacement.objects.in_workspace(workspace_id).filter(
+        Q(document=None) | Q(document__in=documents), undone_at=None
+    )
+    existence = (EntityRuling.Field.CREATED.value, EntityRuling.Field.DELETED.value)
+    entities = entity_edits(workspace_id, field__in=existence)
+    links = relationship_edits(workspace_id, field__in=existence)
+    return resolve_names(
+        active.filter(between | Q(right_key="", document__in=documents)).defer("reason"),
+        placements,
+        _deleted((ref, field) for ref, field, _ in entities),
+        _deleted(((source, target), field) for source, target, field, _ in links),
+    )
+
+
+def _active(workspace_id: uuid.UUID) -> QuerySet[ResolutionDecision]:
+    return ResolutionDecision.objects.in_workspace(workspace_id).filter(undone_at=None)
+
+
+def _deleted(edits: Iterable[tuple[_Subject, str]]) -> set[_Subject]:
+    """What was deleted last, after being created perhaps."""
+    last = dict(edits)
+    return {one for one, field in last.items() if field == EntityRuling.Field.DELETED}
+
+
+def entity_edits(workspace_id: uuid.UUID, **narrowed: Any) -> list[tuple[Ref, str, str]]:
+    """People's edits to entities: entity, field and value; later ones last."""
+    rows = EntityRuling.objects.in_workspace(workspace_id).filter(undone_at=None, **narrowed)
+    return [((one.key, one.sense), one.field, one.value) for one in rows.order_by("sequence", "id")]
+
+
+def relationship_edits(workspace_id: uuid.UUID, **narrowed: Any) -> list[tuple[Ref, Ref, str, str]]:
+    """People's edits to relationships: source, target, field and value; later ones last."""
+    rows = RelationshipRuling.objects.in_workspace(workspace_id).filter(undone_at=None, **narrowed)
+    return [
+        (
+            (one.source_key, one.source_sense),
+            (one.target_key, one.target_sense),
+            one.field,
+            one.value,
+        )
+        for one in rows.order_by("sequence", "id")
+    ]
+
+
+def last_sense(workspace_id: uuid.UUID, key: str) -> int | None:
+    """The greatest sense number ever used for this name, or None."""
+    last: int | None
+    [(last,)] = run_sql(LAST_SENSE, {"workspace": workspace_id, "key": key})
+    return last
+
+
+def next_sense(workspace_id: uuid.UUID, key: str) -> int:
+    """An unused sense number for a name with one meaning. Call while holding the names' lock."""
+    return 1 + (last_sense(workspace_id, key) or 0)
+
+
+# --- compare --------------------------------------------------------------------------------------
+def between(workspace_id: uuid.UUID, keys: Iterable[str]) -> QuerySet[ResolutionDecision]:
+    """The active decisions on pairs of these names, oldest first."""
+    wanted = set(keys)
+    rows = _active(workspace_id).filter(left_key__in=wanted, right_key__in=wanted)
+    return rows.select_related("user").order_by("created_at")
+
+
+def distinct_decisions(
+    workspace_id: uuid.UUID, entities: Iterable[Ref], resolution: NameResolution
+) -> list[ResolutionDecision]:
+    """Decisions that keep two of these entities apart, oldest first.
+
+    Merging the entities anyway requires a decision on each of their pairs that it is the same.
+    """
+    owner = {
+        member: resolved
+        for resolved in map(resolution.resolve, entities)
+        for member in resolution.members(resolved)
+    }
+    rows = [
+        row
+        for row in between(workspace_id, (key for key, _ in owner))
+        if all(end in owner for end in row.ends) and len({owner[end] for end in row.ends}) == 2
+    ]
+    apart = {row.ends for row in in_force(rows) if row.verdict == Verdict.DIFFERENT}
+    return [row for row in rows if row.ends in apart and row.verdict == Verdict.DIFFERENT]
+
+
+def ever_decided(workspace_id: uuid.UUID, pairs: Collection[KeyPair]) -> set[KeyPair]:
+    """Those of the pairs that were ever decided about, even if the decision was undone."""
+    rows = ResolutionDecision.objects.in_workspace(workspace_id).filter(
+        left_key__in={left for left, _ in pairs}, right_key__in={right for _, right in pairs}
+    )
+    return set(rows.values_list("left_key", "right_key")) & set(pairs)
+
+
+def decided_pairs(workspace_id: uuid.UUID) -> dict[EntityPair, ResolutionDecision]:
+    """The decisions that count between entities as they resolve now.
+
+    A decision about a name holds for the entity that it was merged into. An unsure one leaves the
+    pair open. Splitting an entity, or moving its mentions to another one, decides that the two are
+    distinct (that decision has no id), and so does a document in which a name means something else.
+    """
+    decided = sorted(
+        [*_verdicts(workspace_id), *_splits(workspace_id)], key=lambda pair: pair[1].rank
+    )
+    if not decided:
+        return {}
+    resolution = load_resolution(workspace_id)
+    ends = []
+    for (left, right), decision in decided:
+        resolved = resolution.resolve(left), resolution.resolve(right)
+        # If both resolve to one, the two originally meant.
+        ends.append(((left, right) if resolved[0] == resolved[1] else resolved, decision))
+    rows = Entity.objects.in_workspace(workspace_id).filter(
+        key__in={key for pair, _ in ends for key, _ in pair}
+    )
+    ids = {(key, sense): pk for key, sense, pk in rows.values_list("key", "sense", "pk")}
+    return {
+        pair_of(ids[left], ids[right]): decision
+        for (left, right), decision in ends
+        if left in ids and right in ids
+    }
+
+
+def _verdicts(workspace_id: uuid.UUID) -> Iterator[tuple[RefPair, ResolutionDecision]]:
+    for row in _active(workspace_id).exclude(verdict=Verdict.UNSURE).select_related("user"):
+        if row.right_key:
+            yield row.ends, row
+        elif row.verdict == Verdict.DIFFERENT:
+            # A new sense of a name is distinct from all earlier ones.
+            for earlier in range(row.sense):
+                yield ((row.left_key, earlier), (row.left_key, row.sense)), row
+
+
+def _splits(workspace_id: uuid.UUID) -> Iterator[tuple[RefPair, ResolutionDecision]]:
+    events = HistoryEvent.objects.in_workspace(workspace_id).filter(
+        kind__in=(EventKind.ENTITY_SPLIT, EventKind.MENTIONS_MOVED), undone_at=None
+    )
+    for event in events.select_related("user"):
+        refs = event.details["refs"]
+        (key, sense), (other, its) = (refs[event.details[end]] for end in ("from", "into"))
+        decision = ResolutionDecision(
+            pk=None,
+            verdict=Verdict.DIFFERENT,
+            by=ResolutionDecision.By.PERSON,
+            user=event.user,
+            event=event,
+            created_at=event.created_at,
+        )
+        yield ((key, sense), (other, its)), decision
+
+
+# --- undo and follow ------------------------------------------------------------------------------
+def set_active(event: HistoryEvent, *, is_active: bool) -> None:
+    """Put the decisions of an event back in force, or out of force."""
+    now = timezone.now()
+    for model in DECISIONS:
+        rows = model.objects.in_workspace(event.workspace_id).filter(event=event)
+        rows.update(undone_at=None if is_active else now)
+    if event.kind == EventKind.DECISION_UNDONE:
+        # The event itself undid a decision, so without the event the decision is active.
+        decision = ResolutionDecision.objects.in_workspace(event.workspace_id)
+        decision.filter(pk=event.details["decision"]).update(undone_at=now if is_active else None)
+    mark_suggestions(
+        event.workspace_id,
+        [
+            (row.left_key, row.right_key)
+            for row in _decisions_of(event)
+            if row.right_key and not row.left_sense and not row.right_sense
+        ],
+    )
+
+
+def undo(decision: ResolutionDecision) -> None:
+    """Undo a decision that belongs to no event."""
+    decision.undone_at = timezone.now()
+    decision.save(update_fields=["undone_at"])
+    if decision.right_key:
+        mark_suggestions(decision.workspace_id, [(decision.left_key, decision.right_key)])
+
+
+def names_in(event: HistoryEvent) -> set[str]:
+    """The key of every name that the event's decisions concern."""
+    keys = {key for key, _ in event.details.get("refs", {}).values()}
+    for row in _decisions_of(event):
+        keys |= {row.left_key, row.right_key}
+    placed = MentionPlacement.objects.in_workspace(event.workspace_id).filter(event=event)
+    for key, target in placed.values_list("key", "target_key"):
+        keys |= {key, target}
+    return keys - {""}
+
+
+def _decisions_of(event: HistoryEvent) -> QuerySet[ResolutionDecision]:
+    rows = ResolutionDecision.objects.in_workspace(event.workspace_id)
+    return rows.filter(Q(event=event) | Q(pk=event.details.get("decision")))
+
+
+def mark_suggestions(workspace_id: uuid.UUID, pairs: Collection[KeyPair]) -> None:
+    """Give the suggestions of these pairs the state that the decisions in force imply."""
+    if not pairs:
+        return
+    rows = between(workspace_id, (key for pair in pairs for key in pair))
+    decided = in_force(rows.filter(left_sense=0, right_sense=0))
+    verdicts = {(row.left_key, row.right_key): row.verdict for row in decided}
+    states = [STATES[verdicts.get(pair_of(*pair), Verdict.UNSURE)].value for pair in pairs]
+    values = {
+        "lefts": [entity_id(workspace_id, left) for left, _ in pairs],
+        "rights": [entity_id(workspace_id, right) for _, right in pairs],
+        "states": states,
+    }
+    run_sql(MARK_SUGGESTIONS, {"workspace": workspace_id, **values})

@@ -1,0 +1,376 @@
+"""Write descriptions: from a model's notes, or else in the documents' own sentences.
+
+Fewer than 8 notes of fewer than 1,200 tokens are joined without a call (LightRAG's rule). More are
+summarised window by window, then the summaries in the same way, until one is left. Windows are
+filled in order, so that a later note changes only the last window and the others come from the
+cache. Contradictions are reported separately and keep the statements' own places.
+
+Without notes a description consists of the sentences around the first mentions: sentences of prose,
+else list entries. What is named only in headings, menus, code or tables gets no description: its
+page shows where it occurs.
+"""
+
+from __future__ import annotations
+
+import uuid
+from bisect import bisect_right
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from pydantic import BaseModel, Field
+
+from kb_project.errors import ReplyError
+from kb_project.llm.ports import About, ChatModel, ChatRequest, Role
+from kb_project.llm.tokens import count_tokens, truncate_tokens
+from kb_project.prompt import fenced, load
+from kb_project.text.regions import Region
+from kb_project.text.statements import (
+    Statement,
+    StatementKind,
+    is_ended,
+    is_labelled,
+    needs_context,
+    quotable,
+)
+from kb_project.text.terms import terms
+from kb_project.text.words import one_line
+
+EXTRACTIVE: Final = "extractive"
+"""``written_by`` of descriptions quoted from the documents."""
+JOINED: Final = "joined"
+"""``written_by`` of a model's notes on single passages, one after the other."""
+
+
+@dataclass(frozen=True, slots=True)
+class SourceSpan:
+    """A span in a chunk; offsets in the document's text."""
+
+    chunk_id: uuid.UUID
+    start: int
+    end: int
+
+    def as_json(self) -> dict[str, object]:
+        return {"chunk": str(self.chunk_id), "start": self.start, "end": self.end}
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """A model's note on one passage."""
+
+    text: str
+    source: SourceSpan
+
+    def as_json(self) -> dict[str, object]:
+        return {"text": self.text, **self.source.as_json()}
+
+
+@dataclass(frozen=True, slots=True)
+class Contradiction:
+    """Statements that cannot all hold, and why."""
+
+    reason: str
+    statements: tuple[Note, ...]
+
+    def as_json(self) -> dict[str, object]:
+        return {"reason": self.reason, "statements": [note.as_json() for note in self.statements]}
+
+
+@dataclass(frozen=True, slots=True)
+class Description:
+    """A description as it is stored, with the spans it is based on and its author."""
+
+    text: str
+    sources: tuple[SourceSpan, ...]
+    by: str = EXTRACTIVE
+    conflicts: tuple[Contradiction, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """An entity or relationship with its notes, oldest document first."""
+
+    id: uuid.UUID
+    name: str
+    notes: Sequence[Note]
+
+
+# --- from a model's notes -------------------------------------------------------------------------
+PROMPT: Final = Path(__file__).resolve().parents[2] / "prompts" / "describe.md"
+MANY_NOTES: Final = 8
+MANY_TOKENS: Final = 1200
+WINDOW: Final = 12_000
+"""Tokens of statements per call, if the model accepts that many."""
+PROMPT_TOKENS: Final = 800
+"""Tokens of the prompt without its statements."""
+SMALLEST_WINDOW: Final = 600
+
+# About 600 tokens.
+WORDS: Final = "400"
+MOST_OUTPUT: Final = 1500
+LONGEST: Final = 6000
+LONGEST_REASON: Final = 500
+MOST_CONFLICTS: Final = 12
+MOST_STATEMENTS: Final = 6
+
+# LightRAG's cap on the sources of one entity or relationship.
+MOST_SOURCES: Final = 200
+OnAnswer = Callable[[], None]
+
+
+class Conflict(BaseModel):
+    reason: str = ""
+    statements: list[int] = Field(default_factory=list)
+
+
+class Summary(BaseModel):
+    """``statements`` of conflicts are the numbers shown in the prompt."""
+
+    description: str
+    conflicts: list[Conflict] = Field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A note, or the summary of several."""
+
+    text: str
+    notes: tuple[Note, ...]
+
+
+@dataclass(slots=True)
+class _Work:
+    """A subject whose description is in progress."""
+
+    subject: Subject
+    parts: list[Part]
+    conflicts: list[Contradiction]
+
+
+def from_notes(
+    subjects: Sequence[Subject], chat: ChatModel, on_answer: OnAnswer
+) -> dict[uuid.UUID, Description]:
+    """Write a description for each subject that has notes. Call outside transactions.
+
+    If a call gets no usable answer, the notes are joined instead. Raises PauseError.
+    """
+    noted = [Subject(one.id, one.name, distinct(one.notes)) for one in subjects if one.notes]
+    written = {one.id: joined(one.notes) for one in noted}
+    work = [
+        _Work(one, [Part(note.text, (note,)) for note in one.notes], [])
+        for one in noted
+        if needs_summary(one.notes)
+    ]
+    limit = max(min(WINDOW, chat.input_limit(Role.SUMMARISE) - PROMPT_TOKENS), SMALLEST_WINDOW)
+    while work:
+        work = _fold(work, limit, chat, on_answer)
+        done = [one for one in work if len(one.parts) == 1]
+        written |= {one.subject.id: _finished(one, chat) for one in done}
+        work = [one for one in work if len(one.parts) > 1]
+    return written
+
+
+def distinct(notes: Sequence[Note]) -> list[Note]:
+    """Each statement once, at its first place."""
+    first: dict[str, Note] = {}
+    for note in notes:
+        if text := one_line(note.text):
+            first.setdefault(text.casefold(), Note(text, note.source))
+    return list(first.values())
+
+
+def needs_summary(notes: Sequence[Note]) -> bool:
+    """Whether there are many notes or many tokens; a single note never needs a summary."""
+    if len(notes) < 2:
+        return False
+    if len(notes) >= MANY_NOTES:
+        return True
+    # A token is at least a byte: short texts need no counting.
+    if sum(len(note.text.encode()) for note in notes) < MANY_TOKENS:
+        return False
+    return sum(count_tokens(note.text) for note in notes) >= MANY_TOKENS
+
+
+def joined(notes: Sequence[Note]) -> Description:
+    """The notes one after the other, as many as fit in a description."""
+    text, sources = "", []
+    for note in notes:
+        longer = f"{text} {note.text}".strip()
+        if text and len(longer) > LONGEST:
+            break
+        text = longer[:LONGEST]
+        sources.append(note.source)
+    return Description(text, tuple(dict.fromkeys(sources)), by=JOINED)
+
+
+def windows(parts: Sequence[Part], limit: int) -> list[list[Part]]:
+    """Parts in runs of at most ``limit`` tokens, filled in order.
+
+    Every run but the last has at least two parts: a part longer than half a window is cut.
+    """
+    runs: list[list[Part]] = []
+    room = 0
+    for part in parts:
+        text = truncate_tokens(part.text, limit // 2)
+        size = count_tokens(text)
+        if not runs or size > room:
+            runs.append([])
+            room = limit
+        runs[-1].append(Part(text, part.notes))
+        room -= size
+    return runs
+
+
+def _fold(work: Sequence[_Work], limit: int, chat: ChatModel, on_answer: OnAnswer) -> list[_Work]:
+    """One round: each window becomes one part. Drops subjects without a usable answer."""
+    cut = [windows(one.parts, limit) for one in work]
+    places = [
+        (owner, place)
+        for owner, runs in enumerate(cut)
+        for place, run in enumerate(runs)
+        if len(run) > 1
+    ]
+    requests = [_request(work[owner].subject, cut[owner][place]) for owner, place in places]
+    answers: dict[int, dict[int, Summary]] = defaultdict(dict)
+    for index, reply in chat.ask_many(requests):
+        owner, place = places[index]
+        if not isinstance(reply, ReplyError) and reply.value and one_line(reply.value.description):
+            answers[owner][place] = reply.value
+        on_answer()
+    folded = [_folded(work[owner], cut[owner], answers[owner]) for owner in range(len(work))]
+    return [one for one in folded if one is not None]
+
+
+def _folded(
+    one: _Work, runs: Sequence[Sequence[Part]], answers: Mapping[int, Summary]
+) -> _Work | None:
+    parts, conflicts = [], list(one.conflicts)
+    for place, run in enumerate(runs):
+        if len(run) == 1:
+            parts.append(run[0])
+            continue
+        if place not in answers:
+            return None
+        answer = answers[place]
+        text = one_line(answer.description)[:LONGEST]
+        parts.append(Part(text, tuple(note for part in run for note in part.notes)))
+        conflicts += contradictions(answer.conflicts, run)
+    return _Work(one.subject, parts, conflicts[:MOST_CONFLICTS])
+
+
+def _request(subject: Subject, run: Sequence[Part]) -> ChatRequest[Summary]:
+    statements = "\n".join(f"{number}. {part.text}" for number, part in enumerate(run, 1))
+    prompt = load(PROMPT).fill(
+        name=fenced(subject.name, "subject"),
+        statements=fenced(statements, "statements"),
+        words=WORDS,
+    )
+    return ChatRequest(
+        Role.SUMMARISE, prompt, About("describe"), schema=Summary, max_output=MOST_OUTPUT
+    )
+
+
+def contradictions(found: Sequence[Conflict], run: Sequence[Part]) -> list[Contradiction]:
+    """The reported conflicts that name at least two of the statements shown."""
+    kept = []
+    for conflict in found[:MOST_CONFLICTS]:
+        reason = one_line(conflict.reason)[:LONGEST_REASON]
+        shown = [run[n - 1] for n in dict.fromkeys(conflict.statements) if 0 < n <= len(run)]
+        notes = tuple(dict.fromkeys(_nearest_note(part, reason) for part in shown))
+        if reason and len(notes) > 1:
+            kept.append(Contradiction(reason, notes[:MOST_STATEMENTS]))
+    return kept
+
+
+def _nearest_note(part: Part, reason: str) -> Note:
+    """Of the notes behind a summary, the one that shares most words with the reason."""
+    wanted = set(terms(reason))
+    return max(part.notes, key=lambda note: len(wanted & set(terms(note.text))))
+
+
+def _finished(one: _Work, chat: ChatModel) -> Description:
+    sources = tuple(dict.fromkeys(note.source for note in one.subject.notes))
+    return Description(
+        one.parts[0].text,
+        sources[:MOST_SOURCES],
+        by=chat.model_of(Role.SUMMARISE)[:120],
+        conflicts=tuple(one.conflicts),
+    )
+
+
+# --- in the documents' own sentences --------------------------------------------------------------
+MOST_SENTENCES: Final = 3
+
+# A shorter sentence says little about a name; a longer one is no description.
+SHORTEST_SENTENCE, LONGEST_SENTENCE = 25, 500
+MOST_QUOTED: Final = 2000
+FRAGMENT_PENALTY: Final = 2
+
+
+class PassageText:
+    """A chunk's text with its quotable statements, parsed once."""
+
+    def __init__(
+        self, chunk_id: uuid.UUID, start: int, text: str, regions: Sequence[Region] = ()
+    ) -> None:
+        self.chunk_id = chunk_id
+        self.start = start
+        self.text = text
+        self._stated = quotable(text, regions)
+
+    def statement_at(self, offset: int) -> Statement | None:
+        """The sentence or list entry that holds the document offset."""
+        index = bisect_right(self._stated, offset - self.start, key=lambda one: one.start) - 1
+        found = self._stated[index] if index >= 0 else None
+        return found if found and offset - self.start < found.end else None
+
+    def quote(self, span: SourceSpan) -> str:
+        return one_line(self.text[span.start - self.start : span.end - self.start])
+
+
+Chunks = Mapping[uuid.UUID, PassageText]
+
+
+def quoted_mentions(mentions: Sequence[SourceSpan], chunks: Chunks) -> Description:
+    """An entity's description: its best sentences, each with its span."""
+    sentences = best_sentences(mentions, chunks)
+    text = " ".join(chunks[span.chunk_id].quote(span) for span in sentences)
+    return Description(text, tuple(sentences))
+
+
+def quoted_evidence(evidence: Sequence[SourceSpan], chunks: Chunks) -> Description | None:
+    """A relationship's description: its best evidence. None if the passage is gone."""
+    span = evidence[0]
+    if span.chunk_id not in chunks:
+        return None
+    return Description(chunks[span.chunk_id].quote(span)[:MOST_QUOTED], (span,))
+
+
+def best_sentences(mentions: Sequence[SourceSpan], chunks: Chunks) -> list[SourceSpan]:
+    """The sentences around the mentions, each text once; one fragment if there is nothing better.
+
+    Those that make sense on their own come first, each kind in the mentions' order.
+    """
+    found: dict[str, tuple[int, SourceSpan]] = {}
+    for mention in mentions:
+        passage = chunks.get(mention.chunk_id)
+        one = passage.statement_at(mention.start) if passage else None
+        if passage and one:
+            start, end = passage.start + one.start, passage.start + one.end
+            span = SourceSpan(passage.chunk_id, start, end)
+            found.setdefault(one.said, (_awkwardness(one), span))
+    ranked = sorted(found.values(), key=lambda pair: pair[0])
+    whole = [span for awkwardness, span in ranked if awkwardness < FRAGMENT_PENALTY]
+    return whole[:MOST_SENTENCES] or [span for _, span in ranked[:1]]
+
+
+def _awkwardness(one: Statement) -> int:
+    """How poorly a statement reads: 0 for a whole sentence that makes sense on its own."""
+    return (
+        FRAGMENT_PENALTY * (one.kind is not StatementKind.SENTENCE or not is_ended(one.said))
+        + FRAGMENT_PENALTY * (not SHORTEST_SENTENCE <= len(one.said) <= LONGEST_SENTENCE)
+        + FRAGMENT_PENALTY * is_labelled(one.said)
+        + needs_context(one.said)
+    )

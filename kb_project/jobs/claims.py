@@ -1,0 +1,137 @@
+"""Claims on rows of work: a compare-and-set that takes a lease, renewed while the worker lives.
+
+A row waits in one state, runs under a worker's name, and is free again when its lease expires or
+its worker is dead. Every kind of work has a table of its own, with these columns under its own
+names. Statements take many rows at once and lock them in the order of their ids, so that two
+workers never deadlock.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from typing import LiteralString, NamedTuple, Protocol
+from uuid import UUID
+
+from django.utils.functional import cached_property
+from psycopg import sql
+
+from kb_project.jobs.workers import is_dead
+from kb_project.sql import run_sql, run_sql_count
+
+CLAIM = sql.SQL("""
+WITH free AS (
+    SELECT id FROM {table}
+     WHERE workspace_id = %(workspace)s AND id = ANY(%(ids)s::uuid[])
+       AND (state = %(waiting)s
+            OR (%(retakes)s AND state = 'running' AND ({lease} < now() OR {worker} = %(worker)s)))
+     ORDER BY id FOR NO KEY UPDATE)
+UPDATE {table} AS r
+   SET state = 'running', {worker} = %(worker)s,
+       {lease} = now() + make_interval(secs => %(seconds)s::float8) {also}
+  FROM free
+ WHERE r.workspace_id = %(workspace)s AND r.id = free.id
+RETURNING r.id, {wants_stop}, {attempts}
+""")
+
+RENEW = sql.SQL("""
+UPDATE {table} AS r SET {lease} = now() + make_interval(secs => %(seconds)s::float8)
+ WHERE r.workspace_id = %(workspace)s AND r.id = ANY(%(ids)s::uuid[])
+   AND r.state = 'running' AND r.{worker} = %(worker)s
+RETURNING r.id, {wants_stop}
+""")
+
+HOLDERS = sql.SQL("""
+SELECT DISTINCT {worker} FROM {table} WHERE workspace_id = %(workspace)s AND state = 'running'
+""")
+
+FREE = sql.SQL("""
+UPDATE {table} SET state = %(waiting)s, {lease} = NULL, {worker} = ''
+ WHERE workspace_id = %(workspace)s AND id = ANY (ARRAY(
+       SELECT id FROM {table}
+        WHERE workspace_id = %(workspace)s AND state = 'running'
+          AND ({lease} < now() OR {worker} = ANY(%(dead)s))
+        ORDER BY id FOR NO KEY UPDATE))
+""")
+
+
+class Access(Protocol):
+    """How work enters a workspace. ``workspaces.access`` is one; this package may not know it."""
+
+    def in_workspace(self, workspace_id: UUID, /) -> AbstractContextManager[None]: ...
+
+    def repeatable_work(self) -> AbstractContextManager[None]: ...
+
+
+class Claimed(NamedTuple):
+    """A row now claimed, and how often it has been."""
+
+    id: UUID
+    wants_stop: bool
+    attempts: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class LeasedRows:
+    """The claims on one table, whose leases last ``seconds``.
+
+    ``waiting`` is the state of rows that no worker has; with ``retakes``, rows whose lease has
+    expired, and those that the worker has already, are free to claim too. ``worker`` and ``lease``
+    are columns. The other three are SQL, with the row as ``r``: whether someone asked to stop it,
+    what a claim sets besides, and how often it was claimed.
+    """
+
+    table: LiteralString
+    access: Access
+    seconds: float
+    waiting: str = "queued"
+    retakes: bool = False
+    worker: LiteralString = "worker"
+    lease: LiteralString = "lease_until"
+    wants_stop: LiteralString = "r.wants_stop"
+    also: LiteralString = ""
+    attempts: LiteralString = "1"
+
+    def claim(self, workspace_id: UUID, ids: Collection[UUID], worker: str) -> list[Claimed]:
+        """Claim those rows that are free, and return them."""
+        values = {**self._values(workspace_id, ids, worker), "retakes": self.retakes}
+        with self.access.in_workspace(workspace_id):
+            return [Claimed(*row) for row in run_sql(self._statements["claim"], values)]
+
+    def renew(self, workspace_id: UUID, ids: Collection[UUID], worker: str) -> dict[UUID, bool]:
+        """Renew the worker's leases; return whether each row should stop. Lost rows are missing."""
+        values = self._values(workspace_id, ids, worker)
+        with self.access.in_workspace(workspace_id):
+            return dict(run_sql(self._statements["renew"], values))
+
+    def free(self, workspace_id: UUID) -> int:
+        """Have the rows of dead workers, and those whose lease expired, wait again; return how
+        many."""
+        values = {"workspace": workspace_id, "waiting": self.waiting}
+        with self.access.in_workspace(workspace_id):
+            holders = run_sql(self._statements["holders"], values)
+            dead = [name for (name,) in holders if is_dead(name)]
+            return run_sql_count(self._statements["free"], {**values, "dead": dead})
+
+    def _values(self, workspace_id: UUID, ids: Collection[UUID], worker: str) -> dict[str, object]:
+        return {
+            "workspace": workspace_id,
+            "ids": list(ids),
+            "worker": worker,
+            "waiting": self.waiting,
+            "seconds": self.seconds,
+        }
+
+    @cached_property
+    def _statements(self) -> dict[str, sql.Composed]:
+        names = {
+            "table": sql.Identifier(self.table),
+            "worker": sql.Identifier(self.worker),
+            "lease": sql.Identifier(self.lease),
+            "wants_stop": sql.SQL(self.wants_stop),
+            "also": sql.SQL(self.also),
+            "attempts": sql.SQL(self.attempts),
+        }
+        statements = {"claim": CLAIM, "renew": RENEW, "holders": HOLDERS, "free": FREE}
+        return {name: statement.format(**names) for name, statement in statements.items()}

@@ -1,0 +1,161 @@
+"""Calls to an unreliable endpoint: retries, and a breaker that leaves it alone for a while.
+
+Retries back off exponentially with "equal jitter" (Marc Brooker, *Exponential Backoff And Jitter*,
+AWS, 2015) and respect the server's Retry-After.
+"""
+
+from __future__ import annotations
+
+import random
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TypeVar
+
+from kb_project.errors import EndpointError
+from kb_project.llm import halting
+
+T = TypeVar("T")
+
+
+class Breaker:
+    """One per endpoint and process. Counts calls that failed after all their attempts.
+
+    ::
+
+        CLOSED ──▶ OPEN ──▶ HALF-OPEN ──▶ CLOSED    (one call answered)
+                     ▲           └──────▶ OPEN      (it failed as well)
+    """
+
+    def __init__(
+        self,
+        name: str,
+        *,
+        threshold: int = 3,
+        rest: float = 30.0,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._name = name
+        self._threshold = threshold
+        self._rest = rest
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._failures = 0
+        self._closed_until = 0.0
+        self._answered = float("-inf")
+
+    def check(self) -> None:
+        """Raise EndpointError while the endpoint rests; afterwards let one call through."""
+        with self._lock:
+            if self._failures < self._threshold:
+                return
+            if self._clock() >= self._closed_until:
+                self._closed_until = self._clock() + self._rest
+                return
+        raise EndpointError(
+            f"{self._name} failed to answer several times in a row.",
+            kept="Everything done so far is kept.",
+            next_step="The endpoint is tried again within half a minute.",
+        )
+
+    def succeeded(self) -> None:
+        """Record that the endpoint answered, even with a refusal."""
+        with self._lock:
+            self._failures = 0
+            self._answered = self._clock()
+
+    def failed(self) -> None:
+        with self._lock:
+            self._failures += 1
+            self._closed_until = self._clock() + self._rest
+
+    def answered_since(self, when: float) -> bool:
+        """Whether any call was answered after ``when``, by this breaker's clock."""
+        with self._lock:
+            return self._answered > when
+
+    def now(self) -> float:
+        return self._clock()
+
+
+@lru_cache(maxsize=64)
+def breaker_of(service: str, endpoint: str, host: str) -> Breaker:
+    """Return the process's breaker for a service at an endpoint: its workspaces share what they
+    learn of an outage."""
+    return Breaker(host)
+
+
+@dataclass(frozen=True, slots=True)
+class RetryPolicy:
+    """Limits in seconds. A Retry-After above ``longest_wish`` is cut to it: work pauses instead."""
+
+    attempts: int = 6
+    first: float = 0.5
+    longest: float = 20.0
+    longest_wish: float = 60.0
+
+
+class Retry:
+    """``sleep`` and ``clock`` are injectable; ``dice`` gives numbers from 0 to 1."""
+
+    def __init__(
+        self,
+        policy: RetryPolicy | None = None,
+        *,
+        clock: Callable[[], float] = time.monotonic,
+        sleep: Callable[[float], None] = time.sleep,
+        dice: Callable[[], float] = random.random,
+    ) -> None:
+        self.policy = policy or RetryPolicy()
+        self.clock = clock
+        self.sleep = sleep
+        self._dice = dice
+
+    def run(
+        self, once: Callable[[], T], *, patience: float, stopped: Callable[[], bool] | None = None
+    ) -> T:
+        """Return what ``once`` returns, retrying after every EndpointError.
+
+        Raises the last one when the attempts are used up, when the next would begin more than
+        ``patience`` seconds after the start, or when ``stopped`` says so.
+        """
+        deadline = self.clock() + patience
+        for attempt in range(self.policy.attempts - 1):
+            try:
+                return once()
+            except EndpointError as error:
+                delay = self.delay(attempt, error.retry_after)
+                if self.clock() + delay > deadline or _is_over(stopped):
+                    raise
+            self._wait(delay, stopped)
+        return once()
+
+    def delay(self, attempt: int, wish: float = 0.0) -> float:
+        """Return the seconds to wait after the ``attempt``-th failure, counted from 0."""
+        ceiling = min(self.policy.longest, self.policy.first * float(2**attempt))
+        jittered = ceiling * (0.5 + self._dice() / 2)
+        return max(jittered, min(wish, self.policy.longest_wish))
+
+    def _wait(self, seconds: float, stopped: Callable[[], bool] | None) -> None:
+        """Wait in steps, so that a stop is noticed."""
+        until = self.clock() + seconds
+        while (left := until - self.clock()) > 0 and not _is_over(stopped):
+            self.sleep(min(left, 0.5))
+
+
+def _is_over(stopped: Callable[[], bool] | None) -> bool:
+    return halting.is_halted() or bool(stopped and stopped())
+
+
+def guarded(breaker: Breaker, retry: Retry, once: Callable[[], T], *, patience: float) -> T:
+    """Return what ``once`` returns, with retries; the breaker notes how the endpoint behaved."""
+    breaker.check()
+    try:
+        found = retry.run(once, patience=patience)
+    except EndpointError:
+        breaker.failed()
+        raise
+    breaker.succeeded()
+    return found

@@ -1,0 +1,360 @@
+"""The language of overviews: the questions that ask for one, and the sentences that make one up, in
+English and Chinese.
+
+An overview is of everything, of some documents, or of a section. *What is X about?* and *Summarise
+X* ask for one only if X is a document or a heading; any other X is searched for like every
+question.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from math import floor, log10
+from pathlib import PurePath
+from typing import Final, TypeVar
+from uuid import UUID
+
+import regex
+
+from kb_project.text.headings import bare
+from kb_project.text.languages import HAN
+from kb_project.text.terms import terms
+
+MOST_TARGETS: Final = 5
+"""Documents of the same title included in one overview."""
+LONGEST_ASKED: Final = 300
+"""In characters. A longer question asks for something else."""
+NEAR: Final = 0.5
+"""Lowest Dice coefficient of the subject's and a title's terms for the title to be meant …"""
+ALONE: Final = 0.3
+"""… and the same if no other title has all the subject's terms."""
+MOST_NAMESAKES: Final = 3
+"""Most titles that may contain the subject's only word; in more, it is a common word, not a
+title."""
+
+_ADVERB: Final = r"(?:all|mainly|mostly|basically|really|actually|generally|together)"
+_SUMMARY: Final = (
+    r"(?:(?:brief|short|quick|general|rough|high-level|concise|complete|one-page) )?"
+    r"(?:overview|summary|outline|synopsis|gist|recap|digest|résumé)"
+)
+_POLITE: Final = regex.compile(
+    r"^(?:(?:please|can you|could you|would you|will you|i need|i want|i'd like|i would like|let me"
+    r" have|show me|tell me|give me|write|make|provide|to know|to see|do you know|in short|briefly"
+    r"|quickly|请|请你|帮我|给我|能否|可以|麻烦你?|告诉我|简单|简要|大概|大致)[ ,:，：]*)+"
+    r"|[ ,]*please$",
+    regex.IGNORECASE,
+)
+_ASKS: Final = [
+    regex.compile(pattern, regex.IGNORECASE)
+    for pattern in (
+        rf"(?:summari[sz]e|sum up|outline|recap|(?:an?|the)? ?{_SUMMARY} (?:of|about|on|for)"
+        r"|tl;?dr:?(?: of)?) (?P<what>.+)",
+        rf"(?P<what>.+?)[,:]? (?:in (?:short|brief|a nutshell)|{_SUMMARY}|tl;?dr)",
+        rf"what(?:'s| is| are| was| were) (?P<what>.+?) {_ADVERB}? ?about(?: in general)?",
+        rf"what (?P<what>.+?) (?:is|are) {_ADVERB}? ?about",
+        rf"what (?:does|do) (?P<what>.+?) {_ADVERB}? ?(?:cover|contain|deal with|discuss|talk about"
+        r"|treat|address|consist of|include)",
+        r"(?:what|which) (?:(?:main|major|key|general) )?(?:topics|subjects|themes|areas)"
+        r" (?:are )?(?:do |does )?(?:covered |discussed |treated |there )?(?:in |by )?(?P<what>.+?)"
+        r"(?: cover| discuss| contain| treat| deal with)?",
+        r"what(?:'s| is| are) the (?:contents?|(?:main|major|key|central|overall) (?:topics?"
+        rf"|themes?|ideas?|subjects?|points?)|{_SUMMARY})(?: (?:of|in|across) (?P<what>.+))?",
+        r"what(?:'s| is) (?:in|there in) (?P<everything>.+)",
+        r"what (?:does|do) (?P<everything>.+?) (?:say|tell(?: us| me)?|describe|explain)",
+        rf"(?:(?:an?|the)? ?{_SUMMARY}|summari[sz]e|sum up)(?: of)?",
+        r"what (?:can i|do we|do i|is there to) (?:find|learn|read|have|know|see)"
+        r"(?: (?:in|from|about))? (?P<everything>.+)",
+        r"(?:概述|概括|总结|简述|归纳|综述|介绍)(?:一下|下)?(?P<what>.*)",
+        r"(?P<what>.+?)(?:主要|大概|大致|都|究竟|到底|是)*(?:介绍|讨论|涉及|包含|包括|讲述|描述)"
+        r"(?:了|的是|的)?(?:些)?(?:什么|哪些)(?:内容|主题|话题|东西|方面)?",
+        r"(?P<what>.+?(?:文件|文档|资料|材料|文章|报告|手册|书|章|节|》|\.\w{2,5})|这里|这些)"
+        r"(?:主要|大概|大致|都|究竟|到底|是)*(?:讲|说|写|谈)(?:了|的是|的)?(?:些)?什么(?:内容)?",
+        r"(?P<what>.+?)(?:主要|大概|大致|都|究竟|到底)*是?(?:关于|有关)(?:什么|哪些)(?:的|内容|方面)*",
+        r"(?P<what>.+?)(?:的)?(?:主要内容|内容|大意|概要|摘要|梗概|概述|主题)(?:是什么|有哪些)?",
+    )
+]
+_EVERYTHING: Final = regex.compile(
+    r"(?:(?:all|each|every|both)(?: of)? ?)?(?:(?:the|these|those|this|our|my|your) ?)?"
+    r"(?:(?:uploaded|added|whole|entire|available|different|following|other|new|various) )?"
+    r"(?:documents?|files?|texts?|sources|papers|articles|materials?|corpus|collection|archive"
+    r"|library|workspace|knowledge base|folder|contents?)(?: (?:here|together|i (?:added|uploaded)"
+    r"|in (?:here|this workspace|the workspace)))?|everything(?: here)?|(?:in )?here|it|it all|this"
+    r"|these|all(?: of)? (?:it|this|these|them|that)|all"
+    r"|(?:这|那|所有|全部|整个|我们?的?|上传|已有|的|些|个|里|批|份)*(?:文件|文档|资料|材料|文章|报告|知识库"
+    r"|工作区|资料库|内容|全部|所有|这里|这些)(?:里|中|都)?",
+    regex.IGNORECASE,
+)
+_PART_OF: Final = regex.compile(
+    r"(?P<part>(?:the )?(?:chapter|section|part|appendix)\b.*?) (?:of|in|from) (?P<whole>.+)"
+    r"|(?P<whole>.+?)的?(?P<part>第.{1,4}[章节部篇])",
+    regex.IGNORECASE,
+)
+_QUOTES: Final = " \t\"'“”‘’«»《》「」『』`*"
+_END: Final = regex.compile(r"[\s?？!！.。…]+$")
+_WORD: Final = regex.compile(r"\p{Han}+|[\p{Latin}\p{N}]+|\p{L}+")
+# Words for a document or a part, as opposed to its name.
+_KINDS: Final = frozenset(
+    terms(
+        "document file text article paper report book guide manual handbook story novel chapter"
+        " section part page paragraph pdf epub html docx markdown tutorial called titled named"
+        " about"
+    )
+) | {"文件", "文档", "文章", "报告", "手册", "一书", "这本", "本书", "一章", "章节"}
+
+
+Thing = TypeVar("Thing")
+
+
+@dataclass(frozen=True, slots=True)
+class Named:
+    """A document's names and headings: ``(level, title, start)``."""
+
+    document_id: UUID
+    title: str
+    name: str
+    headings: tuple[tuple[int, str, int], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """``start`` is the heading's offset in its document's text."""
+
+    document_id: UUID
+    start: int
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """The subject of an overview: these documents, a section of one, or, with neither,
+    everything."""
+
+    documents: tuple[UUID, ...] = ()
+    section: Section | None = None
+    is_chinese: bool = False
+
+
+def asked(question: str, titles: Sequence[Named]) -> Target | None:
+    """Return what the question asks an overview of; None if it asks for something else.
+
+    >>> asked("What are these documents about?", [])
+    Target(documents=(), section=None, is_chinese=False)
+    >>> asked("What is the FHS?", []) is asked("Summarise the storm", []) is None
+    True
+    """
+    is_chinese = HAN.search(question) is not None
+    for subject in subjects(question):
+        if _EVERYTHING.fullmatch(subject):
+            return Target(is_chinese=is_chinese)
+        section = _section_of(subject, titles)
+        if section is None and (documents := _documents(subject, titles)):
+            return Target(documents, is_chinese=is_chinese)
+        if section := section or _section(subject, titles):
+            return Target(section=section, is_chinese=is_chinese)
+    return None
+
+
+def subjects(question: str) -> Iterator[str]:
+    """Yield the subject of the overview under each form that the question matches.
+
+    >>> list(subjects("Could you summarise “A Christmas Carol”, please?"))
+    ['A Christmas Carol']
+    """
+    if len(question) > LONGEST_ASKED:
+        return
+    said = _END.sub("", " ".join(question.replace("’", "'").split()))
+    said = _END.sub("", _POLITE.sub("", said))
+    for form in _ASKS:
+        if found := form.fullmatch(said):
+            groups = found.groupdict()
+            subject = (groups.get("what") or "everything").strip(_QUOTES)
+            if _EVERYTHING.fullmatch(groups.get("everything") or "everything"):
+                yield subject or "everything"
+
+
+def beginnings(subject: str) -> list[str]:
+    """Return prefixes of the subject's words, the same in all inflections, to match names by.
+
+    >>> beginnings("the history of the lights")
+    ['hist', 'ligh']
+    """
+    return [
+        word[:2] if HAN.match(word) else word[:4]
+        for word in _WORD.findall(subject)
+        if set(terms(word)) - _KINDS
+    ]
+
+
+def _documents(subject: str, titles: Sequence[Named]) -> tuple[UUID, ...]:
+    """Return the documents with that name."""
+    for wanted in _wanted(subject):
+        scored = [(_likeness(wanted, _called(one)), one.document_id) for one in titles]
+        if meant := _meant(wanted, scored):
+            return tuple(meant[:MOST_TARGETS])
+    return ()
+
+
+def _meant(wanted: frozenset[str], scored: Sequence[tuple[float, Thing]]) -> list[Thing]:
+    """Return the exact matches, else the single closest one."""
+    namesakes = sum(score > 0 for score, _ in scored)
+    best = max((score for score, _ in scored), default=0.0)
+    top = [thing for score, thing in scored if score == best]
+    if best == 1.0:
+        return top
+    if len(wanted) == 1 and namesakes > MOST_NAMESAKES:
+        return []
+    enough = ALONE if namesakes == 1 else NEAR
+    return top if len(top) == 1 and best >= enough else []
+
+
+def _section_of(subject: str, titles: Sequence[Named]) -> Section | None:
+    """Find *chapter 3 of the handbook*."""
+    found = _PART_OF.fullmatch(subject)
+    if found is None:
+        return None
+    meant = _documents(found["whole"], titles)
+    return _section(found["part"], [one for one in titles if one.document_id in meant])
+
+
+def _section(subject: str, titles: Sequence[Named]) -> Section | None:
+    """Return the section with that heading; of several, the first of the highest level."""
+    for wanted in _wanted(subject):
+        scored = [
+            (_likeness(wanted, [terms(bare(title)), terms(title)]), (level, one, start))
+            for one in titles
+            for level, title, start in one.headings
+        ]
+        if meant := _meant(wanted, scored):
+            _, one, start = min(meant, key=lambda each: each[0])
+            return Section(one.document_id, start)
+    return None
+
+
+def _wanted(subject: str) -> Iterator[frozenset[str]]:
+    """Yield the subject's terms, then again without words for its kind."""
+    every = frozenset(terms(subject))
+    if every:
+        yield every
+    if every & _KINDS and every - _KINDS:
+        yield every - _KINDS
+
+
+def _called(one: Named) -> list[list[str]]:
+    """Return a document's names: its title, its file name, and that without extension and
+    language."""
+    path = PurePath(one.name)
+    stem = path.name.removesuffix("".join(path.suffixes)) or path.stem
+    return [terms(bare(one.title)), terms(one.title), terms(one.name), terms(stem)]
+
+
+def _likeness(wanted: frozenset[str], called: Sequence[Sequence[str]]) -> float:
+    """Return the Dice coefficient of the closest name; 0 if a wanted term is missing."""
+    sets = [frozenset(each) for each in called]
+    return max(
+        (2 * len(wanted) / (len(wanted) + len(each)) for each in sets if wanted <= each),
+        default=0.0,
+    )
+
+
+NOUNS: Final = {"pdf": "page", "docx": "page", "pptx": "slide", "spreadsheet": "sheet"}
+"""What a parser's units are called, where their number gives the file's length."""
+CHARACTERS_A_WORD: Final = 6
+"""In English prose, including the space."""
+
+
+class English:
+    def is_a(self, title: str, about: str) -> str:
+        """Say in a sentence what a document is."""
+        return f"{title} ({about})." if about else f"{title}."
+
+    def part_of(self, title: str) -> str:
+        return f"part of {title}"
+
+    def parts(self, titles: Sequence[str]) -> str:
+        """List the main headings of the document just named."""
+        return f"Its main parts are: {_ended('; '.join(titles))}"
+
+    def names(self, names: Sequence[str], terms: Sequence[str]) -> str:
+        said = [f"mentions {listed(names)} most often"] if names else []
+        said += [f"keeps returning to {listed(terms)}"] if terms else []
+        return f"It {' and '.join(said)}."
+
+    def line(self, title: str, about: str, parts: Sequence[str], names: Sequence[str]) -> str:
+        """Describe a document in one sentence."""
+        said = "; ".join(parts)
+        if names:
+            said += f"{'; m' if said else 'm'}entions {listed(names)}"
+        return f"{title} ({about}){': ' if said else ''}{_ended(said)}"
+
+    def rest(self, number: int, titles: Sequence[str]) -> str:
+        """Sum up the documents without a line of their own; ``titles`` are the first ones'."""
+        noun = "document" if number == 1 else "documents"
+        others = "" if number == len(titles) else ", including"
+        return f"{number:,} more {noun}{others}: {'; '.join(titles)}."
+
+    def size(self, parser: str, pages: int, length: int) -> str:
+        if parser in NOUNS and pages:
+            return f"{pages:,} {NOUNS[parser]}{'' if pages == 1 else 's'}"
+        return f"about {rounded(length / CHARACTERS_A_WORD):,} words"
+
+
+class Chinese(English):
+    def is_a(self, title: str, about: str) -> str:
+        return f"{title}（{about}）。" if about else f"{title}。"
+
+    def part_of(self, title: str) -> str:
+        return f"《{title}》的一部分"
+
+    def parts(self, titles: Sequence[str]) -> str:
+        return f"主要部分：{'；'.join(titles)}。"
+
+    def names(self, names: Sequence[str], terms: Sequence[str]) -> str:
+        said = [f"最常提到{'、'.join(names)}"] if names else []
+        said += [f"反复谈及{'、'.join(terms)}"] if terms else []
+        return f"{'，'.join(said)}。"
+
+    def line(self, title: str, about: str, parts: Sequence[str], names: Sequence[str]) -> str:
+        said = "；".join([*parts, f"提到{'、'.join(names)}"] if names else parts)
+        return f"{title}（{about}）{'：' if said else ''}{said}。"
+
+    def rest(self, number: int, titles: Sequence[str]) -> str:
+        others = "" if number == len(titles) else "，其中有"
+        return f"另有 {number:,} 份文件{others}：{'；'.join(titles)}。"
+
+    def size(self, parser: str, pages: int, length: int) -> str:
+        if parser in NOUNS and pages:
+            return f"{pages:,} 页"
+        return f"约 {rounded(length):,} 字符"
+
+
+ENGLISH: Final = English()
+CHINESE: Final = Chinese()
+
+
+def rounded(number: float) -> int:
+    """Round to two significant figures, at least 10.
+
+    >>> rounded(31_416), rounded(3)
+    (31000, 10)
+    """
+    if number < 10:
+        return 10
+    unit = 10 ** (floor(log10(number)) - 1)
+    return int(round(number / unit) * unit)
+
+
+def _ended(said: str) -> str:
+    """
+    >>> _ended("The lamp"), _ended("Why is it lit?")
+    ('The lamp.', 'Why is it lit?')
+    """
+    return said if said.endswith(("?", "!", "…")) else f"{said}."
+
+
+def listed(names: Sequence[str]) -> str:
+    """
+    >>> listed(["Ada", "Bram", "Cora"])
+    'Ada, Bram and Cora'
+    """
+    *others, last = names
+    return f"{', '.join(others)} and {last}" if others else last

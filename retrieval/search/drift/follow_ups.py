@@ -1,0 +1,226 @@
+"""Follow-up questions, the most helpful first, each answered from its own search.
+
+GraphRAG follows questions in random order; here those with the highest scores go first, some side
+by side, and the questions they raise join the queue. The same replies lead to the same calls.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Annotated, Any, Final
+from uuid import UUID
+
+from pydantic import BaseModel, BeforeValidator, Field
+
+from kb_project import prompt
+from kb_project.llm.ports import ChatModel, Role
+from kb_project.llm.tokens import count_tokens, truncate_tokens
+from kb_project.prompt import Prompt
+from kb_project.text.words import words
+from retrieval.search import local
+from retrieval.search.global_search import model_calls
+from retrieval.search.global_search.model_calls import (
+    Score,
+    Text,
+    Texts,
+    cited_labels,
+    clean,
+    list_of,
+    number_of,
+    score_of,
+)
+from retrieval.search.query import Query, QuestionVector, ScoredChunk
+from retrieval.search.results import ByRows, Hit, ModeResult, Point, hydrate
+from workspaces import access
+
+UNSAID: Final = 50.0
+"""Score of a follow-up question that was given none."""
+MOST_FOLLOW_UPS: Final = 10
+LONGEST_QUESTION: Final = 300
+DEEPEST: Final = 3
+"""As in GraphRAG: levels of questions, counting those of the first answer as the first."""
+ABREAST: Final = 4
+"""Questions followed side by side: people wait for each round."""
+PASSAGES: Final = 12
+SHORTEST: Final = 40
+"""Tokens of a passage below which it is not worth reading."""
+ROLE: Final = Role.ANSWER
+
+
+def follow_ups_of(value: Any) -> list[Any]:
+    """Return the questions as objects, converting those given as text."""
+    given = [{"question": one} if isinstance(one, str) else one for one in list_of(value)]
+    return [one for one in given if isinstance(one, dict | BaseModel)]
+
+
+_Worth = BeforeValidator(lambda value: UNSAID if number_of(value) is None else score_of(value))
+
+
+class FollowUp(BaseModel):
+    """A follow-up question; ``score`` says how much its answer would help."""
+
+    question: Text = ""
+    score: Annotated[float, _Worth] = UNSAID
+
+    @property
+    def key(self) -> str:
+        """A key equal for questions with the same words; '' without any words."""
+        return " ".join(word.folded for word in words(self.question[:LONGEST_QUESTION]))
+
+
+class StepReply(BaseModel):
+    """An intermediate answer."""
+
+    answer: Text = ""
+    score: Score = 0.0
+    records: Texts = Field(default_factory=list)
+    follow_ups: Annotated[list[FollowUp], BeforeValidator(follow_ups_of)] = Field(
+        default_factory=list
+    )
+
+
+_LOCAL_SEARCH: Final[Callable[[Query], ModeResult]] = ByRows(local.search)
+_LOCAL_PASSAGES: Final[Callable[[Query], ModeResult]] = ByRows(local.passages)
+
+
+def local_search(query: Query) -> ModeResult:
+    """Search without a model: the calls a question may make are counted elsewhere."""
+    return _LOCAL_SEARCH(replace(query, chat=None))
+
+
+def local_follow_up(query: Query, question: str) -> ModeResult:
+    """Run a local search for another question, in the same scope. Call outside transactions.
+
+    Its notes are dropped: they concern an index that the first search already covered.
+    """
+    vector = QuestionVector(query.vector.embedder, question)
+    vector.make()
+    return local_search(replace(query, question=question, vector=vector, notes=[]))
+
+
+def local_toward(query: Query, name: str) -> list[ScoredChunk]:
+    """Return the passages of a local search that also starts at a name. It reuses the question's
+    vector: making another would take longer than everything else."""
+    further = replace(query, chat=None, question=f"{query.question} {name}", notes=[])
+    return _LOCAL_PASSAGES(further).chunks
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class QueuedQuestion:
+    """A queued question, ordered best first; ``number`` is the order in which questions came up."""
+
+    cost: float
+    depth: int
+    number: int
+    question: str = field(compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """A question that was followed; ``point`` is None if it led to nothing."""
+
+    question: str
+    score: float
+    found: ModeResult
+    point: Point | None
+
+
+class Following:
+    """Follows questions until the calls or the questions run out. Call outside transactions."""
+
+    def __init__(self, query: Query, chat: ChatModel) -> None:
+        self._query = query
+        self._chat = chat
+        self._waiting: list[QueuedQuestion] = []
+        self._known = {FollowUp(question=query.question).key}
+        self.steps: list[Step] = []
+        self.counts: Counter[str] = Counter()
+
+    def follow(self, first: Iterable[FollowUp], calls: int) -> None:
+        """Follow questions with at most ``calls`` calls. Raises StoppedError and PauseError."""
+        self._add(first, depth=1)
+        if not self._waiting:
+            # No follow-up questions: read at least the question's own passages.
+            heapq.heappush(self._waiting, QueuedQuestion(0.0, 1, 0, self._query.question))
+        while self._waiting and calls > 0:
+            count = min(ABREAST, calls, len(self._waiting))
+            self._round([heapq.heappop(self._waiting) for _ in range(count)])
+            calls -= count
+
+    def _add(self, follow_ups: Iterable[FollowUp], depth: int) -> None:
+        for one in list(follow_ups)[:MOST_FOLLOW_UPS] if depth <= DEEPEST else ():
+            if one.key in self._known:
+                self.counts["follow_ups_repeated"] += 1
+            elif one.key and one.score:
+                self._known.add(one.key)
+                question = one.question[:LONGEST_QUESTION]
+                waiting = QueuedQuestion(-one.score, depth, len(self._known), question)
+                heapq.heappush(self._waiting, waiting)
+
+    def _round(self, chosen: Sequence[QueuedQuestion]) -> None:
+        searches = [self._search(one.question) for one in chosen]
+        prompts, labelled = [], []
+        for one, found in zip(chosen, searches, strict=True):
+            passages = self._passages(one.question, found)
+            labelled.append({label: hit.chunk_id for label, (hit, _) in passages.items()})
+            lines = [f"{label} {line}" for label, (_, line) in passages.items()]
+            prompts.append(_filled(self._query.question, one.question, "\n".join(lines)))
+        replies = model_calls.ask_all(self._query, self._chat, ROLE, StepReply, prompts)
+        for one, found, labels, reply in zip(chosen, searches, labelled, replies, strict=True):
+            self.counts["follow_ups"] += 1
+            self.counts["follow_ups_lost"] += reply is None
+            point = self._point(labels, reply) if reply else None
+            self.steps.append(Step(one.question, -one.cost, found, point))
+            self._add(reply.follow_ups if reply else (), one.depth + 1)
+
+    def _search(self, question: str) -> ModeResult:
+        self._query.step("search", f"Following up: {question}")
+        return local_follow_up(self._query, question)
+
+    def _passages(self, question: str, found: ModeResult) -> dict[str, tuple[Hit, str]]:
+        """Return labelled passages with the lines they are shown in, as many as fit a call."""
+        with access.in_workspace(self._query.workspace_id):
+            hits = hydrate(self._query.workspace_id, found.chunks[:PASSAGES])
+        empty = _filled(self._query.question, question, "")
+        left = model_calls.room(self._chat, ROLE, empty, StepReply)
+        passages: dict[str, tuple[Hit, str]] = {}
+        for number, hit in enumerate(hits, start=1):
+            line = truncate_tokens(" ".join(f"{hit.title}: {hit.text}".split()), left)
+            left -= count_tokens(line) + model_calls.LABEL_TOKENS
+            passages[f"P{number}"] = hit, line
+            if left < SHORTEST:
+                break
+        return passages
+
+    def _point(self, labels: Mapping[str, UUID], reply: StepReply) -> Point | None:
+        text = clean(reply.answer)
+        if not text or not reply.score:
+            return None
+        named = cited_labels(reply.answer, reply.records)
+        chunks = tuple(labels[label] for label in named if label in labels)
+        self.counts["labels_foreign"] += len(named) - len(chunks)
+        self.counts["points_ungrounded"] += not chunks
+        return Point(text, reply.score, chunks=chunks) if chunks else None
+
+
+def cited(steps: Iterable[Step]) -> list[ScoredChunk]:
+    """Return the passages that answers rest on, each with its best answer's score."""
+    best: dict[UUID, ScoredChunk] = {}
+    answered = [(step, step.point) for step in steps if step.point]
+    for step, point in sorted(answered, key=lambda pair: -pair[1].score):
+        why = {hit.chunk_id: hit.why for hit in step.found.chunks}
+        for chunk in point.chunks:
+            reasons = (f"Answers “{step.question}”", *why.get(chunk, ()))
+            best.setdefault(chunk, ScoredChunk(chunk, point.score / 100, reasons))
+    return list(best.values())
+
+
+def _filled(question: str, follow_up: str, passages: str) -> Prompt:
+    return model_calls.template("drift_follow").fill(
+        question=prompt.fenced(question, "question"),
+        follow_up=prompt.fenced(follow_up, "follow_up"),
+        passages=prompt.fenced(passages, "passages"),
+    )

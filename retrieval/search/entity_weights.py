@@ -1,0 +1,246 @@
+"""Weigh entities by how well keywords name them: by their names, and by their passages' meaning.
+
+LightRAG compares a keyword with the vectors of entities' names and descriptions. Making those takes
+minutes on a small machine, so here an entity is as near to a keyword as the passages that mention
+it, each weighted by its share in them (the columns of the walk's matrices); names also count
+directly, in full or by the words they share.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Final
+from uuid import UUID
+
+import numpy as np
+from django.utils.functional import cached_property
+
+from kb_project.graph import walk as walking
+from kb_project.graph.walk import Seeds, Within
+from kb_project.graph.walk_index import NO_ENTITY, Floats, WalkIndex
+from kb_project.sql import run_sql
+from kb_project.text.terms import terms
+from kb_project.text.words import words
+from retrieval.search import sql, walk
+from retrieval.search.query import Query
+
+NEAREST: Final = 100
+"""Passages near a keyword; the last of them counts nothing."""
+NAMED: Final = 1.0
+MEANING: Final = 0.25
+QUESTION: Final = 0.25
+"""Weight of the passages near the whole question, against one keyword."""
+SHARED: Final = 0.5
+"""Share of a name's and a keyword's words that must be common to both; less is coincidence."""
+
+Closeness = Mapping[UUID, float]
+
+
+@dataclass(frozen=True)
+class GraphView:
+    """The graph as one question sees it: where to look, and how close passages are to the
+    question and to each keyword.
+
+    Closeness is from 0 to 1; passages that are not near are left out. ``within`` marks passages of
+    the scope by position; ``names`` are the question's names, with their entities' positions.
+    """
+
+    index: WalkIndex
+    within: Within | None
+    question: Closeness
+    keywords: Mapping[str, Closeness] = field(default_factory=dict)
+    names: Mapping[str, Sequence[int]] = field(default_factory=dict)
+
+    @cached_property
+    def close(self) -> Closeness:
+        """Each passage's closeness to the question, or to the nearest keyword."""
+        found = defaultdict(float, self.question)
+        for near in self.keywords.values():
+            for chunk_id, closeness in near.items():
+                found[chunk_id] = max(found[chunk_id], MEANING * closeness)
+        return dict(found)
+
+    def closeness(self, chunk_id: UUID) -> float:
+        return self.close.get(chunk_id, 0.0)
+
+
+def view_of(query: Query, index: WalkIndex, vectors: Mapping[str, str]) -> GraphView:
+    """Look at the graph for a query; ``vectors`` maps keywords to theirs."""
+    return GraphView(
+        index=index,
+        within=walk.within(query, index),
+        question=scaled(walk.nearest(query)),
+        keywords=_near_each(query, vectors),
+        names=begun(query, index, walking.seeds(index, query.question)).names,
+    )
+
+
+def begun(query: Query, index: WalkIndex, start: Seeds) -> Seeds:
+    """Adjust the seeds by the entities the person included and excluded."""
+    positions = positions_of(index)
+    without = {positions[one] for one in query.exclude if one in positions}
+    added = {positions[one] for one in query.include if one in positions}
+    weights = {**start.entities, **{place: float(index.salience[place]) for place in added}}
+    names = {
+        name: [place for place in places if place not in without]
+        for name, places in start.names.items()
+    }
+    return Seeds(
+        {place: weight for place, weight in weights.items() if place not in without},
+        start.chunks,
+        {name: places for name, places in names.items() if places},
+    )
+
+
+def _near_each(query: Query, vectors: Mapping[str, str]) -> dict[str, Closeness]:
+    if not vectors:
+        return {}
+    fingerprint, literals = query.vector.fingerprint, list(vectors.values())
+    parameters = query.parameters(fingerprint=fingerprint, vectors=literals, count=NEAREST)
+    found: defaultdict[int, list[tuple[UUID, float]]] = defaultdict(list)
+    for place, chunk_id, cosine in run_sql(sql.NEAREST_TO_EACH, parameters):
+        found[place].append((chunk_id, float(cosine)))
+    return {keyword: scaled(found[place]) for place, keyword in enumerate(vectors, start=1)}
+
+
+def scaled(nearest: Sequence[tuple[UUID, float]]) -> Closeness:
+    if not nearest:
+        return {}
+    top, bottom = nearest[0][1], nearest[-1][1]
+    if top <= bottom:
+        return {chunk_id: 1.0 for chunk_id, _ in nearest}
+    return {chunk_id: (likeness - bottom) / (top - bottom) for chunk_id, likeness in nearest}
+
+
+def weigh(query: Query, view: GraphView, keywords: Iterable[str]) -> Floats:
+    """Weigh every entity, by position: by the mean of the keywords, and a little by the question.
+
+    Zero outside the scope and for excluded entities; included ones come first.
+    """
+    index, wanted = view.index, list(keywords)
+    weights = QUESTION * _by_passages(index, view.question)
+    for keyword in wanted:
+        near = view.keywords.get(keyword, {})
+        weights += NAMED / len(wanted) * _by_names(index, keyword)
+        weights += MEANING / len(wanted) * _by_passages(index, near)
+    return steered(query, view, weights)
+
+
+def steered(query: Query, view: GraphView, weights: Floats) -> Floats:
+    """Adjust weights by the included and excluded entities, and set those outside the scope to
+    zero."""
+    index = view.index
+    positions = positions_of(index)
+    for place in (positions[one] for one in query.include if one in positions):
+        weights[place] += 1.0 + weights.max()
+    for place in (positions[one] for one in query.exclude if one in positions):
+        weights[place] = 0.0
+    if view.within is not None:
+        weights = weights * (index.to_entities @ view.within.astype(np.float32) > 0)
+    return np.asarray(weights, np.float32)
+
+
+def strongest(index: WalkIndex, weights: Floats, count: int) -> list[tuple[UUID, float]]:
+    """Return the heaviest entities of the graph with their weights; ties go by position."""
+    best = np.argsort(-weights, kind="stable")[: count * 2].tolist()
+    found = [(index.entity_ids[place], float(weights[place])) for place in best]
+    return [(one, weight) for one, weight in found if weight > 0 and one != NO_ENTITY][:count]
+
+
+def positions_of(index: WalkIndex) -> Mapping[UUID, int]:
+    """Map entity ids to their positions in the index."""
+    return _names(_Same(index)).positions
+
+
+def passages_of(view: GraphView, place: int) -> list[UUID]:
+    """Return the scope's passages that mention an entity, those closest to the question first."""
+    matrix = view.index.to_entities
+    first, last = matrix.indptr[place : place + 2].tolist()
+    shares = dict(
+        zip(matrix.indices[first:last].tolist(), matrix.data[first:last].tolist(), strict=True)
+    )
+    inside = [one for one in shares if view.within is None or view.within[one]]
+    ids = view.index.chunk_ids
+    inside.sort(key=lambda one: (-view.closeness(ids[one]), -shares[one], one))
+    return [ids[one] for one in inside]
+
+
+def on_chunks(index: WalkIndex, near: Closeness) -> Floats:
+    """Return every passage's closeness, by position."""
+    found = np.zeros(len(index.chunk_ids), np.float32)
+    for chunk_id, closeness in near.items():
+        if chunk_id in index.chunk_positions:
+            found[index.chunk_positions[chunk_id]] = closeness
+    return found
+
+
+def _by_passages(index: WalkIndex, near: Closeness) -> Floats:
+    found = np.asarray(index.to_entities @ on_chunks(index, near), np.float32)
+    most = found.max(initial=0.0)
+    return found / most if most else found
+
+
+def _by_names(index: WalkIndex, keyword: str) -> Floats:
+    """Return 1 for the entity the keyword names, less if others share the name or only words
+    match."""
+    weights = np.zeros(len(index.entity_ids), np.float32)
+    for place, share in _alike(index, keyword).items():
+        weights[place] = share
+    for places in walking.names_in(index, keyword).values():
+        for place in places:
+            weights[place] = max(float(weights[place]), 1.0 / len(places))
+    return weights
+
+
+def _alike(index: WalkIndex, keyword: str) -> dict[int, float]:
+    """Map entities to the share of words common to a name and the keyword, if at least half."""
+    asked = {word.folded for word in words(keyword) if terms(word.folded)}
+    names = _names(_Same(index))
+    places: set[int] = set()
+    for word in asked:
+        places.update(names.by_word.get(word, ()))
+    found: dict[int, float] = {}
+    for place in places:
+        own = names.words[place]
+        share = len(own & asked) / len(own | asked)
+        entity = names.entities[place]
+        if share >= SHARED:
+            found[entity] = max(found.get(entity, 0.0), share)
+    return found
+
+
+@dataclass(frozen=True)
+class _Names:
+    """An index's names by their words, and its entities' positions by id."""
+
+    by_word: Mapping[str, Sequence[int]]
+    words: Sequence[frozenset[str]]
+    entities: Sequence[int]
+    positions: Mapping[UUID, int]
+
+
+class _Same:
+    """An index as a cache key, compared by identity."""
+
+    def __init__(self, index: WalkIndex) -> None:
+        self.index = index
+
+    def __hash__(self) -> int:
+        return id(self.index)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Same) and other.index is self.index
+
+
+@lru_cache(maxsize=walk.KEPT)
+def _names(same: _Same) -> _Names:
+    own = [frozenset(key.split()) for key in same.index.name_keys]
+    by_word: defaultdict[str, list[int]] = defaultdict(list)
+    for place, found in enumerate(own):
+        for word in found:
+            by_word[word].append(place)
+    positions = {one: place for place, one in enumerate(same.index.entity_ids)}
+    return _Names(dict(by_word), own, same.index.name_entities.tolist(), positions)

@@ -1,0 +1,327 @@
+"""Entities and relationships as records: what the scope says of each, and the passages that say it.
+
+A description may rest on documents outside the scope. For a scoped question, an entity's text is
+built from what is inside: a model's notes on the passages, else the sentences the description
+quotes, else the sentence that first names the entity.
+
+LightRAG orders an entity's relationships by the degrees of their ends: what everything is related
+to comes first, whatever was asked. Here a relationship counts by what it says about the question:
+how close the passages are that state it, how many of the question's words it shares, and how much
+its ends are asked for.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+from uuid import UUID
+
+from kb_project.sql import Row, run_sql
+from kb_project.text.sentences import sentence_spans
+from kb_project.text.terms import terms
+from retrieval.search import query_features, sql
+from retrieval.search.entity_weights import GraphView, passages_of, positions_of
+from retrieval.search.query import Query
+from retrieval.search.results import Record, RecordKind
+
+SOURCES: Final = 8
+"""Passages listed for a record; a hub is in hundreds."""
+LONGEST: Final = 2_000
+"""Characters of a record's text."""
+CLOSE: Final = 1.0
+WORDS: Final = 1.0
+ENDS: Final = 0.5
+TOGETHER: Final = 0.5
+"""Weight of a passage that only names both ends together, against one that states a
+relationship."""
+
+
+@dataclass(frozen=True, slots=True)
+class ScopedPassage:
+    """A passage of the scope: its offset in its document, and its text if requested."""
+
+    start: int
+    text: str
+
+    def quote(self, start: int, end: int) -> str:
+        return " ".join(self.text[max(0, start - self.start) : end - self.start].split())
+
+    def sentence_at(self, offset: int) -> str:
+        """Return the sentence at an offset in the document's text."""
+        inside = offset - self.start
+        for start, end in sentence_spans(self.text):
+            if inside < end:
+                return " ".join(self.text[start:end].split())
+        return ""
+
+
+def scoped_passages(
+    query: Query, chunk_ids: Iterable[UUID], *, wants_text: bool
+) -> dict[UUID, ScopedPassage]:
+    """Return the passages that exist and are in the scope."""
+    wanted = list(set(chunk_ids))
+    parameters = query.parameters(chunks=wanted, wants_text=wants_text)
+    rows = run_sql(sql.PLACES, parameters) if wanted else []
+    return {chunk_id: ScopedPassage(start, text) for chunk_id, start, text in rows}
+
+
+# --- entities -------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class EntityFacts:
+    """``sources`` are the chunks and spans the description rests on."""
+
+    id: UUID
+    name: str
+    type: str
+    description: str
+    sources: tuple[tuple[UUID, int, int], ...]
+
+
+def entities_of(query: Query, entity_ids: Iterable[UUID]) -> dict[UUID, EntityFacts]:
+    """Return the rows of entities, except excluded ones."""
+    wanted = list(set(entity_ids) - set(query.exclude))
+    rows = run_sql(sql.ENTITIES, query.parameters(entities=wanted)) if wanted else []
+    found = {}
+    for id_, name, kind, description, sources in rows:
+        # JSON as Postgres writes it.
+        spans = ((UUID(one["chunk"]), one["start"], one["end"]) for one in json.loads(sources))
+        found[id_] = EntityFacts(id_, name, kind, description, tuple(spans))
+    return found
+
+
+def entity_records(
+    query: Query, view: GraphView, rows: Mapping[UUID, EntityFacts], scores: Mapping[UUID, float]
+) -> list[Record]:
+    """Build records in the order of ``scores``, skipping unknown entities and those without a
+    passage in scope."""
+    wanted = [rows[entity_id] for entity_id in scores if entity_id in rows]
+    sources = {one.id: _entity_sources(view, one) for one in wanted}
+    chunks = (chunk_id for found in sources.values() for chunk_id in found)
+    passages = scoped_passages(query, chunks, wants_text=query.documents is not None)
+    kept = {
+        entity_id: [chunk_id for chunk_id in found if chunk_id in passages][:SOURCES]
+        for entity_id, found in sources.items()
+    }
+    texts = _entity_texts(query, wanted, kept, passages)
+    return [
+        Record(
+            *(RecordKind.ENTITY, one.id, one.name, texts[one.id][:LONGEST]),
+            *(tuple(kept[one.id]), scores[one.id]),
+        )
+        for one in wanted
+        if kept[one.id] and texts[one.id]
+    ]
+
+
+def _entity_sources(view: GraphView, entity: EntityFacts) -> list[UUID]:
+    """Return the description's passages, then others; more than are kept, since some may be
+    gone."""
+    described = [chunk_id for chunk_id, _, _ in entity.sources]
+    position = positions_of(view.index).get(entity.id)
+    mentioned = passages_of(view, position)[: 2 * SOURCES] if position is not None else []
+    return list(dict.fromkeys([*described, *mentioned]))
+
+
+def _entity_texts(
+    query: Query,
+    wanted: Sequence[EntityFacts],
+    kept: Mapping[UUID, Sequence[UUID]],
+    passages: Mapping[UUID, ScopedPassage],
+) -> dict[UUID, str]:
+    if query.documents is None:
+        return {one.id: one.description or f"{one.name} ({one.type})" for one in wanted}
+    chunks = list({chunk_id for found in kept.values() for chunk_id in found})
+    parameters = query.parameters(entities=list(kept), chunks=chunks)
+    notes: defaultdict[UUID, dict[str, None]] = defaultdict(dict)
+    for entity_id, _, text in run_sql(sql.NOTES_ON, parameters):
+        notes[entity_id][text] = None
+    named = {(entity, chunk): start for entity, chunk, start in run_sql(sql.NAMED_AT, parameters)}
+
+    def first_named(one: EntityFacts) -> str:
+        for chunk_id in kept[one.id]:
+            if (one.id, chunk_id) in named:
+                return passages[chunk_id].sentence_at(named[one.id, chunk_id])
+        return ""
+
+    return {
+        one.id: " ".join(notes[one.id]) or _quoted(one, passages) or first_named(one)
+        for one in wanted
+    }
+
+
+def _quoted(entity: EntityFacts, passages: Mapping[UUID, ScopedPassage]) -> str:
+    quotes = (
+        passages[chunk_id].quote(start, end)
+        for chunk_id, start, end in entity.sources
+        if chunk_id in passages
+    )
+    return " ".join(dict.fromkeys(filter(None, quotes)))
+
+
+# --- relationships --------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """Where a relationship is stated; offsets are in the document's text. ``note`` is a model's."""
+
+    chunk_id: UUID
+    start: int
+    end: int
+    predicate: str
+    is_stated: bool
+    note: str
+
+
+@dataclass(frozen=True, slots=True)
+class Relationship:
+    """A directed relationship: A to B and B to A are two."""
+
+    id: UUID
+    source: UUID
+    target: UUID
+    description: str
+    keywords: tuple[str, ...]
+    weight: float
+    evidence: tuple[Evidence, ...]
+
+    @property
+    def ends(self) -> tuple[UUID, UUID]:
+        return self.source, self.target
+
+    def other(self, entity_id: UUID) -> UUID:
+        return self.target if entity_id == self.source else self.source
+
+
+def relationships_of(query: Query, entity_ids: Sequence[UUID], count: int) -> list[Relationship]:
+    """Return the relationships of some entities that the scope states: those between two of them,
+    then the strongest."""
+    return _with_evidence(query, _rows_of(query, entity_ids, count))
+
+
+def chunks_stating(query: Query, entity_ids: Sequence[UUID], count: int) -> set[UUID]:
+    """Return the passages that are evidence of what ``relationships_of`` returns."""
+    ids = [row[0] for row in _rows_of(query, entity_ids, count)]
+    rows = run_sql(sql.CHUNKS_STATING, query.parameters(relationships=ids)) if ids else []
+    return {chunk_id for (chunk_id,) in rows}
+
+
+def _rows_of(query: Query, entity_ids: Sequence[UUID], count: int) -> Sequence[Row]:
+    parameters = query.parameters(entities=list(entity_ids), count=count)
+    return run_sql(sql.RELATIONSHIPS_OF, parameters) if entity_ids else []
+
+
+def relationships_in(
+    query: Query, closeness: Mapping[UUID, float], count: int
+) -> list[Relationship]:
+    """Return the relationships that close passages are evidence of, those in the closest first."""
+    near: defaultdict[UUID, float] = defaultdict(float)
+    parameters = query.parameters(chunks=list(closeness))
+    for one, chunk_id, is_stated in run_sql(sql.EVIDENCE_IN, parameters):
+        near[one] = max(near[one], closeness[chunk_id] * (1.0 if is_stated else TOGETHER))
+    best = sorted(near, key=lambda one: (-near[one], one))[:count]
+    rows = run_sql(sql.RELATIONSHIPS, query.parameters(relationships=best)) if best else []
+    return _with_evidence(query, rows)
+
+
+def _with_evidence(query: Query, rows: Sequence[Row]) -> list[Relationship]:
+    if not rows:
+        return []
+    parameters = query.parameters(relationships=[row[0] for row in rows])
+    evidence: defaultdict[UUID, list[Evidence]] = defaultdict(list)
+    for relationship_id, *place in run_sql(sql.EVIDENCE_OF, parameters):
+        evidence[relationship_id].append(Evidence(*place))
+    return [
+        Relationship(id_, source, target, text, tuple(words), float(weight), tuple(evidence[id_]))
+        for id_, source, target, text, words, weight in rows
+        if evidence[id_]
+    ]
+
+
+def relevance(
+    query: Query,
+    view: GraphView,
+    relationships: Iterable[Relationship],
+    rows: Mapping[UUID, EntityFacts],
+    ends: Mapping[UUID, float],
+) -> list[tuple[Relationship, float]]:
+    """Score the relationships, best first. ``ends`` are the weights of entities."""
+    wanted = frozenset(query_features.read(query.question).terms)
+    most = max(ends.values(), default=0.0) or 1.0
+
+    def score(one: Relationship) -> float:
+        close = max(
+            view.closeness(place.chunk_id) * (1.0 if place.is_stated else TOGETHER)
+            for place in one.evidence
+        )
+        asked = sum(ends.get(end, 0.0) for end in one.ends) / most
+        return CLOSE * close + WORDS * _shared(one, rows, wanted) + ENDS * asked
+
+    known = (one for one in relationships if all(end in rows for end in one.ends))
+    scored = [(one, score(one)) for one in known]
+    return sorted(scored, key=lambda pair: (-pair[1], -pair[0].weight, pair[0].id))
+
+
+def _shared(one: Relationship, rows: Mapping[UUID, EntityFacts], wanted: frozenset[str]) -> float:
+    """Return the share of the question's telling words that the relationship's text has."""
+    if not wanted:
+        return 0.0
+    text = " ".join(
+        [
+            *(rows[end].name for end in one.ends),
+            *one.keywords,
+            one.description,
+            *(place.predicate for place in one.evidence[:SOURCES]),
+        ]
+    )
+    return len(wanted.intersection(terms(text))) / len(wanted)
+
+
+def relationship_records(
+    query: Query,
+    view: GraphView,
+    ranked: Sequence[tuple[Relationship, float]],
+    rows: Mapping[UUID, EntityFacts],
+) -> list[Record]:
+    """Build records in the given order; a scoped question gets only what the scope states."""
+    sources = {}
+    for one, _ in ranked:
+        chunks = dict.fromkeys(place.chunk_id for place in one.evidence)
+        sources[one.id] = sorted(chunks, key=lambda chunk_id: -view.closeness(chunk_id))[:SOURCES]
+    is_scoped = query.documents is not None
+    wanted = (chunk_id for found in sources.values() for chunk_id in found)
+    passages = scoped_passages(query, wanted, wants_text=is_scoped)
+    return [
+        Record(
+            RecordKind.RELATIONSHIP,
+            one.id,
+            f"{rows[one.source].name} → {rows[one.target].name}",
+            _relationship_text(one, rows, passages if is_scoped else {})[:LONGEST],
+            tuple(chunk_id for chunk_id in sources[one.id] if chunk_id in passages),
+            score,
+        )
+        for one, score in ranked
+        if not passages.keys().isdisjoint(sources[one.id])
+    ]
+
+
+def _relationship_text(
+    one: Relationship, rows: Mapping[UUID, EntityFacts], passages: Mapping[UUID, ScopedPassage]
+) -> str:
+    if passages:
+        statements = (
+            place.note or passages[place.chunk_id].quote(place.start, place.end)
+            for place in one.evidence
+            if place.chunk_id in passages
+        )
+        return " ".join(dict.fromkeys(filter(None, statements)))
+    if one.description:
+        return one.description
+    predicates = dict.fromkeys(place.predicate for place in one.evidence if place.predicate)
+    between = ", ".join(predicates) or "is named together with"
+    return f"{rows[one.source].name} {between} {rows[one.target].name}."

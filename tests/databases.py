@@ -1,0 +1,186 @@
+"""Test databases on a server of their own, migrated once for each state of the migrations.
+
+A template is migrated as the owner and kept; each test run, and each of its processes, works on a
+copy, which takes a moment to create. The tests themselves connect as the restricted application
+role.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import importlib.util
+import os
+import re
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Final, LiteralString
+
+from django.conf import settings
+from django.core.management import call_command
+from django.db import connections
+from django.db.migrations import Migration
+from django.db.migrations.loader import MigrationLoader
+from psycopg import sql as pgsql
+
+from kb_project.database import embedded, sql
+from kb_project.database.config import OWNER_ALIAS, TEST_FOLDER
+from kb_project.database.engine.base import CONF, DATA
+from kb_project.database.prepare import Conninfo, Plan, connect, prepare
+from kb_project.database.programs import is_alive
+
+# A test database need not survive a power failure.
+TEST_CONF: Final = {
+    "fsync": "off",
+    "synchronous_commit": "off",
+    "full_page_writes": "off",
+    "shared_buffers": "256MB",
+    "max_connections": "120",
+}
+TEMPLATE_PREFIX: Final = "kb_template_"
+TEMPLATES_KEPT: Final = 6
+COPY_PREFIX: Final = "kb_test_"
+COPY_NAME: Final = re.compile(COPY_PREFIX + r"(\d+)_\w+")
+
+TEST_LOCK: Final[LiteralString] = "select pg_advisory_lock(7242102)"
+DATABASE_NAMES: Final[LiteralString] = (
+    "select datname from pg_database where starts_with(datname, %s) order by oid"
+)
+CLONE_DATABASE: Final[LiteralString] = (
+    "create database {database} template {template} owner {owner}"
+)
+DROP_DATABASE: Final[LiteralString] = "drop database if exists {database} with (force)"
+RENAME_DATABASE: Final[LiteralString] = "alter database {database} rename to {name}"
+# Django empties tables between tests with TRUNCATE, which the application itself never needs.
+TEST_RIGHTS: Final[tuple[LiteralString, ...]] = (
+    "grant truncate on all tables in schema public to {app}",
+    "alter default privileges for role {owner} in schema public grant truncate on tables to {app}",
+)
+
+# Modules that migrations take statements from.
+SQL_MODULES: Final = ("kb_project.database.tenancy",)
+
+
+def server_for_tests() -> embedded.Server:
+    """Return the tests' own server, separate from the one with a user's data."""
+    return embedded.ensure(settings.DATA_DIR / TEST_FOLDER, conf=TEST_CONF)
+
+
+def create_test_database(server: embedded.Server, worker: str = "main") -> str:
+    """Create a migrated database and return its name; Django's connections use it from here on.
+
+    ``worker`` distinguishes the processes of one test run.
+    """
+    with _alone(server):
+        _drop_orphans(server)
+        template = _template(server)
+        name = f"{COPY_PREFIX}{os.getpid()}_{worker}"
+        drop_database(server.conninfo(), name)
+        clone(server.conninfo(), Plan(name), template=template)
+    _grant_truncate(server, name)
+    _point_to(server, name)
+    return name
+
+
+def destroy_test_database(server: embedded.Server, name: str) -> None:
+    connections.close_all()
+    drop_database(server.conninfo(), name)
+
+
+def _template(server: embedded.Server) -> str:
+    """Return the name of a fully migrated database, creating it if there is none."""
+    name = TEMPLATE_PREFIX + _migrations_digest()
+    if name in _names(server, TEMPLATE_PREFIX):
+        return name
+    partial = f"{name}_partial"
+    drop_database(server.conninfo(), partial)
+    prepare(server.conninfo(), Plan(partial))
+    _point_to(server, partial)
+    call_command("migrate", verbosity=0, interactive=False)
+    connections.close_all()
+    with connect(server.conninfo()) as connection:
+        names = {"database": pgsql.Identifier(partial), "name": pgsql.Identifier(name)}
+        connection.execute(pgsql.SQL(RENAME_DATABASE).format(**names))
+    _drop_old_templates(server)
+    return name
+
+
+def _migrations_digest() -> str:
+    """Return a fingerprint of every migration file and of the statements that prepare a
+    database.
+    """
+    digest = hashlib.sha256()
+    modules = [type(migration).__module__ for migration in _migrations()]
+    for module in [*sorted(modules), sql.__name__, *SQL_MODULES]:
+        digest.update(module.encode())
+        digest.update(_source(module))
+    return digest.hexdigest()[:16]
+
+
+def _migrations() -> Iterable[Migration]:
+    return MigrationLoader(None).disk_migrations.values()
+
+
+def _source(module: str) -> bytes:
+    """Return a module's source; migrations are already imported, others are only located."""
+    spec = importlib.util.find_spec(module)
+    return Path(spec.origin).read_bytes() if spec and spec.origin else b""
+
+
+def _grant_truncate(server: embedded.Server, name: str) -> None:
+    names = Plan(name).names()
+    with connect(server.conninfo(), database=name) as connection:
+        for statement in TEST_RIGHTS:
+            connection.execute(pgsql.SQL(statement).format(**names))
+
+
+def _point_to(server: embedded.Server, name: str) -> None:
+    """Point both aliases to a database on the test server."""
+    connections.close_all()
+    for alias in ("default", OWNER_ALIAS):
+        connection = connections[alias]
+        connection.settings_dict["NAME"] = name
+        connection.settings_dict["OPTIONS"][DATA] = str(server.data_dir)
+        connection.settings_dict["OPTIONS"][CONF] = TEST_CONF
+
+
+def _drop_orphans(server: embedded.Server) -> None:
+    """Drop the databases of test processes that were killed."""
+    for name in _names(server, COPY_PREFIX):
+        found = COPY_NAME.fullmatch(name)
+        if found and not is_alive(int(found[1])):
+            drop_database(server.conninfo(), name)
+
+
+def _drop_old_templates(server: embedded.Server) -> None:
+    for name in _names(server, TEMPLATE_PREFIX)[:-TEMPLATES_KEPT]:
+        drop_database(server.conninfo(), name)
+
+
+def _names(server: embedded.Server, prefix: str) -> list[str]:
+    """Return database names, oldest first."""
+    with connect(server.conninfo()) as connection:
+        rows = connection.execute(DATABASE_NAMES, [prefix]).fetchall()
+    return [row[0] for row in rows]
+
+
+def clone(superuser: Conninfo, plan: Plan, *, template: str) -> None:
+    """Copy a database, then prepare the copy: database settings are not copied with it."""
+    with connect(superuser) as server:
+        names = {"template": pgsql.Identifier(template), **plan.names()}
+        server.execute(pgsql.SQL(CLONE_DATABASE).format(**names))
+    prepare(superuser, plan)
+
+
+def drop_database(superuser: Conninfo, name: str) -> None:
+    """Drop a database if it exists, disconnecting its clients."""
+    with connect(superuser) as server:
+        server.execute(pgsql.SQL(DROP_DATABASE).format(database=pgsql.Identifier(name)))
+
+
+@contextlib.contextmanager
+def _alone(server: embedded.Server) -> Iterator[None]:
+    """Let one process at a time in: a template cannot be copied while anyone is connected to it."""
+    with connect(server.conninfo()) as connection:
+        connection.execute(TEST_LOCK)
+        yield

@@ -1,0 +1,117 @@
+from __future__ import annotations
+
+import pytest
+
+from ingestion.extractors import extract
+from ingestion.extractors.english import extract_many
+from ingestion.extractors.extraction import (
+    CONCEPT,
+    NAME,
+    ORGANIZATION,
+    PERSON,
+    PLACE,
+    PRODUCT,
+    SURE,
+)
+from ingestion.extractors.name_types import kind_of
+
+
+@pytest.mark.parametrize(
+    ("surface", "kind"),
+    [
+        ("Corrigan Marine", "organization"),
+        ("Hestay Harbour Board", "organization"),
+        ("University of Dunmarrow", "organization"),
+        ("Breck Harbour", "place"),
+        ("Port Ansgar", "place"),
+        ("Storm Ottoline", "event"),
+        ("Battle of Hastings", "event"),
+        ("RV Agnes Tulloch", "product"),
+        ("Dr. Leena Varghese", "person"),
+        ("Duchess of Lucca", "person"),
+    ],
+)
+def test_the_words_of_a_name_tell_its_kind(surface: str, kind: str):
+    assert kind_of(surface, NAME) == kind
+
+
+@pytest.mark.parametrize("surface", ["Owen Lacey", "Works", "Norholm Wind", "Ella of the Hill"])
+def test_a_name_that_tells_nothing_keeps_the_kind_it_was_given(surface: str):
+    assert kind_of(surface, PERSON) == PERSON
+
+
+def test_a_common_noun_stays_a_concept():
+    assert kind_of("lens works", CONCEPT) == CONCEPT
+
+
+def test_extraction_uses_it():
+    text = "Vellacott Lens Works cut the prisms that Storm Ottoline had broken."
+    kinds = {m.surface: m.type for m in extract(text, language="en").mentions}
+
+    assert kinds["Vellacott Lens Works"] == "organization"
+    assert kinds["Storm Ottoline"] == "event"
+
+
+def kinds(text: str) -> dict[str, tuple[str, bool]]:
+    """The kind of each name, and whether it is more than a guess."""
+    [found] = extract_many([text])
+    made: dict[str, tuple[str, bool]] = {}
+    for one in found.mentions:
+        _, was_sure = made.get(one.surface, ("", False))
+        if not was_sure:
+            made[one.surface] = (one.type, one.source == SURE)
+    return made
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ("Her husband Olaf Brekke kept the light.", "Olaf Brekke"),
+        ("His brother Halvard came by boat.", "Halvard"),
+        ("“It is lit,” said Marley.\nMarley said nothing more.", "Marley"),
+        ("Murdock's wife wrote to the harbour board.", "Murdock"),
+        ("Bruce Perens, who kept the list, left in 1996.", "Bruce Perens"),
+    ],
+)
+def test_titles_kin_and_speech_tell_a_person(text: str, name: str):
+    assert kinds(text)[name] == (PERSON, True)
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ("They ship the Tidewatch program with the station.", "Tidewatch"),
+        ("We installed the Skylark package on every machine.", "Skylark"),
+        ("The trawler Margaret Heddle came on to the bank.", "Margaret Heddle"),
+    ],
+)
+def test_what_is_called_a_program_or_a_package_is_a_product(text: str, name: str):
+    assert kinds(text).get(name) == (PRODUCT, True)
+
+
+@pytest.mark.parametrize(
+    "text", ["He flew to Geneva.", "It rained in Geneva.", "She is from Geneva."]
+)
+def test_words_of_place_before_a_place_bear_the_guess_out(text: str):
+    assert kinds(text)["Geneva"] == (PLACE, True)
+
+
+def test_what_has_an_article_may_do_something_to_somebody_without_being_a_person():
+    told = kinds("He asked again because the Office would not send him a pattern.")
+
+    assert told["Office"] != (PERSON, True)
+
+
+def test_several_words_are_an_organization_where_the_recogniser_says_so():
+    assert kinds("She works at Hewlett Packard.")["Hewlett Packard"] == (ORGANIZATION, False)
+
+
+def test_an_abbreviation_that_nothing_bears_out_is_a_term():
+    assert kinds("We like NASA.")["NASA"] == (CONCEPT, False)
+
+
+def test_what_follows_a_title_with_a_point_is_the_person():
+    found = kinds("Mr. Scrooge met Mrs. Cratchit in Camden Town on the way to the office.")
+
+    assert found["Scrooge"][0] == PERSON
+    assert found["Mrs. Cratchit"][0] == PERSON

@@ -1,0 +1,67 @@
+"""What commands share: a database that is behind the code, and quiet output."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from django.core.management import CommandError, call_command
+from django.db.migrations.recorder import MigrationRecorder
+
+from kb_project.commands import PRODUCT, DataCommand
+from kb_project.database.engine.base import DATA
+
+pytestmark = pytest.mark.django_db
+
+
+def test_somebody_elses_database_is_left_for_them_to_migrate(settings, monkeypatch):
+    options = {k: v for k, v in settings.DATABASES["default"]["OPTIONS"].items() if k != DATA}
+    theirs = {**settings.DATABASES["default"], "OPTIONS": options}
+    monkeypatch.setitem(settings.DATABASES, "default", theirs)
+    monkeypatch.setattr(MigrationRecorder, "applied_migrations", lambda self: {})
+
+    with pytest.raises(CommandError, match=r"migrations behind.*Run 'manage.py migrate'"):
+        call_command("createworkspace", "Merrow Sound")
+
+
+def test_a_database_that_is_up_to_date_is_used_as_it_is(capsys):
+    call_command("createworkspace", "Merrow Sound")
+
+    assert capsys.readouterr().err == ""
+
+
+class Quick(DataCommand):
+    """A command that does nothing, at once."""
+
+    requires_migrations_checks = False
+    requires_system_checks = ()
+
+    def handle(self, *_args: Any, **_options: Any) -> None:
+        pass
+
+
+@pytest.fixture
+def levels() -> Iterator[None]:
+    before = {name: logging.getLogger(name).level for name in PRODUCT}
+    for name in PRODUCT:
+        logging.getLogger(name).setLevel(logging.INFO)
+    yield
+    for name, level in before.items():
+        logging.getLogger(name).setLevel(level)
+
+
+@pytest.mark.usefixtures("levels")
+@pytest.mark.parametrize(("verbosity", "is_shown"), [(1, False), (2, True)])
+def test_a_command_shows_events_only_to_who_asks_for_them(verbosity: int, *, is_shown: bool):
+    call_command(Quick(), verbosity=verbosity)
+
+    assert logging.getLogger("ingestion.documents.services").isEnabledFor(logging.INFO) is is_shown
+    assert logging.getLogger("ingestion.documents.services").isEnabledFor(logging.WARNING)
+
+
+def test_every_app_of_the_product_is_named(settings):
+    apps = {name for name in settings.INSTALLED_APPS if (settings.BASE_DIR / name).is_dir()}
+
+    assert set(PRODUCT) == apps

@@ -1,0 +1,245 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, strategies as st
+
+from retrieval.answering import extractive
+from retrieval.answering.extractive import (
+    ANSWERED,
+    MOST_MARKED,
+    SURE,
+    UNSURE,
+    Choice,
+    asks_for_list,
+    marked,
+    parts_of,
+)
+from retrieval.answering.ranking import Ranked, Ranking
+from retrieval.models import Outcome
+from retrieval.search.query_features import read
+from tests.retrieval.answering.passages import gathered, hit
+
+KEEPERS = "Ada Lind keeps the light. The lamp burns oil by night. The quarry road is closed."
+
+
+def ranking_of(made, *, shares, probability):
+    ranked = [Ranked(one, share, share) for one, share in zip(made.statements, shares, strict=True)]
+    return Ranking(ranked, probability)
+
+
+def chosen(question, text, *, shares, probability=1.0):
+    made = gathered(question, hit(text))
+    return extractive.choose(made, ranking_of(made, shares=shares, probability=probability))
+
+
+def said(choice):
+    return [one.candidate.said for one in choice.chosen]
+
+
+def test_a_statement_that_is_clearly_the_best_stands_alone():
+    choice = chosen("Who keeps the light?", KEEPERS, shares=[SURE, 0.1, 0.05])
+
+    assert (choice.outcome, said(choice)) == (Outcome.ANSWERED, ["Ada Lind keeps the light."])
+
+
+def test_one_that_may_be_it_as_well_comes_second():
+    choice = chosen("Who keeps the light?", KEEPERS, shares=[0.5, 0.4, 0.1])
+
+    assert said(choice) == ["Ada Lind keeps the light.", "The lamp burns oil by night."]
+
+
+def test_one_that_says_the_same_is_no_second():
+    text = (
+        "Ada Lind keeps the light of Skarrow. Ada Lind keeps the Skarrow light. It burns oil now."
+    )
+    choice = chosen("Who keeps the light?", text, shares=[0.5, 0.4, 0.1])
+
+    assert said(choice)[0] == "Ada Lind keeps the light of Skarrow."
+    assert "Ada Lind keeps the Skarrow light." not in said(choice)
+
+
+@pytest.mark.parametrize(
+    ("probability", "outcome"),
+    [
+        (ANSWERED, Outcome.ANSWERED),
+        ((ANSWERED + UNSURE) / 2, Outcome.UNSURE),
+        (UNSURE / 2, Outcome.NOTHING),
+    ],
+)
+def test_the_probability_decides_between_three_outcomes(probability, outcome):
+    choice = chosen("Who keeps it?", KEEPERS, shares=[0.7, 0.2, 0.1], probability=probability)
+
+    assert choice.outcome is outcome
+    assert bool(choice.chosen) == (outcome is Outcome.ANSWERED)
+    assert bool(choice.nearest) == (outcome is Outcome.UNSURE)
+
+
+def test_nothing_read_is_nothing_told():
+    made = gathered("Who keeps the light?")
+
+    assert extractive.choose(made, Ranking((), 0.0)) == Choice(Outcome.NOTHING, (), (), 0.0)
+
+
+def test_the_closest_passages_are_different_ones():
+    made = gathered("Who keeps it?", hit(KEEPERS), hit("Bram keeps it too, they say."))
+    told = ranking_of(
+        made, shares=[0.4] * len(made.statements), probability=(ANSWERED + UNSURE) / 2
+    )
+
+    nearest = extractive.choose(made, told).nearest
+
+    assert len(nearest) == len({one.candidate.hit.chunk_id for one in nearest}) == 2
+
+
+LIST = (
+    "The tower is old.\n\nThe keepers of the light were:\n- Ada Lind, from 1866\n"
+    "- Bram Oosterling, until 1890\n- Cees Vrij, for a week\n\nThe lamp burns oil.\n\n"
+    "Buy at the shop:\n- Bread and butter\n- Cheese and ham"
+)
+
+
+def test_a_question_for_a_list_gets_the_entries_of_the_one_that_fits():
+    made = gathered("Which keepers of the light were there?", hit(LIST))
+    shares = [1 / len(made.statements)] * len(made.statements)
+
+    choice = extractive.choose(made, ranking_of(made, shares=shares, probability=1.0))
+
+    assert choice.is_list
+    assert said(choice) == [
+        "Ada Lind, from 1866",
+        "Bram Oosterling, until 1890",
+        "Cees Vrij, for a week",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("probability", "outcome"), [(UNSURE, Outcome.ANSWERED), (UNSURE / 2, Outcome.NOTHING)]
+)
+def test_a_list_that_fits_answers_unless_nothing_does(probability, outcome):
+    made = gathered("Which keepers of the light were there?", hit(LIST))
+    shares = [1 / len(made.statements)] * len(made.statements)
+
+    choice = extractive.choose(made, ranking_of(made, shares=shares, probability=probability))
+
+    assert (choice.outcome, bool(choice.chosen)) == (outcome, outcome is Outcome.ANSWERED)
+
+
+def test_a_list_of_other_things_is_none():
+    made = gathered("Which boats bring the oil?", hit(LIST))
+    shares = [1 / len(made.statements)] * len(made.statements)
+
+    assert not extractive.choose(made, ranking_of(made, shares=shares, probability=1.0)).is_list
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "Which directories have to be there?",
+        "What roles do people play here?",
+        "What are the three keepers?",
+        "List the keepers.",
+        "有哪些看守人？",
+    ],
+)
+def test_it_is_asked_for_a_list(question):
+    assert asks_for_list(question)
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "Which version of the lamp came with it?",
+        "What is the status of the boat?",
+        "What does the securetty file do?",
+        "Which bus goes there?",
+        "What was the cause?",
+        "谁看守灯塔？",
+    ],
+)
+def test_it_is_not_asked_for_a_list(question):
+    assert not asks_for_list(question)
+
+
+def test_the_second_question_names_what_the_first_is_about():
+    assert parts_of("Where is Tern Rock and who lit it?")[1] == "who lit Tern Rock?"
+    assert parts_of("Who went from Orran to Voar and why is it empty?")[1] == "why is it empty?"
+    assert parts_of("Where is the light and who lit it?")[1] == "who lit it?"
+
+
+def test_the_parts_of_a_question_have_their_own_question_words():
+    assert parts_of("Who lit it, and when did the boat come?") == (
+        "Who lit it",
+        "when did the boat come?",
+    )
+    assert parts_of("谁看守灯塔，灯塔在哪里？") == ("谁看守灯塔", "灯塔在哪里？")
+    for one in ("Who keeps bread and butter?", "1995年8月，谁看守灯塔？"):
+        assert parts_of(one) == (one,)
+
+
+def test_two_parts_give_a_statement_each():
+    first = chosen("Who keeps the light?", KEEPERS, shares=[0.8, 0.1, 0.1])
+    second = chosen("What does it burn?", "The lamp burns oil by night.", shares=[1.0])
+
+    both = extractive.together([first, second])
+
+    assert said(both) == ["Ada Lind keeps the light.", "The lamp burns oil by night."]
+
+
+def test_a_part_without_an_answer_leaves_that_of_the_other():
+    first = chosen("Who keeps the light?", KEEPERS, shares=[0.8, 0.1, 0.1])
+    second = chosen("What does it cost?", "The lamp burns oil.", shares=[1.0], probability=0.1)
+
+    both = extractive.together([first, second])
+
+    assert (both.outcome, said(both)) == (Outcome.ANSWERED, ["Ada Lind keeps the light."])
+
+
+def bold(said, question):
+    return [said[start:end] for start, end in marked(said, read(question))]
+
+
+@pytest.mark.parametrize(
+    ("said", "question", "words"),
+    [
+        ("Hamm was released on July 24th, 1998.", "When was Hamm released?", ["July 24th, 1998"]),
+        ("The lamp burns 40 litres a night.", "How much does the lamp burn?", ["40"]),
+        ("In spring Ada Lind lit the lamp.", "Who lit the lamp?", ["Ada Lind"]),
+        ("The oil comes by boat from Orran.", "Where does the oil come from?", ["Orran"]),
+        ("灯塔建于1866年。", "灯塔是哪一年建的？", ["1866年"]),
+    ],
+)
+def test_the_words_asked_for_are_marked(said, question, words):
+    assert bold(said, question) == words
+
+
+@pytest.mark.parametrize(
+    ("said", "question"),
+    [
+        ("The lamp burns oil because it is cheap.", "Why does the lamp burn oil?"),
+        ("Nobody remembers.", "When was the lamp lit?"),
+        ("The clock is known to few.", "Who knows the clock?"),
+        ("In 1866 the lamp was lit.", "What happened in 1866?"),
+    ],
+)
+def test_nothing_is_marked_where_no_such_thing_is_asked_for_or_told(said, question):
+    assert bold(said, question) == []
+
+
+def test_what_the_question_names_itself_is_not_its_answer():
+    assert bold("Ada Lind succeeded Bram Oosterling.", "Who succeeded Bram Oosterling?") == [
+        "Ada Lind"
+    ]
+
+
+def test_of_many_the_one_nearest_to_the_words_asked_is_marked():
+    said = "In 1850 the rock was bought, in 1861 the tower was built, in 1866 the lamp was lit."
+
+    assert bold(said, "When was the lamp lit?") == ["1866"]
+
+
+@given(st.text(max_size=80), st.sampled_from(["Who?", "When was it?", "How many?", "Where is it?"]))
+def test_marks_are_few_and_inside_the_sentence(said, question):
+    spans = marked(said, read(question))
+
+    assert len(spans) <= MOST_MARKED
+    assert all(0 <= start < end <= len(said) for start, end in spans)

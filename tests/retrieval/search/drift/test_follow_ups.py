@@ -1,0 +1,152 @@
+from __future__ import annotations
+
+from uuid import UUID
+
+import pytest
+from hypothesis import given, strategies as st
+
+from kb_project.llm.structured import parse
+from retrieval.search.drift.follow_ups import (
+    UNSAID,
+    Following,
+    FollowUp,
+    Step,
+    StepReply,
+    cited,
+    follow_ups_of,
+)
+from retrieval.search.query import ScoredChunk
+from retrieval.search.results import ModeResult, Point
+from tests import rows
+from tests.retrieval.search.global_search.model import lines_of, scripted
+from tests.retrieval.search.global_search.reef import Reef
+
+ONE, TWO, THREE = (UUID(int=number) for number in (1, 2, 3))
+
+
+def step(question: str, score: float, *chunks: UUID) -> Step:
+    found = ModeResult([ScoredChunk(chunk, 0.1, ("Near",)) for chunk in (ONE, TWO, THREE)])
+    return Step(question, 50, found, Point("Said.", score, chunks=chunks))
+
+
+def test_a_passage_has_the_score_of_the_best_answer_that_rests_on_it():
+    hits = cited(
+        [step("Who?", 40, ONE, TWO), step("When?", 90, TWO), Step("Why?", 9, ModeResult([]), None)]
+    )
+
+    assert [(hit.chunk_id, hit.score) for hit in hits] == [(TWO, 0.9), (ONE, 0.4)]
+    assert hits[0].why == ("Answers “When?”", "Near")
+
+
+def test_nothing_answered_cites_nothing():
+    assert cited([Step("Why?", 9, ModeResult([]), None)]) == []
+
+
+@pytest.fixture
+def reef() -> Reef:
+    reef = Reef()
+    text = "Ada Lind keeps the light. " + "a b c d e " * 60
+    for number in range(6):
+        reef.document(f"Light {number}", f"{number} {text}", "Ada Lind")
+    rows.make_snapshot(reef.workspace)
+    return reef
+
+
+def follow(reef, script, follow_ups, calls=10, window=16_000):
+    chat = scripted(window, drift_follow=script)
+    walked = Following(reef.query("Why is the light kept?", chat=chat), chat)
+    walked.follow([FollowUp(question=one, score=worth) for one, worth in follow_ups], calls)
+    return walked, chat
+
+
+@pytest.mark.django_db
+def test_what_an_answer_raises_takes_its_place_among_those_that_wait(reef):
+    follow_ups = [(f"Who is Ada {number}?", 60 - number) for number in range(6)]
+    raised = {"question": "What burns?", "score": 99}
+
+    def script(request):
+        return {"answer": "", "follow_ups": [raised] if "Ada 0" in request.prompt.user else []}
+
+    walked, _ = follow(reef, script, follow_ups)
+
+    asked = [one.question for one in walked.steps]
+    assert asked[:4] == [f"Who is Ada {number}?" for number in range(4)]
+    assert asked[4] == "What burns?"
+
+
+@pytest.mark.django_db
+def test_passages_are_cut_to_what_the_window_leaves(reef):
+    walked, chat = follow(reef, lambda _: {}, [("Who is Ada?", 50)], window=3_000)
+
+    lines = lines_of(chat.requests[0])
+    assert 0 < len(lines) < 6
+    assert walked.counts["follow_ups_lost"] == 0
+
+
+@pytest.mark.django_db
+def test_a_question_that_never_ends_is_cut(reef):
+    walked, _ = follow(reef, lambda _: {}, [("Who " * 500, 50)])
+
+    assert len(walked.steps[0].question) == 300
+
+
+@pytest.mark.django_db
+def test_no_call_is_made_where_none_is_left(reef):
+    walked, chat = follow(reef, lambda _: {}, [("Who is Ada?", 50)], calls=0)
+
+    assert (walked.steps, chat.requests) == ([], [])
+
+
+@pytest.mark.django_db
+def test_a_label_counts_for_the_passages_of_its_own_question(reef):
+    said = {"answer": "Ada.", "score": 50, "records": ["P1", "P9"]}
+
+    walked, chat = follow(reef, lambda _: said, [("Who is Ada?", 50)])
+
+    first = lines_of(chat.requests[0])["P1"]
+    point = walked.steps[0].point
+    assert point is not None
+    assert first.startswith(reef.titles(list(point.chunks))[0])
+    assert walked.counts["labels_foreign"] == 1
+
+
+@pytest.mark.parametrize("value", [None, "", [], 7, [7, None]])
+def test_what_is_no_question_is_left_out(value):
+    assert follow_ups_of(value) == []
+
+
+@given(st.text() | st.integers() | st.none() | st.lists(st.text() | st.none(), max_size=4))
+def test_an_answer_is_read_whatever_its_follow_ups_are(value):
+    reply = StepReply.model_validate({"answer": "Said.", "score": "70", "follow_ups": value})
+
+    assert (reply.answer, reply.score) == ("Said.", 70.0)
+    assert all(0 <= one.score <= 100 for one in reply.follow_ups)
+
+
+def test_an_empty_answer_says_nothing():
+    reply = parse("{}", StepReply).value
+
+    assert reply is not None
+    assert (reply.answer, reply.score, reply.records, reply.follow_ups) == ("", 0.0, [], [])
+
+
+@pytest.mark.parametrize(
+    ("said", "worth"), [("90", 90.0), ("much", UNSAID), (None, UNSAID), (0, 0.0)]
+)
+def test_a_question_nobody_scored_is_worth_as_much_as_one_in_the_middle(said, worth):
+    assert FollowUp.model_validate({"question": "Who?", "score": said}).score == worth
+
+
+def test_a_follow_up_may_be_given_as_text():
+    reply = StepReply.model_validate({"follow_ups": ["Who?", {"question": "When?", "score": 0}, 7]})
+
+    assert [(one.question, one.score) for one in reply.follow_ups] == [
+        ("Who?", UNSAID),
+        ("When?", 0),
+    ]
+
+
+def test_questions_of_the_same_words_are_one():
+    assert FollowUp(question="Who is  Ada?").key == FollowUp(question="WHO is ada").key
+    assert FollowUp(question="Who is Ada?").key != FollowUp(question="When is Ada?").key
+    assert FollowUp(question="?!").key == ""
