@@ -98,7 +98,7 @@ def main() -> None:
     with filled_workspace(source, keep=options.keep) as filled:
         with access.in_workspace(filled.workspace.pk):
             versions = DocumentVersion.objects.in_workspace(filled.workspace)
-            versions = versions.filter(DocumentVersion.IS_LIVE)
+            versions = versions.filter(DocumentVersion.IS_LIVE_VERSION)
             texts = dict(versions.values_list("document_id", "text"))
         asking.ask(workspace=filled.workspace, user=None, question="warm up", mode=options.mode)
         asked = [ask(filled, texts, one, options.mode) for one in source.questions]

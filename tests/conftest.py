@@ -7,6 +7,7 @@ from pathlib import Path
 
 import hypothesis
 import pytest
+from django.conf import settings as django_settings
 from pytest_django import Settings
 
 from kb_project.env import env_str
@@ -34,3 +35,9 @@ def fake_embedder(settings: Settings) -> Iterator[None]:
     build_ports.cache_clear()
     yield
     build_ports.cache_clear()
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _static_files_are_not_listed() -> None:
+    """Every test client builds the middleware again; listing all static files takes 50 ms."""
+    django_settings.WHITENOISE_AUTOREFRESH = True

@@ -99,7 +99,7 @@ def make_document(
     media_type: str = "text/plain",
     dated: date | None = None,
 ) -> Document:
-    """A document that has been read: text, chunks, words, and what else is asked for.
+    """A document with text, chunks, words, and what else is asked for, without a language.
 
     Chunks are the paragraphs unless ``spans`` are given. ``names`` maps names that occur in the
     text to their entity type: each becomes an entity with a mention at every place. With an

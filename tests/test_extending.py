@@ -41,17 +41,16 @@ import io, json, sys, zipfile
 from pathlib import Path
 import django
 django.setup()
-from ingestion.parsers.formats import format_of
 from ingestion.parsers import Limits, detect, parse
 from ingestion.parsers.refusals import SUPPORTED
-from ingestion.templatetags.documents import format_icon, format_list
+from ingestion.templatetags.documents import format_icon, format_label, format_list
 
 path = Path(sys.argv[1])
 with zipfile.ZipFile(path, "w") as file:
     file.writestr("toy/box.txt", "a box")
 kind = detect(path, name="box.toy")
 text = parse(path, name="box.toy", limits=Limits()).text
-said = ["Toys" in SUPPORTED, "Toys" in format_list(), format_icon(kind), format_of("box.toy").label]
+said = ["Toys" in SUPPORTED, "Toys" in format_list(), format_icon(kind), format_label(kind)]
 print(json.dumps([kind, text, *said]))
 """
 LIST_MODES = """

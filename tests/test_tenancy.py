@@ -308,33 +308,36 @@ def test_the_walk_finds_pages_and_api():
     )
 
 
-@pytest.mark.parametrize(("name", "parts"), addresses())
-def test_a_stranger_finds_nothing_at_any_address(
-    name: str, parts: tuple[str, ...], house: tuple[rows.Cast, dict[str, Any]]
-):
+def test_a_stranger_finds_nothing_at_any_address(house: tuple[rows.Cast, dict[str, Any]]):
     cast, ids = house
     stranger = Client()
     stranger.force_login(cast.charlie, backend="django.contrib.auth.backends.ModelBackend")
-    address = address_of(name, parts, ids)
+    found = {}
 
-    tries = (stranger.get, stranger.post, stranger.delete)
-    answers = {attempt(address).status_code for attempt in tries}
+    for name, parts in addresses():
+        address = address_of(name, parts, ids)
+        tries = (stranger.get, stranger.post, stranger.delete)
+        answers = {attempt(address).status_code for attempt in tries}
+        if 404 not in answers or not answers <= {404, 405}:
+            found[name] = answers
 
-    assert 404 in answers
-    assert answers <= {404, 405}
+    assert found == {}
 
 
-@pytest.mark.parametrize(("name", "parts"), addresses())
-def test_nobody_finds_anything_without_signing_in(
-    name: str, parts: tuple[str, ...], house: tuple[rows.Cast, dict[str, Any]]
-):
+def test_no_address_opens_without_signing_in(house: tuple[rows.Cast, dict[str, Any]]):
     _, ids = house
-    address = address_of(name, parts, ids)
+    found = {}
 
-    for response in (Client().get(address), Client().post(address)):
-        assert response.status_code in {302, 401, 405}
-        if response.status_code == 302:
-            assert "/accounts/login/" in response.headers["Location"]
+    for name, parts in addresses():
+        address = address_of(name, parts, ids)
+        for response in (Client().get(address), Client().post(address)):
+            signs_in = "/accounts/login/" in response.headers.get("Location", "")
+            if not (
+                response.status_code in {401, 405} or (response.status_code == 302 and signs_in)
+            ):
+                found[name] = response.status_code
+
+    assert found == {}
 
 
 @pytest.mark.parametrize(("name", "parts"), addresses())

@@ -44,8 +44,8 @@ IDEMPOTENCY_KEY: Final = OpenApiParameter(
     HEADER,
     str,
     OpenApiParameter.HEADER,
-    description=f"1 to {LONGEST_KEY} visible characters of ASCII. The same request sent again with"
-    " the same key within 24 hours gets the first one's answer and changes nothing.",
+    description=f"1 to {LONGEST_KEY} visible ASCII characters. Sending the same request with the"
+    " same key again within 24 hours returns the first response and changes nothing.",
 )
 
 OperationT = TypeVar("OperationT", bound=Callable[..., Response])
@@ -109,7 +109,7 @@ def _key(request: ApiRequest) -> str | None:
         return None
     if not 0 < len(key) <= LONGEST_KEY or not all("!" <= one <= "~" for one in key):
         raise InputError(
-            f"{HEADER} holds 1 to {LONGEST_KEY} visible characters of ASCII.",
+            f"{HEADER} must have 1 to {LONGEST_KEY} visible ASCII characters.",
             code="idempotency_key_invalid",
             kept="Nothing was changed.",
         )
@@ -132,7 +132,7 @@ def _claim(named: dict[str, Any]) -> bool:
         raise ConflictError(
             "The first request with this key is still running.",
             code="in_progress",
-            next_step="Send it again in a while.",
+            next_step="Try again in a moment.",
         ) from error
     return bool(claimed)
 
@@ -140,10 +140,10 @@ def _claim(named: dict[str, Any]) -> bool:
 def _replayed(stored: StoredReply, digest: str) -> Response:
     if stored.digest != digest:
         raise ConflictError(
-            f"This {HEADER} came with another request before.",
+            f"This {HEADER} was already used for another request.",
             code="idempotency_key_reused",
             kept="Nothing was changed.",
-            next_step="Use a new key for every request that is not a repetition.",
+            next_step="Use a new key for each new request.",
         )
     return Response(stored.body, stored.status, headers={**stored.headers, REPLAYED: "true"})
 

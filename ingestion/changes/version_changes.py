@@ -175,7 +175,7 @@ def compare_read(workspace_id: uuid.UUID, versions: Sequence[uuid.UUID | None]) 
     """Compare versions whose facts have now been read with what was captured; skip all others."""
     with access.in_workspace(workspace_id):
         rows = DocumentVersion.objects.in_workspace(workspace_id).filter(
-            DocumentVersion.IS_LIVE, pk__in=versions, changes__has_key="before"
+            DocumentVersion.IS_LIVE_VERSION, pk__in=versions, changes__has_key="before"
         )
         for version in rows.defer("text"):
             _compare(workspace_id, version)

@@ -55,25 +55,28 @@ class EntitySerializer(serializers.Serializer[Any]):
     type = serializers.CharField()
     description = serializers.CharField(allow_blank=True)
     written_by = serializers.CharField(
-        help_text="'extractive' for the documents' own sentences, 'joined' for what a model noted"
-        " of single passages, else the model that summarised them,"
-        " or 'person'."
+        help_text="'extractive' for quoted sentences, 'joined' for a model's notes on single"
+        " passages, 'person', or the name of the model that wrote the summary."
     )
     mentions = serializers.IntegerField(source="mention_count")
     chunks = serializers.IntegerField(source="chunk_count")
     degree = serializers.IntegerField(help_text="Number of neighbours in the graph.")
     rank = serializers.FloatField()
-    is_made = serializers.BooleanField(help_text="By a person: it stands without a document.")
-    is_protected = serializers.BooleanField(help_text="Keeps its wording, whatever comes.")
+    is_made = serializers.BooleanField(help_text="Created by a person; needs no document.")
+    is_protected = serializers.BooleanField(help_text="Documents do not change its wording.")
     is_confirmed = serializers.BooleanField()
-    proposed = serializers.DictField(help_text="What documents say where people say otherwise.")
+    proposed = serializers.DictField(
+        help_text="The documents' values for the fields that a person has overridden."
+    )
 
 
 class EntityListApi(WorkspaceAPIView):
     """The entities of a workspace."""
 
     class QuerySerializer(PageInput):
-        q = serializers.CharField(required=False, default="", help_text="In names and aliases.")
+        q = serializers.CharField(
+            required=False, default="", help_text="Text to find in names or aliases."
+        )
         type = serializers.CharField(required=False, default="")
 
     class OutputSerializer(PageOutput):
@@ -82,7 +85,9 @@ class EntityListApi(WorkspaceAPIView):
     @extend_schema_serializer(component_name="CuratedEntityListInput")
     class InputSerializer(ReasonSerializer):
         name = serializers.CharField(allow_blank=True, trim_whitespace=False)
-        type = serializers.CharField(allow_blank=True, help_text=f"At most {TYPE_LENGTH} letters.")
+        type = serializers.CharField(
+            allow_blank=True, help_text=f"At most {TYPE_LENGTH} characters."
+        )
         description = serializers.CharField(
             **TEXT, default="", help_text=f"At most {DESCRIPTION_LENGTH:,} characters."
         )
@@ -100,14 +105,16 @@ class EntityListApi(WorkspaceAPIView):
 
     @curation("entity_create", takes=InputSerializer, status=201)
     def post(self) -> object:
-        """Add an entity that needs no document; its id is the event's 'entity'."""
+        """Create an entity that needs no document. Its id is in the event's 'entity'."""
         return curated(self, entities.entity_create)
 
 
 class FactSerializer(serializers.Serializer[Any]):
     relationship = serializers.UUIDField(source="relationship.pk")
     predicate = serializers.CharField(allow_blank=True)
-    is_outgoing = serializers.BooleanField(help_text="From this entity to the other one.")
+    is_outgoing = serializers.BooleanField(
+        help_text="Whether the relationship goes from this entity to the other one."
+    )
     other = OtherEntitySerializer()
     description = serializers.CharField(source="relationship.description", allow_blank=True)
     weight = serializers.FloatField(source="relationship.weight")
@@ -157,15 +164,15 @@ class EntityApi(WorkspaceAPIView):
 
     class OutputSerializer(EntitySerializer):
         aliases = serializers.ListField(child=serializers.CharField())
-        sources = SourceSpanSerializer(many=True, help_text="What the description is made of.")
+        sources = SourceSpanSerializer(many=True, help_text="Sources of the description.")
         facts = FactSerializer(many=True)
         documents = NamingDocumentSerializer(many=True)
         topics = EntityTopicSerializer(many=True)
         claims = ClaimSerializer(many=True)
-        conflicts = ConflictSerializer(many=True, help_text="Statements that cannot all hold.")
-        decisions = DecisionSerializer(many=True, help_text="What was decided about its names.")
-        look_alikes = LookAlikeSerializer(many=True, help_text="What may be the same thing.")
-        namesakes = OtherEntitySerializer(many=True, help_text="Other things of the same name.")
+        conflicts = ConflictSerializer(many=True, help_text="Contradictory statements.")
+        decisions = DecisionSerializer(many=True, help_text="Decisions about its names.")
+        look_alikes = LookAlikeSerializer(many=True, help_text="Entities that may be the same.")
+        namesakes = OtherEntitySerializer(many=True, help_text="Other entities with this name.")
 
     @extend_schema_serializer(component_name="CuratedEntityInput")
     class InputSerializer(ReasonSerializer):
@@ -175,7 +182,7 @@ class EntityApi(WorkspaceAPIView):
         add_aliases = _texts(required=False)
         remove_aliases = _texts(required=False)
         is_protected = serializers.BooleanField(
-            required=False, help_text="Nothing that documents bring changes its wording."
+            required=False, help_text="Keep documents from changing its wording."
         )
         is_confirmed = serializers.BooleanField(required=False)
 
@@ -193,7 +200,7 @@ class EntityApi(WorkspaceAPIView):
 
     @curation_of_one("entity_delete")
     def delete(self, entity_id: UUID) -> object:
-        """Delete an entity, whatever documents say of it later. This can be undone."""
+        """Delete an entity, even if later documents mention it. This can be undone."""
         return curated(self, entities.entity_delete, seen=entity_id, entity=entity_id)
 
 
@@ -217,12 +224,15 @@ def _known(view: knowledge_queries.EntityView) -> dict[str, Any]:
 
 
 class EntityMergeApi(WorkspaceAPIView):
-    """Merging entities that are the same."""
+    """Merge entities that are the same."""
 
     class InputSerializer(ReasonSerializer):
-        kept = serializers.UUIDField(help_text="Its id and its name stay.")
-        others = _ids(help_text=f"With what is kept at most {merging.MOST}.")
-        name = serializers.CharField(**TEXT, help_text="A new name for what is kept.")
+        kept = serializers.UUIDField(help_text="The entity to keep, with its id and name.")
+        others = _ids(
+            help_text="The entities to merge into it;"
+            f" at most {merging.MOST} entities including the one kept."
+        )
+        name = serializers.CharField(**TEXT, help_text="A new name for the entity kept.")
         expected = ExpectedField()
 
     @curation("entity_merge", takes=InputSerializer)
@@ -232,7 +242,7 @@ class EntityMergeApi(WorkspaceAPIView):
 
 
 class EntityDifferApi(WorkspaceAPIView):
-    """Marking entities as not the same."""
+    """Mark entities as not the same."""
 
     class InputSerializer(ReasonSerializer):
         entities = _ids()
@@ -240,17 +250,19 @@ class EntityDifferApi(WorkspaceAPIView):
 
     @correcting("entity_differ", takes=InputSerializer, gives=EventSerializer)
     def post(self) -> object:
-        """Record that no two of the entities are the same; later runs obey it."""
+        """Record that no two of these entities are the same, so that they are never merged
+        automatically.
+        """
         change, wanted = change_of(self)
         return event_answer(self, merging.entities_differ(change=change, **wanted))
 
 
 class SelectionSerializer(ReasonSerializer):
-    """A selection of an entity's mentions that match any of these."""
+    """The mentions to move: those that match any of these filters."""
 
     documents = _ids(required=False, default=list)
-    chunks = _ids(required=False, default=list, help_text="Passages.")
-    aliases = _texts(required=False, default=list, help_text="Names, as documents write them.")
+    chunks = _ids(required=False, default=list, help_text="Ids of passages.")
+    aliases = _texts(required=False, default=list, help_text="Names as written in the documents.")
     mentions = _ids(required=False, default=list)
 
     def to_internal_value(self, data: Any) -> Any:
@@ -260,7 +272,7 @@ class SelectionSerializer(ReasonSerializer):
 
 
 class EntitySplitApi(WorkspaceAPIView):
-    """Splitting mentions off an entity."""
+    """Split mentions off an entity."""
 
     class InputSerializer(SelectionSerializer):
         name = serializers.CharField(allow_blank=True, trim_whitespace=False)
@@ -268,20 +280,20 @@ class EntitySplitApi(WorkspaceAPIView):
 
     @curation_of_one("entity_split", takes=InputSerializer)
     def post(self, entity_id: UUID) -> object:
-        """Move some mentions to a new entity; its id is the event's 'entity'."""
+        """Move some mentions to a new entity. Its id is in the event's 'entity'."""
         return curated(self, splitting.entity_split, seen=entity_id, entity=entity_id)
 
 
 class EntityMoveApi(WorkspaceAPIView):
-    """Moving mentions to another entity."""
+    """Move mentions to another entity."""
 
     class InputSerializer(SelectionSerializer):
-        target = serializers.UUIDField(help_text="The entity they mean.")
+        target = serializers.UUIDField(help_text="The entity to move them to.")
         expected = ExpectedField()
 
     @curation_of_one("entity_move", takes=InputSerializer)
     def post(self, entity_id: UUID) -> object:
-        """Move some mentions of an entity to another existing one."""
+        """Move some mentions of an entity to another existing entity."""
         return curated(self, splitting.mentions_move, seen=entity_id, entity=entity_id)
 
 
@@ -294,8 +306,10 @@ class RelationshipSerializer(serializers.Serializer[Any]):
     weight = serializers.FloatField()
     evidence = serializers.IntegerField(source="evidence_count")
     written_by = serializers.CharField()
-    is_made = serializers.BooleanField(help_text="By a person: it stands without a document.")
-    proposed = serializers.DictField(help_text="What documents say where people say otherwise.")
+    is_made = serializers.BooleanField(help_text="Created by a person; needs no document.")
+    proposed = serializers.DictField(
+        help_text="The documents' values for the fields that a person has overridden."
+    )
 
 
 class RelationshipListApi(WorkspaceAPIView):
@@ -312,7 +326,7 @@ class RelationshipListApi(WorkspaceAPIView):
 
     @curation("relationship_create", takes=InputSerializer, status=201)
     def post(self) -> object:
-        """Add a relationship between two entities, whatever documents say."""
+        """Create a relationship between two entities. It needs no document."""
         return curated(self, relationships.relationship_create)
 
 
@@ -320,7 +334,7 @@ class RelationshipApi(WorkspaceAPIView):
     """One relationship."""
 
     class OutputSerializer(RelationshipSerializer):
-        sources = SourceSpanSerializer(many=True, help_text="The sentences it rests on.")
+        sources = SourceSpanSerializer(many=True, help_text="The sentences that support it.")
 
     class InputSerializer(ReasonSerializer):
         description = serializers.CharField(required=False, allow_blank=True, trim_whitespace=False)
@@ -351,7 +365,7 @@ class RelationshipApi(WorkspaceAPIView):
 
     @curation_of_one("relationship_delete")
     def delete(self, relationship_id: UUID) -> object:
-        """Delete a relationship, whatever documents say of it later. This can be undone."""
+        """Delete a relationship, even if later documents state it. This can be undone."""
         return curated(
             self,
             relationships.relationship_delete,

@@ -38,7 +38,11 @@ SELECT (SELECT count(*) FROM ingestion_mention
              WHERE source <> target AND NOT EXISTS (
                    SELECT FROM ingestion_relationship AS r
                     WHERE r.workspace_id = %(workspace)s
-                      AND r.source_id = t.source AND r.target_id = t.target)) AS new)
+                      AND r.source_id = t.source AND r.target_id = t.target)
+               AND NOT EXISTS (
+                   SELECT FROM unnest(%(sources)s::uuid[], %(targets)s::uuid[])
+                            AS hidden(source, target)
+                    WHERE hidden.source = t.source AND hidden.target = t.target)) AS new)
 """
 
 # Reports on topics that contain one of the entities.
@@ -153,10 +157,23 @@ class Measure:
 
 
 def of_merge(
-    workspace: Workspace, kept: uuid.UUID, others: Collection[uuid.UUID], **more: Any
+    workspace: Workspace,
+    kept: uuid.UUID,
+    others: Collection[uuid.UUID],
+    hidden: Sequence[tuple[uuid.UUID, uuid.UUID]] = (),
+    **more: Any,
 ) -> Effect:
-    """Compute the effect of merging ``others`` into ``kept`` without doing it."""
-    values = {"workspace": workspace.pk, "kept": kept, "others": list(others)}
+    """Compute the effect of merging ``others`` into ``kept`` without doing it.
+
+    ``hidden`` are the ends of relationships of ``kept`` that people deleted: they do not come back.
+    """
+    values = {
+        "workspace": workspace.pk,
+        "kept": kept,
+        "others": list(others),
+        "sources": [source for source, _ in hidden],
+        "targets": [target for _, target in hidden],
+    }
     [(mentions, facts, loops, left)] = run_sql(MERGE_MOVES, values)
     return Effect(
         mentions=mentions,

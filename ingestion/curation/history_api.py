@@ -30,25 +30,31 @@ PREVIEW: Final = OpenApiParameter(
     "preview",
     bool,
     OpenApiParameter.QUERY,
-    description="Say what it would do, and do nothing: the answer is an effect.",
+    description="Return the effect the operation would have, without carrying it out.",
 )
 
 
 @extend_schema_serializer(component_name="CurationEffect")
 class EffectSerializer(serializers.Serializer[Any]):
-    """The effect of an operation, the same in its preview and afterwards."""
+    """The effect of an operation, as previewed or as carried out."""
 
     sentence = serializers.CharField()
-    notes = serializers.ListField(child=serializers.CharField(), help_text="To think of first.")
+    notes = serializers.ListField(
+        child=serializers.CharField(), help_text="Points to consider first."
+    )
     mentions = serializers.IntegerField()
     facts = serializers.IntegerField()
-    duplicates = serializers.IntegerField(help_text="Facts that say what another one says.")
-    self_loops = serializers.IntegerField(help_text="Facts of a thing about itself: dropped.")
-    conflicts = serializers.IntegerField(help_text="Fields with several values; all are kept.")
+    duplicates = serializers.IntegerField(help_text="Facts that repeat another fact.")
+    self_loops = serializers.IntegerField(
+        help_text="Facts that would connect an entity to itself; they are dropped."
+    )
+    conflicts = serializers.IntegerField(
+        help_text="Fields with conflicting values; all values are kept."
+    )
     reports = serializers.IntegerField(help_text="Reports that will be rewritten.")
     passages = serializers.IntegerField()
-    entities = serializers.IntegerField(help_text="Entities that nothing else names.")
-    kept_facts = serializers.IntegerField(help_text="Facts that rest on other documents, too.")
+    entities = serializers.IntegerField(help_text="Entities named nowhere else.")
+    kept_facts = serializers.IntegerField(help_text="Facts that other documents support too.")
 
 
 class BlockerSerializer(serializers.Serializer[Any]):
@@ -57,11 +63,12 @@ class BlockerSerializer(serializers.Serializer[Any]):
 
 
 class EventSerializer(serializers.Serializer[Any]):
-    """One change someone made."""
+    """A change in the history."""
 
     id = serializers.UUIDField(source="event.pk")
     sequence = serializers.IntegerField(
-        source="event.sequence", help_text="The revision, from then on, of all it was done to."
+        source="event.sequence",
+        help_text="The event's number, which is also the new revision of everything it changed.",
     )
     kind = serializers.ChoiceField(choices=EventKind.choices, source="event.kind")
     sentence = serializers.CharField()
@@ -72,21 +79,21 @@ class EventSerializer(serializers.Serializer[Any]):
     request_id = serializers.CharField(source="event.request_id", allow_blank=True)
     batch = serializers.UUIDField(source="event.batch", allow_null=True)
     names = serializers.DictField(
-        child=serializers.CharField(), help_text="What it was done to, by id, as called then."
+        child=serializers.CharField(), help_text="Names of the changed records at that time, by id."
     )
     entity = serializers.UUIDField(
-        allow_null=True, help_text="What was made or kept, where it is an entity."
+        allow_null=True, help_text="The entity that was created, edited or kept, if any."
     )
     relationship = serializers.UUIDField(allow_null=True)
     before = serializers.DictField()
     after = serializers.DictField()
     conflicts = serializers.ListField(
-        child=serializers.DictField(), help_text="Different values, with who or what says so."
+        child=serializers.DictField(), help_text="Conflicting values and their sources."
     )
     effect = EffectSerializer()
     is_undone = serializers.BooleanField()
     can_undo = serializers.BooleanField()
-    blocked_by = BlockerSerializer(allow_null=True, help_text="To be taken back first.")
+    blocked_by = BlockerSerializer(allow_null=True, help_text="The event to undo first.")
 
 
 def shown(view: queries.EventView) -> dict[str, Any]:
@@ -130,12 +137,12 @@ class HistoryListApi(WorkspaceAPIView):
 
     class QuerySerializer(PageInput):
         subject = serializers.UUIDField(
-            required=False, help_text="An entity, a relationship or a document."
+            required=False, help_text="Id of an entity, relationship or document."
         )
         user = serializers.IntegerField(required=False)
         kind = serializers.ChoiceField(choices=EventKind.choices, required=False)
         before = serializers.IntegerField(
-            required=False, min_value=1, help_text="A sequence: only what was done earlier."
+            required=False, min_value=1, help_text="A sequence number: only earlier events."
         )
 
     class OutputSerializer(PageOutput):
@@ -169,7 +176,7 @@ class HistoryApi(WorkspaceAPIView):
 
 
 class HistoryUndoApi(WorkspaceAPIView):
-    """Undoing an event."""
+    """Undo an event."""
 
     @reading(
         "history_undo",
@@ -180,7 +187,7 @@ class HistoryUndoApi(WorkspaceAPIView):
         parameters=(PREVIEW,),
     )
     def post(self, event_id: UUID) -> object:
-        """Undo an event and its whole batch. If later changes prevent it, they are named."""
+        """Undo an event and its whole batch. If later changes prevent it, the error names them."""
         event = queries.event_get(workspace=self.workspace, event_id=event_id)
         # Editors undo changes to documents, curators changes to entities.
         needs = Capability.EDIT if queries.is_of_documents(event) else Capability.CURATE
@@ -191,27 +198,28 @@ class HistoryUndoApi(WorkspaceAPIView):
 # --- decisions about names ------------------------------------------------------------------------
 class DecisionSerializer(serializers.Serializer[Any]):
     id = serializers.UUIDField(source="decision.pk")
-    left = serializers.CharField(source="decision.left_key", help_text="A name, normalised.")
+    left = serializers.CharField(source="decision.left_key", help_text="A normalised name.")
     right = serializers.CharField(
         source="decision.right_key",
         allow_blank=True,
-        help_text="Another name; empty where a document's use of the left one was decided.",
+        help_text="Another normalised name; empty if the decision is about 'document'.",
     )
     document = serializers.UUIDField(source="decision.document_id", allow_null=True)
     sense = serializers.IntegerField(
-        source="decision.sense", help_text="Which of the things of that name the document means."
+        source="decision.sense",
+        help_text="Which of the entities with this name the document means, from 0.",
     )
     verdict = serializers.ChoiceField(source="decision.verdict", choices=Verdict.choices)
     reason = serializers.CharField(source="decision.reason", allow_blank=True)
     by = serializers.ChoiceField(source="decision.by", choices=ResolutionDecision.By.choices)
-    decider = serializers.CharField(help_text="The person or the model.")
+    decider = serializers.CharField(help_text="The name of the person or model.")
     created_at = serializers.DateTimeField(source="decision.created_at")
     undone_at = serializers.DateTimeField(source="decision.undone_at", allow_null=True)
     is_conflicting = serializers.BooleanField(
-        help_text="It would join names that are decided to differ, and is not followed."
+        help_text="Ignored, because it would join names that were decided to differ."
     )
     is_waiting = serializers.BooleanField(
-        help_text="On hold: it would join names that have not been reviewed as pairs."
+        help_text="On hold, because it would join names that have not been reviewed as pairs."
     )
 
 
@@ -222,16 +230,16 @@ class DecisionListApi(WorkspaceAPIView):
         results = DecisionSerializer(many=True)
 
     class InputSerializer(serializers.Serializer[Any]):
-        left = serializers.UUIDField(help_text="An entity.")
+        left = serializers.UUIDField(help_text="Id of an entity.")
         right = serializers.UUIDField(
-            required=False, allow_null=True, default=None, help_text="Another entity."
+            required=False, allow_null=True, default=None, help_text="Id of another entity."
         )
         document = serializers.UUIDField(
             required=False,
             allow_null=True,
             default=None,
-            help_text="Instead of another entity: a document that means something else by the"
-            " entity's name.",
+            help_text="Instead of 'right': a document in which the entity's name means something"
+            " else.",
         )
         verdict = serializers.ChoiceField(choices=Verdict.choices, default=Verdict.DIFFERENT)
         reason = serializers.CharField(
@@ -240,25 +248,23 @@ class DecisionListApi(WorkspaceAPIView):
 
         def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
             if bool(attrs["right"]) == bool(attrs["document"]):
-                raise serializers.ValidationError(
-                    {"right": ["Name either another entity or a document."]}
-                )
+                raise serializers.ValidationError({"right": ["Send either 'right' or 'document'."]})
             if attrs["document"] and attrs["verdict"] != Verdict.DIFFERENT:
                 raise serializers.ValidationError(
-                    {"verdict": ["Of a document only 'different' can be said."]}
+                    {"verdict": ["For a document, the verdict must be 'different'."]}
                 )
             return attrs
 
     @reading("decision_list", query=PageInput, gives=OutputSerializer)
     def get(self) -> object:
-        """List the decisions about names with their reasons, newest first."""
+        """List decisions about names, newest first."""
         page = page_of(resolution_queries.decisions(workspace=self.workspace), **self.query())
         shown = resolution_queries.decision_views(workspace=self.workspace, rows=page.results)
         return page.of(shown)
 
     @curating("decision_record", takes=InputSerializer, gives=DecisionSerializer, status=201)
     def post(self) -> object:
-        """Decide whether two entities are one, or that a document uses a name differently."""
+        """Decide whether two entities are the same, or that a name differs in a document."""
         made = self._recorded(self.body())
         [view] = resolution_queries.decision_views(workspace=self.workspace, rows=[made])
         return view
@@ -281,11 +287,11 @@ class DecisionListApi(WorkspaceAPIView):
 
 
 class DecisionUndoApi(WorkspaceAPIView):
-    """Undoing a decision."""
+    """Undo a decision."""
 
     @curating("decision_undo", gives=DecisionSerializer, errors=(409,))
     def post(self, decision_id: UUID) -> object:
-        """Undo a decision: names are read as without it."""
+        """Undo a decision. Names then resolve as if it had never been made."""
         decision = resolution_queries.decision_get(
             workspace=self.workspace, decision_id=decision_id
         )

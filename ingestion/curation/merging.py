@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from itertools import combinations
 from typing import Any, Final
+from uuid import UUID
 
 from ingestion.curation import effects
 from ingestion.curation.effects import Effect, Measure
@@ -32,6 +33,8 @@ from ingestion.models import (
 )
 from ingestion.pipeline.propagate import propagate
 from ingestion.resolution.decisions import Recorder, distinct_decisions, load_resolution
+from ingestion.resolution.keys import Ref
+from ingestion.resolution.overrides import NameResolution
 from workspaces.models import Workspace
 
 MOST: Final = 50
@@ -64,16 +67,29 @@ def merge_effect(
     """Compute the effect of a merge without doing it. Call in the workspace's scope."""
     entities = all_living(workspace, _checked([kept, *others]))
     refs = [ref_of(entity) for entity in entities]
-    apart = distinct_decisions(workspace.pk, refs, load_resolution(workspace.pk))
+    resolution = load_resolution(workspace.pk)
+    apart = distinct_decisions(workspace.pk, refs, resolution)
     ids = [entity.pk for entity in entities]
     return effects.of_merge(
         workspace,
         ids[0],
         ids[1:],
+        hidden=_deleted_links(workspace, refs[0], resolution),
         reports=effects.reports_about(workspace, ids),
         conflicts=len(differences(entities)),
         notes=tuple(_notes(entities, apart)),
     )
+
+
+def _deleted_links(
+    workspace: Workspace, ref: Ref, resolution: NameResolution
+) -> list[tuple[UUID, UUID]]:
+    """Return the ends of the entity's relationships that people deleted."""
+    pairs = [pair for pair in resolution.dropped if ref in pair]
+    keys = {key for pair in pairs for key, _ in pair}
+    rows = Entity.objects.in_workspace(workspace).filter(key__in=keys)
+    ids = {ref_of(entity): entity.pk for entity in rows.only("key", "sense")}
+    return [(ids[a], ids[b]) for a, b in pairs if a in ids and b in ids]
 
 
 def _checked(given: Sequence[EntityGiven]) -> Sequence[EntityGiven]:

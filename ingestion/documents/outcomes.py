@@ -76,7 +76,7 @@ def document_outcomes(
     relationships = _counts(Evidence, workspace, ids, "relationship_id")
     warnings = dict(
         DocumentVersion.objects.in_workspace(workspace)
-        .filter(DocumentVersion.IS_LIVE, document_id__in=ids)
+        .filter(DocumentVersion.IS_LIVE_VERSION, document_id__in=ids)
         .values_list("document_id", "warnings")
     )
     problems = dict(

@@ -133,7 +133,7 @@ def document_rows(*, workspace: Workspace, documents: Sequence[Document]) -> lis
     )
     warnings = dict(
         DocumentVersion.objects.in_workspace(workspace)
-        .filter(DocumentVersion.IS_LIVE, document_id__in=ids)
+        .filter(DocumentVersion.IS_LIVE_VERSION, document_id__in=ids)
         .values_list("document_id", "warnings")
     )
     return [

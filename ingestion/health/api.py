@@ -13,12 +13,12 @@ from workspaces.api import WorkspaceAPIView, administering
 
 
 class DriftSerializer(serializers.Serializer[Any]):
-    check = serializers.CharField(help_text="The name of the check that found it.")
+    check = serializers.CharField()
     sentence = serializers.CharField()
     count = serializers.IntegerField()
-    samples = serializers.ListField(child=serializers.CharField(), help_text="Some of its ids.")
+    samples = serializers.ListField(child=serializers.CharField(), help_text="Some examples.")
     next_step = serializers.CharField(allow_blank=True)
-    is_repairable = serializers.BooleanField(help_text="Whether a repair mends it.")
+    is_repairable = serializers.BooleanField(help_text="Whether it can be repaired automatically.")
 
 
 class WaitingSerializer(serializers.Serializer[Any]):
@@ -30,12 +30,14 @@ class WaitingSerializer(serializers.Serializer[Any]):
 class ConsistencyCheckSerializer(serializers.Serializer[Any]):
     id = serializers.UUIDField(source="pk")
     state = serializers.ChoiceField(choices=CheckState.choices)
-    done = serializers.IntegerField(help_text="Steps that are through.")
+    done = serializers.IntegerField(help_text="Steps completed.")
     total = serializers.IntegerField()
     repairs = serializers.BooleanField()
     is_deep = serializers.BooleanField()
     drifts = DriftSerializer(many=True)
-    waiting = WaitingSerializer(many=True, help_text="What work under way will mend.")
+    waiting = WaitingSerializer(
+        many=True, help_text="Work in progress, and what it is going to repair."
+    )
     repaired = serializers.ListField(child=serializers.CharField())
     seconds = serializers.FloatField()
     created_at = serializers.DateTimeField()
@@ -46,14 +48,16 @@ class WorkSerializer(serializers.Serializer[Any]):
     unfinished = serializers.IntegerField()
     paused = serializers.IntegerField()
     oldest = serializers.DateTimeField(
-        allow_null=True, help_text="Since when the oldest piece of work has waited to begin."
+        allow_null=True, help_text="When the oldest waiting job was created."
     )
-    held = serializers.IntegerField(help_text="Stages that a worker is at now.")
-    is_unattended = serializers.BooleanField(help_text="Work waits and no worker seems to run.")
+    held = serializers.IntegerField(help_text="Stages running now.")
+    is_unattended = serializers.BooleanField(
+        help_text="Work is waiting, but no worker seems to be running."
+    )
 
 
 class SizeSerializer(serializers.Serializer[Any]):
-    rows = serializers.IntegerField(help_text="Bytes, about: tables are shared.")
+    rows = serializers.IntegerField(help_text="Bytes, estimated: workspaces share tables.")
     graph = serializers.IntegerField(help_text="Bytes of the graph projection.")
     files = serializers.IntegerField(help_text="Bytes of the documents' files.")
 
@@ -63,11 +67,12 @@ class HealthApi(WorkspaceAPIView):
 
     class OutputSerializer(serializers.Serializer[Any]):
         is_sound = serializers.BooleanField(
-            allow_null=True, help_text="What the last check found; null before the first."
+            allow_null=True,
+            help_text="Whether the last check found no drift; null before the first.",
         )
-        check = ConsistencyCheckSerializer(allow_null=True, help_text="The last check that ended.")
+        check = ConsistencyCheckSerializer(allow_null=True, help_text="The last finished check.")
         under_way = ConsistencyCheckSerializer(
-            allow_null=True, help_text="A check that waits or runs."
+            allow_null=True, help_text="A check that is waiting or running."
         )
         work = WorkSerializer()
         refresh_state = serializers.CharField(allow_blank=True)
@@ -77,9 +82,9 @@ class HealthApi(WorkspaceAPIView):
         size = SizeSerializer()
 
     class InputSerializer(serializers.Serializer[Any]):
-        repair = serializers.BooleanField(default=False, help_text="Mend what can be mended.")
+        repair = serializers.BooleanField(default=False, help_text="Repair what can be repaired.")
         deep = serializers.BooleanField(
-            default=True, help_text="Also read every document once more from what was extracted."
+            default=True, help_text="Also compare every document with its extractions."
         )
 
     @administering("health", gives=OutputSerializer)
@@ -91,8 +96,8 @@ class HealthApi(WorkspaceAPIView):
         "health_check", takes=InputSerializer, gives=ConsistencyCheckSerializer, status=202
     )
     def post(self) -> object:
-        """Request a check of the workspace, with repairs if wanted. Only one check runs
-        at a time.
+        """Request a check of the workspace, optionally with repairs. Returns the unfinished check
+        if there is one.
         """
         wanted = self.body()
         return services.check_request(

@@ -28,21 +28,21 @@ IF_MATCH: Final = OpenApiParameter(
     "If-Match",
     str,
     OpenApiParameter.HEADER,
-    description="The ETag that came with the resource. If it has changed since, nothing is done"
-    " and the answer is 412; 'fields.events' says what changed.",
+    description="The ETag you received with the resource. If the resource has changed since,"
+    " nothing is changed and the response is 412; 'fields.events' lists what has changed.",
 )
 
 
 class ExpectedField(serializers.DictField):
-    """Expected revisions by id."""
+    """The revisions a client expects, by id."""
 
     child = serializers.IntegerField(min_value=0)
 
     def __init__(self) -> None:
         super().__init__(
             required=False,
-            help_text="The revisions you read, by id. If any of them has changed since, nothing"
-            " is done and the answer is 412.",
+            help_text="The revisions you received, by id. If any of them has changed since,"
+            " nothing is changed and the response is 412.",
         )
 
     def to_internal_value(self, data: Any) -> dict[uuid.UUID, int]:
@@ -67,10 +67,10 @@ def expected_of(request: ApiRequest, subject_id: uuid.UUID) -> dict[uuid.UUID, i
     found = TAG.fullmatch(tags[0]) if len(tags) == 1 else None
     if found is None:
         raise InputError(
-            'If-Match takes one entity tag, such as "12".',
+            'If-Match must be a single entity tag, for example "12".',
             code="if_match_invalid",
             kept="Nothing was changed.",
-            next_step="Send the ETag that came with the resource.",
+            next_step="Send the ETag you received with the resource.",
         )
     return {subject_id: int(found[1])}
 
@@ -81,7 +81,7 @@ correcting: Final = partial(curating, errors=(400, 409, 412), is_once=True)
 
 
 class ReasonSerializer(serializers.Serializer[Any]):
-    """The part of a body that gives the reason."""
+    """A change, with an optional reason for the history."""
 
     reason = serializers.CharField(
         required=False, allow_blank=True, default="", max_length=REASON_LENGTH

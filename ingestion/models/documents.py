@@ -115,11 +115,13 @@ class DocumentVersion(TenantModel):
     chunks, aligned with those of the version before. ``situated_by`` is the model that wrote its
     chunks' context, empty where the context comes from the document itself. ``name``, ``size`` and
     ``sha256`` describe its file; they are empty for a first version, whose file the document
-    describes. ``title`` was read from the file, or is the file's name. ``changes`` compares it with
-    the version before (``ingestion.changes.version_changes``). Only the live version has chunks.
+    describes. ``title`` was read from the file, or is the file's name. ``language`` is a code of
+    ``kb_project.text.languages``, empty until the file is read; ``metadata`` has the one that the
+    file declares. ``changes`` compares it with the version before
+    (``ingestion.changes.version_changes``). Only the live version has chunks.
     """
 
-    IS_LIVE: ClassVar = models.Q(number=models.F("document__live_number"))
+    IS_LIVE_VERSION: ClassVar = models.Q(number=models.F("document__live_number"))
     """The version that is searched, or will be once it has been read."""
 
     document = TenantForeignKey(Document, related_name="versions")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import lzma
 import zipfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Final
 
@@ -34,8 +34,8 @@ _XML_ENDINGS: Final = (".xml", ".rels", ".opf", ".ncx", ".xhtml", ".html", ".htm
 _ENTITY: Final = "<!ENTITY"
 _ENTITY_MARKS: Final = tuple(_ENTITY.encode(code) for code in ("utf-8", "utf-16-le", "utf-16-be"))
 _BLOCK: Final = MIB
-_CORE: Final = "docProps/core.xml"
-_FIELDS: Final = {
+# What the files with a document's own properties call them; the title is named alike in both.
+_OPENXML_FIELDS: Final = {
     "creator": "author",
     "subject": "subject",
     "keywords": "keywords",
@@ -43,6 +43,14 @@ _FIELDS: Final = {
     "language": "language",
     "created": "created",
     "modified": "modified",
+}
+_OPENDOCUMENT_FIELDS: Final = {
+    "initial-creator": "author",
+    "subject": "subject",
+    "description": "description",
+    "language": "language",
+    "creation-date": "created",
+    "date": "modified",
 }
 
 
@@ -95,19 +103,28 @@ def parse_xml(data: bytes) -> etree._Element:
     return etree.fromstring(data, parser)
 
 
-def describe_office(builder: TextBuilder, path: Path) -> str:
+def describe_openxml(builder: TextBuilder, path: Path) -> str:
     """Add the file's own properties to the metadata; return its title, or ""."""
+    return _describe(builder, path, "docProps/core.xml", _OPENXML_FIELDS)
+
+
+def describe_opendocument(builder: TextBuilder, path: Path) -> str:
+    """Add the file's own properties to the metadata; return its title, or ""."""
+    return _describe(builder, path, "meta.xml", _OPENDOCUMENT_FIELDS)
+
+
+def _describe(builder: TextBuilder, path: Path, member: str, fields: Mapping[str, str]) -> str:
     try:
         with zipfile.ZipFile(path) as archive:
-            root = parse_xml(archive.read(_CORE))
+            root = parse_xml(archive.read(member))
     except (*ZIP_ERRORS, etree.XMLSyntaxError):
         # Properties are optional; the document is worth reading without them.
         return ""
     title = ""
-    for element in root.iterchildren(tag=etree.Element):
+    for element in root.iter(etree.Element):
         name = etree.QName(element).localname
         if name == "title":
             title = element.text or ""
-        elif name in _FIELDS:
-            builder.describe(_FIELDS[name], element.text)
+        elif name in fields:
+            builder.describe(fields[name], element.text)
     return title

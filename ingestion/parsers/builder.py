@@ -7,13 +7,15 @@ from pathlib import PurePosixPath
 
 from ingestion.parsers import furniture, refusals
 from ingestion.parsers.document import Heading, PageSpan, ParsedDocument, Source, clean, one_line
+from ingestion.parsers.formats import BY_ENDING
 from kb_project.text.regions import Region, RegionKind
 
 _LONGEST_HEADING = 300
 # Programs put these in the title field of untitled documents.
+_ENDINGS = (*BY_ENDING, ".doc", ".ppt", ".odt", ".odp", ".rtf", ".indd", ".dvi", ".tex")
 _NO_TITLE = re.compile(
     r"(untitled|powerpoint presentation|presentation|document|book|slide|pdf)[\s\d]*"
-    r"|microsoft (word|powerpoint|excel) - .*|\S+\.(docx?|pptx?|xlsx?|indd|dvi|tex|pdf|html?)",
+    rf"|microsoft (word|powerpoint|excel) - .*|\S+({'|'.join(map(re.escape, _ENDINGS))})",
     re.IGNORECASE,
 )
 

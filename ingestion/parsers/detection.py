@@ -38,7 +38,11 @@ _BY_MEMBER: Final = {one.member: kind for kind, one in FORMATS.items() if "/" in
 _OLD_OFFICE: Final = bytes.fromhex("d0cf11e0a1b11ae1")
 _OLD_STREAMS: Final = (
     ("WordDocument", "an old Word document (.doc)", "Save it as .docx and upload that."),
-    ("PowerPoint Document", "an old presentation (.ppt)", "Save it as .pptx and upload that."),
+    (
+        "PowerPoint Document",
+        "an old PowerPoint presentation (.ppt)",
+        "Save it as .pptx and upload that.",
+    ),
 )
 _HEAD: Final = 64 * 1024
 _PDF_WITHIN: Final = 1024

@@ -9,12 +9,13 @@ import mammoth
 from selectolax.lexbor import LexborHTMLParser
 
 from ingestion.parsers import refusals
-from ingestion.parsers.archive import ZIP_ERRORS, check_archive, describe_office
+from ingestion.parsers.archive import ZIP_ERRORS, check_archive, describe_openxml
 from ingestion.parsers.blocks import write_blocks
 from ingestion.parsers.builder import TextBuilder
 from ingestion.parsers.document import ParsedDocument, Source
+from ingestion.parsers.formats import DOCX, FORMATS
 
-_KIND: Final = "a Word document"
+_KIND: Final = refusals.one(FORMATS[DOCX])
 _CODE: Final = "docx_corrupt"
 _STYLES: Final = """
 p[style-name='Title'] => h1:fresh
@@ -29,7 +30,7 @@ def read(source: Source) -> ParsedDocument:
     tree = LexborHTMLParser(_html(source))
     if tree.body is not None:
         write_blocks(tree.body, builder)
-    title = describe_office(builder, source.path)
+    title = describe_openxml(builder, source.path)
     return builder.build(parser="docx", title=title)
 
 

@@ -18,8 +18,9 @@ from ingestion.parsers.blocks import write_blocks
 from ingestion.parsers.builder import TextBuilder
 from ingestion.parsers.document import ParsedDocument, Source, clean
 from ingestion.parsers.encoding import decode
+from ingestion.parsers.formats import EPUB, FORMATS
 
-_KIND: Final = "an e-book"
+_KIND: Final = refusals.one(FORMATS[EPUB])
 _CODE: Final = "epub_corrupt"
 _CONTAINER: Final = "META-INF/container.xml"
 _ENCRYPTION: Final = "META-INF/encryption.xml"

@@ -1,4 +1,5 @@
-"""The formats that documents may have: one row each, and all that the product knows of them."""
+"""The formats that documents may have: one row each, with names, endings, an icon, and how to
+recognise them."""
 
 from __future__ import annotations
 
@@ -28,7 +29,8 @@ ODS: Final = "application/vnd.oasis.opendocument.spreadsheet"
 class Format:
     """``module`` in ``ingestion.parsers`` reads such files.
 
-    ``label`` names one of them, ``family`` the format in lists; both are shown to people.
+    ``label`` names one of them as within a sentence, and no two formats share it; ``family`` is
+    the format in lists. Both are shown to people.
     ``member`` is a file inside the ZIP archive by which it is recognised; where that is
     ``mimetype``, the archive says its own type in it. ``bulk`` tells estimates how much text a
     byte yields: text, html, zip, table or pdf.
@@ -59,7 +61,7 @@ FORMATS: Final[dict[str, Format]] = {
     ),
     PPTX: Format(
         "pptx",
-        "Presentation",
+        "PowerPoint presentation",
         "PowerPoint",
         (".pptx", ".pptm", ".ppsx"),
         "file-earmark-slides",
@@ -67,21 +69,43 @@ FORMATS: Final[dict[str, Format]] = {
         "zip",
     ),
     XLSX: Format(
-        "spreadsheet", "Spreadsheet", "Excel", (".xlsx", ".xlsm"), _SHEET, "xl/workbook.xml", "zip"
+        "spreadsheet",
+        "Excel workbook",
+        "Excel",
+        (".xlsx", ".xlsm"),
+        _SHEET,
+        "xl/workbook.xml",
+        "zip",
     ),
-    XLSB: Format("spreadsheet", "Spreadsheet", "Excel", (".xlsb",), _SHEET, "xl/workbook.bin"),
-    XLS: Format("spreadsheet", "Spreadsheet", "Excel", (".xls",), _SHEET),
+    XLSB: Format(
+        "spreadsheet",
+        "Excel binary workbook",
+        "Excel",
+        (".xlsb",),
+        _SHEET,
+        "xl/workbook.bin",
+        "zip",
+    ),
+    XLS: Format("spreadsheet", "Excel 97–2003 workbook", "Excel", (".xls",), _SHEET),
     ODS: Format(
-        "spreadsheet", "Spreadsheet", "OpenDocument spreadsheets", (".ods",), _SHEET, "mimetype"
+        "spreadsheet",
+        "OpenDocument spreadsheet",
+        "OpenDocument spreadsheets",
+        (".ods",),
+        _SHEET,
+        "mimetype",
+        "zip",
     ),
-    EPUB: Format("epub", "E-book", "EPUB", (".epub",), "book", "mimetype", "zip"),
-    HTML: Format("html", "Web page", "HTML", (".html", ".htm", ".xhtml"), _CODE, bulk="html"),
-    MARKDOWN: Format("markdown", "Markdown", "Markdown", (".md", ".markdown", ".mdown")),
-    TEXT: Format("plain", "Text", "text", (".txt", ".text", ".log")),
+    EPUB: Format("epub", "e-book", "EPUB", (".epub",), "book", "mimetype", "zip"),
+    HTML: Format("html", "web page", "HTML", (".html", ".htm", ".xhtml"), _CODE, bulk="html"),
+    MARKDOWN: Format("markdown", "Markdown file", "Markdown", (".md", ".markdown", ".mdown")),
+    TEXT: Format("plain", "text file", "text", (".txt", ".text", ".log")),
     CSV: Format("delimited", "CSV table", "CSV", (".csv",), _SHEET, bulk="table"),
     TSV: Format("delimited", "TSV table", "TSV", (".tsv", ".tab"), _SHEET, bulk="table"),
-    JSON: Format("json_records", "JSON", "JSON", (".json",), _CODE),
-    JSON_LINES: Format("json_records", "JSON Lines", "JSON Lines", (".jsonl", ".ndjson"), _CODE),
+    JSON: Format("json_records", "JSON file", "JSON", (".json",), _CODE),
+    JSON_LINES: Format(
+        "json_records", "JSON Lines file", "JSON Lines", (".jsonl", ".ndjson"), _CODE
+    ),
 }
 BY_ENDING: Final = {
     ending: media_type for media_type, one in FORMATS.items() for ending in one.endings

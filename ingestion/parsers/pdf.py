@@ -22,11 +22,14 @@ from pypdfium2 import PdfDocument, PdfiumError, PdfPage
 from ingestion.parsers import refusals
 from ingestion.parsers.builder import TextBuilder
 from ingestion.parsers.document import ParsedDocument, Source, one_line, title_pattern
+from ingestion.parsers.formats import FORMATS, PDF
 from ingestion.parsers.pdf_layout import PageText, Paragraph, read_page
 from kb_project.text.regions import RegionKind
 
 Box = tuple[float, float, float, float]
 
+_KIND: Final = refusals.one(FORMATS[PDF])
+_CODE: Final = "pdf_corrupt"
 _FACTS: Final = {
     "Author": "author",
     "Subject": "subject",
@@ -122,10 +125,10 @@ def _opened(path: Path, name: str) -> Iterator[PdfDocument]:
     except PdfiumError as error:
         if error.err_code == pdfium.FPDF_ERR_PASSWORD:
             raise refusals.password_protected(name, code="pdf_password") from error
-        raise refusals.corrupt(name, kind="a PDF", code="pdf_corrupt") from error
+        raise refusals.corrupt(name, kind=_KIND, code=_CODE) from error
     try:
         if len(document) == 0:
-            raise refusals.corrupt(name, kind="a PDF", code="pdf_corrupt")
+            raise refusals.corrupt(name, kind=_KIND, code=_CODE)
         yield document
     finally:
         document.close()
@@ -162,7 +165,7 @@ def _write_pages(builder: TextBuilder, document: PdfDocument) -> tuple[list[int]
             for one in (content.paragraphs if content else ())
         ]
     if len(damaged) == len(document):
-        raise refusals.corrupt(builder.source.name, kind="a PDF", code="pdf_corrupt")
+        raise refusals.corrupt(builder.source.name, kind=_KIND, code=_CODE)
     for one in paragraphs:
         if one.is_code or one.is_table:
             builder.note(RegionKind.CODE if one.is_code else RegionKind.TABLE, one.start, one.end)

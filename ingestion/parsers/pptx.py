@@ -11,12 +11,13 @@ from pptx.enum.shapes import MSO_SHAPE_TYPE
 from pptx.exc import PythonPptxError
 
 from ingestion.parsers import refusals
-from ingestion.parsers.archive import ZIP_ERRORS, check_archive, describe_office, parse_xml
+from ingestion.parsers.archive import ZIP_ERRORS, check_archive, describe_openxml, parse_xml
 from ingestion.parsers.builder import TextBuilder
 from ingestion.parsers.document import ParsedDocument, Source
+from ingestion.parsers.formats import FORMATS, PPTX
 from ingestion.parsers.tables import write_table
 
-_KIND: Final = "a presentation"
+_KIND: Final = refusals.one(FORMATS[PPTX])
 _CODE: Final = "pptx_corrupt"
 _DRAWING: Final = "{http://schemas.openxmlformats.org/drawingml/2006/main}"
 _DIAGRAM_DATA: Final = "/relationships/diagramData"
@@ -41,7 +42,7 @@ def read(source: Source) -> ParsedDocument:
         AttributeError,
     ) as error:
         raise refusals.corrupt(source.name, kind=_KIND, code=_CODE) from error
-    title = describe_office(builder, source.path)
+    title = describe_openxml(builder, source.path)
     return builder.build(parser="pptx", title=title, is_laid_out=True)
 
 

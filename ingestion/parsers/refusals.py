@@ -20,10 +20,10 @@ def quoted(name: str) -> str:
 
 
 def one(kind: Format) -> str:
-    """The format's label as a noun with its article."""
-    article = "an" if kind.label[0] in "AEIOU" else "a"
-    label = kind.label[0].lower() + kind.label[1:]
-    return f"{article} {kind.label if kind.label.startswith('Word') else label}"
+    """The label with its article; an abbreviation is read by its letters: "an HTML page"."""
+    first = kind.label.split()[0]
+    vowels = "AEFHILMNORSX" if first.isupper() else "AEIOUaeiou"
+    return f"{'an' if first[0] in vowels else 'a'} {kind.label}"
 
 
 def _refuse(code: str, happened: str, next_step: str) -> ParseError:

@@ -16,13 +16,12 @@ from python_calamine import (
 )
 
 from ingestion.parsers import refusals
-from ingestion.parsers.archive import check_archive, describe_office
+from ingestion.parsers.archive import check_archive, describe_opendocument, describe_openxml
 from ingestion.parsers.builder import TextBuilder, title_from_name
 from ingestion.parsers.document import ParsedDocument, Source
-from ingestion.parsers.formats import XLS
+from ingestion.parsers.formats import FORMATS, ODS, XLS
 from ingestion.parsers.tables import write_table
 
-_KIND: Final = "a spreadsheet"
 _CODE: Final = "xlsx_corrupt"
 _MIDNIGHT: Final = datetime.time()
 
@@ -39,17 +38,26 @@ _Value: TypeAlias = (
 
 
 def read(source: Source) -> ParsedDocument:
+    kind = refusals.one(FORMATS[source.media_type])
     if source.media_type != XLS:
-        check_archive(source, kind=_KIND, code=_CODE)
+        check_archive(source, kind=kind, code=_CODE)
     builder = TextBuilder(source)
     try:
         _write_sheets(builder, source)
     except PasswordError as error:
         raise refusals.password_protected(source.name) from error
     except (CalamineError, OSError, ValueError) as error:
-        raise refusals.corrupt(source.name, kind=_KIND, code=_CODE) from error
-    title = describe_office(builder, source.path) or title_from_name(source.name)
+        raise refusals.corrupt(source.name, kind=kind, code=_CODE) from error
+    title = _describe(builder, source) or title_from_name(source.name)
     return builder.build(parser="spreadsheet", title=title)
+
+
+def _describe(builder: TextBuilder, source: Source) -> str:
+    if source.media_type == XLS:
+        # Its properties are in a format of their own, and calamine does not read them.
+        return ""
+    describe = describe_opendocument if source.media_type == ODS else describe_openxml
+    return describe(builder, source.path)
 
 
 def _write_sheets(builder: TextBuilder, source: Source) -> None:

@@ -19,7 +19,7 @@ MOST_ENTITIES = 50
 
 
 class QuoteSerializer(serializers.Serializer[Any]):
-    """A quote, made up of ``before``, ``name`` and ``after``."""
+    """A quote that names the entity: ``before``, ``name`` and ``after``, in this order."""
 
     document = serializers.UUIDField(source="document_id")
     title = serializers.CharField(source="document")
@@ -29,7 +29,7 @@ class QuoteSerializer(serializers.Serializer[Any]):
     before = serializers.CharField()
     name = serializers.CharField()
     after = serializers.CharField()
-    place = serializers.CharField(help_text="Page and heading; empty where there are none.")
+    place = serializers.CharField(help_text="Page and heading; empty if there are none.")
 
 
 class SideSerializer(serializers.Serializer[Any]):
@@ -41,7 +41,7 @@ class SideSerializer(serializers.Serializer[Any]):
     mentions = serializers.IntegerField()
     facts = serializers.IntegerField()
     documents = serializers.IntegerField()
-    revision = serializers.IntegerField(help_text="For 'expected' of a decision.")
+    revision = serializers.IntegerField(help_text="For a decision's 'expected'.")
     is_protected = serializers.BooleanField()
     is_confirmed = serializers.BooleanField()
     quotes = QuoteSerializer(many=True)
@@ -55,30 +55,32 @@ class CasePairSerializer(serializers.Serializer[Any]):
 
 
 class CaseSerializer(serializers.Serializer[Any]):
-    """Two to five entities that may be one."""
+    """Two to five entities that may be the same."""
 
     key = serializers.UUIDField()
-    certainty = serializers.FloatField(help_text="Of the least certain pair, 0 to 1.")
-    effect = serializers.FloatField(help_text="Grows with what would move.")
-    sentence = serializers.CharField(help_text="Why they may be one.")
-    kept = serializers.UUIDField(help_text="The one a merge should keep.")
+    certainty = serializers.FloatField(help_text="Certainty of the least certain pair, 0 to 1.")
+    effect = serializers.FloatField(
+        help_text="Grows with the number of mentions and facts that a merge would move."
+    )
+    sentence = serializers.CharField(help_text="Why they may be the same.")
+    kept = serializers.UUIDField(help_text="The entity that a merge should keep.")
     is_skipped = serializers.BooleanField()
     entities = SideSerializer(many=True)
     pairs = CasePairSerializer(many=True)
 
 
 class RefusedSerializer(serializers.Serializer[Any]):
-    """A pair that was suggested again after it was decided that the two differ."""
+    """A pair that was suggested again after it was marked as not the same."""
 
     left = SideSerializer()
     right = SideSerializer()
     certainty = serializers.FloatField(source="suggested.certainty")
     reasons = serializers.ListField(child=serializers.CharField(), source="suggested.reasons")
-    sentence = serializers.CharField(help_text="Who said so, and when.")
+    sentence = serializers.CharField(help_text="Who marked the pair, and when.")
     decision = serializers.UUIDField(
         source="decision.pk",
         allow_null=True,
-        help_text="Null where a split or a move told them apart.",
+        help_text="Null if the two were separated by a split or by moving mentions.",
     )
     event = serializers.UUIDField(source="decision.event_id", allow_null=True)
 
@@ -106,7 +108,7 @@ class SuggestionListApi(WorkspaceAPIView):
             default="",
             allow_blank=True,
             max_length=120,
-            help_text="'next' of the page before.",
+            help_text="'next' from the previous page.",
         )
         limit = serializers.IntegerField(
             min_value=1, max_value=cases.LARGEST_PAGE, default=cases.PAGE
@@ -114,12 +116,12 @@ class SuggestionListApi(WorkspaceAPIView):
 
     class OutputSerializer(serializers.Serializer[Any]):
         cases = CaseSerializer(many=True)
-        next = serializers.CharField(help_text="'after' of the next page; empty at the end.")
+        next = serializers.CharField(help_text="'after' for the next page; empty on the last.")
         counts = CountsSerializer()
 
     @reading("suggestion_list", query=InputSerializer, gives=OutputSerializer)
     def get(self) -> object:
-        """List cases of entities that may be one, ordered by certainty times effect."""
+        """List cases of entities that may be the same, ordered by certainty times effect."""
         return cases.case_queue(workspace=self.workspace, user=self.request.user, **self.query())
 
 
@@ -129,13 +131,13 @@ class SuggestionRefusedApi(WorkspaceAPIView):
 
     @reading("suggestion_refused", gives=OutputSerializer, errors=(400,))
     def get(self) -> object:
-        """List pairs that were suggested again after it was decided that they are not the same."""
+        """List pairs that were suggested again after they were marked as not the same."""
         found = cases.case_refused(workspace=self.workspace)
         return {"results": found}
 
 
 class DecidingInput(ReasonSerializer):
-    """The input shared by all decisions on a case."""
+    """A decision on a case."""
 
     entities = serializers.ListField(
         child=serializers.UUIDField(), min_length=2, max_length=MOST_ENTITIES
@@ -145,13 +147,13 @@ class DecidingInput(ReasonSerializer):
 
 class SuggestionAcceptApi(WorkspaceAPIView):
     class InputSerializer(DecidingInput):
-        kept = serializers.UUIDField(help_text="The entity that the others become.")
+        kept = serializers.UUIDField(help_text="The entity to merge the others into.")
         dropped = serializers.ListField(
             child=serializers.UUIDField(),
             required=False,
             default=list,
             max_length=MOST_ENTITIES,
-            help_text="Of these nothing is said.",
+            help_text="Entities to leave out of the merge; nothing is decided about them.",
         )
 
     @deciding_cases("suggestion_accept", takes=InputSerializer)
@@ -167,18 +169,20 @@ class SuggestionRejectApi(WorkspaceAPIView):
 
     @deciding_cases("suggestion_reject", takes=InputSerializer)
     def post(self) -> object:
-        """Record that no two of the entities are the same; later runs obey it."""
+        """Record that no two of these entities are the same, so that they are never merged
+        automatically.
+        """
         change, wanted = change_of(self)
         return _done([entities_differ(change=change, **wanted)])
 
 
 class SuggestionSkipApi(WorkspaceAPIView):
     class InputSerializer(serializers.Serializer[Any]):
-        case = serializers.UUIDField(help_text="Its key.")
+        case = serializers.UUIDField(help_text="The case's key.")
 
     @curating("suggestion_skip", takes=InputSerializer, status=204)
     def post(self) -> None:
-        """Put a case off: it comes back to the same user after the others."""
+        """Skip a case. It moves to the end of your queue."""
         case = cases.case_get(workspace=self.workspace, key=self.body()["case"])
         services.case_skip(workspace=self.workspace, user=self.request.user, case=case.key)
 
@@ -204,25 +208,25 @@ class SuggestionAcceptAboveApi(WorkspaceAPIView):
             allow_blank=True,
             default="",
             max_length=16,
-            help_text="Of the preview: nothing is done where other cases would be merged.",
+            help_text="From the preview. If the cases have changed since, nothing is merged.",
         )
 
     class PreviewSerializer(serializers.Serializer[Any]):
         cases = serializers.IntegerField()
         entities = serializers.IntegerField()
-        left = serializers.IntegerField(help_text="Cases left out of this batch.")
+        left = serializers.IntegerField(help_text="Cases left for a later batch.")
         effect = EffectSerializer()
         sentence = serializers.CharField()
         digest = serializers.CharField()
 
     @reading("suggestion_accept_above_preview", query=ThresholdInput, gives=PreviewSerializer)
     def get(self) -> object:
-        """Preview accepting every case of at least this certainty."""
+        """Preview accepting every case with at least this certainty."""
         return services.accept_above_preview(workspace=self.workspace, **self.query())
 
     @deciding_cases("suggestion_accept_above", takes=InputSerializer)
     def post(self) -> object:
-        """Accept every case of at least this certainty; one undo reverts all of them."""
+        """Accept every case with at least this certainty. One undo reverts all of them."""
         change, wanted = change_of(self)
         events = services.cases_accept_above(change=change, **wanted)
         return _done(events, batch=events[0].batch)

@@ -10,7 +10,7 @@ from django.template import Context
 
 from ingestion.documents import deletion_impact, estimates, outcomes, rereading, version_presenters
 from ingestion.documents.deletion_impact import losses_of
-from ingestion.documents.links import reader_url
+from ingestion.documents.links import format_label, reader_url
 from ingestion.models import Document
 from ingestion.parsers.formats import FORMATS, families
 from kb_project.errors import PauseError
@@ -18,6 +18,7 @@ from workspaces.language_models.queries import model_state
 from workspaces.models import Capability, Workspace
 
 register = template.Library()
+register.filter(format_label)
 
 
 @register.filter

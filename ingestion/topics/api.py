@@ -15,11 +15,13 @@ from workspaces.api import WorkspaceAPIView, curating, reading
 
 
 class CommunitySerializer(serializers.Serializer[Any]):
-    """A topic in the tree, with the topics inside it; untitled until its report exists."""
+    """A topic with its sub-topics. Without a report, title, summary and rating are null."""
 
     id = serializers.UUIDField(source="community.pk")
-    level = serializers.IntegerField(source="community.level", help_text="0 is the root level.")
-    size = serializers.IntegerField(source="community.size", help_text="Number of entities.")
+    level = serializers.IntegerField(source="community.level", help_text="0 for top-level topics.")
+    size = serializers.IntegerField(
+        source="community.size", help_text="Number of entities, including those of sub-topics."
+    )
     title = serializers.CharField(source="report.title", default=None)
     summary = serializers.CharField(source="report.summary", default=None)
     rating = serializers.FloatField(source="report.rating", default=None)
@@ -31,7 +33,7 @@ class CommunitySerializer(serializers.Serializer[Any]):
 
 
 class RecordReferenceSerializer(serializers.Serializer[Any]):
-    """A record that a model cited for its statement."""
+    """A record that a model cited for a finding."""
 
     kind = serializers.ChoiceField(["entity", "relationship", "claim", "report"])
     id = serializers.UUIDField()
@@ -44,7 +46,7 @@ class FindingSerializer(serializers.Serializer[Any]):
     id = serializers.UUIDField(source="finding.pk")
     summary = serializers.CharField(source="finding.summary")
     explanation = serializers.CharField(source="finding.explanation", allow_blank=True)
-    references = RecordReferenceSerializer(many=True, help_text="None in an extractive report.")
+    references = RecordReferenceSerializer(many=True, help_text="Empty in an extractive report.")
     sources = SourceSpanSerializer(many=True)
 
 
@@ -66,7 +68,7 @@ class CommunityListApi(WorkspaceAPIView):
     """The topics of a workspace."""
 
     class OutputSerializer(serializers.Serializer[Any]):
-        total = serializers.IntegerField(help_text="Topics of the root level.")
+        total = serializers.IntegerField(help_text="Number of top-level topics.")
         results = CommunitySerializer(many=True)
 
     @reading("community_list", gives=OutputSerializer)
@@ -85,61 +87,63 @@ class CommunityApi(WorkspaceAPIView):
         size = serializers.IntegerField(source="community.size")
         title = serializers.CharField(source="report.title", default=None)
         rating = serializers.FloatField(
-            source="report.rating", default=None, help_text="How much it matters, 0 to 10."
+            source="report.rating", default=None, help_text="Importance of the topic, 0 to 10."
         )
         rating_reason = serializers.CharField(source="report.rating_reason", default=None)
         written_by = serializers.CharField(
-            source="report.written_by", default=None, help_text="A model, or 'extractive'."
+            source="report.written_by",
+            default=None,
+            help_text="The model's name; 'extractive' if the report quotes the documents.",
         )
         problem = ReportProblemSerializer(source="report.problem", default=None, allow_null=True)
         rejected = serializers.DictField(
             child=serializers.IntegerField(),
             source="report.rejected",
             default=dict,
-            help_text="What of the model's report was not kept, counted by reason.",
+            help_text="Number of parts rejected from the model's report, by reason.",
         )
         substituted = serializers.IntegerField(
             source="report.substituted",
             default=0,
-            help_text="Topics inside it that spoke through their report.",
+            help_text="Number of sub-topics represented by their own reports.",
         )
         is_waiting = serializers.BooleanField(
-            source="community.is_changed", help_text="The next refresh rewrites its report."
+            source="community.is_changed", help_text="Whether the next refresh rewrites the report."
         )
-        summary = FindingSerializer(many=True, help_text="The report's summary, by sentence.")
+        summary = FindingSerializer(many=True, help_text="The summary, one sentence per item.")
         findings = FindingSerializer(many=True)
-        entities = OtherEntitySerializer(many=True, help_text="Those of the highest rank.")
+        entities = OtherEntitySerializer(many=True, help_text="Up to 40, highest rank first.")
         parent = NearCommunitySerializer(allow_null=True)
         children = NearCommunitySerializer(many=True)
 
     @reading("community", gives=OutputSerializer)
     def get(self, community_id: UUID) -> object:
-        """View a topic: its report, with the passages for each finding."""
+        """View a topic and its report, with the passages that support each finding."""
         return topics.topic_view(workspace=self.workspace, community_id=community_id)
 
 
 class ReportRetryApi(WorkspaceAPIView):
-    """Having a model write a report that is extractive."""
+    """Have a model rewrite an extractive report."""
 
     class OutputSerializer(serializers.Serializer[Any]):
         community = serializers.UUIDField()
 
     @curating("report_retry", gives=OutputSerializer, status=202, errors=(409,))
     def post(self, community_id: UUID) -> object:
-        """Request a topic's report again; the refresh that starts now writes it."""
+        """Have a model rewrite a topic's extractive report, in a refresh that starts now."""
         community = topics.community_get(workspace=self.workspace, community_id=community_id)
         topic_services.report_retry(workspace=self.workspace, community=community)
         return {"community": community.pk}
 
 
 class ReportsRetryApi(WorkspaceAPIView):
-    """Having a model write all reports that are extractive."""
+    """Have a model rewrite all extractive reports."""
 
     class OutputSerializer(serializers.Serializer[Any]):
         reports = serializers.IntegerField()
 
     @curating("reports_retry", gives=OutputSerializer, status=202, errors=(409,))
     def post(self) -> object:
-        """Request every report that no model wrote."""
+        """Have a model rewrite all extractive reports, in a refresh that starts now."""
         number = topic_services.reports_retry(workspace=self.workspace)
         return {"reports": number}

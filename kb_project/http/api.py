@@ -33,7 +33,7 @@ class PageInput(serializers.Serializer[Any]):
 
 
 class PageOutput(serializers.Serializer[Any]):
-    """The fields of a list's response beside ``results``."""
+    """One page of a list."""
 
     total = serializers.IntegerField()
     page = serializers.IntegerField()
@@ -72,7 +72,7 @@ def page_of(rows: QuerySet[RowT], *, page: int, page_size: int) -> Page[RowT]:
 
 @extend_schema_serializer(component_name="Problem")
 class ProblemSerializer(serializers.Serializer[Any]):
-    """Any failure. ``sentence`` is for people, ``code`` for programs."""
+    """An error. ``sentence`` is for people, ``code`` for programs."""
 
     status = serializers.IntegerField()
     code = serializers.CharField()
@@ -90,7 +90,7 @@ class NothingHere(APIView):
     schema = None
 
     def get(self, request: Request, **_kwargs: Any) -> None:
-        raise NotFoundError("The API has nothing at this address.")
+        raise NotFoundError("The API has no endpoint at this address.")
 
     post = put = patch = delete = get
 

@@ -51,7 +51,8 @@ LONGEST_LINE: Final = 300
 NAMES: Final = ("person", "organization", "place")
 TERMS: Final = ("concept",)
 _LINE: Final = regex.compile(r"\S[^\n]*(?<=\S)")
-_ISO: Final = regex.compile(r"\d{4}(?:-\d\d){0,2}")
+# A date, whole or in part; office files write a time after it.
+_ISO: Final = regex.compile(r"\d{4}(?:-\d\d){0,2}(?=[T ]|$)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -278,7 +279,7 @@ def _facts(row: Row) -> _Facts:
     if is_bare and found and is_telling(found[0].title):
         title = found[0].title
     metadata = json.loads(metadata)
-    file_date = metadata.get("published") or metadata.get("created") or ""
+    file_date = _ISO.match(metadata.get("published") or metadata.get("created") or "")
     own = {" ".join(terms(one)) for one in (title, bare(title))}
     return _Facts(
         id=id_,
@@ -287,7 +288,7 @@ def _facts(row: Row) -> _Facts:
         length=length,
         pages=pages,
         parser=parser,
-        date=str(dated) if dated else file_date if _ISO.fullmatch(file_date) else "",
+        date=str(dated) if dated else file_date[0] if file_date else "",
         headings=tuple(one for one in found if " ".join(terms(bare(one.title))) not in own),
     )
 

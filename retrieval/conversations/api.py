@@ -37,7 +37,7 @@ class CheckSerializer(serializers.Serializer[Any]):
 class SentenceSerializer(serializers.Serializer[Any]):
     """A sentence of an answer. ``spans`` are ``[number, start, end]`` in the cited document.
 
-    ``marked`` are ``[start, end]`` offsets in ``text`` of the words that answer.
+    ``marked`` are ``[start, end]`` offsets in ``text`` of the words that answer the question.
     """
 
     text = serializers.CharField()
@@ -54,7 +54,7 @@ class SentenceSerializer(serializers.Serializer[Any]):
 class CitationSerializer(serializers.Serializer[Any]):
     """A cited passage. ``quote`` equals the document's text from ``start`` to ``end``.
 
-    A permanently deleted document has no quote and no id.
+    If the document was deleted for good, the quote is empty and the id is null.
     """
 
     number = serializers.IntegerField()
@@ -62,7 +62,7 @@ class CitationSerializer(serializers.Serializer[Any]):
     title = serializers.CharField()
     chunk = serializers.UUIDField(source="chunk_id")
     version = serializers.IntegerField(
-        source="version_number", help_text="The document's version in which the offsets count."
+        source="version_number", help_text="The document version that the offsets refer to."
     )
     start = serializers.IntegerField()
     end = serializers.IntegerField()
@@ -71,7 +71,7 @@ class CitationSerializer(serializers.Serializer[Any]):
 
 
 class NearestSerializer(serializers.Serializer[Any]):
-    """A passage near a question that the documents may not answer."""
+    """A passage that comes close to a question the documents may not answer."""
 
     document = serializers.UUIDField(source="document.pk")
     title = serializers.CharField(source="document.title")
@@ -82,7 +82,7 @@ class NearestSerializer(serializers.Serializer[Any]):
 
 
 class TroubleSerializer(serializers.Serializer[Any]):
-    """The reason why there is no answer."""
+    """Why there is no answer."""
 
     code = serializers.CharField()
     happened = serializers.CharField()
@@ -99,9 +99,9 @@ class AnswerSerializer(serializers.Serializer[Any]):
     question = serializers.CharField(source="question.text")
     standalone = serializers.CharField(
         source="question.standalone",
-        help_text="The question as searched for, where the conversation changed it.",
+        help_text="The question as rewritten from the conversation; empty if unchanged.",
     )
-    mode = serializers.CharField(source="question.mode", help_text="As it was asked for.")
+    mode = serializers.CharField(source="question.mode", help_text="The mode requested.")
     mode_used = serializers.CharField(source="answer.mode")
     scope = serializers.DictField(source="question.scope")
     state = serializers.ChoiceField(source="answer.state", choices=AnswerState.choices)
@@ -111,29 +111,29 @@ class AnswerSerializer(serializers.Serializer[Any]):
         source="answer.written_outcome",
         choices=Outcome.values,
         allow_null=True,
-        help_text="`unsure` comes with the nearest passages; null until the answer is written.",
+        help_text="Null until the answer is written.",
     )
     message = serializers.CharField(
-        source="answer.message", help_text="What to say where there is no answer; else empty."
+        source="answer.message", help_text="What to show if there is no answer; otherwise empty."
     )
     probability = serializers.FloatField(
         source="answer.trace.probability",
         default=None,
         allow_null=True,
-        help_text="That the documents answer this, from 0 to 1, where no model wrote the answer.",
+        help_text="Probability, 0 to 1, that the documents answer this; null if a model answered.",
     )
     supported = serializers.BooleanField(
-        source="answer.is_supported", help_text="True only where the outcome is `answered`."
+        source="answer.is_supported", help_text="True only if the outcome is `answered`."
     )
     sentences = SentenceSerializer(many=True, source="answer.sentences")
     citations = CitationSerializer(many=True)
-    nearest = NearestSerializer(many=True, help_text="Given where the outcome is `unsure`.")
+    nearest = NearestSerializer(many=True, help_text="Given if the outcome is `unsure`.")
     follow_ups = serializers.ListField(
-        child=serializers.CharField(), source="answer.follow_ups", help_text="To ask next."
+        child=serializers.CharField(), source="answer.follow_ups", help_text="Suggested questions."
     )
     written_by = serializers.CharField(source="answer.written_by")
     trace = serializers.DictField(source="answer.trace")
-    events = serializers.SerializerMethodField(help_text="Where what happens can be followed.")
+    events = serializers.SerializerMethodField(help_text="URL of the event stream.")
     created_at = serializers.DateTimeField(source="answer.created_at")
     finished_at = serializers.DateTimeField(source="answer.finished_at", allow_null=True)
 
@@ -149,7 +149,7 @@ class QuestionSerializer(serializers.Serializer[Any]):
     mode = serializers.ChoiceField(choices=list(MODES), default=DEFAULT_MODE)
     scope = ScopeSerializer(required=False)
     conversation = serializers.UUIDField(
-        required=False, help_text="One of your own, to go on with it."
+        required=False, help_text="One of your conversations, to continue it."
     )
 
 
@@ -183,11 +183,11 @@ def _wanted(view: WorkspaceAPIView) -> dict[str, Any]:
 
 
 class AskApi(WaitingAPIView):
-    """Ask and wait for the answer."""
+    """Ask a question and wait for the answer."""
 
     @reading("ask", takes=QuestionSerializer, gives=AnswerSerializer, status=201)
     def post(self) -> object:
-        """Ask a question and wait for the answer, which is kept under its id."""
+        """Ask a question and wait for the answer. It can be read again later by its id."""
         answer = asking.ask(**_wanted(self))
         with access.in_workspace(self.workspace.pk):
             asked = queries.asked(workspace=self.workspace, question_id=answer.question_id)
@@ -201,7 +201,7 @@ class QuestionsApi(WorkspaceAPIView):
         "question_ask", takes=QuestionSerializer, gives=QueuedSerializer, status=202, errors=(403,)
     )
     def post(self) -> object:
-        """Ask a question; follow the answer's events or read it later."""
+        """Ask a question without waiting. Follow the answer's events, or read the answer later."""
         return asking.question_ask(**_wanted(self))
 
 
@@ -222,7 +222,7 @@ class AnswerStopApi(WorkspaceAPIView):
 
     @reading("answer_stop", gives=QueuedSerializer, status=202, errors=(403,))
     def post(self, answer_id: UUID) -> object:
-        """Stop an answer in progress, including its model call; what has been written is kept."""
+        """Stop an answer in progress, including its model call. What has been written is kept."""
         return asking.answer_stop(
             workspace=self.workspace, user=self.request.user, answer_id=answer_id
         )
@@ -238,7 +238,7 @@ class QuestionAgainApi(WorkspaceAPIView):
         "question_again", takes=InputSerializer, gives=QueuedSerializer, status=202, errors=(403,)
     )
     def post(self, question_id: UUID) -> object:
-        """Answer a question again, in another mode if one is given."""
+        """Answer a question again, optionally in another mode."""
         return asking.answer_again(
             workspace=self.workspace,
             user=self.request.user,
@@ -248,9 +248,9 @@ class QuestionAgainApi(WorkspaceAPIView):
 
 
 EVENTS_DESCRIPTION = (
-    "Server-sent events, each with its number as id, its kind as event and a JSON object as data:"
+    "Server-sent events. `id` is the event's number, `data` a JSON object, and `event` its kind:"
     " `state`, `step`, `plan`, `passages`, `text`, `answer` (replaces all text before it),"
-    " `follow_ups`, and at the end `done`, `failed` or `stopped`."
+    " `follow_ups`, and finally `done`, `failed` or `stopped`."
 )
 
 
@@ -277,15 +277,15 @@ class AnswerEventsApi(WorkspaceAPIView):
         "answer_events",
         gives={
             (200, "text/event-stream"): OpenApiResponse(OpenApiTypes.STR, EVENTS_DESCRIPTION),
-            204: OpenApiResponse(description="The last event is known already."),
+            204: OpenApiResponse(description="There are no more events."),
         },
         parameters=(
-            OpenApiParameter("after", int, description="The last event that is known already."),
+            OpenApiParameter("after", int, description="Number of the last event you received."),
             OpenApiParameter("Last-Event-ID", int, OpenApiParameter.HEADER),
         ),
     )
     def get(self, answer_id: UUID) -> object:
-        """Stream an answer's events: all from the first on, then each new one."""
+        """Stream an answer's events: those so far, then each new one."""
         after = streaming.after_of(self.request.headers, self.request.query_params)
         return streaming.stream_of(
             workspace=self.workspace, user=self.request.user, answer_id=answer_id, after=after

@@ -1,4 +1,4 @@
-"""What the commands that ask and search take: a question, a workspace, a mode, and a scope."""
+"""Options of the commands that ask and search: question, workspace, mode and scope."""
 
 from __future__ import annotations
 
@@ -34,13 +34,15 @@ def add_scope_options(parser: CommandParser) -> None:
     parser.add_argument("--media-type", metavar="TYPE", help="Only files of this type.", **several)
     parser.add_argument("--document", metavar="ID", help="Only this document.", **several)
     parser.add_argument(
-        "--dated-from", metavar="DATE", default="", help="First date, such as 2024-05-01."
+        "--dated-from", metavar="DATE", default="", help="First date, for example 2024-05-01."
     )
     parser.add_argument(
-        "--dated-to", metavar="DATE", default="", help="Last date, such as 2024-12-31."
+        "--dated-to", metavar="DATE", default="", help="Last date, for example 2024-12-31."
     )
-    parser.add_argument("--include", metavar="NAME", help="Start with this name.", **several)
-    parser.add_argument("--exclude", metavar="NAME", help="Leave out this name.", **several)
+    parser.add_argument("--include", metavar="NAME", help="Search for this name too.", **several)
+    parser.add_argument(
+        "--exclude", metavar="NAME", help="Leave out passages that mention this name.", **several
+    )
 
 
 def scope_of(workspace: Workspace, options: dict[str, Any]) -> Scope:

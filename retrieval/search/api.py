@@ -20,7 +20,7 @@ DATES: Final = ("dated_from", "dated_to")
 
 
 class ScopeSerializer(serializers.Serializer[Any]):
-    """Which documents to search: all filters must match; within one, any of its values."""
+    """What to search. A document must match every filter, with any of the filter's values."""
 
     documents = serializers.ListField(child=serializers.UUIDField(), required=False)
     collections = serializers.ListField(child=serializers.UUIDField(), required=False)
@@ -29,17 +29,19 @@ class ScopeSerializer(serializers.Serializer[Any]):
     dated_from = serializers.DateField(required=False)
     dated_to = serializers.DateField(required=False)
     include = serializers.ListField(
-        child=serializers.UUIDField(), required=False, help_text="Entities to begin with."
+        child=serializers.UUIDField(),
+        required=False,
+        help_text="Entities to search for as well; passages that mention them rank higher.",
     )
     exclude = serializers.ListField(
         child=serializers.UUIDField(),
         required=False,
-        help_text="Entities to leave out, with the passages that are about them.",
+        help_text="Entities to leave out, with the passages that mention them.",
     )
 
 
 class NoteSerializer(serializers.Serializer[Any]):
-    """Something to know about a result, for example that vectors are still being made."""
+    """A remark on the result, for example that vectors are still being computed."""
 
     code = serializers.CharField()
     sentence = serializers.CharField()
@@ -57,7 +59,7 @@ class HitSerializer(serializers.Serializer[Any]):
     text = serializers.CharField(trim_whitespace=False)
     headings = serializers.ListField(child=serializers.CharField(), source="heading_path")
     page = serializers.IntegerField(allow_null=True)
-    why = serializers.ListField(child=serializers.CharField(), help_text="What led here.")
+    why = serializers.ListField(child=serializers.CharField(), help_text="Why it was found.")
 
 
 class SearchApi(WaitingAPIView):
@@ -82,12 +84,12 @@ class SearchApi(WaitingAPIView):
 
     @reading("search_by_address", query=QuerySerializer, gives=OutputSerializer)
     def get(self) -> object:
-        """Search with the filters in the URL, where they may be repeated."""
+        """Search with the filters in the query string, where they may be repeated."""
         return self._search(_nested(self.request.query_params))
 
     @reading("search", takes=InputSerializer, gives=OutputSerializer)
     def post(self) -> object:
-        """Search with the filters in the body."""
+        """Search with the filters in the request body."""
         return self._search(self.request.data)
 
     def _search(self, data: Any) -> object:
@@ -118,9 +120,9 @@ def _nested(query: QueryDict) -> dict[str, Any]:
 
 
 class CountedSerializer(serializers.Serializer[Any]):
-    """A value of a filter, and how many documents match it."""
+    """A filter value and the number of documents that match it."""
 
-    id = serializers.UUIDField(allow_null=True, help_text="Of a collection; else null.")
+    id = serializers.UUIDField(allow_null=True, help_text="A collection's id; otherwise null.")
     value = serializers.CharField()
     documents = serializers.IntegerField()
 
@@ -132,10 +134,10 @@ class ScopeChoicesApi(WorkspaceAPIView):
         collections = CountedSerializer(many=True)
         tags = CountedSerializer(many=True)
         media_types = CountedSerializer(many=True)
-        dated_from = serializers.DateField(allow_null=True, help_text="The earliest date.")
-        dated_to = serializers.DateField(allow_null=True, help_text="The latest date.")
+        dated_from = serializers.DateField(allow_null=True, help_text="The earliest document date.")
+        dated_to = serializers.DateField(allow_null=True, help_text="The latest document date.")
 
     @reading("scope_choices", gives=OutputSerializer)
     def get(self) -> object:
-        """List the values of filters. Documents and names are listed by their own operations."""
+        """List the filters' values. Documents and entities have their own list operations."""
         return scope.scope_choices(workspace=self.workspace)

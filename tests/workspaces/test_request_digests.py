@@ -114,5 +114,5 @@ def test_whatever_is_no_key_is_refused_with_what_one_is(key: str):
     if is_key:
         assert _key(sent) == key
     else:
-        with pytest.raises(InputError, match="visible characters of ASCII"):
+        with pytest.raises(InputError, match="visible ASCII characters"):
             _key(sent)

@@ -27,7 +27,7 @@ MONEY: dict[str, Any] = {"max_digits": 18, "decimal_places": 10}
 class RoleModelSerializer(serializers.Serializer[Any]):
     role = serializers.ChoiceField(choices=[role.value for role in Role])
     model = serializers.CharField()
-    max_output = serializers.IntegerField(help_text="Tokens of an answer.")
+    max_output = serializers.IntegerField(help_text="Maximum tokens in a reply.")
     timeout = serializers.IntegerField(help_text="Seconds.")
 
 
@@ -51,17 +51,17 @@ class ModelsApi(WorkspaceAPIView):
             required=False,
             allow_blank=True,
             max_length=choice.LONGEST_ENDPOINT,
-            help_text="Base address of an OpenAI-compatible server; '' for none.",
+            help_text="Base URL of an OpenAI-compatible server; '' for none.",
         )
         key = serializers.CharField(
             required=False,
             allow_blank=True,
             write_only=True,
             max_length=choice.LONGEST_KEY,
-            help_text="Stored encrypted, never given out. Left out, it stays; '' removes it.",
+            help_text="Stored encrypted and never returned. Kept if omitted; '' removes it.",
         )
         is_local = serializers.BooleanField(
-            required=False, help_text="Stay local where the installation has a model."
+            required=False, help_text="Use the local tier even if the installation has a model."
         )
         model = serializers.CharField(
             required=False, allow_blank=True, max_length=choice.LONGEST_MODEL
@@ -69,7 +69,7 @@ class ModelsApi(WorkspaceAPIView):
         role_models = serializers.DictField(
             child=serializers.CharField(allow_blank=True, max_length=choice.LONGEST_MODEL),
             required=False,
-            help_text="Models of single roles.",
+            help_text="Models for individual roles, by role.",
         )
         limits = serializers.DictField(
             child=serializers.DictField(child=serializers.IntegerField(min_value=1)),
@@ -81,10 +81,11 @@ class ModelsApi(WorkspaceAPIView):
         gleanings = serializers.IntegerField(required=False)
         wants_claims = serializers.BooleanField(required=False)
         allows_general = serializers.BooleanField(
-            required=False, help_text="Answers may add what is generally known, marked as such."
+            required=False, help_text="Answers may add general knowledge, marked as such."
         )
         wants_judge = serializers.BooleanField(
-            required=False, help_text="A model compares each sentence with what it cites."
+            required=False,
+            help_text="A model compares each sentence of an answer with what it cites.",
         )
         entity_types = serializers.ListField(
             child=serializers.CharField(max_length=choice.LONGEST_TYPE),
@@ -111,9 +112,9 @@ class ModelsApi(WorkspaceAPIView):
             child=serializers.CharField(), source="choice.entity_types"
         )
         support = serializers.DictField(
-            child=serializers.BooleanField(), help_text="What the endpoint was found to understand."
+            child=serializers.BooleanField(), help_text="Features that the endpoint supports."
         )
-        tuning = serializers.DictField(help_text="What was learned from the documents.")
+        tuning = serializers.DictField(help_text="Prompt details learned from the documents.")
         embedding = EmbeddingSerializer()
 
     @reading("models", gives=OutputSerializer)
@@ -138,7 +139,7 @@ class ModelsApi(WorkspaceAPIView):
 
 
 class ModelTestApi(WaitingAPIView):
-    """Testing the models with one real call of each kind."""
+    """Test the models with one real call of each kind."""
 
     class OutputSerializer(serializers.Serializer[Any]):
         class LineSerializer(serializers.Serializer[Any]):
@@ -174,7 +175,7 @@ class RerankerApi(WorkspaceAPIView):
             allow_blank=True,
             write_only=True,
             max_length=choice.LONGEST_KEY,
-            help_text="Stored encrypted, never given out. Left out, it stays; '' removes it.",
+            help_text="Stored encrypted and never returned. Kept if omitted; '' removes it.",
         )
         model = serializers.CharField(
             required=False, allow_blank=True, max_length=choice.LONGEST_MODEL
@@ -183,7 +184,7 @@ class RerankerApi(WorkspaceAPIView):
     class OutputSerializer(serializers.Serializer[Any]):
         kind = serializers.ChoiceField(choices=RerankerKind.choices, source="choice.kind")
         endpoint = serializers.CharField(source="choice.endpoint")
-        model = serializers.CharField(help_text="The one in force; '' where nothing is reranked.")
+        model = serializers.CharField(help_text="The model in use; '' if nothing is reranked.")
         has_key = serializers.BooleanField()
         key_hint = serializers.CharField(help_text="The last characters of the key.")
 
@@ -202,19 +203,19 @@ class RerankerApi(WorkspaceAPIView):
 
 
 class RerankerTestApi(WaitingAPIView):
-    """Testing the reranker with one real call."""
+    """Test the reranker with one real call."""
 
     @administering("reranker_test", gives=ModelTestApi.OutputSerializer, errors=(400, 409, 503))
     def post(self) -> object:
-        """Have the reranker order three sentences, and report whether it succeeded."""
+        """Have the reranker order three sentences, and report the result."""
         lines = testing.reranker_test(workspace=self.workspace)
         return {"results": lines}
 
 
 class UsageLineSerializer(serializers.Serializer[Any]):
     name = serializers.CharField()
-    title = serializers.CharField(help_text="Of a document; '' where it is gone.")
-    calls = serializers.IntegerField(help_text="Those answered from the cache included.")
+    title = serializers.CharField(help_text="For a document that still exists; otherwise ''.")
+    calls = serializers.IntegerField(help_text="Includes those answered from the cache.")
     cached = serializers.IntegerField()
     failed = serializers.IntegerField()
     prompt_tokens = serializers.IntegerField()
@@ -242,10 +243,12 @@ class CallSerializer(serializers.Serializer[Any]):
 
 class BudgetSerializer(serializers.Serializer[Any]):
     cap = serializers.DecimalField(**MONEY, allow_null=True)
-    spent = serializers.DecimalField(**MONEY, help_text="Calls under way at the most they cost.")
+    spent = serializers.DecimalField(
+        **MONEY, help_text="Includes calls in progress, at their maximum cost."
+    )
     left = serializers.DecimalField(**MONEY, allow_null=True)
     lost = serializers.IntegerField(
-        help_text="Calls that a crash left open. They count at the most they may cost for a day."
+        help_text="Calls left open by a crash. For a day they count at their maximum cost."
     )
     lost_cost = serializers.DecimalField(**MONEY)
 
@@ -257,7 +260,8 @@ class UsageApi(WorkspaceAPIView):
         total = UsageLineSerializer()
         budget = BudgetSerializer()
         unpriced = serializers.ListField(
-            child=serializers.CharField(), help_text="Models in use whose calls count as free."
+            child=serializers.CharField(),
+            help_text="Models in use without a price. Their calls count as free.",
         )
         by_stage = UsageLineSerializer(many=True)
         by_role = UsageLineSerializer(many=True)
@@ -268,7 +272,7 @@ class UsageApi(WorkspaceAPIView):
 
     @reading("usage", gives=OutputSerializer)
     def get(self) -> object:
-        """Return calls, tokens and costs, grouped by purpose."""
+        """Return calls, tokens and costs: in total, and by stage, role, model, document and day."""
         models = queries.model_state(workspace=self.workspace).models
         answer: dict[str, Any] = {
             "total": usage_queries.usage_total(workspace=self.workspace),
@@ -290,7 +294,7 @@ class BudgetApi(WorkspaceAPIView):
             decimal_places=6,
             min_value=0,
             allow_null=True,
-            help_text="What was spent before included; null for no limit.",
+            help_text="Includes what has been spent already; null for no limit.",
         )
 
     @reading("budget", gives=BudgetSerializer)
@@ -316,7 +320,7 @@ class PricesApi(WorkspaceAPIView):
             decimal_places=4,
             min_value=0,
             required=False,
-            help_text="Of tokens in the provider's cache; that of 'prompt' when left out.",
+            help_text="For tokens in the provider's cache; the 'prompt' price if omitted.",
         )
         completion = serializers.DecimalField(max_digits=12, decimal_places=4, min_value=0)
 

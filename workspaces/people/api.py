@@ -18,7 +18,7 @@ from workspaces.people import queries as people_queries, services as people_serv
 class WorkspaceSerializer(serializers.Serializer[Any]):
     id = serializers.UUIDField()
     name = serializers.CharField()
-    slug = serializers.CharField(help_text="Serves in place of the id in every address.")
+    slug = serializers.CharField(help_text="Can be used instead of the id in URLs.")
     is_demo = serializers.BooleanField()
     role = serializers.CharField(source="membership.role")
     capabilities = serializers.ListField(

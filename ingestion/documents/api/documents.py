@@ -31,11 +31,11 @@ MOST_CHARACTERS: Final = 100_000
 class StageSerializer(serializers.Serializer[Any]):
     name = serializers.CharField()
     state = serializers.CharField()
-    share = serializers.FloatField(help_text="How much of it is done, 0 to 1.")
+    share = serializers.FloatField(help_text="Share completed, 0 to 1.")
 
 
 class DocumentSerializer(serializers.Serializer[Any]):
-    """A row of the document list, from ``queries.DocumentRow``."""
+    """A document and its processing state."""
 
     id = serializers.UUIDField(source="document.pk")
     title = serializers.CharField(source="document.title")
@@ -47,18 +47,16 @@ class DocumentSerializer(serializers.Serializer[Any]):
     dated = serializers.DateField(source="document.dated", allow_null=True)
     state = serializers.ChoiceField(choices=DocumentState.choices, source="document.state")
     is_searched = serializers.BooleanField(
-        source="document.is_live", help_text="False: disabled, or in the trash."
+        source="document.is_live", help_text="False if disabled or in the trash."
     )
-    share = serializers.FloatField(help_text="How much of all its stages is done, 0 to 1.")
-    has_words = serializers.BooleanField(
-        help_text="Whether keyword and graph search can find it yet."
-    )
-    has_vectors = serializers.BooleanField(help_text="Found by meaning already.")
+    share = serializers.FloatField(help_text="Share of all stages completed, 0 to 1.")
+    has_words = serializers.BooleanField(help_text="Whether keyword search can find it yet.")
+    has_vectors = serializers.BooleanField(help_text="Whether search by meaning can find it yet.")
     chunks = serializers.IntegerField()
     warnings = serializers.ListField(child=serializers.CharField())
-    problem = serializers.DictField(allow_null=True, help_text="Why it stopped or is paused.")
+    problem = serializers.DictField(allow_null=True, help_text="Why processing stopped or paused.")
     version = serializers.IntegerField(
-        source="document.live_number", help_text="The number of the version that is searched."
+        source="document.live_number", help_text="Number of the live version."
     )
     created_at = serializers.DateTimeField(source="document.created_at")
     updated_at = serializers.DateTimeField(source="document.updated_at")
@@ -69,12 +67,12 @@ class IntakeOutputSerializer(serializers.Serializer[Any]):
     name = serializers.CharField()
     outcome = serializers.ChoiceField(
         choices=["added", "duplicate", "in_trash", "refused"],
-        help_text="What is `in_trash` has this content and can be restored.",
+        help_text="`in_trash`: a document in the trash has the same content and can be restored.",
     )
     document = serializers.UUIDField(allow_null=True)
     state = serializers.CharField(allow_null=True)
     job = serializers.UUIDField(allow_null=True)
-    url = serializers.CharField(allow_null=True, help_text="Where to look how it goes on.")
+    url = serializers.CharField(allow_null=True, help_text="URL to poll for progress.")
     problem = ProblemSerializer(allow_null=True)
 
 
@@ -92,7 +90,9 @@ class DocumentListApi(WorkspaceAPIView):
     parser_classes = [MultiPartParser, FormParser]
 
     class QuerySerializer(PageInput):
-        q = serializers.CharField(required=False, default="", help_text="In title or file name.")
+        q = serializers.CharField(
+            required=False, default="", help_text="Text to find in the title or file name."
+        )
         state = serializers.ChoiceField(
             choices=DocumentState.choices, required=False, default="", allow_blank=True
         )
@@ -104,7 +104,7 @@ class DocumentListApi(WorkspaceAPIView):
         results = DocumentSerializer(many=True)
 
     class InputSerializer(serializers.Serializer[Any]):
-        file = serializers.ListField(child=serializers.FileField(), help_text="One or many.")
+        file = serializers.ListField(child=serializers.FileField(), help_text="One or more files.")
         collection = serializers.CharField(required=False, default="", allow_blank=True)
         tag = serializers.ListField(child=serializers.CharField(), required=False, default=list)
         dated = serializers.DateField(required=False, default=None, allow_null=True)
@@ -170,12 +170,10 @@ class DocumentListApi(WorkspaceAPIView):
 
 
 class UsageSerializer(serializers.Serializer[Any]):
-    """Model usage for a document, from ``workspaces.usage.queries.UsageLine``."""
+    """Model usage for a document."""
 
     calls = serializers.IntegerField()
-    cached = serializers.IntegerField(
-        help_text="Of these calls: answered by the cache for nothing."
-    )
+    cached = serializers.IntegerField(help_text="Calls answered from the cache at no cost.")
     failed = serializers.IntegerField()
     prompt_tokens = serializers.IntegerField()
     completion_tokens = serializers.IntegerField()
@@ -188,8 +186,8 @@ class DocumentApi(DocumentAPIView):
     class OutputSerializer(DocumentSerializer):
         stages = StageSerializer(many=True)
         job = serializers.UUIDField(allow_null=True)
-        entities = serializers.IntegerField(help_text="It names so many.")
-        relationships = serializers.IntegerField(help_text="It is evidence of so many.")
+        entities = serializers.IntegerField(help_text="Number of entities it names.")
+        relationships = serializers.IntegerField(help_text="Number of relationships it supports.")
         language = serializers.CharField()
         parser = serializers.CharField()
         encoding = serializers.CharField()
@@ -211,13 +209,13 @@ class DocumentTextApi(DocumentAPIView):
     class QuerySerializer(serializers.Serializer[Any]):
         start = serializers.IntegerField(min_value=0, default=0)
         end = serializers.IntegerField(
-            min_value=0, required=False, help_text=f"At most {MOST_CHARACTERS:,} behind the start."
+            min_value=0, required=False, help_text=f"At most {MOST_CHARACTERS:,} after the start."
         )
         version = serializers.IntegerField(
             min_value=1,
             max_value=2**31 - 1,
             required=False,
-            help_text="As a citation names it; the one that is searched where it is left out.",
+            help_text="The version a citation refers to; the live version if omitted.",
         )
 
     class OutputSerializer(serializers.Serializer[Any]):
@@ -225,12 +223,12 @@ class DocumentTextApi(DocumentAPIView):
         version = serializers.IntegerField()
         start = serializers.IntegerField()
         end = serializers.IntegerField()
-        total = serializers.IntegerField(help_text="Characters of the whole text.")
+        total = serializers.IntegerField(help_text="Length of the whole text.")
         text = serializers.CharField(trim_whitespace=False)
 
     @reading("document_text", query=QuerySerializer, gives=OutputSerializer, errors=(409,))
     def get(self, document_id: UUID) -> object:
-        """Read a stretch of a document's text."""
+        """Return part of a document's text."""
         wanted = self.query()
         document = self.document(document_id)
         number = wanted.pop("version", None)
@@ -239,7 +237,7 @@ class DocumentTextApi(DocumentAPIView):
             raise ConflictError(
                 f"'{document.title}' has not been read yet.",
                 code="not_read_yet",
-                next_step="Ask again when its state is 'ready'.",
+                next_step="Try again when its state is 'ready'.",
             )
         start, end = _stretch(len(version.text), **wanted)
         text = version.text[start:end]
@@ -249,7 +247,7 @@ class DocumentTextApi(DocumentAPIView):
 
 
 class TreeChildSerializer(serializers.Serializer[Any]):
-    """A child that a node summarises; ``probability`` is how likely it belongs there."""
+    """A child of a node. ``probability`` is how likely it is to belong there."""
 
     id = serializers.UUIDField()
     kind = serializers.ChoiceField(choices=["node", "passage"])
@@ -260,23 +258,23 @@ class TreeChildSerializer(serializers.Serializer[Any]):
 
 class TreeNodeSerializer(serializers.Serializer[Any]):
     id = serializers.UUIDField(source="node.pk")
-    layer = serializers.IntegerField(source="node.layer", help_text="1 is next to the leaves.")
+    layer = serializers.IntegerField(source="node.layer", help_text="1 is just above the leaves.")
     text = serializers.CharField(source="node.text")
     tokens = serializers.IntegerField(source="node.tokens")
     written_by = serializers.CharField(
-        source="node.written_by", help_text='A model, or "extractive": sentences as they are.'
+        source="node.written_by", help_text="The model's name; 'extractive' for quoted sentences."
     )
     sources = SourceSpanSerializer(many=True)
     children = TreeChildSerializer(many=True)
 
 
 class TreeSerializer(serializers.Serializer[Any]):
-    """A summary tree, without root and nodes if none was built. One passage needs none."""
+    """A summary tree. Empty if none was built; a document with one passage needs none."""
 
     root_id = serializers.UUIDField(source="tree.root_id", default=None)
     layers = serializers.IntegerField(source="tree.layers", default=0)
     failed = serializers.IntegerField(
-        source="tree.failed", default=0, help_text="Summaries a model was asked for in vain."
+        source="tree.failed", default=0, help_text="Summaries the model failed to write."
     )
     built_at = serializers.DateTimeField(source="tree.built_at", default=None)
     nodes = TreeNodeSerializer(many=True, help_text="From the root down, layer by layer.")
@@ -287,7 +285,7 @@ class DocumentTreeApi(DocumentAPIView):
 
     @reading("document_tree", gives=TreeSerializer)
     def get(self, document_id: UUID) -> object:
-        """A document's summaries, each with its children."""
+        """Return a document's summary tree."""
         document = self.document(document_id)
         return summaries.tree_view(workspace=self.workspace, document=document)
 
@@ -297,7 +295,7 @@ class WorkspaceTreeApi(WorkspaceAPIView):
 
     @reading("workspace_tree", gives=TreeSerializer)
     def get(self) -> object:
-        """Summaries over the documents' own: the children of its lowest layer are documents."""
+        """Return the workspace's summary tree, which summarises the documents' own summaries."""
         return summaries.tree_view(workspace=self.workspace, document=None)
 
 
@@ -343,6 +341,6 @@ def _stretch(length: int, *, start: int, end: int | None = None) -> tuple[int, i
     ((4, 10), (4, 10))
     """
     if end is not None and end < start:
-        raise InputError("'end' lies before 'start'.", code="invalid_range")
+        raise InputError("'end' is before 'start'.", code="invalid_range")
     first = min(start, length)
     return first, min(length if end is None else end, length, first + MOST_CHARACTERS)

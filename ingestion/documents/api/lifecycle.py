@@ -21,16 +21,16 @@ from workspaces.api import WorkspaceAPIView, reading
 
 MOST_AT_ONCE: Final = 1000
 FOR_GOOD: Final = OpenApiParameter(
-    "for_good", bool, description="Delete it for good instead of putting it into the trash."
+    "for_good", bool, description="Delete the document for good instead of putting it in the trash."
 )
 
 Act = Callable[..., HistoryEvent]
 
 
 class MovedSerializer(serializers.Serializer[Any]):
-    """What was done, and its consequences."""
+    """The result of the operation."""
 
-    event = serializers.UUIDField(help_text="It can be undone by this id.")
+    event = serializers.UUIDField(help_text="Id of the event in the history.")
     documents = serializers.ListField(child=serializers.UUIDField())
     names = serializers.DictField(child=serializers.CharField(), source="details.names")
     counts = serializers.DictField(child=serializers.IntegerField(), source="details.counts")
@@ -38,7 +38,7 @@ class MovedSerializer(serializers.Serializer[Any]):
         child=serializers.CharField(),
         source="details.twins",
         default=list,
-        help_text="Titles of other documents of the same title or content.",
+        help_text="Titles of other documents with the same title or content.",
     )
 
 
@@ -64,7 +64,7 @@ class LivingDocumentApi(DocumentApi):
         "document_edit", takes=InputSerializer, gives=DocumentSerializer, parameters=(IF_MATCH,)
     )
     def patch(self, document_id: UUID) -> object:
-        """Change a document's metadata. A new title has the document read again."""
+        """Change a document's metadata. If the title changes, the document is read again."""
         document = self.document(document_id)
         change, values = change_of(self, seen=document.pk)
         metadata.document_edit(change=change, document=document, **values)
@@ -89,18 +89,24 @@ def _moving(operation_id: str, act: Act, description: str) -> type[WorkspaceAPIV
 
 
 DocumentDisableApi = _moving(
-    "document_disable", lifecycle.documents_disable, "Disable it. Nothing that was read is lost."
+    "document_disable",
+    lifecycle.documents_disable,
+    "Exclude a document from search, without deleting anything.",
 )
 DocumentEnableApi = _moving(
-    "document_enable", lifecycle.documents_enable, "Enable it. Nothing is read again."
+    "document_enable",
+    lifecycle.documents_enable,
+    "Include a disabled document in search again. It is not read again.",
 )
 DocumentTrashApi = _moving(
     "document_trash",
     lifecycle.documents_trash,
-    "Put it in the trash, from which it can be restored for some days.",
+    "Put a document in the trash. It can be restored until it is deleted for good.",
 )
 DocumentRestoreApi = _moving(
-    "document_restore", lifecycle.documents_restore, "Restore it as it was. Nothing is read again."
+    "document_restore",
+    lifecycle.documents_restore,
+    "Restore a document from the trash as it was. It is not read again.",
 )
 
 
@@ -109,28 +115,28 @@ class DocumentsTrashApi(WorkspaceAPIView):
 
     @changing("documents_trash", takes=IdsSerializer, gives=MovedSerializer)
     def post(self) -> object:
-        """Put them in the trash: one event, one undo, one refresh."""
+        """Put documents in the trash. One undo restores all of them."""
         return _all_moved(self, lifecycle.documents_trash)
 
 
 class TrashSerializer(DocumentSerializer):
-    """A row of the trash."""
+    """A document in the trash."""
 
     trashed_at = serializers.DateTimeField(source="document.trashed_at")
     trashed_by = serializers.CharField(source="document.trashed_by.email", default=None)
-    days_left = serializers.IntegerField(help_text="Until it is deleted for good.")
+    days_left = serializers.IntegerField(help_text="Days until it is deleted for good.")
 
 
 class TrashApi(WorkspaceAPIView):
     """The contents of the trash."""
 
     class OutputSerializer(PageOutput):
-        days = serializers.IntegerField(help_text="How long what is here can be restored.")
+        days = serializers.IntegerField(help_text="Days for which a document can be restored.")
         results = TrashSerializer(many=True)
 
     @reading("trash", query=PageInput, gives=OutputSerializer)
     def get(self) -> object:
-        """List the trash, newest first."""
+        """List the documents in the trash, newest first."""
         query = self.query()
         found = queries.trashed(workspace=self.workspace)
         page = page_of(found, **query)
@@ -150,19 +156,19 @@ class TrashRestoreApi(WorkspaceAPIView):
 
     @changing("trash_restore", takes=IdsSerializer, gives=MovedSerializer)
     def post(self) -> object:
-        """Restore them as they were."""
+        """Restore documents from the trash as they were."""
         return _all_moved(self, lifecycle.documents_restore)
 
 
 class LossesSerializer(serializers.Serializer[Any]):
-    """What is lost with documents, and what remains because other sources support it."""
+    """What is lost with a document, and what remains because other sources support it."""
 
     sentence = serializers.CharField()
     passages = serializers.IntegerField()
-    facts = serializers.IntegerField(help_text="They lose their only source.")
-    facts_kept = serializers.IntegerField(help_text="They keep other sources.")
-    entities = serializers.IntegerField(help_text="Nothing else names them.")
-    entities_kept = serializers.IntegerField()
+    facts = serializers.IntegerField(help_text="Facts that lose their only source.")
+    facts_kept = serializers.IntegerField(help_text="Facts that keep a source.")
+    entities = serializers.IntegerField(help_text="Entities named nowhere else.")
+    entities_kept = serializers.IntegerField(help_text="Entities also named elsewhere.")
 
 
 class DocumentLossesApi(DocumentAPIView):
@@ -170,7 +176,7 @@ class DocumentLossesApi(DocumentAPIView):
 
     @reading("document_losses", gives=LossesSerializer, errors=(400,))
     def get(self, document_id: UUID) -> object:
-        """Count what would be lost with the document."""
+        """Count what would be lost with a document."""
         document = self.document(document_id)
         return deletion_impact.losses_of(workspace=self.workspace, documents=[document.pk])
 

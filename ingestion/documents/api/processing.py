@@ -50,12 +50,12 @@ class EstimateApi(WorkspaceAPIView):
         calls = RangeSerializer()
         prompt_tokens = RangeSerializer()
         completion_tokens = RangeSerializer()
-        cost = RangeSerializer(allow_null=True, help_text="Null: no price is set for the model.")
+        cost = RangeSerializer(allow_null=True, help_text="Null if the model has no price.")
         seconds = RangeSerializer()
-        known = serializers.IntegerField(help_text="Calls that the cache answers for nothing.")
+        known = serializers.IntegerField(help_text="Calls answered from the cache at no cost.")
         budget_left = serializers.FloatField(source="left", allow_null=True)
         is_free = serializers.BooleanField()
-        is_short = serializers.BooleanField(help_text="The budget may not suffice.")
+        is_short = serializers.BooleanField(help_text="Whether the budget may be too low.")
         sentences = serializers.SerializerMethodField()
 
         def get_sentences(self, estimate: Estimate) -> list[str]:
@@ -68,7 +68,7 @@ class EstimateApi(WorkspaceAPIView):
         files, documents = given.get("files", []), given.get("documents", [])
         if bool(files) == bool(documents):
             raise InputError(
-                "Name either 'files' or 'documents'.",
+                "Send either 'files' or 'documents'.",
                 code="invalid_input",
                 next_step="Send the names and sizes of files, or the ids of documents.",
             )
@@ -84,7 +84,7 @@ class DocumentsRetryApi(WorkspaceAPIView):
     """Resume all stopped documents."""
 
     class OutputSerializer(serializers.Serializer[Any]):
-        documents = serializers.IntegerField(help_text="So many were taken up.")
+        documents = serializers.IntegerField(help_text="Number of documents retried.")
 
     @writing("documents_retry", gives=OutputSerializer, status=202)
     def post(self) -> object:
@@ -96,7 +96,7 @@ class WorkResumeApi(WorkspaceAPIView):
     """End a pause: a budget was raised, a key changed, or a model is back."""
 
     class OutputSerializer(serializers.Serializer[Any]):
-        jobs = serializers.IntegerField(help_text="So many go on.")
+        jobs = serializers.IntegerField(help_text="Number of jobs resumed.")
 
     @writing("work_resume", gives=OutputSerializer, status=202)
     def post(self) -> object:
@@ -127,7 +127,7 @@ class DocumentCancelApi(DocumentAPIView):
 
     @writing("document_cancel", gives=OutputSerializer, status=202, errors=(409,))
     def post(self, document_id: UUID) -> object:
-        """Stop the work on a document at its next step. Finished work is kept."""
+        """Stop processing a document at its next step. Finished work is kept."""
         document = self.document(document_id)
         services.document_cancel(workspace=self.workspace, document=document)
         return {"document": document.pk}
@@ -141,45 +141,49 @@ class ReadAgainApi(WorkspaceAPIView):
             child=serializers.UUIDField(),
             required=False,
             max_length=MOST_FILES,
-            help_text="Of these only; of all, unless given.",
+            help_text="Only these documents; all outdated ones if omitted.",
         )
 
     class OutputSerializer(serializers.Serializer[Any]):
-        documents = serializers.IntegerField(help_text="So many are being read again.")
+        documents = serializers.IntegerField(help_text="Number of documents being read again.")
 
     @writing("read_again_estimate", gives=EstimateApi.OutputSerializer)
     def get(self) -> object:
-        """Count them, and estimate the cost of reading them again."""
+        """Count the documents that were read with other settings, and estimate the cost of reading
+        them again.
+        """
         return rereading.reading_again_estimate(workspace=self.workspace)
 
     @writing("read_again", takes=InputSerializer, gives=OutputSerializer, status=202)
     def post(self) -> object:
-        """Read them again. If there are none, nothing happens and nothing is spent."""
+        """Read documents again that were read with other settings. If there are none, this costs
+        nothing.
+        """
         documents = self.body().get("documents")
         number = rereading.documents_read_again(workspace=self.workspace, documents=documents)
         return {"documents": number}
 
 
 class PassageProblemsApi(DocumentAPIView):
-    """What a model could not read in a document, and what it said without support in the text."""
+    """What a model could not read in a document, and the facts rejected as unsupported."""
 
     class PassageSerializer(serializers.Serializer[Any]):
-        """From ``outcomes.UnreadPassage``."""
+        """A passage that the model could not read."""
 
         chunk = serializers.UUIDField(source="chunk_id")
-        number = serializers.IntegerField(help_text="Of the document's passages, from 1.")
+        number = serializers.IntegerField(help_text="Position in the document, from 1.")
         start = serializers.IntegerField()
         end = serializers.IntegerField()
         page = serializers.IntegerField(allow_null=True)
         heading_path = serializers.ListField(child=serializers.CharField())
-        text = serializers.CharField(help_text="How it begins.")
-        problem = serializers.DictField(help_text="code, happened, kept, next_step")
+        text = serializers.CharField(help_text="The beginning of the passage.")
+        problem = serializers.DictField(help_text="`code`, `happened`, `kept` and `next_step`.")
 
     class OutputSerializer(serializers.Serializer[Any]):
         document = serializers.UUIDField()
         total = serializers.IntegerField()
         rejected = serializers.DictField(
-            child=serializers.IntegerField(), help_text="Facts kept out, by reason."
+            child=serializers.IntegerField(), help_text="Number of rejected facts, by reason."
         )
 
         def get_fields(self) -> dict[str, Any]:
@@ -188,7 +192,7 @@ class PassageProblemsApi(DocumentAPIView):
 
     @reading("passage_problems", gives=OutputSerializer)
     def get(self, document_id: UUID) -> object:
-        """List the passages without facts, and count the rejected facts."""
+        """List the passages that the model could not read, and count the rejected facts."""
         document = self.document(document_id)
         unread = outcomes.passages_with_problems(workspace=self.workspace, document=document)
         rejected = outcomes.rejections_of(workspace=self.workspace, document=document)
@@ -201,7 +205,7 @@ class PassageRetryApi(DocumentAPIView):
 
     class InputSerializer(serializers.Serializer[Any]):
         chunk = serializers.UUIDField(
-            required=False, help_text="One passage; all that could not be read, unless given."
+            required=False, help_text="A passage; all unread passages if omitted."
         )
 
     class OutputSerializer(serializers.Serializer[Any]):
@@ -212,7 +216,7 @@ class PassageRetryApi(DocumentAPIView):
         "passage_retry", takes=InputSerializer, gives=OutputSerializer, status=202, errors=(409,)
     )
     def post(self, document_id: UUID) -> object:
-        """Have the model read one unread passage again, or all of the document's."""
+        """Retry one unread passage of a document, or all of them."""
         chunk = self.body().get("chunk")
         document = self.document(document_id)
         job = rereading.passages_retry(

@@ -21,14 +21,15 @@ from workspaces.api import WorkspaceAPIView, reading
 
 
 class VersionSerializer(serializers.Serializer[Any]):
-    """A version, from ``queries.VersionRow``."""
+    """A version of a document."""
 
     number = serializers.IntegerField()
     name = serializers.CharField()
     size = serializers.IntegerField(help_text="Bytes.")
     sha256 = serializers.CharField(source="version.sha256")
     state = serializers.ChoiceField(
-        choices=["live", "reading", "failed", "earlier"], help_text="`live` is what is searched."
+        choices=["live", "reading", "failed", "earlier"],
+        help_text="`live`: the version that is searched.",
     )
     may_restore = serializers.BooleanField()
     problem = serializers.DictField(allow_null=True, help_text="Why it could not be read.")
@@ -46,12 +47,12 @@ class VersionListApi(DocumentAPIView):
 
     class OutputSerializer(serializers.Serializer[Any]):
         document = serializers.UUIDField()
-        live = serializers.IntegerField(help_text="The number of the version that is searched.")
+        live = serializers.IntegerField(help_text="Number of the live version.")
         results = VersionSerializer(many=True)
 
     @reading("version_list", gives=OutputSerializer)
     def get(self, document_id: UUID) -> object:
-        """List them, newest first."""
+        """List a document's versions, newest first."""
         return _listed(self, self.document(document_id))
 
     @changing(
@@ -63,7 +64,7 @@ class VersionListApi(DocumentAPIView):
         parameters=(IF_MATCH,),
     )
     def post(self, document_id: UUID) -> object:
-        """Add a version. The present one is searched until the new one has been read."""
+        """Add a version. The live version is searched until the new one has been read."""
         document = self.document(document_id)
         given = self.request.FILES.get("file")
         if not isinstance(given, UploadedFile):
@@ -80,7 +81,7 @@ class VersionListApi(DocumentAPIView):
 
 
 class SaidFactSerializer(serializers.Serializer[Any]):
-    """A fact; ``quote`` is found at ``start`` in the version that states it."""
+    """A fact. ``quote`` begins at ``start`` in the text of the version that states it."""
 
     kind = serializers.ChoiceField(choices=["relationship", "claim"])
     sentence = serializers.CharField()
@@ -106,7 +107,7 @@ class PieceSerializer(serializers.Serializer[Any]):
 
 
 class TextChangeSerializer(serializers.Serializer[Any]):
-    """A paragraph, or the number of unchanged ones that were ``skipped``."""
+    """A paragraph, or the number of unchanged paragraphs that were ``skipped``."""
 
     kind = serializers.ChoiceField(choices=["same", "gone", "new", "changed"])
     start = serializers.IntegerField()
@@ -127,11 +128,12 @@ class VersionChangesApi(DocumentAPIView):
         against = serializers.IntegerField(allow_null=True)
         state = serializers.ChoiceField(
             choices=["first", "reading", "compared", "unknown"],
-            help_text="Facts are filled in once it is `compared`.",
+            help_text="Facts are listed once this is `compared`.",
         )
         passages = serializers.DictField(child=serializers.IntegerField())
         totals = serializers.DictField(
-            child=serializers.IntegerField(), help_text=f"At most {MOST_LISTED} of each are listed."
+            child=serializers.IntegerField(),
+            help_text=f"Counts of all changes; at most {MOST_LISTED} of each kind are listed.",
         )
         gained = SaidFactSerializer(many=True)
         lost = SaidFactSerializer(many=True)
@@ -142,7 +144,7 @@ class VersionChangesApi(DocumentAPIView):
 
     @reading("version_changes", gives=OutputSerializer)
     def get(self, document_id: UUID, number: int) -> object:
-        """Facts gained, lost and altered, and the two texts side by side."""
+        """Compare a version with the one before: facts gained, lost and altered, and both texts."""
         document = self.document(document_id)
         version = queries.version_get(workspace=self.workspace, document=document, number=number)
         found = version_changes.changes_of(workspace=self.workspace, version=version)
@@ -169,9 +171,7 @@ class VersionRestoreApi(DocumentAPIView):
         "version_restore", gives=VersionListApi.OutputSerializer, status=202, parameters=(IF_MATCH,)
     )
     def post(self, document_id: UUID, number: int) -> object:
-        """Make an earlier version live. What both versions share stays as it is; nothing is read
-        again.
-        """
+        """Make an earlier version live. It is not read again."""
         document = self.document(document_id)
         change, _ = change_of(self, seen=document.pk)
         versions.document_revert(change=change, document=document, number=number)

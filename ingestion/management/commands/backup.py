@@ -16,7 +16,7 @@ from kb_project.commands import DataCommand
 
 
 class Command(DataCommand):
-    help = "Write everything, or one workspace, into a file that 'restore' reads."
+    help = "Back up everything, or one workspace, to a file that 'restore' reads."
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("file", type=Path, metavar="FILE")

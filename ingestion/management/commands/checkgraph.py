@@ -23,8 +23,8 @@ ROUNDS: Final = 3
 
 class Command(DataCommand):
     help = (
-        "Compare a workspace's tables with each other, and its vectors, words, graph projection,"
-        " snapshot and files with them."
+        "Check that a workspace's tables agree with each other, and with its vectors, search terms,"
+        " graph projection, snapshot and files."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:

@@ -9,7 +9,7 @@ import time
 from argparse import ArgumentTypeError
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from datetime import date
 from functools import partial
 from pathlib import Path
@@ -26,11 +26,10 @@ from ingestion.documents import (
     versions,
 )
 from ingestion.documents.estimates import FileSize
-from ingestion.documents.outcomes import DocumentOutcome
 from ingestion.documents.services import Filing, Upload
 from ingestion.history.recording import ChangeContext
+from ingestion.management.ingest_output import Intake, as_json, as_text, total_of
 from ingestion.management.progress import INTERRUPTED
-from ingestion.models import DocumentState
 from kb_project.commands import DataCommand
 from kb_project.errors import ConflictError, InputError, NotFoundError, UploadError
 from workspaces import access
@@ -45,19 +44,8 @@ AddFile = Callable[[Workspace, IO[bytes], str, Filing], Upload]
 NOTHING_DONE: Final = {"needs_attention": 0, "refused": 0, "paused": 0}
 
 
-@dataclass(slots=True)
-class Intake:
-    """The result of taking in files: documents in order, the duplicates among them, and refused
-    files.
-    """
-
-    documents: list[Any] = field(default_factory=list)
-    duplicates: set[Any] = field(default_factory=set)
-    refused: list[tuple[Path, str]] = field(default_factory=list)
-
-
 class Command(DataCommand):
-    help = "Add files to a workspace, and all files below folders."
+    help = "Add files, or all files in folders, to a workspace."
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("paths", nargs="*", type=Path, metavar="PATH")
@@ -70,7 +58,7 @@ class Command(DataCommand):
             "--tag", action="append", default=[], help="Tag to add; may be repeated."
         )
         parser.add_argument(
-            "--dated", type=_date, help="Date of their content, such as 2024-05-01."
+            "--dated", type=_date, help="Date of the documents, for example 2024-05-01."
         )
         parser.add_argument(
             "--estimate", action="store_true", help="Show the estimated cost and add nothing."
@@ -78,12 +66,12 @@ class Command(DataCommand):
         parser.add_argument(
             "--read-again",
             action="store_true",
-            help="Add no files; read documents again that were read with other settings.",
+            help="Add no files; read the documents again that were read with other settings.",
         )
         parser.add_argument(
             "--replace",
             action="store_true",
-            help="A file with a document's name becomes its next version.",
+            help="Add a file with the name of a document as its next version.",
         )
         parser.add_argument("--json", action="store_true", help="Print one JSON object per line.")
 
@@ -141,7 +129,7 @@ class Command(DataCommand):
             ingested = outcomes.document_outcomes(
                 workspace=workspace, document_ids=intake.documents
             )
-            total = _total(workspace, ingested, intake, time.monotonic() - started)
+            total = total_of(workspace, ingested, intake, time.monotonic() - started)
         asked = usage_since(before, usage_of(workspace))
         total["usage"] = as_numbers(asked)
         write = as_json if options["json"] else as_text
@@ -314,81 +302,6 @@ def take_in(
             if upload.is_duplicate:
                 intake.duplicates.add(upload.document.pk)
     return intake
-
-
-def as_json(
-    ingested: Sequence[DocumentOutcome], intake: Intake, total: dict[str, Any]
-) -> Iterator[str]:
-    for outcome in ingested:
-        line = _line(outcome) | {"duplicate": outcome.document.pk in intake.duplicates}
-        yield json.dumps(line, ensure_ascii=False)
-    for path, sentence in intake.refused:
-        refused = {"document": None, "title": path.name, "state": "refused"}
-        counts = {"chunks": 0, "entities": 0, "relationships": 0}
-        yield json.dumps({**refused, **counts, "warnings": [sentence]}, ensure_ascii=False)
-    yield json.dumps({"total": total})
-
-
-def _line(outcome: DocumentOutcome) -> dict[str, Any]:
-    return {
-        "document": str(outcome.document.pk),
-        "title": outcome.document.title,
-        "name": outcome.document.name,
-        "state": outcome.document.state,
-        "chunks": outcome.chunks,
-        "entities": outcome.entities,
-        "relationships": outcome.relationships,
-        "warnings": list(outcome.warnings),
-        "problem": outcome.problem,
-    }
-
-
-def as_text(
-    ingested: Sequence[DocumentOutcome], intake: Intake, total: dict[str, Any]
-) -> Iterator[str]:
-    yield f"{'state':<16}{'chunks':>7}{'entities':>10}{'links':>8}  document"
-    for outcome in ingested:
-        state = DocumentState(outcome.document.state).label
-        counts = f"{outcome.chunks:>7}{outcome.entities:>10}{outcome.relationships:>8}"
-        yield f"{state:<16}{counts}  {outcome.document.title}"
-        yield from (f"    {sentence}" for sentence in _remarks(outcome, intake))
-    for path, sentence in intake.refused:
-        yield f"{'Refused':<16}{'':>25}  {path.name}\n    {sentence}"
-    paused = f", {total['paused']} paused" if total["paused"] else ""
-    yield (
-        f"{total['documents']} documents, {total['needs_attention'] + total['refused']} need"
-        f" attention{paused}; the workspace has {total['entities']} entities and"
-        f" {total['relationships']} relationships. {total['seconds']} s"
-    )
-
-
-def _remarks(outcome: DocumentOutcome, intake: Intake) -> Iterator[str]:
-    if outcome.document.pk in intake.duplicates:
-        yield "Already in the workspace; not added again."
-    if outcome.problem:
-        parts = (outcome.problem.get(part, "") for part in ("happened", "kept", "next_step"))
-        yield " ".join(part for part in parts if part)
-    yield from outcome.warnings
-
-
-def _total(
-    workspace: Workspace, ingested: Sequence[DocumentOutcome], intake: Intake, seconds: float
-) -> dict[str, Any]:
-    counts = queries.workspace_counts(workspace=workspace)
-    states = [outcome.document.state for outcome in ingested]
-    return {
-        "workspace": workspace.slug,
-        "documents": len(ingested) + len(intake.refused),
-        "ready": states.count(DocumentState.READY),
-        "needs_attention": states.count(DocumentState.ATTENTION),
-        "paused": states.count(DocumentState.PAUSED),
-        "refused": len(intake.refused),
-        "duplicates": len(intake.duplicates),
-        "chunks": sum(outcome.chunks for outcome in ingested),
-        "entities": counts.entities,
-        "relationships": counts.relationships,
-        "seconds": round(seconds, 2),
-    }
 
 
 def _date(text: str) -> date:

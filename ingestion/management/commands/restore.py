@@ -19,7 +19,7 @@ from kb_project.commands import DataCommand
 
 
 class Command(DataCommand):
-    help = "Restore a whole installation into an empty one, or one workspace beside others."
+    help = "Restore a whole installation into an empty one, or add one workspace."
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("file", type=Path, metavar="FILE")

@@ -65,7 +65,7 @@ def earlier_of(version: DocumentVersion) -> Earlier | None:
     workspace_id = version.workspace_id
     with access.in_workspace(workspace_id):
         versions = DocumentVersion.objects.in_workspace(workspace_id).filter(document=document)
-        before = versions.filter(DocumentVersion.IS_LIVE).only("text", "chunking").first()
+        before = versions.filter(DocumentVersion.IS_LIVE_VERSION).only("text", "chunking").first()
         chunks = Chunk.objects.in_workspace(workspace_id).filter(version=before)
         spans = list(chunks.order_by("ordinal").values_list("start", "end"))
     return Earlier(before.text, spans) if before and spans else None
@@ -85,7 +85,7 @@ def publish_cuts(workspace_id: uuid.UUID, cuts: Sequence[Cut], *, uses_model: bo
     for chunk in chunks.defer("context").order_by("document_id", "ordinal"):
         published[chunk.document_id].append(chunk)
     versions = DocumentVersion.objects.in_workspace(workspace_id).filter(
-        DocumentVersion.IS_LIVE, document_id__in=documents
+        DocumentVersion.IS_LIVE_VERSION, document_id__in=documents
     )
     live = {one.document_id: one for one in versions.select_related("document").defer("text")}
     replacements = []

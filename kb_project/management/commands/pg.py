@@ -22,15 +22,19 @@ ACTIONS: Final = ("start", "stop", "status", "psql")
 
 
 class Command(BaseCommand):
-    help = "Start, stop or look at the bundled Postgres, or open psql in it."
+    help = "Start, stop or inspect the bundled Postgres, or open psql."
     requires_system_checks = ()
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("action", choices=ACTIONS)
-        parser.add_argument("--json", action="store_true", help="with status: for programs")
-        parser.add_argument("--owner", action="store_true", help="with psql: as the tables' owner")
-        parser.add_argument("--superuser", action="store_true", help="with psql: as superuser")
-        parser.add_argument("--test", action="store_true", help="the server that tests use")
+        parser.add_argument("--json", action="store_true", help="with status: print JSON")
+        parser.add_argument(
+            "--owner", action="store_true", help="with psql: connect as the tables' owner"
+        )
+        parser.add_argument(
+            "--superuser", action="store_true", help="with psql: connect as superuser"
+        )
+        parser.add_argument("--test", action="store_true", help="use the test server")
         parser.add_argument(
             "--if-idle", action="store_true", help="with stop: only if no one is connected"
         )

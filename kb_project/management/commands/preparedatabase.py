@@ -25,7 +25,7 @@ class Command(BaseCommand):
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument(
             "--superuser-url",
-            help="postgres://… of a superuser, any database (default: DATABASE_SUPERUSER_URL)",
+            help="postgres:// URL of a superuser, any database (default: DATABASE_SUPERUSER_URL)",
         )
 
     def handle(self, *args: Any, superuser_url: str | None, **options: Any) -> None:

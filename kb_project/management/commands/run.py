@@ -37,14 +37,14 @@ EMBEDDING_NICE: Final = 10
 
 
 class Command(BaseCommand):
-    help = "Start everything, and keep it running until Ctrl-C."
+    help = "Run everything until you press Ctrl-C."
     # They load every page's code, which this process never runs; its children run their own checks.
     requires_system_checks = ()
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--host", default=env_str("HOST", "127.0.0.1"))
         parser.add_argument("--port", type=int, default=env_int("PORT", 8000, minimum=1))
-        parser.add_argument("--no-demo", action="store_true", help="without the demo workspace")
+        parser.add_argument("--no-demo", action="store_true", help="do not load the demo workspace")
 
     def handle(self, *args: Any, host: str, port: int, **options: Any) -> None:
         console = Console(sys.stdout)

@@ -21,7 +21,9 @@ class Command(BaseCommand):
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--host", default="127.0.0.1")
         parser.add_argument("--port", type=int, default=8000)
-        parser.add_argument("--fd", type=int, help="a listening socket, instead of host and port")
+        parser.add_argument(
+            "--fd", type=int, help="descriptor of a listening socket, instead of host and port"
+        )
 
     def handle(self, *args: Any, host: str, port: int, fd: int | None, **options: Any) -> None:
         # WhiteNoise warns if the folder for collected files is missing.

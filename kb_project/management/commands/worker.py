@@ -23,7 +23,7 @@ def lanes() -> dict[str, str]:
 
 class Command(BaseCommand):
     help = (
-        "Run the worker of a lane: 'main' reads documents, 'embedding' computes their vectors,"
+        "Run the worker for a lane: 'main' reads documents, 'embedding' computes their vectors,"
         " 'answering' answers questions."
     )
 

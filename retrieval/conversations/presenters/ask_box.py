@@ -12,6 +12,7 @@ from django.db.models import Count, F, Func
 from django.utils.formats import date_format
 
 from ingestion.documents import queries as document_queries
+from ingestion.documents.links import format_label
 from ingestion.knowledge import queries as knowledge_queries
 from ingestion.models import Document, DocumentState, Entity
 from retrieval.conversations import queries
@@ -98,7 +99,7 @@ def scope_panel(*, workspace: Workspace, filters: Mapping[str, Any]) -> ScopePan
             "media_types",
             "Formats",
             tuple(
-                Choice("media_types", value, value, is_chosen=True)
+                Choice("media_types", value, format_label(value), is_chosen=True)
                 for value in filters.get("media_types", ())
             ),
         ),

@@ -85,11 +85,17 @@ def answer_part(
 ) -> dict[str, Any]:
     """Return the context of the part of the page that changes while an answer is made."""
     asked = questions.asked(workspace=workspace, question_id=question_id, answer_id=answer_id)
+    progress = progress_of(workspace=workspace, question=asked.question, answer=asked.answer)
+    if not asked.answer.is_finished:
+        # Read again after its events: the stream repeats what came later, never what came before.
+        asked = questions.asked(
+            workspace=workspace, question_id=question_id, answer_id=asked.answer.pk
+        )
     question, answer = asked.question, asked.answer
     return {
         "question": question,
         "answer": shown_answer(workspace=workspace, asked=asked),
-        "progress": progress_of(workspace=workspace, question=question, answer=answer),
+        "progress": progress,
         "explained": explained(workspace=workspace, answer=answer),
         "tries": tries_of(workspace=workspace, question=question, shown=answer),
         "groups": mode_groups(),

@@ -22,7 +22,7 @@ from workspaces.api import WorkspaceAPIView, reading
 class RunSerializer(serializers.Serializer[Any]):
     id = serializers.UUIDField(source="pk")
     question_set = serializers.UUIDField(source="question_set_id")
-    kind = serializers.CharField(help_text="measure, or make: questions made of documents.")
+    kind = serializers.CharField(help_text="measure, or make (questions from documents).")
     state = serializers.CharField(help_text="queued, running, done, failed or stopped.")
     modes = serializers.ListField(child=serializers.CharField())
     ks = serializers.ListField(child=serializers.IntegerField())
@@ -47,17 +47,19 @@ class LineSerializer(serializers.Serializer[Any]):
     result = serializers.UUIDField(source="result.pk")
     question = serializers.UUIDField(source="result.question_id")
     mode = serializers.CharField(source="result.mode")
-    metric = serializers.CharField(help_text="What the change is judged by.")
+    metric = serializers.CharField(help_text="The metric that `change` is judged by.")
     value = serializers.FloatField(allow_null=True)
     change = serializers.CharField()
-    is_other = serializers.BooleanField(help_text="The question was changed in between.")
+    is_other = serializers.BooleanField(
+        help_text="Whether the question was edited between the runs."
+    )
 
 
 class ComparisonSerializer(serializers.Serializer[Any]):
-    before = serializers.UUIDField(allow_null=True, help_text="The run that it is compared with.")
+    before = serializers.UUIDField(allow_null=True, help_text="The previous run.")
     counts = serializers.DictField(child=serializers.IntegerField())
     changed = serializers.ListField(
-        child=serializers.CharField(), help_text="What changed between the runs."
+        child=serializers.CharField(), help_text="Other differences between the runs, in words."
     )
     summary = serializers.DictField(child=serializers.DictField(child=DeltaSerializer()))
     lines = LineSerializer(many=True)
@@ -85,11 +87,11 @@ class RunEstimateSerializer(serializers.Serializer[Any]):
     calls = RangeSerializer()
     prompt_tokens = RangeSerializer()
     completion_tokens = RangeSerializer()
-    cost = RangeSerializer(allow_null=True, help_text="Null: no price is set for the model.")
+    cost = RangeSerializer(allow_null=True, help_text="Null if the model has no price.")
     seconds = RangeSerializer()
     budget_left = serializers.FloatField(source="left", allow_null=True)
     is_free = serializers.BooleanField()
-    is_short = serializers.BooleanField(help_text="The budget may not suffice.")
+    is_short = serializers.BooleanField(help_text="Whether the budget may be too low.")
     sentences = serializers.SerializerMethodField()
 
     def get_sentences(self, estimate: Estimate) -> list[str]:
@@ -158,7 +160,7 @@ class MakeQuestionsApi(WorkspaceAPIView):
 
     @changing("set_questions_make", takes=MakeInput, gives=RunSerializer, status=202)
     def post(self, set_id: UUID) -> object:
-        """Make questions for people to accept or reject. Returns the run that makes them."""
+        """Make questions from the documents for review. Returns the run that makes them."""
         found = queries.set_get(workspace=self.workspace, set_id=set_id)
         return control.questions_make(
             workspace=self.workspace,
@@ -188,7 +190,7 @@ class RunStopApi(WorkspaceAPIView):
 
     @changing("evaluation_run_stop", gives=RunSerializer)
     def post(self, run_id: UUID) -> object:
-        """Stop a run between two questions; the results so far are kept."""
+        """Stop a run after the current question. The results so far are kept."""
         run = queries.run_get(workspace=self.workspace, run_id=run_id)
         return control.run_stop(workspace=self.workspace, run=run)
 
@@ -198,7 +200,7 @@ class RunContinueApi(WorkspaceAPIView):
 
     @changing("evaluation_run_continue", gives=RunSerializer, status=202)
     def post(self, run_id: UUID) -> object:
-        """Continue a run where it stopped; questions that failed individually are tried again."""
+        """Continue a run where it stopped, and retry the questions that failed."""
         run = queries.run_get(workspace=self.workspace, run_id=run_id)
         order = Order(self.request.user)
         return control.run_continue(workspace=self.workspace, run=run, order=order)
@@ -225,7 +227,9 @@ class RunComparisonApi(WorkspaceAPIView):
 
     @reading("evaluation_run_comparison", gives=ComparisonSerializer)
     def get(self, run_id: UUID) -> object:
-        """Return which questions got better or worse, and what changed in between."""
+        """Compare a run with the previous one: questions that got better or worse, and other
+        differences.
+        """
         run = queries.run_get(workspace=self.workspace, run_id=run_id)
         found = results.comparison_of(workspace=self.workspace, run=run)
         return {

@@ -32,8 +32,8 @@ class SetSerializer(serializers.Serializer[Any]):
     id = serializers.UUIDField(source="question_set.pk")
     name = serializers.CharField(source="question_set.name")
     created_at = serializers.DateTimeField(source="question_set.created_at")
-    accepted = serializers.IntegerField(help_text="Questions that count.")
-    proposed = serializers.IntegerField(help_text="Questions that wait for a person.")
+    accepted = serializers.IntegerField()
+    proposed = serializers.IntegerField(help_text="Number of questions waiting for review.")
     runs = serializers.IntegerField()
 
 
@@ -47,7 +47,7 @@ class SetQuestionSerializer(serializers.Serializer[Any]):
     question = serializers.CharField(source="text")
     answer = serializers.CharField(allow_blank=True)
     evidence = serializers.ListField(
-        child=serializers.DictField(), help_text='`{"document", "chunk", "quote"}` each.'
+        child=serializers.DictField(), help_text='Items are `{"document", "chunk", "quote"}`.'
     )
     state = serializers.CharField(help_text="proposed, accepted or rejected.")
     origin = serializers.CharField(help_text="person, file, documents or answer.")
@@ -61,7 +61,7 @@ class SetQuestionInput(serializers.Serializer[Any]):
     evidence = serializers.ListField(
         child=serializers.JSONField(),
         max_length=evidence.MOST_PIECES,
-        help_text='A title or id each, or `{"doc", "chunk"?, "quote"?}`.',
+        help_text='Items are document titles or ids, or `{"doc", "chunk"?, "quote"?}`.',
     )
 
 
@@ -122,12 +122,14 @@ class QuestionSetFileApi(WorkspaceAPIView):
         )
 
     class OutputSerializer(serializers.Serializer[Any]):
-        added = serializers.IntegerField(help_text="Those that were not there already.")
+        added = serializers.IntegerField(help_text="Questions that the set did not have yet.")
 
     @reading(
         "question_set_export",
         gives={
-            (200, "application/x-ndjson"): OpenApiResponse(OpenApiTypes.STR, "A line a question.")
+            (200, "application/x-ndjson"): OpenApiResponse(
+                OpenApiTypes.STR, "One question per line."
+            )
         },
     )
     def get(self, set_id: UUID) -> object:
@@ -143,8 +145,7 @@ class QuestionSetFileApi(WorkspaceAPIView):
         gives=OutputSerializer,
     )
     def post(self, set_id: UUID) -> object:
-        """Import questions: all of them, or none if any line is bad. The error names each bad
-        line."""
+        """Import questions. If a line is invalid, nothing is imported and the error says which."""
         found = queries.set_get(workspace=self.workspace, set_id=set_id)
         given = self.body()
         file, text = given.get("file"), given.get("jsonl")
@@ -191,7 +192,7 @@ class SetQuestionApi(WorkspaceAPIView):
 
     @changing("set_question_change", takes=SetQuestionInput, gives=SetQuestionSerializer)
     def put(self, set_id: UUID, question_id: UUID) -> object:
-        """Replace a question; a proposed one becomes accepted."""
+        """Replace a question. This also accepts it."""
         queries.set_get(workspace=self.workspace, set_id=set_id)
         question = queries.question_get(
             workspace=self.workspace, set_id=set_id, question_id=question_id
@@ -237,11 +238,11 @@ class SetKeepApi(WorkspaceAPIView):
     """Questions that people asked."""
 
     class InputSerializer(serializers.Serializer[Any]):
-        question = serializers.UUIDField(help_text="One that was answered.")
+        question = serializers.UUIDField(help_text="Id of an answered question.")
 
     @changing("set_question_keep", takes=InputSerializer, gives=SetQuestionSerializer, status=201)
     def post(self, set_id: UUID) -> object:
-        """Add an answered question: its answer becomes the expected one, its citations the
+        """Add an answered question, with its answer as the expected answer and its citations as
         evidence."""
         found = queries.set_get(workspace=self.workspace, set_id=set_id)
         question_id = self.body()["question"]

@@ -28,8 +28,12 @@ class Command(DataCommand):
         parser.add_argument(
             "dataset", type=Path, nargs="?", help="Folder with documents and questions."
         )
-        parser.add_argument("--set", default="", metavar="NAME", help="A workspace's question set.")
-        parser.add_argument("--workspace", default="", metavar="SLUG", help="The set's workspace.")
+        parser.add_argument(
+            "--set", default="", metavar="NAME", help="A question set of --workspace."
+        )
+        parser.add_argument(
+            "--workspace", default="", metavar="SLUG", help="The workspace of --set."
+        )
         parser.add_argument(
             "--modes", default=",".join(MODES), help="Search modes, separated by commas."
         )
@@ -39,10 +43,13 @@ class Command(DataCommand):
         parser.add_argument(
             "--answers",
             action="store_true",
-            help="Also answer the questions, and judge the answers where expected ones are known.",
+            help="Also answer the questions, and judge answers to those with an expected answer.",
         )
         parser.add_argument(
-            "--keep", default="", metavar="SLUG", help="Keep the workspace under this name."
+            "--keep",
+            default="",
+            metavar="SLUG",
+            help="Keep the temporary workspace under this slug.",
         )
         parser.add_argument("--json", action="store_true", help="Print the report as JSON.")
 

@@ -18,7 +18,7 @@ from workspaces.people import queries as people_queries
 
 
 class Command(DataCommand):
-    help = "Find the passages of a workspace that are relevant to a question."
+    help = "Find the passages in a workspace that are relevant to a question."
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--top-k", type=int, default=settings.TOP_K, metavar="K")

@@ -232,3 +232,22 @@ def test_whatever_was_done_is_taken_back_from_the_last_to_the_first(
         standing = [one for one in town.events() if one.undone_at is None and one.kind != "undo"]
 
     assert town.state() == before
+
+
+def test_a_merge_foresees_that_a_deleted_relationship_stays_away():
+    ada, bo, cora = [(name, "person") for name in ("Ada Lind", "Bo Strand", "Cora Vane")]
+    town = Town(
+        [Said([ada, cora], links=[(0, 1, "knows")]), Said([bo, cora], links=[(0, 1, "knows")])]
+    )
+    named = {entity.name: entity for entity in town.all(Entity)}
+    kept, away = named["Ada Lind"], named["Bo Strand"]
+    [link] = town.all(Relationship, source=kept)
+    relationship_delete(change=town.change(), relationship=link)
+
+    foreseen = previewing.preview(
+        entities_merge, workspace=town.workspace, kept=kept, others=[away]
+    )
+    event = entities_merge(change=town.change(), kept=kept, others=[away])
+
+    assert town.all(Relationship) == []
+    assert event.details["counts"] == foreseen.figures

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from ingestion.models import Document, DocumentVersion, Entity
+from ingestion.parsers.formats import ODS
 from tests.ingestion.pages import (
     TEXT,
     address,
@@ -49,6 +50,14 @@ def test_the_cited_span_is_marked_and_nothing_else(cast):
 
     assert page.count("<mark>") == 1
     assert "<mark>first lit</mark>" in page
+
+
+def test_the_page_says_what_kind_of_file_it_is(cast):
+    boats = make_document(cast.workspace, "Boats", TEXT, media_type=ODS)
+
+    page = page_of(cast.bob, "document_detail", cast, boats.pk)
+
+    assert "· OpenDocument spreadsheet ·" in page
 
 
 def test_the_text_of_a_document_is_never_markup(cast):

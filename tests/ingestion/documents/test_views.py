@@ -7,6 +7,7 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 
 from ingestion.documents import presenters
 from ingestion.models import Document, DocumentState
+from ingestion.parsers.formats import XLS
 from tests.ingestion.pages import (
     address,
     client_of,
@@ -46,6 +47,16 @@ def test_an_owner_sees_documents_and_may_drop_files(cast):
     assert "The light" in page
     assert "Drop files anywhere" in page
     assert "every 2s" not in page
+
+
+def test_a_screen_reader_hears_what_kind_of_file_it_is(cast):
+    make_document(cast.workspace, "Boats", "Petrel", media_type=XLS)
+    make_document(cast.workspace, "Unread", "Petrel", media_type="")
+
+    page = page_of(cast.bob, "document_list", cast)
+
+    assert '<span class="visually-hidden">Excel 97–2003 workbook</span>' in page
+    assert '<span class="visually-hidden"></span>' not in page
 
 
 def test_a_reader_sees_documents_and_why_nothing_can_be_added(cast):

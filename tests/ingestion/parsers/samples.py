@@ -263,7 +263,8 @@ def make_pptx(slides: Sequence[tuple[str, Sequence[str], str]]) -> bytes:
     return buffer.getvalue()
 
 
-def make_ods(rows: Sequence[Sequence[str]]) -> bytes:
+def make_ods(rows: Sequence[Sequence[str]], meta: str = "") -> bytes:
+    """``meta`` is what its ``meta.xml`` says of it."""
     cells = "".join(
         "<table:table-row>"
         + "".join(
@@ -288,6 +289,11 @@ def make_ods(rows: Sequence[Sequence[str]]) -> bytes:
                 f'xmlns:table="{oasis}:table:1.0" xmlns:text="{oasis}:text:1.0"><office:body>'
                 f'<office:spreadsheet><table:table table:name="Crew">{cells}</table:table>'
                 "</office:spreadsheet></office:body></office:document-content>"
+            ),
+            "meta.xml": (
+                f'<office:document-meta xmlns:office="{oasis}:office:1.0" '
+                f'xmlns:meta="{oasis}:meta:1.0" xmlns:dc="http://purl.org/dc/elements/1.1/">'
+                f"<office:meta>{meta}</office:meta></office:document-meta>"
             ),
         }
     )

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from lxml import etree
 
-from ingestion.parsers.archive import check_archive, describe_office, parse_xml
+from ingestion.parsers.archive import check_archive, describe_openxml, parse_xml
 from ingestion.parsers.builder import TextBuilder
 from ingestion.parsers.document import MIB, Limits, Source
 from kb_project.errors import ParseError
@@ -92,7 +92,7 @@ NAMESPACES = (
 
 def described(path: Path) -> tuple[str, dict[str, str]]:
     builder = TextBuilder(Source(path, "plan.docx", "unused", Limits()))
-    return describe_office(builder, path), builder.metadata
+    return describe_openxml(builder, path), builder.metadata
 
 
 def core(fields: str) -> bytes:

@@ -71,6 +71,9 @@ def test_a_warning_is_said_once():
         ("untitled", "notes"),
         ("PowerPoint Presentation", "notes"),
         ("final_v3.docx", "notes"),
+        ("Report.ODS", "notes"),
+        ("thesis.tex", "notes"),
+        ("minutes of 3.5 hours", "minutes of 3.5 hours"),
         ("  ", "notes"),
     ],
 )

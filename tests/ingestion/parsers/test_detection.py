@@ -123,6 +123,10 @@ def test_every_registered_format_has_a_reader():
         assert callable(parser_of(media_type).read)
 
 
+def test_formats_in_zip_archives_are_estimated_as_such():
+    assert {one.bulk for one in FORMATS.values() if one.member} == {"zip"}
+
+
 def test_ordinary_text_is_never_taken_for_binary(write):
     sample = bytes(byte for byte in os.urandom(20_000) if 32 <= byte < 127)
 

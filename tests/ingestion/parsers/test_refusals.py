@@ -9,6 +9,7 @@ import pytest
 
 from ingestion.parsers import refusals
 from ingestion.parsers.document import is_clean
+from ingestion.parsers.formats import FORMATS, Format
 from kb_project.errors import ParseError
 
 Refusal = Callable[[str], ParseError]
@@ -113,6 +114,30 @@ def test_too_many_parts_is_the_same_danger_as_too_many_bytes():
 
     assert error.code == "zip_bomb"
     assert "30,000 parts; the limit is 20,000" in error.happened
+
+
+@pytest.mark.parametrize(
+    ("label", "said"),
+    [
+        ("PDF", "a PDF"),
+        ("CSV table", "a CSV table"),
+        ("HTML page", "an HTML page"),
+        ("XML file", "an XML file"),
+        ("Word document", "a Word document"),
+        ("Excel workbook", "an Excel workbook"),
+        ("OpenDocument text", "an OpenDocument text"),
+        ("web page", "a web page"),
+        ("e-book", "an e-book"),
+    ],
+)
+def test_a_format_has_its_article_and_keeps_its_capitals(label, said):
+    assert refusals.one(Format("toy", label, "Toys", (".toy",))) == said
+
+
+def test_no_two_formats_have_the_same_label():
+    labels = [one.label for one in FORMATS.values()]
+
+    assert len(set(labels)) == len(labels)
 
 
 def test_a_password_may_be_named_after_its_format():

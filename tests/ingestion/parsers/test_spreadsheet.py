@@ -3,8 +3,9 @@ from __future__ import annotations
 import datetime
 
 from ingestion.parsers.document import Limits
+from ingestion.parsers.formats import ODS
 from tests.ingestion.parsers.conftest import headed
-from tests.ingestion.parsers.samples import make_encrypted_office, make_ods, make_xlsx
+from tests.ingestion.parsers.samples import make_encrypted_office, make_ods, make_xlsx, make_zip
 
 
 def test_a_sheet_is_a_page_and_rows_name_their_columns(read):
@@ -57,6 +58,28 @@ def test_an_opendocument_sheet_is_read(read):
     assert document.media_type == "application/vnd.oasis.opendocument.spreadsheet"
 
 
+def test_an_opendocument_sheet_says_its_title_author_and_dates(read):
+    meta = (
+        "<dc:title>Crew of 1869</dc:title><meta:initial-creator>Ada</meta:initial-creator>"
+        "<meta:creation-date>2024-05-01T09:30:00</meta:creation-date>"
+        "<dc:creator>Bram</dc:creator><dc:date>2024-06-02T10:00:00</dc:date>"
+        '<meta:user-defined meta:name="title">Other</meta:user-defined>'
+    )
+
+    document = read(make_ods([["Name", "Post"], ["Owen", "skipper"]], meta), "crew.ods")
+
+    assert document.title == "Crew of 1869"
+    assert document.metadata == {
+        "author": "Ada",
+        "created": "2024-05-01T09:30:00",
+        "modified": "2024-06-02T10:00:00",
+    }
+
+
+def test_a_sheet_without_properties_is_named_after_its_file(read):
+    assert read(make_ods([["Owen", "skipper"], ["Ada", "cook"]]), "crew.ods").title == "crew"
+
+
 def test_a_protected_workbook_is_refused(refuse):
     assert refuse(make_encrypted_office(), "secret.xlsx").code == "password_protected"
 
@@ -64,7 +87,17 @@ def test_a_protected_workbook_is_refused(refuse):
 def test_a_damaged_workbook_is_refused(refuse):
     whole = make_xlsx({"A": [["Text"]]})
 
-    assert refuse(whole[: len(whole) // 2], "half.xlsx").code == "xlsx_corrupt"
+    error = refuse(whole[: len(whole) // 2], "half.xlsx")
+    assert error.code == "xlsx_corrupt"
+    assert "cannot be opened as an Excel workbook" in error.happened
+
+
+def test_a_damaged_opendocument_sheet_is_refused_under_its_own_name(refuse):
+    data = make_zip({"mimetype": ODS, "content.xml": "<no more"})
+
+    error = refuse(data, "half.ods")
+    assert error.code == "xlsx_corrupt"
+    assert "cannot be opened as an OpenDocument spreadsheet" in error.happened
 
 
 def test_a_workbook_that_is_too_long_stops_early(refuse):

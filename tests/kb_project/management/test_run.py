@@ -151,7 +151,7 @@ def test_web_server_and_database_come_back_after_kill_9(run):
     assert status(address) == 200  # the request waits for the new process
 
     kill_all(run.data_dir / "postgres")
-    run.wait_for(r"database \| died; started again")
+    run.wait_for(r"database \| died; restarted")
     assert status(address) == 200
 
 

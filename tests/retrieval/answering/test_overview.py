@@ -105,6 +105,28 @@ def test_a_document_is_told_by_kind_length_date_parts_names_and_sentences(
     assert "The lamp of Skarrow burns colza oil and is lit by the keeper at dusk." in quotes
 
 
+@pytest.mark.parametrize(
+    ("created", "shown"),
+    [
+        ("2024-05-01T09:30:00", ", 2024-05-01)."),
+        ("2024-05-01 09:30", ", 2024-05-01)."),
+        ("2024-05", ", 2024-05)."),
+        ("20240501T0930", " words)."),
+        ("in May", " words)."),
+    ],
+)
+def test_of_the_time_that_a_file_was_created_the_date_is_shown(
+    cast: rows.Cast, created: str, shown: str
+):
+    document = rows.make_document(cast.workspace, "The Log", "The lamp was lit at dusk by Ada.")
+    with access.in_workspace(cast.workspace.pk):
+        document.versions.update(metadata={"created": created})
+
+    sentences, _ = told(cast, "Summarise the log")
+
+    assert sentences[0].text.endswith(shown)
+
+
 def test_contents_and_licences_are_not_what_a_document_is_about(
     cast: rows.Cast, handbook: Document
 ):

@@ -12,16 +12,18 @@ from workspaces.people import queries as people_queries, services as people_serv
 
 
 class Command(DataCommand):
-    help = "Make a workspace."
+    help = "Create a workspace."
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("name", help="What people read.")
-        parser.add_argument("--slug", default="", help="Its address; made from the name if absent.")
+        parser.add_argument("name", help="Name shown to people.")
+        parser.add_argument(
+            "--slug", default="", help="Slug for its URL; made from the name if omitted."
+        )
         parser.add_argument(
             "--owner",
             default="",
             metavar="EMAIL",
-            help="Who owns it; the only account of the server, if there is just one.",
+            help="Owner's e-mail address; default: the server's only account, if it has just one.",
         )
         parser.add_argument("--json", action="store_true", help="Print one JSON object.")
 
@@ -41,5 +43,5 @@ class Command(DataCommand):
 
 def _as_text(answer: dict[str, Any]) -> str:
     owner = answer["owner"]
-    whose = f"It belongs to {owner}." if owner else "It has no members; --owner names the first."
+    whose = f"It belongs to {owner}." if owner else "It has no members; use --owner to set one."
     return f"The workspace '{answer['name']}' is at /w/{answer['slug']}/. {whose}"

@@ -39,34 +39,34 @@ class Command(DataCommand):
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--workspace", required=True, metavar="SLUG")
         parser.add_argument("--endpoint", help="Address of an OpenAI-compatible server.")
-        parser.add_argument("--model", help="Its name at the endpoint.")
-        parser.add_argument("--key-file", type=Path, help="A file that holds the endpoint's key.")
+        parser.add_argument("--model", help="The model's name at the endpoint.")
+        parser.add_argument("--key-file", type=Path, help="A file with the endpoint's key.")
         parser.add_argument(
             "--key-from-env", action="store_true", help="Take the key from MODEL_KEY."
         )
         parser.add_argument("--no-key", action="store_true", help="Remove the stored key.")
-        parser.add_argument("--local", action="store_true", help="Back to the local tier.")
+        parser.add_argument("--local", action="store_true", help="Go back to the local tier.")
         parser.add_argument(
             "--role",
             action="append",
             default=[],
             metavar="ROLE=MODEL",
-            help=f"Another model for one of {', '.join(Role)}. May be given again.",
+            help=f"A model for one role: {', '.join(Role)}. May be repeated.",
         )
         parser.add_argument("--context-window", type=int, metavar="TOKENS")
         parser.add_argument("--concurrency", type=int, metavar="CALLS")
         parser.add_argument("--gleanings", type=int)
-        parser.add_argument("--reranker", choices=list(RerankerKind), help="Who reranks passages.")
+        parser.add_argument("--reranker", choices=list(RerankerKind), help="What reranks passages.")
         parser.add_argument("--rerank-endpoint", metavar="URL", help="A server with /rerank.")
-        parser.add_argument("--rerank-model", metavar="MODEL", help="Its name at that endpoint.")
-        parser.add_argument("--rerank-key-file", type=Path, help="A file with that one's key.")
-        parser.add_argument("--budget", metavar="AMOUNT", help="What may be spent, or 'none'.")
+        parser.add_argument("--rerank-model", metavar="MODEL", help="The reranker's model name.")
+        parser.add_argument("--rerank-key-file", type=Path, help="A file with the reranker's key.")
+        parser.add_argument("--budget", metavar="AMOUNT", help="Spending limit, or 'none'.")
         parser.add_argument(
             "--price",
             action="append",
             default=[],
             metavar="MODEL=IN,OUT",
-            help="Per million tokens; IN,OUT,CACHED where cached input has a price of its own.",
+            help="Per million tokens; IN,OUT,CACHED if cached input has its own price.",
         )
         parser.add_argument("--test", action="store_true", help="Make one real call of each kind.")
         parser.add_argument("--json", action="store_true", help="Print one JSON object.")
@@ -217,4 +217,4 @@ def _as_text(answer: dict[str, Any]) -> str:
 
 
 def _line(line: dict[str, Any]) -> str:
-    return f"{'works   ' if line['works'] else 'NOT HERE'}  {line['what']}: {line['sentence']}"
+    return f"{'works   ' if line['works'] else 'FAILED  '}  {line['what']}: {line['sentence']}"

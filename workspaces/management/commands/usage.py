@@ -1,4 +1,4 @@
-"""usage --workspace SLUG: show what its models were called for, and the cost."""
+"""usage --workspace SLUG: show its model calls, tokens and cost."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from workspaces.usage.queries import UsageLine
 
 
 class Command(DataCommand):
-    help = "Show what a workspace's models did and cost."
+    help = "Show a workspace's model calls, tokens and cost."
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--workspace", required=True, metavar="SLUG")

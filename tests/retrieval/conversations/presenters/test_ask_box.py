@@ -125,10 +125,16 @@ def test_a_document_of_another_workspace_is_not_named(cast):
     assert chip.label == GONE
 
 
-def test_a_format_that_an_address_asked_for_can_be_taken_away(cast):
+def test_a_format_that_an_address_asked_for_is_named_and_can_be_taken_away(cast):
     (chip,) = panel_of(cast, media_types=["text/plain"]).chips
 
-    assert (chip.name, chip.label) == ("media_types", "text/plain")
+    assert (chip.name, chip.value, chip.label) == ("media_types", "text/plain", "Text file")
+
+
+def test_an_unknown_format_is_shown_by_its_mime_type(cast):
+    (chip,) = panel_of(cast, media_types=["text/x-toy"]).chips
+
+    assert chip.label == "text/x-toy"
 
 
 def test_a_date_that_is_none_is_shown_as_it_was_sent(cast):

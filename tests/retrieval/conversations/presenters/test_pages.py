@@ -8,6 +8,7 @@ import pytest
 from django.utils import timezone
 
 from retrieval.conversations import asking, queries
+from retrieval.conversations.presenters import pages
 from retrieval.conversations.presenters.ask_box import ask_next
 from retrieval.conversations.presenters.pages import (
     OPEN_TURNS,
@@ -140,3 +141,22 @@ def test_a_conversation_of_somebody_else_is_not_continued(cast):
 
     assert alices.conversation == question.conversation_id
     assert bobs.conversation is None
+
+
+def test_a_page_never_shows_events_of_a_state_that_it_has_not_read(cast, monkeypatch):
+    question = asking.question_ask(
+        workspace=cast.workspace, user=cast.alice, question="Who keeps the light?", mode="lexical"
+    ).question
+    read = pages.progress_of
+
+    def read_while_a_worker_begins(*, workspace, **wanted):
+        found = read(workspace=workspace, **wanted)
+        Answer.objects.in_workspace(workspace).update(state=AnswerState.RUNNING)
+        return found
+
+    monkeypatch.setattr(pages, "progress_of", read_while_a_worker_begins)
+
+    with access.in_workspace(cast.workspace.pk):
+        part = pages.answer_part(workspace=cast.workspace, question_id=question.pk, answer_id=None)
+
+    assert (part["answer"].state, part["progress"].sequence) == (AnswerState.RUNNING, 0)
