@@ -138,7 +138,11 @@ def test_no_row_of_another_workspace_is_seen():
     rows.make_document(theirs, "Log", "Ada Lind.", names={"Ada Lind": "PERSON"})
 
     with access.in_workspace(mine.pk):
-        seen = {model.__name__ for model in tenant_models() if all_rows(model).exists()}
+        seen = {
+            model.__name__
+            for model in tenant_models()
+            if all_rows(model).exclude(workspace_id=mine.pk).exists()
+        }
     with access.in_workspace(theirs.pk):
         there = {model.__name__ for model in tenant_models() if all_rows(model).exists()}
 

@@ -186,3 +186,17 @@ DELETE FROM workspaces_storedreply
         WHERE workspace_id = %(workspace)s AND created_at < now() - interval '24 hours'
           FOR UPDATE SKIP LOCKED)
 """
+
+# --- limits ---------------------------------------------------------------------------------------
+# Updates no row, and returns none, if the use would exceed the limit.
+TAKE: Final[LiteralString] = """
+INSERT INTO workspaces_ratelimit AS r (key, full_at)
+VALUES (%(key)s, %(now)s + %(used)s)
+    ON CONFLICT (key) DO UPDATE
+   SET full_at = greatest(r.full_at, %(now)s) + %(used)s
+ WHERE greatest(r.full_at, %(now)s) + %(used)s <= %(latest)s
+RETURNING full_at
+"""
+FULL_AT: Final[LiteralString] = "SELECT full_at FROM workspaces_ratelimit WHERE key = %(key)s"
+FORGET_RATE: Final[LiteralString] = "DELETE FROM workspaces_ratelimit WHERE key = %(key)s"
+FORGET_OLD_RATES: Final[LiteralString] = "DELETE FROM workspaces_ratelimit WHERE full_at < now()"

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from workspaces.models.audit import AuditAction, AuditEvent
 from workspaces.models.language_models import (
     CachedReply,
     EmbeddingIndex,
@@ -10,6 +11,7 @@ from workspaces.models.language_models import (
     ModelSettings,
     RerankerKind,
 )
+from workspaces.models.limits import RateLimit
 from workspaces.models.people import (
     Capability,
     Membership,
@@ -23,6 +25,8 @@ from workspaces.models.people import (
 )
 
 __all__ = [
+    "AuditAction",
+    "AuditEvent",
     "CachedReply",
     "Capability",
     "EmbeddingIndex",
@@ -32,6 +36,7 @@ __all__ = [
     "ModelCall",
     "ModelPrice",
     "ModelSettings",
+    "RateLimit",
     "RerankerKind",
     "Role",
     "StoredReply",

@@ -10,7 +10,8 @@ from django.utils.text import slugify
 
 from kb_project.errors import ConflictError, InputError
 from workspaces import access
-from workspaces.models import Membership, Role, User, Workspace
+from workspaces.audit import services as audit
+from workspaces.models import AuditAction, Membership, Role, User, Workspace
 
 logger = logging.getLogger(__name__)
 
@@ -39,6 +40,9 @@ def workspace_create(
     workspace = Workspace.objects.create(name=name, slug=slug, created_by=owner, is_demo=is_demo)
     if owner is not None:
         member_add(workspace=workspace, user=owner, role=Role.OWNER)
+    audit.record(
+        AuditAction.WORKSPACE_CREATED, workspace=workspace, user=owner, after={"name": name}
+    )
     logger.info("workspace created workspace=%s", workspace.pk)
     return workspace
 

@@ -40,6 +40,8 @@ class Command(BaseCommand):
             access_log=False,
             log_level="warning",
             server_header=False,
+            # kb_project.http.addresses reads them, from TRUSTED_PROXIES only.
+            proxy_headers=False,
             timeout_graceful_shutdown=SECONDS_TO_FINISH_REQUESTS,
         )
         sockets = None if fd is None else [socket.socket(fileno=fd)]

@@ -1,0 +1,82 @@
+"""Limits shared by all processes."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+from django.utils import timezone
+
+from workspaces import limits
+from workspaces.limits import Rate
+from workspaces.models import RateLimit
+
+pytestmark = pytest.mark.django_db
+FIVE = Rate(5, 60)
+
+
+def used(name: str, times: int, rate: Rate = FIVE) -> list[bool]:
+    return [limits.take(name, rate).is_allowed for _ in range(times)]
+
+
+def later(seconds: float) -> None:
+    """Let time pass for every limit."""
+    for row in RateLimit.objects.all():
+        row.full_at -= timedelta(seconds=seconds)
+        row.save()
+
+
+def test_no_more_than_the_count_is_allowed_at_once():
+    assert used("a", 8) == [True] * 5 + [False] * 3
+
+
+def test_two_names_do_not_limit_each_other():
+    used("a", 5)
+    assert limits.take("b", FIVE).is_allowed
+
+
+def test_what_is_left_is_counted_down_and_the_wait_is_told():
+    assert [limits.take("a", FIVE).remaining for _ in range(5)] == [4, 3, 2, 1, 0]
+    refused = limits.take("a", FIVE)
+    assert (refused.is_allowed, refused.remaining) == (False, 0)
+    assert 1 <= refused.retry_after <= 12
+
+
+def test_uses_come_back_one_after_the_other():
+    used("a", 5)
+    later(13)
+    assert used("a", 2) == [True, False]
+
+
+def test_a_refused_use_does_not_prolong_the_wait():
+    used("a", 50)
+    later(61)
+    assert used("a", 5) == [True] * 5
+
+
+def test_a_use_may_cost_more_than_one():
+    assert limits.take("a", FIVE, cost=4).remaining == 1
+    assert not limits.take("a", FIVE, cost=2).is_allowed
+    assert limits.take("a", FIVE).is_allowed
+    assert not limits.take("b", FIVE, cost=6).is_allowed
+
+
+def test_looking_counts_nothing():
+    for _ in range(9):
+        assert limits.allowance("a", FIVE).remaining == 5
+    used("a", 5)
+    assert not limits.allowance("a", FIVE).is_allowed
+
+
+def test_what_was_used_can_be_forgotten():
+    used("a", 5)
+    limits.forget("a")
+    assert limits.take("a", FIVE).is_allowed
+
+
+def test_old_rows_are_deleted_and_names_are_not_stored():
+    used("anna@example.org", 1)
+    assert "anna" not in RateLimit.objects.get().key
+    RateLimit.objects.update(full_at=timezone.now() - timedelta(seconds=1))
+    limits.forget_old()
+    assert not RateLimit.objects.exists()

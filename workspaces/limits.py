@@ -1,0 +1,98 @@
+"""Limits on how often something may happen, shared by all processes.
+
+The generic cell rate algorithm (ITU-T I.371): one timestamp for each limited thing, one statement
+for each use. ``take`` commits with the open transaction: call it where no error rolls it back, in a
+middleware or before the view's transaction.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from django.utils import timezone
+
+from kb_project.sql import run_sql
+from workspaces import sql
+
+
+@dataclass(frozen=True, slots=True)
+class Rate:
+    """At most ``count`` uses within ``seconds``, all at once or spread out."""
+
+    count: int
+    seconds: float
+
+    @property
+    def interval(self) -> timedelta:
+        return timedelta(seconds=self.seconds / self.count)
+
+
+@dataclass(frozen=True, slots=True)
+class Allowance:
+    """Whether a use is allowed, how many more are now, and the seconds until the next one is."""
+
+    is_allowed: bool
+    limit: int
+    remaining: int
+    retry_after: int
+
+
+def take(name: str, rate: Rate, *, cost: int = 1) -> Allowance:
+    """Count a use of the thing with this name, or refuse it without counting it.
+
+    The name may hold an address or a token: only its digest is stored.
+    """
+    key, now = _key(name), timezone.now()
+    values = {
+        "key": key,
+        "now": now,
+        "used": rate.interval * cost,
+        "latest": now + timedelta(seconds=rate.seconds),
+    }
+    rows = run_sql(sql.TAKE, values) if cost <= rate.count else []
+    return _allowance(rate, rows[0][0] if rows else _full_at(key), now, is_allowed=bool(rows))
+
+
+def allowance(name: str, rate: Rate) -> Allowance:
+    """Return what is left, without counting a use."""
+    now = timezone.now()
+    full_at = _full_at(_key(name))
+    is_allowed = _remaining(rate, full_at, now) > 0
+    return _allowance(rate, full_at, now, is_allowed=is_allowed)
+
+
+def forget(name: str) -> None:
+    """Count nothing as used, as after a right password."""
+    run_sql(sql.FORGET_RATE, {"key": _key(name)})
+
+
+def forget_old() -> None:
+    """Delete what no longer limits anything."""
+    run_sql(sql.FORGET_OLD_RATES)
+
+
+def _key(name: str) -> str:
+    return hashlib.sha256(name.encode()).hexdigest()
+
+
+def _full_at(key: str) -> datetime | None:
+    rows = run_sql(sql.FULL_AT, {"key": key})
+    return rows[0][0] if rows else None
+
+
+def _remaining(rate: Rate, full_at: datetime | None, now: datetime) -> int:
+    used = max(timedelta(0), (full_at or now) - now)
+    return max(0, math.floor(rate.count - used / rate.interval + 1e-6))
+
+
+def _allowance(
+    rate: Rate, full_at: datetime | None, now: datetime, *, is_allowed: bool
+) -> Allowance:
+    remaining = _remaining(rate, full_at, now)
+    wait = timedelta(0)
+    if not is_allowed:
+        wait = (full_at or now) + rate.interval - now - timedelta(seconds=rate.seconds)
+    return Allowance(is_allowed, rate.count, remaining, max(0, math.ceil(wait.total_seconds())))
