@@ -5,6 +5,7 @@ from __future__ import annotations
 import uuid
 
 from ingestion.documents import lifecycle
+from ingestion.editions import services as editions
 from ingestion.health import services as health
 from ingestion.pipeline import batching, pausing, recovery, runner, workspace_jobs
 from workspaces import idempotency
@@ -32,9 +33,15 @@ def tune(workspace_id: str) -> None:
     workspace_jobs.tuning_begin(workspace_id=uuid.UUID(workspace_id))
 
 
+def sync_editions(workspace_id: str) -> None:
+    """Bring the editions of a workspace up to date after its documents or grants changed."""
+    editions.sync(uuid.UUID(workspace_id))
+
+
 def sweep() -> None:
     """Runs every minute, by the schedule that migration 0003 creates."""
     recovery.sweep()
+    editions.sync_all()
     lifecycle.trash_purge()
     health.take_up()
 

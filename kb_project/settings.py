@@ -63,6 +63,7 @@ MIDDLEWARE = [
     "allauth.account.middleware.AccountMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
     "kb_project.http.problems.ProblemMiddleware",
+    "workspaces.access.forget_hidden",
 ]
 CONTENT_SECURITY_POLICY = {
     "DIRECTIVES": {

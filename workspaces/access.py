@@ -5,26 +5,42 @@ Every page of a workspace is a ``workspaces.pages.workspace_page`` and every ope
 or not the workspace exists, and 403 for a member without the capability, naming the people who can
 grant it. Passing the gate sets the workspace in the database transaction, where row-level security
 reads it.
+
+A member who may not see all collections reads in an edition (``workspaces.editions``). They change
+documents in the workspace itself, where the database hides what they may not change. Corrections of
+entities rest on all documents, so they need somebody who sees all of them.
 """
 
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any, Final
 
 from django.db import DEFAULT_DB_ALIAS, transaction
+from django.http import HttpRequest
+from django.http.response import HttpResponseBase
 
 from kb_project.errors import ForbiddenError, NotFoundError
 from kb_project.sql import run_sql
-from workspaces import sql
+from workspaces import editions, sql
 from workspaces.models import Capability, Membership, User, Workspace
 
 # The columns of ``sql.MEMBERSHIP``, named and ordered as in the models.
 MEMBERSHIP: Final = ("id", "workspace_id", "user_id", "role", "capabilities", "created_at")
-WORKSPACE: Final = ("id", "name", "slug", "is_demo", "created_by_id", "created_at")
+WORKSPACE: Final = (
+    "id",
+    "name",
+    "slug",
+    "is_demo",
+    "created_by_id",
+    "created_at",
+    "source_id",
+    "audience",
+    "is_current",
+)
 
 _is_repeatable: ContextVar[bool] = ContextVar("_is_repeatable", default=False)
 
@@ -56,9 +72,30 @@ def _repeatable(*, is_so: bool) -> Iterator[None]:
         _is_repeatable.reset(token)
 
 
+# Of the workspace that the request's user may change: the collections hidden from them.
+_hidden: ContextVar[tuple[uuid.UUID, str] | None] = ContextVar("_hidden", default=None)
+
+
+def forget_hidden(
+    get_response: Callable[[HttpRequest], HttpResponseBase],
+) -> Callable[[HttpRequest], HttpResponseBase]:
+    """Middleware: what the gate hides from a request's user ends with the request."""
+
+    def respond(request: HttpRequest) -> HttpResponseBase:
+        token = _hidden.set(None)
+        try:
+            return get_response(request)
+        finally:
+            _hidden.reset(token)
+
+    return respond
+
+
 def set_scope(*, workspace_id: uuid.UUID | None, user_id: int | None = None) -> None:
     """Set whose rows this transaction sees. Needs a transaction: the setting ends with it."""
-    _write_scope(str(workspace_id or ""), str(user_id or ""))
+    of, collections = _hidden.get() or (None, "")
+    hidden = collections if of == workspace_id else ""
+    _write_scope(str(workspace_id or ""), str(user_id or ""), hidden)
 
 
 _inside: ContextVar[uuid.UUID | None] = ContextVar("_inside", default=None)
@@ -110,7 +147,7 @@ def as_person(user: User) -> Iterator[None]:
     """Run in a transaction that sees the user's own memberships in every workspace."""
     with transaction.atomic():
         before = _read_scope()
-        _write_scope(before[0], str(user.pk))
+        _write_scope(before[0], str(user.pk), before[2])
         yield
         _write_scope(*before)
 
@@ -119,8 +156,12 @@ def workspace_for_reading(*, user: Any, workspace_id: str | uuid.UUID) -> Worksp
     return workspace_with(Capability.READ, user=user, workspace_id=workspace_id)
 
 
-def workspace_for_writing(*, user: Any, workspace_id: str | uuid.UUID) -> Workspace:
-    return workspace_with(Capability.EDIT, user=user, workspace_id=workspace_id)
+def workspace_for_writing(
+    *, user: Any, workspace_id: str | uuid.UUID, at_source: bool | None = None
+) -> Workspace:
+    return workspace_with(
+        Capability.EDIT, user=user, workspace_id=workspace_id, at_source=at_source
+    )
 
 
 def workspace_for_curating(*, user: Any, workspace_id: str | uuid.UUID) -> Workspace:
@@ -132,11 +173,23 @@ def workspace_for_administering(*, user: Any, workspace_id: str | uuid.UUID) -> 
 
 
 def workspace_with(
-    capability: Capability, *, user: Any, workspace_id: str | uuid.UUID
+    capability: Capability,
+    *,
+    user: Any,
+    workspace_id: str | uuid.UUID,
+    at_source: bool | None = None,
 ) -> Workspace:
-    membership = _membership(user, workspace_id) if user.is_authenticated else None
-    if membership is None:
+    """Return the workspace in which the user may do this, and open its scope.
+
+    Reading happens ``at_source`` only where it is asked for, and all else unless it is asked not
+    to: reading what the workspace is, not what its documents say, and writing what is one's own.
+
+    Raises NotFoundError, ForbiddenError, and UnavailableError while an edition is being prepared.
+    """
+    found = _membership(user, workspace_id) if user.is_authenticated else None
+    if found is None:
         raise NotFoundError("There is no such workspace, or you are not a member of it.")
+    membership, has_restricted = found
     workspace = membership.workspace
     if not membership.may(capability):
         raise ForbiddenError(
@@ -145,17 +198,50 @@ def workspace_with(
             kept="Nothing was changed.",
             next_step=who_can_grant(workspace),
         )
+    if has_restricted:
+        is_reading = capability == Capability.READ
+        workspace = _within_grants(
+            membership, capability, at_source=not is_reading if at_source is None else at_source
+        )
     workspace.membership = membership
     return workspace
 
 
-def _membership(user: User, workspace_id: str | uuid.UUID) -> Membership | None:
-    """Load the user's membership with its workspace. The scope is set before access is confirmed,
+def _within_grants(membership: Membership, capability: Capability, *, at_source: bool) -> Workspace:
+    workspace, grants = membership.workspace, editions.grants_of(membership)
+    if at_source:
+        if capability == Capability.CURATE and grants.unseen:
+            raise ForbiddenError(
+                "Correcting what was found in all documents needs access to all collections.",
+                code="needs_all_collections",
+                kept="Nothing was changed.",
+                next_step=who_can_grant(workspace),
+            )
+        is_reading = capability == Capability.READ
+        _hide(membership, grants.unseen if is_reading else grants.unchangeable)
+        return workspace
+    if not grants.unseen:
+        return workspace
+    edition = editions.edition_for(workspace, grants.seen)
+    set_scope(workspace_id=edition.pk, user_id=membership.user_id)
+    return edition
+
+
+def _hide(membership: Membership, collections: Sequence[uuid.UUID]) -> None:
+    _hidden.set((membership.workspace_id, ",".join(map(str, collections))))
+    set_scope(workspace_id=membership.workspace_id, user_id=membership.user_id)
+
+
+def _membership(user: User, workspace_id: str | uuid.UUID) -> tuple[Membership, bool] | None:
+    """Load the user's membership with its workspace, and whether a collection is restricted.
+
+    The scope is set before access is confirmed,
     to read that one row, and cleared if there is none.
     """
     wanted = _id_of(workspace_id)
     if wanted is None:
         return None
+    _hidden.set(None)
     set_scope(workspace_id=wanted, user_id=user.pk)
     rows = run_sql(sql.MEMBERSHIP, {"workspace": wanted, "user": user.pk})
     if not rows:
@@ -163,14 +249,16 @@ def _membership(user: User, workspace_id: str | uuid.UUID) -> Membership | None:
         return None
     row = rows[0]
     membership = Membership.from_db(DEFAULT_DB_ALIAS, MEMBERSHIP, row[: len(MEMBERSHIP)])
-    membership.workspace = Workspace.from_db(DEFAULT_DB_ALIAS, WORKSPACE, row[len(MEMBERSHIP) :])
-    return membership
+    membership.workspace = Workspace.from_db(DEFAULT_DB_ALIAS, WORKSPACE, row[len(MEMBERSHIP) : -1])
+    return membership, row[-1]
 
 
 def _id_of(workspace_id: str | uuid.UUID) -> uuid.UUID | None:
-    """Return the id of a workspace given by id or slug; None for an unknown slug."""
+    """Return the id of a workspace given by its id, an edition's id or a slug; None for an unknown
+    slug.
+    """
     try:
-        return uuid.UUID(str(workspace_id))
+        return editions.source_id(uuid.UUID(str(workspace_id)))
     except ValueError:
         named = Workspace.objects.filter(slug=str(workspace_id))
         return named.values_list("pk", flat=True).first()
@@ -187,11 +275,11 @@ def who_can_grant(workspace: Workspace) -> str:
     return f"Ask {names}." if names else ""
 
 
-def _read_scope() -> tuple[str, str]:
-    [(workspace_id, user_id)] = run_sql(sql.READ_SCOPE)
-    return workspace_id, user_id
+def _read_scope() -> tuple[str, str, str]:
+    [(workspace_id, user_id, hidden)] = run_sql(sql.READ_SCOPE)
+    return workspace_id, user_id, hidden
 
 
-def _write_scope(workspace_id: str, user_id: str) -> None:
+def _write_scope(workspace_id: str, user_id: str, hidden: str) -> None:
     statement = sql.SET_SCOPE_OF_REPEATABLE_WORK if _is_repeatable.get() else sql.SET_SCOPE
-    run_sql(statement, {"workspace": workspace_id, "user": user_id})
+    run_sql(statement, {"workspace": workspace_id, "user": user_id, "hidden": hidden})

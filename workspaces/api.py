@@ -82,7 +82,8 @@ class Operation:
 
     ``takes`` and ``gives`` are serializers of the body and of the response with ``status``.
     ``gives`` may also be a dictionary of responses for the schema; the method then returns one of
-    them. An operation that ``is_once`` accepts an idempotency key.
+    them. An operation that ``is_once`` accepts an idempotency key. ``at_source``: see
+    ``workspaces.access.workspace_with``.
     """
 
     needs: Capability
@@ -96,6 +97,7 @@ class Operation:
     errors: tuple[int, ...] = ()
     parameters: tuple[OpenApiParameter, ...] = ()
     is_once: bool = False
+    at_source: bool | None = None
     description: str | None = None
 
     def __call__(self, method: Callable[..., object]) -> Method:
@@ -107,7 +109,10 @@ class Operation:
             is_open = transaction.get_connection().in_atomic_block
             with nullcontext() if is_open else transaction.atomic():
                 view.workspace = access.workspace_with(
-                    self.needs, user=request.user, workspace_id=workspace_id
+                    self.needs,
+                    user=request.user,
+                    workspace_id=workspace_id,
+                    at_source=self.at_source,
                 )
             result = method(view, **address)
             return result if isinstance(result, HttpResponseBase) else view.answer(result)

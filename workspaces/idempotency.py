@@ -33,7 +33,7 @@ from rest_framework.response import Response
 from kb_project.errors import ConflictError, InputError
 from kb_project.sql import run_sql
 from workspaces import access, sql
-from workspaces.models import StoredReply, User, Workspace
+from workspaces.models import Capability, StoredReply, User, Workspace
 
 HEADER: Final = "Idempotency-Key"
 REPLAYED: Final = "Idempotency-Replayed"
@@ -71,7 +71,9 @@ def once(operation: OperationT) -> OperationT:
         if key is None:
             return carry_out()
         # Non-members learn nothing about keys; the operation checks further rights itself.
-        workspace = access.workspace_for_reading(user=request.user, workspace_id=workspace_id)
+        workspace = access.workspace_with(
+            Capability.READ, user=request.user, workspace_id=workspace_id, at_source=True
+        )
         return _answer(workspace, request, key, carry_out)
 
     return cast(OperationT, carried_out)
@@ -94,11 +96,13 @@ def _answer(
     if not claimed:
         return _replayed(rows.get(), digest)
     response = carry_out()
-    rows.update(
-        status=response.status_code,
-        body=json.loads(JSONRenderer().render(response.data) or b"null"),
-        headers={name: response[name] for name in KEPT_HEADERS if name in response},
-    )
+    # The operation may have worked in an edition.
+    with access.within(workspace.pk):
+        rows.update(
+            status=response.status_code,
+            body=json.loads(JSONRenderer().render(response.data) or b"null"),
+            headers={name: response[name] for name in KEPT_HEADERS if name in response},
+        )
     return response
 
 

@@ -29,12 +29,15 @@ View = Callable[Concatenate[UserRequest, Workspace, P], HttpResponse]
 Page = Callable[..., HttpResponse]
 
 
-def workspace_page(capability: Capability, *methods: str) -> Callable[[View[P]], Page]:
+def workspace_page(
+    capability: Capability, *methods: str, at_source: bool | None = None
+) -> Callable[[View[P]], Page]:
     """Turn a function of request and workspace into a page: sign-in, allowed methods, the gate.
 
     The view gets the Workspace in place of the address's ``workspace_id``. Without ``methods``,
     only GET is allowed. In a page of ``non_atomic_requests`` the gate has a transaction of its own:
-    the workspace's rows are closed again when the view starts.
+    the workspace's rows are closed again when the view starts. ``at_source``: see
+    ``workspaces.access.workspace_with``.
     """
     allowed = list(methods or ("GET",))
 
@@ -48,7 +51,10 @@ def workspace_page(capability: Capability, *methods: str) -> Callable[[View[P]],
             is_open = transaction.get_connection().in_atomic_block
             with nullcontext() if is_open else transaction.atomic():
                 workspace = access.workspace_with(
-                    capability, user=request.user, workspace_id=workspace_id
+                    capability,
+                    user=request.user,
+                    workspace_id=workspace_id,
+                    at_source=at_source,
                 )
             return view(request, workspace, *args, **kwargs)
 

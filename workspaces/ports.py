@@ -20,6 +20,7 @@ from kb_project.llm.rerankers import BrokenReranker, EndpointReranker, ListwiseR
 from kb_project.ports import Ports, build_ports
 from kb_project.sql import run_sql
 from workspaces import access, secrets, sql
+from workspaces.editions import source_id
 from workspaces.models import EmbeddingIndex, IndexState, ModelSettings, RerankerKind
 from workspaces.usage.ledger import TableCallStore
 
@@ -70,7 +71,7 @@ def ports_for(workspace_id: uuid.UUID) -> Ports:
 
 def chosen_for(workspace_id: uuid.UUID) -> Chosen:
     """Return the ports with the digests of the choice. Raises RefusedError as above."""
-    base = build_ports()
+    base, workspace_id = build_ports(), source_id(workspace_id)
     with access.in_workspace(workspace_id):
         [row] = run_sql(sql.MODEL_CHOICE, {"workspace": workspace_id})
         choice = (*row, settings.MODEL_ENDPOINT, settings.MODEL_KEY, settings.MODEL_NAME)
@@ -112,8 +113,9 @@ def installation_has_model() -> bool:
 
 
 def settings_of(workspace_id: uuid.UUID) -> ModelSettings | None:
-    """Return the workspace's row; call in its scope."""
-    return ModelSettings.objects.in_workspace(workspace_id).first()
+    """Return the workspace's row."""
+    with access.in_workspace(source_id(workspace_id)):
+        return ModelSettings.objects.in_workspace(source_id(workspace_id)).first()
 
 
 def index_of(workspace_id: uuid.UUID, state: IndexState) -> EmbeddingIndex | None:

@@ -8,26 +8,47 @@ from typing import Final, LiteralString
 # one user's scope to the next.
 SET_SCOPE: Final[LiteralString] = (
     "SELECT set_config('app.workspace_id', %(workspace)s, true),"
-    " set_config('app.user_id', %(user)s, true)"
+    " set_config('app.user_id', %(user)s, true),"
+    " set_config('app.hidden_collections', %(hidden)s, true)"
 )
 # For work that is safe to repeat: a commit lost in a crash is redone, and the log keeps the order
 # of commits.
 SET_SCOPE_OF_REPEATABLE_WORK: Final[LiteralString] = (
     "SELECT set_config('app.workspace_id', %(workspace)s, true),"
     " set_config('app.user_id', %(user)s, true),"
+    " set_config('app.hidden_collections', %(hidden)s, true),"
     " set_config('synchronous_commit', 'off', true)"
 )
 READ_SCOPE: Final[LiteralString] = (
     "SELECT coalesce(current_setting('app.workspace_id', true), ''),"
-    " coalesce(current_setting('app.user_id', true), '')"
+    " coalesce(current_setting('app.user_id', true), ''),"
+    " coalesce(current_setting('app.hidden_collections', true), '')"
 )
 # The user's membership in the current workspace. Hand-written, since every request runs it.
 MEMBERSHIP: Final[LiteralString] = """
 SELECT m.id, m.workspace_id, m.user_id, m.role, m.capabilities, m.created_at,
-       w.id, w.name, w.slug, w.is_demo, w.created_by_id, w.created_at
+       w.id, w.name, w.slug, w.is_demo, w.created_by_id, w.created_at,
+       w.source_id, w.audience, w.is_current,
+       EXISTS (SELECT FROM ingestion_collection
+                WHERE workspace_id = %(workspace)s AND is_restricted)
   FROM workspaces_membership AS m
   JOIN workspaces_workspace AS w ON w.id = m.workspace_id
  WHERE m.workspace_id = %(workspace)s AND m.user_id = %(user)s
+"""
+
+# The restricted collections of a workspace, and what a member was granted of each, alone or in a
+# group: null for nothing, else whether they may change its documents.
+GRANTS: Final[LiteralString] = """
+SELECT c.id,
+       (SELECT bool_or(g.may_edit)
+          FROM ingestion_collectiongrant AS g
+         WHERE g.workspace_id = %(workspace)s AND g.collection_id = c.id
+           AND (g.membership_id = %(membership)s OR g.group_id IN (
+                SELECT group_id FROM workspaces_groupmember
+                 WHERE workspace_id = %(workspace)s AND membership_id = %(membership)s)))
+  FROM ingestion_collection AS c
+ WHERE c.workspace_id = %(workspace)s AND c.is_restricted
+ ORDER BY c.id
 """
 
 # --- the ledger, the cache, the budget ------------------------------------------------------------

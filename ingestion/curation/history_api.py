@@ -180,6 +180,7 @@ class HistoryUndoApi(WorkspaceAPIView):
 
     @reading(
         "history_undo",
+        at_source=True,
         takes=ReasonSerializer,
         gives=EventSerializer,
         errors=(403, 409, 412),

@@ -51,7 +51,7 @@ def event_detail(request: UserRequest, workspace: Workspace, event_id: UUID) -> 
     return render(request, "ingestion/curation/event_detail.html", context)
 
 
-@workspace_page(Capability.READ, "POST")
+@workspace_page(Capability.READ, "POST", at_source=True)
 def event_undo(request: UserRequest, workspace: Workspace, event_id: UUID) -> HttpResponse:
     event = history_queries.event_get(workspace=workspace, event_id=event_id)
     if history_queries.is_of_documents(event):

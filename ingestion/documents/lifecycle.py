@@ -146,7 +146,9 @@ def _deleted(change: ChangeContext, documents: Sequence[Document]) -> HistoryEve
         if searched:
             archive.remove(change.workspace.pk, searched)
         _rows(change.workspace, ids).delete()
-        transaction.on_commit(lambda: forget(paths))
+        if change.workspace.source_id is None:
+            # An edition's rows share the files of its source.
+            transaction.on_commit(lambda: forget(paths))
         subjects = dict.fromkeys(ids, SubjectKind.DOCUMENT)
         event = recording.record(change, EventKind.DOCUMENT_DELETED, subjects, details)
     logger.info("documents deleted workspace=%s documents=%s", change.workspace.pk, len(ids))
@@ -155,7 +157,8 @@ def _deleted(change: ChangeContext, documents: Sequence[Document]) -> HistoryEve
 
 def trash_purge() -> int:
     """Delete for good what has been in the trash for too long; returns the number of documents."""
-    return sum(_purge(workspace) for workspace in Workspace.objects.order_by("pk"))
+    sources = Workspace.objects.filter(source=None).order_by("pk")
+    return sum(_purge(workspace) for workspace in sources)
 
 
 def _purge(workspace: Workspace) -> int:

@@ -33,7 +33,7 @@ from ingestion.models import (
 from ingestion.pipeline import batching, runner, transitions
 from kb_project.errors import ConflictError, InputError
 from kb_project.sql import run_sql
-from workspaces import access
+from workspaces import access, editions
 
 TITLE_LENGTH: Final = 500
 AGAIN: Final = ("situate", "embed", "extract", "resolve")
@@ -169,6 +169,11 @@ def _write(change: ChangeContext, row: Document, after: Mapping[str, Any]) -> No
     if "title" in values and values["title"] != row.title:
         _repeat_stages(change.workspace.pk, row)
     rows.update(**values, updated_at=timezone.now())
+    collection = values.get("collection")
+    if collection and collection.is_restricted:
+        editions.close_until_synced(change.workspace.pk)
+    else:
+        editions.request_sync(change.workspace.pk)
     if row.is_live and "title" in values:
         # Titles shown and cited have changed.
         run_sql(CORPUS_CHANGED, {"workspace": change.workspace.pk})
@@ -216,8 +221,19 @@ def clean_name(name: str) -> str:
 
 
 def collection_named(workspace_id: uuid.UUID, name: str) -> Collection | None:
-    """Get or create the collection of that name; None for an empty name."""
+    """Get or create the collection of that name; None for an empty name.
+
+    A restricted collection may have the name of another one: whoever does not see it can use the
+    name, and learns nothing.
+    """
     name = clean_name(name)
     if not name:
         return None
-    return Collection.objects.get_or_create(workspace_id=workspace_id, name=name)[0]
+    rows = Collection.objects.in_workspace(workspace_id).filter(name=name)
+    found = rows.order_by("is_restricted").first()
+    return (
+        found
+        or Collection.objects.get_or_create(
+            workspace_id=workspace_id, name=name, is_restricted=False
+        )[0]
+    )

@@ -211,7 +211,7 @@ def wake(row: ConsistencyCheck) -> None:
 
 def request_all() -> int:
     """Request a deep check without repairs of every workspace; the schedule calls it each night."""
-    workspaces = list(Workspace.objects.order_by("pk"))
+    workspaces = list(Workspace.objects.filter(source=None).order_by("pk"))
     for workspace in workspaces:
         check_request(workspace=workspace, is_deep=True)
     return len(workspaces)

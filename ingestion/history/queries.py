@@ -106,7 +106,7 @@ def events(
     before: int | None = None,
 ) -> QuerySet[HistoryEvent]:
     """Latest first. ``before`` is a sequence number: only earlier events."""
-    rows = HistoryEvent.objects.in_workspace(workspace)
+    rows = HistoryEvent.objects.in_workspace(workspace).exclude(kind=EventKind.COPIED)
     if subject_id is not None:
         rows = rows.filter(subjects__subject_id=subject_id, subjects__workspace=workspace)
     if user is not None:

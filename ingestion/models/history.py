@@ -32,6 +32,7 @@ class EventKind(models.TextChoices):
     DOCUMENT_DELETED = "document_deleted", "Deleted for good"
     DECISION_UNDONE = "decision_undone", "A model's decision undone"
     UNDO = "undo", "Undone"
+    COPIED = "copied", "Copied into an edition"
 
 
 class SubjectKind(models.TextChoices):

@@ -46,7 +46,7 @@ from kb_project.errors import PauseError
 from kb_project.logs import current_job
 from kb_project.ports import Ports
 from kb_project.sql import run_sql
-from workspaces import access
+from workspaces import access, editions
 from workspaces.ports import ports_for
 
 logger = logging.getLogger(__name__)
@@ -362,6 +362,7 @@ def main_lane_is_busy(workspace_id: uuid.UUID) -> bool:
 
 def request_refresh(workspace_id: uuid.UUID) -> None:
     """Request another run of the workspace stages; one waiting request serves all."""
+    editions.request_sync(workspace_id)
     with access.in_workspace(workspace_id):
         for (job_id,) in run_sql(sql.ADD_REFRESH, {"workspace": workspace_id}):
             job = IngestionJob.objects.in_workspace(workspace_id).get(pk=job_id)

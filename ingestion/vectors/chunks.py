@@ -18,6 +18,7 @@ from kb_project.llm.ports import Embedder, Vectors
 from kb_project.ports import build_ports
 from kb_project.sql import run_sql, run_sql_count
 from workspaces import access
+from workspaces.editions import source_id
 from workspaces.models import EmbeddingIndex, IndexState
 from workspaces.ports import LOCAL
 
@@ -83,6 +84,7 @@ def searched(workspace_id: uuid.UUID) -> str:
 
 def _chosen(workspace_id: uuid.UUID) -> dict[str, str]:
     """Fingerprint by state. A local index means the built-in model that settings name now."""
+    workspace_id = source_id(workspace_id)
     with access.in_workspace(workspace_id):
         indexes = EmbeddingIndex.objects.in_workspace(workspace_id).filter(state__in=CURRENT)
         rows = indexes.values_list("state", "fingerprint", "provider")

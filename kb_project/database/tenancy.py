@@ -22,6 +22,9 @@ from django.db import migrations
 CURRENT_WORKSPACE: Final = "nullif(current_setting('app.workspace_id', true), '')::uuid"
 CURRENT_USER: Final = "nullif(current_setting('app.user_id', true), '')::bigint"
 
+HIDDEN_COLLECTIONS: Final = "current_setting('app.hidden_collections', true)"
+"""Ids between commas: the restricted collections that the person may not see or change."""
+
 
 @dataclass(frozen=True)
 class Reference:
@@ -85,3 +88,16 @@ def tenant_table(
     backward += [reference.drop(table) for reference in references]
     backward += [_primary_key(table, "id")] if has_id else []
     return migrations.RunSQL(tuple(forward), tuple(backward))
+
+
+def hidden_collections(table: str, column: str) -> migrations.RunSQL:
+    """Hide rows of the collections that the transaction hides, whatever else allows them."""
+    hidden = f"string_to_array({HIDDEN_COLLECTIONS}, ',')::uuid[]"
+    is_seen = (
+        f"coalesce({HIDDEN_COLLECTIONS}, '') = '' OR {column} IS NULL OR {column} <> ALL ({hidden})"
+    )
+    return migrations.RunSQL(
+        f"CREATE POLICY hidden_collections ON {table} AS RESTRICTIVE"
+        f" USING ({is_seen}) WITH CHECK ({is_seen});",
+        f"DROP POLICY hidden_collections ON {table};",
+    )

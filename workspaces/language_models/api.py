@@ -117,7 +117,7 @@ class ModelsApi(WorkspaceAPIView):
         tuning = serializers.DictField(help_text="Prompt details learned from the documents.")
         embedding = EmbeddingSerializer()
 
-    @reading("models", gives=OutputSerializer)
+    @reading("models", at_source=True, gives=OutputSerializer)
     def get(self) -> object:
         """View a workspace's models."""
         return self._state()
@@ -188,7 +188,7 @@ class RerankerApi(WorkspaceAPIView):
         has_key = serializers.BooleanField()
         key_hint = serializers.CharField(help_text="The last characters of the key.")
 
-    @reading("reranker", gives=OutputSerializer)
+    @reading("reranker", at_source=True, gives=OutputSerializer)
     def get(self) -> object:
         """View a workspace's reranker."""
         return queries.reranker_state(workspace=self.workspace)
@@ -270,7 +270,7 @@ class UsageApi(WorkspaceAPIView):
         by_day = UsageLineSerializer(many=True)
         calls = CallSerializer(many=True)
 
-    @reading("usage", gives=OutputSerializer)
+    @reading("usage", at_source=True, gives=OutputSerializer)
     def get(self) -> object:
         """Return calls, tokens and costs: in total, and by stage, role, model, document and day."""
         models = queries.model_state(workspace=self.workspace).models
@@ -297,7 +297,7 @@ class BudgetApi(WorkspaceAPIView):
             help_text="Includes what has been spent already; null for no limit.",
         )
 
-    @reading("budget", gives=BudgetSerializer)
+    @reading("budget", at_source=True, gives=BudgetSerializer)
     def get(self) -> object:
         """View the budget."""
         return usage_queries.spending_of(workspace=self.workspace)
@@ -324,7 +324,7 @@ class PricesApi(WorkspaceAPIView):
         )
         completion = serializers.DecimalField(max_digits=12, decimal_places=4, min_value=0)
 
-    @reading("prices", gives=PriceSerializer(many=True))
+    @reading("prices", at_source=True, gives=PriceSerializer(many=True))
     def get(self) -> object:
         """List the prices."""
         prices = usage_queries.prices_in(workspace=self.workspace)

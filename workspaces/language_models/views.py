@@ -23,7 +23,7 @@ from workspaces.pages import UserRequest, workspace_page
 from workspaces.usage import queries as usage_queries
 
 
-@workspace_page(Capability.READ, "GET", "POST")
+@workspace_page(Capability.READ, "GET", "POST", at_source=True)
 def model_settings(request: UserRequest, workspace: Workspace) -> HttpResponse:
     if request.method == "POST":
         return _save(request, workspace)
@@ -188,7 +188,7 @@ def embedding_give_up(request: UserRequest, workspace: Workspace) -> HttpRespons
     return redirect("workspaces:model_settings", workspace.slug)
 
 
-@workspace_page(Capability.READ)
+@workspace_page(Capability.READ, at_source=True)
 def usage(request: UserRequest, workspace: Workspace) -> HttpResponse:
     state = queries.model_state(workspace=workspace)
     context = {

@@ -14,6 +14,8 @@ from workspaces.models.language_models import (
 from workspaces.models.limits import RateLimit
 from workspaces.models.people import (
     Capability,
+    Group,
+    GroupMember,
     Membership,
     Role,
     StoredReply,
@@ -30,6 +32,8 @@ __all__ = [
     "CachedReply",
     "Capability",
     "EmbeddingIndex",
+    "Group",
+    "GroupMember",
     "IndexState",
     "Membership",
     "ModelBudget",

@@ -10,6 +10,7 @@ from django.conf import settings
 from django.contrib.auth.models import AbstractUser, BaseUserManager
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
+from django.db.models.functions import Lower
 
 _RowT = TypeVar("_RowT", bound=models.Model)
 _SetT = TypeVar("_SetT")
@@ -78,7 +79,13 @@ class Role(models.TextChoices):
 
 
 class Workspace(models.Model):
-    """The tenant. Everything a team has belongs to exactly one."""
+    """The tenant. Everything a team has belongs to exactly one.
+
+    An edition is a workspace too: a copy of its ``source`` for an ``audience``, the people who may
+    see the same restricted collections, without the documents of the others
+    (``workspaces.editions``). It has no members: the gate takes people there, while it
+    ``is_current``.
+    """
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     name = models.CharField(max_length=120)
@@ -86,12 +93,24 @@ class Workspace(models.Model):
     is_demo = models.BooleanField(default=False)
     created_by = models.ForeignKey(User, null=True, on_delete=models.SET_NULL, related_name="+")
     created_at = models.DateTimeField(auto_now_add=True)
+    source = models.ForeignKey(
+        "self", null=True, blank=True, on_delete=models.CASCADE, related_name="editions"
+    )
+    audience = ArrayField(models.UUIDField(), default=list, db_default=[], blank=True)
+    is_current = models.BooleanField(default=True, db_default=True)
 
     # The membership of the user who passed the gate (workspaces.access); not a column.
     membership: Membership | None = None
 
     class Meta:
         ordering = ["name"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["source", "audience"],
+                condition=models.Q(source__isnull=False),
+                name="edition_once",
+            ),
+        ]
 
     def __str__(self) -> str:
         return self.name
@@ -174,6 +193,37 @@ class Membership(TenantModel):
 
     def may(self, capability: Capability) -> bool:
         return capability.value in self.capabilities
+
+
+class Group(TenantModel):
+    """Members of a workspace who are granted things together."""
+
+    name = models.CharField(max_length=120)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint("workspace", Lower("name"), name="group_name_once"),
+        ]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class GroupMember(TenantModel):
+    """A member in a group; it ends with the membership."""
+
+    group = TenantForeignKey(Group, related_name="members")
+    membership = TenantForeignKey(Membership, related_name="groups")
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["workspace", "group", "membership"], name="group_member_once"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.membership_id} in {self.group_id}"
 
 
 class StoredReply(TenantModel):

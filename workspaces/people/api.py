@@ -69,7 +69,7 @@ class WorkspaceListApi(APIView):
 class WorkspaceApi(WorkspaceAPIView):
     """One workspace."""
 
-    @reading("workspace", gives=WorkspaceSerializer)
+    @reading("workspace", at_source=True, gives=WorkspaceSerializer)
     def get(self) -> object:
         """View a workspace."""
         return self.workspace

@@ -49,7 +49,7 @@ def workspace_create(request: UserRequest) -> HttpResponse:
     return render(request, "workspaces/workspace_create.html", context)
 
 
-@workspace_page(Capability.READ)
+@workspace_page(Capability.READ, at_source=True)
 def member_list(request: UserRequest, workspace: Workspace) -> HttpResponse:
     members = people_queries.members_of(workspace=workspace)
     context = {"workspace": workspace, "section": "members", "members": members, "roles": ROLES}

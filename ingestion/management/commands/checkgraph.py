@@ -48,7 +48,7 @@ class Command(DataCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         is_good = True
         if options.get("all"):
-            workspaces = list(Workspace.objects.order_by("slug"))
+            workspaces = list(Workspace.objects.filter(source=None).order_by("slug"))
         else:
             workspaces = [people_queries.workspace_at(slug=options["workspace"])]
         for workspace in workspaces:

@@ -118,7 +118,9 @@ def run(job: IngestionJob, ports: Ports, progress: Progress) -> StageOutcome:
     workspace_id = job.workspace_id
     with access.in_workspace(workspace_id), bulk_plans():
         old = _load(workspace_id)
-        entities = Entity.objects.in_workspace(workspace_id).values_list("pk", flat=True)
+        # By name, so that equal documents have equal topics in any workspace.
+        named = Entity.objects.in_workspace(workspace_id).order_by("key", "sense")
+        entities = named.values_list("pk", flat=True)
         links = [Link(*row) for row in run_sql(LINKS, {"workspace": workspace_id})]
         new = identified(hierarchy(entities, links), old, workspace_id)
         found = changes(old, new)

@@ -76,11 +76,12 @@ class _Unplaced:
 def hierarchy(
     entities: Iterable[UUID], links: Iterable[Link], *, max_size: int = MAX_SIZE
 ) -> list[Cluster]:
-    """Clusters, parents before children: the same list for the same graph in any order.
+    """Clusters, parents before children: the same list for links in any order.
 
     Every entity is in exactly one cluster of level 0, and at most one of every further level.
+    Of equally good clusters, the order of the entities decides.
     """
-    ids = sorted(set(entities))
+    ids = list(dict.fromkeys(entities))
     links = list(links)
     weights = pair_weights(links, {entity: place for place, entity in enumerate(ids)})
     sentences = _sentences(links)

@@ -23,7 +23,7 @@ from retrieval.search.query import LONGEST_QUESTION
 from workspaces.api import WorkspaceAPIView, reading, writing
 from workspaces.models import Workspace
 
-changing: Final = partial(writing, errors=(400, 409))
+changing: Final = partial(writing, errors=(400, 409), at_source=False)
 
 
 class SetSerializer(serializers.Serializer[Any]):
@@ -200,7 +200,7 @@ class SetQuestionApi(WorkspaceAPIView):
         sets.question_change(workspace=self.workspace, question=question, **_given(self.body()))
         return question
 
-    @writing("set_question_delete", status=204)
+    @writing("set_question_delete", status=204, at_source=False)
     def delete(self, set_id: UUID, question_id: UUID) -> None:
         """Delete a question and its results."""
         queries.set_get(workspace=self.workspace, set_id=set_id)

@@ -34,7 +34,7 @@ SHOW: Final = {
 }
 
 
-@workspace_page(Capability.EDIT, "POST")
+@workspace_page(Capability.EDIT, "POST", at_source=False)
 def run_start(request: UserRequest, workspace: Workspace, set_id: UUID) -> HttpResponse:
     found = queries.set_get(workspace=workspace, set_id=set_id)
     try:
@@ -106,21 +106,21 @@ def result_detail(
     return render(request, "evaluation/result.html", context)
 
 
-@workspace_page(Capability.EDIT, "POST")
+@workspace_page(Capability.EDIT, "POST", at_source=False)
 def run_stop(request: UserRequest, workspace: Workspace, run_id: UUID) -> HttpResponse:
     run = queries.run_get(workspace=workspace, run_id=run_id)
     is_done(request, lambda: control.run_stop(workspace=workspace, run=run))
     return _to_run(workspace, run)
 
 
-@workspace_page(Capability.EDIT, "POST")
+@workspace_page(Capability.EDIT, "POST", at_source=False)
 def run_continue(request: UserRequest, workspace: Workspace, run_id: UUID) -> HttpResponse:
     run, order = queries.run_get(workspace=workspace, run_id=run_id), Order(request.user)
     is_done(request, lambda: control.run_continue(workspace=workspace, run=run, order=order))
     return _to_run(workspace, run)
 
 
-@workspace_page(Capability.EDIT, "POST")
+@workspace_page(Capability.EDIT, "POST", at_source=False)
 def run_delete(request: UserRequest, workspace: Workspace, run_id: UUID) -> HttpResponse:
     run = queries.run_get(workspace=workspace, run_id=run_id)
     delete = partial(control.run_delete, workspace=workspace, run=run)

@@ -41,7 +41,7 @@ State = SetQuestion.State
 def set_list(request: UserRequest, workspace: Workspace) -> HttpResponse:
     context: dict[str, Any] = {"workspace": workspace, "section": "evaluation"}
     if request.method == "POST":
-        access.workspace_for_writing(user=request.user, workspace_id=workspace.pk)
+        access.workspace_for_writing(user=request.user, workspace_id=workspace.pk, at_source=False)
         name = request.POST.get("name", "")
         try:
             made = sets.set_create(workspace=workspace, user=request.user, name=name)
@@ -107,7 +107,7 @@ def _start_form(workspace: Workspace, found: QuestionSet) -> dict[str, Any]:
     }
 
 
-@workspace_page(Capability.EDIT)
+@workspace_page(Capability.EDIT, at_source=False)
 def set_estimate(request: UserRequest, workspace: Workspace, set_id: UUID) -> HttpResponse:
     """Show what the run being configured will cost."""
     found = queries.set_get(workspace=workspace, set_id=set_id)
@@ -127,7 +127,7 @@ def set_estimate(request: UserRequest, workspace: Workspace, set_id: UUID) -> Ht
     return render(request, "evaluation/estimate.html", context)
 
 
-@workspace_page(Capability.EDIT, "POST")
+@workspace_page(Capability.EDIT, "POST", at_source=False)
 def set_rename(request: UserRequest, workspace: Workspace, set_id: UUID) -> HttpResponse:
     found = queries.set_get(workspace=workspace, set_id=set_id)
     name = request.POST.get("name", "")
@@ -135,7 +135,7 @@ def set_rename(request: UserRequest, workspace: Workspace, set_id: UUID) -> Http
     return redirect("retrieval:set_detail", workspace.slug, set_id)
 
 
-@workspace_page(Capability.EDIT, "POST")
+@workspace_page(Capability.EDIT, "POST", at_source=False)
 def set_delete(request: UserRequest, workspace: Workspace, set_id: UUID) -> HttpResponse:
     found = queries.set_get(workspace=workspace, set_id=set_id)
     if is_done(
@@ -147,7 +147,7 @@ def set_delete(request: UserRequest, workspace: Workspace, set_id: UUID) -> Http
     return redirect("retrieval:set_detail", workspace.slug, set_id)
 
 
-@workspace_page(Capability.EDIT, "POST")
+@workspace_page(Capability.EDIT, "POST", at_source=False)
 def set_import(request: UserRequest, workspace: Workspace, set_id: UUID) -> HttpResponse:
     found = queries.set_get(workspace=workspace, set_id=set_id)
     file = request.FILES.get("file")
@@ -180,7 +180,7 @@ def set_export(request: UserRequest, workspace: Workspace, set_id: UUID) -> Http
     return response
 
 
-@workspace_page(Capability.EDIT, "POST")
+@workspace_page(Capability.EDIT, "POST", at_source=False)
 def questions_make(request: UserRequest, workspace: Workspace, set_id: UUID) -> HttpResponse:
     found = queries.set_get(workspace=workspace, set_id=set_id)
     number = forms.number_in(request.POST, "number")
@@ -193,7 +193,7 @@ def questions_make(request: UserRequest, workspace: Workspace, set_id: UUID) -> 
     return redirect("retrieval:set_detail", workspace.slug, set_id)
 
 
-@workspace_page(Capability.EDIT, "POST")
+@workspace_page(Capability.EDIT, "POST", at_source=False)
 def question_add(request: UserRequest, workspace: Workspace, set_id: UUID) -> HttpResponse:
     found = queries.set_get(workspace=workspace, set_id=set_id)
     given = _given(request)
@@ -205,7 +205,7 @@ def question_add(request: UserRequest, workspace: Workspace, set_id: UUID) -> Ht
     return redirect("retrieval:set_detail", workspace.slug, set_id)
 
 
-@workspace_page(Capability.EDIT, "GET", "POST")
+@workspace_page(Capability.EDIT, "GET", "POST", at_source=False)
 def question_edit(
     request: UserRequest, workspace: Workspace, set_id: UUID, question_id: UUID
 ) -> HttpResponse:
@@ -227,7 +227,7 @@ def question_edit(
     return _form(request, workspace, found, {"question": question, "given": given})
 
 
-@workspace_page(Capability.EDIT, "POST")
+@workspace_page(Capability.EDIT, "POST", at_source=False)
 def question_delete(
     request: UserRequest, workspace: Workspace, set_id: UUID, question_id: UUID
 ) -> HttpResponse:
@@ -237,7 +237,7 @@ def question_delete(
     return redirect("retrieval:set_detail", workspace.slug, set_id)
 
 
-@workspace_page(Capability.EDIT, "POST")
+@workspace_page(Capability.EDIT, "POST", at_source=False)
 def questions_decide(request: UserRequest, workspace: Workspace, set_id: UUID) -> HttpResponse:
     found = queries.set_get(workspace=workspace, set_id=set_id)
     accept = request.POST.get("decision") == "accept"
@@ -255,7 +255,7 @@ def questions_decide(request: UserRequest, workspace: Workspace, set_id: UUID) -
     return redirect("retrieval:set_detail", workspace.slug, set_id)
 
 
-@workspace_page(Capability.EDIT, "GET", "POST")
+@workspace_page(Capability.EDIT, "GET", "POST", at_source=False)
 def question_keep(request: UserRequest, workspace: Workspace, question_id: UUID) -> HttpResponse:
     """Add a question someone asked to a set, or to a new one."""
     asked = conversation_queries.asked(workspace=workspace, question_id=question_id)

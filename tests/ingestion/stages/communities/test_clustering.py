@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from itertools import combinations
 from random import Random
 from uuid import UUID
@@ -72,15 +73,32 @@ def test_clusters_of_one_level_share_nobody(size: int, triples: list[tuple[int, 
 
 
 @given(SIZES, TRIPLES, st.randoms(use_true_random=False))
-def test_the_order_of_the_rows_changes_nothing(
+def test_the_order_of_the_links_changes_nothing(
     size: int, triples: list[tuple[int, int, float]], random: Random
 ):
     entities, links = ids(size), as_links(triples)
     expected = hierarchy(entities, links)
-    random.shuffle(entities)
     random.shuffle(links)
 
     assert hierarchy(entities, links) == expected
+
+
+@given(SIZES, TRIPLES, st.randoms(use_true_random=False))
+def test_the_ids_of_the_entities_change_nothing(
+    size: int, triples: list[tuple[int, int, float]], random: Random
+):
+    entities, links = ids(size), as_links(triples)
+    other = dict(zip(entities, random.sample(entities, size), strict=True))
+    renamed = [
+        Link(other.get(a, a), other.get(b, b), weight, *rest) for a, b, weight, *rest in links
+    ]
+
+    clusters = hierarchy([other[one] for one in entities], renamed)
+
+    assert clusters == [
+        replace(cluster, members=frozenset(other[one] for one in cluster.members))
+        for cluster in hierarchy(entities, links)
+    ]
 
 
 @given(TRIPLES)
