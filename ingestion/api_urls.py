@@ -6,6 +6,7 @@ from django.urls import URLPattern, URLResolver, include, path
 
 from ingestion.curation import api as curation, history_api as history
 from ingestion.documents.api import documents, lifecycle, processing, versions
+from ingestion.editions import api as editions
 from ingestion.health import api as health
 from ingestion.suggestions import api as suggestions
 from ingestion.topics import api as topics
@@ -73,7 +74,14 @@ communities: list[URLPattern | URLResolver] = [
     path("<uuid:community_id>/retry/", topics.ReportRetryApi.as_view(), name="report_retry"),
 ]
 
+access: list[URLPattern | URLResolver] = [
+    path("", editions.CollectionAccessApi.as_view(), name="collection_access"),
+    path("grants/", editions.GrantListApi.as_view(), name="grant_list"),
+    path("grants/<uuid:grant_id>/", editions.GrantApi.as_view(), name="grant"),
+]
+
 urlpatterns = [
+    path("collections/<uuid:collection_id>/access/", include(access)),
     path("documents/", include(all_documents)),
     path("trash/", lifecycle.TrashApi.as_view(), name="trash"),
     path("trash/restore/", lifecycle.TrashRestoreApi.as_view(), name="trash_restore"),

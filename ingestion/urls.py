@@ -6,6 +6,7 @@ from django.urls import URLPattern, URLResolver, include, path
 
 from ingestion.curation import history_views, views
 from ingestion.documents import views as documents
+from ingestion.editions import views as editions
 from ingestion.health import views as health
 from ingestion.suggestions import views as suggestions
 from ingestion.topics import views as topics
@@ -83,6 +84,11 @@ topic: list[URLPattern | URLResolver] = [
 
 workspace: list[URLPattern | URLResolver] = [
     path("documents/", include(all_documents)),
+    path(
+        "collections/<uuid:collection_id>/access/",
+        editions.collection_access,
+        name="collection_access",
+    ),
     path("trash/", include(trash)),
     path("entities/", views.entity_list, name="entity_list"),
     path("entities/new/", views.entity_create, name="entity_create"),

@@ -3,13 +3,19 @@ from __future__ import annotations
 from django.urls import path
 
 from workspaces.language_models import api
-from workspaces.people import api as people_api
+from workspaces.people import api as people_api, groups_api
 
 app_name = "workspaces_api"
 
 urlpatterns = [
     path("", people_api.WorkspaceListApi.as_view(), name="workspace_list"),
     path("<workspace:workspace_id>/", people_api.WorkspaceApi.as_view(), name="workspace"),
+    path("<workspace:workspace_id>/groups/", groups_api.GroupListApi.as_view(), name="groups"),
+    path(
+        "<workspace:workspace_id>/groups/<uuid:group_id>/",
+        groups_api.GroupApi.as_view(),
+        name="group",
+    ),
     path("<workspace:workspace_id>/models/", api.ModelsApi.as_view(), name="models"),
     path("<workspace:workspace_id>/models/test/", api.ModelTestApi.as_view(), name="models_test"),
     path("<workspace:workspace_id>/reranker/", api.RerankerApi.as_view(), name="reranker"),

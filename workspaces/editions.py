@@ -80,9 +80,12 @@ def _source_id(workspace_id: uuid.UUID) -> uuid.UUID | None:
     return rows.values_list("source_id", flat=True).first()
 
 
-def request_sync(workspace_id: uuid.UUID) -> None:
-    """Have the editions of a workspace brought up to date, if it has any."""
-    if Workspace.objects.filter(source=workspace_id).exists():
+def request_sync(workspace_id: uuid.UUID, *, audiences_changed: bool = False) -> None:
+    """Have the editions of a workspace brought up to date, if it has any.
+
+    Where ``audiences_changed``, it may need its first one.
+    """
+    if audiences_changed or Workspace.objects.filter(source=workspace_id).exists():
         async_task(SYNC, str(workspace_id), cluster="main")
 
 

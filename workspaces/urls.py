@@ -3,7 +3,7 @@ from __future__ import annotations
 from django.urls import path
 
 from workspaces.language_models import views as language_model_views
-from workspaces.people import views as people_views
+from workspaces.people import groups_views, views as people_views
 
 app_name = "workspaces"
 
@@ -13,6 +13,17 @@ urlpatterns = [
     path("", people_views.workspace_list, name="workspace_list"),
     path("workspaces/new/", people_views.workspace_create, name="workspace_create"),
     path("w/<workspace:workspace_id>/members/", people_views.member_list, name="member_list"),
+    path("w/<workspace:workspace_id>/groups/", groups_views.group_list, name="group_list"),
+    path(
+        "w/<workspace:workspace_id>/groups/<uuid:group_id>/",
+        groups_views.group_detail,
+        name="group_detail",
+    ),
+    path(
+        "w/<workspace:workspace_id>/groups/<uuid:group_id>/delete/",
+        groups_views.group_delete,
+        name="group_delete",
+    ),
     path("w/<workspace:workspace_id>/usage/", language_model_views.usage, name="usage"),
     path(MODELS, language_model_views.model_settings, name="model_settings"),
     path(f"{MODELS}test/", language_model_views.model_test, name="model_test"),

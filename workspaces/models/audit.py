@@ -12,6 +12,13 @@ class AuditAction(models.TextChoices):
     """What was done. Changes to documents and to the graph are events of ``ingestion.history``."""
 
     WORKSPACE_CREATED = "workspace_created", "Workspace created"
+    GROUP_CREATED = "group_created", "Group created"
+    GROUP_CHANGED = "group_changed", "Group changed"
+    GROUP_DELETED = "group_deleted", "Group deleted"
+    COLLECTION_RESTRICTED = "collection_restricted", "Collection restricted"
+    COLLECTION_OPENED = "collection_opened", "Collection opened to all members"
+    GRANT_GIVEN = "grant_given", "Access granted"
+    GRANT_TAKEN = "grant_taken", "Access removed"
 
 
 class AuditEvent(TenantModel):

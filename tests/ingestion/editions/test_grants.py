@@ -1,0 +1,127 @@
+"""Restricting a collection and granting access to it, on the page and over the API."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+
+from ingestion.editions import grants
+from ingestion.models import Collection, CollectionGrant
+from kb_project.errors import ConflictError, InputError, NotFoundError
+from tests import rows
+from tests.ingestion.editions.conftest import Team
+from workspaces import access
+from workspaces.models import AuditEvent, Group
+from workspaces.people import groups
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+@pytest.fixture
+def api(client: Client, team: Team) -> Any:
+    client.force_login(team.alice)
+
+    def call(method: str, name: str, *ids: object, **body: object) -> Any:
+        address = reverse(f"ingestion_api:{name}", args=[team.workspace.slug, team.court.pk, *ids])
+        return getattr(client, method)(address, body, content_type="application/json")
+
+    return call
+
+
+def page(team: Team) -> str:
+    return reverse("ingestion:collection_access", args=[team.workspace.slug, team.court.pk])
+
+
+def actions(team: Team) -> list[str]:
+    with access.in_workspace(team.workspace.pk):
+        events = AuditEvent.objects.in_workspace(team.workspace).order_by("created_at")
+        return list(events.values_list("action", flat=True))
+
+
+def test_an_owner_restricts_a_collection_grants_access_and_takes_it_back(api, team: Team):
+    assert api("patch", "collection_access", is_restricted=True).json() == {
+        "is_restricted": True,
+        "grants": [],
+    }
+    bob = team.membership(team.bob)
+    given = api("post", "grant_list", member=str(bob.pk), may_edit=True)
+    assert given.status_code == 201
+    shown = api("get", "collection_access").json()["grants"]
+    assert [(one["name"], one["kind"], one["may_edit"]) for one in shown] == [
+        ("Bob", "member", True)
+    ]
+    assert api("delete", "grant", given.json()["id"]).status_code == 204
+    assert api("delete", "grant", given.json()["id"]).status_code == 404
+    assert actions(team)[-3:] == ["collection_restricted", "grant_given", "grant_taken"]
+
+
+def test_granting_twice_changes_what_was_granted(team: Team):
+    bob = team.membership(team.bob)
+    given = {"workspace": team.workspace, "user": team.alice, "collection_id": team.court.pk}
+
+    grants.grant_give(**given, membership_id=bob.pk)
+    grants.grant_give(**given, membership_id=bob.pk, may_edit=True)
+
+    with access.in_workspace(team.workspace.pk):
+        [row] = CollectionGrant.objects.in_workspace(team.workspace)
+    assert row.may_edit
+
+
+def test_a_grant_to_nobody_is_refused(team: Team):
+    given = {"workspace": team.workspace, "user": team.alice, "collection_id": team.court.pk}
+    with pytest.raises(InputError, match="one group or one member"):
+        grants.grant_give(**given)
+    stranger = rows.make_cast("Elsewhere")
+    with access.in_workspace(stranger.workspace.pk):
+        other = Group.objects.create(workspace=stranger.workspace, name="Crew")
+    with pytest.raises(NotFoundError):
+        grants.grant_give(**given, group_id=other.pk)
+
+
+def test_two_restricted_collections_of_one_name_are_refused(team: Team):
+    with access.in_workspace(team.workspace.pk):
+        other = Collection.objects.create(
+            workspace=team.workspace, name="Court", is_restricted=True
+        )
+    with pytest.raises(ConflictError, match="called 'Court' too"):
+        grants.collection_restrict(
+            workspace=team.workspace,
+            user=team.alice,
+            collection_id=team.court.pk,
+            is_restricted=True,
+        )
+    assert other.is_restricted
+
+
+@pytest.mark.parametrize("who", ["bob", "charlie", None])
+def test_only_admins_see_and_change_who_has_access(team: Team, client: Client, who: str | None):
+    if who:
+        client.force_login(rows.make_user(who.title()))
+    expected = {"bob": 403, "charlie": 404, None: 302}[who]
+
+    assert client.get(page(team)).status_code == expected
+    assert client.post(page(team), {"restrict": "on"}).status_code == expected
+
+    with access.in_workspace(team.workspace.pk):
+        assert not Collection.objects.in_workspace(team.workspace).get().is_restricted
+
+
+def test_the_page_says_who_has_access_and_changes_it(team: Team, client: Client):
+    client.force_login(team.alice)
+    group = groups.group_create(workspace=team.workspace, user=team.alice, name="Lawyers")
+
+    client.post(page(team), {"restrict": "on"})
+    client.post(page(team), {"to": f"group:{group.pk}", "may_edit": "on"})
+    shown = client.get(page(team)).content.decode()
+    assert "Only the people below" in shown
+    assert "can view and change documents" in shown
+
+    with access.in_workspace(team.workspace.pk):
+        [grant] = CollectionGrant.objects.in_workspace(team.workspace)
+    client.post(page(team), {"take": str(grant.pk)})
+    assert "Nobody but admins and owners" in client.get(page(team)).content.decode()
+    refused = client.post(page(team), {"to": "group:nobody"})
+    assert "This is no id" in refused.content.decode()
