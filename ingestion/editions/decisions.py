@@ -11,6 +11,8 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+from django.db.models import QuerySet
+
 from ingestion.editions.sql import KEYS
 from ingestion.models import (
     EntityRuling,
@@ -89,9 +91,9 @@ def copy_decisions(
     return {name for _, pk in after ^ before for name in spoken_of[pk]} - {""}
 
 
-def _active(kind: _Kind, workspace_id: uuid.UUID) -> Sequence[Any]:
-    rows = kind.model.objects.in_workspace(workspace_id)
-    return rows.filter(undone_at=None).select_related("event")
+def _active(kind: _Kind, workspace_id: uuid.UUID) -> list[Any]:
+    rows: QuerySet[Any] = kind.model.objects.in_workspace(workspace_id)
+    return list(rows.filter(undone_at=None).select_related("event"))
 
 
 def _is_seen(

@@ -17,7 +17,8 @@ from tests.ingestion import state
 from workspaces import access
 from workspaces.models import Capability, Group, GroupMember, Membership, User, Workspace
 
-TEXTS: Mapping[str, str] = state.TEXTS | {
+TEXTS: Mapping[str, str] = {
+    **state.TEXTS,
     "Verdict": "Ada Lind owes Dora Quist money. Dora Quist sues Ada Lind in Wick.",
 }
 

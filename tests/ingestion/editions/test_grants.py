@@ -31,6 +31,10 @@ def api(client: Client, team: Team) -> Any:
     return call
 
 
+def on_court(team: Team) -> dict[str, Any]:
+    return {"workspace": team.workspace, "user": team.alice, "collection_id": team.court.pk}
+
+
 def page(team: Team) -> str:
     return reverse("ingestion:collection_access", args=[team.workspace.slug, team.court.pk])
 
@@ -60,7 +64,11 @@ def test_an_owner_restricts_a_collection_grants_access_and_takes_it_back(api, te
 
 def test_granting_twice_changes_what_was_granted(team: Team):
     bob = team.membership(team.bob)
-    given = {"workspace": team.workspace, "user": team.alice, "collection_id": team.court.pk}
+    given: dict[str, Any] = {
+        "workspace": team.workspace,
+        "user": team.alice,
+        "collection_id": team.court.pk,
+    }
 
     grants.grant_give(**given, membership_id=bob.pk)
     grants.grant_give(**given, membership_id=bob.pk, may_edit=True)
@@ -71,7 +79,11 @@ def test_granting_twice_changes_what_was_granted(team: Team):
 
 
 def test_a_grant_to_nobody_is_refused(team: Team):
-    given = {"workspace": team.workspace, "user": team.alice, "collection_id": team.court.pk}
+    given: dict[str, Any] = {
+        "workspace": team.workspace,
+        "user": team.alice,
+        "collection_id": team.court.pk,
+    }
     with pytest.raises(InputError, match="one group or one member"):
         grants.grant_give(**given)
     stranger = rows.make_cast("Elsewhere")

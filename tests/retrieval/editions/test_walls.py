@@ -88,7 +88,7 @@ def read_by_bob(workspace: Workspace) -> Workspace:
         return access.workspace_with(Capability.READ, user=bob, workspace_id=workspace.slug)
 
 
-def found(workspace: Workspace, question: str, mode: str) -> list[tuple[object, ...]]:
+def found(workspace: Workspace, question: str, mode: str) -> list[tuple[str, int, int, float]]:
     result = services.search(workspace=workspace, question=question, mode=mode, top_k=8)
     rows = [(hit.title, hit.start, hit.end, round(hit.score, 5)) for hit in result.hits]
     # Of equal scores, ids decide.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from typing import Any
 from uuid import uuid4
 
 import pytest
@@ -35,7 +36,7 @@ def names(cast: rows.Cast) -> dict[str, list[str]]:
 
 
 def test_a_group_is_created_changed_and_deleted(cast: rows.Cast):
-    given = {"workspace": cast.workspace, "user": cast.alice}
+    given: dict[str, Any] = {"workspace": cast.workspace, "user": cast.alice}
     group = groups.group_create(**given, name="  The  crew ")
     bob = membership(cast, "Bob")
 
@@ -57,7 +58,7 @@ def test_a_group_is_created_changed_and_deleted(cast: rows.Cast):
 
 
 def test_names_and_members_are_checked(cast: rows.Cast):
-    given = {"workspace": cast.workspace, "user": cast.alice}
+    given: dict[str, Any] = {"workspace": cast.workspace, "user": cast.alice}
     group = groups.group_create(**given, name="Crew")
 
     with pytest.raises(ConflictError, match="already"):
@@ -72,7 +73,7 @@ def test_names_and_members_are_checked(cast: rows.Cast):
 
 
 def test_who_leaves_the_workspace_leaves_its_groups(cast: rows.Cast):
-    given = {"workspace": cast.workspace, "user": cast.alice}
+    given: dict[str, Any] = {"workspace": cast.workspace, "user": cast.alice}
     group = groups.group_create(**given, name="Crew")
     bob = membership(cast, "Bob")
     groups.group_change(**given, group_id=group.pk, members=[bob.pk])
