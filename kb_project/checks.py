@@ -10,7 +10,7 @@ from typing import Any, Final, LiteralString
 
 from django.apps import AppConfig
 from django.conf import settings
-from django.core.checks import CheckMessage, Error, Tags, register
+from django.core.checks import CheckMessage, Error, Tags, Warning as Caution, register
 from django.db import DEFAULT_DB_ALIAS
 
 from kb_project.sql import run_sql
@@ -20,6 +20,11 @@ OLDEST_PGVECTOR: Final = (0, 8)
 
 WHO_AM_I: Final[LiteralString] = """
 SELECT rolname, rolsuper, rolbypassrls FROM pg_roles WHERE rolname = current_user
+"""
+CAN_OPEN_LOCKS: Final[LiteralString] = """
+SELECT has_database_privilege(current_database(), 'CREATE')
+    OR EXISTS (SELECT FROM pg_class WHERE relpersistence <> 't' AND relowner = (
+               SELECT oid FROM pg_roles WHERE rolname = current_user))
 """
 PGVECTOR_VERSION: Final[LiteralString] = """
 SELECT extversion FROM pg_extension WHERE extname = 'vector'
@@ -72,6 +77,23 @@ def role_is_bound_by_row_security(
             " row-level security.",
             hint="Use a role without SUPERUSER and BYPASSRLS; `preparedatabase` creates one.",
             id="kb.E003",
+        )
+    ]
+
+
+@register(Tags.database)
+def role_owns_nothing(
+    app_configs: Sequence[AppConfig] | None, databases: Sequence[str] | None = None, **_kwargs: Any
+) -> list[CheckMessage]:
+    if DEFAULT_DB_ALIAS not in (databases or ()) or run_sql(CAN_OPEN_LOCKS) == [(False,)]:
+        return []
+    return [
+        Caution(
+            "The role in DATABASE_URL owns tables or may create schemas, so it could switch"
+            " row-level security off.",
+            hint="Give migrations a role of their own in DATABASE_OWNER_URL, then run"
+            " `preparedatabase`.",
+            id="kb.W001",
         )
     ]
 

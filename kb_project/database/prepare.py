@@ -1,8 +1,8 @@
 """Prepares a Postgres: two roles, a database, its extensions, and permissions.
 
 The owner runs migrations. The application role reads and writes rows and nothing more: it is bound
-by row-level security and may create schemas (graphs) but no tables in the project's own. Everything
-here may run any number of times, from any number of processes.
+by row-level security, owns nothing and creates nothing but temporary tables. Everything here may
+run any number of times, from any number of processes.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from kb_project.database import sql
 from kb_project.errors import UnavailableError
 
 # Increment it when a statement below changes, so that existing databases are prepared again.
-MARK: Final = "concordance, prepared 1"
+MARK: Final = "concordance, prepared 2"
 VECTOR: Final = "vector"
 GRAPH: Final = "age"
 
@@ -43,6 +43,10 @@ class Plan:
             "app": pgsql.Identifier(self.app),
         }
 
+    @property
+    def has_two_roles(self) -> bool:
+        return self.app != self.owner
+
 
 def prepare(superuser: Conninfo, plan: Plan) -> None:
     """Bring roles, database, extensions and permissions to the required state.
@@ -57,8 +61,9 @@ def prepare(superuser: Conninfo, plan: Plan) -> None:
         if _is_prepared(server, plan):
             return
         _prepare_role(server, plan.owner, sql.OWNER_RIGHTS, plan.owner_password)
-        if plan.app != plan.owner:
+        if plan.has_two_roles:
             _prepare_role(server, plan.app, sql.APP_RIGHTS, plan.app_password)
+            _run(server, sql.NO_MEMBER, **plan.names())
         if server.execute(sql.DATABASE_EXISTS, [plan.database]).fetchone() is None:
             _run(server, sql.CREATE_DATABASE, **plan.names())
         _prepare_database(server, superuser, plan)
@@ -101,7 +106,10 @@ def _prepare_database(server: psycopg.Connection, superuser: Conninfo, plan: Pla
     with connect(superuser, database=plan.database) as inside:
         for statement in sql.SCHEMA_RIGHTS:
             _run(inside, statement, **names)
+        inside.execute(sql.NO_LARGE_OBJECTS)
         _create_extensions(inside, plan)
+        if plan.has_two_roles:
+            _adopt_graphs(inside, plan)
     # Only now: these two settings are pgvector's, and unknown to the server until it exists.
     for statement in (sql.APP_ITERATIVE_SCAN, sql.APP_EF_SEARCH):
         _run(server, statement, role=names["app"])
@@ -117,8 +125,18 @@ def _create_extensions(inside: psycopg.Connection, plan: Plan) -> None:
             next_step="Install pgvector 0.8 or newer on the server and try again.",
         )
     if _create_extension(inside, GRAPH):
+        owner_name = pgsql.Literal(plan.owner)
         for statement in sql.GRAPH_RIGHTS:
-            _run(inside, statement, **plan.names())
+            _run(inside, statement, owner_name=owner_name, **plan.names())
+
+
+def _adopt_graphs(inside: psycopg.Connection, plan: Plan) -> None:
+    """Give the owner the graphs that the application made itself in earlier versions."""
+    _run(inside, sql.ADOPT_GRAPHS, **plan.names())
+    can_protect = inside.execute(sql.CAN_PROTECT).fetchone()
+    if can_protect and can_protect[0]:
+        for (graph,) in inside.execute(sql.GRAPHS).fetchall():
+            inside.execute(sql.PROTECT_GRAPH, [graph])
 
 
 def _create_extension(inside: psycopg.Connection, name: str) -> bool:

@@ -115,7 +115,8 @@ class AgeGraphStore(traversal.Traversal):
         self, workspace_id: UUID, nodes: Sequence[GraphNode], edges: Sequence[GraphEdge]
     ) -> None:
         graph = graph_name(workspace_id)
-        self._ensure_graph(workspace_id)
+        if not self._exists(graph):
+            run_sql(sql.CREATE_GRAPH, [workspace_id], using=self._using)
         for some_nodes in _batches(nodes):
             self._write(graph, sql.UPSERT_NODES, _node_values(graph, some_nodes))
         for some_edges in _batches(edges):
@@ -140,13 +141,15 @@ class AgeGraphStore(traversal.Traversal):
     ) -> None:
         self.drop(workspace_id)
         self.upsert(workspace_id, nodes, edges)
-        for statement in sql.ANALYZE:
-            self._write(graph_name(workspace_id), statement, {})
+        run_sql(sql.ANALYZE, [workspace_id], using=self._using)
 
     def drop(self, workspace_id: UUID) -> None:
         graph = graph_name(workspace_id)
-        if self._exists(graph):
-            run_sql(sql.DROP_GRAPH, [graph], using=self._using)
+        owns = run_sql(sql.OWNS_GRAPH, [graph], using=self._using)
+        if owns == [(True,)]:
+            run_sql(sql.DROP_OWN_GRAPH, [graph], using=self._using)
+        elif owns:
+            run_sql(sql.DROP_GRAPH, [workspace_id], using=self._using)
 
     def counts(self, workspace_id: UUID) -> GraphCounts:
         nodes, edges = (
@@ -206,18 +209,6 @@ class AgeGraphStore(traversal.Traversal):
         rows = self._execute(statement, [to_agtype(values or {})])
         return [from_agtype(row[0]) for row in rows]
 
-    def _ensure_graph(self, workspace_id: UUID) -> None:
-        graph = graph_name(workspace_id)
-        if self._exists(graph):
-            return
-        run_sql(sql.LOCK_GRAPH, [graph], using=self._using)
-        if self._exists(graph):  # another writer created it while this one waited
-            return
-        for statement in sql.CREATE_GRAPH:
-            run_sql(statement, [graph], using=self._using)
-        for statement in sql.PREPARE_LABELS:
-            self._write(graph, statement, {}, workspace=pgsql.Literal(str(workspace_id)))
-
     def _exists(self, graph: str) -> bool:
         label = f'{graph}."{sql.NODE_LABEL}"'
         return bool(run_sql(sql.GRAPH_EXISTS, [label], using=self._using)[0][0])
@@ -227,13 +218,12 @@ class AgeGraphStore(traversal.Traversal):
         graph: str,
         statement: LiteralString,
         values: Mapping[str, object],
-        **parts: pgsql.Composable,
     ) -> None:
         tables = {
             "nodes": pgsql.Identifier(graph, sql.NODE_LABEL),
             "edges": pgsql.Identifier(graph, sql.EDGE_LABEL),
         }
-        self._execute(pgsql.SQL(statement).format(**tables, **parts), values)
+        self._execute(pgsql.SQL(statement).format(**tables), values)
 
     def _execute(
         self, statement: pgsql.Composed, values: Sequence[object] | Mapping[str, object]

@@ -28,31 +28,19 @@ SELECT current_setting('age.enable_containment', true) IS NOT NULL
 
 GRAPH_EXISTS: Final[LiteralString] = "SELECT to_regclass(%s) IS NOT NULL"
 
-LOCK_GRAPH: Final[LiteralString] = "SELECT pg_advisory_xact_lock(hashtextextended(%s, 0))"
+# Functions of the migrations, which run as the tables' owner: the application may fill a graph and
+# read it, but neither create it nor change its policies.
+CREATE_GRAPH: Final[LiteralString] = "SELECT workspaces_graph_create(%s)"
+DROP_GRAPH: Final[LiteralString] = "SELECT workspaces_graph_drop(%s)"
+# A bulk load ends before autovacuum runs; without statistics the planner scans.
+ANALYZE: Final[LiteralString] = "SELECT workspaces_graph_analyze(%s)"
 
-CREATE_GRAPH: Final[tuple[LiteralString, ...]] = (
-    "SELECT ag_catalog.create_graph(%s::name)",
-    # All labels at once: two writers that first use a new label would collide.
-    "SELECT ag_catalog.create_vlabel(%s::cstring, 'Entity')",
-    "SELECT ag_catalog.create_elabel(%s::cstring, 'RELATES')",
+# A graph that an earlier version made belongs to the application, until `preparedatabase` gives it
+# to the owner.
+OWNS_GRAPH: Final[LiteralString] = (
+    "SELECT pg_has_role(nspowner, 'USAGE') FROM pg_namespace WHERE nspname = %s"
 )
-DROP_GRAPH: Final[LiteralString] = "SELECT ag_catalog.drop_graph(%s::name, true)"
-
-# The graph's name already separates tenants; the policies are a second barrier, as on every table.
-PREPARE_LABELS: Final[tuple[LiteralString, ...]] = (
-    """CREATE UNIQUE INDEX ON {nodes}
-       (ag_catalog.agtype_access_operator(properties, '"id"'::ag_catalog.agtype))""",
-    """CREATE UNIQUE INDEX ON {edges}
-       (ag_catalog.agtype_access_operator(properties, '"id"'::ag_catalog.agtype))""",
-    "ALTER TABLE {nodes} ENABLE ROW LEVEL SECURITY",
-    "ALTER TABLE {edges} ENABLE ROW LEVEL SECURITY",
-    "ALTER TABLE {nodes} FORCE ROW LEVEL SECURITY",
-    "ALTER TABLE {edges} FORCE ROW LEVEL SECURITY",
-    """CREATE POLICY tenant ON {nodes} USING (
-       nullif(current_setting('app.workspace_id', true), '')::uuid = {workspace}::uuid)""",
-    """CREATE POLICY tenant ON {edges} USING (
-       nullif(current_setting('app.workspace_id', true), '')::uuid = {workspace}::uuid)""",
-)
+DROP_OWN_GRAPH: Final[LiteralString] = "SELECT ag_catalog.drop_graph(%s::name, true)"
 
 UPSERT_NODES: Final[LiteralString] = """
 INSERT INTO {nodes} (id, properties)
@@ -106,9 +94,6 @@ DELETE FROM {edges}
 WHERE ag_catalog.agtype_access_operator(properties, '"id"'::ag_catalog.agtype)
       = ANY (%(ids)s::text[]::ag_catalog.agtype[])
 """
-
-# A bulk load ends before autovacuum runs; without statistics the planner scans.
-ANALYZE: Final[tuple[LiteralString, ...]] = ("ANALYZE {nodes}", "ANALYZE {edges}")
 
 
 # --- reading: Cypher ------------------------------------------------------------------------------

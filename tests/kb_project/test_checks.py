@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import pytest
@@ -8,6 +9,7 @@ from django.db import connections
 
 from kb_project import checks
 from kb_project.database.config import OWNER_ALIAS
+from kb_project.sql import run_sql
 
 
 def found(**options: Any) -> set[str]:
@@ -65,6 +67,16 @@ def test_a_role_above_row_security_is_refused(monkeypatch, flags: tuple[bool, bo
 
     assert message.id == "kb.E003"
     assert "'postgres'" in message.msg
+
+
+@pytest.mark.django_db(databases=["default", OWNER_ALIAS])
+def test_a_role_that_owns_tables_is_warned_of(monkeypatch):
+    assert checks.role_owns_nothing(None, databases=["default"]) == []
+    monkeypatch.setattr(checks, "run_sql", partial(run_sql, using=OWNER_ALIAS))
+
+    [message] = checks.role_owns_nothing(None, databases=["default"])
+
+    assert message.id == "kb.W001"
 
 
 @pytest.mark.parametrize(

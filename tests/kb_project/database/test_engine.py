@@ -110,8 +110,9 @@ def test_a_pool_starts_its_own_server_and_no_other(pooled, folder, connections):
 
 
 def test_values_are_bound_by_the_server_as_graph_queries_demand(connections):
-    with connections["default"].cursor() as cursor:
+    with connections["owner"].cursor() as cursor:
         cursor.execute("select ag_catalog.create_graph('kb_bound')")
+    with connections["default"].cursor() as cursor:
         cursor.execute(
             "select * from ag_catalog.cypher('kb_bound', $$ return $name $$, %s)"
             " as (name ag_catalog.agtype)",

@@ -32,8 +32,8 @@ def holes(statement: str) -> set[str]:
 
 
 @pytest.mark.parametrize("statement", STATEMENTS)
-def test_only_the_tables_and_the_tenant_are_filled_in(statement: str):
-    assert holes(statement) <= {"nodes", "edges", "workspace"}
+def test_only_the_tables_are_filled_in(statement: str):
+    assert holes(statement) <= {"nodes", "edges"}
 
 
 @pytest.mark.parametrize("statement", STATEMENTS)
@@ -54,36 +54,10 @@ def test_writing_again_overwrites(statement: str):
     assert "properties = EXCLUDED.properties" in statement
 
 
-@pytest.mark.parametrize("table", ["{nodes}", "{edges}"])
-@pytest.mark.parametrize(
-    "what", ["CREATE UNIQUE INDEX ON", "ENABLE ROW LEVEL", "FORCE ROW LEVEL", "CREATE POLICY"]
-)
-def test_both_label_tables_are_locked_alike(table: str, what: str):
-    assert any(what in one and table in one for one in sql.PREPARE_LABELS)
-
-
-def test_a_policy_lets_nobody_in_who_has_set_no_workspace():
-    policies = [one for one in sql.PREPARE_LABELS if "POLICY" in one]
-
-    assert len(policies) == 2
-    assert all("nullif(current_setting('app.workspace_id', true), '')" in one for one in policies)
-
-
 def test_edges_go_before_the_nodes_they_hang_on():
     ends = [re.search(r"edge\.(\w+) = gone\.id", one) for one in sql.DELETE_EDGES_OF_NODES]
 
     assert [end.group(1) for end in ends if end] == ["start_id", "end_id"]
-
-
-def test_the_labels_made_are_the_labels_written():
-    made = " ".join(sql.CREATE_GRAPH)
-
-    for label, statement in (
-        (sql.NODE_LABEL, sql.UPSERT_NODES),
-        (sql.EDGE_LABEL, sql.UPSERT_EDGES),
-    ):
-        assert f"'{label}'" in made
-        assert f"'{label}'" in statement
 
 
 @pytest.mark.parametrize("query", CYPHER)
