@@ -55,10 +55,12 @@ RENAME_DATABASE: Final[LiteralString] = "alter database {database} rename to {na
 TEST_RIGHTS: Final[tuple[LiteralString, ...]] = (
     "grant truncate on all tables in schema public to {app}",
     "alter default privileges for role {owner} in schema public grant truncate on tables to {app}",
+    # For rows that only the owner may write, in the transaction of the test: see rows.as_owner.
+    "grant {owner} to {app} with inherit false, set true",
 )
 
 # Modules that migrations take statements from.
-SQL_MODULES: Final = ("kb_project.database.tenancy",)
+SQL_MODULES: Final = ("kb_project.database.tenancy", "kb_project.database.rights")
 
 
 def server_for_tests() -> embedded.Server:

@@ -9,13 +9,15 @@ from __future__ import annotations
 import hashlib
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import date
 from functools import cache
 from itertools import pairwise
 
 from django.contrib.auth.hashers import make_password
+from django.db import transaction
 
 from ingestion.models import (
     Alias,
@@ -38,6 +40,7 @@ from ingestion.models import (
 )
 from ingestion.stages import snapshot
 from kb_project.llm.ports import Embedder
+from kb_project.sql import run_sql
 from kb_project.text.names import normalise_name
 from kb_project.text.terms import terms
 from workspaces import access
@@ -68,6 +71,25 @@ def make_user(name: str) -> User:
 def _hashed() -> str:
     # Hashing takes half a second on purpose: once is enough for everybody.
     return make_password(PASSWORD)
+
+
+@contextmanager
+def as_owner() -> Iterator[None]:
+    """Be the owner of the tables for the block: only tests may, and migrations."""
+    run_sql("SET LOCAL ROLE kb_owner")
+    try:
+        yield
+    finally:
+        run_sql("RESET ROLE")
+
+
+def make_operator(name: str = "Olga") -> User:
+    """A person with every right in the admin; the application itself can make none."""
+    with transaction.atomic(), as_owner():
+        operator = make_user(name)
+        User.objects.filter(pk=operator.pk).update(is_staff=True, is_superuser=True)
+    operator.refresh_from_db()
+    return operator
 
 
 def make_cast(name: str = "Harbour") -> Cast:

@@ -35,6 +35,8 @@ SELECT m.id, m.workspace_id, m.user_id, m.role, m.capabilities, m.created_at,
   JOIN workspaces_workspace AS w ON w.id = m.workspace_id
  WHERE m.workspace_id = %(workspace)s AND m.user_id = %(user)s
 """
+# Deletes all rows of the current workspace, and the workspace itself.
+PURGE: Final[LiteralString] = "SELECT workspaces_purge(%s)"
 
 # The restricted collections of a workspace, and what a member was granted of each, alone or in a
 # group: null for nothing, else whether they may change its documents.

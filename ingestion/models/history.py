@@ -42,8 +42,8 @@ class SubjectKind(models.TextChoices):
 
 
 class HistoryEvent(TenantModel):
-    """One change someone made. Rows are added and marked as undone, never otherwise changed or
-    deleted.
+    """One change someone made. The application adds rows and marks them as undone; it may neither
+    change nor delete them otherwise. If an account is deleted, the database clears its references.
 
     ``sequence`` grows by one within the workspace: a later change has a greater number. ``details``
     feeds the sentence in the history, ``{"names": {id: name}, "counts": {…}, "before": {…},
@@ -54,7 +54,7 @@ class HistoryEvent(TenantModel):
     sequence = models.BigIntegerField()
     kind = models.CharField(max_length=24, choices=EventKind.choices)
     user = models.ForeignKey(
-        settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+"
+        settings.AUTH_USER_MODEL, null=True, on_delete=models.DO_NOTHING, related_name="+"
     )
     via = models.CharField(max_length=12, blank=True, default="", db_default="")
     request_id = models.CharField(max_length=64, blank=True, default="", db_default="")
@@ -64,7 +64,11 @@ class HistoryEvent(TenantModel):
     undoes = TenantForeignKey("self", null=True)
     undone_at = models.DateTimeField(null=True, blank=True)
     undone_by = models.ForeignKey(
-        settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+"
+        settings.AUTH_USER_MODEL,
+        null=True,
+        blank=True,
+        on_delete=models.DO_NOTHING,
+        related_name="+",
     )
     created_at = models.DateTimeField(auto_now_add=True)
 
@@ -73,7 +77,10 @@ class HistoryEvent(TenantModel):
         constraints = [
             models.UniqueConstraint(fields=["workspace", "sequence"], name="event_sequence_once"),
         ]
-        indexes = [models.Index(fields=["workspace", "batch"], name="event_batch")]
+        indexes = [
+            models.Index(fields=["workspace", "batch"], name="event_batch"),
+            models.Index(fields=["workspace", "-created_at", "-id"], name="event_latest"),
+        ]
 
     def __str__(self) -> str:
         return f"{self.sequence} {self.kind}"

@@ -25,7 +25,6 @@ from pathlib import Path
 from typing import Any, Final
 from uuid import UUID
 
-from django.apps import apps
 from django.core.files.storage import default_storage
 
 from ingestion.documents import services as ingestion
@@ -33,9 +32,7 @@ from ingestion.models import Document, DocumentState, DocumentVersion
 from kb_project.errors import ConflictError, InputError
 from workspaces import access
 from workspaces.models import Membership, Workspace
-from workspaces.models.people import TenantQuerySet
 from workspaces.people import services as people_services
-from workspaces.ports import ports_for
 
 logger = logging.getLogger(__name__)
 
@@ -238,12 +235,7 @@ def filled_workspace(
 
 def delete(workspace: Workspace) -> None:
     """Delete a workspace with everything in it: rows, graph and files."""
-    ports_for(workspace.pk).graph.drop(workspace.pk)
-    with access.in_workspace(workspace.pk):
-        # Each model comes after those it refers to.
-        for model in reversed([one for one in apps.get_models() if hasattr(one, "workspace")]):
-            TenantQuerySet(model).in_workspace(workspace).delete()
-        Workspace.objects.filter(pk=workspace.pk).delete()
+    people_services.workspace_purge(workspace=workspace)
     shutil.rmtree(Path(default_storage.path(str(workspace.pk))), ignore_errors=True)
     logger.info("workspace deleted workspace=%s", workspace.pk)
 

@@ -9,9 +9,11 @@ from django.db import transaction
 from django.utils.text import slugify
 
 from kb_project.errors import ConflictError, InputError
-from workspaces import access
+from kb_project.sql import run_sql
+from workspaces import access, sql
 from workspaces.audit import services as audit
 from workspaces.models import AuditAction, Membership, Role, User, Workspace
+from workspaces.ports import ports_for
 
 logger = logging.getLogger(__name__)
 
@@ -45,6 +47,18 @@ def workspace_create(
     )
     logger.info("workspace created workspace=%s", workspace.pk)
     return workspace
+
+
+def workspace_purge(*, workspace: Workspace) -> None:
+    """Delete a workspace's rows and its graph for good, its history too. Its files stay.
+
+    The application may delete no single event: a function of the tables' owner deletes them with
+    everything else.
+    """
+    with access.in_workspace(workspace.pk):
+        ports_for(workspace.pk).graph.drop(workspace.pk)
+        [(rows,)] = run_sql(sql.PURGE, [workspace.pk])
+    logger.info("workspace purged workspace=%s rows=%s", workspace.pk, rows)
 
 
 def member_add(*, workspace: Workspace, user: User, role: Role) -> Membership:

@@ -138,6 +138,7 @@ def test_a_person_without_a_name_goes_by_the_address(name: str, full: str, short
 
 
 def test_an_administrator_of_the_server_is_made_by_the_usual_command():
-    person = User.objects.create_superuser("Root@Example.com", "x")
+    with rows.as_owner():
+        person = User.objects.create_superuser("Root@Example.com", "x")
 
     assert (person.email, person.is_staff, person.is_superuser) == ("root@example.com", True, True)
