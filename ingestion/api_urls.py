@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from django.urls import URLPattern, URLResolver, include, path
 
+from ingestion.audit import api as audit
 from ingestion.curation import api as curation, history_api as history
 from ingestion.documents.api import documents, lifecycle, processing, versions
 from ingestion.editions import api as editions
@@ -101,6 +102,7 @@ urlpatterns = [
     ),
     path("suggestions/", include(pairs)),
     path("communities/", include(communities)),
+    path("audit/", audit.AuditListApi.as_view(), name="audit_list"),
     path("history/", history.HistoryListApi.as_view(), name="history_list"),
     path("history/<uuid:event_id>/", history.HistoryApi.as_view(), name="history_event"),
     path("history/<uuid:event_id>/undo/", history.HistoryUndoApi.as_view(), name="history_undo"),

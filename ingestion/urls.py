@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from django.urls import URLPattern, URLResolver, include, path
 
+from ingestion.audit import views as audit
 from ingestion.curation import history_views, views
 from ingestion.documents import views as documents
 from ingestion.editions import views as editions
@@ -103,6 +104,8 @@ workspace: list[URLPattern | URLResolver] = [
     path("topics/", topics.community_list, name="community_list"),
     path("topics/retry/", topics.reports_retry, name="reports_retry"),
     path("topics/<uuid:community_id>/", include(topic)),
+    path("audit/", audit.audit_list, name="audit_list"),
+    path("audit/entries.csv", audit.audit_export, name="audit_export"),
     path("health/", health.health_page, name="health"),
     path("health/check/", health.health_check, name="health_check"),
 ]

@@ -67,13 +67,13 @@ def filter_of(query: QueryDict) -> Filter:
     return Filter(
         person=forms.number(query, "person"),
         kind=kind if kind in EventKind.values else "",
-        since=_day(query.get("since", "")),
-        until=_day(query.get("until", "")),
+        since=day_of(query.get("since", "")),
+        until=day_of(query.get("until", "")),
         before=forms.number(query, "before"),
     )
 
 
-def _day(text: str) -> date | None:
+def day_of(text: str) -> date | None:
     try:
         return parse_date(text[:10])
     except ValueError:
@@ -91,9 +91,9 @@ def history_page(
         before=wanted.before,
     )
     if wanted.since:
-        found = found.filter(created_at__gte=_midnight(wanted.since))
+        found = found.filter(created_at__gte=midnight(wanted.since))
     if wanted.until and wanted.until < date.max:
-        found = found.filter(created_at__lt=_midnight(wanted.until + timedelta(days=1)))
+        found = found.filter(created_at__lt=midnight(wanted.until + timedelta(days=1)))
     rows = list(found[: EVENTS_PER_PAGE + 1])
     shown = rows[:EVENTS_PER_PAGE]
     every = queries.events(workspace=workspace, subject_id=subject_id).order_by()
@@ -106,7 +106,7 @@ def history_page(
     )
 
 
-def _midnight(day: date) -> datetime:
+def midnight(day: date) -> datetime:
     return timezone.make_aware(datetime.combine(day, time.min))
 
 

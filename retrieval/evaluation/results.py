@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Final
 
+from kb_project.http.spreadsheets import safe_cell
 from retrieval.evaluation import queries
 from retrieval.evaluation.metrics import is_better_when_less, place_of, summary_of
 from retrieval.models import EvaluationResult, EvaluationRun
@@ -193,8 +194,6 @@ def _questions(now: Mapping[str, str], was: Mapping[str, str]) -> Iterator[str]:
 
 # --- exports --------------------------------------------------------------------------------------
 FIRST: Final = ("question", "mode", "answer", "expected", "problem")
-# Prefixes that make a spreadsheet treat a cell as a formula.
-_FORMULA: Final = ("=", "+", "-", "@", "\t", "\r")
 
 
 def records(*, workspace: Workspace, run: EvaluationRun) -> list[dict[str, Any]]:
@@ -225,15 +224,7 @@ def as_table(found: Sequence[dict[str, Any]]) -> Iterator[list[str]]:
     for record in found:
         row = {**record, "problem": (record["problem"] or {}).get("happened", "")}
         figures = (record["metrics"].get(name, "") for name in names)
-        yield [*(_safe(str(row[name])) for name in FIRST), *map(str, figures)]
-
-
-def _safe(text: str) -> str:
-    """
-    >>> _safe("=1+1"), _safe("Who?")
-    ("'=1+1", 'Who?')
-    """
-    return f"'{text}" if text.startswith(_FORMULA) else text
+        yield [*(safe_cell(str(row[name])) for name in FIRST), *map(str, figures)]
 
 
 def lines(report: dict[str, Any]) -> Iterator[str]:

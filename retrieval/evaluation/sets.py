@@ -24,7 +24,9 @@ from retrieval.evaluation.evidence import Names
 from retrieval.models import AnswerState, QuestionSet, SetQuestion
 from retrieval.search.query import LONGEST_QUESTION, clean_question
 from workspaces import access
-from workspaces.models import User, Workspace
+from workspaces.audit import services as audit
+from workspaces.audit.services import Target
+from workspaces.models import AuditAction, User, Workspace
 
 logger = logging.getLogger(__name__)
 
@@ -77,6 +79,12 @@ def set_delete(*, workspace: Workspace, question_set: QuestionSet) -> None:
     with access.in_workspace(workspace.pk):
         _refuse_running(workspace, question_set)
         QuestionSet.objects.in_workspace(workspace).filter(pk=question_set.pk).delete()
+        audit.record(
+            AuditAction.SET_DELETED,
+            workspace=workspace,
+            user=audit.acting(workspace),
+            target=_target(question_set),
+        )
     logger.info("question set deleted workspace=%s set=%s", workspace.pk, question_set.pk)
 
 
@@ -91,7 +99,18 @@ def set_export(*, workspace: Workspace, question_set: QuestionSet) -> str:
     names = evidence.names_in(workspace)
     with access.in_workspace(workspace.pk):
         rows = list(queries.accepted_of(workspace=workspace, question_set=question_set))
+        audit.record(
+            AuditAction.QUESTIONS_EXPORTED,
+            workspace=workspace,
+            user=audit.acting(workspace),
+            target=_target(question_set),
+            after={"questions": len(rows)},
+        )
     return "".join(export(rows, names))
+
+
+def _target(question_set: QuestionSet) -> Target:
+    return Target("question set", question_set.pk, question_set.name)
 
 
 def question_add(

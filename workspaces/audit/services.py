@@ -27,6 +27,11 @@ class Target:
     name: str = ""
 
 
+def acting(workspace: Workspace) -> User | None:
+    """Return the user who passed the gate of this workspace; None for a command or a job."""
+    return workspace.membership.user if workspace.membership else None
+
+
 def record(
     action: AuditAction,
     *,

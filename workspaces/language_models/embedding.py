@@ -16,9 +16,10 @@ from django_q.tasks import async_task
 from kb_project.errors import ConflictError, InputError, RefusedError
 from kb_project.ports import build_ports
 from workspaces import access, ports
+from workspaces.audit import services as audit
 from workspaces.language_models.choice import checked_model
 from workspaces.language_models.services import QUEUE
-from workspaces.models import EmbeddingIndex, IndexState, Workspace
+from workspaces.models import AuditAction, EmbeddingIndex, IndexState, Workspace
 
 logger = logging.getLogger(__name__)
 
@@ -37,6 +38,12 @@ def embedding_change(*, workspace: Workspace, provider: str, model: str = "") ->
     with access.in_workspace(workspace.pk):
         _refuse_needless(workspace, index)
         index.save(force_insert=True)
+        audit.record(
+            AuditAction.EMBEDDING_CHANGED,
+            workspace=workspace,
+            user=audit.acting(workspace),
+            after={"provider": index.provider, "model": index.model, "endpoint": index.endpoint},
+        )
         transaction.on_commit(partial(async_task, REEMBED, str(workspace.pk), cluster=QUEUE))
     logger.info("embedding change began workspace=%s index=%s", workspace.pk, index.pk)
     return index
@@ -50,6 +57,7 @@ def embedding_give_up(*, workspace: Workspace) -> None:
             raise ConflictError(
                 "No index is being built.", code="no_index_building", kept="Nothing was changed."
             )
+        audit.record(AuditAction.EMBEDDING_KEPT, workspace=workspace, user=audit.acting(workspace))
         transaction.on_commit(partial(async_task, REEMBED, str(workspace.pk), cluster=QUEUE))
     logger.info("embedding change given up workspace=%s", workspace.pk)
 

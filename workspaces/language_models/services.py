@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import partial
@@ -17,6 +17,7 @@ from kb_project.llm.config import ChatConfig
 from kb_project.llm.ports import Role
 from kb_project.sql import run_sql
 from workspaces import access, ports, secrets, sql
+from workspaces.audit import services as audit
 from workspaces.language_models.choice import (
     DEAREST,
     MOST_MONEY,
@@ -32,6 +33,7 @@ from workspaces.language_models.choice import (
     origin,
 )
 from workspaces.models import (
+    AuditAction,
     CachedReply,
     EmbeddingIndex,
     IndexState,
@@ -48,6 +50,23 @@ RESUME: Final = "ingestion.tasks.resume_workspace"
 TUNE: Final = "ingestion.tasks.tune"
 QUEUE: Final = "main"
 MOST_PRICES: Final = 100
+_RECORDED: Final = (
+    "endpoint",
+    "model",
+    "is_local",
+    "role_models",
+    "limits",
+    "concurrency",
+    "context_window",
+    "gleanings",
+    "wants_claims",
+    "allows_general",
+    "wants_judge",
+    "entity_types",
+    "reranker",
+    "rerank_endpoint",
+    "rerank_model",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,11 +90,13 @@ def model_settings_save(*, workspace: Workspace, choice: ModelChoice) -> ModelSe
     choice = checked(choice)
     with access.in_workspace(workspace.pk):
         row = row_to_change(workspace)
+        before = _facts(row)
         if (row.endpoint, row.model) != (choice.endpoint, choice.model):
             row.support = {}
         _set_server(row, choice)
         _set_options(row, choice)
         row.save()
+        _record(workspace, AuditAction.MODELS_CHANGED, before, _facts(row, choice))
         if choice.key and choice.endpoint:
             indexes = EmbeddingIndex.objects.in_workspace(workspace)
             indexes.exclude(state=IndexState.RETIRED).filter(endpoint=row.endpoint).update(
@@ -118,9 +139,11 @@ def reranker_set(*, workspace: Workspace, choice: RerankChoice) -> ModelSettings
         row = row_to_change(workspace)
         if choice.kind is RerankerKind.MODEL and ports.chat_config(workspace.pk, row) is None:
             raise ports.no_model()
+        before = _facts(row)
         _set_server(row, choice)
         row.reranker = choice.kind
         row.save()
+        _record(workspace, AuditAction.RERANKER_CHANGED, before, _facts(row, choice))
     logger.info("reranker set workspace=%s kind=%s", workspace.pk, choice.kind)
     return row
 
@@ -135,8 +158,11 @@ def prices_set(*, workspace: Workspace, prices: Sequence[PriceGiven]) -> list[Mo
             kept="Nothing was changed.",
         )
     with access.in_workspace(workspace.pk):
-        ModelPrice.objects.in_workspace(workspace).delete()
+        held = ModelPrice.objects.in_workspace(workspace)
+        before = _price_facts(held)
+        held.delete()
         ModelPrice.objects.bulk_create(rows)
+        _record(workspace, AuditAction.PRICES_CHANGED, before, _price_facts(rows))
     logger.info("model prices set workspace=%s models=%s", workspace.pk, len(rows))
     return rows
 
@@ -150,8 +176,10 @@ def budget_set(*, workspace: Workspace, cap: Decimal | str | float | None) -> Mo
     with access.in_workspace(workspace.pk):
         run_sql(sql.BEGIN_BUDGET, {"workspace": workspace.pk})
         rows = ModelBudget.objects.in_workspace(workspace)
+        before = {"cap": _amount(rows.get().cap)}
         rows.update(cap=amount)
         budget = rows.get()
+        _record(workspace, AuditAction.BUDGET_CHANGED, before, {"cap": _amount(budget.cap)})
         _resume(workspace)
     logger.info("model budget set workspace=%s cap=%s", workspace.pk, amount)
     return budget
@@ -166,6 +194,12 @@ def cache_clear(*, workspace: Workspace, role: str = "") -> int:
     with access.in_workspace(workspace.pk):
         rows = CachedReply.objects.in_workspace(workspace)
         removed, _ = (rows.filter(role=role) if role else rows).delete()
+        audit.record(
+            AuditAction.CACHE_CLEARED,
+            workspace=workspace,
+            user=audit.acting(workspace),
+            after={"role": role or "all", "replies": removed},
+        )
     logger.info("cache cleared workspace=%s role=%s removed=%s", workspace.pk, role, removed)
     return removed
 
@@ -175,8 +209,11 @@ def entity_types_set(*, workspace: Workspace, types: Sequence[str]) -> ModelSett
     names = checked_entity_types(types)
     with access.in_workspace(workspace.pk):
         row = row_to_change(workspace)
+        before = {"entity_types": row.entity_types}
         row.entity_types = list(names)
         row.save()
+        after = {"entity_types": row.entity_types}
+        _record(workspace, AuditAction.ENTITY_TYPES_CHANGED, before, after)
     logger.info("entity types set workspace=%s types=%s", workspace.pk, len(names))
     return row
 
@@ -263,6 +300,48 @@ def _set_options(row: ModelSettings, choice: ModelChoice) -> None:
     row.allows_general = choice.allows_general
     row.wants_judge = choice.wants_judge
     row.entity_types = list(choice.entity_types)
+
+
+def _record(
+    workspace: Workspace, action: AuditAction, before: dict[str, Any], after: dict[str, Any]
+) -> None:
+    """Record the fields that changed, if any."""
+    changed = [name for name in {**before, **after} if before.get(name) != after.get(name)]
+    if changed:
+        audit.record(
+            action,
+            workspace=workspace,
+            user=audit.acting(workspace),
+            before={name: before[name] for name in changed if name in before},
+            after={name: after[name] for name in changed if name in after},
+        )
+
+
+def _facts(row: ModelSettings, choice: EndpointChoice | None = None) -> dict[str, Any]:
+    """Return what an auditor may know of the settings; ``choice`` has just been saved in them."""
+    facts = {name: getattr(row, name) for name in _RECORDED} | {
+        "key": _key_in_words(row.sealed_key, row.key_hint),
+        "rerank_key": _key_in_words(row.rerank_sealed_key, row.rerank_key_hint),
+    }
+    if choice and choice.endpoint and choice.key:
+        facts[f"{choice.PREFIX}key"] = f"new, {facts[f'{choice.PREFIX}key']}"
+    return facts
+
+
+def _key_in_words(sealed: bytes | memoryview, hint: str) -> str:
+    if not sealed:
+        return "none"
+    return f"ends in {hint}" if hint else "entered"
+
+
+def _price_facts(rows: Iterable[ModelPrice]) -> dict[str, Any]:
+    return {
+        row.model: f"{row.prompt.normalize():f} / {row.completion.normalize():f}" for row in rows
+    }
+
+
+def _amount(cap: Decimal | None) -> str:
+    return "none" if cap is None else f"{cap.normalize():f}"
 
 
 def _price(workspace: Workspace, given: PriceGiven) -> ModelPrice:

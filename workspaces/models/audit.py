@@ -19,6 +19,20 @@ class AuditAction(models.TextChoices):
     COLLECTION_OPENED = "collection_opened", "Collection opened to all members"
     GRANT_GIVEN = "grant_given", "Access granted"
     GRANT_TAKEN = "grant_taken", "Access removed"
+    WORKSPACE_BACKED_UP = "workspace_backed_up", "Workspace backed up"
+    WORKSPACE_READ_BACK = "workspace_read_back", "Workspace restored from a file"
+    AUDIT_EXPORTED = "audit_exported", "Audit log exported"
+    QUESTIONS_EXPORTED = "questions_exported", "Evaluation questions exported"
+    RESULTS_EXPORTED = "results_exported", "Evaluation results exported"
+    SET_DELETED = "set_deleted", "Question set deleted"
+    MODELS_CHANGED = "models_changed", "Models changed"
+    RERANKER_CHANGED = "reranker_changed", "Reranker changed"
+    EMBEDDING_CHANGED = "embedding_changed", "Change of the embedding model started"
+    EMBEDDING_KEPT = "embedding_kept", "Change of the embedding model cancelled"
+    PRICES_CHANGED = "prices_changed", "Prices of models changed"
+    BUDGET_CHANGED = "budget_changed", "Budget changed"
+    ENTITY_TYPES_CHANGED = "entity_types_changed", "Entity types changed"
+    CACHE_CLEARED = "cache_cleared", "Cache of replies cleared"
 
 
 class AuditEvent(TenantModel):

@@ -13,6 +13,8 @@ from ingestion.management.progress import INTERRUPTED, Progress, interruptible
 from kb_project.backup import writing
 from kb_project.backup.archive import WORKSPACE, Manifest
 from kb_project.commands import DataCommand
+from workspaces.audit import services as audit
+from workspaces.models import AuditAction, Workspace
 
 
 class Command(DataCommand):
@@ -43,6 +45,13 @@ class Command(DataCommand):
                 )
         except KeyboardInterrupt:
             raise CommandError("Stopped. No backup was made.", returncode=INTERRUPTED) from None
+        for workspace in Workspace.objects.filter(pk__in=made.workspaces):
+            audit.record(
+                AuditAction.WORKSPACE_BACKED_UP,
+                workspace=workspace,
+                user=None,
+                after={"kind": made.kind, "has_secrets": made.has_secrets},
+            )
         summary = as_summary(path, made, time.monotonic() - started)
         lines = as_lines(summary)
         self.stdout.write(json.dumps(summary) if options["json"] else "\n".join(lines))

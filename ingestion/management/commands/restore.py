@@ -16,6 +16,8 @@ from kb_project.backup import archive, restoring
 from kb_project.backup.archive import Manifest
 from kb_project.backup.restoring import Restored
 from kb_project.commands import DataCommand
+from workspaces.audit import services as audit
+from workspaces.models import AuditAction, Workspace
 
 
 class Command(DataCommand):
@@ -58,6 +60,13 @@ class Command(DataCommand):
                 slug=options["into"],
                 as_new=options["as_new"],
                 report=Progress(self.stderr),
+            )
+        for workspace in Workspace.objects.filter(pk__in=done.workspaces):
+            audit.record(
+                AuditAction.WORKSPACE_READ_BACK,
+                workspace=workspace,
+                user=None,
+                after={"address": workspace.slug, "backup_of": opened.manifest.created},
             )
         woken = sum(post_restore.wake(id_) for id_ in done.workspaces)
         return as_restored(done, woken, time.monotonic() - started)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 from collections.abc import Callable
 from functools import partial
@@ -16,13 +14,16 @@ from django.http import HttpResponse
 from django.shortcuts import redirect, render
 
 from kb_project.errors import KBError
+from kb_project.http.spreadsheets import csv_response
 from retrieval.evaluation import control, evidence, forms, presenters, queries, results
 from retrieval.evaluation.control import Order
 from retrieval.evaluation.metrics import label_of, place_of
 from retrieval.evaluation.results import Change, ResultChange
 from retrieval.evaluation.views import is_done
 from retrieval.models import EvaluationRun, RunKind
-from workspaces.models import Capability, Workspace
+from workspaces.audit import services as audit
+from workspaces.audit.services import Target
+from workspaces.models import AuditAction, Capability, Workspace
 from workspaces.pages import UserRequest, workspace_page
 
 LINES_SHOWN: Final = 40
@@ -133,13 +134,18 @@ def run_delete(request: UserRequest, workspace: Workspace, run_id: UUID) -> Http
 def run_export(request: UserRequest, workspace: Workspace, run_id: UUID, form: str) -> HttpResponse:
     run = queries.run_get(workspace=workspace, run_id=run_id)
     found = results.records(workspace=workspace, run=run)
+    audit.record(
+        AuditAction.RESULTS_EXPORTED,
+        workspace=workspace,
+        user=request.user,
+        target=Target("question set", run.question_set_id, run.question_set.name),
+        after={"results": len(found)},
+    )
     if form == "jsonl":
         text = "".join(json.dumps(record, ensure_ascii=False) + "\n" for record in found)
         response = HttpResponse(text, content_type="application/x-ndjson; charset=utf-8")
     else:
-        out = io.StringIO()
-        csv.writer(out).writerows(results.as_table(found))
-        response = HttpResponse(out.getvalue(), content_type="text/csv; charset=utf-8")
+        response = csv_response("results.csv", results.as_table(found))
     response["Content-Disposition"] = f'attachment; filename="results.{form}"'
     return response
 

@@ -1,0 +1,61 @@
+"""Events of the audit as sentences."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from workspaces.models import AuditAction, AuditEvent
+
+# What was done, after the name of the actor. An action without a line here shows its label.
+_PHRASES: Final = {
+    "workspace_created": "created the workspace",
+    "workspace_changed": "changed the workspace’s settings",
+    "workspace_deleted": "deleted the workspace",
+    "workspace_restored": "restored the workspace",
+    "workspace_backed_up": "backed up the workspace to a file",
+    "workspace_read_back": "restored the workspace from a file",
+    "export_requested": "requested an export",
+    "export_downloaded": "downloaded an export",
+    "questions_exported": "exported the questions of {object}",
+    "results_exported": "exported the results of a run of {object}",
+    "audit_exported": "exported the audit log",
+    "set_deleted": "deleted the question set {object}",
+    "models_changed": "changed the models",
+    "reranker_changed": "changed the reranker",
+    "embedding_changed": "began to change the embedding model",
+    "embedding_kept": "cancelled the change of the embedding model",
+    "prices_changed": "changed the prices of models",
+    "budget_changed": "changed the budget",
+    "entity_types_changed": "changed the entity types",
+    "cache_cleared": "cleared the cache of replies",
+    "member_invited": "invited {object}",
+    "invitation_resent": "renewed the invitation of {object}",
+    "invitation_revoked": "revoked the invitation of {object}",
+    "invitation_declined": "declined an invitation",
+    "member_joined": "joined the workspace",
+    "role_changed": "changed the role of {object}",
+    "member_removed": "removed {object}",
+    "member_left": "left the workspace",
+    "ownership_transferred": "transferred ownership to {object}",
+    "token_created": "created the API token {object}",
+    "token_revoked": "revoked the API token {object}",
+}
+
+
+def sentence(event: AuditEvent) -> str:
+    """Say who did what: "Ana changed the role of “Ben”."."""
+    named = f"“{event.object_name}”" if event.object_name else "something"
+    phrase = _PHRASES.get(event.action)
+    if phrase is not None:
+        return f"{event.actor} {phrase.format(object=named)}."
+    about = f" {named}" if event.object_name else ""
+    return f"{event.actor}: {label(event.action)}{about}."
+
+
+def label(action: str) -> str:
+    """
+    >>> label("workspace_created"), label("made_up")
+    ('Workspace created', 'Made up')
+    """
+    labels = dict(AuditAction.choices)
+    return str(labels.get(action, action.replace("_", " ").capitalize()))  # type: ignore[call-overload]  # a value of any version
