@@ -1,9 +1,12 @@
 from __future__ import annotations
 
 from django.apps import AppConfig
+from django.conf import settings
 from django.urls import register_converter
+from django_q.conf import Conf
 
 from kb_project import sql
+from kb_project.derived_keys import derived_key
 
 
 class WorkspaceConverter:
@@ -25,4 +28,6 @@ class KbProjectConfig(AppConfig):
         # Before any URL module is imported, in whatever order.
         register_converter(WorkspaceConverter, "workspace")
         sql.register_list_dumper()
+        # Entries of the queue are pickles: whoever reads one key must not be able to sign them.
+        Conf.SECRET_KEY = derived_key(settings.SECRET_KEY, b"concordance queue").hex()
         from kb_project import checks  # noqa: F401, PLC0415 - registers them, once apps are loaded

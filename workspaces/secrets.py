@@ -12,10 +12,9 @@ import uuid
 from typing import Final
 
 from cryptography.fernet import Fernet, InvalidToken, MultiFernet
-from cryptography.hazmat.primitives.hashes import SHA256
-from cryptography.hazmat.primitives.kdf.hkdf import HKDF
-from django.conf import settings
 
+from kb_project import derived_keys
+from kb_project.derived_keys import derived_key
 from kb_project.errors import RefusedError
 
 _PURPOSE: Final = b"concordance endpoint key "
@@ -47,6 +46,18 @@ def unseal(sealed: bytes | memoryview, workspace_id: uuid.UUID) -> str:
         ) from None
 
 
+def resealed(sealed: bytes | memoryview, workspace_id: uuid.UUID) -> bytes | None:
+    """Return the key sealed under the present ``SECRET_KEY``; None if it is already.
+
+    Raises RefusedError if neither that nor a former one opens it.
+    """
+    try:
+        MultiFernet(_fernets(workspace_id)[:1]).decrypt(bytes(sealed))
+    except InvalidToken:
+        return seal(unseal(sealed, workspace_id), workspace_id)
+    return None
+
+
 def hint(key: str) -> str:
     """Return the end of a key, for recognising it.
 
@@ -57,10 +68,11 @@ def hint(key: str) -> str:
 
 
 def _box(workspace_id: uuid.UUID) -> MultiFernet:
-    secrets = [settings.SECRET_KEY, *settings.SECRET_KEY_FALLBACKS]
-    return MultiFernet([Fernet(_derived(str(secret), workspace_id)) for secret in secrets])
+    return MultiFernet(_fernets(workspace_id))
 
 
-def _derived(secret: str, workspace_id: uuid.UUID) -> bytes:
-    derivation = HKDF(SHA256(), length=32, salt=None, info=_PURPOSE + workspace_id.bytes)
-    return base64.urlsafe_b64encode(derivation.derive(secret.encode()))
+def _fernets(workspace_id: uuid.UUID) -> list[Fernet]:
+    """Return the box of the present secret, then those of former ones."""
+    purpose = _PURPOSE + workspace_id.bytes
+    keys = (derived_key(secret, purpose) for secret in derived_keys.secrets())
+    return [Fernet(base64.urlsafe_b64encode(key)) for key in keys]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 import tomllib
 from collections.abc import Callable, Iterator
@@ -19,6 +20,7 @@ from django.conf import settings
 from django.db import connection, transaction
 from psycopg import sql as pgsql
 
+from kb_project import passwords
 from kb_project.backup import sql
 from kb_project.backup.archive import (
     INSTALLATION,
@@ -151,7 +153,7 @@ class _Writer:
             columns = [one for one in columns if one.name in ("id", "email", "name")]
             numbers = sorted(self._named(known, workspaces[0]))
             which = pgsql.SQL("id = ANY({})").format(pgsql.Literal(numbers))
-        self._table(PEOPLE, known.people.name, columns, which)
+        self._table(PEOPLE, known.people.name, columns, which, rewrite=_with_open_password)
 
     def _named(self, known: Contents, workspace_id: UUID) -> set[int]:
         """Return the ids of people referenced in a workspace's rows."""
@@ -193,15 +195,21 @@ class _Writer:
         self._table(name, table.name, list(table.columns), theirs)
 
     def _table(
-        self, member: str, table: str, columns: list[Column], which: pgsql.Composable
+        self,
+        member: str,
+        table: str,
+        columns: list[Column],
+        which: pgsql.Composable,
+        rewrite: Callable[[str], str] = str,
     ) -> None:
         """Write a table's rows as lines; a table without rows has no member."""
         shown = pgsql.SQL(", ").join(
             _value(column, with_secrets=self.with_secrets) for column in columns
         )
-        lines = _rows(
-            pgsql.SQL(sql.ROWS).format(columns=shown, table=pgsql.Identifier(table), which=which)
+        statement = pgsql.SQL(sql.ROWS).format(
+            columns=shown, table=pgsql.Identifier(table), which=which
         )
+        lines = map(rewrite, _rows(statement))
         first = next(lines, None)
         if first is None:
             return
@@ -227,6 +235,14 @@ class _Writer:
         self.members[name if isinstance(name, str) else name.filename] = Member(
             size, digest.hexdigest()
         )
+
+
+def _with_open_password(line: str) -> str:
+    """Write the hash as other installations can check it: they have another ``SECRET_KEY``."""
+    row = json.loads(line)
+    if "password" in row:
+        row["password"] = passwords.opened(row["password"])
+    return json.dumps(row, ensure_ascii=False)
 
 
 def _rows(statement: pgsql.Composed) -> Iterator[str]:

@@ -75,6 +75,14 @@ FOR EACH ROW EXECUTE FUNCTION workspaces_keep_operators();
 """
 
 
+# An event outlives the account of who did it, whose name it keeps.
+PERSON = """
+ALTER TABLE workspaces_auditevent ADD CONSTRAINT workspaces_auditevent_user_fk
+FOREIGN KEY (user_id) REFERENCES workspaces_user (id)
+ON DELETE SET NULL DEFERRABLE INITIALLY DEFERRED;
+"""
+
+
 class Migration(migrations.Migration):
     dependencies = [
         ("workspaces", "0050_graphs"),
@@ -83,6 +91,9 @@ class Migration(migrations.Migration):
     ]
 
     operations = [
+        migrations.RunSQL(
+            PERSON, "ALTER TABLE workspaces_auditevent DROP CONSTRAINT workspaces_auditevent_user_fk;"
+        ),
         append_only("workspaces_auditevent"),
         migrations.RunSQL(PURGE, "DROP FUNCTION workspaces_purge(uuid);"),
         narrow_rights("django_migrations", "INSERT, UPDATE, DELETE"),

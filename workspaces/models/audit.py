@@ -39,12 +39,12 @@ class AuditEvent(TenantModel):
     """One action. The application may add rows, and neither change nor delete them.
 
     ``action`` is an ``AuditAction``. ``actor`` is the name at the time; ``user`` is null for a
-    command or a job, and may be of an account deleted since. ``token`` names the API token that was
+    command or a job, and once the account is deleted. ``token`` names the API token that was
     used. ``before`` and ``after`` hold what changed of the object, by field, and never a secret.
     """
 
     action = models.CharField(max_length=40)
-    # No constraint: the event outlives the account.
+    # The event outlives the account: the database then clears this.
     user = TenantForeignKey(settings.AUTH_USER_MODEL, null=True)
     actor = models.CharField(max_length=200)
     token = models.CharField(max_length=120, blank=True, default="")

@@ -130,7 +130,13 @@ def test_an_owner_reads_who_did_what(cast: rows.Cast):
     assert "Alice changed the budget." in page
     assert "Bob moved &#x27;Log&#x27; to the trash." in page
     assert "Alice created the workspace." in page
-    assert '<a class="nav-link' in page or "Audit" in page
+
+
+def test_the_menu_leads_to_the_audit_for_those_who_may_read_it(cast: rows.Cast):
+    history = reverse("ingestion:workspace_history", args=["harbour"])
+
+    assert f'href="{PAGE}"' in signed_in(cast.alice).get(history).content.decode()
+    assert f'href="{PAGE}"' not in signed_in(cast.bob).get(history).content.decode()
 
 
 def test_an_admin_may_and_the_others_may_not(cast: rows.Cast):

@@ -12,6 +12,7 @@ from retrieval.models import EvaluationResult, EvaluationRun
 from tests import rows
 from tests.retrieval.evaluation.views.test_sets import of_set, url
 from workspaces import access
+from workspaces.models import AuditEvent
 
 pytestmark = pytest.mark.django_db
 FORM = {"modes": ["lexical", "dense"], "ks": "1, 5"}
@@ -118,6 +119,11 @@ def test_results_are_exported(people, alice, bob, run_it):
         assert len(table) == 7
         lines = client.get(of_run(people, run, "results.jsonl")).content.decode().splitlines()
         assert {json.loads(line)["mode"] for line in lines} == {"lexical", "dense"}
+    with access.in_workspace(people.workspace.pk):
+        exports = AuditEvent.objects.in_workspace(people.workspace).filter(
+            action="results_exported"
+        )
+        assert sorted(exports.values_list("actor", flat=True)) == ["Alice", "Alice", "Bob", "Bob"]
 
 
 def test_a_run_is_stopped_and_goes_on(people, alice, made):

@@ -11,6 +11,7 @@ from retrieval.evaluation import queries, runs, sets
 from retrieval.evaluation.sets import Written
 from retrieval.models import EvaluationRun, QuestionSet, SetQuestion
 from workspaces import access
+from workspaces.models import AuditEvent
 
 pytestmark = pytest.mark.django_db
 
@@ -135,6 +136,23 @@ def test_the_questions_are_exported_as_they_are_imported(people, alice, bob, mad
         first = json.loads(response.content.decode().splitlines()[0])
         assert first["question"] == "Who keeps the Skarrow light?"
         assert first["evidence"] == ["Keepers"]
+    assert audited(people) == [
+        ("questions_exported", "Alice", made.name),
+        ("questions_exported", "Bob", made.name),
+    ]
+
+
+def audited(people) -> list[tuple[str, str, str]]:
+    with access.in_workspace(people.workspace.pk):
+        events = AuditEvent.objects.in_workspace(people.workspace).order_by("created_at")
+        found = events.exclude(action="workspace_created")
+        return list(found.values_list("action", "actor", "object_name"))
+
+
+def test_a_deleted_set_is_named_in_the_audit(people, alice, made):
+    alice.post(of_set(people, made, "delete/"))
+
+    assert audited(people) == [("set_deleted", "Alice", made.name)]
 
 
 def test_what_a_run_costs_is_told_before_it_is_started(people, alice, made):

@@ -1,0 +1,20 @@
+"""Hashes of passwords are sealed with a key that the database does not hold."""
+
+from django.db import migrations
+
+from kb_project.passwords import opened, sealed
+
+
+def rewrite(change):
+    def run(apps, schema_editor):
+        users = apps.get_model("workspaces", "User").objects.using(schema_editor.connection.alias)
+        for pk, password in users.values_list("pk", "password").iterator():
+            users.filter(pk=pk).update(password=change(password))
+
+    return run
+
+
+class Migration(migrations.Migration):
+    dependencies = [("workspaces", "0051_rights")]
+
+    operations = [migrations.RunPython(rewrite(sealed), rewrite(opened))]
