@@ -10,7 +10,7 @@ from kb_project.database.tenancy import Reference, hidden_collections, tenant_ta
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('ingestion', '0020_archive_names'),
+        ('ingestion', '0031_history_stays'),
         ('workspaces', '0060_groups_and_editions'),
     ]
 
