@@ -8,7 +8,7 @@ from ingestion.documents import lifecycle
 from ingestion.editions import services as editions
 from ingestion.health import services as health
 from ingestion.pipeline import batching, pausing, recovery, runner, workspace_jobs
-from workspaces import idempotency
+from workspaces import idempotency, limits
 
 
 def run_lane(workspace_id: str, job_id: str, lane: str) -> None:
@@ -54,4 +54,5 @@ def check_graph(workspace_id: str, check_id: str) -> None:
 def check_all() -> None:
     """Runs every night, by the schedule that migration 0015 creates."""
     idempotency.forget_old_answers()
+    limits.forget_old()
     health.request_all()

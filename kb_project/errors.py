@@ -7,10 +7,13 @@
     │   └── UploadError       a file was refused before anything was stored
     ├── ParseError            one file cannot be read; every other document is untouched
     ├── StageError            a stage of the pipeline stopped
+    ├── SignInError           who sends the request is not known
     ├── NotFoundError         it does not exist here, or this user may not see it
     ├── ForbiddenError        the user is a member but lacks the capability
     ├── ConflictError         the target's state does not allow this
-    │   └── PreconditionError the target has changed since the request was made
+    │   ├── PreconditionError the target has changed since the request was made
+    │   └── QuotaError        a limit on what is kept is reached
+    ├── LimitError            too much at once; the same request is allowed later
     ├── UnavailableError      a part of the system does not answer; retrying helps
     └── ModelError            a language model gave no usable answer
         ├── ReplyError        one call got none; other calls may succeed
@@ -104,6 +107,12 @@ class StageError(KBError):
     default_code = "stage_failed"
 
 
+class SignInError(KBError):
+    """Who sends the request is not known: no token or password, or one that is not valid."""
+
+    default_code = "not_authenticated"
+
+
 class NotFoundError(KBError):
     """It does not exist here, or this user may not see it."""
 
@@ -141,6 +150,32 @@ class PreconditionError(ConflictError):
     ) -> None:
         super().__init__(happened, kept=kept, next_step=next_step, fields=fields)
         self.events = events
+
+
+class QuotaError(ConflictError):
+    """A limit on what is kept is reached: something must be deleted, or the limit raised."""
+
+    default_code = "quota_reached"
+
+
+class LimitError(KBError):
+    """Too much at once; the same request is allowed after ``retry_after`` seconds."""
+
+    default_code = "too_many_requests"
+    retryable = True
+
+    def __init__(
+        self,
+        happened: str,
+        *,
+        retry_after: int,
+        code: str | None = None,
+        kept: str = "",
+        next_step: str = "",
+    ) -> None:
+        fields = {"retry_after": retry_after}
+        super().__init__(happened, code=code, kept=kept, next_step=next_step, fields=fields)
+        self.retry_after = retry_after
 
 
 class UnavailableError(KBError):

@@ -62,6 +62,8 @@ MIDDLEWARE = [
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "allauth.account.middleware.AccountMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
+    "workspaces.tokens.middleware.ApiSignInMiddleware",
+    "workspaces.request_limits.RateLimitMiddleware",
     "kb_project.http.problems.ProblemMiddleware",
     "workspaces.access.forget_hidden",
 ]
@@ -74,6 +76,17 @@ CONTENT_SECURITY_POLICY = {
         "form-action": [SELF],
         "frame-ancestors": [NONE],
     }
+}
+
+# Requests a minute, by kind, of each person, token, and address that is not signed in
+# (workspaces.request_limits).
+RATES = {
+    "reading": env_int("RATE_READING", 1200, minimum=1),
+    "writing": env_int("RATE_WRITING", 600, minimum=1),
+    "asking": env_int("RATE_ASKING", 120, minimum=1),
+    "uploads": env_int("RATE_UPLOADS", 3000, minimum=1),
+    "model_tests": env_int("RATE_MODEL_TESTS", 10, minimum=1),
+    "anonymous": env_int("RATE_ANONYMOUS", 300, minimum=1),
 }
 
 # --- the applications ----------------------------------------------------------------------------
@@ -191,6 +204,13 @@ LEASE_SECONDS = env_int("LEASE_SECONDS", 120, minimum=10)
 
 # --- ingestion -----------------------------------------------------------------------------------
 MAX_UPLOAD_BYTES = env_int("MAX_UPLOAD_MB", 200, minimum=1) * 1024 * 1024
+# Quotas (workspaces.quotas); 0: no limit. Of a workspace:
+MAX_STORED_BYTES = env_int("MAX_STORED_MB", 51_200, minimum=0) * 1024 * 1024
+MAX_DOCUMENTS = env_int("MAX_DOCUMENTS", 100_000, minimum=0)
+MAX_QUESTIONS_OF_WORKSPACE = env_int("MAX_QUESTIONS_OF_WORKSPACE", 500, minimum=0)
+# Of a person, in a workspace, and over all:
+MAX_QUESTIONS_OF_PERSON = env_int("MAX_QUESTIONS_OF_PERSON", 100, minimum=0)
+MAX_WORKSPACES_OF_PERSON = env_int("MAX_WORKSPACES_OF_PERSON", 50, minimum=0)
 # How long items in the trash can be restored.
 TRASH_DAYS = env_int("TRASH_DAYS", 30, minimum=1)
 PARSE_SECONDS = env_int("PARSE_SECONDS", 60, minimum=1)
@@ -216,10 +236,13 @@ TOP_K = env_int("TOP_K", 8, minimum=1)
 ANSWERERS = env_int("CONCORDANCE_ANSWERERS", 4, minimum=1)
 
 # --- the API -------------------------------------------------------------------------------------
+# Whether programs may sign in with a person's e-mail address and password, by HTTP Basic.
+API_PASSWORDS = env_bool("API_PASSWORDS", default=False)
 REST_FRAMEWORK = {
     # The first one shapes the 401: it must be one that sends a challenge.
     "DEFAULT_AUTHENTICATION_CLASSES": [
-        "kb_project.http.api_requests.PasswordAuthentication",
+        "workspaces.tokens.authentication.TokenAuthentication",
+        "workspaces.tokens.authentication.PasswordAuthentication",
         "rest_framework.authentication.SessionAuthentication",
     ],
     "DEFAULT_PERMISSION_CLASSES": ["rest_framework.permissions.IsAuthenticated"],
@@ -239,6 +262,11 @@ SPECTACULAR_SETTINGS = {
     "VERSION": "1",
     "SCHEMA_PATH_PREFIX": "/api/v[0-9]+",
     "SERVE_INCLUDE_SCHEMA": False,
+    "AUTHENTICATION_WHITELIST": [
+        "workspaces.tokens.authentication.TokenAuthentication",
+        *(["workspaces.tokens.authentication.PasswordAuthentication"] if API_PASSWORDS else []),
+        "rest_framework.authentication.SessionAuthentication",
+    ],
     "SWAGGER_UI_DIST": "SIDECAR",
     "SWAGGER_UI_FAVICON_HREF": "SIDECAR",
     "REDOC_DIST": "SIDECAR",

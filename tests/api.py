@@ -37,6 +37,13 @@ def password_header(email: str, password: str) -> str:
     return "Basic " + base64.b64encode(f"{email}:{password}".encode()).decode()
 
 
+def client_with(token: str) -> Any:
+    """A client of the API that sends this token and nothing else."""
+    made = APIClient()
+    made.credentials(HTTP_AUTHORIZATION=f"Bearer {token}")
+    return made
+
+
 def assert_problem(response: Any, status: int, code: str) -> dict[str, Any]:
     """The response is an error in the one shape; returns it."""
     body: dict[str, Any] = response.json()

@@ -44,8 +44,9 @@ from kb_project.sql import run_sql
 from kb_project.text.names import normalise_name
 from kb_project.text.terms import terms
 from workspaces import access
-from workspaces.models import Role, User, Workspace
+from workspaces.models import ApiToken, Capability, Role, User, Workspace
 from workspaces.people import services as people_services
+from workspaces.tokens import services as token_services
 
 PASSWORD = "correct horse battery staple"  # of people who exist in tests only
 
@@ -101,6 +102,25 @@ def make_cast(name: str = "Harbour") -> Cast:
 
 def make_workspace(name: str = "Harbour", *, owner: User | None = None) -> Workspace:
     return people_services.workspace_create(name=name, owner=owner)
+
+
+def make_token(
+    workspace: Workspace,
+    member: User,
+    *may: Capability,
+    name: str = "Script",
+    days: int | None = 30,
+) -> tuple[ApiToken, str]:
+    """A token of the member's, and its text."""
+    with access.in_workspace(workspace.pk):
+        return token_services.token_create(
+            workspace=workspace,
+            member=member,
+            name=name,
+            capabilities=[one.value for one in may],
+            days=days,
+            by=member,
+        )
 
 
 def make_collection(workspace: Workspace, name: str) -> Collection:

@@ -347,6 +347,7 @@ def house(media: Any, fake_embedder: None) -> tuple[rows.Cast, dict[str, Any]]:
         "set_id": questions.pk,
         "run_id": run.pk,
         "result_id": result.pk,
+        "token_id": rows.make_token(cast.workspace, cast.alice)[0].pk,
         "number": 1,
         "name": "tags",
     }

@@ -3,8 +3,9 @@
 Every page of a workspace is a ``workspaces.pages.workspace_page`` and every operation of the API a
 ``workspaces.api.Operation``: both call ``workspace_with``. It raises 404 for a non-member, whether
 or not the workspace exists, and 403 for a member without the capability, naming the people who can
-grant it. Passing the gate sets the workspace in the database transaction, where row-level security
-reads it.
+grant it. A user who signed in with a token is a member of the token's workspace only, with the
+capabilities that membership and token share. Passing the gate sets the workspace in the database
+transaction, where row-level security reads it.
 
 A member who may not see all collections reads in an edition (``workspaces.editions``). They change
 documents in the workspace itself, where the database hides what they may not change. Corrections of
@@ -26,7 +27,7 @@ from django.http.response import HttpResponseBase
 from kb_project.errors import ForbiddenError, NotFoundError
 from kb_project.sql import run_sql
 from workspaces import editions, sql
-from workspaces.models import Capability, Membership, User, Workspace
+from workspaces.models import ApiToken, Capability, Membership, User, Workspace
 
 # The columns of ``sql.MEMBERSHIP``, named and ordered as in the models.
 MEMBERSHIP: Final = ("id", "workspace_id", "user_id", "role", "capabilities", "created_at")
@@ -144,10 +145,16 @@ def within(workspace_id: uuid.UUID) -> Iterator[None]:
 
 @contextmanager
 def as_person(user: User) -> Iterator[None]:
-    """Run in a transaction that sees the user's own memberships in every workspace."""
+    """Run in a transaction that sees the user's own memberships in every workspace.
+
+    With a token it sees those of the token's workspace, and no other's.
+    """
     with transaction.atomic():
         before = _read_scope()
-        _write_scope(before[0], str(user.pk), before[2])
+        if user.token is None:
+            _write_scope(before[0], str(user.pk), before[2])
+        else:
+            _write_scope(str(user.token.workspace_id), "", "")
         yield
         _write_scope(*before)
 
@@ -203,6 +210,8 @@ def workspace_with(
         workspace = _within_grants(
             membership, capability, at_source=not is_reading if at_source is None else at_source
         )
+    if user.token is not None:
+        _narrow(membership, user.token, capability)
     workspace.membership = membership
     return workspace
 
@@ -232,6 +241,18 @@ def _hide(membership: Membership, collections: Sequence[uuid.UUID]) -> None:
     set_scope(workspace_id=membership.workspace_id, user_id=membership.user_id)
 
 
+def _narrow(membership: Membership, token: ApiToken, capability: Capability) -> None:
+    """Limit the membership to its token. Raises ForbiddenError if that lacks the capability."""
+    membership.narrow_to(token)
+    if not membership.may(capability):
+        raise ForbiddenError(
+            f"The token {token} may not {capability.label}.",
+            code="token_lacks_capability",
+            kept="Nothing was changed.",
+            next_step=f"Use a token with the capability '{capability.value}'.",
+        )
+
+
 def _membership(user: User, workspace_id: str | uuid.UUID) -> tuple[Membership, bool] | None:
     """Load the user's membership with its workspace, and whether a collection is restricted.
 
@@ -239,7 +260,7 @@ def _membership(user: User, workspace_id: str | uuid.UUID) -> tuple[Membership, 
     to read that one row, and cleared if there is none.
     """
     wanted = _id_of(workspace_id)
-    if wanted is None:
+    if wanted is None or (user.token is not None and user.token.workspace_id != wanted):
         return None
     _hidden.set(None)
     set_scope(workspace_id=wanted, user_id=user.pk)

@@ -4,6 +4,7 @@ from django.urls import path
 
 from workspaces.language_models import api
 from workspaces.people import api as people_api, groups_api
+from workspaces.tokens import api as token_api
 
 app_name = "workspaces_api"
 
@@ -27,4 +28,10 @@ urlpatterns = [
     path("<workspace:workspace_id>/prices/", api.PricesApi.as_view(), name="prices"),
     path("<workspace:workspace_id>/budget/", api.BudgetApi.as_view(), name="budget"),
     path("<workspace:workspace_id>/usage/", api.UsageApi.as_view(), name="usage"),
+    path("<workspace:workspace_id>/tokens/", token_api.TokenListApi.as_view(), name="tokens"),
+    path(
+        "<workspace:workspace_id>/tokens/<uuid:token_id>/",
+        token_api.TokenApi.as_view(),
+        name="token",
+    ),
 ]

@@ -220,6 +220,45 @@ VALUES (%(key)s, %(now)s + %(used)s)
  WHERE greatest(r.full_at, %(now)s) + %(used)s <= %(latest)s
 RETURNING full_at
 """
+# The same for several things at once: returns those that are allowed. A crash may lose the last
+# uses, so that no request waits for the disk; the setting ends with the transaction, which is this
+# statement alone.
+TAKE_EACH: Final[LiteralString] = """
+WITH wanted AS (
+    SELECT w.key, w.used, w.latest, set_config('synchronous_commit', 'off', true)
+      FROM unnest(%(keys)s::text[], %(used)s::interval[], %(latest)s::timestamptz[])
+           AS w (key, used, latest)
+     ORDER BY w.key
+)
+INSERT INTO workspaces_ratelimit AS r (key, full_at)
+SELECT key, %(now)s + used FROM wanted
+    ON CONFLICT (key) DO UPDATE
+   SET full_at = greatest(r.full_at, %(now)s) + (excluded.full_at - %(now)s)
+ WHERE greatest(r.full_at, %(now)s) + (excluded.full_at - %(now)s)
+       <= (SELECT latest FROM wanted WHERE wanted.key = r.key)
+RETURNING key, full_at
+"""
 FULL_AT: Final[LiteralString] = "SELECT full_at FROM workspaces_ratelimit WHERE key = %(key)s"
 FORGET_RATE: Final[LiteralString] = "DELETE FROM workspaces_ratelimit WHERE key = %(key)s"
 FORGET_OLD_RATES: Final[LiteralString] = "DELETE FROM workspaces_ratelimit WHERE full_at < now()"
+
+# --- quotas ---------------------------------------------------------------------------------------
+# Held until the transaction ends, so that two requests cannot both take what is left.
+HOLD_QUOTA: Final[LiteralString] = """
+SELECT pg_advisory_xact_lock(hashtextextended(%(name)s::text, 0))
+"""
+# Every version's file counts, those in the trash too. A first version's file is described by its
+# document, until the document has another.
+STORED: Final[LiteralString] = """
+SELECT (SELECT count(*) FROM ingestion_document WHERE workspace_id = %(workspace)s),
+       (SELECT coalesce(sum(CASE WHEN v.size > 0 THEN v.size ELSE d.size END), 0)::bigint
+          FROM ingestion_documentversion AS v
+          JOIN ingestion_document AS d ON d.workspace_id = v.workspace_id AND d.id = v.document_id
+         WHERE v.workspace_id = %(workspace)s)
+"""
+IN_FLIGHT: Final[LiteralString] = """
+SELECT count(*), count(*) FILTER (WHERE q.asked_by_id = %(person)s::bigint)
+  FROM retrieval_answer AS a
+  JOIN retrieval_question AS q ON q.workspace_id = a.workspace_id AND q.id = a.question_id
+ WHERE a.workspace_id = %(workspace)s AND a.state IN ('queued', 'running')
+"""

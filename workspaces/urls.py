@@ -4,6 +4,7 @@ from django.urls import path
 
 from workspaces.language_models import views as language_model_views
 from workspaces.people import groups_views, views as people_views
+from workspaces.tokens import views as token_views
 
 app_name = "workspaces"
 
@@ -23,6 +24,12 @@ urlpatterns = [
         "w/<workspace:workspace_id>/groups/<uuid:group_id>/delete/",
         groups_views.group_delete,
         name="group_delete",
+    ),
+    path("w/<workspace:workspace_id>/tokens/", token_views.token_list, name="token_list"),
+    path(
+        "w/<workspace:workspace_id>/tokens/<uuid:token_id>/revoke/",
+        token_views.token_revoke,
+        name="token_revoke",
     ),
     path("w/<workspace:workspace_id>/usage/", language_model_views.usage, name="usage"),
     path(MODELS, language_model_views.model_settings, name="model_settings"),

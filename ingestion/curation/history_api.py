@@ -76,6 +76,7 @@ class EventSerializer(serializers.Serializer[Any]):
     when = serializers.DateTimeField()
     reason = serializers.CharField(allow_blank=True)
     via = serializers.CharField(source="event.via", allow_blank=True)
+    token = serializers.CharField(allow_blank=True, help_text="The API token used, if any.")
     request_id = serializers.CharField(source="event.request_id", allow_blank=True)
     batch = serializers.UUIDField(source="event.batch", allow_null=True)
     names = serializers.DictField(
@@ -104,6 +105,7 @@ def shown(view: queries.EventView) -> dict[str, Any]:
         "entity": next((one for one in made if one), None),
         "relationship": details.get("relationship"),
         "conflicts": details.get("conflicts", []),
+        "token": details.get("token", ""),
         "effect": _effect(effects.of_event(view.event)),
     }
 

@@ -28,6 +28,7 @@ from ingestion.models import (
 )
 from ingestion.pipeline import batching, inline, pausing, runner, transitions
 from kb_project.errors import ConflictError, UploadError
+from workspaces import quotas
 from workspaces.models import User, Workspace
 
 logger = logging.getLogger(__name__)
@@ -81,7 +82,7 @@ def document_upload(
     """Store a file and queue its ingestion. For content already there, return the existing
     document, or else the one in the trash.
 
-    Raises UploadError (``too_large``) before anything is stored.
+    Raises UploadError (``too_large``) and QuotaError; nothing is stored then.
     """
     label = label_of(name)
     size, digest = measure(file, label)
@@ -243,7 +244,9 @@ def _store(entries: Sequence[Entry]) -> None:
         for document, _, filing in entries
     ]
     files = [(version, file) for version, (_, file, _) in zip(versions, entries, strict=True)]
+    size = sum(document.size for document, _, _ in entries)
     with files_stored(files), transaction.atomic():
+        quotas.check_storage(versions[0].workspace_id, size=size, documents=len(entries))
         for document, _, filing in entries:
             document.collection = collection_named(document.workspace_id, filing.collection)
             document.tags = clean_tags(filing.tags)

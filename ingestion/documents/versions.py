@@ -33,6 +33,7 @@ from ingestion.models import (
 )
 from ingestion.pipeline import runner, transitions
 from kb_project.errors import ConflictError, UploadError
+from workspaces import quotas
 
 logger = logging.getLogger(__name__)
 
@@ -44,8 +45,8 @@ def document_replace(
 ) -> DocumentVersion:
     """Store a file as the document's next version and queue its reading.
 
-    Raises UploadError (``too_large``, ``empty``), PreconditionError, and ConflictError if the
-    document is archived or already has this content.
+    Raises UploadError (``too_large``, ``empty``), PreconditionError, QuotaError, and ConflictError
+    if the document is archived or already has this content.
     """
     label = services.label_of(name)
     size, digest = services.measure(file, label)
@@ -88,6 +89,7 @@ def _replace(change: ChangeContext, version: DocumentVersion) -> None:
     # Chunk like the version before; its spans apply only to its own text.
     chunking = {name: value for name, value in newest.chunking.items() if name != "spans"}
     version.chunking = {} if chunking.get("strategy") == "given" else chunking
+    quotas.check_storage(document.workspace_id, size=version.size)
     version.save(force_insert=True)
     job = _plan(change, version)
     _record(change, job, before=before, is_restored=False)

@@ -61,15 +61,21 @@ def record(
     *,
     undoes: HistoryEvent | None = None,
 ) -> HistoryEvent:
-    """Add the event. Call it last inside the transaction of the change, after ``lock``."""
+    """Add the event. Call it last inside the transaction of the change, after ``lock``.
+
+    It names the API token that the request was signed in with, if any.
+    """
     run_sql(COUNT_ALONE, {"workspace": change.workspace.pk})
+    request = get_contextvars()
+    if token := request.get("token"):
+        details = {**details, "token": str(token)}
     event = HistoryEvent.objects.create(
         workspace=change.workspace,
         sequence=next_sequence(change.workspace),
         kind=kind,
         user=change.user,
-        via=change.via,
-        request_id=str(get_contextvars().get("request_id", ""))[:64],
+        via=change.via or str(request.get("via", ""))[:12],
+        request_id=str(request.get("request_id", ""))[:64],
         reason=" ".join(change.reason.replace("\0", "").split())[:REASON_LENGTH],
         details=dict(details),
         batch=change.batch,

@@ -47,8 +47,8 @@ class HistoryEvent(TenantModel):
 
     ``sequence`` grows by one within the workspace: a later change has a greater number. ``details``
     feeds the sentence in the history, ``{"names": {id: name}, "counts": {…}, "before": {…},
-    "after": {…}, …}``. Events of one ``batch`` are undone together. ``via`` is the origin: page,
-    api, command or schedule.
+    "after": {…}, "token": name, …}``. Events of one ``batch`` are undone together. ``via`` is the
+    origin: page, api, command or schedule.
     """
 
     sequence = models.BigIntegerField()

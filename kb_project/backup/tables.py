@@ -29,6 +29,8 @@ LEFT_OUT: Final[Mapping[str, str]] = {
     "ingestion.consistencycheck": "describes rows of the installation it was made in",
     "ingestion.suggestionskip": "only orders one person's queue",
     "workspaces.storedreply": "only serves requests repeated within a day",
+    "workspaces.ratelimit": "only counts requests of the last minutes",
+    "workspaces.apitoken": "signs in to the installation it was created in",
     "django_q.ormq": "only wakes workers; unfinished work is in the jobs",
     "django_q.task": "only lists past wake-ups",
     "django_q.schedule": "is created by the migrations",

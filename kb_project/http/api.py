@@ -7,6 +7,7 @@ from typing import Any, Final, Generic, TypeVar
 
 from django.db.models import Model, QuerySet
 from drf_spectacular.authentication import BasicScheme
+from drf_spectacular.extensions import OpenApiAuthenticationExtension
 from drf_spectacular.openapi import AutoSchema
 from drf_spectacular.utils import extend_schema_serializer
 from rest_framework import serializers
@@ -95,8 +96,20 @@ class NothingHere(APIView):
     post = put = patch = delete = get
 
 
+class TokenScheme(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-call]  # registers itself
+    target_class = "workspaces.tokens.authentication.TokenAuthentication"
+    name = "tokenAuth"
+
+    def get_security_definition(self, auto_schema: AutoSchema) -> dict[str, Any]:
+        return {
+            "type": "http",
+            "scheme": "bearer",
+            "description": "An API token of one workspace, from its page API tokens.",
+        }
+
+
 class PasswordScheme(BasicScheme):  # type: ignore[no-untyped-call]  # registers itself
-    target_class = "kb_project.http.api_requests.PasswordAuthentication"
+    target_class = "workspaces.tokens.authentication.PasswordAuthentication"
     priority = 0
 
 

@@ -7,10 +7,16 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Final
 
 from django.core.exceptions import PermissionDenied, SuspiciousOperation
-from django.http import Http404, HttpRequest, HttpResponse, HttpResponseNotAllowed
+from django.http import (
+    Http404,
+    HttpRequest,
+    HttpResponse,
+    HttpResponseNotAllowed,
+    JsonResponse,
+)
 from django.shortcuts import render
 from django.template.loader import render_to_string
 from rest_framework import exceptions as drf
@@ -19,18 +25,23 @@ from rest_framework.views import set_rollback
 from structlog.contextvars import get_contextvars
 
 from kb_project import errors
+from kb_project.http.api_requests import CHALLENGE
 
 logger = logging.getLogger(__name__)
+
+PANEL: Final = "components/error_panel.html"
 
 STATUS: dict[type[errors.KBError], int] = {
     errors.UploadError: 400,
     errors.InputError: 400,
     errors.ParseError: 422,
     errors.StageError: 500,
+    errors.SignInError: 401,
     errors.NotFoundError: 404,
     errors.ForbiddenError: 403,
     errors.PreconditionError: 412,
     errors.ConflictError: 409,
+    errors.LimitError: 429,
     errors.UnavailableError: 503,
 }
 
@@ -72,11 +83,34 @@ class ProblemMiddleware:
         status = status_of(error)
         if status >= 500:
             logger.error("request failed code=%s", error.code)
-        if getattr(request, "htmx", False):
-            template = "components/error_panel.html"
-        else:
-            template = {403: "403.html", 404: "404.html"}.get(status, "400.html")
-        return render(request, template, {"problem": problem(error)}, status=status)
+        page = {403: "403.html", 404: "404.html", 429: "429.html"}.get(status, "400.html")
+        template = PANEL if getattr(request, "htmx", False) else page
+        response = render(request, template, {"problem": problem(error)}, status=status)
+        for name, value in headers_of(error).items():
+            response[name] = value
+        return response
+
+
+def is_for_api(request: HttpRequest) -> bool:
+    return request.path_info.startswith("/api/")
+
+
+def refusal(request: HttpRequest, error: errors.KBError) -> HttpResponse:
+    """Return the response of a middleware that refuses a request, made without the database."""
+    body, status = problem(error), status_of(error)
+    if is_for_api(request):
+        return JsonResponse(body, status=status, headers=headers_of(error))
+    template = PANEL if getattr(request, "htmx", False) else f"{status}.html"
+    page = render_to_string(template, {"problem": body})
+    return HttpResponse(page, status=status, headers=headers_of(error))
+
+
+def headers_of(error: errors.KBError) -> dict[str, str]:
+    if isinstance(error, errors.LimitError):
+        return {"Retry-After": str(error.retry_after)}
+    if isinstance(error, errors.SignInError):
+        return {"WWW-Authenticate": CHALLENGE}
+    return {}
 
 
 def api_exception_handler(error: Exception, context: dict[str, Any]) -> Response:
@@ -84,14 +118,12 @@ def api_exception_handler(error: Exception, context: dict[str, Any]) -> Response
     # A view that waits for others works outside the request's transaction: see its class.
     if not getattr(context.get("view"), "has_own_transactions", False):
         set_rollback()
-    body = problem(_as_kb_error(error))
-    headers: dict[str, str] = {}
+    known = _as_kb_error(error)
+    body, headers = problem(known), headers_of(known)
     if isinstance(error, drf.APIException):
         body["status"] = error.status_code
         if wait := getattr(error, "wait", None):
             headers["Retry-After"] = str(int(wait))
-        if how_to_sign_in := getattr(error, "auth_header", ""):
-            headers["WWW-Authenticate"] = how_to_sign_in
     if body["status"] >= 500:
         logger.error("request failed code=%s", body["code"], exc_info=error)
     return Response(body, status=body["status"], headers=headers)
@@ -108,10 +140,9 @@ def _as_kb_error(error: Exception) -> errors.KBError:
             fields=error.detail if isinstance(error.detail, dict) else {"": error.detail},
         )
     if isinstance(error, drf.NotAuthenticated):
-        return errors.KBError(
+        return errors.SignInError(
             "The API requires a sign-in.",
-            code="not_authenticated",
-            next_step="Sign in, or send e-mail address and password by HTTP Basic.",
+            next_step="Send an API token in the header 'Authorization: Bearer …', or sign in.",
         )
     if isinstance(error, drf.APIException):
         return errors.KBError(str(error.detail), code=str(error.default_code))

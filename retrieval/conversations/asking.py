@@ -24,7 +24,7 @@ from retrieval.search.modes import mode_named
 from retrieval.search.query import clean_question
 from retrieval.search.reporting import EventKind
 from retrieval.search.scope import Scope
-from workspaces import access
+from workspaces import access, quotas
 from workspaces.models import Capability, Membership, User, Workspace
 
 # Insert a question and everything that goes with it in one statement: many may ask at once and wait
@@ -77,7 +77,7 @@ def question_ask(
     """Keep the question, and have a worker answer it as soon as the transaction commits.
 
     Raises InputError for an unusable question or mode, NotFoundError for an unknown conversation,
-    ForbiddenError for someone else's.
+    ForbiddenError for someone else's, LimitError if too many questions are being answered.
     """
     question = clean_question(question)
     mode_named(mode)
@@ -223,8 +223,12 @@ def _begun(question: Question) -> Answer:
 
 
 def _keep(answer: Answer, *, is_new: bool, call: str) -> None:
-    """Save the answer with its first event, and its question and conversation if they are new."""
+    """Save the answer with its first event, and its question and conversation if they are new.
+
+    Raises LimitError if too many questions are being answered.
+    """
     question, now = answer.question, timezone.now()
+    quotas.check_questions(answer.workspace_id, user_id=question.asked_by_id)
     conversation = question.conversation if is_new else None
     begins = conversation is not None and conversation._state.adding  # noqa: SLF001  as below
     values = {
@@ -257,6 +261,8 @@ def _check_whose(question: Question, user: User) -> None:
     if question.asked_by_id in (None, user.pk):
         return
     membership = Membership.objects.in_workspace(question.workspace_id).filter(user=user).first()
+    if membership is not None and user.token is not None:
+        membership.narrow_to(user.token)
     if membership is None or not membership.may(Capability.ADMINISTER):
         raise ForbiddenError(
             "Someone else asked this question.",

@@ -10,7 +10,7 @@ from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 
-from kb_project.errors import InputError, KBError
+from kb_project.errors import InputError, KBError, LimitError
 from retrieval.answering import suggestions
 from retrieval.conversations import asking, forms
 from retrieval.conversations.presenters import answers, ask_box, pages, passages
@@ -44,7 +44,7 @@ def ask(request: UserRequest, workspace: Workspace) -> HttpResponse:
                 scope=wanted.scope,
                 conversation_id=wanted.conversation,
             )
-        except InputError as error:
+        except (InputError, LimitError) as error:
             context["problem"] = error
         else:
             return redirect("retrieval:answer_detail", workspace.slug, answer.question_id)

@@ -107,6 +107,8 @@ document.addEventListener("htmx:responseError", (event) => {
   const status = event.detail.xhr.status;
   if (status === 401 || status === 403) {
     toast("You are signed out, or may not do this. Nothing was changed. Reload the page to sign in.");
+  } else if (status === 429) {
+    toast("Too many requests in a short time. Nothing was changed. Wait a moment, then try again.");
   } else {
     toast("That did not work, and nothing was changed. Try again; reload the page if it persists.");
   }

@@ -134,7 +134,9 @@ function start(form) {
       if (event.loaded === event.total) row.querySelector("[data-state]").textContent = "Checking";
     });
     request.addEventListener("load", () => {
+      const wait = Number(request.getResponseHeader("Retry-After"));
       if (request.status >= 200 && request.status < 300) finish(row, request.responseText);
+      else if (request.status === 429 && wait) setTimeout(send, wait * 1000, { file, row });
       else settle(row, reason(request));
     });
     request.addEventListener("error", () =>

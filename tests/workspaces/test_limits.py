@@ -7,6 +7,7 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
+from kb_project.sql import run_sql
 from workspaces import limits
 from workspaces.limits import Rate
 from workspaces.models import RateLimit
@@ -80,3 +81,40 @@ def test_old_rows_are_deleted_and_names_are_not_stored():
     RateLimit.objects.update(full_at=timezone.now() - timedelta(seconds=1))
     limits.forget_old()
     assert not RateLimit.objects.exists()
+
+
+def test_several_things_are_counted_at_once_the_least_allowed_first():
+    uses = {"a": Rate(9, 60), "b": Rate(2, 60)}
+
+    first, second = limits.take_each(uses)
+
+    assert (first.limit, first.remaining, second.limit, second.remaining) == (2, 1, 9, 8)
+    limits.take_each(uses)
+    refused, other = limits.take_each(uses)
+    assert (refused.is_allowed, refused.limit, other.is_allowed) == (False, 2, True)
+    assert 1 <= refused.retry_after <= 30
+
+
+def test_a_use_refused_for_one_thing_still_counts_for_the_others_only():
+    limits.take_each({"b": Rate(1, 60)})
+    limits.take_each({"a": Rate(9, 60), "b": Rate(1, 60)})
+
+    assert limits.allowance("a", Rate(9, 60)).remaining == 8
+    later(61)
+    assert limits.take("b", Rate(1, 60)).is_allowed
+
+
+def test_one_statement_counts_like_one_use_of_each():
+    for _ in range(3):
+        limits.take_each({"a": FIVE})
+
+    assert used("a", 3) == [True, True, False]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_counting_at_once_leaves_the_settings_of_its_connection_alone():
+    run_sql("SET synchronous_commit = on")
+
+    limits.take_each({"a": FIVE})
+
+    assert run_sql("SHOW synchronous_commit") == [("on",)]

@@ -10,6 +10,7 @@ from rest_framework import serializers
 from rest_framework.response import Response
 
 from kb_project.llm.ports import Role
+from workspaces import quotas
 from workspaces.api import WaitingAPIView, WorkspaceAPIView, administering, reading
 from workspaces.language_models import (
     choice,
@@ -253,6 +254,14 @@ class BudgetSerializer(serializers.Serializer[Any]):
     lost_cost = serializers.DecimalField(**MONEY)
 
 
+class QuotaSerializer(serializers.Serializer[Any]):
+    """What the installation allows a workspace, or you in it."""
+
+    name = serializers.CharField()
+    used = serializers.IntegerField()
+    limit = serializers.IntegerField(allow_null=True, help_text="Null: there is none.")
+
+
 class UsageApi(WorkspaceAPIView):
     """Usage and cost of a workspace's models."""
 
@@ -269,16 +278,23 @@ class UsageApi(WorkspaceAPIView):
         by_document = UsageLineSerializer(many=True)
         by_day = UsageLineSerializer(many=True)
         calls = CallSerializer(many=True)
+        quotas = QuotaSerializer(
+            many=True, help_text="`storage` in bytes; the trash and earlier versions count."
+        )
 
     @reading("usage", at_source=True, gives=OutputSerializer)
     def get(self) -> object:
-        """Return calls, tokens and costs: in total, and by stage, role, model, document and day."""
+        """Return calls, tokens and costs: in total, and by stage, role, model, document and day.
+
+        Also what the workspace may store and ask.
+        """
         models = queries.model_state(workspace=self.workspace).models
         answer: dict[str, Any] = {
             "total": usage_queries.usage_total(workspace=self.workspace),
             "budget": usage_queries.spending_of(workspace=self.workspace),
             "unpriced": usage_queries.unpriced(workspace=self.workspace, models=models),
             "calls": usage_queries.last_calls(workspace=self.workspace),
+            "quotas": quotas.quotas_of(workspace=self.workspace, user=self.request.user),
         }
         for by in usage_queries.USAGE_KINDS:
             answer[f"by_{by}"] = usage_queries.usage_by(workspace=self.workspace, by=by)

@@ -10,7 +10,7 @@ from django.http import HttpResponse
 from django.shortcuts import redirect, render
 
 from kb_project.errors import KBError
-from workspaces import access
+from workspaces import access, quotas
 from workspaces.language_models import (
     embedding,
     forms,
@@ -203,6 +203,7 @@ def usage(request: UserRequest, workspace: Workspace) -> HttpResponse:
         "by_day": usage_queries.usage_by(workspace=workspace, by="day", most=14),
         "by_document": usage_queries.usage_by(workspace=workspace, by="document", most=10),
         "calls": usage_queries.last_calls(workspace=workspace),
+        "quotas": quotas.quotas_of(workspace=workspace, user=request.user),
         "can_set": _can_set(workspace),
     }
     return render(request, "workspaces/usage.html", context)

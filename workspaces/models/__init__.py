@@ -25,8 +25,10 @@ from workspaces.models.people import (
     UserManager,
     Workspace,
 )
+from workspaces.models.tokens import ApiToken
 
 __all__ = [
+    "ApiToken",
     "AuditAction",
     "AuditEvent",
     "CachedReply",

@@ -33,6 +33,8 @@ class AuditAction(models.TextChoices):
     BUDGET_CHANGED = "budget_changed", "Budget changed"
     ENTITY_TYPES_CHANGED = "entity_types_changed", "Entity types changed"
     CACHE_CLEARED = "cache_cleared", "Cache of replies cleared"
+    TOKEN_CREATED = "token_created", "API token created"
+    TOKEN_REVOKED = "token_revoked", "API token revoked"
 
 
 class AuditEvent(TenantModel):

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Sequence
-from typing import Any, ClassVar, Self, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
 
 from django.conf import settings
 from django.contrib.auth.models import AbstractUser, BaseUserManager
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
 from django.db.models.functions import Lower
+
+if TYPE_CHECKING:
+    from workspaces.models.tokens import ApiToken
 
 _RowT = TypeVar("_RowT", bound=models.Model)
 _SetT = TypeVar("_SetT")
@@ -43,6 +46,9 @@ class User(AbstractUser):
     REQUIRED_FIELDS: ClassVar[list[str]] = []
 
     objects: ClassVar[UserManager] = UserManager()  # type: ignore[assignment]  # no username here
+
+    # The token that a request to the API was signed in with; not a column.
+    token: ApiToken | None = None
 
     def __str__(self) -> str:
         return self.name or self.email
@@ -193,6 +199,10 @@ class Membership(TenantModel):
 
     def may(self, capability: Capability) -> bool:
         return capability.value in self.capabilities
+
+    def narrow_to(self, token: ApiToken) -> None:
+        """Keep only the capabilities that the token has too, of this row in memory."""
+        self.capabilities = [one for one in self.capabilities if one in token.capabilities]
 
 
 class Group(TenantModel):

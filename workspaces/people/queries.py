@@ -8,7 +8,10 @@ from workspaces.models import Membership, User, Workspace
 
 
 def workspaces_of(*, user: User) -> list[Workspace]:
-    """Return the user's workspaces by name, each with the user's ``membership``."""
+    """Return the user's workspaces by name, each with the user's ``membership``.
+
+    With a token, there is only the token's workspace.
+    """
     with access.as_person(user):
         memberships = list(
             Membership.objects.filter(user=user)
@@ -16,6 +19,8 @@ def workspaces_of(*, user: User) -> list[Workspace]:
             .order_by("workspace__name")
         )
     for membership in memberships:
+        if user.token is not None:
+            membership.narrow_to(user.token)
         membership.workspace.membership = membership
     return [membership.workspace for membership in memberships]
 

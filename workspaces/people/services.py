@@ -10,7 +10,7 @@ from django.utils.text import slugify
 
 from kb_project.errors import ConflictError, InputError
 from kb_project.sql import run_sql
-from workspaces import access, sql
+from workspaces import access, quotas, sql
 from workspaces.audit import services as audit
 from workspaces.models import AuditAction, Membership, Role, User, Workspace
 from workspaces.ports import ports_for
@@ -24,8 +24,10 @@ def workspace_create(
 ) -> Workspace:
     """Create a workspace; its creator becomes its owner.
 
-    Raises InputError for an invalid name, ConflictError if the slug is taken.
+    Raises InputError for an invalid name, ConflictError if the slug is taken, QuotaError if the
+    person has created as many as allowed.
     """
+    quotas.check_workspaces(owner)
     name = " ".join(name.split())
     slug = slugify(slug or name)[:60] or "workspace"
     if not name or len(name) > 120:

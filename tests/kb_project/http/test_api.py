@@ -82,6 +82,9 @@ def test_every_operation_is_described(schema: dict[str, Any]):
         "workspace_list",
         "workspace_create",
         "workspace",
+        "token_list",
+        "token_create",
+        "token_revoke",
         "document_list",
         "document_add",
         "document",
@@ -219,6 +222,8 @@ def test_what_writes_may_be_forbidden(schema: dict[str, Any]):
     writing |= {"entity_split", "entity_move", "history_undo"}
     writing |= {f"relationship_{verb}" for verb in ("create", "edit", "delete")}
     writing |= {f"suggestion_{verb}" for verb in ("accept", "reject", "skip", "accept_above")}
+    # A token may not do what its person may.
+    writing |= {"token_list", "token_create", "token_revoke"}
     writing |= {"evaluation_run_estimate", "set_questions_decide", "set_questions_make"}
 
     forbidding = {name for name, one in operations(schema).items() if "403" in one["responses"]}
@@ -253,6 +258,7 @@ def test_operations_are_grouped_by_what_they_are_about(schema: dict[str, Any]):
         "reranker",
         "evaluation",
         "health",
+        "tokens",
     }
 
 
@@ -264,7 +270,7 @@ def test_shapes_are_named_after_what_they_describe(schema: dict[str, Any]):
 
 
 def test_both_ways_to_sign_in_are_named(schema: dict[str, Any]):
-    assert set(schema["components"]["securitySchemes"]) == {"basicAuth", "cookieAuth"}
+    assert set(schema["components"]["securitySchemes"]) == {"tokenAuth", "cookieAuth"}
 
 
 @pytest.mark.django_db

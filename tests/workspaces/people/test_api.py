@@ -36,7 +36,7 @@ def test_a_workspace_says_what_the_person_may_do_in_it():
 def test_nobody_lists_anything_without_signing_in():
     body = assert_problem(client().get(LIST), 401, "not_authenticated")
 
-    assert "HTTP Basic" in body["next_step"]
+    assert "Authorization: Bearer" in body["next_step"]
 
 
 def test_whoever_makes_a_workspace_owns_it():
