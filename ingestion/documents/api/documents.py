@@ -18,7 +18,7 @@ from ingestion.history.api import tags_of
 from ingestion.knowledge import summaries
 from ingestion.knowledge.serializers import SourceSpanSerializer
 from ingestion.models import Document, DocumentState
-from kb_project.errors import ConflictError, InputError, UploadError
+from kb_project.errors import ConflictError, InputError, QuotaError, UploadError
 from kb_project.http.api import PageInput, PageOutput, ProblemSerializer, page_of
 from kb_project.http.problems import problem
 from workspaces.api import ApiRequest, WorkspaceAPIView, checked, reading, writing
@@ -141,7 +141,7 @@ class DocumentListApi(WorkspaceAPIView):
         return {"total": len(intakes), "added": len(added), "documents": intakes}
 
     def _intake(self, file: UploadedFile, filing: Filing, *, is_only: bool) -> dict[str, Any]:
-        """Add one file. Raises UploadError if the only file is refused."""
+        """Add one file. Raises UploadError or QuotaError if the only file is refused."""
         name = file.name or ""
         intake = dict.fromkeys(("document", "state", "job", "url", "problem"))
         try:
@@ -152,7 +152,7 @@ class DocumentListApi(WorkspaceAPIView):
                 user=self.request.user,
                 filing=filing,
             )
-        except UploadError as error:
+        except (UploadError, QuotaError) as error:
             if is_only:
                 raise
             refused = {"name": services.label_of(name), "outcome": "refused"}
