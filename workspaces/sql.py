@@ -242,6 +242,18 @@ FULL_AT: Final[LiteralString] = "SELECT full_at FROM workspaces_ratelimit WHERE 
 FORGET_RATE: Final[LiteralString] = "DELETE FROM workspaces_ratelimit WHERE key = %(key)s"
 FORGET_OLD_RATES: Final[LiteralString] = "DELETE FROM workspaces_ratelimit WHERE full_at < now()"
 
+# --- tokens ---------------------------------------------------------------------------------------
+# A token with its user. Hand-written, since every request of a program runs it.
+BEARER: Final[LiteralString] = """
+SELECT t.id, t.workspace_id, t.membership_id, t.name, t.prefix, t.digest, t.capabilities,
+       t.expires_at, t.last_used_at, t.revoked_at, t.created_at,
+       u.id, u.is_active, u.email, u.name
+  FROM workspaces_apitoken AS t
+  JOIN workspaces_membership AS m ON m.workspace_id = t.workspace_id AND m.id = t.membership_id
+  JOIN workspaces_user AS u ON u.id = m.user_id
+ WHERE t.workspace_id = %(workspace)s AND t.prefix = %(prefix)s AND t.digest = %(digest)s
+"""
+
 # --- quotas ---------------------------------------------------------------------------------------
 # Held until the transaction ends, so that two requests cannot both take what is left.
 HOLD_QUOTA: Final[LiteralString] = """

@@ -14,7 +14,7 @@ from tests import rows
 from tests.api import assert_problem, client, client_with, password_header
 from workspaces import access
 from workspaces.models import ApiToken, Membership
-from workspaces.tokens import services
+from workspaces.tokens import services, verification
 from workspaces.tokens.verification import TEXT, new_token
 
 pytestmark = pytest.mark.django_db
@@ -301,3 +301,18 @@ def test_right_passwords_are_never_too_many():
     rows.make_user("Alice")
 
     assert {sign_in("alice@example.com", rows.PASSWORD).status_code for _ in range(45)} == {200}
+
+
+def test_the_columns_read_for_a_token_are_those_of_the_models():
+    cast = rows.make_cast()
+    token, text = rows.make_token(cast.workspace, cast.bob)
+
+    user = verification.user_of(text)
+
+    assert user == cast.bob
+    assert (user.name, user.email, user.is_active) == ("Bob", "bob@example.com", True)
+    assert not user.token.get_deferred_fields()
+    for field in ("workspace_id", "membership_id", "name", "capabilities", "expires_at"):
+        assert getattr(user.token, field) == getattr(stored(token), field)
+    # A program's request reads no password.
+    assert "password" in user.get_deferred_fields()
