@@ -7,16 +7,21 @@ import uuid
 from ingestion.documents import lifecycle
 from ingestion.editions import services as editions
 from ingestion.health import services as health
-from ingestion.pipeline import batching, pausing, recovery, runner, workspace_jobs
+from ingestion.pipeline import batching, pausing, recovery, runner, turns, workspace_jobs
 from workspaces import idempotency, limits
 
 
 def run_lane(workspace_id: str, job_id: str, lane: str) -> None:
-    """Run the calling job with others that wait in the lane, unless other workers were faster."""
-    workspace = uuid.UUID(workspace_id)
-    jobs = batching.next_group(workspace, lane, uuid.UUID(job_id))
-    if jobs and runner.run_group(jobs, lane).begun:
-        batching.call_for_the_rest(workspace, lane)
+    """Serve the workspace whose turn it is in the lane: usually, but not always, the calling one.
+
+    The calling job comes first in its workspace. Nothing is done if other workers were faster.
+    """
+    caller = uuid.UUID(workspace_id)
+    with turns.turn(lane, caller) as turn:
+        first = uuid.UUID(job_id) if turn.workspace_id == caller else None
+        jobs = batching.next_group(turn.workspace_id, lane, first)
+        if jobs and runner.run_group(jobs, lane).begun:
+            batching.call_for_the_rest(turn.workspace_id, lane)
 
 
 def resume_workspace(workspace_id: str) -> None:

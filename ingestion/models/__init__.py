@@ -45,6 +45,7 @@ from ingestion.models.jobs import (
     CorpusVersion,
     IngestionJob,
     JobKind,
+    LaneCall,
     RunState,
     StageRun,
 )
@@ -95,6 +96,7 @@ __all__ = [
     "HistorySubject",
     "IngestionJob",
     "JobKind",
+    "LaneCall",
     "Mention",
     "MentionPlacement",
     "MentionPosition",

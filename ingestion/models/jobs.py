@@ -120,6 +120,22 @@ class StageRun(TenantModel):
         return f"{self.stage} of {self.job_id}"
 
 
+class LaneCall(models.Model):
+    """A call to a lane: a party, the workspace with this id, has work in it.
+
+    Not a tenant's row, since turns go round between workspaces: see ``ingestion.pipeline.turns``.
+    """
+
+    lane = models.CharField(max_length=20)
+    party = models.UUIDField()
+
+    class Meta:
+        indexes = [models.Index(fields=["lane", "party", "id"], name="lane_calls_by_party")]
+
+    def __str__(self) -> str:
+        return f"call to {self.lane}"
+
+
 class CorpusVersion(models.Model):
     """A counter that grows in the transaction that ends any stage of any document or refresh.
 

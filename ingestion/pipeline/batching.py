@@ -1,7 +1,8 @@
 """Choose the jobs that go through a lane together.
 
 A group costs as many statements and as many round trips to a model as one document. It is bounded
-in number and in bytes, so that progress is shown regularly and a stop takes effect soon.
+in number and in bytes, so that progress is shown regularly, a stop takes effect soon, and another
+workspace's turn comes within seconds (``turns``).
 """
 
 from __future__ import annotations
@@ -17,8 +18,9 @@ from kb_project.sql import bulk_plans, run_sql
 from workspaces import access
 
 MOST_JOBS: Final = 64
-# Bytes of the files as uploaded: mostly text. A larger file goes alone.
-MOST_BYTES: Final = 1024 * 1024
+# Bytes of the files as uploaded, mostly text: some seconds of work in the slowest stage. A larger
+# file goes alone.
+MOST_BYTES: Final = 128 * 1024
 # A stage that was begun this often without ending may be what kills the worker: its document then
 # goes alone.
 MOST_ATTEMPTS_TOGETHER: Final = 2

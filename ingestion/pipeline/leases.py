@@ -16,6 +16,7 @@ from django.conf import settings
 from django.db.models import Case, F, PositiveSmallIntegerField, When
 
 from ingestion.models import IngestionJob, RunState, StageRun
+from ingestion.pipeline.turns import TurnOverError, is_over
 from ingestion.stage import Progress
 from kb_project.jobs.claims import LeasedRows
 from kb_project.jobs.workers import worker_name
@@ -74,18 +75,32 @@ def claim(runs: Sequence[StageRun]) -> ClaimedStages:
     return ClaimedStages(taken, frozenset(row.id for row in rows.values() if row.wants_stop))
 
 
-def progress_of(runs: Sequence[StageRun], *, beside: Sequence[StageRun] = ()) -> Progress:
+def progress_of(
+    runs: Sequence[StageRun], *, beside: Sequence[StageRun] = (), turns: int = 0
+) -> Progress:
     """Progress of a stage that works on these runs. A single one shows its units.
 
-    Reporting renews their leases, and those of the runs waiting ``beside`` them.
+    Reporting renews their leases, and those of the runs waiting ``beside`` them. It raises
+    ``TurnOverError`` once the work has lasted for so many ``turns`` and another workspace waits;
+    never if that is 0.
     """
-    return Progress(report=_reporter(runs, beside))
+    report = _reporter(runs, beside)
+    return Progress(report=_giving_way(report, turns) if turns else report)
 
 
 def renew(runs: Sequence[StageRun]) -> None:
     """Renew the leases of runs whose turn has not come."""
     if runs:
         STAGES.renew(*_named(runs))
+
+
+def _giving_way(report: Callable[[int, int], None], turns: int) -> Callable[[int, int], None]:
+    def giving_way(done: int, total: int) -> None:
+        report(done, total)
+        if done < total and is_over(turns):
+            raise TurnOverError
+
+    return giving_way
 
 
 def _reporter(runs: Sequence[StageRun], beside: Sequence[StageRun]) -> Callable[[int, int], None]:

@@ -19,7 +19,15 @@ from django.utils import timezone
 from django_q.models import OrmQ
 
 from ingestion.models import IngestionJob, RunState, StageRun
-from ingestion.pipeline import leases, pausing, runner, sql, workspace_jobs
+from ingestion.pipeline import (
+    batching,
+    leases,
+    pausing,
+    runner,
+    sql,
+    turns,
+    workspace_jobs,
+)
 from kb_project.jobs import cluster
 from kb_project.sql import run_sql
 from workspaces import access
@@ -44,6 +52,7 @@ def start_lane(lane: str) -> int:
     """
     with transaction.atomic():
         OrmQ.objects.filter(key=lane).delete()
+        turns.forget(lane)
         woken = sum(recover(workspace_id, lanes=(lane,)) for workspace_id in _workspace_ids())
     if lane == runner.EMBEDDING:
         woken += workspace_jobs.renew_foreign_vectors()
@@ -87,17 +96,16 @@ def _workspace_ids() -> list[uuid.UUID]:
 def _wake_unfinished(workspace_id: uuid.UUID, lanes: Collection[str]) -> int:
     if not lanes:
         return 0
-    woken = 0
+    woken = set[uuid.UUID]()
     with access.in_workspace(workspace_id):
         jobs = IngestionJob.objects.in_workspace(workspace_id).filter(state__in=UNFINISHED)
         ids = list(jobs.order_by("created_at").values_list("pk", flat=True))
         open_stages = _open_stages(workspace_id, ids)
-        for job_id in ids:
-            calls = [lane for lane in lanes if has_work(lane, open_stages[job_id])]
-            for lane in calls:
-                runner.wake(workspace_id, job_id, lane)
-            woken += bool(calls)
-    return woken
+        for lane in lanes:
+            waiting = [job_id for job_id in ids if has_work(lane, open_stages[job_id])]
+            batching.call_for(workspace_id, waiting, lane)
+            woken.update(waiting)
+    return len(woken)
 
 
 def _open_stages(

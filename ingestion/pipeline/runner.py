@@ -22,7 +22,7 @@ from django_q.tasks import async_task
 
 from ingestion.changes import version_changes
 from ingestion.models import IngestionJob, JobKind, RunState, StageRun
-from ingestion.pipeline import leases, sql, transitions
+from ingestion.pipeline import leases, sql, transitions, turns
 from ingestion.stage import Progress, StageOutcome
 from ingestion.stages import (
     chunk,
@@ -106,6 +106,8 @@ LANES: Final[dict[str, tuple[str, ...]]] = {
 EMBEDS_AFTER: Final = "situate"
 # The stage after which a version's facts are known.
 TELLS_AFTER: Final = "resolve"
+# Stages that skip what they have done before, batch by batch: a turn may end in the middle.
+GIVING_WAY: Final = frozenset({"situate", "embed", "extract", "reembed", "reports", "tree"})
 RUN_LANE: Final = "ingestion.tasks.run_lane"
 MAX_ATTEMPTS: Final = 4
 
@@ -124,10 +126,12 @@ class Member:
 
 @dataclass(frozen=True, slots=True)
 class Tally:
-    """For a group: how many jobs were begun, and how many reached the end of the lane."""
+    """For a group: how many jobs were begun, how many reached the end of the lane, and whether the
+    others wait for their workspace's next turn."""
 
     begun: int = 0
     through: int = 0
+    gave_way: bool = False
 
 
 def plan_stages(*jobs: IngestionJob) -> None:
@@ -145,8 +149,10 @@ def plan_stages(*jobs: IngestionJob) -> None:
 def wake(workspace_id: uuid.UUID, job_id: uuid.UUID, lane: str) -> None:
     """Ask a worker of the lane to look at the job. The queue row commits with the caller's changes.
 
-    The worker also takes what else waits there, so that one call serves a burst of documents.
+    The worker serves the workspaces that called in turn, and takes what else waits in each: one
+    call serves a burst of documents.
     """
+    turns.call(lane, workspace_id)
     async_task(RUN_LANE, str(workspace_id), str(job_id), lane, cluster=lane)
 
 
@@ -182,16 +188,28 @@ def _run_group(jobs: Sequence[IngestionJob], lane: str, ports: Ports | None) -> 
         taken, _ = claim_next(going)
         fail(taken, error, seconds=0)
         return Tally(len(taken))
+    tally = _run_stages(going, ports)
+    if not tally.gave_way:
+        after_lane(jobs[0], lane)
+    return tally
+
+
+def _run_stages(going: list[Member], ports: Ports) -> Tally:
+    """Run stage after stage, until none is left or the workspace's turn is over."""
     begun, through = set[uuid.UUID](), 0
     while going:
         taken, going = claim_next(going)
         begun.update(member.job.pk for member in taken)
-        passed = run_stage(taken, ports)
+        try:
+            passed = run_stage(taken, ports)
+        except turns.TurnOverError:
+            return Tally(len(begun), through, gave_way=True)
         for member in passed:
             del member.runs[0]
         going += [member for member in passed if member.runs]
         through += sum(not member.runs for member in passed)
-    after_lane(jobs[0], lane)
+        if going and turns.is_over():
+            return Tally(len(begun), through, gave_way=True)
     return Tally(len(begun), through)
 
 
@@ -246,18 +264,23 @@ def run_stage(
 ) -> list[Member]:
     """Run one claimed stage of a group; return those that completed it.
 
-    The others' outcomes are recorded. ``beside`` are those waiting for their turn.
+    The others' outcomes are recorded. ``beside`` are those waiting until these are done. Raises
+    TurnOverError, with all of them waiting again.
     """
     if not members:
         return []
     started = time.monotonic()
-    stage = STAGES[members[0].run.stage]
-    progress = leases.progress_of([one.run for one in members], beside=[one.run for one in beside])
+    name = members[0].run.stage
+    stage, runs, waiting = STAGES[name], _runs(members), _runs(beside)
+    progress = leases.progress_of(runs, beside=waiting, turns=_turns_of(name, ports))
     try:
         outcomes = stage([member.job for member in members], ports, progress)
     except (leases.LeaseLostError, leases.CancelledError) as stop:
         rest = without(stop, members, seconds=time.monotonic() - started)
         return run_stage(rest, ports, beside)
+    except turns.TurnOverError:
+        transitions.put_back([*runs, *waiting], seconds=time.monotonic() - started)
+        raise
     except DATABASE_AWAY:
         raise  # no database to record in; the lease is still ours when it comes back
     # The project's one broad except: any failure of a stage is recorded on its document. The
@@ -270,12 +293,24 @@ def run_stage(
     return finish(members, outcomes, seconds=time.monotonic() - started)
 
 
+def _runs(members: Sequence[Member]) -> list[StageRun]:
+    return [member.run for member in members]
+
+
+def _turns_of(stage: str, ports: Ports) -> int:
+    """After how many turns' time the stage gives way in its middle; 0 if it never does."""
+    if stage not in GIVING_WAY:
+        return 0
+    is_local = ports.chat is None or stage in LANES[EMBEDDING]
+    return 1 if is_local else turns.TIMES_WITH_A_MODEL
+
+
 def run_one_by_one(members: Sequence[Member], ports: Ports) -> list[Member]:
     """Rerun a stage that failed for a group on each member, so that only the one at fault fails."""
     passed = []
     for place, member in enumerate(members):
         beside = members[place + 1 :]
-        leases.renew([one.run for one in beside])
+        leases.renew(_runs(beside))
         passed += run_stage([member], ports, beside)
     return passed
 

@@ -236,3 +236,27 @@ RETURNING id
 # thousand documents is filled, with plans made for an empty one: nested loops over all its rows.
 # Returns the number of tables analysed.
 REFRESH_STATISTICS: Final[LiteralString] = "SELECT ingestion_refresh_statistics()"
+
+# Calls to lanes. A party is a workspace's id; the worker of a lane sees those of all workspaces.
+ADD_CALL: Final[LiteralString] = """
+INSERT INTO ingestion_lanecall (lane, party) VALUES (%(lane)s, %(party)s)
+"""
+CALLERS: Final[LiteralString] = """
+SELECT party, min(id) FROM ingestion_lanecall WHERE lane = %(lane)s GROUP BY party
+"""
+TAKE_CALLS: Final[LiteralString] = """
+DELETE FROM ingestion_lanecall WHERE lane = %(lane)s AND party = %(party)s
+"""
+OTHERS_CALL: Final[LiteralString] = """
+SELECT EXISTS (SELECT FROM ingestion_lanecall WHERE lane = %(lane)s AND party <> %(party)s)
+"""
+FORGET_LANE: Final[LiteralString] = "DELETE FROM ingestion_lanecall WHERE lane = %(lane)s"
+
+# The stages wait again as if they had not been begun; what they have written stays.
+PUT_BACK_STAGES: Final[LiteralString] = """
+UPDATE ingestion_stagerun
+   SET state = 'pending', leased_until = NULL, leased_by = '',
+       attempts = greatest(attempts - 1, 0), seconds = seconds + %(seconds)s::float8
+ WHERE workspace_id = %(workspace)s AND id = ANY(%(runs)s::uuid[])
+   AND leased_by = %(worker)s AND state = 'running'
+"""

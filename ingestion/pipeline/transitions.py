@@ -139,6 +139,12 @@ def pause(runs: Sequence[StageRun], problem: Problem, *, seconds: float) -> None
     )
 
 
+def put_back(runs: Sequence[StageRun], *, seconds: float) -> None:
+    """Have begun stages wait for their workspace's next turn."""
+    with access.in_workspace(runs[0].workspace_id):
+        run_sql(sql.PUT_BACK_STAGES, _end_values(runs, seconds, None))
+
+
 def pause_at(workspace_id: uuid.UUID, stage: str) -> Problem | None:
     """Why work at this stage is already paused, if any is."""
     with access.in_workspace(workspace_id):

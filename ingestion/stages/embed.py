@@ -58,11 +58,10 @@ def embed(
         )
         total = chunks.count() if len(waiting) > BATCH else len(waiting)
     done = total - len(waiting)
-    for first in range(0, len(waiting), BATCH):
-        batch = waiting[first : first + BATCH]
+    for batch in chunk_vectors.in_batches(waiting, BATCH):
         chunk_vectors.make(workspace_id, batch, embedder)
         done += len(batch)
-        if len(waiting) > BATCH:
+        if len(batch) < len(waiting):
             progress(done, total)
     return Counter(chunk.version_id for chunk in waiting)
 
@@ -82,8 +81,9 @@ def embed_sentences(
             .select_related("document")
             .only("pk", "text", "regions", "heading_path", "document__title")
         )
-    for first in range(0, len(waiting), sentences.BATCH):
-        batch = waiting[first : first + sentences.BATCH]
+    done = 0
+    for batch in chunk_vectors.in_batches(waiting, sentences.BATCH):
         sentences.make(workspace_id, batch, embedder)
-        if len(waiting) > sentences.BATCH:
-            progress(first + len(batch), len(waiting))
+        done += len(batch)
+        if len(batch) < len(waiting):
+            progress(done, len(waiting))

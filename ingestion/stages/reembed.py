@@ -88,9 +88,9 @@ def embed_all(
 
     made = 0
     while page := next_page():
-        for first in range(0, len(page), BATCH):
-            chunks.make(workspace_id, page[first : first + BATCH], embedder)
-            made += len(page[first : first + BATCH])
+        for batch in chunks.in_batches(page, BATCH):
+            chunks.make(workspace_id, batch, embedder)
+            made += len(batch)
             progress(min(total, total - missing + made), total)
         if is_next and not is_building(workspace_id, embedder.fingerprint):
             break

@@ -8,7 +8,7 @@ exclusively, so the swap sees every vector of the old model.
 from __future__ import annotations
 
 import uuid
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Final, LiteralString
 
 from django.db.models import Exists, OuterRef, QuerySet
@@ -24,6 +24,8 @@ from workspaces.ports import LOCAL
 
 Chunks = QuerySet[Chunk]
 
+BATCH_CHARACTERS: Final = 8_000
+"""Of chunks that are embedded and saved together: another workspace waits for a batch's end."""
 CURRENT: Final = (IndexState.ACTIVE, IndexState.BUILDING)
 
 HOLD_WITH_OTHERS: Final[LiteralString] = """
@@ -100,6 +102,20 @@ def without(chunks: Chunks, workspace_id: uuid.UUID, fingerprint: str) -> Chunks
         chunk_id=OuterRef("pk"), fingerprint=fingerprint
     )
     return chunks.filter(~Exists(made))
+
+
+def in_batches(chunks: Sequence[Chunk], most: int) -> Iterator[list[Chunk]]:
+    """Chunks in their order, so many at a time, and no more text than takes a few seconds."""
+    batch: list[Chunk] = []
+    characters = 0
+    for chunk in chunks:
+        if batch and (len(batch) == most or characters + len(chunk.text) > BATCH_CHARACTERS):
+            yield batch
+            batch, characters = [], 0
+        batch.append(chunk)
+        characters += len(chunk.text)
+    if batch:
+        yield batch
 
 
 def make(workspace_id: uuid.UUID, chunks: Sequence[Chunk], embedder: Embedder) -> None:

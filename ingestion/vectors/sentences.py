@@ -11,7 +11,7 @@ the ten nearest sentences overall for 85 % of the questions, and in the twelve n
 from __future__ import annotations
 
 import uuid
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Final, LiteralString
 
 from django.db.models import Exists, OuterRef, QuerySet
@@ -28,6 +28,11 @@ BATCH: Final = 8
 """Chunks whose sentences are stored by one statement: a few seconds of work."""
 LONGEST: Final = 600
 """Characters of a sentence that are embedded."""
+MOST: Final = 100
+"""Sentences of a chunk that are embedded: ordinary ones have some forty."""
+LEAST_WORDED: Final = 1 / 3
+"""The least share of letters and digits in what is embedded: nobody asks for brackets, and each of
+them costs as much as a word."""
 
 # A chunk that was replaced or archived meanwhile gets no vectors.
 ADD_VECTORS: Final[LiteralString] = """
@@ -55,7 +60,7 @@ def make(workspace_id: uuid.UUID, chunks: Sequence[Chunk], embedder: Embedder) -
     found = [
         (chunk, statement)
         for chunk in chunks
-        for statement in statements(chunk.text, from_json(chunk.regions))
+        for statement in embeddable(statements(chunk.text, from_json(chunk.regions)))
     ]
     if not found:
         return
@@ -75,6 +80,20 @@ def make(workspace_id: uuid.UUID, chunks: Sequence[Chunk], embedder: Embedder) -
         stored = SentenceVector.objects.in_workspace(workspace_id)
         stored = stored.filter(chunk_id__in={chunk.pk for chunk, _ in found})
         stored.exclude(fingerprint=embedder.fingerprint).delete()
+
+
+def embeddable(found: Iterable[Statement]) -> list[Statement]:
+    return [one for one in found if is_worded(one.said)][:MOST]
+
+
+def is_worded(text: str) -> bool:
+    """Whether enough of the text is letters and digits.
+
+    >>> is_worded("It is lit."), is_worded("x² + y² = r²"), is_worded("[](){}[](){} a")
+    (True, True, False)
+    """
+    characters = sum(not character.isspace() for character in text)
+    return sum(map(str.isalnum, text)) >= LEAST_WORDED * characters
 
 
 def forget(workspace_id: uuid.UUID, chunks: Sequence[uuid.UUID]) -> None:

@@ -31,6 +31,7 @@ LEFT_OUT: Final[Mapping[str, str]] = {
     "workspaces.storedreply": "only serves requests repeated within a day",
     "workspaces.ratelimit": "only counts requests of the last minutes",
     "workspaces.apitoken": "signs in to the installation it was created in",
+    "ingestion.lanecall": "only wakes workers; unfinished work is in the jobs",
     "django_q.ormq": "only wakes workers; unfinished work is in the jobs",
     "django_q.task": "only lists past wake-ups",
     "django_q.schedule": "is created by the migrations",

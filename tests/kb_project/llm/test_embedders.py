@@ -273,7 +273,7 @@ def test_what_does_not_pass_pauses_the_work(server, fault, error, code):
 def test_a_text_too_long_for_the_model_is_cut_until_it_fits(server):
     server.script.next("context", times=2, kind="embeddings")
 
-    assert embedder_on(server, 32).embed_question("word " * 4_000).shape == (32,)
+    assert embedder_on(server, 32).embed_passages(["word " * 4_000]).shape == (1, 32)
     lengths = [len(seen.body["input"][0]) for seen in server.requests]
     assert lengths[0] > lengths[1] > lengths[2]
 
