@@ -16,7 +16,7 @@ from retrieval.evaluation import runs
 
 # Queued and running jobs of every workspace: a function, since no role sees all rows at once.
 UNFINISHED: Final[LiteralString] = """
-SELECT kind, workspace_id, id, state, worker, is_overdue FROM retrieval_unfinished_jobs()
+SELECT kind, workspace_id, id, state, worker, is_overdue, person FROM retrieval_unfinished_jobs()
 """
 
 
@@ -34,8 +34,21 @@ def work(_lane: str, *, say: Callable[[str], None]) -> None:
 def new_worker(name: str = "") -> Worker:
     places = settings.ANSWERERS
     answers = scheduler.Scheduler(
-        finding=places, writing=places, has_queued=lambda: worker.has_waiting(jobs.KIND)
+        finding=places, writing=places, queued=lambda: worker.todo[jobs.KIND].waiting()
     )
-    queues = [replace(jobs.QUEUE, turn=answers.turn, begin=scheduler.begin), runs.QUEUE]
+    queues = [
+        replace(
+            jobs.QUEUE,
+            turn=answers.turn,
+            may_start=answers.may_start,
+            begin=lambda call: scheduler.begin(call.party),
+        ),
+        replace(
+            runs.QUEUE,
+            begin=lambda call: runs.begin_turn(
+                lambda: worker.todo[runs.KIND].others_wait(call.workspace_id)
+            ),
+        ),
+    ]
     worker = Worker(queues, find=lambda: run_sql(UNFINISHED), name=name)
     return worker

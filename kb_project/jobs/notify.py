@@ -6,8 +6,8 @@ the record of what there is to do.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Final, LiteralString
+from dataclasses import dataclass, field
+from typing import Final, LiteralString, NamedTuple
 from uuid import UUID
 
 from kb_project.sql import run_sql
@@ -18,23 +18,38 @@ WORK: Final = "concordance_work"
 STOP: Final = "stop"
 
 
+class Party(NamedTuple):
+    """Who takes turns with others: a person in a workspace. Jobs of no person are one party."""
+
+    workspace_id: UUID
+    person: int | None
+
+
 @dataclass(frozen=True, slots=True)
 class Call:
-    """``kind`` is the kind of work, or STOP: stop the job with this id."""
+    """``kind`` is the kind of work, or STOP: stop the job with this id.
+
+    ``person`` is who asked for the job, if known.
+    """
 
     kind: str
     workspace_id: UUID
     id: UUID
+    person: int | None = field(default=None, compare=False)
+
+    @property
+    def party(self) -> Party:
+        return Party(self.workspace_id, self.person)
 
 
-def wake(kind: str, workspace_id: UUID, id_: UUID) -> None:
-    """Call a worker to a new job, or to stop one."""
-    send(WORK, call_to(kind, workspace_id, id_))
+def wake(kind: str, workspace_id: UUID, id_: UUID, person: int | None = None) -> None:
+    """Call a worker to a new job of a person, or to stop one."""
+    send(WORK, call_to(kind, workspace_id, id_, person))
 
 
-def call_to(kind: str, workspace_id: UUID, id_: UUID) -> str:
+def call_to(kind: str, workspace_id: UUID, id_: UUID, person: int | None = None) -> str:
     """Return the message to a worker, for a statement that sends it."""
-    return f"{kind} {workspace_id} {id_}"
+    return f"{kind} {workspace_id} {id_} {person or ''}".rstrip()
 
 
 def call_in(message: str) -> Call | None:
@@ -44,8 +59,8 @@ def call_in(message: str) -> Call | None:
     True
     """
     try:
-        kind, workspace_id, id_ = message.split()
-        return Call(kind, UUID(workspace_id), UUID(id_))
+        kind, workspace_id, id_, *person = message.split()
+        return Call(kind, UUID(workspace_id), UUID(id_), int(person[0]) if person else None)
     except ValueError:
         return None
 

@@ -8,7 +8,6 @@ seconds finds jobs without a call and those a dead worker left.
 from __future__ import annotations
 
 import logging
-import queue
 import signal
 import threading
 from collections import defaultdict
@@ -25,7 +24,8 @@ from kb_project.database.outages import DATABASE_AWAY, Listener, through_outages
 from kb_project.errors import KBError
 from kb_project.jobs import notify, workers
 from kb_project.jobs.claims import LeasedRows
-from kb_project.jobs.notify import Call
+from kb_project.jobs.fair_queue import FairQueue
+from kb_project.jobs.notify import Call, Party
 from kb_project.llm.halting import Halt, halted_by
 from kb_project.sql import Row
 
@@ -45,7 +45,7 @@ class JobQueue:
     committed, with whatever was done before. ``fail`` ends a job that the named worker holds, for
     an error; ``interrupt`` ends it, or has it wait again, because that worker stopped. Both do
     nothing if it has ended meanwhile. ``turn`` is entered before a thread takes its next job,
-    and ``begin`` called once it has one.
+    ``may_start`` says whether a party's job may be that one, and ``begin`` is called with it.
     """
 
     kind: str
@@ -55,7 +55,8 @@ class JobQueue:
     interrupt: Callable[[Call, str], None]
     threads: int
     turn: Callable[[], AbstractContextManager[None]] = nullcontext
-    begin: Callable[[], None] = lambda: None
+    may_start: Callable[[Party], bool] = lambda _party: True
+    begin: Callable[[Call], None] = lambda _call: None
 
     def claim(self, call: Call, worker: str) -> bool:
         """Claim a job; return whether it is now the worker's."""
@@ -102,8 +103,8 @@ class Attempt:
 class Worker:
     """One process's jobs, waiting and running.
 
-    ``find`` returns the unfinished jobs of all workspaces: kind, workspace, id, state, worker, and
-    whether the lease has expired.
+    ``find`` returns the unfinished jobs of all workspaces: kind, workspace, id, state, worker,
+    whether the lease has expired, and who asked.
     """
 
     def __init__(
@@ -111,9 +112,7 @@ class Worker:
     ) -> None:
         self.name = name or workers.worker_name()
         self.queues = {one.kind: one for one in queues}
-        self.todo: dict[str, queue.SimpleQueue[Call | None]] = {
-            kind: queue.SimpleQueue() for kind in self.queues
-        }
+        self.todo = {kind: FairQueue() for kind in self.queues}
         self.running: dict[Call, Halt] = {}
         self.stopping = threading.Event()
         self._find = find
@@ -157,8 +156,8 @@ class Worker:
     def take_stock(self) -> list[Call]:
         """Return the queued jobs of every workspace, after ending those of dead workers."""
         queued = []
-        for kind, workspace_id, id_, state, worker, is_overdue in self._find():
-            call, one = Call(kind, workspace_id, id_), self.queues[kind]
+        for kind, workspace_id, id_, state, worker, is_overdue, person in self._find():
+            call, one = Call(kind, workspace_id, id_, person), self.queues[kind]
             if state == one.rows.waiting:
                 queued.append(call)
             elif is_overdue or workers.is_dead(worker):
@@ -218,10 +217,10 @@ class Worker:
         """Run one job after another."""
         while True:
             with one.turn():
-                call = self.todo[one.kind].get()
+                call = self.todo[one.kind].get(one.may_start)
                 if call is None or self.stopping.is_set():
                     return
-                one.begin()
+                one.begin(call)
                 try:
                     through_outages(partial(self.do, call))
                 except DATABASE_AWAY as error:

@@ -204,7 +204,8 @@ def _queued(question: Question, *, mode: str = "", is_new: bool = False) -> Answ
         mode=mode,
         written_by="",
     )
-    _keep(answer, is_new=is_new, call=notify.call_to(jobs.KIND, answer.workspace_id, answer.pk))
+    call = notify.call_to(jobs.KIND, answer.workspace_id, answer.pk, question.asked_by_id)
+    _keep(answer, is_new=is_new, call=call)
     return answer
 
 

@@ -159,7 +159,7 @@ def _claimed(order: Order) -> dict[str, object]:
 
 def _wake(workspace: Workspace, run: EvaluationRun, order: Order) -> None:
     if not order.worker:
-        notify.wake(runs.KIND, workspace.pk, run.pk)
+        notify.wake(runs.KIND, workspace.pk, run.pk, run.requested_by_id)
 
 
 def _refuse_second(workspace: Workspace, question_set: QuestionSet) -> None:

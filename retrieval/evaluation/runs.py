@@ -11,6 +11,7 @@ import json
 import logging
 import time
 from collections.abc import Callable, Iterator
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import Any, Final, LiteralString
 from uuid import UUID
@@ -18,7 +19,7 @@ from uuid import UUID
 from django.utils import timezone
 
 from kb_project.errors import InputError, KBError, Problem, ReplyError
-from kb_project.jobs import workers
+from kb_project.jobs import notify, workers
 from kb_project.jobs.claims import LeasedRows
 from kb_project.jobs.notify import Call
 from kb_project.jobs.worker import JobQueue
@@ -53,6 +54,8 @@ INTERRUPTED: Final[Problem] = {
     "next_step": "Continue the run.",
 }
 SECONDS_BETWEEN_SIGNS: Final = 1.0
+SECONDS_OF_TURN: Final = 20.0
+"""How long a run goes on while another workspace's waits."""
 LONGEST_ANSWER: Final = 20_000
 
 
@@ -96,6 +99,32 @@ class Hold:
         )
 
 
+class TurnOverError(Exception):
+    """Another workspace's run waits, and this one has had its time."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Turn:
+    others_wait: Callable[[], bool]
+    started: float = field(default_factory=time.monotonic)
+
+
+_turn: ContextVar[_Turn | None] = ContextVar("_turn", default=None)
+
+
+def begin_turn(others_wait: Callable[[], bool]) -> None:
+    """Begin a run's turn in this thread: while others wait, it goes on for a while only."""
+    _turn.set(_Turn(others_wait))
+
+
+def _check_turn() -> None:
+    """Raise TurnOverError if it is another run's turn. Call where the run can be continued."""
+    turn = _turn.get()
+    lasts = turn is None or time.monotonic() - turn.started < SECONDS_OF_TURN
+    if turn is not None and not lasts and turn.others_wait():
+        raise TurnOverError
+
+
 def _nothing() -> None: ...
 
 
@@ -115,6 +144,8 @@ def run_evaluation(workspace_id: UUID, run_id: UUID, begun: Callable[[], None] =
         return
     try:
         _work(run, hold)
+    except TurnOverError:
+        _wait_again(run, hold)
     except StoppedError:
         _end(hold, RunProgress.STOPPED)
     except KBError as error:
@@ -124,6 +155,13 @@ def run_evaluation(workspace_id: UUID, run_id: UUID, begun: Callable[[], None] =
         logger.warning("evaluation failed run=%s code=%s", run_id, error.code)
     else:
         _end(hold, RunProgress.DONE)
+
+
+def _wait_again(run: EvaluationRun, hold: Hold) -> None:
+    """Queue the run again, behind those that wait; it continues where it stopped."""
+    with access.in_workspace(run.workspace_id):
+        if hold.write(state=RunProgress.QUEUED, worker="", lease_until=None):
+            notify.wake(KIND, run.workspace_id, run.pk, run.requested_by_id)
 
 
 def problem_of(error: KBError) -> Problem:
@@ -148,7 +186,9 @@ def _measure_all(workspace: Workspace, run: EvaluationRun, hold: Hold) -> None:
         judged_by=judge.name[:120] if judge else "",
         **now(workspace, run, with_answers=run.answers),
     )
-    for question, modes in waiting:
+    for place, (question, modes) in enumerate(waiting):
+        if place:
+            _check_turn()
         vector = services.question_vector(workspace, question.text)
         vector.make()
         for mode in modes:

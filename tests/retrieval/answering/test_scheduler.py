@@ -5,14 +5,18 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable
+from uuid import uuid4
 
 import pytest
 
+from kb_project.jobs.notify import Party
 from kb_project.llm.halting import Halt, halted_by
 from retrieval.answering import scheduler
 from retrieval.answering.scheduler import Scheduler
 
 PATIENCE = 10.0
+HARBOUR, SKARROW = uuid4(), uuid4()
+SOME = {Party(SKARROW, 7): 1}
 
 
 class Job:
@@ -133,7 +137,7 @@ def test_one_that_ends_without_passages_holds_nobody_up(begin):
 def test_what_nobody_has_begun_yet_goes_first_too(begin, idle):
     called = threading.Event()
     called.set()
-    all_ = Scheduler(finding=2, writing=1, has_queued=called.is_set)
+    all_ = Scheduler(finding=2, writing=1, queued=lambda: SOME if called.is_set() else {})
     idle(all_)
     job = shown(begin, all_)
     assert not job.is_written()
@@ -144,7 +148,7 @@ def test_what_nobody_has_begun_yet_goes_first_too(begin, idle):
 
 
 def test_what_nobody_is_free_to_begin_is_not_waited_for(begin):
-    job = shown(begin, Scheduler(finding=2, writing=1, has_queued=lambda: True))
+    job = shown(begin, Scheduler(finding=2, writing=1, queued=lambda: SOME))
 
     assert job.is_written()
 
@@ -198,7 +202,7 @@ def test_what_keeps_the_processor_busy_is_written_one_at_a_time(begin):
 
 def test_waiting_has_an_end_while_others_keep_coming(begin, idle, monkeypatch):
     monkeypatch.setattr(scheduler, "PATIENCE", 0.6)
-    all_ = Scheduler(finding=2, writing=1, has_queued=lambda: True)
+    all_ = Scheduler(finding=2, writing=1, queued=lambda: SOME)
     idle(all_)
     job = shown(begin, all_)
 
@@ -261,7 +265,7 @@ def test_one_that_is_written_gives_way_to_one_without_passages(begin):
 def test_giving_way_has_an_end(idle, monkeypatch):
     monkeypatch.setattr(scheduler, "LONGEST_PAUSE", 0.2)
     called = threading.Event()
-    all_ = Scheduler(finding=2, writing=1, has_queued=called.is_set)
+    all_ = Scheduler(finding=2, writing=1, queued=lambda: SOME if called.is_set() else {})
     idle(all_)
     with all_.turn():
         scheduler.begin()
@@ -275,7 +279,7 @@ def test_giving_way_has_an_end(idle, monkeypatch):
 
 def test_one_that_is_stopped_gives_way_to_nobody(idle):
     called, halt = threading.Event(), Halt()
-    all_ = Scheduler(finding=2, writing=1, has_queued=called.is_set)
+    all_ = Scheduler(finding=2, writing=1, queued=lambda: SOME if called.is_set() else {})
     idle(all_)
     with halted_by(halt), all_.turn():
         scheduler.begin()
