@@ -79,14 +79,14 @@ class Person:
 
     def _sign_in(self, email: str) -> None:
         path = "/accounts/login/"
-        page = self._send("GET", path).read().decode()
+        page = self.send("GET", path).read().decode()
         token = re.search(r'name="csrfmiddlewaretoken" value="([^"]+)"', page)
         form = {
             "csrfmiddlewaretoken": token.group(1) if token else "",
             "login": email,
             "password": PASSWORD,
         }
-        answer = self._send(
+        answer = self.send(
             "POST", path, urlencode(form), {"Content-Type": "application/x-www-form-urlencoded"}
         )
         if answer.status != 302:
@@ -94,9 +94,7 @@ class Person:
 
     def ask(self, workspace: str, question: str) -> Waited:
         started = time.perf_counter()
-        body = json.dumps({"question": question})
-        headers = {"Content-Type": "application/json", "X-CSRFToken": self._cookies["csrftoken"]}
-        response = self._send("POST", f"/api/v1/workspaces/{workspace}/questions/", body, headers)
+        response = self.post(workspace, question)
         if response.status != 202:
             return Waited(last=f"{response.status} {response.read()[:200]!r}")
         events = json.loads(response.read())["events"]
@@ -108,13 +106,22 @@ class Person:
         ended = time.perf_counter() - started
         return Waited(posted, passages if found else None, ended, kind)
 
+    @property
+    def csrf(self) -> dict[str, str]:
+        return {"X-CSRFToken": self._cookies["csrftoken"]}
+
+    def post(self, workspace: str, question: str) -> http.client.HTTPResponse:
+        body = json.dumps({"question": question})
+        headers = {"Content-Type": "application/json", **self.csrf}
+        return self.send("POST", f"/api/v1/workspaces/{workspace}/questions/", body, headers)
+
     def _kinds(self, path: str) -> Iterator[str]:
-        response = self._send("GET", path, headers={"Accept": "text/event-stream"})
+        response = self.send("GET", path, headers={"Accept": "text/event-stream"})
         for line in response:
             if line.startswith(b"event: "):
                 yield line.decode().removeprefix("event: ").strip()
 
-    def _send(
+    def send(
         self, method: str, path: str, body: str | None = None, headers: Any = None
     ) -> http.client.HTTPResponse:
         connection = http.client.HTTPConnection(self._host, self._port, timeout=LONGEST_WAIT)

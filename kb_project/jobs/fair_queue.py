@@ -76,7 +76,9 @@ class FairQueue:
 
     def _next(self, may_start: MayStart) -> Party | None:
         """The first in turn; those never served come first, in the order they called."""
-        turns = sorted(self._lines, key=lambda party: (self._turn(party.workspace_id), self._turn(party)))
+        turns = sorted(
+            self._lines, key=lambda party: (self._turn(party.workspace_id), self._turn(party))
+        )
         return next(filter(may_start, turns), None)
 
     def _turn(self, served: UUID | Party) -> int:
