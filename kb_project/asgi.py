@@ -11,12 +11,17 @@ from typing import Any, Final, cast
 
 import django
 from asgiref.sync import ThreadSensitiveContext, sync_to_async
+from django.conf import settings
 from django.core.handlers.asgi import ASGIHandler
 from django.db import connections
 from django.http import FileResponse, HttpRequest
 from django.http.response import HttpResponseBase
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "kb_project.settings")
+django.setup(set_prefix=False)
+
+from kb_project.http.bodies import bounded  # noqa: E402 - needs Django to be set up
+from kb_project.http.connections import send_busy  # noqa: E402
 
 THREADS_KEPT: Final = 64
 """Idle threads kept for later requests; they hold no connection."""
@@ -36,13 +41,22 @@ class InOneThread(ASGIHandler):
     def __init__(self) -> None:
         super().__init__()
         self._threads: list[ThreadPoolExecutor] = []
+        self._running = 0
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         if scope["type"] != "http":
             raise ValueError(f"Requests are answered over HTTP only, not over {scope['type']}.")
-        with self._thread() as thread:
-            async with ThreadSensitiveContext(executor=thread):
-                await self.handle(scope, receive, send)
+        if self._running >= settings.MOST_REQUESTS:
+            await send_busy(send)
+            return
+        body = bounded(scope, receive, send)
+        self._running += 1
+        try:
+            with self._thread() as thread:
+                async with ThreadSensitiveContext(executor=thread):
+                    await self.handle(scope, body.receive, body.send)
+        finally:
+            self._running -= 1
 
     @contextmanager
     def _thread(self) -> Iterator[ThreadPoolExecutor]:
@@ -88,5 +102,4 @@ async def _awaited(parts: Iterator[bytes]) -> AsyncIterator[bytes]:
         yield part
 
 
-django.setup(set_prefix=False)
 application = InOneThread()

@@ -66,6 +66,7 @@ MIDDLEWARE = [
     "workspaces.request_limits.RateLimitMiddleware",
     "kb_project.http.problems.ProblemMiddleware",
     "workspaces.access.forget_hidden",
+    "kb_project.http.bodies.RefusalMiddleware",
 ]
 CONTENT_SECURITY_POLICY = {
     "DIRECTIVES": {
@@ -88,6 +89,14 @@ RATES = {
     "model_tests": env_int("RATE_MODEL_TESTS", 10, minimum=1),
     "anonymous": env_int("RATE_ANONYMOUS", 300, minimum=1),
 }
+# What one server process accepts at a time, and how fast it must arrive.
+MOST_CONNECTIONS = env_int("MOST_CONNECTIONS", 1000, minimum=10)
+MOST_REQUESTS = env_int("MOST_REQUESTS", 500, minimum=10)
+HEADER_SECONDS = env_int("HEADER_SECONDS", 15, minimum=1)
+BODY_SECONDS = env_int("BODY_SECONDS", 3600, minimum=1)
+BODY_BYTES_A_SECOND = env_int("BODY_BYTES_A_SECOND", 4096, minimum=1)
+# Answers that one person follows at a time, in all tabs and programs.
+STREAMS_A_PERSON = env_int("STREAMS_A_PERSON", 10, minimum=1)
 
 # --- the applications ----------------------------------------------------------------------------
 INSTALLED_APPS = [
@@ -213,6 +222,10 @@ MAX_QUESTIONS_OF_WORKSPACE = env_int("MAX_QUESTIONS_OF_WORKSPACE", 500, minimum=
 # Of a person, in a workspace, and over all:
 MAX_QUESTIONS_OF_PERSON = env_int("MAX_QUESTIONS_OF_PERSON", 100, minimum=0)
 MAX_WORKSPACES_OF_PERSON = env_int("MAX_WORKSPACES_OF_PERSON", 50, minimum=0)
+# All files of one request, and at least one of them.
+UPLOAD_REQUEST_BYTES = max(
+    env_int("UPLOAD_REQUEST_MB", 1000, minimum=1) * 1024 * 1024, MAX_UPLOAD_BYTES
+)
 # How long items in the trash can be restored.
 TRASH_DAYS = env_int("TRASH_DAYS", 30, minimum=1)
 PARSE_SECONDS = env_int("PARSE_SECONDS", 60, minimum=1)

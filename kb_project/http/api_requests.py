@@ -9,7 +9,6 @@ from collections.abc import Mapping
 from io import BytesIO
 from typing import IO, Any, Final
 
-from rest_framework.exceptions import ParseError
 from rest_framework.parsers import JSONParser
 
 from kb_project.errors import InputError
@@ -22,7 +21,7 @@ are read."""
 
 
 class BoundedJSONParser(JSONParser):
-    """Raises InputError for a longer body, before reading all of it."""
+    """Raises InputError for a longer body, before reading all of it, and for one nested too deep."""
 
     def parse(
         self,
@@ -40,5 +39,10 @@ class BoundedJSONParser(JSONParser):
             )
         try:
             return super().parse(BytesIO(body), media_type, parser_context)
-        except RecursionError as error:
-            raise ParseError("JSON parse error - it is nested too deep.") from error
+        except RecursionError:
+            raise InputError(
+                "The JSON is nested too deep.",
+                code="nested_too_deep",
+                kept="Nothing was changed.",
+                next_step="Send a flatter object.",
+            ) from None

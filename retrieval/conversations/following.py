@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -61,19 +61,27 @@ class Hub:
 
     def __init__(self) -> None:
         self._watchers: defaultdict[UUID, set[Watcher]] = defaultdict(set)
+        self._streams: Counter[int] = Counter()
         self._lock = threading.Lock()
         self._listener: Listener | None = None
 
+    def streams_of(self, user_id: int) -> int:
+        """Return how many streams the person follows in this process."""
+        return self._streams[user_id]
+
     @contextmanager
-    def watching(self, answer_id: UUID) -> Iterator[Watcher]:
+    def watching(self, answer_id: UUID, user_id: int = 0) -> Iterator[Watcher]:
         watcher = Watcher(asyncio.get_running_loop(), asyncio.Event())
         with self._lock:
             self._watchers[answer_id].add(watcher)
+            self._streams[user_id] += 1
             self._listen()
         try:
             yield watcher
         finally:
             with self._lock:
+                self._streams[user_id] -= 1
+                self._streams += Counter()  # forget who follows none
                 self._watchers[answer_id].discard(watcher)
                 if not self._watchers[answer_id]:
                     del self._watchers[answer_id]

@@ -13,12 +13,14 @@ from dataclasses import replace
 from typing import Final
 from uuid import UUID
 
+from django.conf import settings
 from django.contrib.auth.decorators import login_required
-from django.http import HttpResponse, StreamingHttpResponse
+from django.http import HttpResponse, JsonResponse, StreamingHttpResponse
 from django.http.response import HttpResponseBase
 from django.views.decorators.http import require_GET
 
-from kb_project.errors import NotFoundError
+from kb_project.errors import ConflictError, NotFoundError
+from kb_project.http.problems import problem
 from kb_project.sql import run_sql
 from retrieval.answering import sql
 from retrieval.conversations.following import (
@@ -35,6 +37,7 @@ from workspaces.models import User, Workspace
 from workspaces.pages import UserRequest
 
 HEARTBEAT_SECONDS: Final = 15.0
+SECONDS_TO_LOOK_AGAIN: Final = 3
 HEARTBEAT: Final = b": still here\n\n"
 LAST: Final = frozenset({EventKind.DONE, EventKind.FAILED, EventKind.STOPPED})
 NEVER: Final = -1
@@ -51,8 +54,11 @@ def answer_events(request: UserRequest, workspace_id: str, answer_id: UUID) -> H
 def stream_of(*, workspace: Workspace, user: User, answer_id: UUID, after: int) -> HttpResponseBase:
     """Return the response that streams the events after ``after``. Raises NotFoundError.
 
-    A client that reconnects after the last event gets 204, which tells a browser to stop.
+    A client that reconnects after the last event gets 204, which tells a browser to stop. A person
+    who follows many answers in this process gets 429: pages then look again every few seconds.
     """
+    if hub().streams_of(user.pk) >= settings.STREAMS_A_PERSON:
+        return _too_many()
     is_finished = _is_finished(workspace.pk, answer_id)
     if is_finished and after != NEVER and not events_after(workspace.pk, answer_id, after):
         return HttpResponse(status=204)
@@ -63,6 +69,18 @@ def stream_of(*, workspace: Workspace, user: User, answer_id: UUID, after: int) 
     # A buffering proxy would hold the answer back.
     response.headers["X-Accel-Buffering"] = "no"
     response.headers["Cache-Control"] = "no-store"
+    return response
+
+
+def _too_many() -> HttpResponse:
+    error = ConflictError(
+        f"You are following {settings.STREAMS_A_PERSON} answers already.",
+        code="too_many_streams",
+        kept="The answer is still being written.",
+        next_step="Close other pages that wait for an answer, or look again in a few seconds.",
+    )
+    response = JsonResponse({**problem(error), "status": 429}, status=429)
+    response.headers["Retry-After"] = str(SECONDS_TO_LOOK_AGAIN)
     return response
 
 
@@ -90,7 +108,9 @@ async def followed(answer: Followed) -> AsyncIterator[bytes]:
     """Yield the events after a known one until the last, with a comment whenever it is quiet for
     long."""
     heard = time.monotonic()
-    with hub().watching(answer.answer_id) as watcher:
+    with hub().watching(answer.answer_id, answer.user_id) as watcher:
+        if hub().streams_of(answer.user_id) > settings.STREAMS_A_PERSON:
+            return  # opened at the same moment as others: the next try is refused
         yield HEARTBEAT
         while True:
             try:

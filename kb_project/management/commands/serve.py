@@ -10,6 +10,8 @@ import uvicorn
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandParser
 
+from kb_project.http.connections import BoundedProtocol
+
 APPLICATION: Final = "kb_project.asgi:application"
 SECONDS_TO_FINISH_REQUESTS: Final = 3
 
@@ -33,7 +35,7 @@ class Command(BaseCommand):
             host=host,
             port=port,
             loop="uvloop",
-            http="httptools",
+            http=BoundedProtocol,
             ws="none",
             lifespan="off",
             # The application logs requests itself, with user and request id.

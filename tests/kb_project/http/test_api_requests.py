@@ -51,9 +51,14 @@ def test_what_is_no_json_is_refused_as_before():
         assert_problem(response, 400, response.json()["code"])
 
 
-def test_what_is_nested_too_deep_is_refused_like_any_other_nonsense():
+@pytest.mark.parametrize("depth", [500, 5_000, 200_000])
+def test_json_that_is_nested_too_deep_is_refused(depth: int):
     cast = rows.make_cast()
+    deep = '{"question": ' + "[" * depth + "]" * depth + "}"
 
-    response = send(cast.alice, cast.workspace, b"[" * 5000 + b"]" * 5000)
+    response = client(cast.alice).generic(
+        "POST", address(cast.workspace, "search/"), deep, content_type="application/json"
+    )
 
-    assert_problem(response, 400, "parse_error")
+    assert response.status_code == 400
+    assert response.json()["code"] in {"nested_too_deep", "invalid_input"}
