@@ -9,7 +9,7 @@ import time
 import pytest
 from asgiref.sync import sync_to_async
 from django.db import connections
-from django.test import AsyncClient
+from django.test import AsyncClient, Client
 from django.urls import reverse
 
 from retrieval.answering import events
@@ -17,7 +17,8 @@ from retrieval.conversations import streaming
 from retrieval.conversations.following import Hub, hub
 from retrieval.models import Answer, AnswerEvent
 from retrieval.search.reporting import EventKind
-from tests.api import password_header
+from tests.api import assert_problem, password_header
+from tests.kb_project.http.served import connected, head, served
 from tests.retrieval.answering.asked import events_of, make_asked_cast, queue, run
 from tests.rows import PASSWORD
 from workspaces import access
@@ -294,3 +295,51 @@ async def test_a_folded_answer_still_shows_the_same_in_the_end(cast):
     assert last["sentences"] == answer.sentences
     assert EventKind.TEXT not in {kind for _, kind, _ in told}
     assert AnswerEvent._meta.ordering == ["sequence"]
+
+
+async def test_a_person_follows_so_many_answers_at_a_time(cast, settings):
+    settings.STREAMS_A_PERSON = 2
+    answer = await sync_to_async(queue)(cast)
+    bob, alice = await signed_in(cast.bob), await signed_in(cast.alice)
+    first, second = [lines_of(await bob.get(page(answer))) for _ in range(2)]
+    assert [await anext(one) for one in (first, second)] == [": still here"] * 2
+
+    refused = await bob.get(page(answer))
+    of_another = lines_of(await alice.get(page(answer)))
+
+    assert (refused.status_code, refused.headers["Retry-After"]) == (429, "3")
+    body = assert_problem(refused, 429, "too_many_streams")
+    assert body["kept"] == "The answer is still being written."
+    assert await anext(of_another) == ": still here"
+
+
+async def test_one_opened_at_the_same_moment_as_others_ends_at_once(cast, settings):
+    settings.STREAMS_A_PERSON = 1
+    answer = await sync_to_async(queue)(cast)
+    bob = await signed_in(cast.bob)
+    first, second = [lines_of(await bob.get(page(answer))) for _ in range(2)]
+
+    assert await anext(first) == ": still here"
+    assert [line async for line in second] == []
+
+
+def test_who_hangs_up_may_follow_another(cast, settings):
+    settings.STREAMS_A_PERSON, settings.ALLOWED_HOSTS = 2, ["localhost"]
+    answer = queue(cast)
+    browser = Client()
+    browser.force_login(cast.bob, backend="django.contrib.auth.backends.ModelBackend")
+    cookie = f"Cookie: sessionid={browser.cookies['sessionid'].value}"
+
+    def status(client):
+        client.sendall(head(page(answer), cookie, method="GET"))
+        return int(client.recv(65_536).split()[1])
+
+    with served() as port, connected(port) as first:
+        with connected(port) as second, connected(port) as third:
+            assert [status(one) for one in (first, second, third)] == [200, 200, 429]
+        deadline = time.monotonic() + PATIENCE
+        while hub().streams_of(cast.bob.pk) > 1:
+            assert time.monotonic() < deadline
+            time.sleep(0.02)
+        with connected(port) as again:
+            assert status(again) == 200

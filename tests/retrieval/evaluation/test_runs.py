@@ -356,3 +356,38 @@ def test_a_run_of_another_workspace_is_not_there(people, made):
     runs.run_evaluation(other.pk, run.pk)
 
     assert fresh(run).state == RunProgress.QUEUED
+
+
+# --- turns ----------------------------------------------------------------------------------------
+@pytest.fixture
+def turn():
+    yield runs.begin_turn
+    runs.begin_turn(lambda: False)
+
+
+def test_a_run_gives_way_to_another_workspaces_after_a_question_and_continues(
+    people, made, turn, monkeypatch
+):
+    monkeypatch.setattr(runs, "SECONDS_OF_TURN", 0.0)
+    called: list[object] = []
+    monkeypatch.setattr(runs.notify, "wake", lambda *call: called.append(call))
+    run = start(people, made)
+    called.clear()
+
+    turn(lambda: True)
+    states = [(do(run).state, fresh(run).done) for _ in range(3)]
+
+    assert states == [(RunProgress.QUEUED, 2), (RunProgress.QUEUED, 4), (RunProgress.DONE, 6)]
+    assert called == [(runs.KIND, run.workspace_id, run.pk, people.alice.pk)] * 2
+    assert len(results(run)) == 6
+
+
+def test_a_run_goes_on_while_no_other_workspace_waits_and_while_its_turn_lasts(
+    people, made, turn, monkeypatch
+):
+    turn(lambda: True)
+    assert do(start(people, made)).state == RunProgress.DONE
+
+    monkeypatch.setattr(runs, "SECONDS_OF_TURN", 0.0)
+    turn(lambda: False)
+    assert do(start(people, made)).state == RunProgress.DONE
