@@ -21,7 +21,7 @@ are read."""
 
 
 class BoundedJSONParser(JSONParser):
-    """Raises InputError for a longer body, before reading all of it, and for one nested too deep."""
+    """Raises InputError for a longer body, before reading all of it, and for deep nesting."""
 
     def parse(
         self,
