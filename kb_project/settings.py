@@ -15,6 +15,8 @@ from kb_project.env import env_bool, env_int, env_list, env_path, env_str, env_w
 BASE_DIR = Path(__file__).resolve().parent.parent
 DATA_DIR = env_path("CONCORDANCE_DATA_DIR", BASE_DIR / "var")
 DEBUG = env_bool("DEBUG", default=False)
+# Let debuggers and profilers of the same account into these processes, and a crash leave a core.
+ALLOW_DEBUGGERS = env_bool("ALLOW_DEBUGGERS", default=False)
 
 
 def _secret_key() -> str:
@@ -230,6 +232,8 @@ UPLOAD_REQUEST_BYTES = max(
 TRASH_DAYS = env_int("TRASH_DAYS", 30, minimum=1)
 PARSE_SECONDS = env_int("PARSE_SECONDS", 60, minimum=1)
 PARSE_MEMORY_BYTES = env_int("PARSE_MEMORY_MB", 1536, minimum=256) * 1024 * 1024
+# Read documents where the kernel cannot keep their readers from sockets, programs and processes.
+ALLOW_UNCONFINED_PARSING = env_bool("ALLOW_UNCONFINED_PARSING", default=False)
 CHUNK_STRATEGY = env_str("CHUNK_STRATEGY", "tokens")
 CHUNK_TOKENS = env_int("CHUNK_TOKENS", 800, minimum=20)
 CHUNK_OVERLAP = env_int("CHUNK_OVERLAP", 100, minimum=0)

@@ -41,14 +41,15 @@ import io, json, sys, zipfile
 from pathlib import Path
 import django
 django.setup()
-from ingestion.parsers import Limits, detect, parse
+from ingestion.parsers import Limits, OpenFile, detect, parse
 from ingestion.parsers.refusals import SUPPORTED
 from ingestion.templatetags.documents import format_icon, format_label, format_list
 
 path = Path(sys.argv[1])
 with zipfile.ZipFile(path, "w") as file:
     file.writestr("toy/box.txt", "a box")
-kind = detect(path, name="box.toy")
+with OpenFile.at(path) as file:
+    kind = detect(file, name="box.toy")
 text = parse(path, name="box.toy", limits=Limits()).text
 said = ["Toys" in SUPPORTED, "Toys" in format_list(), format_icon(kind), format_label(kind)]
 print(json.dumps([kind, text, *said]))

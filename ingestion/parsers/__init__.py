@@ -14,8 +14,19 @@ from ingestion.parsers import refusals
 from ingestion.parsers.detection import detect
 from ingestion.parsers.document import Heading, Limits, PageSpan, ParsedDocument, Source
 from ingestion.parsers.formats import FORMATS
+from ingestion.parsers.open_file import OpenFile
 
-__all__ = ["FORMATS", "Heading", "Limits", "PageSpan", "ParsedDocument", "detect", "parse"]
+__all__ = [
+    "FORMATS",
+    "Heading",
+    "Limits",
+    "OpenFile",
+    "PageSpan",
+    "ParsedDocument",
+    "detect",
+    "parse",
+    "parse_open",
+]
 
 
 class Parser(Protocol):
@@ -31,11 +42,16 @@ def parse(path: Path, *, name: str, limits: Limits) -> ParsedDocument:
 
     ``name`` is a label and never used as a path. Raises ParseError.
     """
-    size = path.stat().st_size
-    if size > limits.max_bytes:
-        raise refusals.too_large(name, size=size, limit=limits.max_bytes)
-    media_type = detect(path, name=name)
-    return parser_of(media_type).read(Source(path, name, media_type, limits))
+    with OpenFile.at(path) as file:
+        return parse_open(file, name=name, limits=limits)
+
+
+def parse_open(file: OpenFile, *, name: str, limits: Limits) -> ParsedDocument:
+    """Read a file that is open already, as ``parse`` does."""
+    if file.size > limits.max_bytes:
+        raise refusals.too_large(name, size=file.size, limit=limits.max_bytes)
+    media_type = detect(file, name=name)
+    return parser_of(media_type).read(Source(file, name, media_type, limits))
 
 
 def parser_of(media_type: str) -> Parser:

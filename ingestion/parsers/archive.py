@@ -6,7 +6,6 @@ import lzma
 import zipfile
 import zlib
 from collections.abc import Iterator, Mapping
-from pathlib import Path
 from typing import Final
 
 from lxml import etree
@@ -14,6 +13,7 @@ from lxml import etree
 from ingestion.parsers import refusals
 from ingestion.parsers.builder import TextBuilder
 from ingestion.parsers.document import MIB, Limits, Source
+from ingestion.parsers.open_file import OpenFile
 
 # Besides zipfile's own: UnicodeDecodeError comes from an entry's name, OSError and LZMAError from
 # entries packed with bzip2 and LZMA.
@@ -61,7 +61,7 @@ def check_archive(source: Source, *, kind: str, code: str) -> None:
     on.
     """
     try:
-        with zipfile.ZipFile(source.path) as archive:
+        with source.file.open() as stream, zipfile.ZipFile(stream) as archive:
             entries = archive.infolist()
             _check_sizes(source.name, entries, source.limits)
             documents = (one for one in entries if one.filename.lower().endswith(_XML_ENDINGS))
@@ -103,19 +103,19 @@ def parse_xml(data: bytes) -> etree._Element:
     return etree.fromstring(data, parser)
 
 
-def describe_openxml(builder: TextBuilder, path: Path) -> str:
+def describe_openxml(builder: TextBuilder, file: OpenFile) -> str:
     """Add the file's own properties to the metadata; return its title, or ""."""
-    return _describe(builder, path, "docProps/core.xml", _OPENXML_FIELDS)
+    return _describe(builder, file, "docProps/core.xml", _OPENXML_FIELDS)
 
 
-def describe_opendocument(builder: TextBuilder, path: Path) -> str:
+def describe_opendocument(builder: TextBuilder, file: OpenFile) -> str:
     """Add the file's own properties to the metadata; return its title, or ""."""
-    return _describe(builder, path, "meta.xml", _OPENDOCUMENT_FIELDS)
+    return _describe(builder, file, "meta.xml", _OPENDOCUMENT_FIELDS)
 
 
-def _describe(builder: TextBuilder, path: Path, member: str, fields: Mapping[str, str]) -> str:
+def _describe(builder: TextBuilder, file: OpenFile, member: str, fields: Mapping[str, str]) -> str:
     try:
-        with zipfile.ZipFile(path) as archive:
+        with file.open() as stream, zipfile.ZipFile(stream) as archive:
             root = parse_xml(archive.read(member))
     except (*ZIP_ERRORS, etree.XMLSyntaxError):
         # Properties are optional; the document is worth reading without them.

@@ -25,7 +25,7 @@ _SWALLOWED_LINES: Final = 100
 
 
 def read(source: Source) -> ParsedDocument:
-    decoded = decode(source.path.read_bytes())
+    decoded = decode(source.file.read_bytes())
     builder = TextBuilder(source)
     builder.warn(decoded.warning)
     text, builder.removed = clean(decoded.text)

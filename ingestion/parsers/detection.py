@@ -6,7 +6,6 @@ import json
 import mmap
 import re
 import zipfile
-from pathlib import Path
 from typing import Final
 
 import puremagic
@@ -29,6 +28,7 @@ from ingestion.parsers.formats import (
     ending_of,
     format_of,
 )
+from ingestion.parsers.open_file import OpenFile
 from kb_project.errors import ParseError
 
 _TEXTUAL: Final = frozenset({TEXT, MARKDOWN, HTML, CSV, TSV, JSON, JSON_LINES})
@@ -56,33 +56,33 @@ _FRONT_MATTER: Final = re.compile(r"---\n(?:.*\n){1,50}?---\n")
 _PROBABLE_JSON: Final = 20_000_000
 
 
-def detect(path: Path, *, name: str) -> str:
+def detect(file: OpenFile, *, name: str) -> str:
     """The MIME type, a key of ``FORMATS``.
 
     Raises ParseError: ``empty_file``, ``not_text``, ``unsupported_type``, ``password_protected``,
     or a code ending in ``_corrupt`` for a broken container.
     """
-    with path.open("rb") as file:
-        head = file.read(_HEAD)
+    with file.open() as stream:
+        head = stream.read(_HEAD)
     if not head:
         raise refusals.empty_file(name)
     if b"%PDF-" in head[:_PDF_WITHIN]:
         return PDF
     if head.startswith((b"PK\x03\x04", b"PK\x05\x06", b"PK\x07\x08")):
-        return _zip_kind(path, name)
+        return _zip_kind(file, name)
     if head.startswith(_OLD_OFFICE):
-        return _old_office_kind(path, name)
+        return _old_office_kind(file, name)
     if head.startswith(b"{\\rtf"):
         raise refusals.unsupported_type(
             name, looks_like="a rich-text document (.rtf)", advice="Save it as .docx and upload it."
         )
-    _require_text(path, head, name)
-    return _text_kind(path, head, name)
+    _require_text(file, head, name)
+    return _text_kind(file, head, name)
 
 
-def _zip_kind(path: Path, name: str) -> str:
+def _zip_kind(file: OpenFile, name: str) -> str:
     try:
-        with zipfile.ZipFile(path) as archive:
+        with file.open() as stream, zipfile.ZipFile(stream) as archive:
             members = set(archive.namelist())
             mimetype = archive.read("mimetype")[:100] if "mimetype" in members else b""
     except ZIP_ERRORS as error:
@@ -115,9 +115,9 @@ def _unsupported_zip(name: str, declared: str) -> ParseError:
     )
 
 
-def _old_office_kind(path: Path, name: str) -> str:
+def _old_office_kind(file: OpenFile, name: str) -> str:
     """Old Office files and encrypted new ones share a container; stream names tell them apart."""
-    with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
+    with mmap.mmap(file.descriptor, 0, access=mmap.ACCESS_READ) as data:
 
         def holds(stream: str) -> bool:
             return data.find(stream.encode("utf-16-le")) >= 0
@@ -132,8 +132,8 @@ def _old_office_kind(path: Path, name: str) -> str:
     raise refusals.unsupported_type(name, looks_like="an old Office file")
 
 
-def _require_text(path: Path, head: bytes, name: str) -> None:
-    if wide_encoding(head) or not (is_binary(head) or is_binary(_later_sample(path))):
+def _require_text(file: OpenFile, head: bytes, name: str) -> None:
+    if wide_encoding(head) or not (is_binary(head) or is_binary(_later_sample(file))):
         return
     looks_like = _binary_kind(head)
     if ending_of(name) in _BY_ENDING:
@@ -151,15 +151,14 @@ def is_binary(sample: bytes) -> bool:
     return controls > 3 and controls * 50 > len(sample)
 
 
-def _later_sample(path: Path) -> bytes:
+def _later_sample(file: OpenFile) -> bytes:
     """Bytes from the middle: some binaries begin with a page of text."""
-    size = path.stat().st_size
-    if size <= 2 * _HEAD:
+    if file.size <= 2 * _HEAD:
         return b""
-    with path.open("rb") as file:
+    with file.open() as stream:
         # On a multiple of 4, so that UTF-16 and UTF-32 stay in step.
-        file.seek(size // 2 // 4 * 4)
-        return file.read(_HEAD)
+        stream.seek(file.size // 2 // 4 * 4)
+        return stream.read(_HEAD)
 
 
 def _binary_kind(head: bytes) -> str:
@@ -173,7 +172,7 @@ def _binary_kind(head: bytes) -> str:
     return f"{noun or 'a binary file'} ({best.extension})" if sure else "a binary file"
 
 
-def _text_kind(path: Path, head: bytes, name: str) -> str:
+def _text_kind(file: OpenFile, head: bytes, name: str) -> str:
     text = decode(head).text.replace("\r\n", "\n").lstrip("\ufeff")
     if _HTML.match(text):
         return HTML
@@ -181,9 +180,9 @@ def _text_kind(path: Path, head: bytes, name: str) -> str:
     if by_name == JSON:
         return JSON_LINES if _is_json_lines(text) else JSON
     if by_name == TEXT and text.lstrip()[:1] in ("{", "["):
-        return _json_kind(path, text) or TEXT
+        return _json_kind(file, text) or TEXT
     return (
-        by_name or _json_kind(path, text) or _nameless_kind(text, has_ending=bool(ending_of(name)))
+        by_name or _json_kind(file, text) or _nameless_kind(text, has_ending=bool(ending_of(name)))
     )
 
 
@@ -198,14 +197,14 @@ def _nameless_kind(text: str, *, has_ending: bool) -> str:
     return _separated_kind(text) or TEXT
 
 
-def _json_kind(path: Path, text: str) -> str:
+def _json_kind(file: OpenFile, text: str) -> str:
     if text.lstrip()[:1] not in ("{", "["):
         return ""
     if _is_json_lines(text):
         return JSON_LINES
-    if path.stat().st_size > _PROBABLE_JSON:
+    if file.size > _PROBABLE_JSON:
         return JSON
-    return JSON if _is_json(decode(path.read_bytes()).text) else ""
+    return JSON if _is_json(decode(file.read_bytes()).text) else ""
 
 
 def _is_json_lines(text: str) -> bool:

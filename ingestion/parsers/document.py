@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from pathlib import Path
 
+from ingestion.parsers.open_file import OpenFile
 from kb_project.text.regions import Region
 
 MIB = 1024 * 1024
@@ -79,7 +79,7 @@ class Limits:
 class Source:
     """One file to read. ``name`` is only shown or compared, never opened."""
 
-    path: Path
+    file: OpenFile
     name: str
     media_type: str
     limits: Limits

@@ -30,13 +30,13 @@ def read(source: Source) -> ParsedDocument:
     tree = LexborHTMLParser(_html(source))
     if tree.body is not None:
         write_blocks(tree.body, builder)
-    title = describe_openxml(builder, source.path)
+    title = describe_openxml(builder, source.file)
     return builder.build(parser="docx", title=title)
 
 
 def _html(source: Source) -> str:
     try:
-        with source.path.open("rb") as file:
+        with source.file.open() as file:
             # Pictures would be embedded as base64, which is not text.
             result = mammoth.convert_to_html(
                 file, style_map=_STYLES, convert_image=mammoth.images.img_element(lambda _: {})

@@ -47,7 +47,7 @@ def read(source: Source) -> ParsedDocument:
     check_archive(source, kind=_KIND, code=_CODE)
     builder = TextBuilder(source)
     try:
-        with zipfile.ZipFile(source.path) as archive:
+        with source.file.open() as stream, zipfile.ZipFile(stream) as archive:
             if _is_locked(archive):
                 raise refusals.copy_protected(source.name)
             package_path = _package_path(archive)

@@ -57,7 +57,7 @@ _KEPT_SHARE: Final = 1 / 3
 
 
 def read(source: Source) -> ParsedDocument:
-    data = source.path.read_bytes()
+    data = source.file.read_bytes()
     charset = _CHARSET.search(data[:_DECLARED_WITHIN])
     decoded = decode(data, declared=charset.group(1).decode("ascii") if charset else "")
     builder = TextBuilder(source)

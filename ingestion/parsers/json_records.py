@@ -30,7 +30,7 @@ class _Pairs(list[tuple[str, Any]]):
 
 
 def read(source: Source) -> ParsedDocument:
-    decoded = decode(source.path.read_bytes())
+    decoded = decode(source.file.read_bytes())
     builder = TextBuilder(source)
     builder.warn(decoded.warning)
     try:

@@ -35,7 +35,7 @@ _ESCAPE: Final = re.compile(r"\\([!-/:-@\[-`{-~])")
 
 
 def read(source: Source) -> ParsedDocument:
-    decoded = decode(source.path.read_bytes())
+    decoded = decode(source.file.read_bytes())
     builder = TextBuilder(source)
     builder.warn(decoded.warning)
     text, builder.removed = clean(decoded.text)

@@ -13,7 +13,6 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from ctypes import c_int
 from dataclasses import replace
-from pathlib import Path
 from typing import Final
 
 import pypdfium2.raw as pdfium
@@ -23,6 +22,7 @@ from ingestion.parsers import refusals
 from ingestion.parsers.builder import TextBuilder
 from ingestion.parsers.document import ParsedDocument, Source, one_line, title_pattern
 from ingestion.parsers.formats import FORMATS, PDF
+from ingestion.parsers.open_file import OpenFile
 from ingestion.parsers.pdf_layout import PageText, Paragraph, read_page
 from kb_project.text.regions import RegionKind
 
@@ -52,7 +52,7 @@ _MOST_PIXELS: Final = 40_000_000
 
 def read(source: Source) -> ParsedDocument:
     builder = TextBuilder(source)
-    with _opened(source.path, source.name) as document:
+    with _opened(source.file, source.name) as document:
         pages = len(document)
         if pages > source.limits.max_pages:
             raise refusals.too_many_pages(source.name, pages=pages, limit=source.limits.max_pages)
@@ -68,13 +68,15 @@ def read(source: Source) -> ParsedDocument:
     return builder.build(parser="pdf", title=facts.get("Title", ""), is_laid_out=True)
 
 
-def page_boxes(path: Path, page_number: int, start_in_page: int, end_in_page: int) -> list[Box]:
+def page_boxes(
+    file: OpenFile, name: str, page_number: int, start_in_page: int, end_in_page: int
+) -> list[Box]:
     """The boxes of a passage on its page, one (x0, y0, x1, y1) per line.
 
     In fractions of the page as it is shown, origin top left. Offsets are relative to the page's
     ``PageSpan.start``. Raises ParseError for a file that cannot be opened or a missing page.
     """
-    with _opened(path, path.name) as document, _page(document, page_number, path.name) as page:
+    with _opened(file, name) as document, _page(document, page_number, name) as page:
         text_page = page.get_textpage()
         passage = read_page(text_page).units[start_in_page:end_in_page]
         units = [unit for unit in passage if unit >= 0]
@@ -87,9 +89,9 @@ def page_boxes(path: Path, page_number: int, start_in_page: int, end_in_page: in
         return merge_boxes(_on_screen(page, rectangle) for rectangle in rectangles)
 
 
-def render_page(path: Path, page_number: int, width_px: int) -> bytes:
+def render_page(file: OpenFile, name: str, page_number: int, width_px: int) -> bytes:
     """The page as a PNG of this width (at most 4000). Raises the same errors as ``page_boxes``."""
-    with _opened(path, path.name) as document, _page(document, page_number, path.name) as page:
+    with _opened(file, name) as document, _page(document, page_number, name) as page:
         width, height = page.get_size()
         scale = min(max(width_px, 1), _WIDEST) / max(width, 1.0)
         scale = min(scale, (_MOST_PIXELS / max(width * height, 1.0)) ** 0.5)
@@ -119,9 +121,9 @@ def _on_one_line(one: Box, other: Box) -> bool:
 
 
 @contextmanager
-def _opened(path: Path, name: str) -> Iterator[PdfDocument]:
+def _opened(file: OpenFile, name: str) -> Iterator[PdfDocument]:
     try:
-        document = PdfDocument(path)
+        document = PdfDocument(file.mapped())
     except PdfiumError as error:
         if error.err_code == pdfium.FPDF_ERR_PASSWORD:
             raise refusals.password_protected(name, code="pdf_password") from error

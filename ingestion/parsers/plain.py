@@ -31,7 +31,7 @@ _FIELDS_WITHIN: Final = 3000
 
 
 def read(source: Source) -> ParsedDocument:
-    return read_text(source, decode(source.path.read_bytes()))
+    return read_text(source, decode(source.file.read_bytes()))
 
 
 def read_text(source: Source, decoded: Decoded, warning: str = "") -> ParsedDocument:

@@ -30,7 +30,9 @@ def read(source: Source) -> ParsedDocument:
     check_archive(source, kind=_KIND, code=_CODE)
     builder = TextBuilder(source)
     try:
-        for slide in Presentation(str(source.path)).slides:
+        with source.file.open() as file:
+            slides = Presentation(file).slides
+        for slide in slides:
             builder.open_page()
             _write_slide(builder, slide)
     except (
@@ -42,7 +44,7 @@ def read(source: Source) -> ParsedDocument:
         AttributeError,
     ) as error:
         raise refusals.corrupt(source.name, kind=_KIND, code=_CODE) from error
-    title = describe_openxml(builder, source.path)
+    title = describe_openxml(builder, source.file)
     return builder.build(parser="pptx", title=title, is_laid_out=True)
 
 

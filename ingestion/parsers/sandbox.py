@@ -2,9 +2,10 @@
 
 A warm host process (``ingestion.parsers.host``) forks a child per request: one document, or a group
 of small ones of the same workspace. The child has limits on memory, processor time and open files,
-and none of this process's environment; this side enforces wall-clock time and trusts nothing it
-receives (see ``wire``). Whatever happens to the child becomes a ParseError about the document it
-was reading; another child continues with those after it.
+and none of this process's environment. It gets the documents as open files and can reach nothing
+else: no other file, process, program or socket (``kb_project.confinement``). This side enforces
+wall-clock time and trusts nothing it receives (see ``wire``). Whatever happens to the child becomes
+a ParseError about the document it was reading; another child continues with those after it.
 """
 
 from __future__ import annotations
@@ -21,15 +22,19 @@ import sys
 import threading
 import time
 import weakref
-from collections.abc import Callable, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, suppress
 from functools import cache, partial
 from pathlib import Path
 from typing import Final, Self, TypeVar
 
+from django.conf import settings
+
 from ingestion.parsers import refusals, wire
 from ingestion.parsers.document import MIB, Limits, ParsedDocument
+from ingestion.parsers.open_file import OpenFile
 from ingestion.parsers.wire import Request
+from kb_project.confinement.layers import Layers
 from kb_project.errors import ParseError, UnavailableError
 
 logger = logging.getLogger(__name__)
@@ -63,7 +68,11 @@ class _HostLostError(Exception):
 class ParserSandbox:
     """May be shared by threads; a forked process gets a host of its own on its first call."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, needs_seccomp: bool = True) -> None:
+        """On Linux, read only where the kernel has seccomp, unless that is waived."""
+        self._needs_seccomp = needs_seccomp and sys.platform == "linux"
+        self.layers = Layers()
+        """Those of the host that runs, or ran last."""
         self._lock = threading.Lock()
         self._host: subprocess.Popen[bytes] | None = None
         self._control: socket.socket | None = None
@@ -75,9 +84,8 @@ class ParserSandbox:
         Raises ParseError, with ``parse_timeout``, ``parse_memory`` or ``parse_crashed`` if the
         reader had to be stopped or crashed.
         """
-        limits = limits or Limits()
-        request = Request("parse", str(path.absolute()), name, limits)
-        return self._ask(request, wire.DOCUMENT, wire.document_from_bytes)
+        request = Request("parse", name, limits or Limits())
+        return self._ask(request, path, wire.DOCUMENT, wire.document_from_bytes)
 
     def parse_many(
         self,
@@ -93,10 +101,11 @@ class ParserSandbox:
         """
         found: list[ParsedDocument | ParseError] = []
         while len(found) < len(files):
-            rest = files[len(found) :]
-            (path, name), *more = ((str(path.absolute()), name) for path, name in rest)
-            request = Request("parse", path, name, limits or Limits(), more=tuple(more))
-            replies, error = self._replies(request, partial(_add_read, on_read, len(found)))
+            rest = files[len(found) :][: wire.MOST_FILES]
+            name, *more = (name for _, name in rest)
+            request = Request("parse", name, limits or Limits(), more=tuple(more))
+            paths = [path for path, _ in rest]
+            replies, error = self._replies(request, paths, partial(_add_read, on_read, len(found)))
             for reply, (_, name) in zip(replies, rest, strict=False):
                 try:
                     document = _understood(reply, name, wire.DOCUMENT, wire.document_from_bytes)
@@ -114,14 +123,14 @@ class ParserSandbox:
     ) -> list[tuple[float, float, float, float]]:
         """``pdf.page_boxes`` in the sandbox. Raises ParseError."""
         arguments = (page_number, start_in_page, end_in_page)
-        request = Request("page_boxes", str(path.absolute()), path.name, _PAGE_LIMITS, arguments)
-        return self._ask(request, wire.BOXES, wire.boxes_from_bytes)
+        request = Request("page_boxes", path.name, _PAGE_LIMITS, arguments)
+        return self._ask(request, path, wire.BOXES, wire.boxes_from_bytes)
 
     def render_page(self, path: Path, page_number: int, width_px: int) -> bytes:
         """``pdf.render_page`` in the sandbox: a PNG. Raises ParseError."""
         arguments = (page_number, width_px)
-        request = Request("render_page", str(path.absolute()), path.name, _PAGE_LIMITS, arguments)
-        return self._ask(request, wire.PICTURE, bytes)
+        request = Request("render_page", path.name, _PAGE_LIMITS, arguments)
+        return self._ask(request, path, wire.PICTURE, bytes)
 
     def close(self) -> None:
         """End the host and whatever it is reading; the next call would start a new one."""
@@ -134,22 +143,31 @@ class ParserSandbox:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def _ask(self, request: Request, kind: bytes, read: Callable[[bytes], _Answer]) -> _Answer:
-        replies, error = self._replies(request, _ignore)
+    def _ask(
+        self, request: Request, path: Path, kind: bytes, read: Callable[[bytes], _Answer]
+    ) -> _Answer:
+        replies, error = self._replies(request, [path], _ignore)
         if error is not None:
             raise error
         return _understood(replies[0], request.name, kind, read)
 
     def _replies(
-        self, request: Request, on_read: Callable[[int], None]
+        self, request: Request, paths: Sequence[Path], on_read: Callable[[int], None]
     ) -> tuple[list[bytes], ParseError | None]:
-        """The replies until the end, or until the error about the next file."""
-        for _ in range(_ATTEMPTS):
-            control = self._connected()
-            try:
-                return _Call(request, on_read).run(control)
-            except _HostLostError:
-                self._abandon(control)
+        """The replies until the end, or until the error about the next file.
+
+        They end before a file that cannot be opened, and there is one error if that is the first.
+        """
+        with ExitStack() as stack:
+            files = list(_opened(paths, stack))
+            if not files:
+                return [], refusals.file_missing(request.name)
+            for _ in range(_ATTEMPTS):
+                control = self._connected()
+                try:
+                    return _Call(request.first(len(files)), files, on_read).run(control)
+                except _HostLostError:
+                    self._abandon(control)
         return [], refusals.crashed(request.name)
 
     def _connected(self) -> socket.socket:
@@ -168,23 +186,42 @@ class ParserSandbox:
     def _start(self) -> None:
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         with theirs:
-            self._host = subprocess.Popen(
-                [sys.executable, "-m", "ingestion.parsers.host", str(theirs.fileno())],
-                pass_fds=[theirs.fileno()],
-                cwd="/",
-                env={"PYTHONPATH": str(_ROOT), "LC_ALL": "C.UTF-8"},
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.DEVNULL,
-            )
+            self._host = self._run_host(theirs)
         self._control = ours
         ours.settimeout(_START_SECONDS)
         try:
-            is_ready = bool(ours.recv(_REPORT_SIZE))
+            report = ours.recv(_REPORT_SIZE)
         except OSError:
-            is_ready = False
+            report = b""
         ours.settimeout(None)
-        if not is_ready:
+        if not report:
             self._stop()
+            return
+        self.layers = Layers.from_bytes(report)
+        self._require_layers()
+
+    def _run_host(self, control: socket.socket) -> subprocess.Popen[bytes]:
+        return subprocess.Popen(
+            [sys.executable, "-m", "ingestion.parsers.host", str(control.fileno())],
+            pass_fds=[control.fileno()],
+            cwd="/",
+            env={"PYTHONPATH": str(_ROOT), "LC_ALL": "C.UTF-8"},
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+        )
+
+    def _require_layers(self) -> None:
+        if missing := self.layers.missing():
+            logger.warning("documents are read without these layers: %s", ", ".join(missing))
+        if self._needs_seccomp and not self.layers.calls:
+            self._stop()
+            raise UnavailableError(
+                "Documents cannot be read safely: this system has no seccomp.",
+                code="parser_unconfined",
+                kept="All files are stored.",
+                next_step="Your administrator can run Concordance on a system with seccomp, or set"
+                " ALLOW_UNCONFINED_PARSING.",
+            )
 
     def _abandon(self, control: socket.socket) -> None:
         """Stop using this host, unless another thread has already replaced it."""
@@ -218,8 +255,11 @@ class ParserSandbox:
 class _Call:
     """One request and its replies."""
 
-    def __init__(self, request: Request, on_read: Callable[[int], None]) -> None:
+    def __init__(
+        self, request: Request, files: Sequence[int], on_read: Callable[[int], None]
+    ) -> None:
         self._request = request
+        self._files = files
         self._limits = request.limits
         self._names = [one.name for one in request.each()]
         self._on_read = on_read
@@ -254,7 +294,7 @@ class _Call:
     def _send(self, control: socket.socket, reply_in: int, report_in: socket.socket) -> None:
         try:
             message = self._request.to_bytes()
-            socket.send_fds(control, [message], [reply_in, report_in.fileno()])
+            socket.send_fds(control, [message], [reply_in, report_in.fileno(), *self._files])
         except OSError as error:
             raise _HostLostError from error
         finally:
@@ -316,6 +356,16 @@ class _Call:
         return refusals.crashed(self._name)
 
 
+def _opened(paths: Sequence[Path], stack: ExitStack) -> Iterator[int]:
+    """Open the files for the length of the stack, up to the first that cannot be opened."""
+    for path in paths:
+        try:
+            yield stack.enter_context(OpenFile.at(path)).descriptor
+        except OSError as error:
+            logger.warning("file cannot be opened: %s", error.strerror)
+            return
+
+
 def _add_read(on_read: Callable[[int], None], before: int, read: int) -> None:
     on_read(before + read)
 
@@ -364,6 +414,6 @@ os.register_at_fork(after_in_child=_forget_hosts)
 @cache
 def default_sandbox() -> ParserSandbox:
     """The sandbox shared by everything in this process."""
-    sandbox = ParserSandbox()
+    sandbox = ParserSandbox(needs_seccomp=not settings.ALLOW_UNCONFINED_PARSING)
     atexit.register(sandbox.close)
     return sandbox

@@ -57,11 +57,11 @@ def _describe(builder: TextBuilder, source: Source) -> str:
         # Its properties are in a format of their own, and calamine does not read them.
         return ""
     describe = describe_opendocument if source.media_type == ODS else describe_openxml
-    return describe(builder, source.path)
+    return describe(builder, source.file)
 
 
 def _write_sheets(builder: TextBuilder, source: Source) -> None:
-    with CalamineWorkbook.from_path(source.path) as workbook:
+    with source.file.open() as file, CalamineWorkbook.from_filelike(file) as workbook:
         for index, sheet in enumerate(workbook.sheets_metadata):
             # "Very hidden" sheets are made by add-ins for their own use; no menu shows them.
             is_shown = sheet.visible != SheetVisibleEnum.VeryHidden

@@ -23,6 +23,9 @@ PICTURE: Final = b"P"
 REFUSAL: Final = b"E"
 CRASH: Final = b"C"
 
+MOST_FILES: Final = 64
+"""Files of one request; the kernel passes at most 253 descriptors with a message."""
+
 # Every reply begins with its length, since one child may send several.
 HEADER_BYTES: Final = 8
 
@@ -34,21 +37,25 @@ _MOST_HEADINGS: Final = 1_000_000
 class Request:
     """``arguments`` are the integers an operation takes besides the file.
 
-    ``more`` are path and name of further files to read after this one, each within the limits.
+    ``more`` are the names of further files to read after this one, each within the limits. The
+    files themselves are sent along as open descriptors, in this order.
     """
 
     operation: Operation
-    path: str
     name: str
     limits: Limits
     arguments: tuple[int, ...] = ()
-    more: tuple[tuple[str, str], ...] = ()
+    more: tuple[str, ...] = ()
 
     def each(self) -> Iterator[Request]:
         """A separate request for every file."""
         yield replace(self, more=())
-        for path, name in self.more:
-            yield replace(self, path=path, name=name, more=())
+        for name in self.more:
+            yield replace(self, name=name, more=())
+
+    def first(self, files: int) -> Request:
+        """The request for as many of its files, at least one."""
+        return replace(self, more=self.more[: files - 1])
 
     def to_bytes(self) -> bytes:
         return json.dumps(asdict(self), ensure_ascii=False).encode("utf-8", "surrogatepass")
@@ -58,7 +65,7 @@ class Request:
         fields = json.loads(data.decode("utf-8", "surrogatepass"))
         fields["limits"] = Limits(**fields["limits"])
         fields["arguments"] = tuple(fields["arguments"])
-        fields["more"] = tuple((path, name) for path, name in fields["more"])
+        fields["more"] = tuple(fields["more"])
         return cls(**fields)
 
 

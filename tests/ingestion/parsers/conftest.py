@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from ingestion.parsers import Limits, ParsedDocument, parse
+from ingestion.parsers import Limits, OpenFile, ParsedDocument, parse, pdf
 from ingestion.parsers.sandbox import ParserSandbox
 from kb_project.errors import ParseError
 from kb_project.text.regions import RegionKind
@@ -15,6 +15,7 @@ from kb_project.text.regions import RegionKind
 Write = Callable[..., Path]
 Read = Callable[..., ParsedDocument]
 Refuse = Callable[..., ParseError]
+NO_FILE = OpenFile(-1)
 
 
 @pytest.fixture(scope="session")
@@ -61,6 +62,16 @@ def refuse(write: Write, sandbox: ParserSandbox) -> Refuse:
         return error
 
     return in_sandbox
+
+
+def page_boxes(path: Path, *arguments: int) -> list[pdf.Box]:
+    with OpenFile.at(path) as file:
+        return pdf.page_boxes(file, "r.pdf", *arguments)
+
+
+def render_page(path: Path, *arguments: int) -> bytes:
+    with OpenFile.at(path) as file:
+        return pdf.render_page(file, "r.pdf", *arguments)
 
 
 def require_sound(document: ParsedDocument) -> None:

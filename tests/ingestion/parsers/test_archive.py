@@ -10,13 +10,15 @@ from lxml import etree
 from ingestion.parsers.archive import check_archive, describe_openxml, parse_xml
 from ingestion.parsers.builder import TextBuilder
 from ingestion.parsers.document import MIB, Limits, Source
+from ingestion.parsers.open_file import OpenFile
 from kb_project.errors import ParseError
 from tests.ingestion.parsers.samples import make_zip
 
 
 def check(path: Path, **limits: int) -> None:
-    source = Source(path, "report.docx", "irrelevant", Limits(**limits))
-    check_archive(source, kind="a Word document", code="docx_corrupt")
+    with OpenFile.at(path) as file:
+        source = Source(file, "report.docx", "irrelevant", Limits(**limits))
+        check_archive(source, kind="a Word document", code="docx_corrupt")
 
 
 def code_of(path: Path, **limits: int) -> str:
@@ -91,8 +93,9 @@ NAMESPACES = (
 
 
 def described(path: Path) -> tuple[str, dict[str, str]]:
-    builder = TextBuilder(Source(path, "plan.docx", "unused", Limits()))
-    return describe_openxml(builder, path), builder.metadata
+    with OpenFile.at(path) as file:
+        builder = TextBuilder(Source(file, "plan.docx", "unused", Limits()))
+        return describe_openxml(builder, file), builder.metadata
 
 
 def core(fields: str) -> bytes:

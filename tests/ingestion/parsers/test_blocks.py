@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 from hypothesis import given, strategies as st
 from selectolax.lexbor import LexborHTMLParser, LexborNode
@@ -11,6 +9,7 @@ from selectolax.lexbor import LexborHTMLParser, LexborNode
 from ingestion.parsers.blocks import BLOCKS, SILENT, inline_text, is_silent, walk, write_blocks
 from ingestion.parsers.builder import TextBuilder
 from ingestion.parsers.document import Limits, Source
+from tests.ingestion.parsers.conftest import NO_FILE
 
 WORDS = st.lists(st.sampled_from(["Merrow", "Sound", "lens", "Ada", "7.5", "灯塔"]), min_size=1)
 TABLE_TAGS = frozenset("table caption thead tbody tfoot tr td th".split())
@@ -24,7 +23,7 @@ def body_of(markup: str) -> LexborNode:
 
 
 def built(markup: str) -> TextBuilder:
-    builder = TextBuilder(Source(Path("unused"), "page.html", "text/html", Limits()))
+    builder = TextBuilder(Source(NO_FILE, "page.html", "text/html", Limits()))
     write_blocks(body_of(markup), builder)
     return builder
 
@@ -158,7 +157,7 @@ def test_a_table_that_only_lays_out_the_page_is_read_as_blocks(inside):
 
 
 def test_the_caller_may_leave_out_whatever_it_likes():
-    builder = TextBuilder(Source(Path("unused"), "page.html", "text/html", Limits()))
+    builder = TextBuilder(Source(NO_FILE, "page.html", "text/html", Limits()))
     body = body_of("<p>kept</p><footer><p>left out</p></footer>")
 
     write_blocks(body, builder, skip=lambda node: node.tag == "footer")

@@ -1,16 +1,15 @@
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
 from ingestion.parsers.builder import TextBuilder, title_from_name
 from ingestion.parsers.document import Limits, Source
 from kb_project.errors import ParseError
+from tests.ingestion.parsers.conftest import NO_FILE
 
 
 def builder_for(name: str = "notes.txt", **limits: int) -> TextBuilder:
-    return TextBuilder(Source(Path("unused"), name, "text/plain", Limits(**limits)))
+    return TextBuilder(Source(NO_FILE, name, "text/plain", Limits(**limits)))
 
 
 def test_pieces_stand_apart_as_far_as_either_asks():

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from pathlib import Path
 
 import pytest
 from hypothesis import given, strategies as st
@@ -11,6 +10,7 @@ from hypothesis import given, strategies as st
 from ingestion.parsers.builder import TextBuilder
 from ingestion.parsers.document import Limits, ParsedDocument, Source, clean, is_clean
 from kb_project.errors import ParseError
+from tests.ingestion.parsers.conftest import NO_FILE
 
 ANY_TEXT = st.text(
     st.sampled_from("ab 灯\n\r\t\x00\x07\u00ad\u2028\ufeff\ud800é.") | st.characters(), max_size=30
@@ -24,7 +24,7 @@ STEPS = st.lists(
 
 
 def builder_for(**limits: int) -> TextBuilder:
-    return TextBuilder(Source(Path("unused"), "notes.txt", "text/plain", Limits(**limits)))
+    return TextBuilder(Source(NO_FILE, "notes.txt", "text/plain", Limits(**limits)))
 
 
 def take(builder: TextBuilder, step: str, text: str) -> None:

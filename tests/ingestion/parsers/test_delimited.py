@@ -6,7 +6,7 @@ import io
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from ingestion.parsers import Limits
+from ingestion.parsers import Limits, OpenFile
 from ingestion.parsers.delimited import read as read_table
 from ingestion.parsers.document import Source
 from ingestion.parsers.formats import CSV
@@ -70,7 +70,8 @@ def test_every_cell_is_found_again_in_its_row(tmp_path_factory, rows):
     path = tmp_path_factory.mktemp("csv") / "table"
     path.write_text(buffer.getvalue(), encoding="utf-8-sig", newline="")
 
-    document = read_table(Source(path, "t.csv", CSV, Limits()))
+    with OpenFile.at(path) as file:
+        document = read_table(Source(file, "t.csv", CSV, Limits()))
 
     lines = document.text.split("\n")
     assert len(lines) == len(rows)

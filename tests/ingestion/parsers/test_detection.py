@@ -7,7 +7,7 @@ import os
 
 import pytest
 
-from ingestion.parsers import FORMATS, detect, parser_of
+from ingestion.parsers import FORMATS, OpenFile, detect, parser_of
 from tests.ingestion.parsers.samples import (
     make_docx,
     make_encrypted_office,
@@ -60,7 +60,8 @@ TABLE = b"a;b\n1;2\n3;4\n"
     ],
 )
 def test_the_type_is_told(write, data, name, media_type):
-    assert detect(write(data), name=name) == media_type
+    with OpenFile.at(write(data)) as file:
+        assert detect(file, name=name) == media_type
 
 
 @pytest.mark.parametrize(
@@ -130,4 +131,5 @@ def test_formats_in_zip_archives_are_estimated_as_such():
 def test_ordinary_text_is_never_taken_for_binary(write):
     sample = bytes(byte for byte in os.urandom(20_000) if 32 <= byte < 127)
 
-    assert detect(write(sample), name="noise.txt") == "text/plain"
+    with OpenFile.at(write(sample)) as file:
+        assert detect(file, name="noise.txt") == "text/plain"

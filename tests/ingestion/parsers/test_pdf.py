@@ -6,10 +6,9 @@ import struct
 
 import pytest
 
-from ingestion.parsers import pdf
 from ingestion.parsers.document import Limits
 from kb_project.errors import ParseError
-from tests.ingestion.parsers.conftest import headed
+from tests.ingestion.parsers.conftest import headed, page_boxes, render_page
 from tests.ingestion.parsers.samples import make_pdf, paragraph, text_page
 
 PROSE = (
@@ -149,7 +148,7 @@ def test_too_many_pages_are_refused(refuse):
 def boxes_for(path, document, words):
     page = document.pages[0]
     start = document.text.index(words) - page.start
-    return pdf.page_boxes(path, 1, start, start + len(words))
+    return page_boxes(path, 1, start, start + len(words))
 
 
 def test_boxes_lie_on_the_words(write, read):
@@ -190,24 +189,24 @@ def test_boxes_find_a_word_after_a_joined_one(write, read):
 
 
 def test_an_empty_passage_has_no_boxes(write):
-    assert pdf.page_boxes(write(make_pdf([page_of("Text.")])), 1, 2, 2) == []
+    assert page_boxes(write(make_pdf([page_of("Text.")])), 1, 2, 2) == []
 
 
 def test_a_page_is_drawn_in_the_width_asked_for(write):
-    picture = pdf.render_page(write(make_pdf([page_of("Text.")])), 1, 300)
+    picture = render_page(write(make_pdf([page_of("Text.")])), 1, 300)
 
     assert picture.startswith(b"\x89PNG")
     assert struct.unpack(">II", picture[16:24]) == (300, 400)
 
 
 def test_a_picture_is_never_wider_than_the_limit(write):
-    picture = pdf.render_page(write(make_pdf([page_of("Text.")])), 1, 10**9)
+    picture = render_page(write(make_pdf([page_of("Text.")])), 1, 10**9)
 
     assert struct.unpack(">I", picture[16:20])[0] <= 4000
 
 
 def test_a_page_that_is_not_there_is_an_error(write):
     with pytest.raises(ParseError) as caught:
-        pdf.render_page(write(make_pdf([page_of("Text.")])), 2, 100)
+        render_page(write(make_pdf([page_of("Text.")])), 2, 100)
 
     assert caught.value.code == "no_such_page"

@@ -7,9 +7,9 @@ import itertools
 import pypdfium2
 import pytest
 
-from ingestion.parsers.pdf import page_boxes
 from ingestion.parsers.pdf_layout import joint as joint_of, read_page
 from ingestion.parsers.pdf_lines import PdfLine
+from tests.ingestion.parsers.conftest import page_boxes
 from tests.ingestion.parsers.samples import make_pdf, paragraph, text_page
 
 WIDE = {round(72 / 12) + near: 500.0 for near in (-1, 0, 1)}

@@ -150,7 +150,7 @@ def test_names_of_any_language_and_length_fit_one_request(files, sandbox: Parser
 
 # --- what is sent ---------------------------------------------------------------------------------
 def test_a_request_of_several_files_survives_the_journey():
-    request = Request("parse", "/store/1", "a.txt", Limits(), more=(("/store/2", "名.md"),))
+    request = Request("parse", "a.txt", Limits(), more=("名.md",))
 
     assert Request.from_bytes(request.to_bytes()) == request
     assert [one.name for one in request.each()] == ["a.txt", "名.md"]

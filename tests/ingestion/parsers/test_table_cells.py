@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import datetime
 import io
-from pathlib import Path
 
 import pytest
 from hypothesis import given, strategies as st
@@ -16,13 +15,14 @@ from ingestion.parsers.document import Limits, Source
 from ingestion.parsers.formats import CSV, TSV
 from ingestion.parsers.pptx import _point
 from ingestion.parsers.tables import is_caption, is_header, write_table
+from tests.ingestion.parsers.conftest import NO_FILE
 
 CELLS = st.text(alphabet="abcXYZ 0189.灯", max_size=8)
 TABLES = st.lists(st.lists(CELLS, max_size=5), max_size=8)
 
 
 def written(rows: list[list[str]]) -> str:
-    builder = TextBuilder(Source(Path("unused"), "a.csv", CSV, Limits()))
+    builder = TextBuilder(Source(NO_FILE, "a.csv", CSV, Limits()))
     write_table(builder, rows)
     return builder.text
 

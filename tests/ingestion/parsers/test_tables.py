@@ -1,16 +1,15 @@
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
 from ingestion.parsers.builder import TextBuilder
 from ingestion.parsers.document import Limits, Source
 from ingestion.parsers.tables import is_header, write_table
+from tests.ingestion.parsers.conftest import NO_FILE
 
 
 def written(rows) -> str:
-    builder = TextBuilder(Source(Path("x"), "x", "text/csv", Limits()))
+    builder = TextBuilder(Source(NO_FILE, "x", "text/csv", Limits()))
     write_table(builder, rows)
     return builder.text
 

@@ -56,7 +56,7 @@ def test_a_document_comes_back_as_it_was(document):
 
 @given(st.text(), st.floats(0.001, 1000), st.lists(st.integers(), max_size=3))
 def test_a_request_comes_back_as_it_was(name, seconds, arguments):
-    request = Request("parse", "/store/1", name, Limits(seconds=seconds), tuple(arguments))
+    request = Request("parse", name, Limits(seconds=seconds), tuple(arguments))
 
     assert Request.from_bytes(request.to_bytes()) == request
 
