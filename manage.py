@@ -6,11 +6,16 @@ from __future__ import annotations
 import os
 import sys
 
+from django.conf import settings
 from django.core.management import execute_from_command_line
+
+from kb_project.confinement.libc import hide_memory
 
 
 def main() -> None:
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "kb_project.settings")
+    if not settings.ALLOW_DEBUGGERS:
+        hide_memory()
     execute_from_command_line(sys.argv)
 
 

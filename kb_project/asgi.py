@@ -17,6 +17,8 @@ from django.db import connections
 from django.http import FileResponse, HttpRequest
 from django.http.response import HttpResponseBase
 
+from kb_project.confinement.libc import hide_memory
+
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "kb_project.settings")
 django.setup(set_prefix=False)
 
@@ -102,4 +104,6 @@ async def _awaited(parts: Iterator[bytes]) -> AsyncIterator[bytes]:
         yield part
 
 
+if not settings.ALLOW_DEBUGGERS:
+    hide_memory()
 application = InOneThread()

@@ -5,6 +5,7 @@ The database checks run with ``manage.py check --database default``, and before 
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from typing import Any, Final, LiteralString
 
@@ -13,6 +14,7 @@ from django.conf import settings
 from django.core.checks import CheckMessage, Error, Tags, Warning as Caution, register
 from django.db import DEFAULT_DB_ALIAS
 
+from kb_project.confinement.layers import layers_here
 from kb_project.sql import run_sql
 
 STRATEGIES: Final = ("tokens", "sentence", "fixed")
@@ -57,6 +59,34 @@ def settings_agree(app_configs: Sequence[AppConfig] | None, **_kwargs: Any) -> l
                 f"CHUNK_STRATEGY is '{settings.CHUNK_STRATEGY}'.",
                 hint=f"It must be one of {', '.join(STRATEGIES)}.",
                 id="kb.E005",
+            )
+        )
+    return found
+
+
+@register(Tags.security)
+def readers_are_confined(
+    app_configs: Sequence[AppConfig] | None, **_kwargs: Any
+) -> list[CheckMessage]:
+    found: list[CheckMessage] = []
+    layers = layers_here()
+    if missing := layers.missing():
+        may_read = layers.calls or settings.ALLOW_UNCONFINED_PARSING or sys.platform != "linux"
+        found.append(
+            Caution(
+                f"Layers that confine the readers of documents are missing: {', '.join(missing)}."
+                + ("" if may_read else " Documents are not read without 'calls' (seccomp)."),
+                hint="docs/confinement.md says what each needs.",
+                id="kb.W020",
+            )
+        )
+    if settings.ALLOW_DEBUGGERS:
+        found.append(
+            Caution(
+                "ALLOW_DEBUGGERS is on: processes of the same account can read SECRET_KEY from"
+                " memory.",
+                hint="Turn it off when you are done.",
+                id="kb.W021",
             )
         )
     return found

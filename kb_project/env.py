@@ -18,6 +18,7 @@ from urllib.parse import parse_qsl, unquote, urlsplit
 ENV_FILE: Final = Path(__file__).resolve().parent.parent / ".env"
 TRUE_WORDS: Final = frozenset({"1", "true", "yes", "on"})
 FALSE_WORDS: Final = frozenset({"0", "false", "no", "off", ""})
+PLAIN_VARIABLES: Final = frozenset({"PATH", "HOME", "LANG", "TZ", "TMPDIR", "LD_LIBRARY_PATH"})
 DATABASE_SCHEMES: Final = frozenset({"postgres", "postgresql"})
 
 
@@ -151,9 +152,18 @@ def child_environment(**changes: str) -> dict[str, str]:
     return {**os.environ, **changes}
 
 
-def server_environment() -> dict[str, str]:
+def psql_environment() -> dict[str, str]:
     """Return the environment without PG* variables, which would redirect Postgres' own programs."""
     return {key: value for key, value in os.environ.items() if not key.startswith("PG")}
+
+
+def plain_environment() -> dict[str, str]:
+    """Return what any program needs, and no secret: others can read a program's environment."""
+    return {
+        key: value
+        for key, value in os.environ.items()
+        if key in PLAIN_VARIABLES or key.startswith("LC_")
+    }
 
 
 def read_env_file(path: Path) -> dict[str, str]:

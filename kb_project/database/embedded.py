@@ -31,12 +31,19 @@ from typing import Final, LiteralString
 import psycopg
 from psycopg.conninfo import make_conninfo
 
+from kb_project.database.credentials import (
+    ACCESS,
+    PASSFILE,
+    SUPERUSER,
+    new_passwords,
+    statements,
+    write_passwords,
+)
 from kb_project.database.programs import Account, place_for, processes_in, programs, server_account
 from kb_project.database.server_conf import server_conf
-from kb_project.env import server_environment
+from kb_project.env import plain_environment
 from kb_project.errors import UnavailableError
 
-SUPERUSER: Final = "postgres"
 PORT: Final = 5432
 # A fixed place: TMPDIR differs between processes that must find the same server, and a socket's
 # path is limited to 107 bytes.
@@ -53,8 +60,7 @@ SECONDS_TO_CONNECT: Final = 3
 SECONDS_FOR_OTHERS: Final = 6.0
 INITDB_OPTIONS: Final = (
     f"--username={SUPERUSER}",
-    "--auth-local=trust",
-    "--auth-host=reject",
+    "--auth=reject",
     "--encoding=UTF8",
     "--locale=C.UTF-8",
     "--locale-provider=builtin",
@@ -70,8 +76,13 @@ class Server:
     data_dir: Path
     socket_dir: Path
 
+    @property
+    def passfile(self) -> Path:
+        return self.data_dir / PASSFILE
+
     def conninfo(self, *, dbname: str = "postgres", user: str = SUPERUSER) -> dict[str, str]:
-        return {"host": str(self.socket_dir), "port": str(PORT), "user": user, "dbname": dbname}
+        place = {"host": str(self.socket_dir), "port": str(PORT), "passfile": str(self.passfile)}
+        return place | {"user": user, "dbname": dbname}
 
 
 def ensure(
@@ -155,6 +166,7 @@ def _start(data_dir: Path, conf: Mapping[str, str], patience: float) -> Server:
         return server
     _remove_leftovers(server)
     _write_conf(server, conf, account)
+    _set_passwords(server, account)
     _launch(server, account, patience)
     return server
 
@@ -211,10 +223,31 @@ def _remove_leftovers(server: Server) -> None:
 
 
 def _write_conf(server: Server, conf: Mapping[str, str], account: Account | None) -> None:
-    path = server.data_dir / "kb.conf"
-    path.write_text(server_conf(server.socket_dir, conf), encoding="utf-8")
+    texts = {"kb.conf": server_conf(server.socket_dir, conf), "pg_hba.conf": ACCESS}
+    for name, text in texts.items():
+        path = server.data_dir / name
+        path.write_text(text, encoding="utf-8")
+        if account is not None:
+            account.own(path)
+
+
+def _set_passwords(server: Server, account: Account | None) -> None:
+    """Give the roles passwords, unless they have some, by a server that no one can connect to.
+
+    Folders of earlier versions have none; neither has one whose file of passwords was deleted.
+    """
+    if server.passfile.exists():
+        return
+    passwords = new_passwords()
+    arguments = ["--single", "-D", str(server.data_dir), "-c", "exit_on_error=on", "postgres"]
+    code, output = _run(
+        programs(account) / "postgres", arguments, account, given=statements(passwords)
+    )
+    if code:
+        raise _failure("The passwords of the database could not be set.", output)
+    write_passwords(server.passfile, passwords)
     if account is not None:
-        account.own(path)
+        account.own(server.passfile)
 
 
 def _launch(server: Server, account: Account | None, patience: float) -> None:
@@ -227,8 +260,10 @@ def _launch(server: Server, account: Account | None, patience: float) -> None:
         raise _failure("The database server did not start.", output + log)
 
 
-def _run(program: Path, arguments: list[str], account: Account | None) -> tuple[int, str]:
-    """Run one of the server's programs; returns exit code and output.
+def _run(
+    program: Path, arguments: list[str], account: Account | None, *, given: str = ""
+) -> tuple[int, str]:
+    """Run one of the server's programs with this input; returns exit code and output.
 
     The output goes to a file: the server inherits it, and a pipe would never be closed.
     """
@@ -236,10 +271,11 @@ def _run(program: Path, arguments: list[str], account: Account | None) -> tuple[
         finished = subprocess.run(
             [str(program), *arguments],
             check=False,
-            stdin=subprocess.DEVNULL,
+            input=given,
+            text=True,
             stdout=output,
             stderr=subprocess.STDOUT,
-            env=server_environment(),
+            env=plain_environment(),
             cwd="/",
             **(account.run_as() if account else {}),
         )
@@ -311,9 +347,7 @@ def _socket_dir(home: Path, identifier: int) -> Path:
 
 
 def _make_socket_dir(path: Path, account: Account | None) -> None:
-    """Create the folder for the server's account (and root) only: access to it is
-    superuser access.
-    """
+    """Create the folder for the server's account (and root) only."""
     with contextlib.suppress(FileExistsError):
         path.mkdir(mode=0o700)
     owners = {os.geteuid()} | ({account.uid} if account else set())

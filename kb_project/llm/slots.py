@@ -334,7 +334,7 @@ os.register_at_fork(after_in_child=_leave_all_to_parent)
 def _connect(using: str) -> psycopg.Connection[tuple[Any, ...]]:
     """Connect with Django's address and account, but without its query settings."""
     found = connections[using].get_connection_params()
-    names = ("dbname", "user", "password", "host", "port", "options")
+    names = ("dbname", "user", "password", "host", "port", "options", "passfile")
     address = {name: found[name] for name in names if found.get(name)}
     address |= {name: value for name, value in found.items() if name.startswith("ssl")}
     return psycopg.connect(**address, autocommit=True, prepare_threshold=1)

@@ -19,7 +19,7 @@ from types import FrameType
 from typing import IO, Final
 
 from kb_project.database import embedded
-from kb_project.env import child_environment
+from kb_project.env import child_environment, plain_environment
 from kb_project.errors import KBError
 from kb_project.supervisor import watchman
 
@@ -236,7 +236,11 @@ class Supervisor:
         """Run a watchman process, which detects our death by the end of its input."""
         program = [sys.executable, "-S", "-E", str(Path(watchman.__file__))]
         with subprocess.Popen(
-            program, stdin=subprocess.PIPE, text=True, start_new_session=True
+            program,
+            stdin=subprocess.PIPE,
+            text=True,
+            start_new_session=True,
+            env=plain_environment(),
         ) as process:
             self._watchman = process.stdin
             yield

@@ -8,8 +8,16 @@ from django.core.checks import run_checks
 from django.db import connections
 
 from kb_project import checks
+from kb_project.confinement.layers import Layers
 from kb_project.database.config import OWNER_ALIAS
 from kb_project.sql import run_sql
+
+
+@pytest.fixture(autouse=True)
+def _confined(monkeypatch) -> None:
+    """As on a kernel that offers every layer."""
+    everything = Layers(account=True, network=True, files=True, calls=True)
+    monkeypatch.setattr(checks, "layers_here", lambda: everything)
 
 
 def found(**options: Any) -> set[str]:
@@ -47,6 +55,23 @@ def test_an_unknown_way_to_chunk_is_named(settings):
 
     assert "'words'" in message.msg
     assert "sentence" in str(message.hint)
+
+
+@pytest.mark.parametrize("is_allowed", [True, False])
+def test_missing_layers_around_the_readers_are_named(settings, monkeypatch, is_allowed: bool):
+    settings.ALLOW_UNCONFINED_PARSING = is_allowed
+    monkeypatch.setattr(checks, "layers_here", lambda: Layers(account=True, files=True))
+
+    [message] = [one for one in run_checks() if one.id == "kb.W020"]
+
+    assert "network, calls" in message.msg
+    assert ("not read" in message.msg) is not is_allowed
+
+
+def test_debuggers_are_warned_about(settings):
+    settings.ALLOW_DEBUGGERS = True
+
+    assert found() == {"kb.W021"}
 
 
 @pytest.mark.django_db

@@ -149,4 +149,4 @@ def test_children_get_changes_and_servers_no_postgres_variables(monkeypatch):
     monkeypatch.setenv("PGHOST", "elsewhere.test")
 
     assert env.child_environment(KB_TRY="1")["KB_TRY"] == "1"
-    assert "PGHOST" not in env.server_environment()
+    assert "PGHOST" not in env.psql_environment()

@@ -75,7 +75,7 @@ class DatabaseWrapper(base.DatabaseWrapper):
         parameters = super().get_connection_params()
         for name in OWN_OPTIONS:
             parameters.pop(name, None)
-        return parameters
+        return {**parameters, "passfile": str(server.passfile)}
 
     def get_new_connection(self, conn_params: dict[str, Any]) -> Any:
         try:

@@ -15,7 +15,7 @@ from kb_project.database import embedded
 from kb_project.database.config import DATABASE, OWNER_ALIAS, TEST_FOLDER
 from kb_project.database.engine.base import DATA
 from kb_project.database.programs import installed
-from kb_project.env import server_environment
+from kb_project.env import psql_environment
 from kb_project.errors import KBError
 
 ACTIONS: Final = ("start", "stop", "status", "psql")
@@ -75,7 +75,7 @@ class Command(BaseCommand):
         user = embedded.SUPERUSER if options["superuser"] else settings.DATABASES[alias]["USER"]
         program = str(installed() / "bin" / "psql")
         conninfo = make_conninfo(**server.conninfo(dbname=DATABASE, user=user))
-        os.execve(program, [program, conninfo], server_environment())  # noqa: S606 - psql takes over
+        os.execve(program, [program, conninfo], psql_environment())  # noqa: S606 - psql takes over
 
 
 def _data_dir() -> Path:

@@ -170,8 +170,8 @@ def attempts(secret: Path, ancestor: int, database: str) -> dict[str, Payload]:
         "the secret key": lambda: (settings.DATA_DIR / "secret_key").read_text(),
         "a file of its own account": secret.read_text,
         "a file that everybody may read": lambda: Path("/etc/passwd").read_text(),
-        "a folder": lambda: os.listdir("/"),
-        "the processes": lambda: os.listdir("/proc"),
+        "a folder": lambda: list(Path("/").iterdir()),
+        "the processes": lambda: list(Path("/proc").iterdir()),
         "its own environment": lambda: Path("/proc/self/environ").read_bytes(),
         "the environment of its ancestor": lambda: Path(f"/proc/{ancestor}/environ").read_bytes(),
         "the memory of its ancestor": lambda: Path(f"/proc/{ancestor}/mem").open("rb").close(),
@@ -255,7 +255,7 @@ def test_the_child_inherits_its_file_its_reply_and_no_more(file, place, account)
 
     def work() -> Any:
         leaked = os.open(place / "other", os.O_RDONLY)
-        os.set_inheritable(leaked, True)
+        os.set_inheritable(leaked, True)  # noqa: FBT003
         return inside(open_descriptors, file)
 
     # Besides those two, one that tells it how much memory it uses.

@@ -122,10 +122,11 @@ def test_passwords_are_kept_hashed_and_can_be_changed(server):
 
 
 def test_other_roles_may_not_connect(server, app):
-    query(server, "create role stranger login")
+    query(server, "create role stranger login password 'known'")
+    conninfo = server.conninfo(dbname="kb", user="stranger") | {"password": "known"}
 
     with pytest.raises(psycopg.OperationalError, match="permission denied"):
-        psycopg.connect(make_conninfo(**server.conninfo(dbname="kb", user="stranger")))
+        psycopg.connect(make_conninfo(**conninfo))
 
 
 def test_a_copy_has_the_tables_and_the_settings(server):

@@ -100,7 +100,7 @@ with shared_slots({line}, 1).enter({priority}) as gate:
 def asker(priority: int, errors: Path, *, then: str) -> Iterator[subprocess.Popen[bytes]]:
     """Another process that asks for the one slot, and says when it begins to and when it has it."""
     found = connections["default"].get_connection_params()
-    names = ("dbname", "user", "password", "host", "port")
+    names = ("dbname", "user", "password", "host", "port", "passfile")
     address = {name: found[name] for name in names if found.get(name)}
     code = ASKER.format(address=address, line=LINE, priority=priority, then=then)
     with (

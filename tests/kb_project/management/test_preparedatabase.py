@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from io import StringIO
-from urllib.parse import quote
+from urllib.parse import urlencode
 
 import psycopg
 import pytest
@@ -33,7 +33,8 @@ def remote(monkeypatch) -> None:
 
 
 def superuser_url(server: embedded.Server) -> str:
-    return f"postgres://postgres@/postgres?host={quote(str(server.socket_dir))}"
+    options = {"host": str(server.socket_dir), "passfile": str(server.passfile)}
+    return f"postgres://postgres@/postgres?{urlencode(options)}"
 
 
 def test_it_makes_the_roles_and_the_database_that_the_settings_name(server, remote):
@@ -43,7 +44,8 @@ def test_it_makes_the_roles_and_the_database_that_the_settings_name(server, remo
     call_command("preparedatabase", superuser_url=superuser_url(server), stdout=out)
 
     assert "theirs is ready for their_owner and their_app" in out.getvalue()
-    conninfo = make_conninfo(**server.conninfo(dbname="theirs", user="their_app"))
+    app = server.conninfo(dbname="theirs", user="their_app") | {"password": "one"}
+    conninfo = make_conninfo(**app)
     with psycopg.connect(conninfo) as app:
         assert app.execute("show hnsw.iterative_scan").fetchone() == ("relaxed_order",)
     owner = "select pg_get_userbyid(datdba) from pg_database where datname = 'theirs'"

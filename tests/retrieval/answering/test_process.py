@@ -9,7 +9,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from urllib.parse import quote
+from urllib.parse import urlencode
 
 import pytest
 from django.conf import settings
@@ -74,7 +74,8 @@ class Worker:
 def database_url() -> str:
     """Where this test's connection leads."""
     place = connection.get_connection_params()
-    return f"postgres://{place['user']}@/{place['dbname']}?host={quote(place['host'], safe='')}"
+    options = urlencode({"host": place["host"], "passfile": place["passfile"]})
+    return f"postgres://{place['user']}@/{place['dbname']}?{options}"
 
 
 def wait_until(is_so: Callable[[], object]) -> None:
