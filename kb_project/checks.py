@@ -14,6 +14,7 @@ from django.conf import settings
 from django.core.checks import CheckMessage, Error, Tags, Warning as Caution, register
 from django.db import DEFAULT_DB_ALIAS
 
+from kb_project import egress
 from kb_project.confinement.layers import layers_here
 from kb_project.sql import run_sql
 
@@ -61,6 +62,22 @@ def settings_agree(app_configs: Sequence[AppConfig] | None, **_kwargs: Any) -> l
                 id="kb.E005",
             )
         )
+    return found + _listed_hosts_are_hosts()
+
+
+def _listed_hosts_are_hosts() -> list[CheckMessage]:
+    found: list[CheckMessage] = []
+    for entry in settings.MODEL_HOSTS_ALLOWED:
+        try:
+            egress.listed_in(entry)
+        except ValueError:
+            found.append(
+                Error(
+                    f"MODEL_HOSTS_ALLOWED has '{entry}'.",
+                    hint="An entry is a host, a host with a port, or a network.",
+                    id="kb.E006",
+                )
+            )
     return found
 
 

@@ -240,10 +240,19 @@ CHUNK_OVERLAP = env_int("CHUNK_OVERLAP", 100, minimum=0)
 EMBEDDER = env_str("EMBEDDER", "local")
 # Half the cores: its threads spin while waiting, and slow each other on busy cores.
 EMBEDDER_THREADS = env_int("EMBEDDER_THREADS", max(1, (os.cpu_count() or 2) // 2), minimum=0)
-# The chat model of every workspace without one of its own.
+# The installation's model, for workspaces without one of their own: none of them, those that
+# `manage.py allowmodel` listed, or all.
 MODEL_ENDPOINT = env_web_address("MODEL_ENDPOINT")
 MODEL_KEY = env_str("MODEL_KEY")
 MODEL_NAME = env_str("MODEL_NAME")
+MODEL_FOR = env_str("MODEL_FOR", "listed")
+# Its prices, and what it may cost in a month: MODEL=IN/OUT or MODEL=IN/OUT/CACHED.
+MODEL_PRICES = env_list("MODEL_PRICES")
+MODEL_CAP_WORKSPACE = env_str("MODEL_CAP_WORKSPACE")
+MODEL_CAP_PERSON = env_str("MODEL_CAP_PERSON")
+MODEL_CAP_TOTAL = env_str("MODEL_CAP_TOTAL")
+# Private hosts, and networks, where workspaces may have models of their own.
+MODEL_HOSTS_ALLOWED = env_list("MODEL_HOSTS_ALLOWED")
 DEMO_EMAIL = env_str("DEMO_EMAIL", "demo@concordance.local")
 DEMO_PASSWORD = env_str("DEMO_PASSWORD", "concordance-demo")
 # Made by benchmarks/make_demo_vectors.py.

@@ -19,6 +19,9 @@ hypothesis.settings.register_profile("thorough", deadline=None, max_examples=200
 hypothesis.settings.load_profile(env_str("HYPOTHESIS_PROFILE", "usual"))
 
 
+MODEL_HOSTS = ["127.0.0.0/8", "::1", "localhost", "fake.invalid", "models.example.org"]
+
+
 @pytest.fixture
 def media(settings: Settings, tmp_path: Path) -> Path:
     """A media folder of the test's own."""
@@ -41,3 +44,9 @@ def fake_embedder(settings: Settings) -> Iterator[None]:
 def _static_files_are_not_listed() -> None:
     """Every test client builds the middleware again; listing all static files takes 50 ms."""
     django_settings.WHITENOISE_AUTOREFRESH = True
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _test_servers_may_be_called() -> None:
+    """Servers of models run on loopback; the other names are never resolved."""
+    django_settings.MODEL_HOSTS_ALLOWED = MODEL_HOSTS

@@ -47,6 +47,26 @@ REGISTRIES = (
 )
 
 
+# Modules that open connections, and who imports them: the guarded way out and its users, what asks
+# for this machine's name or ports, and the parsers' own pair of sockets.
+CONNECTING = {
+    *("socket", "ssl", "http.client", "urllib.request", "urllib3", "ftplib", "smtplib", "poplib"),
+    *("imaplib", "telnetlib", "xmlrpc.client", "requests", "httpx", "httpx2", "httpcore"),
+    *("httpcore2", "aiohttp", "websockets", "websocket", "pycurl", "openai", "anyio"),
+}
+MAY_CONNECT = {
+    "kb_project/egress.py": {"socket", "httpcore2", "httpx2"},
+    "kb_project/llm/http.py": {"httpx2", "openai"},
+    "kb_project/llm/halting.py": {"socket", "ssl", "httpcore2", "httpx2"},
+    "kb_project/supervisor/startup.py": {"socket", "http.client"},
+    "kb_project/jobs/workers.py": {"socket"},
+    "kb_project/management/commands/run.py": {"socket"},
+    "kb_project/management/commands/serve.py": {"socket"},
+    "ingestion/parsers/host.py": {"socket"},
+    "ingestion/parsers/sandbox.py": {"socket"},
+}
+
+
 def sources(*folders: str) -> list[Path]:
     found = chain.from_iterable((ROOT / folder).rglob("*.py") for folder in folders)
     return sorted(path for path in found if "migrations" not in path.parts)
@@ -144,6 +164,23 @@ def test_the_examples_in_docstrings_are_true(module: str):
 
     assert result.attempted
     assert result.failed == 0
+
+
+def test_nothing_connects_but_through_the_guarded_way_out():
+    found = {named(path): imported_by(tree_of(path)) & CONNECTING for path in sources(*APPS)}
+
+    assert {name: modules for name, modules in found.items() if modules} == MAY_CONNECT
+
+
+def imported_by(tree: ast.AST) -> set[str]:
+    names: set[str] = set()
+    for node in ast.walk(tree):
+        match node:
+            case ast.Import(names=given):
+                names |= {one.name for one in given}
+            case ast.ImportFrom(module=str(module), names=given):
+                names |= {module} | {f"{module}.{one.name}" for one in given}
+    return names | {name.partition(".")[0] for name in names}
 
 
 # --- names that only strings hold together --------------------------------------------------------

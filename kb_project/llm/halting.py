@@ -20,6 +20,7 @@ from typing import Any
 import httpcore2
 import httpx2
 
+from kb_project.egress import with_backend
 from kb_project.errors import ReplyError
 
 Cut = Callable[[], None]
@@ -168,12 +169,5 @@ class HaltingBackend(httpcore2.NetworkBackend):
 
 
 def make_halting(client: httpx2.Client) -> httpx2.Client:
-    """Make the client's connections interruptible, including those through a proxy."""
-    # The client accepts no custom backend, and building its transports here would lose what it
-    # reads from the environment: proxies and certificates.
-    for transport in (client._transport, *client._mounts.values()):  # noqa: SLF001 - see above
-        pool = getattr(transport, "_pool", None)
-        if isinstance(pool, httpcore2.ConnectionPool):
-            inner = pool._network_backend  # noqa: SLF001 - see above
-            pool._network_backend = HaltingBackend(inner)  # noqa: SLF001 - see above
-    return client
+    """Make the client's connections interruptible."""
+    return with_backend(client, HaltingBackend)

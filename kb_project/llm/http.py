@@ -1,7 +1,8 @@
 """The connection to one OpenAI-compatible server: the official client, with our own limits.
 
 Its retries are off (ours support pauses), redirects are not followed (a key goes to one host only),
-and answers are read up to a size and until a deadline, however slowly they arrive.
+and answers are read up to a size and until a deadline, however slowly they arrive. An address that
+people entered is reached through ``kb_project.egress`` only.
 """
 
 from __future__ import annotations
@@ -19,7 +20,8 @@ import httpx2
 import openai
 from openai import APIStatusError, OpenAI
 
-from kb_project.errors import EndpointError, RefusedError, ReplyError
+from kb_project import egress
+from kb_project.errors import EndpointError, ModelError, RefusedError, ReplyError
 from kb_project.llm import halting, provider
 from kb_project.llm.capabilities import NO_FEATURES, Support
 from kb_project.llm.halting import make_halting
@@ -38,17 +40,34 @@ _LARGEST: Final = 4 * LONGEST_REPLY
 _REFUSAL: Final = 64_000
 """Bytes of a refusal that are read, and the seconds it may take to arrive."""
 _REFUSAL_SECONDS: Final = 10.0
-_clients: dict[tuple[str, str, int], OpenAI] = {}
+_UNEXPLAINED: Final = frozenset({"endpoint_down", "endpoint_timeout", "endpoint_not_a_model"})
+"""Errors that would tell which ports of a network answer."""
+_clients: dict[tuple[str, str, bool, int], OpenAI] = {}
 _opening = threading.Lock()
 
 
 class Connection:
-    """Thread-safe. ``endpoint`` may or may not end in ``/v1``, or in the chat path itself."""
+    """Thread-safe. ``endpoint`` may or may not end in ``/v1``, or in the chat path itself.
 
-    def __init__(self, endpoint: str, key: str) -> None:
+    ``is_operators`` is for the installation's own endpoint, which may be anywhere.
+    """
+
+    def __init__(self, endpoint: str, key: str, *, is_operators: bool = False) -> None:
         self.host = urlsplit(endpoint).hostname or "The endpoint"
         self._key = key
         self._bases = bases_of(endpoint)
+        self._is_operators = is_operators
+        has_scheme = urlsplit(endpoint).scheme in egress.USUAL_PORTS
+        self._is_explained = is_operators or not has_scheme or egress.is_listed(endpoint)
+
+    def not_a_model(self) -> ModelError:
+        return self._explained(provider.not_a_model(self.host))
+
+    def _explained(self, error: ModelError) -> ModelError:
+        """Return the error, or one for all of them at a host that the operator does not list."""
+        if self._is_explained or error.code not in _UNEXPLAINED:
+            return error
+        return provider.not_reached(self.host, getattr(error, "retry_after", 0.0))
 
     def ask(
         self,
@@ -61,8 +80,7 @@ class Connection:
     ) -> dict[str, Any]:
         """Return the JSON object that the server answers; raises as ``Provider`` documents."""
         with self.open(path, body, timeout, used=used) as chunks:
-            read = b"".join(bounded(chunks, largest))
-        return self.decoded(read)
+            return self.decoded(b"".join(bounded(chunks, largest)))
 
     def ask_plainly(
         self, path: str, body: Mapping[str, Any], timeout: float, *, largest: int
@@ -71,7 +89,7 @@ class Connection:
         try:
             return self.ask(path, body, timeout, used=NO_FEATURES, largest=largest)
         except UnsupportedError as error:
-            raise provider.not_a_model(self.host) from error
+            raise self.not_a_model() from error
 
     @contextmanager
     def open(
@@ -82,9 +100,12 @@ class Connection:
         try:
             with self._opened(path, body, timeout, used) as chunks:
                 yield chunks
-        except EndpointError:
+        except (EndpointError, RefusedError) as error:
             halting.check()
-            raise
+            explained = self._explained(error)
+            if explained is error:
+                raise
+            raise explained from None
 
     @contextmanager
     def _opened(
@@ -132,7 +153,8 @@ class Connection:
         for base in self._bases:
             is_last = base == self._bases[-1]
             try:
-                with _request(client_for(base, self._key), path, body, timeout) as found:
+                client = client_for(base, self._key, is_operators=self._is_operators)
+                with _request(client, path, body, timeout) as found:
                     if not is_last and "html" in found.headers.get("content-type", ""):
                         continue
                     self._bases = (base,)
@@ -184,21 +206,21 @@ def bounded(chunks: Iterator[bytes], largest: int) -> Iterator[bytes]:
         yield chunk
 
 
-def client_for(base: str, key: str) -> OpenAI:
+def client_for(base: str, key: str, *, is_operators: bool = False) -> OpenAI:
     """Return the client for an address, key and process; its open connections do not survive a
     fork.
     """
-    place = (base, key, os.getpid())
+    place = (base, key, is_operators, os.getpid())
     with _opening:
         if place not in _clients:
             # The oldest is closed once the last call on it has ended.
             while len(_clients) >= MOST_CLIENTS:
                 _clients.pop(next(iter(_clients)))
-            _clients[place] = _client(base, key)
+            _clients[place] = _client(base, key, is_operators=is_operators)
         return _clients[place]
 
 
-def _client(base: str, key: str) -> OpenAI:
+def _client(base: str, key: str, *, is_operators: bool) -> OpenAI:
     parts = urlsplit(base)
     if parts.scheme not in ("http", "https") or not parts.hostname:
         raise RefusedError(
@@ -215,13 +237,17 @@ def _client(base: str, key: str) -> OpenAI:
         api_key=key.strip() or "none",
         base_url=base,
         max_retries=0,
-        http_client=make_halting(
-            openai.DefaultHttpxClient(
-                follow_redirects=False, event_hooks={"response": [_bound_refusal]}
-            )
-        ),
+        http_client=make_halting(_transport(is_operators=is_operators)),
         default_headers=unsaid,
     )
+
+
+def _transport(*, is_operators: bool) -> httpx2.Client:
+    """Return the way to an endpoint. The operator's own may be behind the operator's own proxy."""
+    hooks = {"response": [_bound_refusal]}
+    if is_operators:
+        return openai.DefaultHttpxClient(follow_redirects=False, event_hooks=hooks)
+    return egress.http_client(event_hooks=hooks, limits=openai.DEFAULT_CONNECTION_LIMITS)
 
 
 def _bound_refusal(response: httpx2.Response) -> None:

@@ -7,7 +7,6 @@ from dataclasses import replace
 from typing import Any, Final
 
 from kb_project.errors import ReplyError
-from kb_project.llm import provider
 from kb_project.llm.capabilities import Support
 from kb_project.llm.http import CHAT, Connection
 from kb_project.llm.provider import LONGEST_REPLY, SEED, RawCall, RawReply
@@ -20,8 +19,8 @@ _MOST_TOKENS: Final = 100_000_000
 class OpenAiProvider:
     """Implements ``kb_project.llm.provider.Provider``."""
 
-    def __init__(self, endpoint: str, key: str) -> None:
-        self._connection = Connection(endpoint, key)
+    def __init__(self, endpoint: str, key: str, *, is_operators: bool = False) -> None:
+        self._connection = Connection(endpoint, key, is_operators=is_operators)
 
     def complete(self, call: RawCall) -> RawReply:
         found = self._connection.ask(CHAT, body_of(call), call.timeout, used=used_by(call))
@@ -51,10 +50,10 @@ class OpenAiProvider:
     def _reply(self, found: Mapping[str, Any]) -> RawReply:
         choices = found.get("choices")
         if not isinstance(choices, list) or not choices or not isinstance(choices[0], dict):
-            raise provider.not_a_model(self._connection.host)
+            raise self._connection.not_a_model()
         message = choices[0].get("message")
         if not isinstance(message, dict):
-            raise provider.not_a_model(self._connection.host)
+            raise self._connection.not_a_model()
         return counted(_reply_in(message, choices[0].get("finish_reason")), found.get("usage"))
 
     def _events(self, chunks: Iterator[bytes]) -> Iterator[dict[str, Any]]:
@@ -67,7 +66,7 @@ class OpenAiProvider:
                 any_event = True
                 yield self._connection.decoded(line[5:])
             elif not any_event and line[:1] in (b"{", b"<"):
-                raise provider.not_a_model(self._connection.host)
+                raise self._connection.not_a_model()
 
 
 def body_of(call: RawCall) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import Final
+from typing import Any, Final
 
 from pydantic import BaseModel
 
@@ -13,7 +13,7 @@ from kb_project.errors import ModelError, PauseError, ReplyError
 from kb_project.llm.call import Exchange, PreparedCall, messages_of
 from kb_project.llm.capabilities import Capabilities, Feature, Support
 from kb_project.llm.config import ChatConfig
-from kb_project.llm.embedders import EndpointEmbedder
+from kb_project.llm.embedders import EndpointEmbedder, InstallationEmbedder
 from kb_project.llm.http import MODELS, Connection
 from kb_project.llm.openai_client import OpenAiProvider
 from kb_project.llm.policy import Retry, RetryPolicy
@@ -112,7 +112,8 @@ class _Probe:
             return False, error.sentence
 
     def list_models(self) -> str:
-        connection = Connection(self.config.endpoint, self.config.key)
+        config = self.config
+        connection = Connection(config.endpoint, config.key, is_operators=config.is_operators)
         found = connection.ask(MODELS, None, self._left(), used=Support())
         data = found.get("data")
         listed = data if isinstance(data, list) else []
@@ -163,18 +164,22 @@ class _Probe:
         return f"The answer came in {len(pieces) - 1} pieces."
 
     def embed(self) -> str:
-        embedder = EndpointEmbedder(
-            endpoint=self.config.endpoint,
-            key=self.config.key,
-            model=self.embedding_model,
-            timeout=self._left(),
-            retry=Retry(RetryPolicy(attempts=1)),
-        )
-        self.dimension = embedder.dimension
+        options: dict[str, Any] = {
+            "endpoint": self.config.endpoint,
+            "key": self.config.key,
+            "model": self.embedding_model,
+            "timeout": self._left(),
+            "retry": Retry(RetryPolicy(attempts=1)),
+        }
+        if self.config.is_operators:
+            self.dimension = InstallationEmbedder(store=None, **options).dimension
+        else:
+            self.dimension = EndpointEmbedder(**options).dimension
         return f"Vectors have {self.dimension} numbers."
 
     def _provider(self) -> OpenAiProvider:
-        return OpenAiProvider(self.config.endpoint, self.config.key)
+        config = self.config
+        return OpenAiProvider(config.endpoint, config.key, is_operators=config.is_operators)
 
     def _asked(self, schema: type[BaseModel] | None = None) -> PreparedCall:
         prompt = Prompt("probe", "1", "You answer in one word.", _QUESTION)

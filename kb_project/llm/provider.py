@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, Protocol
 
+from kb_project import egress
 from kb_project.errors import EndpointError, ModelError, RefusedError, ReplyError
 from kb_project.llm.capabilities import Feature, Support
 from kb_project.llm.ports import ChatRequest
@@ -189,6 +190,16 @@ def down(host: str, how: str, retry_after: float = 0.0) -> EndpointError:
 
 def timed_out(host: str) -> EndpointError:
     return _wait(f"{host} did not answer in time.", "endpoint_timeout")
+
+
+def not_reached(host: str, retry_after: float = 0.0) -> EndpointError:
+    """Say the same of every failure at a host that the operator does not list."""
+    error = _wait(egress.not_reached(host), "endpoint_down", retry_after)
+    error.next_step = (
+        "It continues automatically when the endpoint answers. Otherwise, check the address on the"
+        " Models page; your administrator can allow a private one."
+    )
+    return error
 
 
 def _wait(happened: str, code: str, retry_after: float = 0.0) -> EndpointError:

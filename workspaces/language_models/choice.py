@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ipaddress
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
@@ -10,6 +9,7 @@ from decimal import Decimal, InvalidOperation
 from typing import ClassVar, Final, TypeVar
 from urllib.parse import SplitResult, urlsplit
 
+from kb_project import egress
 from kb_project.errors import InputError
 from kb_project.llm.ports import Role
 from workspaces.models import ModelSettings, RerankerKind
@@ -30,7 +30,6 @@ DEAREST: Final = Decimal(10_000)
 
 _UNPRINTABLE: Final = re.compile(r"[\x00-\x20\x7f]")
 _FULL_ADDRESS: Final = re.compile(r"/(chat/)?completions/?$")
-_METADATA_HOSTS: Final = frozenset({"metadata.google.internal", "metadata"})
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -162,9 +161,18 @@ def checked_endpoint(text: str) -> str:
         raise _refused("The endpoint must not hold a name or password: the key has its own field.")
     if parts.query or parts.fragment:
         raise _refused("The endpoint must be an address without '?' and '#'.")
-    if _is_metadata(parts.hostname):
-        raise _refused("No model can be served from this endpoint address.")
     return address
+
+
+def check_reachable(endpoint: str) -> None:
+    """Raise InputError unless the address leads where models may be: see ``kb_project.egress``."""
+    if endpoint and not egress.may_connect(endpoint):
+        raise InputError(
+            egress.not_reached(urlsplit(endpoint).hostname or "The endpoint"),
+            code="endpoint_not_reached",
+            kept="Nothing was changed.",
+            next_step="Check the address; your administrator can allow a private one.",
+        )
 
 
 def checked_rerank_endpoint(text: str) -> str:
@@ -239,22 +247,14 @@ def checked_money(amount: Decimal | str | float, most: Decimal, what: str) -> De
 def _parts(address: str) -> SplitResult:
     if _UNPRINTABLE.search(address):
         raise _refused("The endpoint is not an address: it contains spaces or control characters.")
+    if "\\" in address:
+        raise _refused("The endpoint is not an address: it contains a backslash.")
     try:
         parts = urlsplit(address)
         _ = parts.port
     except ValueError:
         raise _refused("The endpoint is not an address.") from None
     return parts
-
-
-def _is_metadata(host: str) -> bool:
-    """Whether cloud machines get their own credentials from this host. Model servers on private
-    addresses are allowed; link-local addresses have no other use.
-    """
-    try:
-        return ipaddress.ip_address(host).is_link_local
-    except ValueError:
-        return host.lower().rstrip(".") in _METADATA_HOSTS
 
 
 def _checked_limits(given: Mapping[str, Mapping[str, float]]) -> dict[str, dict[str, float]]:

@@ -24,6 +24,7 @@ from workspaces.language_models.choice import (
     EndpointChoice,
     ModelChoice,
     RerankChoice,
+    check_reachable,
     checked,
     checked_entity_types,
     checked_model,
@@ -281,6 +282,8 @@ def _set_server(row: ModelSettings, choice: EndpointChoice) -> None:
             kept="Nothing was changed.",
             next_step="Enter the key of the new endpoint, or choose to remove the stored one.",
         )
+    if choice.endpoint != getattr(row, endpoint):
+        check_reachable(choice.endpoint)
     setattr(row, endpoint, choice.endpoint)
     setattr(row, model, choice.model)
     key = choice.key if choice.endpoint else ""

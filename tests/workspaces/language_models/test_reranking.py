@@ -163,7 +163,6 @@ def test_a_key_that_cannot_be_read_stops_reranking_only(workspace, settings):
         {"endpoint": ""},
         {"model": " "},
         {"endpoint": "ftp://example.org"},
-        {"endpoint": "http://169.254.169.254/v1"},
         {"endpoint": "https://me:secret@example.org"},
         {"key": "sk with spaces"},
         {"model": "x" * 200},

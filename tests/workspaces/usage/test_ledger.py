@@ -24,7 +24,7 @@ from workspaces import access
 from workspaces.language_models import services as language_model_services
 from workspaces.language_models.choice import ModelChoice
 from workspaces.language_models.services import PriceGiven
-from workspaces.models import CachedReply, ModelCall, ModelSettings, Workspace
+from workspaces.models import AuditEvent, CachedReply, ModelCall, ModelSettings, Workspace
 from workspaces.usage.ledger import LARGEST, Price, TableCallStore
 
 pytestmark = pytest.mark.django_db
@@ -122,7 +122,7 @@ def test_whatever_a_provider_says_is_stored(text: str, tokens: int, name: str):
     assert len(row.model) <= 120
     assert "\0" not in store.find(["odd"])["odd"].text
     with access.in_workspace(workspace.pk):
-        for model in (ModelCall, CachedReply):
+        for model in (ModelCall, CachedReply, AuditEvent):
             model.objects.in_workspace(workspace).delete()
         Workspace.objects.filter(pk=workspace.pk).delete()
 
