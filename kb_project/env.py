@@ -11,6 +11,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from decimal import Decimal, InvalidOperation
 from pathlib import Path
 from typing import Final, overload
 from urllib.parse import parse_qsl, unquote, urlsplit
@@ -92,6 +93,20 @@ def env_int(
     if maximum is not None and number > maximum:
         raise EnvError(name, f"must be at most {maximum}")
     return number
+
+
+def env_money(name: str) -> Decimal | None:
+    """Parse an amount of at least 0; None if there is none."""
+    value = _lookup(name)
+    if not value:
+        return None
+    try:
+        amount = Decimal(value)
+    except InvalidOperation:
+        raise EnvError(name, "must be an amount, such as 12.50") from None
+    if not amount.is_finite() or not 0 <= amount < 10**8:
+        raise EnvError(name, "must be an amount from 0 to 99,999,999")
+    return amount
 
 
 def env_list(name: str, default: tuple[str, ...] = ()) -> list[str]:

@@ -10,7 +10,15 @@ from typing import Any
 from csp.constants import NONE, SELF
 
 from kb_project.database.config import database_settings
-from kb_project.env import env_bool, env_int, env_list, env_path, env_str, env_web_address
+from kb_project.env import (
+    env_bool,
+    env_int,
+    env_list,
+    env_money,
+    env_path,
+    env_str,
+    env_web_address,
+)
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 DATA_DIR = env_path("CONCORDANCE_DATA_DIR", BASE_DIR / "var")
@@ -248,9 +256,9 @@ MODEL_NAME = env_str("MODEL_NAME")
 MODEL_FOR = env_str("MODEL_FOR", "listed")
 # Its prices, and what it may cost in a month: MODEL=IN/OUT or MODEL=IN/OUT/CACHED.
 MODEL_PRICES = env_list("MODEL_PRICES")
-MODEL_CAP_WORKSPACE = env_str("MODEL_CAP_WORKSPACE")
-MODEL_CAP_PERSON = env_str("MODEL_CAP_PERSON")
-MODEL_CAP_TOTAL = env_str("MODEL_CAP_TOTAL")
+MODEL_CAP_WORKSPACE = env_money("MODEL_CAP_WORKSPACE")
+MODEL_CAP_PERSON = env_money("MODEL_CAP_PERSON")
+MODEL_CAP_TOTAL = env_money("MODEL_CAP_TOTAL")
 # Private hosts, and networks, where workspaces may have models of their own.
 MODEL_HOSTS_ALLOWED = env_list("MODEL_HOSTS_ALLOWED")
 DEMO_EMAIL = env_str("DEMO_EMAIL", "demo@concordance.local")

@@ -14,7 +14,7 @@ from kb_project.errors import ConflictError, RefusedError
 from kb_project.llm.capabilities import Support
 from kb_project.llm.chat import build_chat
 from kb_project.llm.config import DEFAULT_LIMITS, ChatConfig, RoleLimits
-from kb_project.llm.embedders import EndpointEmbedder
+from kb_project.llm.embedders import EndpointEmbedder, InstallationEmbedder
 from kb_project.llm.ports import ChatModel, Embedder, ModelOptions, Reranker, Role
 from kb_project.llm.rerankers import BrokenReranker, EndpointReranker, ListwiseReranker
 from kb_project.ports import Ports, build_ports
@@ -23,8 +23,10 @@ from workspaces import access, secrets, sql
 from workspaces.editions import source_id
 from workspaces.models import EmbeddingIndex, IndexState, ModelSettings, RerankerKind
 from workspaces.usage.ledger import TableCallStore
+from workspaces.usage.prices import offered_model
 
 LOCAL: Final = "local"
+INSTALLATION: Final = "installation"
 MOST_KEPT: Final = 200
 """Workspaces whose ports a thread caches."""
 
@@ -74,7 +76,7 @@ def chosen_for(workspace_id: uuid.UUID) -> Chosen:
     base, workspace_id = build_ports(), source_id(workspace_id)
     with access.in_workspace(workspace_id):
         [row] = run_sql(sql.MODEL_CHOICE, {"workspace": workspace_id})
-        choice = (*row, settings.MODEL_ENDPOINT, settings.MODEL_KEY, settings.MODEL_NAME)
+        choice = (*row, *_installation())
         kept = _cache.kept.get(workspace_id) or _local.get(workspace_id)
         if kept and kept.choice == choice and kept.base is base:
             return Chosen(kept.ports, row)
@@ -90,11 +92,14 @@ def chat_config(workspace_id: uuid.UUID, row: ModelSettings | None) -> ChatConfi
     if server is None:
         return None
     endpoint, key, model = server
+    is_operators = uses_installation(row)
+    offered = offered_model if is_operators else str
     return ChatConfig(
         endpoint=endpoint,
         key=key,
-        model=model,
-        models={Role(role): name for role, name in row.role_models.items()},
+        model=offered(model),
+        is_operators=is_operators,
+        models={Role(role): offered(name) for role, name in row.role_models.items()},
         limits={Role(role): _limits(Role(role), found) for role, found in row.limits.items()},
         concurrency=row.concurrency,
         context_window=row.context_window,
@@ -105,11 +110,30 @@ def chat_config(workspace_id: uuid.UUID, row: ModelSettings | None) -> ChatConfi
 def uses_installation(row: ModelSettings | None) -> bool:
     """Whether the chat model is the one the installation offers to every workspace."""
     is_own = row is not None and bool(row.endpoint or row.is_local)
-    return not is_own and installation_has_model()
+    return not is_own and installation_is_allowed(row)
 
 
 def installation_has_model() -> bool:
-    return bool(settings.MODEL_ENDPOINT and settings.MODEL_NAME)
+    return bool(settings.MODEL_ENDPOINT and settings.MODEL_NAME) and settings.MODEL_FOR != "none"
+
+
+def installation_is_allowed(row: ModelSettings | None) -> bool:
+    """Whether the operator lets the workspace use the installation's model."""
+    is_listed = row is not None and row.may_use_installation
+    return installation_has_model() and (
+        settings.MODEL_FOR == "all" or (settings.MODEL_FOR == "listed" and is_listed)
+    )
+
+
+def _installation() -> tuple[Any, ...]:
+    """Return what the operator sets about the installation's model."""
+    return (
+        settings.MODEL_ENDPOINT,
+        settings.MODEL_KEY,
+        settings.MODEL_NAME,
+        settings.MODEL_FOR,
+        tuple(settings.MODEL_PRICES),
+    )
 
 
 def settings_of(workspace_id: uuid.UUID) -> ModelSettings | None:
@@ -165,7 +189,10 @@ def _chat(workspace_id: uuid.UUID, row: ModelSettings | None) -> ChatModel | Non
     config = chat_config(workspace_id, row)
     if config is None:
         return None
-    return build_chat(config, TableCallStore(workspace_id, endpoint=config.endpoint))
+    store = TableCallStore(
+        workspace_id, endpoint=config.endpoint, is_installation=config.is_operators
+    )
+    return build_chat(config, store)
 
 
 def _reranker(row: ModelSettings, chat: ChatModel | None) -> Reranker | None:
@@ -224,12 +251,23 @@ def _options(row: ModelSettings | None) -> ModelOptions:
 
 
 def embedder_of(index: EmbeddingIndex, base: Ports) -> Embedder:
-    """Return the embedder of an index."""
+    """Return the embedder of an index; call in the workspace's scope."""
     if index.provider == LOCAL:
         return base.embedder
-    key = secrets.unseal(index.sealed_key, index.workspace_id)
-    if not key and index.endpoint == settings.MODEL_ENDPOINT:
-        key = settings.MODEL_KEY
-    return EndpointEmbedder(
-        endpoint=index.endpoint, key=key, model=index.model, dimension=index.dimension
-    )
+    found = {"endpoint": index.endpoint, "model": index.model, "dimension": index.dimension}
+    if index.provider == INSTALLATION:
+        return _installation_embedder(index.workspace_id, found)
+    return EndpointEmbedder(key=secrets.unseal(index.sealed_key, index.workspace_id), **found)
+
+
+def _installation_embedder(workspace_id: uuid.UUID, found: dict[str, Any]) -> Embedder:
+    """Return an embedder at the installation's endpoint, which counts its calls.
+
+    Without permission, and for an index from a former endpoint, it has no key and no more rights
+    than an address that people enter.
+    """
+    is_allowed = installation_is_allowed(settings_of(workspace_id))
+    if not is_allowed or found["endpoint"] != settings.MODEL_ENDPOINT:
+        return EndpointEmbedder(key="", **found)
+    store = TableCallStore(workspace_id, is_installation=True)
+    return InstallationEmbedder(key=settings.MODEL_KEY, store=store, **found)

@@ -77,13 +77,14 @@ WRITE_CALLS: Final[LiteralString] = """
 INSERT INTO workspaces_modelcall
        (workspace_id, state, id, key, stage, role, prompt, prompt_version, model, document_id,
         chunk_id, question_id, code, prompt_tokens, cached_tokens, completion_tokens, cost,
-        seconds, created_at)
+        seconds, is_installation, payer_id, created_at)
 SELECT %(workspace)s, c.*, clock_timestamp()
   FROM unnest(%(states)s::text[], %(ids)s::uuid[], %(keys)s::text[], %(stages)s::text[],
               %(roles)s::text[], %(prompts)s::text[], %(versions)s::text[], %(models)s::text[],
               %(documents)s::uuid[], %(chunks)s::uuid[], %(questions)s::uuid[],
               %(codes)s::text[], %(prompt_tokens)s::int[], %(cached_tokens)s::int[],
-              %(completion_tokens)s::int[], %(costs)s::numeric[], %(seconds)s::float8[]) AS c
+              %(completion_tokens)s::int[], %(costs)s::numeric[], %(seconds)s::float8[],
+              %(is_installation)s::bool[], %(payers)s::bigint[]) AS c
     ON CONFLICT DO NOTHING
 """
 # Updates no row if the cap would be exceeded, or if there is no row.
@@ -101,10 +102,11 @@ SELECT %(workspace)s, gen_random_uuid(), NULL, coalesce(sum(cost), 0)
     ON CONFLICT (workspace_id) DO NOTHING
 """
 # Whether the provider charged for these is unknown: the rows say so, and their reservation is
-# released.
+# released. Returns what was released of the operator's limits.
 GIVE_UP_LOST_CALLS: Final[LiteralString] = """
 WITH lost AS (
-    SELECT id, cost
+    SELECT id, cost, is_installation, payer_id,
+           date_trunc('month', created_at AT TIME ZONE %(zone)s)::date AS month
       FROM workspaces_modelcall
      WHERE workspace_id = %(workspace)s AND state = 'open'
        AND created_at < now() - %(age)s::interval
@@ -113,11 +115,13 @@ WITH lost AS (
     UPDATE workspaces_modelcall AS c
        SET state = 'failed', code = 'end_unknown', cost = 0
       FROM lost WHERE c.workspace_id = %(workspace)s AND c.id = lost.id
-    RETURNING lost.cost
+    RETURNING lost.cost, lost.is_installation, lost.payer_id, lost.month
+), released AS (
+    UPDATE workspaces_modelbudget
+       SET spent = greatest(0, spent - (SELECT coalesce(sum(cost), 0) FROM given_up))
+     WHERE workspace_id = %(workspace)s
 )
-UPDATE workspaces_modelbudget
-   SET spent = greatest(0, spent - (SELECT coalesce(sum(cost), 0) FROM given_up))
- WHERE workspace_id = %(workspace)s
+SELECT month, payer_id, -sum(cost) FROM given_up WHERE is_installation GROUP BY 1, 2
 """
 # Calls open for longer than any call takes.
 LOST_CALLS: Final[LiteralString] = """
@@ -129,7 +133,8 @@ SELECT count(*), coalesce(sum(cost), 0)
 BUDGET: Final[LiteralString] = """
 SELECT cap, spent FROM workspaces_modelbudget WHERE workspace_id = %(workspace)s
 """
-# Replaces each call's reservation by its cost. Calls settled before are left alone.
+# Replaces each call's reservation by its cost. Calls settled before are left alone. Returns by how
+# much the costs differ from what was reserved under the operator's limits.
 SETTLE_CALLS: Final[LiteralString] = """
 WITH given AS (
     SELECT *
@@ -149,11 +154,43 @@ WITH given AS (
            cost = g.cost, seconds = g.seconds
       FROM given AS g JOIN reserved AS r ON r.id = g.id
      WHERE c.workspace_id = %(workspace)s AND c.id = g.id
-    RETURNING g.cost - r.cost AS more
+    RETURNING g.cost - r.cost AS more, c.is_installation, c.payer_id,
+              date_trunc('month', c.created_at AT TIME ZONE %(zone)s)::date AS month
+), charged AS (
+    UPDATE workspaces_modelbudget
+       SET spent = greatest(0, spent + (SELECT coalesce(sum(more), 0) FROM settled))
+     WHERE workspace_id = %(workspace)s
 )
-UPDATE workspaces_modelbudget
-   SET spent = greatest(0, spent + (SELECT coalesce(sum(more), 0) FROM settled))
- WHERE workspace_id = %(workspace)s
+SELECT month, payer_id, sum(more) FROM settled WHERE is_installation GROUP BY 1, 2
+"""
+
+# --- the operator's limits ------------------------------------------------------------------------
+# Whose limit a workspace's calls count under: its first owner's.
+PAYER: Final[LiteralString] = """
+SELECT coalesce(
+         (SELECT user_id FROM workspaces_membership
+           WHERE workspace_id = %(workspace)s AND role = 'owner'
+           ORDER BY created_at, id LIMIT 1),
+         (SELECT created_by_id FROM workspaces_workspace WHERE id = %(workspace)s))
+"""
+# Changes no row if the limit would be exceeded.
+RESERVE_UNDER_CAP: Final[LiteralString] = """
+INSERT INTO workspaces_installationspending AS s (month, kind, subject, spent)
+SELECT date_trunc('month', now() AT TIME ZONE %(zone)s)::date, %(kind)s, %(subject)s, %(amount)s
+ WHERE %(cap)s::numeric IS NULL OR %(amount)s <= %(cap)s::numeric
+    ON CONFLICT (month, kind, subject) DO UPDATE
+   SET spent = s.spent + excluded.spent
+ WHERE %(cap)s::numeric IS NULL OR s.spent + excluded.spent <= %(cap)s::numeric
+"""
+CHARGE_CAP: Final[LiteralString] = """
+UPDATE workspaces_installationspending
+   SET spent = greatest(0, spent + %(more)s)
+ WHERE month = %(month)s AND kind = %(kind)s AND subject = %(subject)s
+"""
+SPENT_UNDER_CAP: Final[LiteralString] = """
+SELECT spent FROM workspaces_installationspending
+ WHERE month = date_trunc('month', now() AT TIME ZONE %(zone)s)::date
+   AND kind = %(kind)s AND subject = %(subject)s
 """
 
 # --- which models ---------------------------------------------------------------------------------

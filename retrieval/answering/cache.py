@@ -53,7 +53,12 @@ def conditions_of(asking: Asking) -> Conditions:
     if version is None:
         return Conditions("", chosen.ports)
     choice = [chosen.digests]
-    installation = (settings.MODEL_ENDPOINT, settings.MODEL_NAME, settings.EMBEDDER)
+    installation = (
+        settings.MODEL_ENDPOINT,
+        settings.MODEL_NAME,
+        settings.MODEL_FOR,
+        settings.EMBEDDER,
+    )
     parts = [FORM, asking.mode, asking.scope.as_json(), version, choice, installation, _prompts()]
     if asking.earlier and chosen.ports.chat is not None:
         # One person's earlier questions must not shape the answer another person gets.

@@ -48,6 +48,7 @@ class ModelHouse(House):
             MODEL_ENDPOINT=self.provider.url,
             MODEL_NAME=self.provider.model,
             MODEL_KEY=self.provider.key,
+            MODEL_FOR="all",
         )
 
 

@@ -28,6 +28,7 @@ CHOICE = ModelChoice(endpoint=ENDPOINT, model="small-1", key=KEY)
 @pytest.fixture
 def installation(settings) -> None:
     settings.MODEL_ENDPOINT = "http://models.internal/v1"
+    settings.MODEL_FOR = "all"
     settings.MODEL_KEY = "sk-of-the-installation"
     settings.MODEL_NAME = "house-1"
 

@@ -20,9 +20,11 @@ from workspaces.audit import services as audit
 from workspaces.language_models.choice import checked_model
 from workspaces.language_models.services import QUEUE
 from workspaces.models import AuditAction, EmbeddingIndex, IndexState, Workspace
+from workspaces.usage.prices import offered_model
 
 logger = logging.getLogger(__name__)
 
+ENDPOINT: Final = "endpoint"
 REEMBED: Final = "ingestion.tasks.reembed"
 MOST_DIMENSIONS: Final = 4_000
 """The most dimensions pgvector can index at half precision."""
@@ -88,15 +90,23 @@ def _at_endpoint(workspace: Workspace, model: str) -> EmbeddingIndex:
         config = ports.chat_config(workspace.pk, row)
     if config is None:
         raise ports.no_model()
+    if config.is_operators and offered_model(name) != name:
+        raise InputError(
+            f"The installation does not offer the model {name}.",
+            kept="Nothing was changed.",
+            next_step="Ask your administrator to offer it, or enter an endpoint of your own first.",
+        )
     index = EmbeddingIndex(
         workspace=workspace,
+        provider=ports.INSTALLATION if config.is_operators else ENDPOINT,
         endpoint=config.endpoint,
-        sealed_key=row.sealed_key if row and row.endpoint else b"",
+        sealed_key=b"" if config.is_operators or row is None else row.sealed_key,
         model=name,
         dimension=0,
         state=IndexState.BUILDING,
     )
-    embedder = ports.embedder_of(index, build_ports())
+    with access.in_workspace(workspace.pk):
+        embedder = ports.embedder_of(index, build_ports())
     index.dimension = embedder.dimension
     if not 1 <= index.dimension <= MOST_DIMENSIONS:
         raise RefusedError(

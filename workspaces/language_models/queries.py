@@ -19,6 +19,7 @@ from workspaces.language_models.choice import (
     rerank_choice_in,
 )
 from workspaces.models import EmbeddingIndex, IndexState, ModelSettings, RerankerKind, Workspace
+from workspaces.usage.prices import offered_model
 
 Tier = Literal["own", "installation", "local"]
 
@@ -38,7 +39,10 @@ class RoleModel:
 
 @dataclass(frozen=True, slots=True)
 class ModelState:
-    """The choice of models, and what is in effect."""
+    """The choice of models, and what is in effect.
+
+    ``is_installation_withheld``: there is one, and the operator has not allowed it here.
+    """
 
     tier: Tier
     choice: ModelChoice
@@ -50,6 +54,7 @@ class ModelState:
     tuning: dict[str, object]
     roles: tuple[RoleModel, ...]
     has_installation_model: bool
+    is_installation_withheld: bool
 
     @property
     def models(self) -> list[str]:
@@ -83,7 +88,7 @@ def _state_in(row: ModelSettings) -> ModelState:
     tier: Tier = "installation" if ports.uses_installation(row) else "local"
     if row.endpoint:
         tier = "own"
-    model = choice.model or (settings.MODEL_NAME if tier == "installation" else "")
+    model = offered_model(choice.model) if tier == "installation" else choice.model
     endpoint = settings.MODEL_ENDPOINT if tier == "installation" else choice.endpoint
     return ModelState(
         tier=tier,
@@ -94,8 +99,11 @@ def _state_in(row: ModelSettings) -> ModelState:
         key_hint=row.key_hint,
         support=dict(row.support),
         tuning=dict(row.tuning),
-        roles=tuple(_role(role, choice, model) for role in Role),
-        has_installation_model=ports.installation_has_model(),
+        roles=tuple(_role(role, choice, model, tier) for role in Role),
+        has_installation_model=ports.installation_is_allowed(row),
+        is_installation_withheld=(
+            ports.installation_has_model() and not ports.installation_is_allowed(row)
+        ),
     )
 
 
@@ -114,8 +122,10 @@ def embedding_state(*, workspace: Workspace) -> EmbeddingState:
     )
 
 
-def _role(role: Role, choice: ModelChoice, model: str) -> RoleModel:
+def _role(role: Role, choice: ModelChoice, model: str, tier: Tier) -> RoleModel:
     own = choice.role_models.get(role, "")
+    if own and tier == "installation":
+        own = offered_model(own)
     limits = choice.limits.get(role, {})
     max_output, timeout = limits.get("max_output"), limits.get("timeout")
     usual = DEFAULT_LIMITS[role]

@@ -4,10 +4,11 @@ and indexes.
 
 from __future__ import annotations
 
+from django.conf import settings
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
 
-from workspaces.models.people import TenantModel
+from workspaces.models.people import TenantForeignKey, TenantModel
 
 
 class RerankerKind(models.TextChoices):
@@ -27,6 +28,7 @@ class ModelSettings(TenantModel):
     ``{"schema", "json", "stream", …}``. ``tuning`` was learned from the documents: ``{"domain",
     "language", "examples"}``. ``allows_general`` lets answers add general knowledge, marked as
     such; ``wants_judge`` has a model compare each sentence of an answer with what it cites.
+    ``may_use_installation`` is the operator's permission to use the installation's model.
     ``reranker`` reorders a search's passages; ``rerank_*`` configure the kind ``endpoint``, which
     has its own key.
     """
@@ -35,6 +37,7 @@ class ModelSettings(TenantModel):
     sealed_key = models.BinaryField(default=b"", blank=True)
     key_hint = models.CharField(max_length=8, blank=True)
     is_local = models.BooleanField(default=False, db_default=False)
+    may_use_installation = models.BooleanField(default=False, db_default=False)
     model = models.CharField(max_length=120, blank=True, default="", db_default="")
     role_models = models.JSONField(default=dict, blank=True)
     limits = models.JSONField(default=dict, blank=True)
@@ -132,7 +135,8 @@ class ModelCall(TenantModel):
     """The ledger: one row per call. It outlives the documents and questions of the calls.
 
     An ``OPEN`` call counts at its maximum cost; a call left open by a crash keeps that, since it is
-    unknown whether the provider charged for it. ``CACHED`` calls cost nothing.
+    unknown whether the provider charged for it. ``CACHED`` calls cost nothing. ``is_installation``
+    calls were made with the installation's model, under the limit of the person ``payer``.
     """
 
     class State(models.TextChoices):
@@ -157,6 +161,9 @@ class ModelCall(TenantModel):
     completion_tokens = models.PositiveIntegerField(default=0)
     cost = models.DecimalField(max_digits=18, decimal_places=10, default=0)
     seconds = models.FloatField(default=0)
+    is_installation = models.BooleanField(default=False, db_default=False)
+    # No constraint: the ledger outlives the account.
+    payer = TenantForeignKey(settings.AUTH_USER_MODEL, null=True)
     created_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:
@@ -172,6 +179,29 @@ class ModelCall(TenantModel):
 
     def __str__(self) -> str:
         return f"{self.stage} {self.model} {self.state}"
+
+
+class InstallationSpending(models.Model):
+    """What the installation's model cost in a month, open calls at their maximum cost.
+
+    ``kind`` and ``subject`` are a workspace and its id, a person and theirs, or all of them. It is
+    no tenant's row: a person's and the installation's sums run across workspaces.
+    """
+
+    month = models.DateField()
+    kind = models.CharField(max_length=10)
+    subject = models.CharField(max_length=36, blank=True)
+    spent = models.DecimalField(max_digits=18, decimal_places=10, default=0)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["month", "kind", "subject"], name="installation_spending_once"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.subject}: {self.spent} in {self.month:%Y-%m}"
 
 
 class IndexState(models.TextChoices):
@@ -191,10 +221,12 @@ class IndexState(models.TextChoices):
 class EmbeddingIndex(TenantModel):
     """The model that makes a workspace's vectors; without a row, the one in the settings.
 
+    ``provider`` is local, endpoint, or installation for a model at the installation's endpoint.
+
     A change builds a second index beside the first, and swaps them once it is complete.
     """
 
-    provider = models.CharField(max_length=12, default="endpoint", help_text="local or endpoint.")
+    provider = models.CharField(max_length=12, default="endpoint")
     endpoint = models.CharField(max_length=500, blank=True)
     sealed_key = models.BinaryField(default=b"", blank=True)
     model = models.CharField(max_length=120, blank=True)

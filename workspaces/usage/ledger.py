@@ -20,12 +20,13 @@ import time
 import uuid
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
-from decimal import ROUND_UP, Decimal
+from decimal import Decimal
 from typing import Any, Final
 
-from django.db import DatabaseError
+from django.conf import settings
+from django.db import DatabaseError, transaction
 
 from kb_project.database.outages import DATABASE_AWAY
 from kb_project.errors import BudgetError
@@ -34,10 +35,9 @@ from kb_project.llm.ports import CallOutcome, CallRecord, StoredReply
 from kb_project.sql import run_sql, run_sql_count
 from workspaces import access, sql
 from workspaces.models import ModelCall, ModelSettings
+from workspaces.usage import caps
+from workspaces.usage.prices import Price, installation_prices
 
-MILLION: Final = 1_000_000
-SMALLEST: Final = Decimal("1e-10")
-"""The smallest unit of a cost; costs are rounded up to it."""
 LARGEST: Final = 2**31 - 1
 PRICES_HOLD: Final = 2.0
 """Seconds for which prices are cached, so that a free call costs no query."""
@@ -46,40 +46,20 @@ LOST_AFTER: Final = timedelta(days=1)
 """No call takes this long: one that is still open ended with its process."""
 
 
-@dataclass(frozen=True, slots=True)
-class Price:
-    """A price per million tokens; ``cached_prompt`` applies to tokens in the provider's
-    own cache.
-    """
-
-    prompt: Decimal
-    cached_prompt: Decimal
-    completion: Decimal
-
-    def of(self, *, prompt: int, completion: int, cached: int = 0) -> Decimal:
-        """
-        >>> Price(Decimal(2), Decimal(1), Decimal(10)).of(prompt=1000, cached=400, completion=50)
-        Decimal('0.0021000000')
-        """
-        cached = min(cached, prompt)
-        millionths = (
-            (prompt - cached) * self.prompt
-            + cached * self.cached_prompt
-            + completion * self.completion
-        )
-        return (millionths / MILLION).quantize(SMALLEST, rounding=ROUND_UP)
-
-
 class TableCallStore:
     """A ``kb_project.llm.ports.CallStore`` in the tables of one workspace.
 
     ``endpoint`` is the one whose ``support`` may be stored: what a replaced endpoint supports does
-    not overwrite its successor's.
+    not overwrite its successor's. ``is_installation`` is for calls that the operator pays for: they
+    cost what the operator says, and count under the operator's limits.
     """
 
-    def __init__(self, workspace_id: uuid.UUID, *, endpoint: str = "") -> None:
+    def __init__(
+        self, workspace_id: uuid.UUID, *, endpoint: str = "", is_installation: bool = False
+    ) -> None:
         self._workspace_id = workspace_id
         self._endpoint = endpoint
+        self._is_installation = is_installation
         self._prices: dict[str, Price] = {}
         self._prices_until = 0.0
         self._under_way: dict[uuid.UUID, tuple[CallRecord, Price | None]] = {}
@@ -97,18 +77,20 @@ class TableCallStore:
         ids = [uuid.uuid4() for _ in calls]
         pairs = list(zip(ids, calls, strict=True))
         priced = {pk: call for pk, call in pairs if call.model in prices}
+        if self._is_installation:
+            caps.check_priced([call.model for call in calls])
         if priced:
             lines = [_opened(pk, call, prices[call.model]) for pk, call in priced.items()]
             with self._scope(is_paid=True):
-                self._reserve(sum((line.cost for line in lines), NOTHING))
-                self._write(lines)
+                payer = self._reserve(sum((line.cost for line in lines), NOTHING))
+                self._write([replace(line, **self._whose(payer)) for line in lines])
         self._under_way |= {pk: (call, prices.get(call.model)) for pk, call in pairs}
         return ids
 
     def settle(self, ids: Sequence[uuid.UUID], outcomes: Sequence[CallOutcome]) -> None:
         """Record the calls' outcomes. Raises if the database is away, but keeps them in memory."""
         lines = [
-            _settled(pk, *self._under_way[pk], outcome)
+            replace(_settled(pk, *self._under_way[pk], outcome), **self._whose())
             for pk, outcome in zip(ids, outcomes, strict=True)
             if pk in self._under_way
         ]
@@ -141,6 +123,8 @@ class TableCallStore:
             with self._scope(is_paid=False):
                 rows = run_sql(sql.PRICES, {"workspace": self._workspace_id})
             self._prices = {model: Price(*prices) for model, *prices in rows}
+            if self._is_installation:
+                self._prices |= installation_prices()
             self._prices_until = now + PRICES_HOLD
         return self._prices
 
@@ -167,15 +151,42 @@ class TableCallStore:
             if not is_over:
                 _unwritten.add(self._workspace_id, lines)
 
-    def _reserve(self, amount: Decimal) -> None:
-        """Reserve the amount. Raises BudgetError if the cap does not allow it."""
+    def _whose(self, payer: int | None = None) -> dict[str, Any]:
+        return {"is_installation": self._is_installation, "payer": payer}
+
+    def _reserve(self, amount: Decimal) -> int | None:
+        """Reserve the amount, within the workspace's budget and the operator's limits; return the
+        person whose limit it counts under.
+
+        Raises BudgetError if one of them does not allow it.
+        """
+        if amount == NOTHING:
+            return None
         values = {"workspace": self._workspace_id, "amount": amount}
-        if amount == NOTHING or run_sql_count(sql.RESERVE, values):
-            return
-        run_sql(sql.BEGIN_BUDGET, values)
-        run_sql_count(sql.GIVE_UP_LOST_CALLS, values | {"age": LOST_AFTER})
         if not run_sql_count(sql.RESERVE, values):
-            raise _spent(self._workspace_id)
+            run_sql(sql.BEGIN_BUDGET, values)
+            self._give_up_lost_calls()
+            if not run_sql_count(sql.RESERVE, values):
+                raise _spent(self._workspace_id)
+        return self._reserve_under_caps(amount) if self._is_installation else None
+
+    def _reserve_under_caps(self, amount: Decimal) -> int | None:
+        try:
+            with transaction.atomic():
+                return caps.reserve(self._workspace_id, amount)
+        except BudgetError:
+            if not self._give_up_lost_calls():
+                raise
+        return caps.reserve(self._workspace_id, amount)
+
+    def _give_up_lost_calls(self) -> bool:
+        """Release what lost calls hold back. Returns whether any was under the operator's
+        limits.
+        """
+        values = {"workspace": self._workspace_id, "age": LOST_AFTER, "zone": settings.TIME_ZONE}
+        released = [caps.Spent(*row) for row in run_sql(sql.GIVE_UP_LOST_CALLS, values)]
+        caps.charge(self._workspace_id, released)
+        return bool(released)
 
     def _write(self, lines: Sequence[_LedgerRow]) -> None:
         if lines:
@@ -183,12 +194,15 @@ class TableCallStore:
 
     def _charge(self, lines: Sequence[_LedgerRow]) -> None:
         if lines:
-            run_sql(sql.SETTLE_CALLS, _columns(self._workspace_id, lines))
+            values = _columns(self._workspace_id, lines) | {"zone": settings.TIME_ZONE}
+            differences = [caps.Spent(*row) for row in run_sql(sql.SETTLE_CALLS, values)]
+            caps.charge(self._workspace_id, differences)
 
     def _keep(self, lines: Iterable[_LedgerRow]) -> None:
         # In a fixed order, so that workers with the same replies do not deadlock.
         whole = sorted(
-            (line for line in lines if line.reply is not None), key=lambda line: line.call.key
+            (line for line in lines if line.reply is not None and line.call.key),
+            key=lambda line: line.call.key,
         )
         if whole:
             texts = {"texts": [_storable(line.reply or "") for line in whole]}
@@ -210,6 +224,8 @@ class _LedgerRow:
     seconds: float = 0.0
     reply: str | None = None
     is_paid: bool = False
+    is_installation: bool = False
+    payer: int | None = None
 
 
 class _Unwritten:
@@ -290,6 +306,8 @@ def _columns(workspace_id: uuid.UUID, lines: Sequence[_LedgerRow]) -> dict[str, 
         "completion_tokens": [line.completion_tokens for line in lines],
         "costs": [line.cost for line in lines],
         "seconds": [line.seconds for line in lines],
+        "is_installation": [line.is_installation for line in lines],
+        "payers": [line.payer for line in lines],
     }
 
 

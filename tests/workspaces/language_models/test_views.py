@@ -200,6 +200,7 @@ def test_an_admin_goes_back_to_the_local_tier(cast):
 
 def test_the_installations_model_is_told_and_can_be_left(cast, settings):
     settings.MODEL_ENDPOINT = "http://models.internal/v1"
+    settings.MODEL_FOR = "all"
     settings.MODEL_NAME, settings.MODEL_KEY = "house-1", "sk-of-the-installation"
     shown = page(cast.alice)
 

@@ -1,0 +1,74 @@
+"""Prices of models: a workspace's own, and those that the operator sets for the installation's."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from decimal import ROUND_UP, Decimal, InvalidOperation
+from functools import lru_cache
+from typing import Final
+
+from django.conf import settings
+
+MILLION: Final = 1_000_000
+SMALLEST: Final = Decimal("1e-10")
+"""The smallest unit of a cost; costs are rounded up to it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Price:
+    """A price per million tokens; ``cached_prompt`` applies to tokens in the provider's
+    own cache.
+    """
+
+    prompt: Decimal
+    cached_prompt: Decimal
+    completion: Decimal
+
+    def of(self, *, prompt: int, completion: int, cached: int = 0) -> Decimal:
+        """
+        >>> Price(Decimal(2), Decimal(1), Decimal(10)).of(prompt=1000, cached=400, completion=50)
+        Decimal('0.0021000000')
+        """
+        cached = min(cached, prompt)
+        millionths = (
+            (prompt - cached) * self.prompt
+            + cached * self.cached_prompt
+            + completion * self.completion
+        )
+        return (millionths / MILLION).quantize(SMALLEST, rounding=ROUND_UP)
+
+
+def installation_prices() -> Mapping[str, Price]:
+    """Return the operator's prices by model. Raises ValueError for an entry that is none."""
+    return _parsed(tuple(settings.MODEL_PRICES))
+
+
+def offered_model(name: str) -> str:
+    """Return the model that the installation's endpoint is asked for in place of ``name``.
+
+    Only ``MODEL_NAME`` and models that the operator prices are offered.
+    """
+    return name if name in installation_prices() else str(settings.MODEL_NAME)
+
+
+@lru_cache(maxsize=8)
+def _parsed(entries: tuple[str, ...]) -> Mapping[str, Price]:
+    return dict(map(price_in, entries))
+
+
+def price_in(entry: str) -> tuple[str, Price]:
+    """Parse MODEL=IN/OUT or MODEL=IN/OUT/CACHED. Raises ValueError.
+
+    >>> price_in("small-1=0.15/0.60")[1].completion
+    Decimal('0.60')
+    """
+    name, _, amounts = entry.rpartition("=")
+    try:
+        prompt, completion, *cached = map(Decimal, amounts.split("/"))
+    except (InvalidOperation, ValueError):
+        raise ValueError(f"{entry} is not MODEL=IN/OUT") from None
+    money = (prompt, completion, *cached)
+    if not name.strip() or len(cached) > 1 or not all(m.is_finite() and m >= 0 for m in money):
+        raise ValueError(f"{entry} is not MODEL=IN/OUT")
+    return name.strip(), Price(prompt, cached[0] if cached else prompt, completion)
