@@ -5,6 +5,7 @@ The database checks run with ``manage.py check --database default``, and before 
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Sequence
 from typing import Any, Final, LiteralString
@@ -18,6 +19,8 @@ from kb_project import egress
 from kb_project.confinement.layers import layers_here
 from kb_project.sql import run_sql
 
+MODEL_FOR: Final = ("none", "listed", "all")
+PRICE: Final = re.compile(r"\s*[^=\s].*=\s*\d+(\.\d+)?(/\d+(\.\d+)?){1,2}")
 STRATEGIES: Final = ("tokens", "sentence", "fixed")
 OLDEST_PGVECTOR: Final = (0, 8)
 
@@ -62,7 +65,34 @@ def settings_agree(app_configs: Sequence[AppConfig] | None, **_kwargs: Any) -> l
                 id="kb.E005",
             )
         )
-    return found + _listed_hosts_are_hosts()
+    return found + _listed_hosts_are_hosts() + _operators_model_agrees()
+
+
+def _operators_model_agrees() -> list[CheckMessage]:
+    found: list[CheckMessage] = []
+    if settings.MODEL_FOR not in MODEL_FOR:
+        hint = f"It must be one of {', '.join(MODEL_FOR)}."
+        found.append(Error(f"MODEL_FOR is '{settings.MODEL_FOR}'.", hint=hint, id="kb.E007"))
+    # MODEL=IN/OUT, which ``workspaces.usage.prices`` reads.
+    broken = [entry for entry in settings.MODEL_PRICES if not PRICE.fullmatch(entry)]
+    if broken:
+        hint = "An entry is MODEL=IN/OUT or MODEL=IN/OUT/CACHED, per million tokens."
+        found.append(Error(f"MODEL_PRICES has '{broken[0]}'.", hint=hint, id="kb.E008"))
+    priced = {entry.rpartition("=")[0].strip() for entry in settings.MODEL_PRICES}
+    if any(_caps()) and settings.MODEL_NAME and settings.MODEL_NAME not in priced:
+        found.append(
+            Error(
+                "MODEL_CAP_… limits spending, and MODEL_PRICES has no price for MODEL_NAME.",
+                hint=f"Add {settings.MODEL_NAME}=IN/OUT to MODEL_PRICES.",
+                id="kb.E009",
+            )
+        )
+    return found
+
+
+def _caps() -> list[bool]:
+    caps = (settings.MODEL_CAP_WORKSPACE, settings.MODEL_CAP_PERSON, settings.MODEL_CAP_TOTAL)
+    return [cap is not None for cap in caps]
 
 
 def _listed_hosts_are_hosts() -> list[CheckMessage]:

@@ -20,7 +20,7 @@
         └── PauseError        work waits, with everything kept, until something changes
             ├── EndpointError the endpoint is down or busy; retrying helps
             ├── RefusedError  the endpoint refuses the key or the model
-            └── BudgetError   the workspace has spent its budget
+            └── BudgetError   the workspace's budget or the operator's limit is spent
 
 Each error carries a stable ``code`` for programs and three parts of one explanation for people:
 what happened, what was kept, what to do next. None of them ever holds document text.
@@ -230,7 +230,7 @@ class RefusedError(PauseError):
 
 
 class BudgetError(PauseError):
-    """The workspace has spent its budget."""
+    """The workspace's budget is spent, or a limit of the operator (cap_reached)."""
 
     default_code = "budget_spent"
 

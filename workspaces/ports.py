@@ -254,7 +254,11 @@ def embedder_of(index: EmbeddingIndex, base: Ports) -> Embedder:
     """Return the embedder of an index; call in the workspace's scope."""
     if index.provider == LOCAL:
         return base.embedder
-    found = {"endpoint": index.endpoint, "model": index.model, "dimension": index.dimension}
+    found: dict[str, Any] = {
+        "endpoint": index.endpoint,
+        "model": index.model,
+        "dimension": index.dimension,
+    }
     if index.provider == INSTALLATION:
         return _installation_embedder(index.workspace_id, found)
     return EndpointEmbedder(key=secrets.unseal(index.sealed_key, index.workspace_id), **found)

@@ -25,6 +25,9 @@ logger = logging.getLogger(__name__)
 # ``EndpointError``'s codes for which waiting alone may help.
 PASSING: Final = ("endpoint_down", "endpoint_timeout", "endpoint_busy")
 SECONDS_OF_PAUSE: Final = 120.0
+# The operator's limits begin again with each month, and the operator may raise them.
+CAPPED: Final = ("cap_reached",)
+SECONDS_UNDER_CAP: Final = 3600.0
 
 
 def work_resume(workspace_id: uuid.UUID, codes: Sequence[str] = ()) -> int:
@@ -41,15 +44,20 @@ def work_resume(workspace_id: uuid.UUID, codes: Sequence[str] = ()) -> int:
 
 
 def resume_what_may_fare_better(workspace_id: uuid.UUID) -> int:
-    """Retry what an unavailable model has held up for two minutes; return how many jobs."""
+    """Retry what an unavailable model has held up for two minutes, and what a limit of the operator
+    has held up for an hour; return how many jobs.
+    """
+    return sum(
+        _resume_after(workspace_id, codes, seconds)
+        for codes, seconds in ((PASSING, SECONDS_OF_PAUSE), (CAPPED, SECONDS_UNDER_CAP))
+    )
+
+
+def _resume_after(workspace_id: uuid.UUID, codes: Sequence[str], seconds: float) -> int:
     with access.in_workspace(workspace_id):
-        values = {
-            "workspace": workspace_id,
-            "codes": list(PASSING),
-            "seconds": SECONDS_OF_PAUSE,
-        }
+        values = {"workspace": workspace_id, "codes": list(codes), "seconds": seconds}
         [(is_time,)] = run_sql(sql.PAUSES_TO_END, values)
-    return work_resume(workspace_id, PASSING) if is_time else 0
+    return work_resume(workspace_id, codes) if is_time else 0
 
 
 # Problems that an admin fixes on the models page, and on the usage page.

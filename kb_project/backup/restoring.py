@@ -217,6 +217,8 @@ class _Restorer:
             given[FILES[1]] = pgsql.SQL("regexp_replace(r.{}, '^[^/]+/', {})").format(
                 pgsql.Identifier(FILES[1]), pgsql.Literal(f"{id_}/")
             )
+        if self.archive.manifest.kind != INSTALLATION:
+            given |= {name: pgsql.SQL("false") for name in table.permissions}
         # A sealed key opens only for the workspace it was sealed for.
         return given | {name: pgsql.SQL("''") for name in table.secrets if is_new}
 

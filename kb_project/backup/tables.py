@@ -51,6 +51,8 @@ FILES: Final = ("ingestion_documentversion", "blob")
 FILE_NAME: Final = re.compile(r"[0-9A-Za-z_-][0-9A-Za-z_.-]{0,119}")
 # Columns sealed with the installation's own key, and their visible hints.
 SECRETS: Final = frozenset({"sealed_key", "key_hint", "rerank_sealed_key", "rerank_key_hint"})
+# Columns of what this installation's operator allowed: a workspace from elsewhere brings none.
+PERMISSIONS: Final = frozenset({"may_use_installation"})
 # Columns for the end of a worker's lease: after a restore, no one holds a lease.
 LEASES: Final = frozenset({"leased_until", "lease_until"})
 
@@ -90,6 +92,10 @@ class Table:
     @property
     def people(self) -> list[str]:
         return [column.name for column in self.columns if column.is_person]
+
+    @property
+    def permissions(self) -> list[str]:
+        return [column.name for column in self.columns if column.name in PERMISSIONS]
 
     @property
     def secrets(self) -> list[str]:

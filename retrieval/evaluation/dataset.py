@@ -31,6 +31,7 @@ from ingestion.documents import services as ingestion
 from ingestion.models import Document, DocumentState, DocumentVersion
 from kb_project.errors import ConflictError, InputError
 from workspaces import access
+from workspaces.language_models import services as model_services
 from workspaces.models import Membership, Workspace
 from workspaces.people import services as people_services
 
@@ -250,7 +251,10 @@ def _open(dataset: Dataset, keep: str) -> tuple[Workspace, bool]:
         delete(kept)
     slug = keep or f"evaluation-{secrets.token_hex(6)}"
     name = f"{NAMED}{dataset.name}"[:NAME_LENGTH]
-    return people_services.workspace_create(name=name, owner=None, slug=slug), False
+    made = people_services.workspace_create(name=name, owner=None, slug=slug)
+    # Only the operator's command makes it.
+    model_services.installation_model_allow(workspace=made, is_allowed=True)
+    return made, False
 
 
 def _refuse_if_in_use(workspace: Workspace) -> None:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from decimal import Decimal
 from functools import partial
 from typing import Any
 
@@ -124,3 +125,30 @@ def test_the_application_connects_as_the_restricted_role():
     assert name == connections["default"].settings_dict["USER"]
     assert not is_superuser
     assert not bypasses
+
+
+@pytest.mark.parametrize(
+    ("changes", "ids"),
+    [
+        ({"MODEL_FOR": "everyone"}, {"kb.E007"}),
+        ({"MODEL_PRICES": ["small-1=0.15"]}, {"kb.E008"}),
+        ({"MODEL_PRICES": ["=1/2"]}, {"kb.E008"}),
+        ({"MODEL_PRICES": ["small-1=-1/2"]}, {"kb.E008"}),
+        ({"MODEL_CAP_TOTAL": Decimal(5), "MODEL_NAME": "small-1"}, {"kb.E009"}),
+        (
+            {
+                "MODEL_CAP_TOTAL": Decimal(5),
+                "MODEL_NAME": "org/small-1",
+                "MODEL_PRICES": ["org/small-1=0.15/0.60/0.05"],
+            },
+            set(),
+        ),
+    ],
+)
+def test_what_the_operator_says_of_the_model_agrees(
+    settings, changes: dict[str, Any], ids: set[str]
+):
+    for name, value in changes.items():
+        setattr(settings, name, value)
+
+    assert found() == ids

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator
 from ipaddress import ip_address
+from typing import Any
 
 import httpx2
 import pytest
@@ -323,8 +324,9 @@ def test_chat_embeddings_and_reranking_all_take_the_guarded_way(listener):
 
 def test_a_client_of_an_entered_address_has_one_guarded_transport():
     client = client_for("https://models.example.org/v1", "key")._client
+    transport: Any = client._transport
 
-    backend = client._transport._pool._network_backend
+    backend = transport._pool._network_backend
     assert isinstance(backend._inner, egress.GuardedBackend)
     assert not any(client._mounts.values())
     assert not client.follow_redirects

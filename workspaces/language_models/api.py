@@ -19,7 +19,7 @@ from workspaces.language_models import (
     testing,
 )
 from workspaces.models import RerankerKind
-from workspaces.usage import queries as usage_queries
+from workspaces.usage import caps, queries as usage_queries
 
 setting: Final = partial(administering, errors=(400, 409))
 MONEY: dict[str, Any] = {"max_digits": 18, "decimal_places": 10}
@@ -128,7 +128,9 @@ class ModelsApi(WorkspaceAPIView):
         """Choose models. Work that was waiting for them resumes."""
         changes = self.body()
         now = queries.model_state(workspace=self.workspace).choice
-        services.model_settings_save(workspace=self.workspace, choice=replace(now, **changes))
+        services.model_settings_save(
+            workspace=self.workspace, choice=replace(now, **changes), user=self.request.user
+        )
         return self._state()
 
     def _state(self) -> dict[str, Any]:
@@ -150,10 +152,10 @@ class ModelTestApi(WaitingAPIView):
 
         results = LineSerializer(many=True)
 
-    @administering("models_test", gives=OutputSerializer, errors=(400, 409, 503))
+    @administering("models_test", gives=OutputSerializer, errors=(400, 409, 429, 503))
     def post(self) -> object:
         """Call the endpoint as configured, and report what it supports."""
-        lines = testing.model_test(workspace=self.workspace)
+        lines = testing.model_test(workspace=self.workspace, user=self.request.user)
         return {"results": lines}
 
 
@@ -199,17 +201,19 @@ class RerankerApi(WorkspaceAPIView):
         """Choose a reranker. It applies from the next question."""
         now = queries.reranker_state(workspace=self.workspace).choice
         wanted = replace(now, **self.body())
-        services.reranker_set(workspace=self.workspace, choice=wanted)
+        services.reranker_set(workspace=self.workspace, choice=wanted, user=self.request.user)
         return queries.reranker_state(workspace=self.workspace)
 
 
 class RerankerTestApi(WaitingAPIView):
     """Test the reranker with one real call."""
 
-    @administering("reranker_test", gives=ModelTestApi.OutputSerializer, errors=(400, 409, 503))
+    @administering(
+        "reranker_test", gives=ModelTestApi.OutputSerializer, errors=(400, 409, 429, 503)
+    )
     def post(self) -> object:
         """Have the reranker order three sentences, and report the result."""
-        lines = testing.reranker_test(workspace=self.workspace)
+        lines = testing.reranker_test(workspace=self.workspace, user=self.request.user)
         return {"results": lines}
 
 
@@ -262,12 +266,26 @@ class QuotaSerializer(serializers.Serializer[Any]):
     limit = serializers.IntegerField(allow_null=True, help_text="Null: there is none.")
 
 
+class CapSerializer(serializers.Serializer[Any]):
+    kind = serializers.ChoiceField(choices=[kind.value for kind in caps.CapKind])
+    cap = serializers.DecimalField(**MONEY)
+    spent = serializers.DecimalField(
+        **MONEY,
+        allow_null=True,
+        help_text="This month, calls in progress included; null if it includes other people's.",
+    )
+    is_reached = serializers.BooleanField()
+
+
 class UsageApi(WorkspaceAPIView):
     """Usage and cost of a workspace's models."""
 
     class OutputSerializer(serializers.Serializer[Any]):
         total = UsageLineSerializer()
         budget = BudgetSerializer()
+        caps = CapSerializer(
+            many=True, help_text="The operator's monthly limits on the installation's model."
+        )
         unpriced = serializers.ListField(
             child=serializers.CharField(),
             help_text="Models in use without a price. Their calls count as free.",
@@ -288,11 +306,18 @@ class UsageApi(WorkspaceAPIView):
 
         Also what the workspace may store and ask.
         """
-        models = queries.model_state(workspace=self.workspace).models
+        state = queries.model_state(workspace=self.workspace)
+        models = state.models
+        is_installation = state.tier == "installation"
         answer: dict[str, Any] = {
+            "caps": caps.caps_of(workspace=self.workspace, viewer=self.request.user)
+            if is_installation
+            else [],
             "total": usage_queries.usage_total(workspace=self.workspace),
             "budget": usage_queries.spending_of(workspace=self.workspace),
-            "unpriced": usage_queries.unpriced(workspace=self.workspace, models=models),
+            "unpriced": usage_queries.unpriced(
+                workspace=self.workspace, models=models, is_installation=is_installation
+            ),
             "calls": usage_queries.last_calls(workspace=self.workspace),
             "quotas": quotas.quotas_of(workspace=self.workspace, user=self.request.user),
         }
@@ -321,7 +346,9 @@ class BudgetApi(WorkspaceAPIView):
     @setting("budget_set", takes=InputSerializer, gives=BudgetSerializer)
     def put(self) -> object:
         """Set the budget. Work that was waiting for it resumes."""
-        services.budget_set(workspace=self.workspace, cap=self.body()["cap"])
+        services.budget_set(
+            workspace=self.workspace, cap=self.body()["cap"], user=self.request.user
+        )
         return usage_queries.spending_of(workspace=self.workspace)
 
 
@@ -352,6 +379,6 @@ class PricesApi(WorkspaceAPIView):
         given = self.PriceSerializer(data=self.request.data, many=True)
         given.is_valid(raise_exception=True)
         prices = [services.PriceGiven(**price) for price in given.validated_data]
-        services.prices_set(workspace=self.workspace, prices=prices)
+        services.prices_set(workspace=self.workspace, prices=prices, user=self.request.user)
         kept = usage_queries.prices_in(workspace=self.workspace)
         return Response(self.PriceSerializer(kept, many=True).data)

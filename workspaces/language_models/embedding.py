@@ -19,7 +19,7 @@ from workspaces import access, ports
 from workspaces.audit import services as audit
 from workspaces.language_models.choice import checked_model
 from workspaces.language_models.services import QUEUE
-from workspaces.models import AuditAction, EmbeddingIndex, IndexState, Workspace
+from workspaces.models import AuditAction, EmbeddingIndex, IndexState, User, Workspace
 from workspaces.usage.prices import offered_model
 
 logger = logging.getLogger(__name__)
@@ -30,7 +30,9 @@ MOST_DIMENSIONS: Final = 4_000
 """The most dimensions pgvector can index at half precision."""
 
 
-def embedding_change(*, workspace: Workspace, provider: str, model: str = "") -> EmbeddingIndex:
+def embedding_change(
+    *, workspace: Workspace, provider: str, model: str = "", user: User | None = None
+) -> EmbeddingIndex:
     """Start an index with the endpoint's ``model`` or the local one. Call outside transactions.
 
     Calls the model once first. Raises InputError or ConflictError for an invalid choice, and the
@@ -43,8 +45,8 @@ def embedding_change(*, workspace: Workspace, provider: str, model: str = "") ->
         audit.record(
             AuditAction.EMBEDDING_CHANGED,
             workspace=workspace,
-            user=audit.acting(workspace),
-            after={"provider": index.provider, "model": index.model, "endpoint": index.endpoint},
+            user=user,
+            after={"provider": index.provider, "endpoint": index.endpoint, "model": index.model},
         )
         transaction.on_commit(partial(async_task, REEMBED, str(workspace.pk), cluster=QUEUE))
     logger.info("embedding change began workspace=%s index=%s", workspace.pk, index.pk)

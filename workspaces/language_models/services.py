@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from decimal import Decimal
 from functools import partial
 from typing import Any, Final
@@ -32,6 +32,7 @@ from workspaces.language_models.choice import (
     checked_rerank_choice,
     choice_in,
     origin,
+    rerank_choice_in,
 )
 from workspaces.models import (
     AuditAction,
@@ -42,8 +43,10 @@ from workspaces.models import (
     ModelPrice,
     ModelSettings,
     RerankerKind,
+    User,
     Workspace,
 )
+from workspaces.usage.prices import offered_model
 
 logger = logging.getLogger(__name__)
 
@@ -51,23 +54,6 @@ RESUME: Final = "ingestion.tasks.resume_workspace"
 TUNE: Final = "ingestion.tasks.tune"
 QUEUE: Final = "main"
 MOST_PRICES: Final = 100
-_RECORDED: Final = (
-    "endpoint",
-    "model",
-    "is_local",
-    "role_models",
-    "limits",
-    "concurrency",
-    "context_window",
-    "gleanings",
-    "wants_claims",
-    "allows_general",
-    "wants_judge",
-    "entity_types",
-    "reranker",
-    "rerank_endpoint",
-    "rerank_model",
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +68,9 @@ class PriceGiven:
     cached_prompt: Decimal | None = None
 
 
-def model_settings_save(*, workspace: Workspace, choice: ModelChoice) -> ModelSettings:
+def model_settings_save(
+    *, workspace: Workspace, choice: ModelChoice, user: User | None = None
+) -> ModelSettings:
     """Save the choice; work that was waiting for it resumes.
 
     A new key also replaces that of indexes at the same endpoint. Raises InputError for an invalid
@@ -91,45 +79,71 @@ def model_settings_save(*, workspace: Workspace, choice: ModelChoice) -> ModelSe
     choice = checked(choice)
     with access.in_workspace(workspace.pk):
         row = row_to_change(workspace)
-        before = _facts(row)
+        before = _audited(row, choice_in(row))
         if (row.endpoint, row.model) != (choice.endpoint, choice.model):
             row.support = {}
         _set_server(row, choice)
         _set_options(row, choice)
+        _check_offered(row)
         row.save()
-        _record(workspace, AuditAction.MODELS_CHANGED, before, _facts(row, choice))
         if choice.key and choice.endpoint:
             indexes = EmbeddingIndex.objects.in_workspace(workspace)
             indexes.exclude(state=IndexState.RETIRED).filter(endpoint=row.endpoint).update(
                 sealed_key=row.sealed_key
             )
         _resume(workspace)
+        after = _audited(row, choice)
+        _record(AuditAction.MODELS_CHANGED, workspace, user, before, after)
     logger.info("model settings saved workspace=%s", workspace.pk)
     return row
 
 
-def model_settings_clear(*, workspace: Workspace) -> None:
+def model_settings_clear(*, workspace: Workspace, user: User | None = None) -> None:
     """Use no model, even if the installation has one. Prices, budget, cache and ledger stay, and so
     does an embedding index: its vectors are in use.
     """
-    _drop_own_model(workspace, is_local=True)
+    _drop_own_model(workspace, user, is_local=True)
 
 
-def installation_model_use(*, workspace: Workspace) -> None:
+def installation_model_use(*, workspace: Workspace, user: User | None = None) -> None:
     """Use the installation's model in place of the workspace's own or none."""
-    _drop_own_model(workspace, is_local=False)
+    _drop_own_model(workspace, user, is_local=False)
 
 
-def _drop_own_model(workspace: Workspace, *, is_local: bool) -> None:
+def installation_model_allow(*, workspace: Workspace, is_allowed: bool) -> None:
+    """Let the workspace use the installation's model, or not. Only the operator's commands do this.
+
+    Work that was waiting resumes.
+    """
+    with access.in_workspace(workspace.pk):
+        row = row_to_change(workspace)
+        before = row.may_use_installation
+        row.may_use_installation = is_allowed
+        row.save()
+        if is_allowed:
+            _resume(workspace)
+        _record(
+            AuditAction.INSTALLATION_MODEL_SET,
+            workspace,
+            None,
+            {"is_allowed": before},
+            {"is_allowed": is_allowed},
+        )
+    logger.info("installation model set workspace=%s allowed=%s", workspace.pk, is_allowed)
+
+
+def _drop_own_model(workspace: Workspace, user: User | None, *, is_local: bool) -> None:
     with access.in_workspace(workspace.pk):
         chosen = choice_in(ports.settings_of(workspace.pk) or ModelSettings())
         nothing = replace(
             chosen, endpoint="", model="", role_models={}, limits={}, is_local=is_local
         )
-        model_settings_save(workspace=workspace, choice=nothing)
+        model_settings_save(workspace=workspace, choice=nothing, user=user)
 
 
-def reranker_set(*, workspace: Workspace, choice: RerankChoice) -> ModelSettings:
+def reranker_set(
+    *, workspace: Workspace, choice: RerankChoice, user: User | None = None
+) -> ModelSettings:
     """Save the choice; it applies from the next question.
 
     Raises InputError for an invalid choice, and ConflictError for the chat model of a workspace
@@ -140,16 +154,19 @@ def reranker_set(*, workspace: Workspace, choice: RerankChoice) -> ModelSettings
         row = row_to_change(workspace)
         if choice.kind is RerankerKind.MODEL and ports.chat_config(workspace.pk, row) is None:
             raise ports.no_model()
-        before = _facts(row)
+        before = _audited(row, rerank_choice_in(row))
         _set_server(row, choice)
         row.reranker = choice.kind
         row.save()
-        _record(workspace, AuditAction.RERANKER_CHANGED, before, _facts(row, choice))
+        after = _audited(row, choice)
+        _record(AuditAction.RERANKER_CHANGED, workspace, user, before, after)
     logger.info("reranker set workspace=%s kind=%s", workspace.pk, choice.kind)
     return row
 
 
-def prices_set(*, workspace: Workspace, prices: Sequence[PriceGiven]) -> list[ModelPrice]:
+def prices_set(
+    *, workspace: Workspace, prices: Sequence[PriceGiven], user: User | None = None
+) -> list[ModelPrice]:
     """Replace all prices. Raises InputError for an invalid price."""
     rows = [_price(workspace, price) for price in prices]
     names = [row.model for row in rows]
@@ -159,16 +176,17 @@ def prices_set(*, workspace: Workspace, prices: Sequence[PriceGiven]) -> list[Mo
             kept="Nothing was changed.",
         )
     with access.in_workspace(workspace.pk):
-        held = ModelPrice.objects.in_workspace(workspace)
-        before = _price_facts(held)
-        held.delete()
+        before = _audited_prices(ModelPrice.objects.in_workspace(workspace))
+        ModelPrice.objects.in_workspace(workspace).delete()
         ModelPrice.objects.bulk_create(rows)
-        _record(workspace, AuditAction.PRICES_CHANGED, before, _price_facts(rows))
+        _record(AuditAction.PRICES_CHANGED, workspace, user, before, _audited_prices(rows))
     logger.info("model prices set workspace=%s models=%s", workspace.pk, len(rows))
     return rows
 
 
-def budget_set(*, workspace: Workspace, cap: Decimal | str | float | None) -> ModelBudget:
+def budget_set(
+    *, workspace: Workspace, cap: Decimal | str | float | None, user: User | None = None
+) -> ModelBudget:
     """Limit the total spending, past spending included; None for no limit.
 
     Work that was waiting for the budget resumes. Raises InputError for an invalid amount.
@@ -177,11 +195,12 @@ def budget_set(*, workspace: Workspace, cap: Decimal | str | float | None) -> Mo
     with access.in_workspace(workspace.pk):
         run_sql(sql.BEGIN_BUDGET, {"workspace": workspace.pk})
         rows = ModelBudget.objects.in_workspace(workspace)
-        before = {"cap": _amount(rows.get().cap)}
+        before = rows.get().cap
         rows.update(cap=amount)
         budget = rows.get()
-        _record(workspace, AuditAction.BUDGET_CHANGED, before, {"cap": _amount(budget.cap)})
         _resume(workspace)
+        caps = ({"cap": _text(before)}, {"cap": _text(budget.cap)})
+        _record(AuditAction.BUDGET_CHANGED, workspace, user, *caps)
     logger.info("model budget set workspace=%s cap=%s", workspace.pk, amount)
     return budget
 
@@ -214,7 +233,8 @@ def entity_types_set(*, workspace: Workspace, types: Sequence[str]) -> ModelSett
         row.entity_types = list(names)
         row.save()
         after = {"entity_types": row.entity_types}
-        _record(workspace, AuditAction.ENTITY_TYPES_CHANGED, before, after)
+        actor = audit.acting(workspace)
+        _record(AuditAction.ENTITY_TYPES_CHANGED, workspace, actor, before, after)
     logger.info("entity types set workspace=%s types=%s", workspace.pk, len(names))
     return row
 
@@ -265,6 +285,63 @@ def row_to_change(workspace: Workspace) -> ModelSettings:
     return ModelSettings.objects.in_workspace(workspace).select_for_update().get()
 
 
+def _check_offered(row: ModelSettings) -> None:
+    """Raise InputError for a model that the operator does not offer at the installation's
+    endpoint.
+    """
+    if not ports.uses_installation(row):
+        return
+    for name in filter(None, (row.model, *row.role_models.values())):
+        if offered_model(name) != name:
+            raise InputError(
+                f"The installation does not offer the model {name}.",
+                code="model_not_offered",
+                kept="Nothing was changed.",
+                next_step="Ask your administrator to offer it, or enter an endpoint of your own.",
+            )
+
+
+def _audited(row: ModelSettings, choice: EndpointChoice) -> dict[str, Any]:
+    """Return what is recorded of a choice; of its key, whether there is one and its last change."""
+    fields = asdict(choice)
+    key = fields.pop("key")
+    has_key = bool(getattr(row, f"{choice.PREFIX}sealed_key"))
+    return fields | {"key": "entered" if key else "stored" if has_key else "none"}
+
+
+def _audited_prices(prices: Iterable[ModelPrice]) -> dict[str, str]:
+    return {
+        price.model: "/".join(
+            f"{amount.normalize():f}"
+            for amount in (price.prompt, price.completion, price.cached_prompt)
+        )
+        for price in prices
+    }
+
+
+def _record(
+    action: AuditAction,
+    workspace: Workspace,
+    user: User | None,
+    before: Mapping[str, Any],
+    after: Mapping[str, Any],
+) -> None:
+    """Record what differs, if anything does."""
+    names = [name for name in {**before, **after} if before.get(name) != after.get(name)]
+    if names:
+        audit.record(
+            action,
+            workspace=workspace,
+            user=user,
+            before={name: before[name] for name in names if name in before},
+            after={name: after[name] for name in names if name in after},
+        )
+
+
+def _text(amount: Decimal | None) -> str | None:
+    return None if amount is None else f"{amount.normalize():f}"
+
+
 def _set_server(row: ModelSettings, choice: EndpointChoice) -> None:
     """Store a choice's endpoint, model and key; a key of None keeps the old one.
 
@@ -305,46 +382,10 @@ def _set_options(row: ModelSettings, choice: ModelChoice) -> None:
     row.entity_types = list(choice.entity_types)
 
 
-def _record(
-    workspace: Workspace, action: AuditAction, before: dict[str, Any], after: dict[str, Any]
-) -> None:
-    """Record the fields that changed, if any."""
-    changed = [name for name in {**before, **after} if before.get(name) != after.get(name)]
-    if changed:
-        audit.record(
-            action,
-            workspace=workspace,
-            user=audit.acting(workspace),
-            before={name: before[name] for name in changed if name in before},
-            after={name: after[name] for name in changed if name in after},
-        )
-
-
-def _facts(row: ModelSettings, choice: EndpointChoice | None = None) -> dict[str, Any]:
-    """Return what an auditor may know of the settings; ``choice`` has just been saved in them."""
-    facts = {name: getattr(row, name) for name in _RECORDED} | {
-        "key": _key_in_words(row.sealed_key, row.key_hint),
-        "rerank_key": _key_in_words(row.rerank_sealed_key, row.rerank_key_hint),
-    }
-    if choice and choice.endpoint and choice.key:
-        facts[f"{choice.PREFIX}key"] = f"new, {facts[f'{choice.PREFIX}key']}"
-    return facts
-
-
 def _key_in_words(sealed: bytes | memoryview, hint: str) -> str:
     if not sealed:
         return "none"
     return f"ends in {hint}" if hint else "entered"
-
-
-def _price_facts(rows: Iterable[ModelPrice]) -> dict[str, Any]:
-    return {
-        row.model: f"{row.prompt.normalize():f} / {row.completion.normalize():f}" for row in rows
-    }
-
-
-def _amount(cap: Decimal | None) -> str:
-    return "none" if cap is None else f"{cap.normalize():f}"
 
 
 def _price(workspace: Workspace, given: PriceGiven) -> ModelPrice:

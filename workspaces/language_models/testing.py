@@ -8,14 +8,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from kb_project.errors import ConflictError, ModelError
+from kb_project.errors import ConflictError, LimitError, ModelError
 from kb_project.llm.capabilities import Feature
 from kb_project.llm.config import ChatConfig
 from kb_project.llm.ports import Reranker, Role
 from kb_project.llm.probe import Check, ProbeResult, probe
-from workspaces import access, ports
+from workspaces import access, limits, ports
 from workspaces.language_models.services import config_needed, row_to_change
-from workspaces.models import IndexState, Workspace
+from workspaces.models import IndexState, User, Workspace
 
 logger = logging.getLogger(__name__)
 
@@ -37,6 +37,8 @@ RERANKED_TEXTS: Final = (
     "A lighthouse warns ships of rocks.",
 )
 ANSWERING: Final = 1
+RATE: Final = limits.Rate(10, 600)
+"""Tests of a workspace, and of a person in all workspaces."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,12 +50,31 @@ class TestLine:
     sentence: str
 
 
-def model_test(*, workspace: Workspace) -> list[TestLine]:
+def check_rate(*, workspace: Workspace, user: User | None) -> None:
+    """Count a test. Raises LimitError if the workspace or the person makes too many.
+
+    Call outside transactions. Commands, without a ``user``, are not limited.
+    """
+    if user is None:
+        return
+    for name in (f"model-test workspace {workspace.pk}", f"model-test person {user.pk}"):
+        allowance = limits.take(name, RATE)
+        if not allowance.is_allowed:
+            raise LimitError(
+                "Models were tested too often in a short time.",
+                kept="Nothing was changed.",
+                next_step=f"Try again in {allowance.retry_after} seconds.",
+                retry_after=allowance.retry_after,
+            )
+
+
+def model_test(*, workspace: Workspace, user: User | None = None) -> list[TestLine]:
     """Make one real call of each kind to each model, and store what they support.
 
-    Call outside transactions. Raises ConflictError without a chat model; a failure of an endpoint
-    is a line.
+    Call outside transactions. Raises ConflictError without a chat model, and LimitError; a failure
+    of an endpoint is a line.
     """
+    check_rate(workspace=workspace, user=user)
     config = config_needed(workspace)
     names = list(dict.fromkeys(config.model_of(role) for role in Role))
     patience = max(LEAST_PATIENCE, PATIENCE / len(names))
@@ -98,12 +119,13 @@ def _remember(workspace: Workspace, config: ChatConfig, results: Sequence[ProbeR
             row.save()
 
 
-def reranker_test(*, workspace: Workspace) -> list[TestLine]:
+def reranker_test(*, workspace: Workspace, user: User | None = None) -> list[TestLine]:
     """Have the reranker order three sentences, one of which answers the question.
 
-    Call outside transactions. Raises ConflictError if reranking is off; a failure of the reranker
-    is a line.
+    Call outside transactions. Raises ConflictError if reranking is off, and LimitError; a failure
+    of the reranker is a line.
     """
+    check_rate(workspace=workspace, user=user)
     reranker = ports.ports_for(workspace.pk).reranker
     if reranker is None:
         raise ConflictError(

@@ -9,7 +9,7 @@ from django.db import transaction
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
 
-from kb_project.errors import KBError
+from kb_project.errors import KBError, LimitError
 from workspaces import access, quotas
 from workspaces.language_models import (
     embedding,
@@ -18,9 +18,9 @@ from workspaces.language_models import (
     services,
     testing,
 )
-from workspaces.models import Capability, Workspace
+from workspaces.models import Capability, User, Workspace
 from workspaces.pages import UserRequest, workspace_page
-from workspaces.usage import queries as usage_queries
+from workspaces.usage import caps, queries as usage_queries
 
 
 @workspace_page(Capability.READ, "GET", "POST", at_source=True)
@@ -38,7 +38,7 @@ def _save(request: UserRequest, workspace: Workspace) -> HttpResponse:
         return _model_page(request, workspace, form=form)
     choice = form.choice(is_local=state.choice.is_local)
     try:
-        services.model_settings_save(workspace=workspace, choice=choice)
+        services.model_settings_save(workspace=workspace, choice=choice, user=request.user)
     except KBError as error:
         return _model_page(request, workspace, form=form, problem=error)
     messages.success(request, "Models saved. Work that was waiting for them continues.")
@@ -60,15 +60,18 @@ def reranker_test(request: UserRequest, workspace: Workspace) -> HttpResponse:
 
 
 class Trial(Protocol):
-    def __call__(self, *, workspace: Workspace) -> list[testing.TestLine]: ...
+    def __call__(self, *, workspace: Workspace, user: User) -> list[testing.TestLine]: ...
 
 
 def _tested_page(request: UserRequest, workspace: Workspace, test: Trial) -> HttpResponse:
     """Render a test's result, alone or in the page; for views without a transaction."""
     context: dict[str, Any] = {"workspace": workspace}
     try:
-        context["probe"] = test(workspace=workspace)
+        context["probe"] = test(workspace=workspace, user=request.user)
     except KBError as error:
+        # htmx would not show the panel of a response that is an error.
+        if isinstance(error, LimitError) and not request.htmx:
+            raise
         context["problem"] = error
     if request.htmx:
         return render(request, "workspaces/model_test.html", context)
@@ -79,14 +82,14 @@ def _tested_page(request: UserRequest, workspace: Workspace, test: Trial) -> Htt
 
 @workspace_page(Capability.ADMINISTER, "POST")
 def model_settings_clear(request: UserRequest, workspace: Workspace) -> HttpResponse:
-    services.model_settings_clear(workspace=workspace)
+    services.model_settings_clear(workspace=workspace, user=request.user)
     messages.success(request, "This workspace works on the local tier again.")
     return redirect("workspaces:model_settings", workspace.slug)
 
 
 @workspace_page(Capability.ADMINISTER, "POST")
 def installation_model_use(request: UserRequest, workspace: Workspace) -> HttpResponse:
-    services.installation_model_use(workspace=workspace)
+    services.installation_model_use(workspace=workspace, user=request.user)
     messages.success(request, "This workspace works with the installation's model.")
     return redirect("workspaces:model_settings", workspace.slug)
 
@@ -98,7 +101,7 @@ def prices_set(request: UserRequest, workspace: Workspace) -> HttpResponse:
         return _model_page(request, workspace, prices=lines)
     given = [price for line in lines if (price := line.given())]
     try:
-        services.prices_set(workspace=workspace, prices=given)
+        services.prices_set(workspace=workspace, prices=given, user=request.user)
     except KBError as error:
         return _model_page(request, workspace, prices=lines, problem=error)
     messages.success(request, "Prices saved. They apply from the next call.")
@@ -110,7 +113,7 @@ def budget_set(request: UserRequest, workspace: Workspace) -> HttpResponse:
     form = forms.BudgetForm(request.POST)
     if not form.is_valid():
         return _model_page(request, workspace, budget=form)
-    services.budget_set(workspace=workspace, cap=form.cleaned_data["cap"])
+    services.budget_set(workspace=workspace, cap=form.cleaned_data["cap"], user=request.user)
     messages.success(request, "Budget saved. Work that was waiting for it continues.")
     return redirect("workspaces:model_settings", workspace.slug)
 
@@ -152,7 +155,7 @@ def reranker_set(request: UserRequest, workspace: Workspace) -> HttpResponse:
     if not form.is_valid():
         return _model_page(request, workspace, rerank_form=form)
     try:
-        services.reranker_set(workspace=workspace, choice=form.choice())
+        services.reranker_set(workspace=workspace, choice=form.choice(), user=request.user)
     except KBError as error:
         return _model_page(request, workspace, rerank_form=form, problem=error)
     messages.success(request, "Reranking saved. It applies from the next question.")
@@ -168,7 +171,10 @@ def embedding_change(request: UserRequest, workspace: Workspace) -> HttpResponse
     model = request.POST.get("model", "")
     provider = request.POST.get("provider", "endpoint")
     try:
-        embedding.embedding_change(workspace=workspace, provider=provider, model=model)
+        testing.check_rate(workspace=workspace, user=request.user)
+        embedding.embedding_change(
+            workspace=workspace, provider=provider, model=model, user=request.user
+        )
     except KBError as error:
         messages.error(request, error.sentence)
     else:
@@ -197,16 +203,30 @@ def usage(request: UserRequest, workspace: Workspace) -> HttpResponse:
         "state": state,
         "total": usage_queries.usage_total(workspace=workspace),
         "spending": usage_queries.spending_of(workspace=workspace),
-        "unpriced": usage_queries.unpriced(workspace=workspace, models=state.models),
+        "unpriced": usage_queries.unpriced(
+            workspace=workspace,
+            models=state.models,
+            is_installation=state.tier == "installation",
+        ),
         "by_stage": usage_queries.usage_by(workspace=workspace, by="stage"),
         "by_model": usage_queries.usage_by(workspace=workspace, by="model"),
         "by_day": usage_queries.usage_by(workspace=workspace, by="day", most=14),
         "by_document": usage_queries.usage_by(workspace=workspace, by="document", most=10),
         "calls": usage_queries.last_calls(workspace=workspace),
         "quotas": quotas.quotas_of(workspace=workspace, user=request.user),
+        "caps": _caps(request, workspace, state),
         "can_set": _can_set(workspace),
     }
     return render(request, "workspaces/usage.html", context)
+
+
+def _caps(
+    request: UserRequest, workspace: Workspace, state: queries.ModelState
+) -> list[caps.CapUse]:
+    """Return the operator's limits where they apply."""
+    if state.tier != "installation":
+        return []
+    return caps.caps_of(workspace=workspace, viewer=request.user)
 
 
 def _can_set(workspace: Workspace) -> bool:
@@ -225,8 +245,13 @@ def _model_page(request: UserRequest, workspace: Workspace, **given: Any) -> Htt
         "state": state,
         "embedding": queries.embedding_state(workspace=workspace),
         "spending": spending,
-        "unpriced": usage_queries.unpriced(workspace=workspace, models=state.models),
+        "unpriced": usage_queries.unpriced(
+            workspace=workspace,
+            models=state.models,
+            is_installation=state.tier == "installation",
+        ),
         "prices_now": prices,
+        "caps": _caps(request, workspace, state),
         "roles": forms.ROLE_TITLES.items(),
         "can_set": _can_set(workspace),
         "reranker": reranker,

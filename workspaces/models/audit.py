@@ -35,6 +35,7 @@ class AuditAction(models.TextChoices):
     CACHE_CLEARED = "cache_cleared", "Cache of replies cleared"
     TOKEN_CREATED = "token_created", "API token created"
     TOKEN_REVOKED = "token_revoked", "API token revoked"
+    INSTALLATION_MODEL_SET = "installation_model_set", "Installation's model allowed or withheld"
 
 
 class AuditEvent(TenantModel):

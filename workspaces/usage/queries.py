@@ -17,6 +17,7 @@ from django.conf import settings
 from kb_project.sql import run_sql
 from workspaces import sql
 from workspaces.models import ModelBudget, ModelCall, ModelPrice, Workspace
+from workspaces.usage.prices import installation_prices
 
 By = Literal["stage", "role", "model", "document", "day"]
 USAGE_KINDS: Final[tuple[By, ...]] = ("stage", "role", "model", "document", "day")
@@ -110,9 +111,16 @@ def prices_in(*, workspace: Workspace) -> list[ModelPrice]:
     return list(ModelPrice.objects.in_workspace(workspace).order_by("model"))
 
 
-def unpriced(*, workspace: Workspace, models: Sequence[str]) -> list[str]:
-    """Return the models without a price: a budget does not limit their calls."""
+def unpriced(
+    *, workspace: Workspace, models: Sequence[str], is_installation: bool = False
+) -> list[str]:
+    """Return the models without a price: a budget does not limit their calls.
+
+    The operator prices those of the installation.
+    """
     priced = {price.model for price in prices_in(workspace=workspace)}
+    if is_installation:
+        priced |= set(installation_prices())
     return sorted({model for model in models if model} - priced)
 
 

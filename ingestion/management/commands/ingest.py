@@ -33,7 +33,10 @@ from ingestion.management.progress import INTERRUPTED
 from kb_project.commands import DataCommand
 from kb_project.errors import ConflictError, InputError, NotFoundError, UploadError
 from workspaces import access
-from workspaces.language_models import queries as language_model_queries
+from workspaces.language_models import (
+    queries as language_model_queries,
+    services as model_services,
+)
 from workspaces.models import Workspace
 from workspaces.people import queries as people_queries, services as people_services
 from workspaces.usage import queries as usage_queries
@@ -145,6 +148,7 @@ class Command(DataCommand):
             name = slug.replace("-", " ").replace("_", " ").strip().capitalize()
             owner = people_queries.only_person()
             made = people_services.workspace_create(name=name or slug, slug=slug, owner=owner)
+            model_services.installation_model_allow(workspace=made, is_allowed=True)
         whose = f" It belongs to {owner.email}." if owner else ""
         self.stderr.write(f"There was no workspace '{slug}', so '{made.name}' was created.{whose}")
         return made

@@ -30,6 +30,7 @@ from tests import backups, rows
 from tests.backups import answers, command, drifts, fresh_database, make_harbour
 from tests.ingestion.jobs import add, document_of
 from workspaces import access
+from workspaces.language_models import services as language_models
 from workspaces.models import Membership, ModelSettings, User, Workspace
 from workspaces.secrets import unseal
 
@@ -235,6 +236,24 @@ def test_a_key_does_not_go_into_another_workspace(cast: rows.Cast, tmp_path: Pat
     with access.in_workspace(second.pk):
         row = ModelSettings.objects.in_workspace(second).get()
     assert (bytes(row.rerank_sealed_key), row.rerank_key_hint) == (b"", "")
+
+
+def test_a_workspace_from_elsewhere_may_not_use_the_installations_model(
+    cast: rows.Cast, tmp_path: Path
+):
+    language_models.installation_model_allow(workspace=cast.workspace, is_allowed=True)
+    backups.write(tmp_path / "one.zip", "harbour")
+    backups.write(tmp_path / "all.zip")
+    allowed = []
+    for name in ("one.zip", "all.zip"):
+        with fresh_database():
+            command("restore", tmp_path / name)
+            workspace = Workspace.objects.get()
+            with access.in_workspace(workspace.pk):
+                row = ModelSettings.objects.in_workspace(workspace).get()
+            allowed.append(row.may_use_installation)
+
+    assert allowed == [False, True]
 
 
 def test_nothing_of_other_workspaces_and_no_password_is_in_one_of_them(

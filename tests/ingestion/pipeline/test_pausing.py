@@ -305,3 +305,14 @@ def test_the_command_says_why_it_waits_and_goes_on_when_it_is_run_again(
     assert first == 1
     assert "The budget is spent. Everything is kept. Raise the budget." in said
     assert second == 0
+
+
+def test_a_limit_of_the_operator_is_tried_again_within_the_hour(workspace: Workspace, monkeypatch):
+    error = BudgetError("The installation's monthly limit.", code="cap_reached")
+    paused(workspace, monkeypatch, error)
+
+    minutes_pass(workspace, 5)
+    early = pausing.resume_what_may_fare_better(workspace.pk)
+    minutes_pass(workspace, 61)
+
+    assert (early, pausing.resume_what_may_fare_better(workspace.pk)) == (0, 2)

@@ -8,6 +8,7 @@ from typing import Any
 from django.core.management.base import CommandParser
 
 from kb_project.commands import DataCommand
+from workspaces.language_models import services
 from workspaces.people import queries as people_queries, services as people_services
 
 
@@ -30,6 +31,8 @@ class Command(DataCommand):
     def handle(self, *_args: Any, name: str, slug: str, owner: str, **options: Any) -> None:
         person = people_queries.person(email=owner) if owner else people_queries.only_person()
         workspace = people_services.workspace_create(name=name, slug=slug, owner=person)
+        # Only the operator has a command line.
+        services.installation_model_allow(workspace=workspace, is_allowed=True)
         answer = {
             "workspace": str(workspace.pk),
             "slug": workspace.slug,

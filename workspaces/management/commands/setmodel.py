@@ -73,7 +73,15 @@ class Command(DataCommand):
 
     def handle(self, *_args: Any, workspace: str, **options: Any) -> None:
         found = people_queries.workspace_at(slug=workspace)
-        self._set(found, options)
+        try:
+            self._set(found, options)
+        except InputError as error:
+            if error.code == "endpoint_not_reached":
+                error.next_step = (
+                    "Check the address. A private one must be listed in MODEL_HOSTS_ALLOWED, as"
+                    " host, host:port or network."
+                )
+            raise
         tested = _tested(found) if options["test"] else []
         answer = _answer(found) | {
             "test": [

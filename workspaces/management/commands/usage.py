@@ -11,7 +11,7 @@ from kb_project.commands import DataCommand
 from workspaces import access
 from workspaces.models import Workspace
 from workspaces.people import queries as people_queries
-from workspaces.usage import queries as usage_queries
+from workspaces.usage import caps, queries as usage_queries
 from workspaces.usage.queries import UsageLine
 
 
@@ -32,6 +32,7 @@ def _answer(workspace: Workspace) -> dict[str, Any]:
     with access.in_workspace(workspace.pk):
         total = usage_queries.usage_total(workspace=workspace)
         spending = usage_queries.spending_of(workspace=workspace)
+        limits = caps.caps_of(workspace=workspace, viewer=None)
         parts = {
             f"by_{by}": [_line(line) for line in usage_queries.usage_by(workspace=workspace, by=by)]
             for by in usage_queries.USAGE_KINDS
@@ -41,6 +42,10 @@ def _answer(workspace: Workspace) -> dict[str, Any]:
         "total": _line(total),
         "budget": None if spending.cap is None else float(spending.cap),
         "spent": float(spending.spent),
+        "caps": [
+            {"kind": str(one.kind), "cap": float(one.cap), "spent": float(one.spent or 0)}
+            for one in limits
+        ],
         **parts,
     }
 
@@ -66,6 +71,11 @@ def _as_text(answer: dict[str, Any]) -> str:
         f"{total['calls']} calls, {total['cached']} of them answered from the cache at no cost.",
         f"{total['prompt_tokens']} tokens in, {total['completion_tokens']} out;"
         f" {answer['spent']:.4f} spent, {budget}.",
+        *(
+            f"This month, {caps.WHOSE[caps.CapKind(one['kind'])]}: {one['spent']:.4f}"
+            f" of {one['cap']:g}."
+            for one in answer["caps"]
+        ),
         "",
         *(_row(line) for line in answer["by_stage"]),
         "",
