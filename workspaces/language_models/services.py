@@ -382,12 +382,6 @@ def _set_options(row: ModelSettings, choice: ModelChoice) -> None:
     row.entity_types = list(choice.entity_types)
 
 
-def _key_in_words(sealed: bytes | memoryview, hint: str) -> str:
-    if not sealed:
-        return "none"
-    return f"ends in {hint}" if hint else "entered"
-
-
 def _price(workspace: Workspace, given: PriceGiven) -> ModelPrice:
     model = checked_model(given.model)
     if not model:
