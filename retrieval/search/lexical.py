@@ -55,8 +55,9 @@ def surfaces_of(question: str) -> dict[str, str]:
     found: dict[str, str] = {}
     for word in words(question):
         surface = question[word.start : word.end]
-        for term in terms(surface):
-            found.setdefault(term, surface if len(terms(surface)) == 1 else term)
+        own = terms(surface)
+        for term in own:
+            found.setdefault(term, surface if len(own) == 1 else term)
     return found
 
 

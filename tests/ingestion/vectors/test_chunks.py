@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from ingestion.models import Chunk
 from ingestion.vectors import chunks
 from kb_project.ports import build_ports
 from tests import rows
@@ -47,3 +48,14 @@ def test_a_local_choice_means_the_model_inside(workspace: Workspace):
     choose(workspace, IndexState.ACTIVE, provider=LOCAL)
 
     assert chunks.searched(workspace.pk) == build_ports().embedder.fingerprint
+
+
+def test_batches_are_bounded_in_number_and_in_characters_and_keep_the_order():
+    short, long = Chunk(text="x" * 10), Chunk(text="x" * chunks.BATCH_CHARACTERS)
+    given = [short, long, short, short, short, long, long]
+
+    batches = list(chunks.in_batches(given, 2))
+
+    assert [len(batch) for batch in batches] == [1, 1, 2, 1, 1, 1]
+    assert [chunk for batch in batches for chunk in batch] == given
+    assert list(chunks.in_batches([], 2)) == []

@@ -21,6 +21,7 @@ from ingestion.stages import embed
 from ingestion.vectors import sentences
 from kb_project.llm.fake import FakeEmbedder
 from kb_project.ports import build_ports
+from kb_project.text.statements import Statement, StatementKind
 from tests import rows
 from tests.ingestion import state
 from tests.ingestion.versioned import (
@@ -234,3 +235,14 @@ def test_another_workspace_sees_none_of_them(workspace: Workspace):
     other = first_version(rows.make_workspace("Elsewhere"), f"{NEW}\n")
 
     assert list(said(other)) == [NEW]
+
+
+def test_what_hardly_has_words_gets_no_vector_and_neither_does_the_hundred_and_first():
+    def said(text: str) -> Statement:
+        return Statement(0, len(text), StatementKind.SENTENCE, text)
+
+    marks, real = said("[](){}[](){} a [](){}"), [said(f"Light {n} is lit.") for n in range(120)]
+
+    assert sentences.embeddable([marks, *real]) == real[: sentences.MOST]
+    assert sentences.embeddable([said("灯塔在岛上。")]) != []
+    assert sentences.embeddable([said("x² + y² = r²")]) != []

@@ -285,3 +285,60 @@ def test_a_model_that_reads_nothing_is_refused(server):
         embedder_on(server, 32).embed_question("word")
 
     assert raised.value.code == "context_too_long"
+
+
+# --- texts that cost too much ---------------------------------------------------------------------
+MARKS = ("a.", "1,", "[(", "xx", "a ", "灯塔", "éé")
+HOSTILE = [marks * 2_000 for marks in MARKS]
+
+
+class Counted:
+    """The engine, noting how many tokens of each text it was given."""
+
+    def __init__(self, engine) -> None:
+        self._engine, self.token_count = engine, engine.token_count
+        self.read: list[int] = []
+
+    def query(self, text):
+        self.read.append(self.token_count(text, is_query=True))
+        return np.zeros(embedders.DIMENSION, np.float32)
+
+    def passage(self, texts):
+        self.read += [self.token_count(text) for text in texts]
+        return np.zeros((len(texts), embedders.DIMENSION), np.float32)
+
+
+@pytest.fixture
+def counted():
+    embedder = LocalEmbedder(threads=1)
+    embedder._loaded = Counted(embedder._engine())
+    return embedder, embedder._loaded.read
+
+
+@pytest.mark.parametrize("text", HOSTILE, ids=lambda text: text[:2])
+def test_a_question_is_embedded_as_far_as_the_model_reads(counted, text):
+    embedder, read = counted
+
+    embedder.embed_question(text)
+
+    assert embedders.QUESTION_TOKENS - 4 <= read[0] <= embedders.QUESTION_TOKENS
+
+
+def test_a_passage_of_marks_costs_no_more_than_a_long_one(counted):
+    embedder, read = counted
+    whole = ["It is lit.", "word " * 900]
+
+    embedder.embed_passages([*(text * 5 for text in HOSTILE), *whole])
+
+    assert max(read) <= embedders.PASSAGE_TOKENS
+    assert min(read[: len(HOSTILE)]) >= embedders.PASSAGE_TOKENS - 4
+    assert read[-2:] == [
+        embedder._loaded.token_count(text) for text in ("It is lit.", "word " * 900)
+    ]
+
+
+def test_an_endpoint_is_sent_no_more_of_a_question(server):
+    embedder_on(server, 32).embed_question("a." * 2_000)
+
+    [sent] = server.requests[-1].body["input"]
+    assert tokens.count_tokens(sent) <= embedders.QUESTION_TOKENS

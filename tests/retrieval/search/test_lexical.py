@@ -129,3 +129,13 @@ def test_no_more_than_five_words_are_named():
 
 def chunk(document):
     return rows.chunks_of(document)[0].pk
+
+
+def test_the_terms_of_a_word_are_found_once_however_many_it_has(monkeypatch):
+    asked: list[str] = []
+    real = lexical.terms
+    monkeypatch.setattr(lexical, "terms", lambda text: asked.append(text) or real(text))
+
+    lexical.surfaces_of("灯塔" * 50)
+
+    assert len(asked) == len(set(asked))
