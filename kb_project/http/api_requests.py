@@ -21,7 +21,7 @@ are read."""
 
 
 class BoundedJSONParser(JSONParser):
-    """Raises InputError for a longer body, before reading all of it, and for deep nesting."""
+    """Raises InputError for a longer body, before reading all of it, or one nested too deep."""
 
     def parse(
         self,

@@ -9,7 +9,7 @@ from http import HTTPStatus
 from typing import Any, Final
 
 from django.conf import settings
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
 from kb_project.errors import InputError, KBError, UnavailableError
 from kb_project.http.problems import problem
@@ -68,10 +68,14 @@ class BoundedProtocol(HttpToolsProtocol):
             self._timer = None
 
     def _too_late(self) -> None:
-        if self.cycle is None or self.cycle.response_complete:
+        if not self._is_answering():
             self._refuse(HTTPStatus.REQUEST_TIMEOUT, _headers_too_slow())
         else:  # the next request's headers may wait until this one is answered
             self._await_headers()
+
+    def _is_answering(self) -> bool:
+        cycle: RequestResponseCycle | None = self.cycle  # None before the first request
+        return cycle is not None and not cycle.response_complete
 
     def _refuse(self, status: HTTPStatus, error: KBError) -> None:
         self._stop_timer()

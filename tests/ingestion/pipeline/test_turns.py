@@ -164,7 +164,8 @@ def test_an_entry_whose_call_was_served_already_serves_its_own_workspace(harbour
 def test_a_call_that_another_worker_took_is_passed_over(harbour, skarrow, monkeypatch):
     some(harbour, 1)
     some(skarrow, 1)
-    real, taken = turns.run_sql_count, []
+    real = turns.run_sql_count
+    taken: list[int] = []
 
     def quicker(statement: Any, values: dict[str, Any]) -> int:
         if not taken:
@@ -213,7 +214,8 @@ def test_a_long_group_gives_way_between_its_stages(harbour, skarrow, monkeypatch
         return run
 
     names = ("parse", "chunk", "situate", "extract", "resolve")
-    with pretended(monkeypatch, **{name: note(name) for name in names}):
+    stages: dict[str, Any] = {name: note(name) for name in names}
+    with pretended(monkeypatch, **stages):
         work(MAIN)
 
     assert order[:4] == [
@@ -322,7 +324,7 @@ def test_those_beside_one_that_gives_way_are_put_back_too(harbour, monkeypatch):
 
 def test_only_stages_that_skip_what_is_done_give_way_in_their_middle():
     local = build_ports()
-    with_a_model = replace(local, chat=FakeChat([]))
+    with_a_model = replace(local, chat=FakeChat(lambda _request: {}))
 
     assert [runner._turns_of(name, local) for name in ("parse", "resolve", "communities")] == [
         0

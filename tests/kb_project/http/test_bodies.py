@@ -43,7 +43,7 @@ def spooled(monkeypatch) -> list[int]:
     real = tempfile.SpooledTemporaryFile
 
     def counting(*given: Any, **named: Any) -> Any:
-        file = real(*given, **named)
+        file: Any = real(*given, **named)
         place = len(sizes)
         sizes.append(0)
         write = file.write
@@ -52,7 +52,7 @@ def spooled(monkeypatch) -> list[int]:
             sizes[place] += len(data)
             return write(data)
 
-        file.write = count  # type: ignore[method-assign]
+        file.write = count
         return file
 
     monkeypatch.setattr("django.core.handlers.asgi.tempfile.SpooledTemporaryFile", counting)
