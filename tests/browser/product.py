@@ -39,7 +39,9 @@ class Product:
 
 def command(data: Path, *words: str) -> list[str]:
     program = (sys.executable, str(settings.BASE_DIR / "manage.py"))
-    return ["env", f"CONCORDANCE_DATA_DIR={data}", *program, *words]
+    # Scripted models run on loopback.
+    own = (f"CONCORDANCE_DATA_DIR={data}", "MODEL_HOSTS_ALLOWED=127.0.0.1")
+    return ["env", *own, *program, *words]
 
 
 @contextmanager
