@@ -20,7 +20,7 @@ from django.utils.crypto import constant_time_compare
 
 from kb_project.derived_keys import derived_key, secrets
 
-PLAIN: Final = PBKDF2PasswordHasher.algorithm
+PLAIN: Final = "pbkdf2_sha256"
 SEALED: Final = "pbkdf2_sha256_sealed"
 _PURPOSE: Final = b"concordance password"
 _ID_PURPOSE: Final = b"concordance password key id"
@@ -37,7 +37,8 @@ class SealedPasswordHasher(PBKDF2PasswordHasher):
     def verify(self, password: str, encoded: str) -> bool:
         parts = self.decode(encoded)
         # Hashed in any case: the time must not tell that the key is missing.
-        expected = _plain_hasher.encode(password, parts["salt"], parts["iterations"])
+        salt, iterations = str(parts["salt"]), int(parts["iterations"])
+        expected = _plain_hasher.encode(password, salt, iterations)
         return constant_time_compare(opened(encoded), expected)
 
 

@@ -12,10 +12,8 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.db import IntegrityError, ProgrammingError, models, transaction
 from django.test import Client
 from django.urls import URLResolver, get_resolver, reverse
-from psycopg import sql as pgsql
 
 from ingestion.documents import services
-from ingestion.knowledge.projection import rebuild
 from ingestion.models import (
     Chunk,
     Document,
@@ -27,8 +25,6 @@ from ingestion.models import (
     ResolutionDecision,
     Verdict,
 )
-from kb_project.graph.age_store import graph_name
-from kb_project.ports import graph_store
 from kb_project.sql import run_sql
 from retrieval.models import (
     Answer,
@@ -54,24 +50,6 @@ SELECT c.relname, c.relrowsecurity AND c.relforcerowsecurity,
    AND EXISTS (SELECT FROM pg_attribute AS a
                 WHERE a.attrelid = c.oid AND a.attname = 'workspace_id' AND NOT a.attisdropped)
 """
-# Every table of every schema, AGE's and those of graphs too, and whether row security is forced.
-ALL_TABLES: LiteralString = """
-SELECT n.nspname, c.relname, c.relrowsecurity AND c.relforcerowsecurity
-       AND EXISTS (SELECT FROM pg_policy AS p WHERE p.polrelid = c.oid)
-  FROM pg_class AS c JOIN pg_namespace AS n ON n.oid = c.relnamespace
- WHERE c.relkind IN ('r', 'p', 'f', 'm', 'v') AND c.relpersistence <> 't'
-   AND n.nspname NOT IN ('pg_catalog', 'information_schema', 'pg_toast')
- ORDER BY 1, 2
-"""
-# Tables without a tenant's rows: those of Django and its applications, and AGE's catalogue.
-FOREIGN = ("django_", "auth_", "account_", "socialaccount_", "mfa_", "usersessions_")
-OPEN_TABLES = {
-    "workspaces_user": "people belong to no workspace",
-    "workspaces_user_groups": "people belong to no workspace",
-    "workspaces_user_user_permissions": "people belong to no workspace",
-    "workspaces_workspace": "the tenants themselves: name and address",
-    "workspaces_ratelimit": "digests of names, and a time",
-}
 # The first column of every index of such a table.
 INDEX_STARTS: LiteralString = """
 SELECT t.relname, i.relname, x.indisunique, a.attname
@@ -113,58 +91,6 @@ def test_row_security_is_enabled_and_forced_on_every_table():
     ]
 
     assert open_tables == []
-
-
-def test_no_table_of_any_schema_is_open_but_those_without_a_tenants_rows(
-    house: tuple[rows.Cast, dict[str, Any]],
-):
-    cast, _ = house
-    with access.in_workspace(cast.workspace.pk):
-        rebuild(cast.workspace.pk, graph_store())
-
-    tables = run_sql(ALL_TABLES)
-    open_tables = [
-        f"{schema}.{name}"
-        for schema, name, is_forced in tables
-        if not is_forced and schema != "ag_catalog"
-        if name not in OPEN_TABLES and not name.startswith(FOREIGN)
-    ]
-
-    assert (graph_name(cast.workspace.pk), "_ag_label_vertex", True) in tables
-    assert open_tables == []
-
-
-def test_no_table_of_any_schema_shows_a_row_without_a_workspace(
-    house: tuple[rows.Cast, dict[str, Any]],
-):
-    cast, _ = house
-    with access.in_workspace(cast.workspace.pk):
-        rebuild(cast.workspace.pk, graph_store())
-    count: LiteralString = "SELECT count(*) FROM {}"
-    locked = [row[:2] for row in run_sql(ALL_TABLES) if row[2]]
-
-    def seen() -> set[str]:
-        counts = {
-            ".".join(name): run_sql(pgsql.SQL(count).format(pgsql.Identifier(*name)))[0][0]
-            for name in locked
-        }
-        return {name for name, number in counts.items() if number}
-
-    access.set_scope(workspace_id=cast.workspace.pk)
-    inside = seen()
-    access.set_scope(workspace_id=None)
-
-    assert {f"{graph_name(cast.workspace.pk)}._ag_label_edge", "public.ingestion_chunk"} <= inside
-    assert seen() == set()
-
-
-def test_the_application_owns_no_table_and_so_opens_none():
-    [(owned,)] = run_sql(
-        "SELECT count(*) FROM pg_class WHERE relpersistence <> 't'"
-        " AND pg_has_role(current_user, relowner, 'USAGE')"
-    )
-
-    assert owned == 0
 
 
 def test_every_model_with_a_workspace_is_such_a_table():

@@ -117,7 +117,10 @@ def _matching(rows: QuerySet[EventT], wanted: AuditFilter) -> QuerySet[EventT]:
 
 
 def _places(rows: QuerySet[EventT], table: str) -> QuerySet[EventT, Place]:
-    return rows.order_by().annotate(table=Value(table)).values_list("created_at", "pk", "table")
+    found: QuerySet[EventT, Place] = (
+        rows.order_by().annotate(table=Value(table)).values_list("created_at", "pk", "table")
+    )
+    return found
 
 
 def _of_audit(event: AuditEvent) -> AuditEntry:

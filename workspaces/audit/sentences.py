@@ -58,4 +58,4 @@ def label(action: str) -> str:
     ('Workspace created', 'Made up')
     """
     labels = dict(AuditAction.choices)
-    return str(labels.get(action, action.replace("_", " ").capitalize()))  # type: ignore[call-overload]  # a value of any version
+    return str(labels.get(action, action.replace("_", " ").capitalize()))

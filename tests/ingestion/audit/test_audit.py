@@ -239,4 +239,5 @@ def test_programs_filter_by_time_and_person(cast: rows.Cast):
     client = signed_in(cast.alice)
 
     assert client.get(API, {"since": tomorrow}).json()["total"] == 0
-    assert client.get(API, {"person": cast.bob.pk, "until": tomorrow}).json()["total"] == 1
+    of_bob = {"person": str(cast.bob.pk), "until": tomorrow}
+    assert client.get(API, of_bob).json()["total"] == 1

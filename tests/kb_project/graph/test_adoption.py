@@ -43,7 +43,7 @@ def server() -> Iterator[embedded.Server]:
     names = "select datname from pg_database where starts_with(datname, %s) order by oid desc"
     [(template,), *_] = as_role(server, "postgres", names, [TEMPLATE_PREFIX])
     drop_database(server.conninfo(), DATABASE)
-    clone(server.conninfo(), Plan(DATABASE), template=template)
+    clone(server.conninfo(), Plan(DATABASE), template=str(template))
     for statement in (*OLD_RIGHTS, "comment on database kb_adoption is 'prepared before'"):
         as_role(server, "postgres", statement, database=DATABASE)
     as_role(server, "kb_app", OLD_LABELS, database=DATABASE)
