@@ -56,7 +56,12 @@ def quotas_of(*, workspace: Workspace, user: User) -> list[Quota]:
             asked,
             settings.MAX_QUESTIONS_OF_WORKSPACE or None,
         ),
-        Quota("own_questions", "Your questions", own, settings.MAX_QUESTIONS_OF_PERSON or None),
+        Quota(
+            "own_questions",
+            "Your questions being answered",
+            own,
+            settings.MAX_QUESTIONS_OF_PERSON or None,
+        ),
     ]
 
 

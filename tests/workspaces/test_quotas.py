@@ -126,14 +126,14 @@ def test_a_workspace_has_no_more_documents_than_allowed(cast: rows.Cast, setting
 
     assert refused.value.code == "quota_documents"
     # What is there already takes nothing.
-    assert upload(cast.workspace, b"a")
+    assert upload(cast.workspace, b"a").title == "a.txt"
 
 
 def test_without_a_limit_nothing_is_counted(cast: rows.Cast, settings: Any, monkeypatch: Any):
     settings.MAX_DOCUMENTS = settings.MAX_STORED_BYTES = 0
     monkeypatch.setattr(quotas, "_stored", None)
 
-    assert upload(cast.workspace, b"a")
+    assert upload(cast.workspace, b"a").title == "a.txt"
 
 
 def test_the_api_and_the_page_say_what_was_kept(cast: rows.Cast, settings: Any):

@@ -166,6 +166,7 @@ def test_the_log_names_the_token_and_never_its_secret(
     with caplog.at_level(logging.INFO):
         client_with(text).get(address(cast.workspace, "documents/"))
 
+    finished: Any
     [finished] = [one.msg for one in caplog.records if "request_finished" in str(one.msg)]
     assert (finished["token"], finished["via"]) == (str(token), "api")
     assert finished["user_id"] == cast.alice.pk

@@ -90,8 +90,8 @@ def test_a_token_with_a_wrong_part_is_unknown_whatever_is_wrong():
     cast, other = rows.make_cast(), rows.make_workspace("Elsewhere")
     token, text = rows.make_token(cast.workspace, cast.bob)
     change(token, revoked_at=timezone.now())
-    prefix, workspace, secret = TEXT.fullmatch(text).groups()
-    elsewhere = TEXT.fullmatch(new_token(other.pk).text)[2]
+    [(prefix, workspace, secret)] = TEXT.findall(text)
+    [(_, elsewhere, _)] = TEXT.findall(new_token(other.pk).text)
     wrong = [
         f"cck_{prefix}_{workspace}_{'a' * 32}",
         f"cck_{'a' * 8}_{workspace}_{secret}",
@@ -181,8 +181,9 @@ def test_its_last_use_is_recorded_once_a_minute():
     change(token, last_used_at=timezone.now() - timedelta(seconds=61))
     client_with(text).get(LIST)
 
+    assert first is not None
     assert first == again
-    assert stored(token).last_used_at > first
+    assert stored(token).last_used_at not in (None, first)
 
 
 def test_its_use_is_recorded_even_if_the_request_fails():

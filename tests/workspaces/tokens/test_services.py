@@ -49,6 +49,7 @@ def test_a_token_may_always_read_and_its_capabilities_are_in_order(cast: rows.Ca
 def test_a_token_expires_in_three_months_unless_said_otherwise(cast: rows.Cast):
     expires = create(cast).expires_at
 
+    assert expires is not None
     assert abs(expires - timezone.now() - timedelta(days=90)) < timedelta(minutes=1)
     assert create(cast, days=None).expires_at is None
 
