@@ -36,10 +36,10 @@ django.setup()
 from ingestion.documents import services as ingestion
 from ingestion.models import Document, DocumentState
 from retrieval.conversations import asking, queries
-from retrieval.evaluation.dataset import delete
 from retrieval.models import Conversation
 from retrieval.search.modes import DEFAULT_MODE
 from workspaces import access
+from workspaces.administration.deletion import workspace_purge
 from workspaces.models import Workspace
 from workspaces.people import services as people_services
 
@@ -76,7 +76,7 @@ def filled(folder: Path, questions: Sequence[dict[str, Any]], keep: str) -> Iter
         yield workspace
     finally:
         if not keep:
-            delete(workspace)
+            workspace_purge(workspace.pk)
 
 
 def add(workspace: Workspace, folder: Path, questions: Sequence[dict[str, Any]]) -> None:

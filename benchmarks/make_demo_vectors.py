@@ -32,6 +32,7 @@ from kb_project.commands import ensure_migrated
 from kb_project.llm.embedders import LocalEmbedder, RecordingEmbedder
 from retrieval.evaluation import dataset
 from workspaces import access
+from workspaces.administration.deletion import workspace_purge
 from workspaces.people.services import workspace_create
 
 
@@ -46,7 +47,7 @@ def main() -> None:
                 services.document_upload(workspace=workspace, file=file, name=path.name)
         services.process_workspace(workspace=workspace)
     finally:
-        dataset.delete(workspace)
+        workspace_purge(workspace.pk)
     print(f"{recorder.save(settings.DEMO_VECTORS)} vectors in {settings.DEMO_VECTORS}")
 
 

@@ -27,6 +27,7 @@ from ingestion.documents import services
 from ingestion.models import Chunk, CommunityReport, Document, Entity, SummaryNode
 from retrieval.evaluation import dataset
 from workspaces import access
+from workspaces.administration.deletion import workspace_purge
 from workspaces.models import ModelCall, Workspace
 from workspaces.people import services as people_services
 
@@ -129,7 +130,7 @@ def main() -> None:
         forget(workspace)
         second = ingest(workspace, files)
     finally:
-        dataset.delete(workspace)
+        workspace_purge(workspace.pk)
     print("\n".join(lines(first, second, most)))
     save(files, first, second, most)
 

@@ -9,6 +9,7 @@ from ingestion.editions import services as editions
 from ingestion.health import services as health
 from ingestion.pipeline import batching, pausing, recovery, runner, turns, workspace_jobs
 from workspaces import idempotency, limits
+from workspaces.administration import deletion, exports
 
 
 def run_lane(workspace_id: str, job_id: str, lane: str) -> None:
@@ -49,6 +50,13 @@ def sweep() -> None:
     editions.sync_all()
     lifecycle.trash_purge()
     health.take_up()
+    deletion.workspaces_purge()
+    exports.forget_old_exports()
+
+
+def export_workspace(workspace_id: str, export_id: str) -> None:
+    """Write an export that an admin requested."""
+    exports.export_make(uuid.UUID(workspace_id), uuid.UUID(export_id))
 
 
 def check_graph(workspace_id: str, check_id: str) -> None:

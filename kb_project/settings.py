@@ -49,6 +49,8 @@ SECRET_KEY_FALLBACKS = env_list("SECRET_KEY_FALLBACKS")
 ALLOWED_HOSTS = env_list("ALLOWED_HOSTS", ("localhost", "127.0.0.1", "[::1]"))
 CSRF_TRUSTED_ORIGINS = env_list("CSRF_TRUSTED_ORIGINS")
 BEHIND_TLS = env_bool("BEHIND_TLS", default=False)
+# Where people reach the server, for links in e-mails; else the host of the request.
+PUBLIC_ADDRESS = env_web_address("PUBLIC_ADDRESS")
 # Addresses and networks of reverse proxies, whose X-Forwarded-For is believed.
 TRUSTED_PROXIES = env_list("TRUSTED_PROXIES")
 SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if BEHIND_TLS else None
@@ -67,13 +69,14 @@ MIDDLEWARE = [
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
-    "django_structlog.middlewares.RequestMiddleware",
+    "kb_project.http.request_log.RequestLogMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "allauth.account.middleware.AccountMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
     "workspaces.tokens.middleware.ApiSignInMiddleware",
     "workspaces.request_limits.RateLimitMiddleware",
+    "workspaces.people.profiles.ProfileMiddleware",
     "kb_project.http.problems.ProblemMiddleware",
     "workspaces.access.forget_hidden",
     "kb_project.http.bodies.RefusalMiddleware",
@@ -164,6 +167,12 @@ LOGIN_REDIRECT_URL = "/"
 ACCOUNT_LOGOUT_REDIRECT_URL = "account_login"
 EMAIL_BACKEND = env_str("EMAIL_BACKEND", "django.core.mail.backends.console.EmailBackend")
 DEFAULT_FROM_EMAIL = env_str("DEFAULT_FROM_EMAIL", "Concordance <concordance@localhost>")
+EMAIL_TIMEOUT = 10
+INVITATION_DAYS = 7
+# How long a deleted workspace can be restored, and an export downloaded.
+WORKSPACE_DELETION_DAYS = env_int("WORKSPACE_DELETION_DAYS", 14, minimum=1)
+EXPORT_DAYS = 7
+EXPORT_ROOT = DATA_DIR / "exports"
 
 # --- pages and files -----------------------------------------------------------------------------
 TEMPLATES = [
@@ -193,6 +202,8 @@ STORAGES: dict[str, Any] = {
 DATA_UPLOAD_MAX_NUMBER_FILES = 200
 FILE_UPLOAD_PERMISSIONS = 0o640
 LANGUAGE_CODE = "en"
+# The languages of pages. A person chooses one in their profile.
+LANGUAGES = [("en", "English")]
 TIME_ZONE = env_str("TIME_ZONE", "UTC")
 USE_TZ = True
 

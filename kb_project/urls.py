@@ -13,6 +13,7 @@ from drf_spectacular.views import SpectacularAPIView, SpectacularSwaggerSplitVie
 from kb_project.database.outages import DATABASE_AWAY
 from kb_project.http.api import NothingHere
 from kb_project.sql import run_sql
+from workspaces.people import api as people_api, invitation_api
 
 
 @transaction.non_atomic_requests
@@ -33,6 +34,18 @@ api: list[URLPattern | URLResolver] = [
         "docs/",
         SpectacularSwaggerSplitView.as_view(url_name="schema", template_name="api/docs.html"),
         name="api_docs",
+    ),
+    path("profile/", people_api.ProfileApi.as_view(), name="profile"),
+    path("invitations/", invitation_api.InvitationOpenApi.as_view(), name="invitation_open"),
+    path(
+        "invitations/accept/",
+        invitation_api.InvitationAcceptApi.as_view(),
+        name="invitation_accept",
+    ),
+    path(
+        "invitations/decline/",
+        invitation_api.InvitationDeclineApi.as_view(),
+        name="invitation_decline",
     ),
     path("workspaces/", include("workspaces.api_urls")),
     path("workspaces/<workspace:workspace_id>/", include("ingestion.api_urls")),

@@ -51,14 +51,14 @@ ANSWERS_BEFORE = [
     ),
 ]
 HISTORY_BEFORE = [
-    "Alice@old.example moved 'Boats' to the trash.",
-    "Alice@old.example disabled 'oil'.",
-    "Alice@old.example confirmed 'Bo Strand'.",
-    "Alice@old.example merged 'Skarrow Trust Ltd' into 'Skarrow Trust'.",
-    "Alice@old.example added 'storms.txt'.",
-    "Alice@old.example added 'oil.txt'.",
-    "Alice@old.example added 'keepers.md'.",
-    "Alice@old.example added 'boats.md'.",
+    "Alice moved 'Boats' to the trash.",
+    "Alice disabled 'oil'.",
+    "Alice confirmed 'Bo Strand'.",
+    "Alice merged 'Skarrow Trust Ltd' into 'Skarrow Trust'.",
+    "Alice added 'storms.txt'.",
+    "Alice added 'oil.txt'.",
+    "Alice added 'keepers.md'.",
+    "Alice added 'boats.md'.",
 ]
 LISTS = {"people.ndjson": "workspaces_user", "workspace_list.ndjson": "workspaces_workspace"}
 # A workspace's backup holds no passwords.

@@ -18,30 +18,39 @@ import uuid
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import Any, Final
+from typing import Any, Final, LiteralString
 
 from django.db import DEFAULT_DB_ALIAS, transaction
 from django.http import HttpRequest
 from django.http.response import HttpResponseBase
+from django.utils import timezone
 
 from kb_project.errors import ForbiddenError, NotFoundError
 from kb_project.sql import run_sql
 from workspaces import editions, sql
-from workspaces.models import ApiToken, Capability, Membership, User, Workspace
+from workspaces.models import ApiToken, Capability, Membership, Right, User, Workspace
 
 # The columns of ``sql.MEMBERSHIP``, named and ordered as in the models.
 MEMBERSHIP: Final = ("id", "workspace_id", "user_id", "role", "capabilities", "created_at")
 WORKSPACE: Final = (
-    "id",
-    "name",
-    "slug",
-    "is_demo",
-    "created_by_id",
-    "created_at",
-    "source_id",
-    "audience",
-    "is_current",
+    *("id", "name", "slug", "is_demo", "created_by_id", "created_at", "former_slugs"),
+    *("document_language", "editors_invite", "editors_delete", "viewers_export", "purge_at"),
+    *("source_id", "audience", "is_current"),
 )
+
+
+# Whether a job with the row ``r`` is to stop: when asked, or when its workspace was deleted.
+WANTS_STOP: Final[LiteralString] = (
+    "(r.wants_stop OR EXISTS (SELECT FROM workspaces_workspace AS w"
+    " WHERE w.id = r.workspace_id AND w.purge_at IS NOT NULL))"
+)
+
+
+class DeletedError(NotFoundError):
+    """The workspace was deleted, and its owner, who asks, may still restore it."""
+
+    default_code = "workspace_deleted"
+
 
 _is_repeatable: ContextVar[bool] = ContextVar("_is_repeatable", default=False)
 
@@ -159,8 +168,12 @@ def as_person(user: User) -> Iterator[None]:
         _write_scope(*before)
 
 
-def workspace_for_reading(*, user: Any, workspace_id: str | uuid.UUID) -> Workspace:
-    return workspace_with(Capability.READ, user=user, workspace_id=workspace_id)
+def workspace_for_reading(
+    *, user: Any, workspace_id: str | uuid.UUID, at_source: bool | None = None
+) -> Workspace:
+    return workspace_with(
+        Capability.READ, user=user, workspace_id=workspace_id, at_source=at_source
+    )
 
 
 def workspace_for_writing(
@@ -195,9 +208,12 @@ def workspace_with(
     """
     found = _membership(user, workspace_id) if user.is_authenticated else None
     if found is None:
-        raise NotFoundError("There is no such workspace, or you are not a member of it.")
+        raise _no_workspace()
     membership, has_restricted = found
     workspace = membership.workspace
+    if workspace.is_deleted:
+        set_scope(workspace_id=None)
+        raise _deleted(workspace) if membership.may(Capability.OWN) else _no_workspace()
     if not membership.may(capability):
         raise ForbiddenError(
             f"In {workspace.name} you are {membership.get_role_display().lower()} and may not"
@@ -253,6 +269,43 @@ def _narrow(membership: Membership, token: ApiToken, capability: Capability) -> 
         )
 
 
+def deleted_workspace(*, user: Any, workspace_id: str | uuid.UUID) -> Workspace:
+    """Return a deleted workspace to its owner. Raises NotFoundError for anyone or anything else."""
+    found = _membership(user, workspace_id) if user.is_authenticated else None
+    if found is None:
+        raise _no_workspace()
+    membership, _ = found
+    workspace = membership.workspace
+    if not (workspace.is_deleted and membership.may(Capability.OWN)):
+        set_scope(workspace_id=None)
+        raise _no_workspace()
+    workspace.membership = membership
+    return workspace
+
+
+def check_right(workspace: Workspace, right: Right) -> None:
+    """Raise ForbiddenError if the settings do not give the user who passed the gate the right."""
+    if not workspace.allows(right):
+        raise ForbiddenError(
+            f"In {workspace.name} you may not {right.label}.",
+            kept="Nothing was changed.",
+            next_step=who_can_grant(workspace),
+        )
+
+
+def _no_workspace() -> NotFoundError:
+    return NotFoundError("There is no such workspace, or you are not a member of it.")
+
+
+def _deleted(workspace: Workspace) -> DeletedError:
+    day = timezone.localtime(workspace.purge_at)
+    return DeletedError(
+        f"{workspace.name} was deleted.",
+        kept=f"Everything in it is kept until {day.day} {day:%B %Y}.",
+        next_step="Restore it to use it again.",
+    )
+
+
 def _membership(user: User, workspace_id: str | uuid.UUID) -> tuple[Membership, bool] | None:
     """Load the user's membership with its workspace, and whether a collection is restricted.
 
@@ -275,14 +328,15 @@ def _membership(user: User, workspace_id: str | uuid.UUID) -> tuple[Membership, 
 
 
 def _id_of(workspace_id: str | uuid.UUID) -> uuid.UUID | None:
-    """Return the id of a workspace given by its id, an edition's id or a slug; None for an unknown
-    slug.
+    """Return the id of a workspace given by its id, an edition's id, its slug or a former one; None
+    for an unknown slug.
     """
     try:
         return editions.source_id(uuid.UUID(str(workspace_id)))
     except ValueError:
-        named = Workspace.objects.filter(slug=str(workspace_id))
-        return named.values_list("pk", flat=True).first()
+        ids = Workspace.objects.order_by("created_at").values_list("pk", flat=True)
+        slug = str(workspace_id)
+        return ids.filter(slug=slug).first() or ids.filter(former_slugs__contains=[slug]).first()
 
 
 def who_can_grant(workspace: Workspace) -> str:

@@ -32,7 +32,7 @@ from rest_framework.views import APIView
 from kb_project.http.api import ProblemSerializer
 from workspaces import access
 from workspaces.idempotency import IDEMPOTENCY_KEY, ApiRequest, once
-from workspaces.models import Capability, Workspace
+from workspaces.models import Capability, User, Workspace
 
 Input = type[Serializer[Any]]
 Method = Callable[..., HttpResponseBase]
@@ -82,8 +82,8 @@ class Operation:
 
     ``takes`` and ``gives`` are serializers of the body and of the response with ``status``.
     ``gives`` may also be a dictionary of responses for the schema; the method then returns one of
-    them. An operation that ``is_once`` accepts an idempotency key. ``at_source``: see
-    ``workspaces.access.workspace_with``.
+    them. An operation that ``is_once`` accepts an idempotency key; one ``of_deleted`` is for
+    the owner of a deleted workspace. ``at_source``: see ``workspaces.access.workspace_with``.
     """
 
     needs: Capability
@@ -98,6 +98,7 @@ class Operation:
     parameters: tuple[OpenApiParameter, ...] = ()
     is_once: bool = False
     at_source: bool | None = None
+    of_deleted: bool = False
     description: str | None = None
 
     def __call__(self, method: Callable[..., object]) -> Method:
@@ -108,17 +109,19 @@ class Operation:
             view.operation = self
             is_open = transaction.get_connection().in_atomic_block
             with nullcontext() if is_open else transaction.atomic():
-                view.workspace = access.workspace_with(
-                    self.needs,
-                    user=request.user,
-                    workspace_id=workspace_id,
-                    at_source=self.at_source,
-                )
+                view.workspace = self._gate(user=request.user, workspace_id=workspace_id)
             result = method(view, **address)
             return result if isinstance(result, HttpResponseBase) else view.answer(result)
 
         operation: Any = once(carried_out) if self.is_once else carried_out
         return self._in_schema()(operation)
+
+    def _gate(self, *, user: User, workspace_id: str) -> Workspace:
+        if self.of_deleted:
+            return access.deleted_workspace(user=user, workspace_id=workspace_id)
+        return access.workspace_with(
+            self.needs, user=user, workspace_id=workspace_id, at_source=self.at_source
+        )
 
     def _in_schema(self) -> Callable[[Method], Method]:
         own = (IDEMPOTENCY_KEY,) if self.is_once else ()
@@ -143,3 +146,4 @@ reading: Final = partial(Operation, Capability.READ)
 writing: Final = partial(Operation, Capability.EDIT)
 curating: Final = partial(Operation, Capability.CURATE)
 administering: Final = partial(Operation, Capability.ADMINISTER)
+owning: Final = partial(Operation, Capability.OWN)

@@ -2,20 +2,56 @@ from __future__ import annotations
 
 from django.urls import path
 
+from workspaces.administration import api as administration_api
 from workspaces.language_models import api
-from workspaces.people import api as people_api, groups_api
+from workspaces.people import api as people_api, groups_api, invitation_api
 from workspaces.tokens import api as token_api
 
 app_name = "workspaces_api"
 
+MEMBER = "<workspace:workspace_id>/members/<uuid:member_id>/"
+EXPORTS = "<workspace:workspace_id>/exports/"
+INVITATIONS = "<workspace:workspace_id>/invitations/"
+
 urlpatterns = [
     path("", people_api.WorkspaceListApi.as_view(), name="workspace_list"),
-    path("<workspace:workspace_id>/", people_api.WorkspaceApi.as_view(), name="workspace"),
     path("<workspace:workspace_id>/groups/", groups_api.GroupListApi.as_view(), name="groups"),
     path(
         "<workspace:workspace_id>/groups/<uuid:group_id>/",
         groups_api.GroupApi.as_view(),
         name="group",
+    ),
+    path("<workspace:workspace_id>/", administration_api.WorkspaceApi.as_view(), name="workspace"),
+    path(
+        "<workspace:workspace_id>/restore/",
+        administration_api.WorkspaceRestoreApi.as_view(),
+        name="workspace_restore",
+    ),
+    path(EXPORTS, administration_api.ExportListApi.as_view(), name="exports"),
+    path(f"{EXPORTS}<uuid:export_id>/", administration_api.ExportApi.as_view(), name="export"),
+    path(
+        f"{EXPORTS}<uuid:export_id>/file/",
+        administration_api.ExportFileApi.as_view(),
+        name="export_file",
+    ),
+    path("<workspace:workspace_id>/members/", people_api.MemberListApi.as_view(), name="members"),
+    path(MEMBER, people_api.MemberApi.as_view(), name="member"),
+    path(f"{MEMBER}owner/", people_api.OwnershipApi.as_view(), name="ownership"),
+    path(
+        "<workspace:workspace_id>/membership/",
+        people_api.MembershipApi.as_view(),
+        name="membership",
+    ),
+    path(INVITATIONS, invitation_api.InvitationListApi.as_view(), name="invitations"),
+    path(
+        f"{INVITATIONS}<uuid:invitation_id>/",
+        invitation_api.InvitationApi.as_view(),
+        name="invitation",
+    ),
+    path(
+        f"{INVITATIONS}<uuid:invitation_id>/renew/",
+        invitation_api.InvitationRenewApi.as_view(),
+        name="invitation_renew",
     ),
     path("<workspace:workspace_id>/models/", api.ModelsApi.as_view(), name="models"),
     path("<workspace:workspace_id>/models/test/", api.ModelTestApi.as_view(), name="models_test"),

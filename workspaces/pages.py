@@ -10,6 +10,7 @@ from typing import Concatenate, ParamSpec
 from django.contrib.auth.decorators import login_required
 from django.db import transaction
 from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
 from django.views.decorators.http import require_http_methods
 from django_htmx.middleware import HtmxDetails
 
@@ -49,13 +50,18 @@ def workspace_page(
             request: UserRequest, workspace_id: str, *args: P.args, **kwargs: P.kwargs
         ) -> HttpResponse:
             is_open = transaction.get_connection().in_atomic_block
-            with nullcontext() if is_open else transaction.atomic():
-                workspace = access.workspace_with(
-                    capability,
-                    user=request.user,
-                    workspace_id=workspace_id,
-                    at_source=at_source,
-                )
+            try:
+                with nullcontext() if is_open else transaction.atomic():
+                    workspace = access.workspace_with(
+                        capability,
+                        user=request.user,
+                        workspace_id=workspace_id,
+                        at_source=at_source,
+                    )
+            except access.DeletedError:
+                if request.method != "GET" or request.htmx:
+                    raise
+                return redirect("workspaces:workspace_deleted", workspace_id)
             return view(request, workspace, *args, **kwargs)
 
         return page

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from django.conf import settings
 
-from kb_project.errors import ConflictError, RefusedError
+from kb_project.errors import ConflictError, PauseError, RefusedError
 from kb_project.llm.capabilities import Support
 from kb_project.llm.chat import build_chat
 from kb_project.llm.config import DEFAULT_LIMITS, ChatConfig, RoleLimits
@@ -72,10 +72,15 @@ def ports_for(workspace_id: uuid.UUID) -> Ports:
 
 
 def chosen_for(workspace_id: uuid.UUID) -> Chosen:
-    """Return the ports with the digests of the choice. Raises RefusedError as above."""
+    """Return the ports with the digests of the choice. Raises RefusedError as above, and
+    PauseError if the workspace was deleted: no work goes on in it.
+    """
     base, workspace_id = build_ports(), source_id(workspace_id)
     with access.in_workspace(workspace_id):
-        [row] = run_sql(sql.MODEL_CHOICE, {"workspace": workspace_id})
+        [(*found, is_deleted)] = run_sql(sql.MODEL_CHOICE, {"workspace": workspace_id})
+        if is_deleted:
+            raise workspace_deleted()
+        row = tuple(found)
         choice = (*row, *_installation())
         kept = _cache.kept.get(workspace_id) or _local.get(workspace_id)
         if kept and kept.choice == choice and kept.base is base:
@@ -145,6 +150,15 @@ def settings_of(workspace_id: uuid.UUID) -> ModelSettings | None:
 def index_of(workspace_id: uuid.UUID, state: IndexState) -> EmbeddingIndex | None:
     """Return the workspace's index in that state; call in its scope."""
     return EmbeddingIndex.objects.in_workspace(workspace_id).filter(state=state).first()
+
+
+def workspace_deleted() -> PauseError:
+    return PauseError(
+        "This workspace was deleted.",
+        code="workspace_deleted",
+        kept="Everything in it is kept until it is purged.",
+        next_step="Work continues if an owner restores it.",
+    )
 
 
 def no_model() -> ConflictError:

@@ -27,7 +27,8 @@ READ_SCOPE: Final[LiteralString] = (
 # The user's membership in the current workspace. Hand-written, since every request runs it.
 MEMBERSHIP: Final[LiteralString] = """
 SELECT m.id, m.workspace_id, m.user_id, m.role, m.capabilities, m.created_at,
-       w.id, w.name, w.slug, w.is_demo, w.created_by_id, w.created_at,
+       w.id, w.name, w.slug, w.is_demo, w.created_by_id, w.created_at, w.former_slugs,
+       w.document_language, w.editors_invite, w.editors_delete, w.viewers_export, w.purge_at,
        w.source_id, w.audience, w.is_current,
        EXISTS (SELECT FROM ingestion_collection
                 WHERE workspace_id = %(workspace)s AND is_restricted)
@@ -52,6 +53,8 @@ SELECT c.id,
  WHERE c.workspace_id = %(workspace)s AND c.is_restricted
  ORDER BY c.id
 """
+# Ends with the transaction. One change at a time: of a workspace's members, and of addresses.
+LOCK: Final[LiteralString] = "SELECT pg_advisory_xact_lock(hashtextextended(%(name)s, 0))"
 
 # --- the ledger, the cache, the budget ------------------------------------------------------------
 KEPT_REPLIES: Final[LiteralString] = """
@@ -195,12 +198,15 @@ SELECT spent FROM workspaces_installationspending
 
 # --- which models ---------------------------------------------------------------------------------
 # Digests that identify the choice of models; the endpoint's detected support is not part of it.
+# The last column says whether the workspace was deleted.
 MODEL_CHOICE: Final[LiteralString] = """
 SELECT (SELECT md5((to_jsonb(s) - 'support')::text)
           FROM workspaces_modelsettings AS s WHERE s.workspace_id = %(workspace)s),
        (SELECT string_agg(md5(to_jsonb(i)::text), ' ' ORDER BY i.state)
           FROM workspaces_embeddingindex AS i
-         WHERE i.workspace_id = %(workspace)s AND i.state <> 'retired')
+         WHERE i.workspace_id = %(workspace)s AND i.state <> 'retired'),
+       EXISTS (SELECT FROM workspaces_workspace AS w
+                WHERE w.id = %(workspace)s AND w.purge_at IS NOT NULL)
 """
 
 # --- usage ----------------------------------------------------------------------------------------

@@ -2,18 +2,55 @@ from __future__ import annotations
 
 from django.urls import path
 
+from workspaces.administration import views as administration_views
 from workspaces.language_models import views as language_model_views
-from workspaces.people import groups_views, views as people_views
+from workspaces.people import groups_views, invitation_views, views as people_views
 from workspaces.tokens import views as token_views
 
 app_name = "workspaces"
 
+MEMBERS = "w/<workspace:workspace_id>/members/"
+INVITATION = "w/<workspace:workspace_id>/invitations/<uuid:invitation_id>/"
+SETTINGS = "w/<workspace:workspace_id>/settings/"
 MODELS = "w/<workspace:workspace_id>/models/"
 
 urlpatterns = [
     path("", people_views.workspace_list, name="workspace_list"),
     path("workspaces/new/", people_views.workspace_create, name="workspace_create"),
-    path("w/<workspace:workspace_id>/members/", people_views.member_list, name="member_list"),
+    path("profile/", people_views.profile, name="profile"),
+    path("invitations/", invitation_views.invitation_opened, name="invitation_opened"),
+    path(
+        "invitations/<uuid:space_id>/<str:token>/", invitation_views.invitation, name="invitation"
+    ),
+    path(SETTINGS, administration_views.workspace_settings, name="workspace_settings"),
+    path(f"{SETTINGS}export/", administration_views.export_request, name="export_request"),
+    path(
+        f"{SETTINGS}export/<uuid:export_id>/",
+        administration_views.export_download,
+        name="export_download",
+    ),
+    path(f"{SETTINGS}delete/", administration_views.workspace_delete, name="workspace_delete"),
+    path(
+        "w/<workspace:workspace_id>/deleted/",
+        administration_views.workspace_deleted,
+        name="workspace_deleted",
+    ),
+    path(MEMBERS, people_views.member_list, name="member_list"),
+    path(f"{MEMBERS}invite/", people_views.member_invite, name="member_invite"),
+    path(f"{MEMBERS}leave/", people_views.member_leave, name="member_leave"),
+    path(f"{MEMBERS}<uuid:member_id>/role/", people_views.role_set, name="role_set"),
+    path(f"{MEMBERS}<uuid:member_id>/remove/", people_views.member_remove, name="member_remove"),
+    path(
+        f"{MEMBERS}<uuid:member_id>/owner/",
+        people_views.ownership_transfer,
+        name="ownership_transfer",
+    ),
+    path(
+        f"{INVITATION}renew/",
+        people_views.invitation_renew,
+        name="invitation_renew",
+    ),
+    path(f"{INVITATION}revoke/", people_views.invitation_revoke, name="invitation_revoke"),
     path("w/<workspace:workspace_id>/groups/", groups_views.group_list, name="group_list"),
     path(
         "w/<workspace:workspace_id>/groups/<uuid:group_id>/",

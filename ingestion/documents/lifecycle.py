@@ -33,7 +33,7 @@ from ingestion.models import Document, DocumentVersion, EventKind, HistoryEvent,
 from kb_project.database.outages import retried
 from kb_project.errors import ConflictError
 from workspaces import access
-from workspaces.models import Workspace
+from workspaces.models import DELETE_FOR_GOOD, Workspace
 
 logger = logging.getLogger(__name__)
 
@@ -123,8 +123,10 @@ def documents_delete(*, change: ChangeContext, documents: Sequence[Document]) ->
     """Delete them for good, whether they are in the trash or not.
 
     Documents that were in the trash when read but were restored meanwhile are kept. Raises
-    ConflictError if nothing is left to delete, and PreconditionError.
+    ConflictError if nothing is left to delete, PreconditionError, and ForbiddenError if the
+    workspace leaves this to admins.
     """
+    access.check_right(change.workspace, DELETE_FOR_GOOD)
     return retried(lambda: _deleted(change, documents))
 
 

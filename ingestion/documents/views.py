@@ -32,8 +32,9 @@ from ingestion.history.recording import ChangeContext
 from ingestion.knowledge import summaries
 from ingestion.models import Document, HistoryEvent
 from kb_project.errors import ConflictError, InputError, NotFoundError, PauseError, UploadError
+from workspaces import access
 from workspaces.language_models.queries import model_state
-from workspaces.models import Capability, Workspace
+from workspaces.models import DELETE_FOR_GOOD, Capability, Workspace
 from workspaces.pages import UserRequest, workspace_page
 
 # A version's page picture never changes, but which version is live does.
@@ -303,6 +304,7 @@ def _for_good(
     request: UserRequest, workspace: Workspace, documents: Sequence[Document]
 ) -> HttpResponse:
     """Show the consequences first (GET), then delete (POST)."""
+    access.check_right(workspace, DELETE_FOR_GOOD)
     if request.method == "POST":
         _do(request, workspace, lifecycle.documents_delete, documents, is_final=True)
         return redirect(TRASH, workspace.slug)

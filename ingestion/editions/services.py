@@ -7,18 +7,16 @@ import uuid
 from datetime import datetime
 from typing import Final, NamedTuple
 
-from django.apps import apps
 from django.db import transaction
 
 from ingestion.editions import copying, decisions, sql
 from ingestion.history import recording
 from ingestion.models import DocumentState
 from ingestion.pipeline.propagate import propagate
-from kb_project.ports import graph_store
 from kb_project.sql import run_sql
 from workspaces import access
+from workspaces.administration import deletion
 from workspaces.models import Workspace
-from workspaces.models.people import TenantQuerySet
 
 logger = logging.getLogger(__name__)
 
@@ -89,12 +87,8 @@ def _make(workspace_id: uuid.UUID, audience: tuple[uuid.UUID, ...]) -> Workspace
 
 
 def _drop(edition: Workspace) -> None:
-    graph_store().drop(edition.pk)
-    with access.in_workspace(edition.pk):
-        # Each model comes after those it refers to.
-        for model in reversed([one for one in apps.get_models() if hasattr(one, "workspace")]):
-            TenantQuerySet(model).in_workspace(edition).delete()
-        Workspace.objects.filter(pk=edition.pk).delete()
+    # Its files are those of its source.
+    deletion.rows_purge(edition.pk)
     logger.info("edition dropped workspace=%s edition=%s", edition.source_id, edition.pk)
 
 

@@ -169,12 +169,17 @@ UPDATE ingestion_ingestionjob AS j
 """
 
 # Why work at this stage is paused.
+# No work goes on in a workspace that was deleted.
 PAUSE_AT_STAGE: Final[LiteralString] = """
-SELECT r.problem FROM ingestion_stagerun AS r
-  JOIN ingestion_ingestionjob AS j ON j.workspace_id = %(workspace)s AND j.id = r.job_id
- WHERE r.workspace_id = %(workspace)s AND r.stage = %(stage)s AND r.state = 'pending'
-   AND r.problem IS NOT NULL AND j.state = 'paused'
- ORDER BY r.finished_at DESC LIMIT 1
+(SELECT r.problem FROM ingestion_stagerun AS r
+   JOIN ingestion_ingestionjob AS j ON j.workspace_id = %(workspace)s AND j.id = r.job_id
+  WHERE r.workspace_id = %(workspace)s AND r.stage = %(stage)s AND r.state = 'pending'
+    AND r.problem IS NOT NULL AND j.state = 'paused'
+  ORDER BY r.finished_at DESC LIMIT 1)
+UNION ALL
+SELECT %(deleted)s::jsonb FROM workspaces_workspace
+ WHERE id = %(workspace)s AND purge_at IS NOT NULL
+ LIMIT 1
 """
 
 # Jobs paused only for an unavailable model are retried after a while, all at once.

@@ -24,7 +24,7 @@ from ingestion.pipeline import sql
 from kb_project.errors import KBError, Problem
 from kb_project.jobs import workers
 from kb_project.sql import run_sql
-from workspaces import access
+from workspaces import access, ports
 from workspaces.models import Workspace
 
 logger = logging.getLogger(__name__)
@@ -148,7 +148,9 @@ def put_back(runs: Sequence[StageRun], *, seconds: float) -> None:
 def pause_at(workspace_id: uuid.UUID, stage: str) -> Problem | None:
     """Why work at this stage is already paused, if any is."""
     with access.in_workspace(workspace_id):
-        rows = run_sql(sql.PAUSE_AT_STAGE, {"workspace": workspace_id, "stage": stage})
+        deleted = Json(ports.workspace_deleted().problem())
+        values = {"workspace": workspace_id, "stage": stage, "deleted": deleted}
+        rows = run_sql(sql.PAUSE_AT_STAGE, values)
     # Django decodes jsonb itself, and has the driver leave it as text.
     return cast(Problem, json.loads(rows[0][0])) if rows else None
 

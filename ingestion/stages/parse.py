@@ -25,6 +25,7 @@ from kb_project.sql import run_sql
 from kb_project.text.languages import detect_language
 from kb_project.text.regions import as_json
 from workspaces import access
+from workspaces.models import Workspace
 
 TITLE_LENGTH = 500
 
@@ -80,8 +81,11 @@ def save(read: Sequence[tuple[DocumentVersion, ParsedDocument]]) -> None:
     """Save what was read, and fill in the versions for the stages that follow."""
     if not read:
         return
+    usual = Workspace.objects.values_list("document_language", flat=True).get(
+        pk=read[0][0].workspace_id
+    )
     for version, parsed in read:
-        fill(version, parsed)
+        fill(version, parsed, usual)
     versions = [version for version, _ in read]
     values = {
         "workspace": versions[0].workspace_id,
@@ -104,10 +108,10 @@ def save(read: Sequence[tuple[DocumentVersion, ParsedDocument]]) -> None:
         run_sql(SAVE_DOCUMENTS, values)
 
 
-def fill(version: DocumentVersion, parsed: ParsedDocument) -> None:
+def fill(version: DocumentVersion, parsed: ParsedDocument, usual: str) -> None:
     """Fill in the version, and its document's title and type, without saving them."""
     version.text = parsed.text
-    version.language = detect_language(parsed.text)
+    version.language = detect_language(parsed.text, usual)
     version.parser = parsed.parser
     version.encoding = parsed.encoding or ""
     version.pages = [[page.number, page.start, page.end] for page in parsed.pages]

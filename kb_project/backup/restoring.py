@@ -192,7 +192,13 @@ class _Restorer:
 
     def _workspace(self, row: Row, id_: uuid.UUID, slug: str) -> None:
         run_sql(sql.SET_WORKSPACE, [str(id_)])
-        given = {"id": pgsql.Literal(id_), "slug": pgsql.Literal(slug)}
+        given: dict[str, pgsql.Composable] = {
+            "id": pgsql.Literal(id_),
+            "slug": pgsql.Literal(slug),
+        }
+        if self.archive.manifest.kind != INSTALLATION:
+            # Restored to be used, whether or not it was being deleted.
+            given |= {"purge_at": pgsql.SQL("NULL"), "former_slugs": pgsql.SQL("'{}'")}
         self._insert(self.known.workspaces, [json.dumps(row).encode()], given)
         new_ids = self._new_ids(row["id"], id_)
         for table in self.known.tenants:

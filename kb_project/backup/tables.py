@@ -29,6 +29,8 @@ LEFT_OUT: Final[Mapping[str, str]] = {
     "ingestion.consistencycheck": "describes rows of the installation it was made in",
     "ingestion.suggestionskip": "only orders one person's queue",
     "workspaces.installationspending": "counts this installation's own spending",
+    "workspaces.invitation": "is sent again; its link leads to this installation",
+    "workspaces.workspaceexport": "names a file of this installation",
     "workspaces.storedreply": "only serves requests repeated within a day",
     "workspaces.ratelimit": "only counts requests of the last minutes",
     "workspaces.apitoken": "signs in to the installation it was created in",

@@ -51,14 +51,29 @@ _BY_WORD: Final = {
 _LATIN_WORD: Final = regex.compile(r"[\p{Latin}\p{M}]+")
 
 
-def detect_language(text: str) -> str:
+LANGUAGES: Final = {
+    "en": "English",
+    "de": "German",
+    "fr": "French",
+    "es": "Spanish",
+    "it": "Italian",
+    "pt": "Portuguese",
+    "nl": "Dutch",
+}
+"""Those of the Latin alphabet, with their names."""
+
+
+def detect_language(text: str, usual: str = "en") -> str:
     """Return an ISO 639-1 code among zh, ja, ko, en, de, fr, es, it, pt, nl, or ``"other"``.
 
-    Latin text without a known word (a list of names, source code) counts as English, the language
-    of most code and the one with the most complete extractor.
+    Latin text without a known word (a list of names, source code) counts as the ``usual`` language:
+    English, that of most code and the one with the most complete extractor, unless a workspace has
+    chosen another.
 
     >>> detect_language("朱元璋是皇帝。"), detect_language("Es war einmal und ist nicht mehr.")
     ('zh', 'de')
+    >>> detect_language("Ada Lind"), detect_language("Ada Lind", "de")
+    ('en', 'de')
     """
     sample = _sample(text)
     letters = len(_SCRIPTS["letters"].findall(sample))
@@ -69,7 +84,7 @@ def detect_language(text: str) -> str:
         return "ko"
     if share["ja"] + share["zh"] > 0.3:
         return "ja" if share["ja"] > 0.1 * (share["ja"] + share["zh"]) else "zh"
-    return _latin_language(sample) if share["latin"] > 0.6 else "other"
+    return _latin_language(sample, usual) if share["latin"] > 0.6 else "other"
 
 
 def _sample(text: str) -> str:
@@ -79,11 +94,11 @@ def _sample(text: str) -> str:
     return f"{text[:half]} {text[middle : middle + half]}"
 
 
-def _latin_language(sample: str) -> str:
+def _latin_language(sample: str, usual: str) -> str:
     counts: Counter[str] = Counter()
     for word in _LATIN_WORD.findall(sample.lower()):
         counts.update(language for language, known in _BY_WORD.items() if word in known)
     if not counts:
-        return "en"
+        return usual
     best, most = counts.most_common(1)[0]
     return "en" if counts["en"] >= most else best

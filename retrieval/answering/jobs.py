@@ -326,7 +326,12 @@ def _end(call: Call, worker: str, problem: Problem) -> None:
 
 QUEUE: Final = JobQueue(
     kind=KIND,
-    rows=LeasedRows(table="retrieval_answer", access=access, seconds=LEASE_SECONDS),
+    rows=LeasedRows(
+        table="retrieval_answer",
+        access=access,
+        seconds=LEASE_SECONDS,
+        wants_stop=access.WANTS_STOP,
+    ),
     run=run_answer,
     fail=_fail_claimed,
     interrupt=_interrupt,

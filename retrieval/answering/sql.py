@@ -64,6 +64,7 @@ SELECT f.place, e.sequence, e.kind, e.payload::text
     ON m.workspace_id = %(workspace)s AND m.user_id = f.person
    AND m.capabilities @> %(may)s::varchar[]
   JOIN workspaces_user AS u ON u.id = f.person AND u.is_active
+  JOIN workspaces_workspace AS w ON w.id = %(workspace)s AND w.purge_at IS NULL
   LEFT JOIN retrieval_answerevent AS e
     ON e.workspace_id = %(workspace)s AND e.answer_id = f.answer AND e.sequence > f.after
  ORDER BY f.place, e.sequence

@@ -16,7 +16,6 @@ import json
 import logging
 import re
 import secrets
-import shutil
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -25,12 +24,11 @@ from pathlib import Path
 from typing import Any, Final
 from uuid import UUID
 
-from django.core.files.storage import default_storage
-
 from ingestion.documents import services as ingestion
 from ingestion.models import Document, DocumentState, DocumentVersion
 from kb_project.errors import ConflictError, InputError
 from workspaces import access
+from workspaces.administration.deletion import workspace_purge
 from workspaces.language_models import services as model_services
 from workspaces.models import Membership, Workspace
 from workspaces.people import services as people_services
@@ -231,14 +229,7 @@ def filled_workspace(
         yield _filled(workspace, seconds=seconds, is_reused=is_reused)
     finally:
         if not keep:
-            delete(workspace)
-
-
-def delete(workspace: Workspace) -> None:
-    """Delete a workspace with everything in it: rows, graph and files."""
-    people_services.workspace_purge(workspace=workspace)
-    shutil.rmtree(Path(default_storage.path(str(workspace.pk))), ignore_errors=True)
-    logger.info("workspace deleted workspace=%s", workspace.pk)
+            workspace_purge(workspace.pk)
 
 
 def _open(dataset: Dataset, keep: str) -> tuple[Workspace, bool]:
@@ -248,10 +239,10 @@ def _open(dataset: Dataset, keep: str) -> tuple[Workspace, bool]:
         _refuse_if_in_use(kept)
         if _contents(kept) == _wanted(dataset):
             return kept, True
-        delete(kept)
+        workspace_purge(kept.pk)
     slug = keep or f"evaluation-{secrets.token_hex(6)}"
     name = f"{NAMED}{dataset.name}"[:NAME_LENGTH]
-    made = people_services.workspace_create(name=name, owner=None, slug=slug)
+    made = people_services.workspace_create(name=name, owner=None, slug=slug, is_exact=True)
     # Only the operator's command makes it.
     model_services.installation_model_allow(workspace=made, is_allowed=True)
     return made, False

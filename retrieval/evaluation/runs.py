@@ -43,7 +43,9 @@ logger = logging.getLogger(__name__)
 
 KIND: Final = "evaluation"
 """Of calls to the worker, and in ``retrieval_unfinished_jobs``."""
-ROWS: Final = LeasedRows(table="retrieval_evaluationrun", access=access, seconds=20.0)
+ROWS: Final = LeasedRows(
+    table="retrieval_evaluationrun", access=access, seconds=20.0, wants_stop=access.WANTS_STOP
+)
 MOST_INTERRUPTIONS: Final = 3
 """A run interrupted this often may be what crashes its workers: it is not queued again."""
 KEPT: Final = "The results so far are kept."

@@ -14,10 +14,17 @@ from workspaces.models.language_models import (
 )
 from workspaces.models.limits import RateLimit
 from workspaces.models.people import (
+    DELETE_FOR_GOOD,
+    EXPORT,
+    INVITE,
     Capability,
+    ExportState,
     Group,
     GroupMember,
+    Invitation,
+    InvitationState,
     Membership,
+    Right,
     Role,
     StoredReply,
     TenantForeignKey,
@@ -25,20 +32,27 @@ from workspaces.models.people import (
     User,
     UserManager,
     Workspace,
+    WorkspaceExport,
 )
 from workspaces.models.tokens import ApiToken
 
 __all__ = [
+    "DELETE_FOR_GOOD",
+    "EXPORT",
+    "INVITE",
     "ApiToken",
     "AuditAction",
     "AuditEvent",
     "CachedReply",
     "Capability",
     "EmbeddingIndex",
+    "ExportState",
     "Group",
     "GroupMember",
     "IndexState",
     "InstallationSpending",
+    "Invitation",
+    "InvitationState",
     "Membership",
     "ModelBudget",
     "ModelCall",
@@ -46,6 +60,7 @@ __all__ = [
     "ModelSettings",
     "RateLimit",
     "RerankerKind",
+    "Right",
     "Role",
     "StoredReply",
     "TenantForeignKey",
@@ -53,4 +68,5 @@ __all__ = [
     "User",
     "UserManager",
     "Workspace",
+    "WorkspaceExport",
 ]

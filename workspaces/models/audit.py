@@ -36,6 +36,20 @@ class AuditAction(models.TextChoices):
     TOKEN_CREATED = "token_created", "API token created"
     TOKEN_REVOKED = "token_revoked", "API token revoked"
     INSTALLATION_MODEL_SET = "installation_model_set", "Installation's model allowed or withheld"
+    WORKSPACE_CHANGED = "workspace_changed", "Workspace settings changed"
+    WORKSPACE_DELETED = "workspace_deleted", "Workspace deleted"
+    WORKSPACE_RESTORED = "workspace_restored", "Workspace restored"
+    EXPORT_REQUESTED = "export_requested", "Export requested"
+    EXPORT_DOWNLOADED = "export_downloaded", "Export downloaded"
+    MEMBER_INVITED = "member_invited", "Member invited"
+    INVITATION_RESENT = "invitation_resent", "Invitation renewed"
+    INVITATION_REVOKED = "invitation_revoked", "Invitation revoked"
+    INVITATION_DECLINED = "invitation_declined", "Invitation declined"
+    MEMBER_JOINED = "member_joined", "Member joined"
+    ROLE_CHANGED = "role_changed", "Role changed"
+    MEMBER_REMOVED = "member_removed", "Member removed"
+    MEMBER_LEFT = "member_left", "Member left"
+    OWNERSHIP_TRANSFERRED = "ownership_transferred", "Ownership transferred"
 
 
 class AuditEvent(TenantModel):

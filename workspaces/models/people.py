@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Self, TypeVar
 
 from django.conf import settings
 from django.contrib.auth.models import AbstractUser, BaseUserManager
 from django.contrib.postgres.fields import ArrayField
+from django.contrib.postgres.indexes import GinIndex
 from django.db import models
 from django.db.models.functions import Lower
+from django.utils import timezone
 
 if TYPE_CHECKING:
     from workspaces.models.tokens import ApiToken
@@ -41,6 +44,9 @@ class User(AbstractUser):
     last_name = None  # type: ignore[assignment]  # the same
     email = models.EmailField(unique=True)
     name = models.CharField(max_length=150, blank=True)
+    language = models.CharField(max_length=8, default="en", choices=settings.LANGUAGES)
+    # An IANA name; empty is the server's own.
+    time_zone = models.CharField(max_length=64, blank=True, default="")
 
     USERNAME_FIELD = "email"
     REQUIRED_FIELDS: ClassVar[list[str]] = []
@@ -51,13 +57,14 @@ class User(AbstractUser):
     token: ApiToken | None = None
 
     def __str__(self) -> str:
-        return self.name or self.email
+        """The name to show to others: never the whole address."""
+        return self.name or self.email.partition("@")[0]
 
     def get_full_name(self) -> str:
         return str(self)
 
     def get_short_name(self) -> str:
-        return str(self).split("@")[0].split(" ")[0]
+        return str(self).split(" ")[0]
 
 
 class Capability(models.TextChoices):
@@ -80,8 +87,37 @@ class Role(models.TextChoices):
     @property
     def capabilities(self) -> list[str]:
         """The role's bundle: each role adds one capability to the role before it."""
-        rank = list(Role).index(self)
-        return [capability.value for capability in list(Capability)[: rank + 1]]
+        return [capability.value for capability in list(Capability)[: self.rank + 1]]
+
+    @property
+    def rank(self) -> int:
+        """The role's place from the lowest: no one grants a role, or changes a member, above
+        their own.
+        """
+        return list(Role).index(self)
+
+
+@dataclass(frozen=True, slots=True)
+class Right:
+    """Something a workspace allows its members, or restricts, by a switch in its settings.
+
+    ``field`` is the switch of the ``Workspace``, ``label`` completes "You may not …", and the
+    capabilities are those needed with the switch on and with it off.
+    """
+
+    field: str
+    label: str
+    usual: Capability
+    restricted: Capability
+
+
+INVITE: Final = Right("editors_invite", "invite people", Capability.EDIT, Capability.ADMINISTER)
+DELETE_FOR_GOOD: Final = Right(
+    "editors_delete", "delete documents for good", Capability.EDIT, Capability.ADMINISTER
+)
+EXPORT: Final = Right(
+    "viewers_export", "download evaluations and question sets", Capability.READ, Capability.EDIT
+)
 
 
 class Workspace(models.Model):
@@ -104,6 +140,16 @@ class Workspace(models.Model):
     )
     audience = ArrayField(models.UUIDField(), default=list, db_default=[], blank=True)
     is_current = models.BooleanField(default=True, db_default=True)
+    # Addresses it had before, the latest last: links to them keep working.
+    former_slugs = ArrayField(models.SlugField(max_length=60), default=list, blank=True)
+    # The language of documents that do not show theirs.
+    document_language = models.CharField(max_length=8, default="en")
+    # The switches of a Right.
+    editors_invite = models.BooleanField(default=False)
+    editors_delete = models.BooleanField(default=True)
+    viewers_export = models.BooleanField(default=True)
+    # Set when an owner deletes it: until then it can be restored.
+    purge_at = models.DateTimeField(null=True, blank=True)
 
     # The membership of the user who passed the gate (workspaces.access); not a column.
     membership: Membership | None = None
@@ -117,9 +163,27 @@ class Workspace(models.Model):
                 name="edition_once",
             ),
         ]
+        indexes = [GinIndex(fields=["former_slugs"], name="workspace_former_slugs")]
 
     def __str__(self) -> str:
         return self.name
+
+    @property
+    def is_deleted(self) -> bool:
+        return self.purge_at is not None
+
+    def allows(self, right: Right) -> bool:
+        """Whether the user who passed the gate has the right; True for commands and jobs."""
+        needed = right.usual if getattr(self, right.field) else right.restricted
+        return self.membership is None or self.membership.may(needed)
+
+    @property
+    def may_delete_for_good(self) -> bool:
+        return self.may(DELETE_FOR_GOOD.usual) and self.allows(DELETE_FOR_GOOD)
+
+    @property
+    def may_export(self) -> bool:
+        return self.may(EXPORT.usual) and self.allows(EXPORT)
 
     def may(self, capability: Capability) -> bool:
         """Whether the user who passed the gate may do this; False before the gate."""
@@ -200,6 +264,12 @@ class Membership(TenantModel):
     def may(self, capability: Capability) -> bool:
         return capability.value in self.capabilities
 
+    @property
+    def rank(self) -> int:
+        """The rank of the highest role whose capabilities it has."""
+        held = [list(Capability).index(Capability(name)) for name in self.capabilities]
+        return max(held, default=-1)
+
     def narrow_to(self, token: ApiToken) -> None:
         """Keep only the capabilities that the token has too, of this row in memory."""
         self.capabilities = [one for one in self.capabilities if one in token.capabilities]
@@ -234,6 +304,83 @@ class GroupMember(TenantModel):
 
     def __str__(self) -> str:
         return f"{self.membership_id} in {self.group_id}"
+
+
+class InvitationState(models.TextChoices):
+    OPEN = "open", "Open"
+    ACCEPTED = "accepted", "Accepted"
+    DECLINED = "declined", "Declined"
+    REVOKED = "revoked", "Revoked"
+
+
+class Invitation(TenantModel):
+    """An invitation to join a workspace, by e-mail or, without an address, by a link.
+
+    The token in its link is stored as its SHA-256 only. ``uses`` counts the people who joined; only
+    a link that ``is_reusable`` serves more than one.
+    """
+
+    email = models.EmailField(blank=True)
+    role = models.CharField(max_length=20, choices=Role.choices)
+    token_hash = models.CharField(max_length=64)
+    is_reusable = models.BooleanField(default=False)
+    state = models.CharField(
+        max_length=12, choices=InvitationState.choices, default=InvitationState.OPEN
+    )
+    uses = models.PositiveIntegerField(default=0)
+    # No constraint: an invitation ends when its sender's membership does.
+    created_by = TenantForeignKey(settings.AUTH_USER_MODEL, null=True)
+    created_at = models.DateTimeField(auto_now_add=True)
+    expires_at = models.DateTimeField()
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["workspace", "email"],
+                condition=models.Q(state="open") & ~models.Q(email=""),
+                name="invitation_once",
+            ),
+        ]
+        indexes = [
+            models.Index(fields=["workspace", "token_hash"], name="invitation_token"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.email or 'link'} as {self.role}"
+
+    @property
+    def is_expired(self) -> bool:
+        return self.expires_at <= timezone.now()
+
+    @property
+    def rank(self) -> int:
+        return Role(self.role).rank
+
+
+class ExportState(models.TextChoices):
+    WAITING = "waiting", "Being prepared"
+    READY = "ready", "Ready"
+    FAILED = "failed", "Failed"
+
+
+class WorkspaceExport(TenantModel):
+    """A portable file of a whole workspace, which an admin asked for. Kept for a few days."""
+
+    state = models.CharField(
+        max_length=12, choices=ExportState.choices, default=ExportState.WAITING
+    )
+    requested_by = TenantForeignKey(settings.AUTH_USER_MODEL, null=True)
+    created_at = models.DateTimeField(auto_now_add=True)
+    started_at = models.DateTimeField(null=True)
+    finished_at = models.DateTimeField(null=True)
+    size = models.BigIntegerField(default=0)
+    problem = models.JSONField(null=True)
+
+    class Meta:
+        indexes = [models.Index(fields=["workspace", "-created_at"], name="export_latest")]
+
+    def __str__(self) -> str:
+        return f"{self.pk} {self.state}"
 
 
 class StoredReply(TenantModel):

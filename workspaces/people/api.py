@@ -1,18 +1,36 @@
-"""The REST operations on workspaces."""
+"""The REST operations on workspaces, members and profiles."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
+from uuid import UUID
 
-from drf_spectacular.utils import extend_schema
+from django.conf import settings
+from drf_spectacular.utils import extend_schema, extend_schema_field
 from rest_framework import serializers
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
+from kb_project.errors import ForbiddenError
 from kb_project.http.api import ProblemSerializer
 from workspaces import access
-from workspaces.api import ApiRequest, WorkspaceAPIView, checked, reading
-from workspaces.people import queries as people_queries, services as people_services
+from workspaces.api import (
+    ApiRequest,
+    WorkspaceAPIView,
+    administering,
+    checked,
+    owning,
+    reading,
+)
+from workspaces.models import Capability, Membership, Role, Workspace
+from workspaces.people import (
+    members,
+    profiles,
+    queries as people_queries,
+    services as people_services,
+)
+
+ROLES: Final = [role.value for role in Role]
 
 
 class WorkspaceSerializer(serializers.Serializer[Any]):
@@ -25,14 +43,22 @@ class WorkspaceSerializer(serializers.Serializer[Any]):
         child=serializers.CharField(), source="membership.capabilities"
     )
     created_at = serializers.DateTimeField()
+    purge_at = serializers.DateTimeField(
+        help_text="For a deleted workspace of yours: until when it can be restored."
+    )
 
 
 class WorkspaceListApi(APIView):
     """The workspaces you are a member of."""
 
     class InputSerializer(serializers.Serializer[Any]):
-        name = serializers.CharField(max_length=120)
-        slug = serializers.SlugField(max_length=60, required=False, default="")
+        name = serializers.CharField(max_length=people_services.NAME_LENGTH)
+        slug = serializers.SlugField(
+            max_length=people_services.SLUG_LENGTH,
+            required=False,
+            default="",
+            help_text="Gets a number if it is not free.",
+        )
 
     class OutputSerializer(serializers.Serializer[Any]):
         total = serializers.IntegerField()
@@ -43,7 +69,7 @@ class WorkspaceListApi(APIView):
         responses={200: OutputSerializer, 401: ProblemSerializer, 404: ProblemSerializer},
     )
     def get(self, request: ApiRequest) -> Response:
-        """List your workspaces."""
+        """List your workspaces, with deleted ones that you own and can restore."""
         workspaces = people_queries.workspaces_of(user=request.user)
         answer = {"total": len(workspaces), "results": workspaces}
         return Response(self.OutputSerializer(answer).data)
@@ -51,12 +77,7 @@ class WorkspaceListApi(APIView):
     @extend_schema(
         operation_id="workspace_create",
         request=InputSerializer,
-        responses={
-            201: WorkspaceSerializer,
-            400: ProblemSerializer,
-            401: ProblemSerializer,
-            409: ProblemSerializer,
-        },
+        responses={201: WorkspaceSerializer, 400: ProblemSerializer, 401: ProblemSerializer},
     )
     def post(self, request: ApiRequest) -> Response:
         """Create a workspace; you become its owner."""
@@ -66,10 +87,134 @@ class WorkspaceListApi(APIView):
         return Response(WorkspaceSerializer(workspace).data, status=201)
 
 
-class WorkspaceApi(WorkspaceAPIView):
-    """One workspace."""
+# --- members --------------------------------------------------------------------------------------
+class MemberSerializer(serializers.Serializer[Any]):
+    id = serializers.UUIDField()
+    name = serializers.CharField(source="user")
+    email = serializers.SerializerMethodField()
+    role = serializers.ChoiceField(choices=ROLES)
+    joined_at = serializers.DateTimeField(source="created_at")
 
-    @reading("workspace", at_source=True, gives=WorkspaceSerializer)
+    @extend_schema_field(serializers.CharField(help_text="Empty unless you are an admin."))
+    def get_email(self, member: Membership) -> str:
+        workspace: Workspace | None = self.context.get("workspace")
+        is_shown = workspace is not None and workspace.may(Capability.ADMINISTER)
+        return member.user.email if is_shown else ""
+
+
+class MemberListSerializer(serializers.Serializer[Any]):
+    total = serializers.IntegerField()
+    results = MemberSerializer(many=True)
+
+
+class MemberListApi(WorkspaceAPIView):
+    """The members of a workspace."""
+
+    @reading("member_list", at_source=True, gives=MemberListSerializer)
     def get(self) -> object:
-        """View a workspace."""
-        return self.workspace
+        """List the members by name."""
+        found = people_queries.members_of(workspace=self.workspace)
+        answer = {"total": len(found), "results": found}
+        shown = MemberListSerializer(answer, context={"workspace": self.workspace})
+        return Response(shown.data)
+
+
+class MemberApi(WorkspaceAPIView):
+    """One member."""
+
+    class InputSerializer(serializers.Serializer[Any]):
+        role = serializers.ChoiceField(choices=ROLES, help_text="At most your own.")
+
+    @administering("member_edit", takes=InputSerializer, gives=MemberSerializer, errors=(409,))
+    def patch(self, member_id: UUID) -> object:
+        """Change a member's role. The last owner keeps theirs (409)."""
+        role = Role(self.body()["role"])
+        member = members.role_set(
+            workspace=self.workspace, user=self.request.user, member_id=member_id, role=role
+        )
+        return Response(MemberSerializer(member, context={"workspace": self.workspace}).data)
+
+    @administering("member_remove", status=204, errors=(409,))
+    def delete(self, member_id: UUID) -> object:
+        """Remove a member. What they made stays; their access ends at once."""
+        members.member_remove(workspace=self.workspace, user=self.request.user, member_id=member_id)
+        return None
+
+
+class OwnershipApi(WorkspaceAPIView):
+    """The owner of a workspace."""
+
+    @owning("ownership_transfer", gives=MemberSerializer, errors=(409,))
+    def post(self, member_id: UUID) -> object:
+        """Make this member the owner in your place. You become an admin."""
+        member = members.ownership_transfer(
+            workspace=self.workspace, user=self.request.user, member_id=member_id
+        )
+        return Response(MemberSerializer(member, context={"workspace": self.workspace}).data)
+
+
+class MembershipApi(WorkspaceAPIView):
+    """Your own membership."""
+
+    @reading("member_leave", at_source=True, status=204, errors=(409,))
+    def delete(self) -> object:
+        """Leave the workspace. The last owner cannot (409)."""
+        members.member_leave(workspace=self.workspace, user=self.request.user)
+        return None
+
+
+# --- profile --------------------------------------------------------------------------------------
+class ProfileApi(APIView):
+    """Your profile."""
+
+    class InputSerializer(serializers.Serializer[Any]):
+        """Omitted fields stay unchanged."""
+
+        name = serializers.CharField(
+            required=False, allow_blank=True, max_length=profiles.NAME_LENGTH
+        )
+        language = serializers.ChoiceField(required=False, choices=settings.LANGUAGES)
+        time_zone = serializers.CharField(
+            required=False,
+            allow_blank=True,
+            max_length=64,
+            help_text="An IANA name, for pages; '' for the server's.",
+        )
+
+    class OutputSerializer(serializers.Serializer[Any]):
+        email = serializers.CharField()
+        name = serializers.CharField()
+        shown_as = serializers.CharField(source="get_full_name")
+        language = serializers.CharField()
+        time_zone = serializers.CharField()
+
+    @extend_schema(
+        operation_id="profile", responses={200: OutputSerializer, 401: ProblemSerializer}
+    )
+    def get(self, request: ApiRequest) -> Response:
+        """View your profile."""
+        return Response(self.OutputSerializer(request.user).data)
+
+    @extend_schema(
+        operation_id="profile_edit",
+        request=InputSerializer,
+        responses={200: OutputSerializer, 400: ProblemSerializer, 401: ProblemSerializer},
+    )
+    def patch(self, request: ApiRequest) -> Response:
+        """Change your profile."""
+        check_no_token(request)
+        given = checked(self.InputSerializer, request.data)
+        return Response(
+            self.OutputSerializer(profiles.profile_update(user=request.user, **given)).data
+        )
+
+
+def check_no_token(request: ApiRequest) -> None:
+    """Refuse API tokens: each is for one workspace, not for the person's account."""
+    if getattr(request.user, "token", None) is not None:
+        raise ForbiddenError(
+            "An API token cannot do this.",
+            code="person_needed",
+            kept="Nothing was changed.",
+            next_step="Do it signed in, on the page.",
+        )

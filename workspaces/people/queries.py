@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from kb_project.errors import NotFoundError
+import uuid
+
+from kb_project.errors import ConflictError, NotFoundError
 from workspaces import access
-from workspaces.models import Membership, User, Workspace
+from workspaces.models import Capability, Membership, User, Workspace
 
 
 def workspaces_of(*, user: User) -> list[Workspace]:
     """Return the user's workspaces by name, each with the user's ``membership``.
 
     With a token, there is only the token's workspace.
+    Deleted ones are left out, but for their owners, who can restore them: see ``is_deleted``.
     """
     with access.as_person(user):
         memberships = list(
@@ -22,7 +25,8 @@ def workspaces_of(*, user: User) -> list[Workspace]:
         if user.token is not None:
             membership.narrow_to(user.token)
         membership.workspace.membership = membership
-    return [membership.workspace for membership in memberships]
+    workspaces = [membership.workspace for membership in memberships]
+    return [one for one in workspaces if not one.is_deleted or one.may(Capability.OWN)]
 
 
 def members_of(*, workspace: Workspace) -> list[Membership]:
@@ -33,12 +37,32 @@ def members_of(*, workspace: Workspace) -> list[Membership]:
     )
 
 
+def member(*, workspace: Workspace, member_id: uuid.UUID) -> Membership:
+    """Return a member with the person. Raises NotFoundError."""
+    rows = Membership.objects.in_workspace(workspace).select_related("user")
+    found = rows.filter(pk=member_id).first()
+    if found is None:
+        raise NotFoundError(
+            "There is no such member in this workspace.",
+            kept="Nothing was changed.",
+            next_step="They may have left meanwhile.",
+        )
+    return found
+
+
 def workspace_at(*, slug: str) -> Workspace:
     """Return the workspace with this slug, for commands: who can run them may see every workspace.
 
-    Raises NotFoundError.
+    Raises NotFoundError, ConflictError if it was deleted.
     """
     workspace = Workspace.objects.filter(slug=slug).first()
+    if workspace is not None and workspace.is_deleted:
+        raise ConflictError(
+            f"The workspace '{slug}' was deleted.",
+            code="workspace_deleted",
+            kept="It is kept for some days.",
+            next_step="An owner can restore it, or use another address.",
+        )
     if workspace is None:
         raise NotFoundError(
             f"There is no workspace '{slug}'.",

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import logging
+from itertools import count
+from typing import Final
 
 from allauth.account.models import EmailAddress
 from django.db import transaction
+from django.db.models import Q
 from django.utils.text import slugify
 
 from kb_project.errors import ConflictError, InputError
@@ -13,34 +16,31 @@ from kb_project.sql import run_sql
 from workspaces import access, quotas, sql
 from workspaces.audit import services as audit
 from workspaces.models import AuditAction, Membership, Role, User, Workspace
-from workspaces.ports import ports_for
 
 logger = logging.getLogger(__name__)
+
+NAME_LENGTH: Final = 120
+SLUG_LENGTH: Final = 60
 
 
 @transaction.atomic
 def workspace_create(
-    *, name: str, owner: User | None, slug: str = "", is_demo: bool = False
+    *,
+    name: str,
+    owner: User | None,
+    slug: str = "",
+    is_demo: bool = False,
+    is_exact: bool = False,
 ) -> Workspace:
     """Create a workspace; its creator becomes its owner.
 
-    Raises InputError for an invalid name, ConflictError if the slug is taken, QuotaError if the
-    person has created as many as allowed.
+    A taken address gets a number, ``demo-2``. If it ``is_exact``, as for commands, it is a
+    ConflictError instead. Raises InputError for an invalid name, and QuotaError if the person has
+    created as many as allowed.
     """
     quotas.check_workspaces(owner)
-    name = " ".join(name.split())
-    slug = slugify(slug or name)[:60] or "workspace"
-    if not name or len(name) > 120:
-        raise InputError(
-            "A workspace needs a name of 1 to 120 characters.", next_step="Choose another name."
-        )
-    if Workspace.objects.filter(slug=slug).exists():
-        raise ConflictError(
-            f"The address '{slug}' is taken by another workspace.",
-            code="slug_taken",
-            kept="Nothing was changed.",
-            next_step="Choose another name or address.",
-        )
+    name, slug = name_of(name), slugify(slug or name)[:SLUG_LENGTH] or "workspace"
+    slug = _exact_slug(slug) if is_exact else free_slug(slug)
     workspace = Workspace.objects.create(name=name, slug=slug, created_by=owner, is_demo=is_demo)
     if owner is not None:
         member_add(workspace=workspace, user=owner, role=Role.OWNER)
@@ -51,16 +51,41 @@ def workspace_create(
     return workspace
 
 
-def workspace_purge(*, workspace: Workspace) -> None:
-    """Delete a workspace's rows and its graph for good, its history too. Its files stay.
+def name_of(name: str) -> str:
+    """Return a workspace's name, tidied. Raises InputError."""
+    name = " ".join(name.split())
+    if not name or len(name) > NAME_LENGTH:
+        raise InputError(
+            f"A workspace needs a name of 1 to {NAME_LENGTH} characters.",
+            next_step="Choose another name.",
+        )
+    return name
 
-    The application may delete no single event: a function of the tables' owner deletes them with
-    everything else.
+
+def free_slug(wanted: str, *, of: Workspace | None = None) -> str:
+    """Return the address, with a number if another workspace has it or had it before.
+
+    It stays free until the open transaction ends.
     """
-    with access.in_workspace(workspace.pk):
-        ports_for(workspace.pk).graph.drop(workspace.pk)
-        [(rows,)] = run_sql(sql.PURGE, [workspace.pk])
-    logger.info("workspace purged workspace=%s rows=%s", workspace.pk, rows)
+    run_sql(sql.LOCK, {"name": "addresses of workspaces"})
+    others = Workspace.objects.exclude(pk=of.pk) if of else Workspace.objects.all()
+    for number in count(1):
+        suffix = f"-{number}" if number > 1 else ""
+        slug = f"{wanted[: SLUG_LENGTH - len(suffix)]}{suffix}"
+        if not others.filter(Q(slug=slug) | Q(former_slugs__contains=[slug])).exists():
+            break
+    return slug
+
+
+def _exact_slug(wanted: str) -> str:
+    if free_slug(wanted) != wanted:
+        raise ConflictError(
+            f"The address '{wanted}' is taken by another workspace.",
+            code="slug_taken",
+            kept="Nothing was changed.",
+            next_step="Choose another name or address.",
+        )
+    return wanted
 
 
 def member_add(*, workspace: Workspace, user: User, role: Role) -> Membership:

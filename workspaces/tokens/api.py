@@ -62,7 +62,9 @@ class TokenListApi(WorkspaceAPIView):
 
         token = serializers.CharField()
 
-    @reading("token_list", query=QuerySerializer, gives=OutputSerializer, errors=(403,))
+    @reading(
+        "token_list", at_source=True, query=QuerySerializer, gives=OutputSerializer, errors=(403,)
+    )
     def get(self) -> object:
         """List your API tokens, newest first, ended ones too."""
         user, workspace = self.request.user, self.workspace
@@ -75,6 +77,7 @@ class TokenListApi(WorkspaceAPIView):
 
     @reading(
         "token_create",
+        at_source=True,
         takes=InputSerializer,
         gives=CreatedSerializer,
         status=201,
@@ -98,7 +101,7 @@ class TokenListApi(WorkspaceAPIView):
 class TokenApi(WorkspaceAPIView):
     """One API token."""
 
-    @reading("token_revoke", gives=TokenSerializer, errors=(403,))
+    @reading("token_revoke", at_source=True, gives=TokenSerializer, errors=(403,))
     def delete(self, token_id: UUID) -> object:
         """Revoke a token: yours, or as an admin anyone's. It stays in the list."""
         return services.token_revoke(

@@ -37,7 +37,7 @@ class TokenForm(forms.Form):
 
 
 @never_cache
-@workspace_page(Capability.READ, "GET", "POST")
+@workspace_page(Capability.READ, "GET", "POST", at_source=True)
 def token_list(request: UserRequest, workspace: Workspace) -> HttpResponse:
     """List tokens; after a POST, show a new token's text, this once."""
     context: dict[str, Any] = {}
@@ -79,7 +79,7 @@ def _of_others(request: UserRequest, workspace: Workspace) -> list[ApiToken]:
     return [one for one in tokens if one.is_live and one.membership.user_id != request.user.pk]
 
 
-@workspace_page(Capability.READ, "POST")
+@workspace_page(Capability.READ, "POST", at_source=True)
 def token_revoke(request: UserRequest, workspace: Workspace, token_id: UUID) -> HttpResponse:
     token = services.token_revoke(workspace=workspace, user=request.user, token_id=token_id)
     messages.success(request, f"The token “{token.name}” was revoked. It works no longer.")

@@ -20,8 +20,9 @@ from retrieval.evaluation.queries import SetRow
 from retrieval.evaluation.sets import LARGEST_FILE, LONGEST_ANSWER, MOST_QUESTIONS
 from retrieval.models import QuestionSet
 from retrieval.search.query import LONGEST_QUESTION
+from workspaces import access
 from workspaces.api import WorkspaceAPIView, reading, writing
-from workspaces.models import Workspace
+from workspaces.models import EXPORT, Workspace
 
 changing: Final = partial(writing, errors=(400, 409), at_source=False)
 
@@ -131,9 +132,11 @@ class QuestionSetFileApi(WorkspaceAPIView):
                 OpenApiTypes.STR, "One question per line."
             )
         },
+        errors=(403,),
     )
     def get(self, set_id: UUID) -> object:
         """Export the accepted questions."""
+        access.check_right(self.workspace, EXPORT)
         found = queries.set_get(workspace=self.workspace, set_id=set_id)
         lines = sets.set_export(workspace=self.workspace, question_set=found)
         return HttpResponse(lines, content_type="application/x-ndjson; charset=utf-8")

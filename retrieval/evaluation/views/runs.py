@@ -21,9 +21,10 @@ from retrieval.evaluation.metrics import label_of, place_of
 from retrieval.evaluation.results import Change, ResultChange
 from retrieval.evaluation.views import is_done
 from retrieval.models import EvaluationRun, RunKind
+from workspaces import access
 from workspaces.audit import services as audit
 from workspaces.audit.services import Target
-from workspaces.models import AuditAction, Capability, Workspace
+from workspaces.models import EXPORT, AuditAction, Capability, Workspace
 from workspaces.pages import UserRequest, workspace_page
 
 LINES_SHOWN: Final = 40
@@ -132,6 +133,7 @@ def run_delete(request: UserRequest, workspace: Workspace, run_id: UUID) -> Http
 
 @workspace_page(Capability.READ)
 def run_export(request: UserRequest, workspace: Workspace, run_id: UUID, form: str) -> HttpResponse:
+    access.check_right(workspace, EXPORT)
     run = queries.run_get(workspace=workspace, run_id=run_id)
     found = results.records(workspace=workspace, run=run)
     audit.record(

@@ -28,7 +28,7 @@ from retrieval.evaluation.views import is_done
 from retrieval.models import QuestionSet, SetQuestion
 from retrieval.search.modes import MODES
 from workspaces import access
-from workspaces.models import Capability, Workspace
+from workspaces.models import EXPORT, Capability, Workspace
 from workspaces.pages import UserRequest, workspace_page
 
 QUESTIONS_SHOWN: Final = 25
@@ -173,6 +173,7 @@ def added(number: int) -> str:
 
 @workspace_page(Capability.READ)
 def set_export(request: UserRequest, workspace: Workspace, set_id: UUID) -> HttpResponse:
+    access.check_right(workspace, EXPORT)
     found = queries.set_get(workspace=workspace, set_id=set_id)
     lines = sets.set_export(workspace=workspace, question_set=found)
     response = HttpResponse(lines, content_type="application/x-ndjson; charset=utf-8")

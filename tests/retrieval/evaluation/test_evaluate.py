@@ -7,7 +7,7 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from ingestion.models import Document
-from retrieval.evaluation import dataset, runner
+from retrieval.evaluation import runner
 from retrieval.evaluation.dataset import Evidence, SourceQuestion, load
 from retrieval.evaluation.measuring import Plan
 from retrieval.evaluation.metrics import METRICS
@@ -15,6 +15,7 @@ from retrieval.search.modes import MODES
 from tests import rows
 from tests.retrieval.answering.passages import hit
 from workspaces import access
+from workspaces.administration.deletion import workspace_purge
 from workspaces.models import Workspace
 
 DOCUMENTS: list[dict[str, object]] = [
@@ -79,7 +80,7 @@ class TestOnARealWorkspace:
     def _surroundings(self, fake_embedder, media):
         yield
         for workspace in Workspace.objects.all():
-            dataset.delete(workspace)
+            workspace_purge(workspace.pk)
 
     def test_every_mode_is_measured_in_the_agreed_shape(self, folder):
         report = json.loads(evaluate(folder, modes=",".join(MODES), k="1,2", json=True))

@@ -51,11 +51,23 @@ def test_a_name_that_cannot_be_is_refused(name: str):
         people_services.workspace_create(name=name, owner=None)
 
 
-def test_an_address_is_given_once():
+def test_a_taken_address_gets_the_next_number_that_is_free():
+    made = [people_services.workspace_create(name="Harbour", owner=None) for _ in range(3)]
+
+    assert [workspace.slug for workspace in made] == ["harbour", "harbour-2", "harbour-3"]
+
+
+def test_a_number_makes_a_long_address_no_longer():
+    people_services.workspace_create(name="x" * 60, owner=None)
+
+    assert people_services.workspace_create(name="x" * 60, owner=None).slug == "x" * 58 + "-2"
+
+
+def test_an_exact_address_is_given_once():
     people_services.workspace_create(name="Harbour", owner=None)
 
     with pytest.raises(ConflictError) as refused:
-        people_services.workspace_create(name="Another", slug="harbour", owner=None)
+        people_services.workspace_create(name="Another", slug="harbour", owner=None, is_exact=True)
 
     assert refused.value.code == "slug_taken"
     assert Workspace.objects.count() == 1
@@ -129,9 +141,9 @@ def test_an_address_belongs_to_one_person():
 
 
 @pytest.mark.parametrize(
-    ("name", "full", "short"), [("Ada Lind", "Ada Lind", "Ada"), ("", "ada@example.com", "ada")]
+    ("name", "full", "short"), [("Ada Lind", "Ada Lind", "Ada"), ("", "ada", "ada")]
 )
-def test_a_person_without_a_name_goes_by_the_address(name: str, full: str, short: str):
+def test_a_person_without_a_name_goes_by_part_of_the_address(name: str, full: str, short: str):
     person = User(email="ada@example.com", name=name)
 
     assert (str(person), person.get_full_name(), person.get_short_name()) == (full, full, short)

@@ -1,0 +1,108 @@
+"""Pages of a workspace's settings, its exports and its deletion."""
+
+from __future__ import annotations
+
+from uuid import UUID
+
+from django.conf import settings
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.http import HttpResponse
+from django.http.response import HttpResponseBase
+from django.shortcuts import redirect, render
+from django.views.decorators.http import require_http_methods
+
+from kb_project.errors import KBError
+from workspaces import access
+from workspaces.administration import deletion, exports, services
+from workspaces.administration.forms import SettingsForm, settings_form
+from workspaces.models import Capability, Workspace
+from workspaces.pages import UserRequest, workspace_page
+
+SETTINGS = "workspaces:workspace_settings"
+
+
+@workspace_page(Capability.ADMINISTER, "GET", "POST")
+def workspace_settings(request: UserRequest, workspace: Workspace) -> HttpResponse:
+    if request.method != "POST":
+        return _page(request, workspace)
+    form = SettingsForm(request.POST)
+    if not form.is_valid():
+        return _page(request, workspace, form=form)
+    wanted = form.cleaned_data["slug"]
+    try:
+        services.settings_update(workspace=workspace, user=request.user, **form.cleaned_data)
+    except KBError as error:
+        return _page(request, workspace, form=form, problem=error)
+    messages.success(request, "Settings saved.")
+    if workspace.slug != wanted.lower():
+        messages.info(request, f"The address is “{workspace.slug}”: “{wanted}” is not free.")
+    return redirect(SETTINGS, workspace.slug)
+
+
+@workspace_page(Capability.ADMINISTER, "POST")
+def export_request(request: UserRequest, workspace: Workspace) -> HttpResponse:
+    try:
+        exports.export_request(workspace=workspace, user=request.user)
+    except KBError as error:
+        return _page(request, workspace, problem=error)
+    messages.success(request, "The export is being prepared. It appears here when it is ready.")
+    return redirect(SETTINGS, workspace.slug)
+
+
+@workspace_page(Capability.ADMINISTER)
+def export_download(
+    request: UserRequest, workspace: Workspace, export_id: UUID
+) -> HttpResponseBase:
+    return exports.export_download(workspace=workspace, user=request.user, export_id=export_id)
+
+
+@workspace_page(Capability.OWN, "GET", "POST")
+def workspace_delete(request: UserRequest, workspace: Workspace) -> HttpResponse:
+    context: dict[str, object] = {
+        "workspace": workspace,
+        "section": "settings",
+        "days": settings.WORKSPACE_DELETION_DAYS,
+        "typed": request.POST.get("name", ""),
+    }
+    if request.method == "POST":
+        try:
+            deletion.workspace_delete(
+                workspace=workspace, user=request.user, name=request.POST.get("name", "")
+            )
+        except KBError as error:
+            context["problem"] = error
+        else:
+            return redirect("workspaces:workspace_deleted", workspace.pk)
+    return render(request, "workspaces/workspace_delete.html", context)
+
+
+@login_required
+@require_http_methods(["GET", "POST"])
+def workspace_deleted(request: UserRequest, workspace_id: str) -> HttpResponse:
+    """Show a deleted workspace to its owner (GET); restore it (POST)."""
+    workspace = access.deleted_workspace(user=request.user, workspace_id=workspace_id)
+    if request.method == "POST":
+        deletion.workspace_restore(workspace=workspace, user=request.user)
+        messages.success(request, f"{workspace.name} is open again, as it was.")
+        return redirect("retrieval:home", workspace.slug)
+    return render(request, "workspaces/workspace_deleted.html", {"deleted": workspace})
+
+
+def _page(
+    request: UserRequest,
+    workspace: Workspace,
+    *,
+    form: SettingsForm | None = None,
+    problem: KBError | None = None,
+) -> HttpResponse:
+    context = {
+        "workspace": workspace,
+        "section": "settings",
+        "form": form or settings_form(workspace),
+        "exports": exports.exports_of(workspace=workspace),
+        "export_days": settings.EXPORT_DAYS,
+        "is_owner": workspace.may(Capability.OWN),
+        "problem": problem,
+    }
+    return render(request, "workspaces/settings.html", context)
