@@ -12,6 +12,7 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.db import IntegrityError, ProgrammingError, models, transaction
 from django.test import Client
 from django.urls import URLResolver, get_resolver, reverse
+from django.utils import timezone
 
 from ingestion.documents import services
 from ingestion.models import (
@@ -36,7 +37,7 @@ from retrieval.models import (
 )
 from tests import rows
 from workspaces import access
-from workspaces.models import Membership, Workspace
+from workspaces.models import Invitation, Membership, Workspace, WorkspaceExport
 from workspaces.models.people import TenantQuerySet
 
 pytestmark = pytest.mark.django_db
@@ -260,8 +261,17 @@ def house(media: Any, fake_embedder: None) -> tuple[rows.Cast, dict[str, Any]]:
         event = HistoryEvent.objects.create(
             workspace=cast.workspace, sequence=99, kind=EventKind.ENTITY_EDITED
         )
+        member = Membership.objects.in_workspace(cast.workspace).get(user=cast.bob)
+        digest = "0" * 64
+        invitation = Invitation.objects.create(
+            workspace=cast.workspace, role="viewer", token_hash=digest, expires_at=timezone.now()
+        )
+        export = WorkspaceExport.objects.create(workspace=cast.workspace)
     ids = {
         "workspace_id": cast.workspace.slug,
+        "member_id": member.pk,
+        "invitation_id": invitation.pk,
+        "export_id": export.pk,
         "document_id": document.pk,
         "entity_id": ada.pk,
         "community_id": report.community_id,

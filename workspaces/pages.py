@@ -9,7 +9,8 @@ from typing import Concatenate, ParamSpec
 
 from django.contrib.auth.decorators import login_required
 from django.db import transaction
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest
+from django.http.response import HttpResponseBase
 from django.shortcuts import redirect
 from django.views.decorators.http import require_http_methods
 from django_htmx.middleware import HtmxDetails
@@ -26,8 +27,8 @@ class UserRequest(HttpRequest):
 
 
 P = ParamSpec("P")
-View = Callable[Concatenate[UserRequest, Workspace, P], HttpResponse]
-Page = Callable[..., HttpResponse]
+View = Callable[Concatenate[UserRequest, Workspace, P], HttpResponseBase]
+Page = Callable[..., HttpResponseBase]
 
 
 def workspace_page(
@@ -48,7 +49,7 @@ def workspace_page(
         @wraps(view)
         def page(
             request: UserRequest, workspace_id: str, *args: P.args, **kwargs: P.kwargs
-        ) -> HttpResponse:
+        ) -> HttpResponseBase:
             is_open = transaction.get_connection().in_atomic_block
             try:
                 with nullcontext() if is_open else transaction.atomic():

@@ -12,7 +12,7 @@ from collections.abc import AsyncIterator
 from datetime import timedelta
 from functools import partial
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from asgiref.sync import sync_to_async
 from django.conf import settings
@@ -110,7 +110,7 @@ def export_make(workspace_id: uuid.UUID, export_id: uuid.UUID) -> None:
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         writing.write(path, slug, with_secrets=False, report=lambda *_: None)
     except KBError as error:
-        ended = {"state": ExportState.FAILED, "problem": error.problem()}
+        ended: dict[str, Any] = {"state": ExportState.FAILED, "problem": error.problem()}
     else:
         ended = {"state": ExportState.READY, "size": path.stat().st_size}
     with access.in_workspace(workspace_id):
@@ -165,7 +165,7 @@ def path_of(workspace_id: uuid.UUID, export_id: uuid.UUID) -> Path:
 
 async def _blocks(path: Path) -> AsyncIterator[bytes]:
     """Read the file block by block, in a thread: it may be larger than the memory."""
-    file = await sync_to_async(path.open)("rb")
+    file = await sync_to_async(partial(path.open, "rb"))()
     try:
         while block := await sync_to_async(file.read)(BLOCK):
             yield block

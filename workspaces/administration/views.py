@@ -12,7 +12,7 @@ from django.http.response import HttpResponseBase
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods
 
-from kb_project.errors import KBError
+from kb_project.errors import KBError, NotFoundError
 from workspaces import access
 from workspaces.administration import deletion, exports, services
 from workspaces.administration.forms import SettingsForm, settings_form
@@ -81,7 +81,12 @@ def workspace_delete(request: UserRequest, workspace: Workspace) -> HttpResponse
 @require_http_methods(["GET", "POST"])
 def workspace_deleted(request: UserRequest, workspace_id: str) -> HttpResponse:
     """Show a deleted workspace to its owner (GET); restore it (POST)."""
-    workspace = access.deleted_workspace(user=request.user, workspace_id=workspace_id)
+    try:
+        workspace = access.deleted_workspace(user=request.user, workspace_id=workspace_id)
+    except NotFoundError:
+        # It may have been restored meanwhile.
+        access.workspace_for_reading(user=request.user, workspace_id=workspace_id)
+        return redirect("retrieval:home", workspace_id)
     if request.method == "POST":
         deletion.workspace_restore(workspace=workspace, user=request.user)
         messages.success(request, f"{workspace.name} is open again, as it was.")

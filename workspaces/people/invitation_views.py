@@ -8,13 +8,14 @@ from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.contrib.auth.models import AnonymousUser
 from django.http import HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
 from django.shortcuts import redirect, render
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_http_methods
 
 from kb_project.errors import KBError, NotFoundError
 from workspaces.models import Capability, Invitation, Role, User
-from workspaces.pages import UserRequest
+from workspaces.pages import Page, UserRequest
 from workspaces.people import invitations
 
 OPENED = "workspaces:invitation_opened"
@@ -32,11 +33,12 @@ def invitation(request: HttpRequest, space_id: UUID, token: str) -> HttpResponse
 
 @never_cache
 @require_http_methods(["GET", "POST"])
-def invitation_opened(request: HttpRequest) -> HttpResponse:
+def invitation_opened(request: HttpRequest) -> HttpResponseBase:
     """Show the invitation (GET); accept or decline it (POST)."""
     found = _remembered(request)
     if request.method == "POST":
-        return _answer(request, found)
+        answer: Page = _answer
+        return answer(request, found)
     return _page(request, found, _problem(found, request.user))
 
 

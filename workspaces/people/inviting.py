@@ -200,7 +200,9 @@ def _check_address(
     earlier = Invitation.objects.in_workspace(workspace).filter(
         email=email, state=InvitationState.OPEN
     )
-    for invitation in earlier.exclude(pk=but).select_related("workspace"):
+    for invitation in earlier.select_related("workspace"):
+        if invitation.pk == but:
+            continue
         if not invitation.is_expired and sender_may(invitation):
             raise ConflictError(
                 f"{email} is invited already.",

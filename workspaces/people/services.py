@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from itertools import count
+from itertools import chain, count
 from typing import Final
 
 from allauth.account.models import EmailAddress
@@ -69,12 +69,13 @@ def free_slug(wanted: str, *, of: Workspace | None = None) -> str:
     """
     run_sql(sql.LOCK, {"name": "addresses of workspaces"})
     others = Workspace.objects.exclude(pk=of.pk) if of else Workspace.objects.all()
-    for number in count(1):
-        suffix = f"-{number}" if number > 1 else ""
-        slug = f"{wanted[: SLUG_LENGTH - len(suffix)]}{suffix}"
-        if not others.filter(Q(slug=slug) | Q(former_slugs__contains=[slug])).exists():
-            break
-    return slug
+    suffixes = chain([""], (f"-{number}" for number in count(2)))
+    slugs = (f"{wanted[: SLUG_LENGTH - len(suffix)]}{suffix}" for suffix in suffixes)
+    return next(
+        slug
+        for slug in slugs
+        if not others.filter(Q(slug=slug) | Q(former_slugs__contains=[slug])).exists()
+    )
 
 
 def _exact_slug(wanted: str) -> str:

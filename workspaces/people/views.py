@@ -13,7 +13,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_GET, require_http_methods
 
-from kb_project.errors import InputError, KBError
+from kb_project.errors import ForbiddenError, InputError, KBError
 from workspaces import access
 from workspaces.models import INVITE, Capability, Role, Workspace
 from workspaces.pages import UserRequest, workspace_page
@@ -189,6 +189,7 @@ def invitation_revoke(
             workspace=workspace, user=request.user, invitation_id=invitation_id
         )
     except KBError as error:
+        _raise_if_forbidden(error)
         return _member_page(request, workspace, problem=error)
     messages.success(request, "The invitation was revoked. Its link no longer works.")
     return redirect(MEMBERS, workspace.slug)
@@ -205,8 +206,15 @@ def _issued_page(
     try:
         issued = issue()
     except KBError as error:
+        _raise_if_forbidden(error)
         return _page_after(request, workspace, problem=error)
     return _page_after(request, workspace, issued=issued)
+
+
+def _raise_if_forbidden(error: KBError) -> None:
+    """Who may not invite gets the page of a refusal; all others learn why beside the form."""
+    if error.code == ForbiddenError.default_code:
+        raise error
 
 
 def _page_after(request: UserRequest, workspace: Workspace, **more: Any) -> HttpResponse:
@@ -236,8 +244,7 @@ def _member_page(
     if context["may_invite"]:
         context["invitations"] = inviting.open_invitations(workspace=workspace)
         context["email_form"] = EmailInvitationForm(rank=rank, auto_id="by_email_%s")
-        most = {"rank": rank, "auto_id": "by_link_%s"}
-        context["link_form"] = LinkInvitationForm(**most)
+        context["link_form"] = LinkInvitationForm(rank=rank, auto_id="by_link_%s")
     response = render(request, "workspaces/member_list.html", context | more)
     response.headers["Cache-Control"] = "no-store"
     return response
