@@ -324,6 +324,7 @@ SPECTACULAR_SETTINGS = {
         "RunProgress": "retrieval.models.RunProgress",
         "RunKind": "retrieval.models.RunKind",
         "RerankerKind": "workspaces.models.RerankerKind",
+        "MemberRole": "workspaces.models.Role",
     },
 }
 

@@ -30,7 +30,7 @@ from workspaces.people import (
     services as people_services,
 )
 
-ROLES: Final = [role.value for role in Role]
+ROLES: Final = Role.choices
 
 
 class WorkspaceSerializer(serializers.Serializer[Any]):
