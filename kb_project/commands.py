@@ -11,6 +11,7 @@ from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandError
 from django.db import DEFAULT_DB_ALIAS, connections
 from django.db.migrations.executor import MigrationExecutor
+from structlog.contextvars import bound_contextvars
 
 from kb_project.database.engine.base import DATA
 from kb_project.errors import KBError, UnavailableError
@@ -63,7 +64,8 @@ class DataCommand(BaseCommand):
             for name in PRODUCT:
                 logging.getLogger(name).setLevel(logging.WARNING)
         try:
-            return super().execute(*args, **options)
+            with bound_contextvars(via="command"):
+                return super().execute(*args, **options)
         except KBError as error:
             raise CommandError(error.sentence) from error
 

@@ -79,7 +79,7 @@ def set_delete(*, workspace: Workspace, question_set: QuestionSet) -> None:
     with access.in_workspace(workspace.pk):
         _refuse_running(workspace, question_set)
         QuestionSet.objects.in_workspace(workspace).filter(pk=question_set.pk).delete()
-        _record(AuditAction.SET_DELETED, question_set, workspace)
+        _audited(AuditAction.SET_DELETED, question_set, workspace)
     logger.info("question set deleted workspace=%s set=%s", workspace.pk, question_set.pk)
 
 
@@ -94,11 +94,11 @@ def set_export(*, workspace: Workspace, question_set: QuestionSet) -> str:
     names = evidence.names_in(workspace)
     with access.in_workspace(workspace.pk):
         rows = list(queries.accepted_of(workspace=workspace, question_set=question_set))
-        _record(AuditAction.QUESTIONS_EXPORTED, question_set, workspace, questions=len(rows))
+        _audited(AuditAction.QUESTIONS_EXPORTED, question_set, workspace, questions=len(rows))
     return "".join(export(rows, names))
 
 
-def _record(action: AuditAction, subject: QuestionSet, workspace: Workspace, **after: int) -> None:
+def _audited(action: AuditAction, subject: QuestionSet, workspace: Workspace, **after: int) -> None:
     target, user = Target("question set", subject.pk, subject.name), audit.acting(workspace)
     audit.record(action, workspace=workspace, user=user, target=target, after=after)
 
