@@ -21,6 +21,7 @@ from kb_project.sql import run_sql
 
 MODEL_FOR: Final = ("none", "listed", "all")
 PRICE: Final = re.compile(r"\s*[^=\s].*=\s*\d+(\.\d+)?(/\d+(\.\d+)?){1,2}")
+SIGN_UPS: Final = ("open", "invitation", "domain")
 STRATEGIES: Final = ("tokens", "sentence", "fixed")
 OLDEST_PGVECTOR: Final = (0, 8)
 
@@ -134,6 +135,35 @@ def readers_are_confined(
                 " memory.",
                 hint="Turn it off when you are done.",
                 id="kb.W021",
+            )
+        )
+    return found
+
+
+@register()
+def sign_up_is_safe(app_configs: Sequence[AppConfig] | None, **_kwargs: Any) -> list[CheckMessage]:
+    found: list[CheckMessage] = []
+    if settings.SIGN_UP not in SIGN_UPS:
+        found.append(
+            Error(
+                f"SIGN_UP is '{settings.SIGN_UP}'.",
+                hint=f"It must be one of {', '.join(SIGN_UPS)}.",
+                id="kb.E020",
+            )
+        )
+    if settings.SIGN_UP == "domain" and not settings.SIGN_UP_DOMAINS:
+        found.append(
+            Error(
+                "SIGN_UP is 'domain', but SIGN_UP_DOMAINS is empty: no one could sign up.",
+                id="kb.E021",
+            )
+        )
+    if settings.SIGN_UP == "domain" and settings.ACCOUNT_EMAIL_VERIFICATION != "mandatory":
+        found.append(
+            Error(
+                "SIGN_UP is 'domain', but addresses are not confirmed: anyone could claim one.",
+                hint="Configure mail with EMAIL_HOST or EMAIL_BACKEND.",
+                id="kb.E022",
             )
         )
     return found

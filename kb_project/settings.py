@@ -51,11 +51,18 @@ CSRF_TRUSTED_ORIGINS = env_list("CSRF_TRUSTED_ORIGINS")
 BEHIND_TLS = env_bool("BEHIND_TLS", default=False)
 # Where people reach the server, for links in e-mails; else the host of the request.
 PUBLIC_ADDRESS = env_web_address("PUBLIC_ADDRESS")
+# Where the server listens; the demo account's known password is for this machine alone.
+HOST = env_str("HOST", "127.0.0.1")
 # Addresses and networks of reverse proxies, whose X-Forwarded-For is believed.
 TRUSTED_PROXIES = env_list("TRUSTED_PROXIES")
 SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if BEHIND_TLS else None
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = BEHIND_TLS
 SECURE_HSTS_SECONDS = 31_536_000 if BEHIND_TLS else 0
+SECURE_HSTS_INCLUDE_SUBDOMAINS = env_bool("HSTS_SUBDOMAINS", default=BEHIND_TLS)
+SECURE_HSTS_PRELOAD = env_bool("HSTS_PRELOAD", default=False)
+SECURE_SSL_REDIRECT = BEHIND_TLS
+# Load balancers ask without TLS.
+SECURE_REDIRECT_EXEMPT = [r"^healthz$"]
 SESSION_ENGINE = "kb_project.http.sessions"
 SESSION_COOKIE_SAMESITE = CSRF_COOKIE_SAMESITE = "Lax"
 SECURE_REFERRER_POLICY = "same-origin"
@@ -73,6 +80,7 @@ MIDDLEWARE = [
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "allauth.account.middleware.AccountMiddleware",
+    "workspaces.accounts.middleware.AccountMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
     "workspaces.tokens.middleware.ApiSignInMiddleware",
     "workspaces.request_limits.RateLimitMiddleware",
@@ -117,7 +125,7 @@ INSTALLED_APPS = [
     "workspaces",
     "ingestion",
     "retrieval",
-    "django.contrib.admin",
+    "django.contrib.admin.apps.SimpleAdminConfig",
     "django.contrib.auth",
     "django.contrib.contenttypes",
     "django.contrib.sessions",
@@ -126,6 +134,10 @@ INSTALLED_APPS = [
     "django.contrib.postgres",
     "allauth",
     "allauth.account",
+    "allauth.mfa",
+    "allauth.usersessions",
+    "allauth.socialaccount",
+    "allauth.socialaccount.providers.openid_connect",
     "django_htmx",
     "django_q",
     "django_structlog",
@@ -139,10 +151,8 @@ DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 # --- people --------------------------------------------------------------------------------------
 AUTH_USER_MODEL = "workspaces.User"
-AUTHENTICATION_BACKENDS = [
-    "django.contrib.auth.backends.ModelBackend",
-    "allauth.account.auth_backends.AuthenticationBackend",
-]
+# One only: a second one would hash a wrong password once more, and the time would tell.
+AUTHENTICATION_BACKENDS = ["workspaces.accounts.backend.EmailBackend"]
 # The second one for restored accounts, whose hashes are sealed when they sign in.
 PASSWORD_HASHERS = [
     "kb_project.passwords.SealedPasswordHasher",
@@ -157,11 +167,81 @@ AUTH_PASSWORD_VALIDATORS = [
         "NumericPasswordValidator",
     )
 ]
+EMAIL_HOST = env_str("EMAIL_HOST", "localhost")
+EMAIL_PORT = env_int("EMAIL_PORT", 25, minimum=1)
+EMAIL_HOST_USER = env_str("EMAIL_HOST_USER")
+EMAIL_HOST_PASSWORD = env_str("EMAIL_HOST_PASSWORD")
+EMAIL_USE_TLS = env_bool("EMAIL_USE_TLS", default=False)
+EMAIL_USE_SSL = env_bool("EMAIL_USE_SSL", default=False)
+EMAIL_TIMEOUT = 15
+CONSOLE_MAIL = "django.core.mail.backends.console.EmailBackend"
+EMAIL_BACKEND = env_str(
+    "EMAIL_BACKEND",
+    "django.core.mail.backends.smtp.EmailBackend" if env_str("EMAIL_HOST") else CONSOLE_MAIL,
+)
+DEFAULT_FROM_EMAIL = env_str("DEFAULT_FROM_EMAIL", "Concordance <concordance@localhost>")
+
+# Who may create an account: anyone (open), people with an invitation, or with an address in
+# SIGN_UP_DOMAINS (domain). People of the OpenID Connect provider may, unless OIDC_SIGN_UP is false.
+SIGN_UP = env_str("SIGN_UP", "open")
+SIGN_UP_DOMAINS = [domain.lower() for domain in env_list("SIGN_UP_DOMAINS")]
+ACCOUNT_ADAPTER = "workspaces.accounts.adapter.AccountAdapter"
 ACCOUNT_USER_MODEL_USERNAME_FIELD = None
 ACCOUNT_LOGIN_METHODS = {"email"}
 ACCOUNT_SIGNUP_FIELDS = ["email*", "password1*", "password2*"]
-ACCOUNT_EMAIL_VERIFICATION = env_str("ACCOUNT_EMAIL_VERIFICATION", "none")
+# Mail on the console reaches nobody.
+ACCOUNT_EMAIL_VERIFICATION = env_str(
+    "ACCOUNT_EMAIL_VERIFICATION", "none" if EMAIL_BACKEND == CONSOLE_MAIL else "mandatory"
+)
+ACCOUNT_EMAIL_NOTIFICATIONS = EMAIL_BACKEND != CONSOLE_MAIL
+ACCOUNT_EMAIL_SUBJECT_PREFIX = ""
+ACCOUNT_PREVENT_ENUMERATION = True
+ACCOUNT_LOGIN_ON_EMAIL_CONFIRMATION = True
+ACCOUNT_LOGIN_ON_PASSWORD_RESET = True
+ACCOUNT_REAUTHENTICATION_REQUIRED = True
+ACCOUNT_MAX_EMAIL_ADDRESSES = 5
 ACCOUNT_SESSION_REMEMBER = True
+ACCOUNT_FORMS = {
+    "signup": "workspaces.accounts.forms.SignUpForm",
+    "change_password": "workspaces.accounts.forms.ChangePasswordForm",
+}
+# allauth counts in Django's cache, which each process has for itself. workspaces.accounts counts
+# in Postgres instead.
+ACCOUNT_RATE_LIMITS = False
+MFA_RATE_LIMITS = False
+MFA_ADAPTER = "workspaces.accounts.adapter.FactorAdapter"
+MFA_SUPPORTED_TYPES = ["totp", "webauthn", "recovery_codes"]
+MFA_PASSKEY_LOGIN_ENABLED = True
+# Passkeys need TLS, except on this machine itself.
+MFA_WEBAUTHN_ALLOW_INSECURE_ORIGIN = not BEHIND_TLS
+MFA_TOTP_ISSUER = "Concordance"
+# An account of the console's mail has no other way to confirm its address.
+MFA_ALLOW_UNVERIFIED_EMAIL = ACCOUNT_EMAIL_VERIFICATION != "mandatory"
+MFA_FORMS = {
+    "authenticate": "workspaces.accounts.forms.CodeForm",
+    "reauthenticate": "workspaces.accounts.forms.ConfirmCodeForm",
+}
+USERSESSIONS_ADAPTER = "workspaces.accounts.adapter.SessionsAdapter"
+
+# Sign-in with an OpenID Connect provider; off without an issuer.
+OIDC_ISSUER = env_web_address("OIDC_ISSUER")
+OIDC_NAME = env_str("OIDC_NAME", "single sign-on")
+OIDC_SIGN_UP = env_bool("OIDC_SIGN_UP", default=True)
+SOCIALACCOUNT_ADAPTER = "workspaces.accounts.adapter.ProviderAdapter"
+SOCIALACCOUNT_FORMS = {"signup": "workspaces.accounts.forms.ProviderSignUpForm"}
+SOCIALACCOUNT_STORE_TOKENS = False
+SOCIALACCOUNT_OPENID_CONNECT_URL_PREFIX = "oidc"
+_OIDC_APP = {
+    "provider_id": "oidc",
+    "name": OIDC_NAME,
+    "client_id": env_str("OIDC_CLIENT_ID"),
+    "secret": env_str("OIDC_CLIENT_SECRET"),
+    "settings": {"server_url": OIDC_ISSUER},
+}
+SOCIALACCOUNT_PROVIDERS: dict[str, Any] = {
+    "openid_connect": {"APPS": [_OIDC_APP] if OIDC_ISSUER else [], "OAUTH_PKCE_ENABLED": True}
+}
+
 LOGIN_URL = "account_login"
 LOGIN_REDIRECT_URL = "/"
 ACCOUNT_LOGOUT_REDIRECT_URL = "account_login"
@@ -209,7 +289,8 @@ USE_TZ = True
 
 # --- the database --------------------------------------------------------------------------------
 DATABASES = database_settings(DATA_DIR)
-SILENCED_SYSTEM_CHECKS = ["models.W035"]
+# W021: whether browsers list a domain as TLS only is for its owner to decide (HSTS_PRELOAD).
+SILENCED_SYSTEM_CHECKS = ["models.W035", "security.W021"]
 
 # --- the queue -----------------------------------------------------------------------------------
 # Our own tables are the record of work; a queue entry only wakes a worker. `retry` must exceed
@@ -273,7 +354,9 @@ MODEL_CAP_TOTAL = env_money("MODEL_CAP_TOTAL")
 # Private hosts, and networks, where workspaces may have models of their own.
 MODEL_HOSTS_ALLOWED = env_list("MODEL_HOSTS_ALLOWED")
 DEMO_EMAIL = env_str("DEMO_EMAIL", "demo@concordance.local")
-DEMO_PASSWORD = env_str("DEMO_PASSWORD", "concordance-demo")
+# Published: `run` sets another one where others can reach the server.
+PUBLISHED_DEMO_PASSWORD = "concordance-demo"  # noqa: S105
+DEMO_PASSWORD = env_str("DEMO_PASSWORD", PUBLISHED_DEMO_PASSWORD)
 # Made by benchmarks/make_demo_vectors.py.
 DEMO_VECTORS = BASE_DIR / "ingestion" / "demo" / "vectors.npz"
 

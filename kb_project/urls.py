@@ -56,7 +56,7 @@ api: list[URLPattern | URLResolver] = [
 urlpatterns = [
     path("healthz", healthz, name="healthz"),
     path("admin/", admin.site.urls),
-    path("accounts/", include("allauth.account.urls")),
+    path("accounts/", include("workspaces.accounts.urls")),
     path("api/v1/", include(api)),
     path("", include("workspaces.urls")),
     path("", include("ingestion.urls")),

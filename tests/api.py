@@ -25,7 +25,7 @@ def client(user: User | None = None) -> Any:
     """A client of the API, signed in with a session unless nobody is given."""
     made = APIClient()
     if user is not None:
-        made.force_login(user, backend="django.contrib.auth.backends.ModelBackend")
+        made.force_login(user)
     return made
 
 

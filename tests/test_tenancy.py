@@ -326,7 +326,7 @@ def test_the_walk_finds_pages_and_api():
 def test_a_stranger_finds_nothing_at_any_address(house: tuple[rows.Cast, dict[str, Any]]):
     cast, ids = house
     stranger = Client()
-    stranger.force_login(cast.charlie, backend="django.contrib.auth.backends.ModelBackend")
+    stranger.force_login(cast.charlie)
     found = {}
 
     for name, parts in addresses():
@@ -361,7 +361,7 @@ def test_a_member_finds_something_where_a_stranger_does_not(
 ):
     cast, ids = house
     owner = Client()
-    owner.force_login(cast.alice, backend="django.contrib.auth.backends.ModelBackend")
+    owner.force_login(cast.alice)
 
     response = owner.get(address_of(name, parts, ids))
 
@@ -375,7 +375,7 @@ def test_a_workspace_that_does_not_exist_answers_as_a_foreign_one():
     charlie = rows.make_user("Charlie")
     foreign = rows.make_workspace("Harbour")
     stranger = Client()
-    stranger.force_login(charlie, backend="django.contrib.auth.backends.ModelBackend")
+    stranger.force_login(charlie)
 
     pages = [
         stranger.get(reverse("ingestion_api:document_list", args=[name])).json()["sentence"]

@@ -90,6 +90,11 @@ def allowance(name: str, rate: Rate) -> Allowance:
     return _allowance(rate, full_at, now, is_allowed=is_allowed)
 
 
+def give_back(name: str, rate: Rate) -> None:
+    """Undo one use, as when only failures count and this was none."""
+    run_sql(sql.GIVE_BACK, {"key": _key(name), "used": rate.interval})
+
+
 def forget(name: str) -> None:
     """Count nothing as used, as after a right password."""
     run_sql(sql.FORGET_RATE, {"key": _key(name)})

@@ -1,4 +1,4 @@
-"""Endpoint keys, encrypted at rest.
+"""Endpoint keys and the secrets of second factors, encrypted at rest.
 
 A key is sealed by Fernet under a key that HKDF derives from ``SECRET_KEY`` for each workspace: a
 sealed key moved to another workspace's row cannot be opened. ``SECRET_KEY_FALLBACKS`` open keys
@@ -15,8 +15,9 @@ from cryptography.fernet import Fernet, InvalidToken, MultiFernet
 
 from kb_project import derived_keys
 from kb_project.derived_keys import derived_key
-from kb_project.errors import RefusedError
+from kb_project.errors import RefusedError, UnavailableError
 
+_FACTOR_PURPOSE: Final = b"concordance second factor"
 _PURPOSE: Final = b"concordance endpoint key "
 HINT_LENGTH: Final = 4
 SHORTEST_HINTED: Final = 12
@@ -52,10 +53,28 @@ def resealed(sealed: bytes | memoryview, workspace_id: uuid.UUID) -> bytes | Non
     Raises RefusedError if neither that nor a former one opens it.
     """
     try:
-        MultiFernet(_fernets(workspace_id)[:1]).decrypt(bytes(sealed))
+        MultiFernet(_fernets(_PURPOSE + workspace_id.bytes)[:1]).decrypt(bytes(sealed))
     except InvalidToken:
         return seal(unseal(sealed, workspace_id), workspace_id)
     return None
+
+
+def seal_factor(secret: str) -> str:
+    """Encrypt the secret of an authenticator app or of recovery codes."""
+    return _factor_box().encrypt(secret.encode()).decode()
+
+
+def unseal_factor(sealed: str) -> str:
+    """Return the secret. Raises UnavailableError if ``SECRET_KEY`` has changed since."""
+    try:
+        return _factor_box().decrypt(sealed.encode()).decode()
+    except InvalidToken:
+        raise UnavailableError(
+            "Your second factor cannot be read: this server's SECRET_KEY has changed since you"
+            " set it up.",
+            code="factor_unreadable",
+            next_step="Ask your administrator to put the former key in SECRET_KEY_FALLBACKS.",
+        ) from None
 
 
 def hint(key: str) -> str:
@@ -68,11 +87,14 @@ def hint(key: str) -> str:
 
 
 def _box(workspace_id: uuid.UUID) -> MultiFernet:
-    return MultiFernet(_fernets(workspace_id))
+    return MultiFernet(_fernets(_PURPOSE + workspace_id.bytes))
 
 
-def _fernets(workspace_id: uuid.UUID) -> list[Fernet]:
+def _factor_box() -> MultiFernet:
+    return MultiFernet(_fernets(_FACTOR_PURPOSE))
+
+
+def _fernets(purpose: bytes) -> list[Fernet]:
     """Return the box of the present secret, then those of former ones."""
-    purpose = _PURPOSE + workspace_id.bytes
     keys = (derived_key(secret, purpose) for secret in derived_keys.secrets())
     return [Fernet(base64.urlsafe_b64encode(key)) for key in keys]

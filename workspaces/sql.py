@@ -282,6 +282,9 @@ SELECT key, %(now)s + used FROM wanted
 RETURNING key, full_at
 """
 FULL_AT: Final[LiteralString] = "SELECT full_at FROM workspaces_ratelimit WHERE key = %(key)s"
+GIVE_BACK: Final[LiteralString] = """
+UPDATE workspaces_ratelimit SET full_at = full_at - %(used)s WHERE key = %(key)s
+"""
 FORGET_RATE: Final[LiteralString] = "DELETE FROM workspaces_ratelimit WHERE key = %(key)s"
 FORGET_OLD_RATES: Final[LiteralString] = "DELETE FROM workspaces_ratelimit WHERE full_at < now()"
 

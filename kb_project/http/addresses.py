@@ -1,4 +1,4 @@
-"""The address a request comes from, behind proxies or not."""
+"""The address a request comes from, behind proxies or not, and the one that people are sent to."""
 
 from __future__ import annotations
 
@@ -25,6 +25,16 @@ def client_address(request: HttpRequest) -> str:
             break
         nearest = before
     return nearest
+
+
+def public_url(request: HttpRequest, path: str) -> str:
+    """Return the URL of a path, for links in e-mails.
+
+    A request's Host may name any port; ``PUBLIC_ADDRESS`` is what the installation says it is.
+    """
+    if settings.PUBLIC_ADDRESS:
+        return f"{settings.PUBLIC_ADDRESS}{path}"
+    return request.build_absolute_uri(path)
 
 
 def client_network(request: HttpRequest) -> str:

@@ -134,7 +134,7 @@ def assert_every_passage_is_read_or_listed(cast: rows.Cast, documents: list[Docu
 
 def page_of(cast: rows.Cast, document: Document) -> str:
     browser = Client()
-    browser.force_login(cast.bob, backend="django.contrib.auth.backends.ModelBackend")
+    browser.force_login(cast.bob)
     address = reverse("ingestion:document_detail", args=[cast.workspace.slug, document.pk])
     response = browser.get(address)
     assert response.status_code == 200

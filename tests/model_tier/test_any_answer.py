@@ -179,7 +179,7 @@ def test_pages_show_what_a_model_says_as_text(seed: int, media: Any, fake_embedd
     cast = rows.make_cast()
     taken_through(cast.workspace, FakeChat(AnyModel(seed)))
     owner = Client()
-    owner.force_login(cast.alice, backend="django.contrib.auth.backends.ModelBackend")
+    owner.force_login(cast.alice)
     with access.in_workspace(cast.workspace.pk):
         entities = list(Entity.objects.in_workspace(cast.workspace))
         documents = list(Document.objects.in_workspace(cast.workspace))

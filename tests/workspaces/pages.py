@@ -10,7 +10,7 @@ from workspaces.models import User
 
 def signed_in(user: User) -> Client:
     client = Client()
-    client.force_login(user, backend="django.contrib.auth.backends.ModelBackend")
+    client.force_login(user)
     return client
 
 

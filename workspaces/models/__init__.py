@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from workspaces.models.accounts import AccountEvent, AccountEventKind
 from workspaces.models.audit import AuditAction, AuditEvent
 from workspaces.models.language_models import (
     CachedReply,
@@ -40,6 +41,8 @@ __all__ = [
     "DELETE_FOR_GOOD",
     "EXPORT",
     "INVITE",
+    "AccountEvent",
+    "AccountEventKind",
     "ApiToken",
     "AuditAction",
     "AuditEvent",

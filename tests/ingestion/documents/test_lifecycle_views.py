@@ -30,7 +30,7 @@ def log(cast: rows.Cast) -> Document:
 
 def browser(user: User) -> Client:
     client = Client()
-    client.force_login(user, backend="django.contrib.auth.backends.ModelBackend")
+    client.force_login(user)
     return client
 
 

@@ -48,7 +48,7 @@ def in_short(cast: rows.Cast, document: Document) -> list[spans.SourceSpan]:
 
 def page_of(cast: rows.Cast, document: Document) -> str:
     browser = Client()
-    browser.force_login(cast.bob, backend="django.contrib.auth.backends.ModelBackend")
+    browser.force_login(cast.bob)
     address = reverse("ingestion:document_detail", args=[cast.workspace.slug, document.pk])
     return browser.get(address).content.decode()
 
@@ -162,7 +162,7 @@ def test_a_tree_is_read_with_as_many_queries_whatever_its_size(
 
 def test_the_document_s_page_opens_with_its_summary(cast: rows.Cast, log: Document):
     browser = Client()
-    browser.force_login(cast.bob, backend="django.contrib.auth.backends.ModelBackend")
+    browser.force_login(cast.bob)
 
     page = browser.get(
         reverse("ingestion:document_detail", args=[cast.workspace.slug, log.pk])
@@ -179,7 +179,7 @@ def test_a_summary_is_read_without_the_marks_of_its_document(cast: rows.Cast, lo
         nodes = SummaryNode.objects.in_workspace(cast.workspace).filter(document=log)
         number = nodes.update(text=written, written_by="a-model")
     browser = Client()
-    browser.force_login(cast.bob, backend="django.contrib.auth.backends.ModelBackend")
+    browser.force_login(cast.bob)
 
     page = browser.get(
         reverse("ingestion:document_detail", args=[cast.workspace.slug, log.pk])

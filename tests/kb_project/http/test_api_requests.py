@@ -17,7 +17,7 @@ LIST = "/api/v1/workspaces/"
 
 def test_a_session_writes_only_with_its_token_against_forgery():
     strict = Client(enforce_csrf_checks=True)
-    strict.force_login(rows.make_user("Alice"), backend="django.contrib.auth.backends.ModelBackend")
+    strict.force_login(rows.make_user("Alice"))
 
     response = strict.post(LIST, {"name": "Tide tables"}, content_type="application/json")
 

@@ -66,9 +66,7 @@ def api(answer):
 
 async def signed_in(user):
     client = AsyncClient()
-    await sync_to_async(client.force_login)(
-        user, backend="django.contrib.auth.backends.ModelBackend"
-    )
+    await sync_to_async(client.force_login)(user)
     return client
 
 

@@ -44,7 +44,7 @@ def test_a_wrong_password_is_told_beside_the_form():
     )
 
     assert response.status_code == 200
-    assert "password you specified are not correct" in response.content.decode()
+    assert "The e-mail address or the password is wrong." in response.content.decode()
 
 
 @pytest.mark.parametrize(

@@ -30,7 +30,7 @@ def cast(media: Path) -> rows.Cast:
 
 def browser(user: User) -> Client:
     made = Client()
-    made.force_login(user, backend="django.contrib.auth.backends.ModelBackend")
+    made.force_login(user)
     return made
 
 

@@ -34,7 +34,7 @@ def made(people: Cast) -> QuestionSet:
 def signed_in() -> Callable[[User], Any]:
     def sign_in(user: User) -> Client:
         client = Client()
-        client.force_login(user, backend="django.contrib.auth.backends.ModelBackend")
+        client.force_login(user)
         return client
 
     return sign_in

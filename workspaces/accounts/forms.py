@@ -1,0 +1,76 @@
+"""allauth's forms, with limits that all processes share, and the rules of signing up."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from allauth.account import forms as account_forms
+from allauth.core import context
+from allauth.mfa.base import forms as factor_forms
+from allauth.socialaccount import forms as provider_forms
+from django.contrib.auth.password_validation import password_validators_help_texts
+from django.core.exceptions import ValidationError
+
+from workspaces.accounts import events, sign_in, sign_up
+from workspaces.accounts.adapter import too_many
+from workspaces.models import AccountEventKind
+
+
+class SignUpForm(account_forms.SignupForm):
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.fields["email"].label = "E-mail"
+        self.fields["password1"].help_text = " ".join(password_validators_help_texts())
+        self.fields["password2"].label = "Password again"
+
+    def clean_email(self) -> str:
+        email: str = super().clean_email()
+        if not sign_up.is_allowed(context.request, email):
+            raise ValidationError("Accounts here are for some domains only, and this is not one.")
+        return email
+
+
+class ProviderSignUpForm(provider_forms.SignupForm):
+    """Asks for an address only if the provider gave none, or one that is taken."""
+
+
+class ChangePasswordForm(account_forms.ChangePasswordForm):
+    def clean_oldpassword(self) -> str:
+        attempt = sign_in.attempt(self.user.email, context.request)
+        if not attempt.is_allowed:
+            raise too_many(attempt)
+        password: str = super().clean_oldpassword()
+        attempt.succeeded()
+        return password
+
+
+class _LimitedCode:
+    """Limits wrong codes by account, and accepts a code once in all processes."""
+
+    user: Any
+
+    def clean_code(self) -> str:
+        attempt = sign_in.code(self.user)
+        if not attempt.is_allowed:
+            raise too_many(attempt)
+        code: str = super().clean_code()  # type: ignore[misc]  # of the form beside it
+        if not sign_in.is_first_use(self.user, code):
+            raise ValidationError("That code is wrong, or it was used before.")
+        attempt.succeeded()
+        return code
+
+    def _emit_authentication_failed(self, authenticator: Any) -> None:
+        events.record(
+            AccountEventKind.FACTOR_FAILED,
+            user=self.user,
+            request=context.request,
+            detail=str(authenticator),
+        )
+
+
+class CodeForm(_LimitedCode, factor_forms.AuthenticateForm):
+    pass
+
+
+class ConfirmCodeForm(_LimitedCode, factor_forms.ReauthenticateForm):
+    pass

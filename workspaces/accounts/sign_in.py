@@ -1,0 +1,163 @@
+"""Judges passwords and codes, within limits that all processes and all ways in share.
+
+A use is counted before a password is judged, and given back if the password is right: however many
+requests run at once, no more than the allowed number of wrong ones is judged. Call ``attempt`` and
+``by_password`` outside of the request's transaction, or a failure that rolls it back takes the
+count with it.
+
+Counted are wrong passwords for an account from a network, from a network for all accounts, and for
+an account from all networks. The last would let many strangers together lock a person out. So a
+browser that has signed in to the account before has a count of its own, and is not held up by
+the others (OWASP, "Slow down online guessing attacks with device cookies"). A passkey and the reset
+link work all the time. Unknown accounts are counted as known ones are.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import secrets
+import unicodedata
+from dataclasses import dataclass
+from typing import Final
+
+from allauth.account.models import EmailAddress
+from allauth.mfa.utils import is_mfa_enabled
+from django.conf import settings
+from django.contrib.auth import authenticate
+from django.core import signing
+from django.http import HttpRequest, HttpResponse
+
+from kb_project.http.addresses import client_network
+from workspaces import limits
+from workspaces.accounts import events
+from workspaces.limits import Rate
+from workspaces.models import AccountEventKind, User
+
+ACCOUNT_FROM_NETWORK: Final = Rate(10, 1800)
+NETWORK: Final = Rate(50, 3600)
+ACCOUNT: Final = Rate(60, 3600)
+DEVICE: Final = Rate(10, 1800)
+CODES: Final = Rate(10, 3600)
+SECONDS_A_CODE_IS_VALID: Final = 120
+
+DEVICE_COOKIE: Final = "known_device"
+DEVICE_COOKIE_SECONDS: Final = 180 * 24 * 3600
+DEVICE_SALT: Final = "workspaces.accounts.device"
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """Whether a password or a code may be judged now; if not, in how many seconds."""
+
+    is_allowed: bool
+    retry_after: int = 0
+    counted: tuple[tuple[str, Rate], ...] = ()
+
+    def succeeded(self) -> None:
+        """Give the use back: only wrong ones count."""
+        for name, rate in self.counted:
+            limits.give_back(name, rate)
+
+
+def attempt(email: str, request: HttpRequest) -> Attempt:
+    """Count an attempt to sign in to the account with this address, which need not exist."""
+    account, network = account_key(email), client_network(request)
+    device = _device_of(request, account)
+    if device:
+        return _take((f"sign-in device {device} {account}", DEVICE))
+    return _take(
+        (f"sign-in {account} from {network}", ACCOUNT_FROM_NETWORK),
+        (f"sign-in from {network}", NETWORK),
+        (f"sign-in {account}", ACCOUNT),
+    )
+
+
+def by_password(*, email: str, password: str, request: HttpRequest) -> tuple[User | None, Attempt]:
+    """Judge an address and a password, for ways in that ask for nothing else, such as the API.
+
+    The user is None if the attempt was not allowed, if the password is wrong, or if it is not
+    enough: the account has a second factor, or an address that must be confirmed first. Nothing
+    tells these apart.
+    """
+    tried = attempt(email, request)
+    if not tried.is_allowed:
+        return None, tried
+    found = authenticate(request, email=email.strip(), password=password)
+    user = found if isinstance(found, User) and _password_is_enough(found) else None
+    if user is None:
+        record_failure(email, request)
+    else:
+        tried.succeeded()
+    return user, tried
+
+
+def code(user: User) -> Attempt:
+    """Count an attempt at the codes of a user who has given the right password."""
+    return _take((f"code {user.pk}", CODES))
+
+
+def is_first_use(user: User, given: str) -> bool:
+    """Whether a code was not used before: a code is good for one sign-in, in any process."""
+    digits = "".join(given.split())
+    once = Rate(1, SECONDS_A_CODE_IS_VALID)
+    return limits.take(f"used code {user.pk} {digits}", once).is_allowed
+
+
+def record_failure(email: str, request: HttpRequest) -> None:
+    """Record a wrong password on the account it was for, if there is one."""
+    user = User.objects.filter(email=email.strip().lower()).first()
+    if user is not None:
+        events.record(AccountEventKind.SIGN_IN_FAILED, user=user, request=request)
+
+
+def remember_device(response: HttpResponse, email: str) -> None:
+    """Mark the browser as one that has signed in to the account with this address."""
+    value = {"account": account_key(email), "device": secrets.token_urlsafe(12)}
+    response.set_cookie(
+        DEVICE_COOKIE,
+        signing.dumps(value, salt=DEVICE_SALT),
+        max_age=DEVICE_COOKIE_SECONDS,
+        secure=settings.SESSION_COOKIE_SECURE,
+        httponly=True,
+        samesite="Lax",
+    )
+
+
+def account_key(email: str) -> str:
+    """Return a digest that is the same for every way of typing an address.
+
+    >>> account_key(" Ada@Example.com") == account_key("ada@example.com")
+    True
+    """
+    folded = unicodedata.normalize("NFKC", email).strip().casefold()
+    return hashlib.sha256(folded.encode()).hexdigest()[:32]
+
+
+def _take(*counts: tuple[str, Rate]) -> Attempt:
+    """Count one use of each, or of none if one of them is used up."""
+    done: list[tuple[str, Rate]] = []
+    for name, rate in counts:
+        allowance = limits.take(name, rate)
+        if not allowance.is_allowed:
+            Attempt(is_allowed=False, counted=tuple(done)).succeeded()
+            return Attempt(is_allowed=False, retry_after=allowance.retry_after)
+        done.append((name, rate))
+    return Attempt(is_allowed=True, counted=tuple(done))
+
+
+def _device_of(request: HttpRequest, account: str) -> str:
+    """Return the id of a browser that has signed in to this account before; '' for any other."""
+    cookie = request.COOKIES.get(DEVICE_COOKIE, "")
+    try:
+        value = signing.loads(cookie, salt=DEVICE_SALT, max_age=DEVICE_COOKIE_SECONDS)
+    except signing.BadSignature:
+        return ""
+    return str(value["device"]) if value["account"] == account else ""
+
+
+def _password_is_enough(user: User) -> bool:
+    if is_mfa_enabled(user):
+        return False
+    if settings.ACCOUNT_EMAIL_VERIFICATION != "mandatory":
+        return True
+    return EmailAddress.objects.filter(user=user, email=user.email, verified=True).exists()

@@ -1,0 +1,58 @@
+"""Who may create an account: everyone, people with an invitation, or people of some domains."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from django.conf import settings
+from django.http import HttpRequest
+from django.urls import Resolver404, resolve
+from django.utils.module_loading import import_string
+
+OPEN: Final = "open"
+INVITATION: Final = "invitation"
+DOMAIN: Final = "domain"
+WAYS: Final = (OPEN, INVITATION, DOMAIN)
+INVITED_BY: Final = "invitation"
+"""The session's key for an invitation: its workspace's id and its token."""
+
+
+def is_open(request: HttpRequest) -> bool:
+    """Whether this visitor may see the form. A domain is checked once the address is typed."""
+    return settings.SIGN_UP in (OPEN, DOMAIN) or invitation_of(request) is not None
+
+
+def is_allowed(request: HttpRequest, email: str) -> bool:
+    """Whether an account may be made for this address."""
+    if settings.SIGN_UP != DOMAIN:
+        return is_open(request)
+    domain = email.rpartition("@")[2].lower()
+    return domain in settings.SIGN_UP_DOMAINS or invitation_of(request) is not None
+
+
+def is_invited(request: HttpRequest, email: str) -> bool:
+    """Whether the visitor has an invitation that was mailed to this address: it is theirs then."""
+    invited = str(getattr(invitation_of(request), "email", "") or "")
+    return bool(invited) and invited.lower() == email.lower()
+
+
+def invitation_of(request: HttpRequest) -> Any:
+    """Return the visitor's open invitation, from the session or from where they go next."""
+    workspace_id, token = request.session.get(INVITED_BY) or _in_next(request)
+    if not token:
+        return None
+    try:
+        open_invitation = import_string("workspaces.people.invitations.open_invitation")
+    except ImportError:
+        return None
+    return open_invitation(workspace_id, token)
+
+
+def _in_next(request: HttpRequest) -> tuple[str, str]:
+    """Return the workspace and the token of an invitation's address in the parameter ``next``."""
+    address = request.POST.get("next") or request.GET.get("next") or ""
+    try:
+        found = resolve(address.partition("?")[0]).kwargs
+    except Resolver404:
+        return "", ""
+    return str(found.get("workspace_id", "")), str(found.get("token", ""))
