@@ -12,6 +12,7 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal, InvalidOperation
+from ipaddress import ip_address
 from pathlib import Path
 from typing import Final, overload
 from urllib.parse import parse_qsl, unquote, urlsplit
@@ -135,6 +136,18 @@ def env_web_address(name: str, default: str = "") -> str:
     if value and (urlsplit(value).scheme not in {"http", "https"} or not urlsplit(value).netloc):
         raise EnvError(name, "must start with http:// or https:// and include a host")
     return value
+
+
+def is_loopback(host: str) -> bool:
+    """Whether a server on this host is for its own machine alone.
+
+    >>> is_loopback("127.0.0.1"), is_loopback("localhost"), is_loopback("0.0.0.0")
+    (True, True, False)
+    """
+    try:
+        return ip_address(host.strip("[]")).is_loopback
+    except ValueError:
+        return host == "localhost"
 
 
 def parse_database_url(value: str, *, name: str = "database URL") -> DatabaseUrl:

@@ -18,6 +18,7 @@ from kb_project.env import (
     env_path,
     env_str,
     env_web_address,
+    is_loopback,
 )
 
 BASE_DIR = Path(__file__).resolve().parent.parent
@@ -199,6 +200,8 @@ ACCOUNT_PREVENT_ENUMERATION = True
 ACCOUNT_LOGIN_ON_EMAIL_CONFIRMATION = True
 ACCOUNT_LOGIN_ON_PASSWORD_RESET = True
 ACCOUNT_REAUTHENTICATION_REQUIRED = True
+# Seconds that a reset link works.
+PASSWORD_RESET_TIMEOUT = 3600
 ACCOUNT_MAX_EMAIL_ADDRESSES = 5
 ACCOUNT_SESSION_REMEMBER = True
 ACCOUNT_FORMS = {
@@ -220,6 +223,7 @@ MFA_ALLOW_UNVERIFIED_EMAIL = ACCOUNT_EMAIL_VERIFICATION != "mandatory"
 MFA_FORMS = {
     "authenticate": "workspaces.accounts.forms.CodeForm",
     "reauthenticate": "workspaces.accounts.forms.ConfirmCodeForm",
+    "add_webauthn": "workspaces.accounts.forms.AddPasskeyForm",
 }
 USERSESSIONS_ADAPTER = "workspaces.accounts.adapter.SessionsAdapter"
 
@@ -354,9 +358,11 @@ MODEL_CAP_TOTAL = env_money("MODEL_CAP_TOTAL")
 # Private hosts, and networks, where workspaces may have models of their own.
 MODEL_HOSTS_ALLOWED = env_list("MODEL_HOSTS_ALLOWED")
 DEMO_EMAIL = env_str("DEMO_EMAIL", "demo@concordance.local")
-# Published: `run` sets another one where others can reach the server.
+# Published, so for this machine alone: elsewhere `loaddemo` makes up another one.
 PUBLISHED_DEMO_PASSWORD = "concordance-demo"  # noqa: S105
 DEMO_PASSWORD = env_str("DEMO_PASSWORD", PUBLISHED_DEMO_PASSWORD)
+if DEMO_PASSWORD == PUBLISHED_DEMO_PASSWORD and not is_loopback(HOST):
+    DEMO_PASSWORD = ""
 # Made by benchmarks/make_demo_vectors.py.
 DEMO_VECTORS = BASE_DIR / "ingestion" / "demo" / "vectors.npz"
 

@@ -42,7 +42,6 @@ LEFT_OUT: Final[Mapping[str, str]] = {
     "usersessions.usersession": "people sign in again",
     "mfa.authenticator": "is sealed with the installation's own key",
     "socialaccount.socialapp": "is configured in the settings",
-    "socialaccount.socialapp_sites": "is configured in the settings",
     "socialaccount.socialtoken": "is not stored",
     "workspaces.accountevent": "tells of sign-ins to the installation it was made in",
     "account.emailconfirmation": "is requested again",

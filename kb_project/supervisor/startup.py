@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Final, TextIO
 
+from kb_project.env import is_loopback
 from kb_project.errors import ConflictError, UnavailableError
 
 COLOURS: Final = ("36", "33", "35", "32", "34", "31")
@@ -64,7 +65,7 @@ def welcome_text(address: str, email: str, password: str) -> str:
       Ctrl-C stops everything.
     """
     lines = [f"Concordance is ready:  {address}"]
-    if email:
+    if email and password:
         lines.append(f"Sign in to the demo:   {email} / {password}")
     lines.append("Ctrl-C stops everything.")
     return "\n".join(f"  {line}" for line in lines)
@@ -88,6 +89,20 @@ def _answers(host: str, port: int) -> bool:
         connection.getresponse()
         return True
     return False
+
+
+def mail_warning(backend: str, host: str) -> str:
+    """Return a warning if mails, with their links, are printed where others may read them.
+
+    >>> mail_warning("django.core.mail.backends.console.EmailBackend", "127.0.0.1")
+    ''
+    """
+    if is_loopback(host) or not backend.endswith("console.EmailBackend"):
+        return ""
+    return (
+        "Warning: mails are printed here instead of sent, and a reset link opens its account for"
+        " anyone who reads this output. Set EMAIL_HOST."
+    )
 
 
 PORTS_TO_TRY: Final = 20

@@ -131,7 +131,8 @@ class AccountAdapter(DefaultAccountAdapter):
     def send_mail(self, template_prefix: str, email: str, context: dict[str, Any]) -> None:
         if not limits.take(f"mail {template_prefix} {email.lower()}", MAILS).is_allowed:
             return
-        super().send_mail(template_prefix, email, _with_public_urls(self.request, context))
+        mail = {"home_url": "/", **context}
+        super().send_mail(template_prefix, email, _with_public_urls(self.request, mail))
 
     def send_notification_mail(
         self,

@@ -7,6 +7,7 @@ from typing import Any
 from allauth.account import forms as account_forms
 from allauth.core import context
 from allauth.mfa.base import forms as factor_forms
+from allauth.mfa.webauthn.forms import AddWebAuthnForm
 from allauth.socialaccount import forms as provider_forms
 from django.contrib.auth.password_validation import password_validators_help_texts
 from django.core.exceptions import ValidationError
@@ -74,3 +75,12 @@ class CodeForm(_LimitedCode, factor_forms.AuthenticateForm):
 
 class ConfirmCodeForm(_LimitedCode, factor_forms.ReauthenticateForm):
     pass
+
+
+class AddPasskeyForm(AddWebAuthnForm):
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.fields["name"].label = "Name, for example of the device"
+        if "passwordless" in self.fields:
+            self.fields["passwordless"].label = "Sign in with it alone, without a password"
+            self.fields["passwordless"].initial = True

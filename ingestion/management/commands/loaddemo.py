@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 from pathlib import Path
 from typing import Any, Final
 
@@ -30,7 +31,8 @@ class Command(DataCommand):
         )
 
     def handle(self, *_args: Any, no_wait: bool, **_options: Any) -> None:
-        workspace = _workspace()
+        person, password = _person()
+        workspace = _workspace(person)
         if not workspace.is_demo:
             self.stdout.write(f"'{SLUG}' is one of your own workspaces; it was not changed.")
             return
@@ -41,15 +43,30 @@ class Command(DataCommand):
             services.process_workspace(workspace=workspace)
         result = f"{added} documents added" if added else "already complete"
         self.stdout.write(f"Demo workspace '{NAME}': {result}.")
-        self.stdout.write(f"Sign in as {settings.DEMO_EMAIL} / {settings.DEMO_PASSWORD}")
+        if password:
+            self.stdout.write(f"Sign in as {person.email} / {password}")
 
 
-def _workspace() -> Workspace:
-    """Return the demo workspace and make sure of its user; an existing one keeps their password."""
-    person = User.objects.filter(email=settings.DEMO_EMAIL.lower()).first()
-    owner = person or people_services.person_add(
-        email=settings.DEMO_EMAIL, password=settings.DEMO_PASSWORD, name="Demo"
-    )
+def _person() -> tuple[User, str]:
+    """Return the demo's user, and their password if it is known here.
+
+    An existing one keeps their password, unless it is the published one and others can reach this
+    server: then a random one replaces it, and is shown this once.
+    """
+    email, password = settings.DEMO_EMAIL.lower(), settings.DEMO_PASSWORD
+    person = User.objects.filter(email=email).first()
+    if person is None:
+        password = password or secrets.token_urlsafe(12)
+        return people_services.person_add(email=email, password=password, name="Demo"), password
+    is_exposed = password != settings.PUBLISHED_DEMO_PASSWORD
+    if is_exposed and person.check_password(settings.PUBLISHED_DEMO_PASSWORD):
+        password = password or secrets.token_urlsafe(12)
+        person.set_password(password)
+        person.save(update_fields=["password"])
+    return person, password
+
+
+def _workspace(owner: User) -> Workspace:
     found = Workspace.objects.filter(slug=SLUG).first()
     return found or people_services.workspace_create(
         name=NAME, slug=SLUG, owner=owner, is_demo=True

@@ -13,11 +13,12 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from kb_project.commands import migrate
 from kb_project.database.engine.base import DATA
-from kb_project.env import env_int, env_str
+from kb_project.env import env_int, env_str, is_loopback
 from kb_project.errors import KBError
 from kb_project.supervisor.startup import (
     Console,
     call_when_answering,
+    mail_warning,
     only_supervisor,
     open_listener,
     welcome_text,
@@ -68,8 +69,11 @@ def _run(console: Console, listener: socket.socket, address: str, *, demo: bool)
             guard.start()
         migrate(lambda sentence: console.say(OWN_NAME, sentence))
         parts = _parts(listener.fileno())
+        host = listener.getsockname()[0]
         if demo and DEMO_COMMAND in get_commands():
-            parts.append(_part(DEMO, DEMO_COMMAND, once=True))
+            parts.append(_part(DEMO, DEMO_COMMAND, environment={"HOST": host}, once=True))
+        if warning := mail_warning(settings.EMAIL_BACKEND, host):
+            console.say(OWN_NAME, warning)
         supervisor = Supervisor(parts, say=console.say, look=guard.look if guard else lambda: None)
         _announce(console, supervisor, listener, address)
         with stopped_by_signals(supervisor, console.say):
@@ -111,13 +115,17 @@ def _announce(
 ) -> None:
     """Announce the address once the pages answer; with a demo, once its documents are ready."""
 
+    host, port = listener.getsockname()[:2]
+    # Where others can reach the server, only `loaddemo` knows the password, and says it once.
+    is_known = is_loopback(host) or settings.DEMO_PASSWORD != settings.PUBLISHED_DEMO_PASSWORD
+    password = settings.DEMO_PASSWORD if is_known else ""
+
     def web_answers() -> None:
         if not supervisor.is_done(DEMO):
             console.say(OWN_NAME, f"{address} is up; processing the demo documents …")
             supervisor.wait_until_done(DEMO)
-        console.paragraph(welcome_text(address, settings.DEMO_EMAIL, settings.DEMO_PASSWORD))
+        console.paragraph(welcome_text(address, settings.DEMO_EMAIL, password))
 
-    host, port = listener.getsockname()[:2]
     call_when_answering(host, port, web_answers)
 
 

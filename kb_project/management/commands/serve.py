@@ -11,6 +11,7 @@ from django.conf import settings
 from django.core.management.base import BaseCommand, CommandParser
 
 from kb_project.http.connections import BoundedProtocol
+from kb_project.supervisor.startup import mail_warning
 
 APPLICATION: Final = "kb_project.asgi:application"
 SECONDS_TO_FINISH_REQUESTS: Final = 3
@@ -30,6 +31,8 @@ class Command(BaseCommand):
     def handle(self, *args: Any, host: str, port: int, fd: int | None, **options: Any) -> None:
         # WhiteNoise warns if the folder for collected files is missing.
         Path(settings.STATIC_ROOT).mkdir(parents=True, exist_ok=True)
+        if fd is None and (warning := mail_warning(settings.EMAIL_BACKEND, host)):
+            self.stderr.write(warning)
         config = uvicorn.Config(
             APPLICATION,
             host=host,
