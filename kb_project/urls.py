@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from django.contrib import admin
 from django.db import transaction
 from django.http import HttpRequest, JsonResponse
 from django.urls import URLPattern, URLResolver, include, path, re_path
@@ -10,9 +9,11 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET
 from drf_spectacular.views import SpectacularAPIView, SpectacularSwaggerSplitView
 
+from ingestion import admin as _pages_of_the_admin  # noqa: F401 - registers them
 from kb_project.database.outages import DATABASE_AWAY
 from kb_project.http.api import NothingHere
 from kb_project.sql import run_sql
+from workspaces.admin.site import site as admin_site
 from workspaces.people import api as people_api, invitation_api
 
 
@@ -55,7 +56,7 @@ api: list[URLPattern | URLResolver] = [
 
 urlpatterns = [
     path("healthz", healthz, name="healthz"),
-    path("admin/", admin.site.urls),
+    path("admin/", admin_site.urls),
     path("accounts/", include("workspaces.accounts.urls")),
     path("api/v1/", include(api)),
     path("", include("workspaces.urls")),

@@ -50,6 +50,7 @@ class AuditAction(models.TextChoices):
     MEMBER_REMOVED = "member_removed", "Member removed"
     MEMBER_LEFT = "member_left", "Member left"
     OWNERSHIP_TRANSFERRED = "ownership_transferred", "Ownership transferred"
+    OPENED_BY_OPERATOR = "opened_by_operator", "Opened in the administration"
 
 
 class AuditEvent(TenantModel):
