@@ -13,8 +13,9 @@ from ingestion.models import Document, Entity, IngestionJob, JobKind, RunState, 
 from tests.rows import make_cast, make_document, make_user, make_workspace
 from tests.workspaces.accounts.people import add_app, code_of
 from workspaces import access
+from workspaces.accounts import events
 from workspaces.admin.site import site
-from workspaces.models import AuditEvent, Membership, User, Workspace
+from workspaces.models import AccountEventKind, AuditEvent, Membership, User, Workspace
 
 pytestmark = pytest.mark.django_db
 
@@ -193,6 +194,7 @@ def test_nothing_can_be_changed(name, deed):
     cast = make_cast("Harbour")
     _fill(cast.workspace, "Lighthouse")
     client = operator()
+    events.record(AccountEventKind.SIGNED_IN, user=cast.alice, request=None)
     open_workspace(client, cast.workspace)
     model = next(
         model for model in site._registry if model._meta.label_lower == name.replace("_", ".", 1)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 from urllib.parse import urlsplit
@@ -26,6 +27,8 @@ from workspaces.models import AccountEventKind as Kind, User
 
 MAILS: Final = Rate(5, 3600)
 """Mails of one kind to one address. More are not sent, and no page says so."""
+
+SECONDS_SIGN_IN_COUNTS: Final = 300
 
 # The mail that allauth sends after each change of an account, by its template.
 KIND_OF_MAIL: Final[Mapping[str, tuple[Kind, str]]] = {
@@ -92,6 +95,13 @@ class AccountAdapter(DefaultAccountAdapter):
         if isinstance(request.user, User):
             events.record(Kind.SIGNED_OUT, user=request.user, request=request)
         super().logout(request)
+
+    def is_reauthentication_required(self, *, app: str, **kwargs: Any) -> bool:
+        """Whether to ask again who this is. A sign-in counts for a few minutes, as asking does."""
+        records = get_authentication_records(self.request, self.request.user)
+        since = time.time() - SECONDS_SIGN_IN_COUNTS
+        is_recent = any(record["at"] > since for record in records)
+        return not is_recent and super().is_reauthentication_required(app=app, **kwargs)
 
     def get_client_ip(self, request: HttpRequest) -> str:
         return client_address(request) or "::"
@@ -198,7 +208,7 @@ def too_many(attempt: sign_in.Attempt) -> ValidationError:
 
 def _ways(request: HttpRequest, user: User) -> str:
     """Say how a person proved who they are, as in "Password, authenticator app"."""
-    records = get_authentication_records(request)
+    records = get_authentication_records(request, user)
     ways = [
         WAYS.get(record.get("type") or record["method"], record["method"]) for record in records
     ]

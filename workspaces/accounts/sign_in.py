@@ -42,7 +42,7 @@ SECONDS_A_CODE_IS_VALID: Final = 120
 
 DEVICE_COOKIE: Final = "known_device"
 DEVICE_COOKIE_SECONDS: Final = 180 * 24 * 3600
-DEVICE_SALT: Final = "workspaces.accounts.device"
+DEVICE_SALT: Final = "a browser that has signed in"
 
 
 @dataclass(frozen=True, slots=True)

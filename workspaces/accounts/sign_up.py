@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import Any, Final
 
 from django.conf import settings
 from django.http import HttpRequest
 from django.urls import Resolver404, resolve
-from django.utils.module_loading import import_string
+
+from workspaces import people
 
 OPEN: Final = "open"
 INVITATION: Final = "invitation"
@@ -42,10 +44,10 @@ def invitation_of(request: HttpRequest) -> Any:
     if not token:
         return None
     try:
-        open_invitation = import_string("workspaces.people.invitations.open_invitation")
-    except ImportError:
+        invitations = import_module(".invitations", people.__name__)
+    except ModuleNotFoundError:
         return None
-    return open_invitation(workspace_id, token)
+    return invitations.open_invitation(workspace_id, token)
 
 
 def _in_next(request: HttpRequest) -> tuple[str, str]:
