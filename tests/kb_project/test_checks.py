@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import subprocess
+import sys
 from decimal import Decimal
 from functools import partial
 from typing import Any
@@ -11,6 +13,8 @@ from django.db import connections
 from kb_project import checks
 from kb_project.confinement.layers import Layers
 from kb_project.database.config import OWNER_ALIAS
+from kb_project.env import child_environment
+from kb_project.settings import BASE_DIR
 from kb_project.sql import run_sql
 
 
@@ -152,3 +156,53 @@ def test_what_the_operator_says_of_the_model_agrees(
         setattr(settings, name, value)
 
     assert found() == ids
+
+
+@pytest.mark.parametrize(
+    ("way", "domains", "verification", "ids"),
+    [
+        ("open", [], "none", set()),
+        ("invitation", [], "none", set()),
+        ("domain", ["corp.test"], "mandatory", set()),
+        ("domain", [], "mandatory", {"kb.E021"}),
+        ("domain", ["corp.test"], "none", {"kb.E022"}),
+        ("anyone", [], "none", {"kb.E020"}),
+    ],
+)
+def test_who_may_sign_up_is_said_completely(settings, way, domains, verification, ids):
+    settings.SIGN_UP, settings.SIGN_UP_DOMAINS = way, domains
+    settings.ACCOUNT_EMAIL_VERIFICATION = verification
+
+    assert found() == ids
+
+
+def test_with_tls_and_mail_django_finds_nothing_to_warn_of():
+    environment = child_environment(BEHIND_TLS="true", EMAIL_HOST="smtp.test", DEBUG="false")
+    command = [sys.executable, "manage.py", "check", "--deploy", "--fail-level", "WARNING"]
+
+    done = subprocess.run(command, cwd=BASE_DIR, env=environment, capture_output=True, text=True)
+
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize(
+    ("host", "mail", "expected"),
+    [
+        ("127.0.0.1", {}, ("none", "concordance-demo", False)),
+        ("192.0.2.1", {}, ("none", "", False)),
+        ("127.0.0.1", {"EMAIL_HOST": "smtp.test"}, ("mandatory", "concordance-demo", True)),
+    ],
+)
+def test_mail_and_host_decide_what_accounts_need(host, mail, expected):
+    names = "ACCOUNT_EMAIL_VERIFICATION", "DEMO_PASSWORD", "ACCOUNT_EMAIL_NOTIFICATIONS"
+    program = f"from kb_project import settings as s; print([getattr(s, n) for n in {names}])"
+
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        cwd=BASE_DIR,
+        env=child_environment(HOST=host, **mail),
+        capture_output=True,
+        text=True,
+    )
+
+    assert done.stdout.strip() == str(list(expected)), done.stderr

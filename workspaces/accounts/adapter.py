@@ -13,6 +13,7 @@ from allauth.account.authentication import get_authentication_records
 from allauth.account.models import EmailAddress
 from allauth.core import context
 from allauth.mfa.adapter import DefaultMFAAdapter
+from allauth.mfa.models import Authenticator
 from allauth.socialaccount.adapter import DefaultSocialAccountAdapter
 from allauth.usersessions.adapter import DefaultUserSessionsAdapter
 from django.conf import settings
@@ -165,6 +166,9 @@ class FactorAdapter(DefaultMFAAdapter):
     def encrypt(self, text: str) -> str:
         return secrets.seal_factor(text)
 
+    def generate_authenticator_name(self, user: User, type: Any) -> str:  # type: ignore[override]
+        return f"Passkey {Authenticator.objects.filter(user=user, type=type).count() + 1}"
+
     def decrypt(self, encrypted_text: str) -> str:
         return secrets.unseal_factor(encrypted_text)
 
@@ -180,7 +184,7 @@ class SessionsAdapter(DefaultUserSessionsAdapter):
                 Kind.SESSION_ENDED,
                 user=session.user,
                 request=context.request,
-                detail=f"{session.ip} {session.user_agent}",
+                detail=f"{events.browser_in(session.user_agent)}, {session.ip}",
             )
 
 

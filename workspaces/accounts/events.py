@@ -12,6 +12,15 @@ from workspaces.models import AccountEvent, AccountEventKind, User
 
 logger = logging.getLogger(__name__)
 
+# The first that a user agent names: most call themselves Safari, too.
+BROWSERS: Final = (
+    *(("Edg", "Edge"), ("OPR", "Opera"), ("Firefox", "Firefox"), ("FxiOS", "Firefox")),
+    *(("Chrome", "Chrome"), ("CriOS", "Chrome"), ("Safari", "Safari"), ("curl", "curl")),
+)
+SYSTEMS: Final = (
+    *(("iPhone", "iPhone"), ("iPad", "iPad"), ("Android", "Android"), ("Windows", "Windows")),
+    *(("Macintosh", "macOS"), ("CrOS", "ChromeOS"), ("Linux", "Linux")),
+)
 SHOWN: Final = 50
 """Events on a person's security page."""
 
@@ -29,6 +38,20 @@ def record(
         user_agent=request.headers.get("User-Agent", "")[:200] if request else "",
     )
     logger.info("account event kind=%s user=%s", kind, user.pk)
+
+
+def browser_in(user_agent: str) -> str:
+    """Return a browser's name for people.
+
+    >>> browser_in("Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 Chrome/141.0 Safari/537.36")
+    'Chrome on Linux'
+    >>> browser_in("python-requests/2.32"), browser_in("")
+    ('python-requests/2.32', 'Unknown browser')
+    """
+    browser = next((name for sign, name in BROWSERS if sign in user_agent), "")
+    system = next((name for sign, name in SYSTEMS if sign in user_agent), "")
+    named = f"{browser} on {system}" if browser and system else browser or system
+    return named or user_agent[:40] or "Unknown browser"
 
 
 def latest(user: User, *, most: int = SHOWN) -> list[AccountEvent]:

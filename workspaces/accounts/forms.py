@@ -20,7 +20,6 @@ from workspaces.models import AccountEventKind
 class SignUpForm(account_forms.SignupForm):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self.fields["email"].label = "E-mail"
         self.fields["password1"].help_text = " ".join(password_validators_help_texts())
         self.fields["password2"].label = "Password again"
 

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import re
 import time
 from io import StringIO
 from pathlib import Path
@@ -110,3 +111,27 @@ def test_waiting_ends_with_every_document_ready(two_documents: Path):
     call()
 
     assert {document.state for document in demo_documents()} == {DocumentState.READY}
+
+
+def test_where_others_can_reach_the_server_the_password_is_made_up_and_said_once(settings):
+    settings.DEMO_PASSWORD = ""
+
+    first, second = call("--no-wait"), call("--no-wait")
+
+    person = User.objects.get(email=settings.DEMO_EMAIL)
+    [password] = re.findall(rf"{settings.DEMO_EMAIL} / (\S+)", first)
+    assert person.check_password(password)
+    assert len(password) >= 16
+    assert "Sign in as" not in second
+
+
+def test_a_published_password_is_replaced_when_others_can_reach_the_server(settings):
+    call("--no-wait")
+    settings.DEMO_PASSWORD = ""
+
+    said = call("--no-wait")
+
+    person = User.objects.get(email=settings.DEMO_EMAIL)
+    assert not person.check_password(settings.PUBLISHED_DEMO_PASSWORD)
+    [password] = re.findall(rf"{settings.DEMO_EMAIL} / (\S+)", said)
+    assert person.check_password(password)

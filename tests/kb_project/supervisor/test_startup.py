@@ -18,6 +18,7 @@ from kb_project.supervisor import startup, supervisor
 from kb_project.supervisor.startup import (
     Console,
     call_when_answering,
+    mail_warning,
     only_supervisor,
     open_listener,
     welcome_text,
@@ -183,3 +184,15 @@ def test_a_listening_socket_answers_nobody_until_it_is_served():
         client.settimeout(0.1)
         with pytest.raises(TimeoutError):
             client.recv(1)
+
+
+def test_mail_on_the_console_is_warned_of_where_others_can_reach_the_server():
+    console = "django.core.mail.backends.console.EmailBackend"
+
+    assert "Set EMAIL_HOST" in mail_warning(console, "192.0.2.1")
+    assert mail_warning(console, "::1") == ""
+    assert mail_warning("django.core.mail.backends.smtp.EmailBackend", "192.0.2.1") == ""
+
+
+def test_a_password_that_is_not_known_is_not_announced():
+    assert "Sign in" not in welcome_text("http://192.0.2.1:8000", "demo@concordance.local", "")
