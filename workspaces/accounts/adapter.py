@@ -77,17 +77,17 @@ class AccountAdapter(DefaultAccountAdapter):
         user = super().authenticate(request, **credentials)
         if user is not None:
             attempt.succeeded()
-        return user  # type: ignore[return-value]  # our model
+        return user
 
     def authentication_failed(self, request: HttpRequest, **credentials: Any) -> None:
         sign_in.record_failure(str(credentials.get("email", "")), request)
 
-    def login(self, request: HttpRequest, user: User) -> None:  # type: ignore[override]  # ours
+    def login(self, request: HttpRequest, user: User) -> None:
         ways = _ways(request, user)
         super().login(request, user)
         events.record(Kind.SIGNED_IN, user=user, request=request, detail=ways)
 
-    def post_login(self, request: HttpRequest, user: User, **kwargs: Any) -> HttpResponse:  # type: ignore[override]  # ours
+    def post_login(self, request: HttpRequest, user: User, **kwargs: Any) -> HttpResponse:
         response = super().post_login(request, user, **kwargs)
         sign_in.remember_device(response, kwargs.get("email") or user.email)
         return response
@@ -121,7 +121,7 @@ class AccountAdapter(DefaultAccountAdapter):
         form: Any,
         commit: bool = True,  # noqa: FBT001, FBT002  allauth's
     ) -> User:
-        saved: User = super().save_user(request, user, form, commit=commit)  # type: ignore[assignment]  # our model
+        saved: User = super().save_user(request, user, form, commit=commit)
         if commit:
             events.record(Kind.SIGNED_UP, user=saved, request=request)
         return saved
@@ -148,7 +148,7 @@ class AccountAdapter(DefaultAccountAdapter):
     def send_notification_mail(
         self,
         template_prefix: str,
-        user: User,  # type: ignore[override]  # our model
+        user: User,
         context: dict[str, Any] | None = None,
         email: str | None = None,
     ) -> None:
@@ -166,7 +166,7 @@ class FactorAdapter(DefaultMFAAdapter):
     def encrypt(self, text: str) -> str:
         return secrets.seal_factor(text)
 
-    def generate_authenticator_name(self, user: User, type: Any) -> str:  # type: ignore[override]
+    def generate_authenticator_name(self, user: User, type: Any) -> str:
         return f"Passkey {Authenticator.objects.filter(user=user, type=type).count() + 1}"
 
     def decrypt(self, encrypted_text: str) -> str:
@@ -195,7 +195,7 @@ class ProviderAdapter(DefaultSocialAccountAdapter):
         return bool(settings.OIDC_SIGN_UP) or sign_up.is_open(request)
 
     def save_user(self, request: HttpRequest, sociallogin: Any, form: Any = None) -> User:
-        user: User = super().save_user(request, sociallogin, form)  # type: ignore[assignment]  # our model
+        user: User = super().save_user(request, sociallogin, form)
         events.record(Kind.SIGNED_UP, user=user, request=request, detail=settings.OIDC_NAME)
         return user
 

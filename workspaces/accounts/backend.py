@@ -17,4 +17,4 @@ class EmailBackend(AuthenticationBackend):
     def _authenticate_by_email(self, email: str, password: str) -> User | None:
         users = filter_users_by_email(email, prefer_verified=True, for_login=True)
         oldest = min(users, key=lambda user: user.pk, default=None)
-        return self._check_password(oldest, password)  # type: ignore[return-value]  # our model
+        return self._check_password(oldest, password)

@@ -19,6 +19,7 @@ from django.shortcuts import redirect
 from django.template.response import SimpleTemplateResponse
 
 from workspaces import access
+from workspaces.admin.site import plural
 from workspaces.audit import services as audit
 from workspaces.models import AuditAction, User, Workspace
 
@@ -96,9 +97,8 @@ class TenantAdmin(ReadOnlyAdmin):
         if workspace is None:
             messages.info(request, "Open a workspace first. Its audit trail will say so.")
             return redirect("admin:workspaces_workspace_changelist")
-        name = f"{self.opts.verbose_name_plural} of {workspace.name}"
         with access.in_workspace(workspace.pk):
-            response = page(name[:1].upper() + name[1:])
+            response = page(f"{plural(self.model)} of {workspace.name}")
             if isinstance(response, SimpleTemplateResponse):
                 response.render()
             return response
