@@ -4,11 +4,13 @@ from django.conf import settings
 from django.db import migrations, models
 import django.db.models.deletion
 
+from kb_project.database.rights import append_only
+
 
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('workspaces', '0009_limits_and_audit'),
+        ('workspaces', '0010_people'),
     ]
 
     operations = [
@@ -29,4 +31,5 @@ class Migration(migrations.Migration):
                 'indexes': [models.Index(fields=['user', '-created_at', '-id'], name='account_event_latest')],
             },
         ),
+        append_only("workspaces_accountevent"),
     ]
