@@ -1,43 +1,30 @@
-"""Every workspace is alone: in the tables, in the addresses, in both at once."""
+"""Every workspace is alone in the tables. Who may call what is in tests/authorization."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any, LiteralString
 from uuid import uuid4
 
 import pytest
 from django.apps import apps
-from django.core.files.uploadedfile import SimpleUploadedFile
 from django.db import IntegrityError, ProgrammingError, models, transaction
 from django.test import Client
-from django.urls import URLResolver, get_resolver, reverse
-from django.utils import timezone
+from django.urls import reverse
 
-from ingestion.documents import services
 from ingestion.models import (
     Chunk,
     Document,
     DocumentVersion,
     Entity,
-    EventKind,
-    HistoryEvent,
     Mention,
-    ResolutionDecision,
-    Verdict,
 )
 from kb_project.sql import run_sql
 from retrieval.models import (
-    Answer,
-    EvaluationResult,
-    EvaluationRun,
     Question,
-    QuestionSet,
-    SetQuestion,
 )
 from tests import rows
 from workspaces import access
-from workspaces.models import Invitation, Membership, Workspace, WorkspaceExport
+from workspaces.models import Membership, Workspace
 from workspaces.models.people import TenantQuerySet
 
 pytestmark = pytest.mark.django_db
@@ -225,152 +212,6 @@ def test_deleting_a_document_takes_what_hangs_on_it():
 
 
 # --- the addresses --------------------------------------------------------------------------------
-@pytest.fixture
-def house(media: Any, fake_embedder: None) -> tuple[rows.Cast, dict[str, Any]]:
-    """A workspace with one of everything, and the ids an address may hold."""
-    cast = rows.make_cast()
-    document = rows.make_document(cast.workspace, "Log", "Ada Lind keeps the light of Skarrow.")
-    ada = rows.make_mentions(cast.workspace, rows.chunks_of(document), "Ada Lind")
-    report = rows.make_report(cast.workspace, "The light", [ada], rows.chunks_of(document))
-    skarrow = rows.make_mentions(cast.workspace, rows.chunks_of(document), "Skarrow", "PLACE")
-    link = rows.make_relationship(ada, skarrow, rows.chunks_of(document)[0], "keeps")
-    with access.in_workspace(cast.workspace.pk):
-        question = Question.objects.create(workspace=cast.workspace, text="Who?", mode="walk")
-        answer = Answer.objects.create(
-            workspace=cast.workspace, question=question, is_supported=False
-        )
-        questions = QuestionSet.objects.create(workspace=cast.workspace, name="Lights")
-        asked = SetQuestion.objects.create(
-            # Both kinds of questions are "question_id" in their addresses.
-            pk=question.pk,
-            workspace=cast.workspace,
-            question_set=questions,
-            ordinal=1,
-            text="Who?",
-        )
-        run = EvaluationRun.objects.create(workspace=cast.workspace, question_set=questions)
-        result = EvaluationResult.objects.create(
-            workspace=cast.workspace, run=run, question=asked, mode="walk"
-        )
-        decision = ResolutionDecision.objects.create(
-            workspace=cast.workspace, left_key="ada", verdict=Verdict.SAME
-        )
-        services.document_upload(
-            workspace=cast.workspace, file=SimpleUploadedFile("a.txt", b"Oil."), name="a.txt"
-        )
-        event = HistoryEvent.objects.create(
-            workspace=cast.workspace, sequence=99, kind=EventKind.ENTITY_EDITED
-        )
-        member = Membership.objects.in_workspace(cast.workspace).get(user=cast.bob)
-        digest = "0" * 64
-        invitation = Invitation.objects.create(
-            workspace=cast.workspace, role="viewer", token_hash=digest, expires_at=timezone.now()
-        )
-        export = WorkspaceExport.objects.create(workspace=cast.workspace)
-    ids = {
-        "workspace_id": cast.workspace.slug,
-        "member_id": member.pk,
-        "invitation_id": invitation.pk,
-        "export_id": export.pk,
-        "document_id": document.pk,
-        "entity_id": ada.pk,
-        "community_id": report.community_id,
-        "decision_id": decision.pk,
-        "event_id": event.pk,
-        "relationship_id": link.pk,
-        "question_id": question.pk,
-        "answer_id": answer.pk,
-        "set_id": questions.pk,
-        "run_id": run.pk,
-        "result_id": result.pk,
-        "token_id": rows.make_token(cast.workspace, cast.alice)[0].pk,
-        "number": 1,
-        "name": "tags",
-    }
-    return cast, ids
-
-
-def addresses() -> list[tuple[str, tuple[str, ...]]]:
-    """The name of every address that holds a workspace, and all it holds."""
-    return sorted(set(_below("", get_resolver(), ())))
-
-
-def _below(
-    prefix: str, resolver: URLResolver, outer: tuple[str, ...]
-) -> Iterator[tuple[str, tuple[str, ...]]]:
-    for entry in resolver.url_patterns:
-        inside = (*outer, *entry.pattern.converters)
-        if isinstance(entry, URLResolver):
-            space = f"{prefix}{entry.namespace}:" if entry.namespace else prefix
-            yield from _below(space, entry, inside)
-        elif "workspace_id" in inside:
-            assert entry.name, f"an address below {prefix} has no name"
-            yield f"{prefix}{entry.name}", inside
-
-
-def address_of(name: str, parts: tuple[str, ...], ids: dict[str, Any]) -> str:
-    """The address of that name with real ids; fails for a part that has none above."""
-    missing = set(parts) - set(ids)
-    assert not missing, f"{name} holds {missing}: give this test an id for it"
-    return reverse(name, kwargs={part: ids[part] for part in parts})
-
-
-def test_the_walk_finds_pages_and_api():
-    found = {name for name, _ in addresses()}
-
-    assert {"ingestion:document_detail", "ingestion_api:document", "retrieval_api:ask"} <= set(
-        found
-    )
-
-
-def test_a_stranger_finds_nothing_at_any_address(house: tuple[rows.Cast, dict[str, Any]]):
-    cast, ids = house
-    stranger = Client()
-    stranger.force_login(cast.charlie)
-    found = {}
-
-    for name, parts in addresses():
-        address = address_of(name, parts, ids)
-        tries = (stranger.get, stranger.post, stranger.delete)
-        answers = {attempt(address).status_code for attempt in tries}
-        if 404 not in answers or not answers <= {404, 405}:
-            found[name] = answers
-
-    assert found == {}
-
-
-def test_no_address_opens_without_signing_in(house: tuple[rows.Cast, dict[str, Any]]):
-    _, ids = house
-    found = {}
-
-    for name, parts in addresses():
-        address = address_of(name, parts, ids)
-        for response in (Client().get(address), Client().post(address)):
-            signs_in = "/accounts/login/" in response.headers.get("Location", "")
-            if not (
-                response.status_code in {401, 405} or (response.status_code == 302 and signs_in)
-            ):
-                found[name] = response.status_code
-
-    assert found == {}
-
-
-@pytest.mark.parametrize(("name", "parts"), addresses())
-def test_a_member_finds_something_where_a_stranger_does_not(
-    name: str, parts: tuple[str, ...], house: tuple[rows.Cast, dict[str, Any]]
-):
-    cast, ids = house
-    owner = Client()
-    owner.force_login(cast.alice)
-
-    response = owner.get(address_of(name, parts, ids))
-
-    # A text has no pictures of its pages; what only takes POST says so.
-    assert response.status_code == (404 if name == "ingestion:page_picture" else 200) or (
-        response.status_code in {302, 400, 405, 409}
-    )
-
-
 def test_a_workspace_that_does_not_exist_answers_as_a_foreign_one():
     charlie = rows.make_user("Charlie")
     foreign = rows.make_workspace("Harbour")

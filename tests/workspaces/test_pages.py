@@ -15,7 +15,6 @@ from tests import rows
 from tests.workspaces.pages import signed_in
 from workspaces.models import Capability, Role, Workspace
 from workspaces.pages import UserRequest, workspace_page
-from workspaces.people import services as people_services
 
 pytestmark = [pytest.mark.django_db, pytest.mark.urls(__name__)]
 
@@ -149,19 +148,6 @@ def test_a_stranger_finds_no_page(name: str):
 
     assert [response.status_code for response in responses] == [404, 404]
     assert seen == {}
-
-
-@pytest.mark.parametrize("role", list(Role))
-@pytest.mark.parametrize("name", NEEDED)
-def test_a_role_sees_the_pages_of_its_capabilities(name: str, role: Role):
-    cast = rows.make_cast()
-    people_services.member_add(workspace=cast.workspace, user=cast.bob, role=role)
-
-    response = signed_in(cast.bob).get(address(name))
-
-    may = NEEDED[name].value in role.capabilities
-    assert response.status_code == (200 if may else 403)
-    assert bool(seen) == may
 
 
 def test_a_reader_may_not_what_editors_may_and_learns_whom_to_ask():
