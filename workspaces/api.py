@@ -24,7 +24,7 @@ from typing import Any, Final
 from django.db import transaction
 from django.http.response import HttpResponseBase
 from django.utils.decorators import method_decorator
-from drf_spectacular.utils import OpenApiParameter, extend_schema
+from drf_spectacular.utils import OpenApiParameter, PolymorphicProxySerializer, extend_schema
 from rest_framework.response import Response
 from rest_framework.serializers import Serializer
 from rest_framework.views import APIView
@@ -82,8 +82,9 @@ class Operation:
 
     ``takes`` and ``gives`` are serializers of the body and of the response with ``status``.
     ``gives`` may also be a dictionary of responses for the schema; the method then returns one of
-    them. An operation that ``is_once`` accepts an idempotency key; one ``of_deleted`` is for
-    the owner of a deleted workspace. ``at_source``: see ``workspaces.access.workspace_with``.
+    them. ``previews`` is a serializer of the response, with status 200, when only a preview is asked
+    for. An operation that ``is_once`` accepts an idempotency key; one ``of_deleted`` is for the
+    owner of a deleted workspace. ``at_source``: see ``workspaces.access.workspace_with``.
     """
 
     needs: Capability
@@ -93,6 +94,7 @@ class Operation:
     takes: Any = None
     media_types: tuple[str, ...] = ()
     gives: Any = None
+    previews: Any = None
     status: int = 200
     errors: tuple[int, ...] = ()
     parameters: tuple[OpenApiParameter, ...] = ()
@@ -127,7 +129,7 @@ class Operation:
         own = (IDEMPOTENCY_KEY,) if self.is_once else ()
         query = () if self.query is None else (self.query,)
         takes = dict.fromkeys(self.media_types, self.takes)
-        shown = self.gives if isinstance(self.gives, dict) else {self.status: self.gives}
+        shown = self.gives if isinstance(self.gives, dict) else self._responses()
         has_input = self.query is not None or self.takes is not None
         invalid = (400,) if has_input else ()
         forbidden = () if self.needs == Capability.READ else (403,)
@@ -140,6 +142,20 @@ class Operation:
             responses={**shown, **failed},
             filters=False,
         )
+
+
+    def _responses(self) -> dict[int, Any]:
+        if self.previews is None:
+            return {self.status: self.gives}
+        if self.status != 200:
+            return {self.status: self.gives, 200: self.previews}
+        names = (one.__name__.removesuffix("Serializer") for one in (self.gives, self.previews))
+        either = PolymorphicProxySerializer(
+            component_name="Or".join(names),
+            serializers=[self.gives, self.previews],
+            resource_type_field_name=None,
+        )
+        return {200: either}
 
 
 reading: Final = partial(Operation, Capability.READ)

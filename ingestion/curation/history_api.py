@@ -130,7 +130,9 @@ def event_answer(view: WorkspaceAPIView, event: HistoryEvent) -> Response:
     return view.answer(shown(row), {"ETag": f'"{event.sequence}"'})
 
 
-curation: Final = partial(correcting, gives=EventSerializer, parameters=(PREVIEW,))
+curation: Final = partial(
+    correcting, gives=EventSerializer, previews=EffectSerializer, parameters=(PREVIEW,)
+)
 curation_of_one: Final = partial(curation, parameters=(PREVIEW, IF_MATCH))
 
 
@@ -185,6 +187,7 @@ class HistoryUndoApi(WorkspaceAPIView):
         at_source=True,
         takes=ReasonSerializer,
         gives=EventSerializer,
+        previews=EffectSerializer,
         errors=(403, 409, 412),
         is_once=True,
         parameters=(PREVIEW,),

@@ -22,9 +22,9 @@ class CommunitySerializer(serializers.Serializer[Any]):
     size = serializers.IntegerField(
         source="community.size", help_text="Number of entities, including those of sub-topics."
     )
-    title = serializers.CharField(source="report.title", default=None)
-    summary = serializers.CharField(source="report.summary", default=None)
-    rating = serializers.FloatField(source="report.rating", default=None)
+    title = serializers.CharField(source="report.title", default=None, allow_null=True)
+    summary = serializers.CharField(source="report.summary", default=None, allow_null=True)
+    rating = serializers.FloatField(source="report.rating", default=None, allow_null=True)
     children = serializers.SerializerMethodField()
 
     @extend_schema_field({"type": "array", "items": {"$ref": "#/components/schemas/Community"}})
@@ -85,14 +85,20 @@ class CommunityApi(WorkspaceAPIView):
         id = serializers.UUIDField(source="community.pk")
         level = serializers.IntegerField(source="community.level")
         size = serializers.IntegerField(source="community.size")
-        title = serializers.CharField(source="report.title", default=None)
+        title = serializers.CharField(source="report.title", default=None, allow_null=True)
         rating = serializers.FloatField(
-            source="report.rating", default=None, help_text="Importance of the topic, 0 to 10."
+            source="report.rating",
+            default=None,
+            allow_null=True,
+            help_text="Importance of the topic, 0 to 10.",
         )
-        rating_reason = serializers.CharField(source="report.rating_reason", default=None)
+        rating_reason = serializers.CharField(
+            source="report.rating_reason", default=None, allow_null=True
+        )
         written_by = serializers.CharField(
             source="report.written_by",
             default=None,
+            allow_null=True,
             help_text="The model's name; 'extractive' if the report quotes the documents.",
         )
         problem = ReportProblemSerializer(source="report.problem", default=None, allow_null=True)

@@ -42,7 +42,9 @@ class DocumentSerializer(serializers.Serializer[Any]):
     name = serializers.CharField(source="document.name")
     media_type = serializers.CharField(source="document.media_type")
     size = serializers.IntegerField(source="document.size", help_text="Bytes.")
-    collection = serializers.CharField(source="document.collection.name", default=None)
+    collection = serializers.CharField(
+        source="document.collection.name", default=None, allow_null=True
+    )
     tags = serializers.ListField(child=serializers.CharField(), source="document.tags")
     dated = serializers.DateField(source="document.dated", allow_null=True)
     state = serializers.ChoiceField(choices=DocumentState.choices, source="document.state")
@@ -252,8 +254,8 @@ class TreeChildSerializer(serializers.Serializer[Any]):
     id = serializers.UUIDField()
     kind = serializers.ChoiceField(choices=["node", "passage"])
     probability = serializers.FloatField()
-    document = serializers.UUIDField(source="document.pk", default=None)
-    title = serializers.CharField(source="document.title", default=None)
+    document = serializers.UUIDField(source="document.pk", default=None, allow_null=True)
+    title = serializers.CharField(source="document.title", default=None, allow_null=True)
 
 
 class TreeNodeSerializer(serializers.Serializer[Any]):
@@ -271,12 +273,12 @@ class TreeNodeSerializer(serializers.Serializer[Any]):
 class TreeSerializer(serializers.Serializer[Any]):
     """A summary tree. Empty if none was built; a document with one passage needs none."""
 
-    root_id = serializers.UUIDField(source="tree.root_id", default=None)
+    root_id = serializers.UUIDField(source="tree.root_id", default=None, allow_null=True)
     layers = serializers.IntegerField(source="tree.layers", default=0)
     failed = serializers.IntegerField(
         source="tree.failed", default=0, help_text="Summaries the model failed to write."
     )
-    built_at = serializers.DateTimeField(source="tree.built_at", default=None)
+    built_at = serializers.DateTimeField(source="tree.built_at", default=None, allow_null=True)
     nodes = TreeNodeSerializer(many=True, help_text="From the root down, layer by layer.")
 
 

@@ -123,7 +123,9 @@ class TrashSerializer(DocumentSerializer):
     """A document in the trash."""
 
     trashed_at = serializers.DateTimeField(source="document.trashed_at")
-    trashed_by = serializers.CharField(source="document.trashed_by.email", default=None)
+    trashed_by = serializers.CharField(
+        source="document.trashed_by.email", default=None, allow_null=True
+    )
     days_left = serializers.IntegerField(help_text="Days until it is deleted for good.")
 
 
