@@ -7,6 +7,7 @@ from django.urls import URLPattern, URLResolver, include, path
 from ingestion.audit import api as audit
 from ingestion.curation import api as curation, history_api as history
 from ingestion.documents.api import documents, lifecycle, processing, versions
+from ingestion.documents.collections import api as collections
 from ingestion.editions import api as editions
 from ingestion.health import api as health
 from ingestion.suggestions import api as suggestions
@@ -44,6 +45,16 @@ all_documents: list[URLPattern | URLResolver] = [
     path("read-again/", processing.ReadAgainApi.as_view(), name="read_again"),
     path("trash/", lifecycle.DocumentsTrashApi.as_view(), name="documents_trash"),
     path("<uuid:document_id>/", include(document)),
+]
+
+all_collections: list[URLPattern | URLResolver] = [
+    path("", collections.CollectionListApi.as_view(), name="collection_list"),
+    path("<uuid:collection_id>/", collections.CollectionApi.as_view(), name="collection"),
+    path(
+        "<uuid:collection_id>/documents/",
+        collections.CollectionDocumentsApi.as_view(),
+        name="collection_documents",
+    ),
 ]
 
 entities: list[URLPattern | URLResolver] = [
@@ -84,6 +95,7 @@ access: list[URLPattern | URLResolver] = [
 urlpatterns = [
     path("collections/<uuid:collection_id>/access/", include(access)),
     path("documents/", include(all_documents)),
+    path("collections/", include(all_collections)),
     path("trash/", lifecycle.TrashApi.as_view(), name="trash"),
     path("trash/restore/", lifecycle.TrashRestoreApi.as_view(), name="trash_restore"),
     path("tree/", documents.WorkspaceTreeApi.as_view(), name="workspace_tree"),

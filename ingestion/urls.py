@@ -7,6 +7,7 @@ from django.urls import URLPattern, URLResolver, include, path
 from ingestion.audit import views as audit
 from ingestion.curation import history_views, views
 from ingestion.documents import views as documents
+from ingestion.documents.collections import views as collections
 from ingestion.editions import views as editions
 from ingestion.health import views as health
 from ingestion.suggestions import views as suggestions
@@ -37,11 +38,25 @@ document: list[URLPattern | URLResolver] = [
     path("versions/", include(versions)),
 ]
 
+collection: list[URLPattern | URLResolver] = [
+    path("", collections.collection_detail, name="collection_detail"),
+    path("rename/", collections.collection_rename, name="collection_rename"),
+    path("delete/", collections.collection_delete, name="collection_delete"),
+]
+
+all_collections: list[URLPattern | URLResolver] = [
+    path("", collections.collection_list, name="collection_list"),
+    path("new/", collections.collection_create, name="collection_create"),
+    path("<uuid:collection_id>/", include(collection)),
+]
+
 all_documents: list[URLPattern | URLResolver] = [
     path("", documents.document_list, name="document_list"),
     path("upload/", documents.document_upload, name="document_upload"),
     path("estimate/", documents.document_estimate, name="document_estimate"),
     path("trash/", documents.documents_trash, name="documents_trash"),
+    path("move/", collections.documents_move, name="documents_move"),
+    path("collections/", include(all_collections)),
     path("resume/", documents.work_resume, name="work_resume"),
     path("read-again/", documents.read_again, name="read_again"),
     path("retry/", documents.documents_retry, name="documents_retry"),

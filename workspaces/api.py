@@ -143,7 +143,6 @@ class Operation:
             filters=False,
         )
 
-
     def _responses(self) -> dict[int, Any]:
         if self.previews is None:
             return {self.status: self.gives}

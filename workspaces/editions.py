@@ -89,6 +89,14 @@ def request_sync(workspace_id: uuid.UUID, *, audiences_changed: bool = False) ->
         async_task(SYNC, str(workspace_id), cluster="main")
 
 
+def follow(workspace_id: uuid.UUID, *, is_hidden: bool = False) -> None:
+    """Have the editions follow a change; at once, by closing them, if it hides documents."""
+    if is_hidden:
+        close_until_synced(workspace_id)
+    else:
+        request_sync(workspace_id)
+
+
 def close_until_synced(workspace_id: uuid.UUID) -> None:
     """Close the editions of a workspace until they are up to date.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import Any, Final
 
 from django.utils import timezone
 
@@ -29,6 +29,14 @@ from ingestion.resolution import decisions
 from ingestion.resolution.keys import Ref, entity_id
 from kb_project.errors import ConflictError, found
 from workspaces.models import User, Workspace
+
+FOR_GOOD: Final = {
+    EventKind.DOCUMENT_DELETED: "To bring a deleted document back, add its file again.",
+    EventKind.COLLECTION_CREATED: "Delete the collection instead.",
+    EventKind.COLLECTION_RENAMED: "Rename the collection instead.",
+    EventKind.COLLECTION_DELETED: "Create the collection again.",
+}
+"""What to do instead of an undo."""
 
 
 def event_undo(*, change: ChangeContext, event: HistoryEvent | uuid.UUID) -> HistoryEvent:
@@ -94,7 +102,7 @@ def _refuse_what_cannot_be(event: HistoryEvent) -> None:
             "This can't be undone.",
             code="not_undoable",
             kept=UNCHANGED,
-            next_step="To bring a deleted document back, add its file again.",
+            next_step=FOR_GOOD.get(event.kind, ""),
             fields={"event": str(event.pk)},
         )
 

@@ -196,8 +196,9 @@ def undo_event(*, change: ChangeContext, event: HistoryEvent) -> None:
             kept="Nothing was changed.",
             next_step="Add the file again.",
         )
-    if event.kind == EventKind.DOCUMENT_EDITED:
-        undo_edit(change, rows[0], event)
+    if event.kind in (EventKind.DOCUMENT_EDITED, EventKind.DOCUMENT_MOVED):
+        for row in rows:
+            undo_edit(change, row, event)
     else:
         _move(change, rows, INVERSE[event.kind])
 

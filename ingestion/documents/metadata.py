@@ -15,13 +15,14 @@ from typing import Any, Final
 from django.utils import timezone
 
 from ingestion.documents import archive
+from ingestion.documents.collections.queries import collection_at
+from ingestion.documents.collections.services import clean_name, collection_named
 from ingestion.history import recording
 from ingestion.history.recording import ChangeContext
 from ingestion.knowledge.corpus import CORPUS_CHANGED
 from ingestion.models import (
     ArchivedExtraction,
     ChunkExtraction,
-    Collection,
     Document,
     DocumentState,
     EventKind,
@@ -69,6 +70,8 @@ def document_edit(
         rows = Document.objects.in_workspace(change.workspace).select_related("collection")
         row = rows.get(pk=document.pk)
         wanted = _wanted(title, collection, tags, dated)
+        if there := collection_at(workspace_id=row.workspace_id, name=wanted.get("collection", "")):
+            wanted["collection"] = there.name
         before = editable_fields(row)
         after = {name: value for name, value in wanted.items() if value != before[name]}
         _check(row, after)
@@ -86,24 +89,34 @@ def document_edit(
 
 
 def undo_edit(change: ChangeContext, document: Document, event: HistoryEvent) -> None:
-    """Set the fields as if one edit had not been made; ``lifecycle.undo_event`` does the rest.
+    """Set the fields as if one edit or move had not been made; ``lifecycle.undo_event`` does the
+    rest.
 
-    The latest active edit of each field counts; without one, its value before all edits.
+    The latest active change of each field counts; without one, its value before all changes.
     """
     edits = HistoryEvent.objects.in_workspace(change.workspace).filter(
-        kind=EventKind.DOCUMENT_EDITED, subjects__subject_id=document.pk
+        kind__in=[EventKind.DOCUMENT_EDITED, EventKind.DOCUMENT_MOVED],
+        subjects__subject_id=document.pk,
     )
     due = {}
     for field in event.details["after"]:
         of_field = [edit for edit in reversed(edits) if field in edit.details["after"]]
         active = [edit for edit in of_field if edit.undone_at is None and edit.pk != event.pk]
         due[field] = (
-            active[-1].details["after"][field] if active else of_field[0].details["before"][field]
+            active[-1].details["after"][field] if active else _before(of_field[0], document)[field]
         )
     rows = Document.objects.in_workspace(change.workspace).select_related("collection")
     row = rows.get(pk=document.pk)
     before = editable_fields(row)
     _write(change, row, {field: value for field, value in due.items() if value != before[field]})
+
+
+def _before(edit: HistoryEvent, document: Document) -> dict[str, Any]:
+    """Return the fields of one document before an edit, or before a move of many."""
+    if edit.kind == EventKind.DOCUMENT_MOVED:
+        return {"collection": edit.details["collections"][str(document.pk)]}
+    before: dict[str, Any] = edit.details["before"]
+    return before
 
 
 def editable_fields(document: Document) -> dict[str, Any]:
@@ -126,7 +139,7 @@ def _wanted(
     if title is not None:
         wanted["title"] = _clean_title(title)
     if collection is not None:
-        wanted["collection"] = clean_name(collection.replace("\0", ""))
+        wanted["collection"] = clean_name(collection)
     if tags is not None:
         wanted["tags"] = clean_tags(tags)
     if not isinstance(dated, Unset):
@@ -170,10 +183,8 @@ def _write(change: ChangeContext, row: Document, after: Mapping[str, Any]) -> No
         _repeat_stages(change.workspace.pk, row)
     rows.update(**values, updated_at=timezone.now())
     collection = values.get("collection")
-    if collection and collection.is_restricted:
-        editions.close_until_synced(change.workspace.pk)
-    else:
-        editions.request_sync(change.workspace.pk)
+    is_hidden = bool(collection and collection.is_restricted)
+    editions.follow(change.workspace.pk, is_hidden=is_hidden)
     if row.is_live and "title" in values:
         # Titles shown and cited have changed.
         run_sql(CORPUS_CHANGED, {"workspace": change.workspace.pk})
@@ -213,27 +224,3 @@ def _repeat_stages(workspace_id: uuid.UUID, row: Document) -> None:
 def clean_tags(tags: Sequence[str]) -> list[str]:
     cut = (tag.strip().lower()[:60].strip() for tag in tags)
     return list(dict.fromkeys(tag for tag in cut if tag))[:20]
-
-
-def clean_name(name: str) -> str:
-    """Normalise a collection's name."""
-    return " ".join(name.split())[:120].strip()
-
-
-def collection_named(workspace_id: uuid.UUID, name: str) -> Collection | None:
-    """Get or create the collection of that name; None for an empty name.
-
-    A restricted collection may have the name of another one: whoever does not see it can use the
-    name, and learns nothing.
-    """
-    name = clean_name(name)
-    if not name:
-        return None
-    rows = Collection.objects.in_workspace(workspace_id).filter(name=name)
-    found = rows.order_by("is_restricted").first()
-    return (
-        found
-        or Collection.objects.get_or_create(
-            workspace_id=workspace_id, name=name, is_restricted=False
-        )[0]
-    )

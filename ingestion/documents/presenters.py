@@ -10,12 +10,13 @@ from django.core.paginator import Paginator
 from django.urls import reverse
 
 from ingestion.documents import estimates, queries, reader
+from ingestion.documents.collections import queries as collection_queries
 from ingestion.documents.forms import PAGE, ReaderPosition
 from ingestion.documents.links import page_noun, reader_url
 from ingestion.documents.page_images import Box, page_marks
 from ingestion.documents.queries import DocumentRow, StageStep
 from ingestion.documents.reader.blocks import Block
-from ingestion.models import Document, DocumentState, DocumentVersion, RunState
+from ingestion.models import Collection, Document, DocumentState, DocumentVersion, RunState
 from ingestion.pipeline import pausing
 from kb_project.text.regions import RegionKind, from_json
 from workspaces.models import Capability, Workspace
@@ -90,10 +91,25 @@ def document_page(*, workspace: Workspace, text: str, state: str, number: str) -
         "pause": pausing.work_pause(workspace=workspace),
         "state": state,
         "text": text,
+        "collections": collection_queries.collections(workspace=workspace),
         "is_refreshing": is_refreshing,
         "is_running": bool(moving) or is_refreshing,
         "may_write": workspace.may(Capability.EDIT),
         "may_administer": workspace.may(Capability.ADMINISTER),
+    }
+
+
+def collection_page(*, workspace: Workspace, collection: Collection, number: str) -> dict[str, Any]:
+    """Build the context of a collection's page: a page of its documents, and where they can go."""
+    found = queries.documents(workspace=workspace, collection=str(collection.pk))
+    page = Paginator(found, ROWS_PER_PAGE).get_page(number)
+    rows = queries.document_rows(workspace=workspace, documents=list(page.object_list))
+    return {
+        "collection": collection,
+        "page": page,
+        "rows": [shown_row(row) for row in rows],
+        "collections": collection_queries.collections(workspace=workspace),
+        "may_write": workspace.may(Capability.EDIT),
     }
 
 

@@ -12,6 +12,8 @@ from django.conf import settings
 from django.db.models import Count, F, Prefetch, Q, QuerySet
 from django.utils import timezone
 
+from ingestion.documents.collections.queries import collection_at
+from ingestion.documents.collections.services import clean_name
 from ingestion.knowledge.queries import TERMS
 from ingestion.models import (
     ArchivedChunk,
@@ -113,7 +115,8 @@ def documents(
         try:
             rows = rows.filter(collection_id=uuid.UUID(collection))
         except ValueError:
-            rows = rows.filter(collection__name=collection)
+            named = collection_at(workspace_id=workspace.pk, name=clean_name(collection))
+            rows = rows.filter(collection=named) if named else rows.none()
     if tag:
         rows = rows.filter(tags__contains=[tag.strip().lower()])
     exact = {"state": state, "media_type": media_type}

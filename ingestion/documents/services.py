@@ -16,7 +16,8 @@ from django.core.files.storage import default_storage
 from django.db import transaction
 from django.db.models import F
 
-from ingestion.documents.metadata import clean_tags, collection_named
+from ingestion.documents.collections.services import collection_named
+from ingestion.documents.metadata import clean_tags
 from ingestion.history import recording
 from ingestion.models import (
     Document,

@@ -64,7 +64,13 @@ LIFE: Final = (
     Kind.DOCUMENT_DELETED,
 )
 """A document's lifecycle, whose order cannot be changed afterwards."""
-FOR_GOOD: Final = (Kind.DOCUMENT_DELETED,)
+FOR_GOOD: Final = (
+    Kind.DOCUMENT_DELETED,
+    Kind.COLLECTION_CREATED,
+    Kind.COLLECTION_RENAMED,
+    Kind.COLLECTION_DELETED,
+)
+"""Events that cannot be undone. A collection has nothing to lose: it can be made again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,8 +166,8 @@ def kind_of(event: HistoryEvent) -> str:
 
 
 def is_of_documents(event: HistoryEvent) -> bool:
-    """Whether it concerns documents rather than the graph."""
-    return kind_of(event).startswith("document_")
+    """Whether it concerns documents and collections rather than the graph."""
+    return kind_of(event).startswith(("document_", "collection_"))
 
 
 def is_open(event: HistoryEvent) -> bool:

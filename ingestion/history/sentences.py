@@ -193,6 +193,41 @@ def _replaced(event: HistoryEvent) -> str:
     return f"{verb} version {number} of {quoted(list(names_in(event).values()))}"
 
 
+# --- collections ----------------------------------------------------------------------------------
+def _moved(event: HistoryEvent) -> str:
+    collection = event.details.get("after", {}).get("collection")
+    if not collection:
+        return f"took {_all(event)} out of {_collections_left(event)}"
+    return f"moved {_all(event)} to the collection '{collection}'"
+
+
+def _was_moved(event: HistoryEvent, of: str) -> str:
+    collection = event.details.get("after", {}).get("collection")
+    if not collection:
+        return _was(f"taken out of {_collections_left(event)}")(event, of)
+    return _was(f"moved to the collection '{collection}'")(event, of)
+
+
+def _collections_left(event: HistoryEvent) -> str:
+    left = sorted({name for name in event.details.get("collections", {}).values() if name})
+    return f"the collection{'s' if len(left) > 1 else ''} {quoted(left)}"
+
+
+def _renamed(event: HistoryEvent) -> str:
+    before, after = _names_of_renamed(event)
+    return f"renamed the collection '{before}' to '{after}'"
+
+
+def _was_renamed(event: HistoryEvent, of: str) -> str:
+    before, after = _names_of_renamed(event)
+    return f"The collection '{before}' was renamed to '{after}'"
+
+
+def _names_of_renamed(event: HistoryEvent) -> tuple[str, str]:
+    before, after = (event.details.get(one, {}) for one in ("before", "after"))
+    return before.get("name", ""), after.get("name", "")
+
+
 _ACTIVE: Final[Mapping[str, ActiveSentence]] = {
     EventKind.ENTITY_CREATED: _plain("created"),
     EventKind.ENTITY_EDITED: _edited,
@@ -212,6 +247,10 @@ _ACTIVE: Final[Mapping[str, ActiveSentence]] = {
     EventKind.DOCUMENT_TRASHED: _plain("moved", " to the trash"),
     EventKind.DOCUMENT_RESTORED: _plain("restored", " from the trash"),
     EventKind.DOCUMENT_DELETED: _plain("deleted", " for good"),
+    EventKind.DOCUMENT_MOVED: _moved,
+    EventKind.COLLECTION_CREATED: lambda event: f"created the collection {_all(event)}",
+    EventKind.COLLECTION_RENAMED: _renamed,
+    EventKind.COLLECTION_DELETED: lambda event: f"deleted the collection {_all(event)}",
     EventKind.DECISION_UNDONE: _decision,
     EventKind.UNDO: lambda event: f"undid: {event.details.get('undid', 'something')}",
 }
@@ -232,6 +271,10 @@ _PASSIVE: Final[Mapping[str, PassiveSentence]] = {
     EventKind.DOCUMENT_TRASHED: _was("moved to the trash"),
     EventKind.DOCUMENT_RESTORED: _was("restored from the trash"),
     EventKind.DOCUMENT_DELETED: _was("deleted for good"),
+    EventKind.DOCUMENT_MOVED: _was_moved,
+    EventKind.COLLECTION_CREATED: lambda event, of: f"The collection {_all(event)} was created",
+    EventKind.COLLECTION_RENAMED: _was_renamed,
+    EventKind.COLLECTION_DELETED: lambda event, of: f"The collection {_all(event)} was deleted",
     EventKind.DECISION_UNDONE: lambda event, of: "A decision about its name was undone",
 }
 

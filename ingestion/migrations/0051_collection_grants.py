@@ -3,6 +3,7 @@
 import django.db.models.deletion
 import uuid
 from django.db import migrations, models
+from django.db.models.functions import Lower
 
 from kb_project.database.tenancy import Reference, hidden_collections, tenant_table
 
@@ -10,7 +11,7 @@ from kb_project.database.tenancy import Reference, hidden_collections, tenant_ta
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('ingestion', '0031_history_stays'),
+        ('ingestion', '0041_collections'),
         ('workspaces', '0060_groups_and_editions'),
     ]
 
@@ -24,13 +25,13 @@ class Migration(migrations.Migration):
         migrations.AddConstraint(
             model_name="collection",
             constraint=models.UniqueConstraint(
-                fields=("workspace", "name", "is_restricted"), name="collection_name_once"
+                "workspace", Lower("name"), "is_restricted", name="collection_name_once"
             ),
         ),
         migrations.AlterField(
             model_name='historyevent',
             name='kind',
-            field=models.CharField(choices=[('entity_created', 'Entity created'), ('entity_edited', 'Entity edited'), ('entity_deleted', 'Entity deleted'), ('entities_merged', 'Entities merged'), ('entity_split', 'Entity split'), ('mentions_moved', 'Mentions moved'), ('not_the_same', 'Said to be different'), ('relationship_created', 'Relationship created'), ('relationship_edited', 'Relationship edited'), ('relationship_deleted', 'Relationship deleted'), ('document_added', 'Document added'), ('document_edited', 'Document edited'), ('document_replaced', 'New version'), ('document_disabled', 'Document disabled'), ('document_enabled', 'Document enabled'), ('document_trashed', 'Moved to the trash'), ('document_restored', 'Restored from the trash'), ('document_deleted', 'Deleted for good'), ('decision_undone', "A model's decision undone"), ('undo', 'Undone'), ('copied', 'Copied into an edition')], max_length=24),
+            field=models.CharField(choices=[('entity_created', 'Entity created'), ('entity_edited', 'Entity edited'), ('entity_deleted', 'Entity deleted'), ('entities_merged', 'Entities merged'), ('entity_split', 'Entity split'), ('mentions_moved', 'Mentions moved'), ('not_the_same', 'Said to be different'), ('relationship_created', 'Relationship created'), ('relationship_edited', 'Relationship edited'), ('relationship_deleted', 'Relationship deleted'), ('document_added', 'Document added'), ('document_edited', 'Document edited'), ('document_replaced', 'New version'), ('document_disabled', 'Document disabled'), ('document_enabled', 'Document enabled'), ('document_trashed', 'Moved to the trash'), ('document_restored', 'Restored from the trash'), ('document_deleted', 'Deleted for good'), ('document_moved', 'Moved to a collection'), ('collection_created', 'Collection created'), ('collection_renamed', 'Collection renamed'), ('collection_deleted', 'Collection deleted'), ('decision_undone', "A model's decision undone"), ('undo', 'Undone'), ('copied', 'Copied into an edition')], max_length=24),
         ),
         migrations.CreateModel(
             name='CollectionGrant',

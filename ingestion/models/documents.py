@@ -13,6 +13,7 @@ from typing import ClassVar
 from django.conf import settings
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
+from django.db.models.functions import Lower
 from pgvector.django import HalfVectorField
 
 from workspaces.models import Group, Membership, TenantForeignKey, TenantModel, Workspace
@@ -20,7 +21,7 @@ from workspaces.models.people import TenantQuerySet
 
 
 class Collection(TenantModel):
-    """A named group of documents, one level deep.
+    """A named group of documents, one level deep. Names are unique ignoring case.
 
     The documents of a restricted collection are seen by those with a ``CollectionGrant``, and by
     admins and owners.
@@ -33,7 +34,7 @@ class Collection(TenantModel):
         constraints = [
             # Whoever does not see a restricted collection can use its name.
             models.UniqueConstraint(
-                fields=["workspace", "name", "is_restricted"], name="collection_name_once"
+                "workspace", Lower("name"), "is_restricted", name="collection_name_once"
             ),
         ]
 

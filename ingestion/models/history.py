@@ -30,6 +30,10 @@ class EventKind(models.TextChoices):
     DOCUMENT_TRASHED = "document_trashed", "Moved to the trash"
     DOCUMENT_RESTORED = "document_restored", "Restored from the trash"
     DOCUMENT_DELETED = "document_deleted", "Deleted for good"
+    DOCUMENT_MOVED = "document_moved", "Moved to a collection"
+    COLLECTION_CREATED = "collection_created", "Collection created"
+    COLLECTION_RENAMED = "collection_renamed", "Collection renamed"
+    COLLECTION_DELETED = "collection_deleted", "Collection deleted"
     DECISION_UNDONE = "decision_undone", "A model's decision undone"
     UNDO = "undo", "Undone"
     COPIED = "copied", "Copied into an edition"
@@ -39,6 +43,7 @@ class SubjectKind(models.TextChoices):
     ENTITY = "entity", "Entity"
     RELATIONSHIP = "relationship", "Relationship"
     DOCUMENT = "document", "Document"
+    COLLECTION = "collection", "Collection"
 
 
 class HistoryEvent(TenantModel):

@@ -14,6 +14,7 @@ from uuid import UUID
 
 from django.db.models import Count, F, Func, Max, Min, QuerySet
 
+from ingestion.documents.collections.queries import collection_at
 from ingestion.models import Collection, Document, Entity
 from kb_project.errors import InputError
 from kb_project.text.names import normalise_name
@@ -215,8 +216,8 @@ def entity_named(*, workspace: Workspace, name: str) -> Entity:
 
 
 def collection_named(*, workspace: Workspace, name: str) -> Collection:
-    """Return a collection by name. Raises InputError."""
-    found = Collection.objects.in_workspace(workspace).filter(name=name).first()
+    """Return a collection by name, ignoring case. Raises InputError."""
+    found = collection_at(workspace_id=workspace.pk, name=" ".join(name.split()))
     if found is None:
         raise InputError(f"There is no collection called '{name[:60]}'.", code="invalid_scope")
     return found

@@ -74,6 +74,7 @@ MODEL = {"endpoint": "https://models.example.com/v1", "model": "m", "context_win
 MODEL_FORM = {**MODEL, "concurrency": 2, "gleanings": 0}
 PRICES = {"form-TOTAL_FORMS": 0, "form-INITIAL_FORMS": 0}
 PAIR = {"case": "$case", "with": ["$inc"], "kept": "$acme", "entity": ["$acme", "$inc"]}
+MOVED = {"ids": ["$document"], "collection": "$collection"}
 TRASHED = {"document_id": "trashed"}
 DISABLED = {"document_id": "disabled"}
 WAITING = {"document_id": "waiting"}
@@ -216,6 +217,20 @@ DOCUMENTS = [
     op("POST ingestion_api:document_cancel", EDIT, at=WAITING),
     op("GET ingestion_api:passage_problems", READ),
     op("POST ingestion_api:passage_retry", EDIT, answers=409),
+    op("GET ingestion:collection_list", READ),
+    op("POST ingestion:collection_create", EDIT, sends={"name": "Letters"}),
+    op("GET ingestion:collection_detail", READ),
+    op("POST ingestion:collection_rename", EDIT, sends={"name": "Letters"}),
+    op("GET ingestion:collection_delete", EDIT),
+    op("POST ingestion:collection_delete", EDIT),
+    op("POST ingestion:documents_move", EDIT, sends=MOVED),
+    op("GET ingestion_api:collection_list", READ),
+    op("POST ingestion_api:collection_list", EDIT, sends={"name": "Letters"}),
+    op("GET ingestion_api:collection", READ),
+    op("PATCH ingestion_api:collection", EDIT, sends={"name": "Letters"}),
+    op("DELETE ingestion_api:collection", EDIT),
+    op("GET ingestion_api:collection_documents", READ),
+    op("PATCH ingestion_api:collection_documents", EDIT, sends={"add": ["$document"]}),
     op("GET ingestion_api:trash", READ),
     op("DELETE ingestion_api:trash", EDIT),
     op("POST ingestion_api:trash_restore", EDIT, sends={"ids": ["$trashed"]}),

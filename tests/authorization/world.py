@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from ingestion.curation import entities
 from ingestion.documents import lifecycle, metadata
+from ingestion.documents.collections import services as collections
 from ingestion.history.recording import ChangeContext
 from ingestion.models import (
     Document,
@@ -40,6 +41,7 @@ from workspaces.people import services as people_services
 WHERE: Final[Mapping[str, str]] = {
     "workspace_id": "workspace",
     "document_id": "document",
+    "collection_id": "collection",
     "entity_id": "entity",
     "relationship_id": "relationship",
     "community_id": "community",
@@ -122,6 +124,9 @@ def _documents(cast: rows.Cast) -> dict[str, uuid.UUID]:
         for name in ("document", "trashed", "disabled", "versioned")
     }
     waiting, failed = (jobs.add(workspace, name, f"{name} oil") for name in ("waiting", "failed"))
+    collection = collections.collection_create(change=change, name="Logs")
+    inside = [read["versioned"].pk, read["disabled"].pk]
+    collections.documents_move(change=change, document_ids=inside, to=collection)
     event = metadata.document_edit(change=change, document=read["document"], title="The log")
     lifecycle.documents_trash(change=change, documents=[read["trashed"]])
     lifecycle.documents_disable(change=change, documents=[read["disabled"]])
@@ -135,6 +140,7 @@ def _documents(cast: rows.Cast) -> dict[str, uuid.UUID]:
         "waiting": waiting.document_id,
         "failed": failed.document_id,
         "document_event": event.pk,
+        "collection": collection.pk,
     }
 
 
@@ -171,7 +177,11 @@ def _graph(cast: rows.Cast) -> dict[str, uuid.UUID]:
         paper = Document.objects.in_workspace(workspace).get(name="a.txt")
         link = rows.Relationship.objects.in_workspace(workspace).order_by("pk")[0]
         decision = ResolutionDecision.objects.create(
-            workspace=workspace, left_key="hestay", right_key="skarrow", verdict=Verdict.DIFFERENT
+            workspace=workspace,
+            left_key="hestay",
+            right_key="skarrow",
+            verdict=Verdict.DIFFERENT,
+            by=ResolutionDecision.By.MODEL,
         )
     report = rows.make_report(workspace, "Lamps", [*found.values()], rows.chunks_of(paper))
     event = entities.entity_edit(

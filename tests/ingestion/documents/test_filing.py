@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given, strategies as st
 
 from ingestion.documents import lifecycle
-from ingestion.documents.metadata import clean_tags, collection_named
+from ingestion.documents.collections.services import collection_named
+from ingestion.documents.metadata import clean_tags
 from ingestion.models import Collection
 from ingestion.resolution.keys import entity_id, link_id, relationship_id
 from tests import rows
@@ -52,7 +53,7 @@ def test_a_collection_is_made_once_however_its_name_is_typed():
     workspace = rows.make_workspace()
 
     with access.in_workspace(workspace.pk):
-        made = [collection_named(workspace.pk, name) for name in ("Old  logs", " Old logs\n")]
+        made = [collection_named(workspace.pk, name) for name in ("Old  logs", " old Logs\n")]
         assert Collection.objects.in_workspace(workspace).count() == 1
 
     assert made[0] == made[1]
