@@ -82,9 +82,9 @@ class Operation:
 
     ``takes`` and ``gives`` are serializers of the body and of the response with ``status``.
     ``gives`` may also be a dictionary of responses for the schema; the method then returns one of
-    them. ``previews`` is a serializer of the response, with status 200, when only a preview is asked
-    for. An operation that ``is_once`` accepts an idempotency key; one ``of_deleted`` is for the
-    owner of a deleted workspace. ``at_source``: see ``workspaces.access.workspace_with``.
+    them. ``previews`` is a serializer of the response, with status 200, to a request for a preview.
+    An operation that ``is_once`` accepts an idempotency key; one ``of_deleted`` is for the owner of
+    a deleted workspace. ``at_source``: see ``workspaces.access.workspace_with``.
     """
 
     needs: Capability

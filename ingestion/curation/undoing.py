@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
 from django.utils import timezone
@@ -30,7 +30,7 @@ from ingestion.resolution.keys import Ref, entity_id
 from kb_project.errors import ConflictError, found
 from workspaces.models import User, Workspace
 
-FOR_GOOD: Final = {
+FOR_GOOD: Final[Mapping[str, str]] = {
     EventKind.DOCUMENT_DELETED: "To bring a deleted document back, add its file again.",
     EventKind.COLLECTION_CREATED: "Delete the collection instead.",
     EventKind.COLLECTION_RENAMED: "Rename the collection instead.",

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from django.test import Client
 
-from tests.authorization.operations import Need, Op
+from tests.authorization.operation import Need, Op
 
 OPEN = frozenset({Need.NOTHING})
 SIGNED_IN = OPEN | {Need.ACCOUNT}

@@ -64,7 +64,7 @@ schemathesis.openapi.format(
 
 @pytest.fixture(scope="module")
 def schema() -> Any:
-    made = SchemaGenerator().get_schema(request=None, public=True)  # type: ignore[no-untyped-call]
+    made = SchemaGenerator().get_schema(request=None, public=True)
     return schemathesis.openapi.from_dict(made)
 
 
@@ -134,13 +134,13 @@ def cases_of(operation: Any, world: World) -> st.SearchStrategy[Any]:
 def answer_to(case: Any, client: Client) -> Response:
     """The product's answer. What the request changed is undone."""
     sent = requests.Request(**case.as_transport_kwargs(base_url=HOST)).prepare()
-    given = urlsplit(sent.url)
+    given = urlsplit(str(sent.url))
     headers = {k: _text(v) for k, v in sent.headers.items() if k not in NOT_SENT}
     body = sent.body.encode() if isinstance(sent.body, str) else sent.body or b""
     cache.clear()
     with transaction.atomic():
         response: Any = client.generic(
-            sent.method,
+            str(sent.method),
             f"{given.path}?{given.query}",
             data=body,
             content_type=headers.pop("Content-Type", ""),

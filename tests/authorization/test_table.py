@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterable
+from http.cookies import SimpleCookie
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,8 @@ from pytest_django import Settings
 
 from tests.authorization.addresses import Address, all_addresses
 from tests.authorization.callers import ALLOWED, CALLERS, SIGN_IN, Caller, expected
-from tests.authorization.operations import NAMESPACES, TABLE, Op
+from tests.authorization.operation import Op
+from tests.authorization.operations import NAMESPACES, TABLE
 from tests.authorization.world import World, make_world
 
 pytestmark = pytest.mark.django_db
@@ -45,7 +47,7 @@ def test_the_table_has_every_operation_and_no_other(world: World):
         for method in address.methods(path(world, address), client)
     }
 
-    assert found - listed == set(), "give each a line in operations.py"
+    assert found - listed == set(), "give each a line in tests/authorization/of_*.py"
     assert listed - found == set(), "these do not exist"
 
 
@@ -105,7 +107,7 @@ def wrong_answer(caller: Caller, client: Client, op: Op, world: World) -> str:
     What the operation changed is undone: the next caller finds the same.
     """
     cache.clear()  # which counts what people try
-    cookies = client.cookies.copy()
+    cookies = SimpleCookie(client.cookies)
     address = f"{path(world, all_addresses()[op.url], op)}?{op.query}"
     with transaction.atomic():
         response: Any = client.generic(op.method, address, **body(op, world))
@@ -116,7 +118,7 @@ def wrong_answer(caller: Caller, client: Client, op: Op, world: World) -> str:
     return "" if is_right(op, wanted, response.status_code, where) else said_of(response)
 
 
-def body(op: Op, world: World) -> dict[str, str | bytes]:
+def body(op: Op, world: World) -> dict[str, Any]:
     sent = world.filled(op.sends)
     if op.is_api and not op.files:
         has_body = sent is not None

@@ -20,6 +20,7 @@ from ingestion.models import (
     Verdict,
 )
 from ingestion.pipeline import transitions
+from kb_project.errors import ParseError
 from retrieval.models import (
     Answer,
     AnswerState,
@@ -117,7 +118,7 @@ def _removed(cast: rows.Cast) -> User:
     return user
 
 
-def _documents(cast: rows.Cast) -> dict[str, uuid.UUID]:
+def _documents(cast: rows.Cast) -> dict[str, uuid.UUID | None]:
     workspace, change = cast.workspace, ChangeContext(cast.workspace, cast.alice)
     read = {
         name: rows.make_document(workspace, name, f"{name}: the lamp of Skarrow was lit.")
@@ -132,7 +133,7 @@ def _documents(cast: rows.Cast) -> dict[str, uuid.UUID]:
     lifecycle.documents_disable(change=change, documents=[read["disabled"]])
     with access.in_workspace(workspace.pk):
         _two_versions(read["versioned"])
-        problem = {"code": "x", "happened": "It broke.", "kept": "", "next_step": ""}
+        problem = ParseError("It broke.").problem()
         job = IngestionJob.objects.in_workspace(workspace).get(pk=failed.pk)
         transitions.stop(job, RunState.FAILED, problem)
     return {

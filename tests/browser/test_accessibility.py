@@ -53,7 +53,7 @@ def demo_pages(page: Page, product: Product) -> dict[str, str]:
     found["entity"] = follow(page, ".tile__link")
     page.goto(found["topics"])
     found["topic"] = follow(page, ".tree a")
-    found |= life_pages(page, home)
+    found |= life_pages(page, home) | collection_pages(page, home)
     found["not found"] = f"{home}documents/00000000-0000-0000-0000-000000000000/"
     return found
 
@@ -76,6 +76,18 @@ def life_pages(page: Page, home: str) -> dict[str, str]:
         "trash": f"{home}trash/",
         "document in the trash": sluice,
         "delete for good": f"{sluice}delete/",
+    }
+
+
+def collection_pages(page: Page, home: str) -> dict[str, str]:
+    page.goto(f"{home}documents/collections/")
+    page.get_by_label("New collection").fill("Letters")
+    page.get_by_role("button", name="Create").click()
+    page.wait_for_url("**/collections/*-*/")
+    return {
+        "collections": f"{home}documents/collections/",
+        "collection": page.url,
+        "delete a collection": f"{page.url}delete/",
     }
 
 

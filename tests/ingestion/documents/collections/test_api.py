@@ -19,10 +19,10 @@ def cast() -> rows.Cast:
 
 
 def send(
-    cast: rows.Cast, verb: str, path: str, body: Any = None, *, by: User | None = None, **more: str
+    cast: rows.Cast, verb: str, path: str, body: Any = None, *, by: User | None = None, **more: Any
 ) -> Any:
     call = getattr(client(by or cast.alice), verb)
-    return call(address(cast.workspace, path), body, format="json", headers=more or None)
+    return call(address(cast.workspace, path), body, format="json", **more)
 
 
 def make(cast: rows.Cast, name: str = "Logs") -> Any:
@@ -104,7 +104,7 @@ def test_a_tag_that_is_out_of_date_changes_nothing(cast: rows.Cast, verb: str):
     seen = send(cast, "get", at(made))["ETag"]
     send(cast, "patch", at(made), {"name": "Charts"})
 
-    late = send(cast, verb, at(made), {"name": "Boats"}, **{"If-Match": seen})
+    late = send(cast, verb, at(made), {"name": "Boats"}, headers={"If-Match": seen})
 
     assert_problem(late, 412, "changed_meanwhile")
     assert send(cast, "get", at(made)).json()["name"] == "Charts"
@@ -114,14 +114,14 @@ def test_the_current_tag_is_accepted(cast: rows.Cast):
     made = make(cast)
     seen = send(cast, "get", at(made))["ETag"]
 
-    renamed = send(cast, "patch", at(made), {"name": "Charts"}, **{"If-Match": seen})
+    renamed = send(cast, "patch", at(made), {"name": "Charts"}, headers={"If-Match": seen})
 
     assert renamed.status_code == 200
     assert renamed["ETag"] != seen
 
 
 def test_a_repeated_request_creates_one_collection(cast: rows.Cast):
-    key = {"Idempotency-Key": "once"}
+    key = {"headers": {"Idempotency-Key": "once"}}
 
     first, second = (send(cast, "post", "collections/", {"name": "Logs"}, **key) for _ in range(2))
 
