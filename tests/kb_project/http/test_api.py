@@ -109,6 +109,13 @@ def test_every_operation_is_described(schema: dict[str, Any]):
         "document_restore",
         "document_losses",
         "documents_trash",
+        "collection",
+        "collection_create",
+        "collection_delete",
+        "collection_documents",
+        "collection_documents_change",
+        "collection_list",
+        "collection_rename",
         "trash",
         "trash_restore",
         "trash_empty",
@@ -212,7 +219,8 @@ def test_what_writes_may_be_forbidden(schema: dict[str, Any]):
     writing |= {"read_again", "read_again_estimate", "version_add", "version_restore"}
     writing |= {"health", "health_check", "documents_trash", "trash_restore", "trash_empty"}
     writing |= {f"document_{verb}" for verb in ("edit", "delete", "disable", "enable")}
-    writing |= {"document_trash", "document_restore"}
+    writing |= {"document_trash", "document_restore", "collection_documents_change"}
+    writing |= {f"collection_{verb}" for verb in ("create", "rename", "delete")}
     writing |= {"models_set", "models_test", "prices_set", "budget_set"}
     writing |= {"reranker_set", "reranker_test", "answer_stop", "question_ask", "question_again"}
     writing |= {f"evaluation_run_{verb}" for verb in ("start", "stop", "continue", "delete")}
@@ -238,6 +246,7 @@ def test_operations_are_grouped_by_what_they_are_about(schema: dict[str, Any]):
     assert {tag for group in tags.values() for tag in group} == {
         "workspaces",
         "documents",
+        "collections",
         "entities",
         "communities",
         "decisions",

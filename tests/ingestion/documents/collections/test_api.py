@@ -121,7 +121,7 @@ def test_the_current_tag_is_accepted(cast: rows.Cast):
 
 
 def test_a_repeated_request_creates_one_collection(cast: rows.Cast):
-    key = {"headers": {"Idempotency-Key": "once"}}
+    key: dict[str, Any] = {"headers": {"Idempotency-Key": "once"}}
 
     first, second = (send(cast, "post", "collections/", {"name": "Logs"}, **key) for _ in range(2))
 
