@@ -38,7 +38,7 @@ urlpatterns = [
     path(MEMBER, people_api.MemberApi.as_view(), name="member"),
     path(f"{MEMBER}owner/", people_api.OwnershipApi.as_view(), name="ownership"),
     path(
-        "<workspace:workspace_id>/membership/",
+        "<workspace:workspace_id>/members/me/",
         people_api.MembershipApi.as_view(),
         name="membership",
     ),

@@ -121,6 +121,7 @@ class NestedNames(AutoSchema):
         return "".join(part.removesuffix("Api") for part in outer) + own.removesuffix("Serializer")
 
     def get_tags(self) -> list[str]:
-        """Return the noun in the path after the workspace."""
+        """Return the noun in the path after the workspace, or the first one."""
         words = [word for word in self.path.split("/") if word and not word.startswith("{")]
-        return [words[3] if len(words) > 3 else "workspaces"]
+        is_inside = words[2] == "workspaces" and len(words) > 3
+        return [words[3] if is_inside else words[2]]

@@ -198,7 +198,7 @@ class ProfileApi(APIView):
     @extend_schema(
         operation_id="profile_edit",
         request=InputSerializer,
-        responses={200: OutputSerializer, 400: ProblemSerializer, 401: ProblemSerializer},
+        responses={200: OutputSerializer, **dict.fromkeys((400, 401, 403), ProblemSerializer)},
     )
     def patch(self, request: ApiRequest) -> Response:
         """Change your profile."""

@@ -30,11 +30,9 @@ def workspaces_of(*, user: User) -> list[Workspace]:
 
 
 def members_of(*, workspace: Workspace) -> list[Membership]:
-    return list(
-        Membership.objects.in_workspace(workspace)
-        .select_related("user")
-        .order_by("user__name", "user__email")
-    )
+    """Return the members by the name that is shown of them."""
+    found = Membership.objects.in_workspace(workspace).select_related("user")
+    return sorted(found, key=lambda one: (str(one.user).casefold(), one.user.email))
 
 
 def member(*, workspace: Workspace, member_id: uuid.UUID) -> Membership:

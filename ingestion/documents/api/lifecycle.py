@@ -123,9 +123,7 @@ class TrashSerializer(DocumentSerializer):
     """A document in the trash."""
 
     trashed_at = serializers.DateTimeField(source="document.trashed_at")
-    trashed_by = serializers.CharField(
-        source="document.trashed_by.email", default=None, allow_null=True
-    )
+    trashed_by = serializers.CharField(source="document.trashed_by", default=None, allow_null=True)
     days_left = serializers.IntegerField(help_text="Days until it is deleted for good.")
 
 

@@ -33,7 +33,7 @@ class VersionSerializer(serializers.Serializer[Any]):
     )
     may_restore = serializers.BooleanField()
     problem = serializers.DictField(allow_null=True, help_text="Why it could not be read.")
-    added_by = serializers.CharField(source="version.added_by.email", default=None, allow_null=True)
+    added_by = serializers.CharField(source="version.added_by", default=None, allow_null=True)
     created_at = serializers.DateTimeField(source="version.created_at")
 
 

@@ -85,6 +85,27 @@ def test_every_operation_is_described(schema: dict[str, Any]):
         "token_list",
         "token_create",
         "token_revoke",
+        "invitation_accept",
+        "invitation_create",
+        "invitation_decline",
+        "invitation_list",
+        "invitation_open",
+        "invitation_renew",
+        "invitation_revoke",
+        "member_edit",
+        "member_leave",
+        "member_list",
+        "member_remove",
+        "ownership_transfer",
+        "profile",
+        "profile_edit",
+        "workspace_edit",
+        "workspace_delete",
+        "workspace_restore",
+        "export",
+        "export_create",
+        "export_download",
+        "export_list",
         "document_list",
         "document_add",
         "document",
@@ -233,6 +254,11 @@ def test_what_writes_may_be_forbidden(schema: dict[str, Any]):
     # A token may not do what its person may.
     writing |= {"token_list", "token_create", "token_revoke"}
     writing |= {"evaluation_run_estimate", "set_questions_decide", "set_questions_make"}
+    writing |= {"member_edit", "member_remove", "ownership_transfer", "question_set_export"}
+    writing |= {f"invitation_{verb}" for verb in ("list", "create", "renew", "revoke")}
+    writing |= {f"invitation_{verb}" for verb in ("open", "accept", "decline")}
+    writing |= {f"workspace_{verb}" for verb in ("edit", "delete", "restore")}
+    writing |= {"profile_edit", "export", "export_list", "export_create", "export_download"}
 
     forbidding = {name for name, one in operations(schema).items() if "403" in one["responses"]}
     assert forbidding == writing
@@ -245,6 +271,11 @@ def test_operations_are_grouped_by_what_they_are_about(schema: dict[str, Any]):
     assert tags["workspace_create"] == ["workspaces"]
     assert {tag for group in tags.values() for tag in group} == {
         "workspaces",
+        "members",
+        "invitations",
+        "profile",
+        "exports",
+        "restore",
         "documents",
         "collections",
         "entities",

@@ -82,7 +82,7 @@ def test_the_last_owner_stays():
 
     assert_problem(alice.patch(own, {"role": "viewer"}), 409, "last_owner")
     assert_problem(alice.delete(own), 409, "last_owner")
-    assert_problem(alice.delete(address(cast.workspace, "membership/")), 409, "last_owner")
+    assert_problem(alice.delete(address(cast.workspace, "members/me/")), 409, "last_owner")
 
 
 def test_a_reader_leaves_and_changes_no_one():
@@ -92,7 +92,7 @@ def test_a_reader_leaves_and_changes_no_one():
     assert_problem(client(cast.bob).patch(alice, {"role": "viewer"}), 403, "forbidden")
     assert_problem(client(cast.bob).delete(alice), 403, "forbidden")
     assert_problem(client(cast.bob).post(f"{alice}owner/"), 403, "forbidden")
-    assert client(cast.bob).delete(address(cast.workspace, "membership/")).status_code == 204
+    assert client(cast.bob).delete(address(cast.workspace, "members/me/")).status_code == 204
     assert roles(cast) == {"Alice": "owner"}
 
 
@@ -111,7 +111,7 @@ def test_an_outsider_finds_neither_members_nor_invitations():
 
     assert_nothing_there(outsider.get(members(cast)))
     assert_nothing_there(outsider.patch(members(cast, f"{bob}/"), {"role": "owner"}))
-    assert_nothing_there(outsider.delete(address(cast.workspace, "membership/")))
+    assert_nothing_there(outsider.delete(address(cast.workspace, "members/me/")))
     assert_nothing_there(outsider.post(invitations(cast), {"role": "viewer"}))
     assert_nothing_there(outsider.get(invitations(cast)))
 
