@@ -165,7 +165,7 @@ def path_of(workspace_id: uuid.UUID, export_id: uuid.UUID) -> Path:
 
 async def _blocks(path: Path) -> AsyncIterator[bytes]:
     """Read the file block by block, in a thread: it may be larger than the memory."""
-    file = await sync_to_async(partial(path.open, "rb"))()
+    file = await sync_to_async(lambda: path.open("rb"))()
     try:
         while block := await sync_to_async(file.read)(BLOCK):
             yield block

@@ -128,7 +128,10 @@ def test_documents_wait_and_continue_after_a_restore(reading):
     tasks.resume_workspace(str(cast.workspace.pk))
     runner.run_lane(job_now(job), runner.MAIN)
 
-    assert (waiting.state, waiting.problem["code"]) == (RunState.PAUSED, "workspace_deleted")
+    assert (waiting.state, (waiting.problem or {})["code"]) == (
+        RunState.PAUSED,
+        "workspace_deleted",
+    )
     assert job_now(job).state != RunState.PAUSED
 
 
@@ -182,7 +185,8 @@ def test_a_restored_workspace_is_as_it_was(django_capture_on_commit_callbacks):
     with django_capture_on_commit_callbacks(execute=True):
         deletion.workspace_restore(workspace=workspace, user=cast.alice)
 
-    assert access.workspace_for_reading(user=cast.bob, workspace_id="harbour")
+    found = access.workspace_for_reading(user=cast.bob, workspace_id="harbour")
+    assert (found.pk, found.is_deleted) == (cast.workspace.pk, False)
     assert actions(cast.workspace)[-1] == AuditAction.WORKSPACE_RESTORED
     assert OrmQ.objects.count() == 1
 

@@ -78,7 +78,7 @@ def test_an_export_that_fails_says_why(root: Path):
     exports.export_make(cast.workspace.pk, row.pk)
 
     made = now(row, cast.workspace)
-    assert (made.state, made.problem["code"]) == (ExportState.FAILED, "backup_exists")
+    assert (made.state, (made.problem or {})["code"]) == (ExportState.FAILED, "backup_exists")
 
 
 def test_one_export_at_a_time():
@@ -96,7 +96,7 @@ def test_an_export_whose_worker_died_counts_as_failed():
     with access.in_workspace(cast.workspace.pk):
         WorkspaceExport.objects.in_workspace(cast.workspace).update(created_at=old)
 
-    assert now(row, cast.workspace).problem["code"] == "interrupted"
+    assert (now(row, cast.workspace).problem or {})["code"] == "interrupted"
     assert request(cast).state == ExportState.WAITING
 
 

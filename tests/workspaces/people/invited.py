@@ -23,6 +23,12 @@ def invite(workspace: Workspace, user: User, role: Role = Role.EDITOR, **wanted)
     return inviting.invite(workspace=passed, user=user, wanted=Wanted(role, **wanted), host=HOST)
 
 
+def token_in(text: str) -> str:
+    found = LINK.search(text)
+    assert found
+    return found[2]
+
+
 def opened(link: str) -> Invitation:
     """What the link leads to."""
     found = LINK.search(link)
@@ -45,4 +51,4 @@ def change(invitation: Invitation, **values: object) -> None:
 def role_of(workspace: Workspace, user: User) -> str | None:
     with access.in_workspace(workspace.pk):
         found = Membership.objects.in_workspace(workspace).filter(user=user).first()
-    return found and found.role
+    return found.role if found else None

@@ -11,7 +11,7 @@ from django.utils import timezone
 
 from kb_project.errors import ConflictError, ForbiddenError, KBError
 from tests import rows
-from tests.workspaces.people.invited import LINK, change, invite, mailed, opened, role_of
+from tests.workspaces.people.invited import change, invite, mailed, opened, role_of, token_in
 from workspaces.administration import services as settings_services
 from workspaces.models import Role, Workspace
 from workspaces.people import invitations, inviting, services as people_services
@@ -118,7 +118,7 @@ def test_invitations_by_the_dozen_are_slowed_down():
 # --- links that lead nowhere ----------------------------------------------------------------------
 def test_a_token_of_another_workspace_opens_nothing():
     cast, other = rows.make_cast(), rows.make_cast("Elsewhere")
-    token = LINK.search(invite(cast.workspace, cast.alice).link)[2]
+    token = token_in(invite(cast.workspace, cast.alice).link)
 
     assert invitations.open_invitation(cast.workspace.pk, token)
     assert invitations.open_invitation(other.workspace.pk, token) is None
@@ -136,7 +136,7 @@ def test_what_is_no_link_opens_nothing(workspace_id: str | None):
 def test_an_invitation_that_ended_is_not_open():
     cast = rows.make_cast()
     issued = invite(cast.workspace, cast.alice)
-    token = LINK.search(issued.link)[2]
+    token = token_in(issued.link)
     change(issued.invitation, expires_at=timezone.now())
 
     assert invitations.open_invitation(cast.workspace.pk, token) is None

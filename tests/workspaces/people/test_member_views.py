@@ -200,7 +200,7 @@ def test_an_invitation_is_revoked_and_renewed_from_the_list():
     link = new_link(cast)
     client = signed_in(cast.alice)
     listed = client.get(address("member_list")).content.decode()
-    renew = re.search(r'action="([^"]+/renew/)"', listed)[1]
+    [renew] = re.findall(r'action="([^"]+/renew/)"', listed)
 
     renewed = client.post(renew).content.decode()
     client.post(renew.replace("renew", "revoke"))
