@@ -106,8 +106,6 @@ LANES: Final[dict[str, tuple[str, ...]]] = {
 EMBEDS_AFTER: Final = "situate"
 # The stage after which a version's facts are known.
 TELLS_AFTER: Final = "resolve"
-# Stages that skip what they have done before, batch by batch: a turn may end in the middle.
-GIVING_WAY: Final = frozenset({"situate", "embed", "extract", "reembed", "reports", "tree"})
 RUN_LANE: Final = "ingestion.tasks.run_lane"
 MAX_ATTEMPTS: Final = 4
 
@@ -126,8 +124,7 @@ class Member:
 
 @dataclass(frozen=True, slots=True)
 class Tally:
-    """For a group: how many jobs were begun, how many reached the end of the lane, and whether the
-    others wait for their workspace's next turn."""
+    """Of a group: the jobs begun, and those at the lane's end; whether the rest wait for a turn."""
 
     begun: int = 0
     through: int = 0
@@ -209,8 +206,8 @@ def _run_stages(going: list[Member], ports: Ports) -> Tally:
         going += [member for member in passed if member.runs]
         through += sum(not member.runs for member in passed)
         if going and turns.is_over():
-            return Tally(len(begun), through, gave_way=True)
-    return Tally(len(begun), through)
+            break
+    return Tally(len(begun), through, gave_way=bool(going))
 
 
 def members_of(jobs: Sequence[IngestionJob], lane: str) -> list[Member]:
@@ -264,17 +261,15 @@ def run_stage(
 ) -> list[Member]:
     """Run one claimed stage of a group; return those that completed it.
 
-    The others' outcomes are recorded. ``beside`` are those waiting until these are done. Raises
-    TurnOverError, with all of them waiting again.
+    The others' outcomes are recorded. ``beside`` wait for these. Raises TurnOverError.
     """
     if not members:
         return []
     started = time.monotonic()
-    name = members[0].run.stage
-    stage, runs, waiting = STAGES[name], _runs(members), _runs(beside)
-    progress = leases.progress_of(runs, beside=waiting, turns=_turns_of(name, ports))
+    name, runs, waiting = members[0].run.stage, _runs(members), _runs(beside)
+    progress = leases.progress_of(runs, beside=waiting, turns=turns.of_stage(name, ports))
     try:
-        outcomes = stage([member.job for member in members], ports, progress)
+        outcomes = STAGES[name]([member.job for member in members], ports, progress)
     except (leases.LeaseLostError, leases.CancelledError) as stop:
         rest = without(stop, members, seconds=time.monotonic() - started)
         return run_stage(rest, ports, beside)
@@ -295,14 +290,6 @@ def run_stage(
 
 def _runs(members: Sequence[Member]) -> list[StageRun]:
     return [member.run for member in members]
-
-
-def _turns_of(stage: str, ports: Ports) -> int:
-    """After how many turns' time the stage gives way in its middle; 0 if it never does."""
-    if stage not in GIVING_WAY:
-        return 0
-    is_local = ports.chat is None or stage in LANES[EMBEDDING]
-    return 1 if is_local else turns.TIMES_WITH_A_MODEL
 
 
 def run_one_by_one(members: Sequence[Member], ports: Ports) -> list[Member]:

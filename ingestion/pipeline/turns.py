@@ -23,10 +23,15 @@ from typing import Final
 from django.conf import settings
 
 from ingestion.pipeline import sql
+from kb_project.ports import Ports
 from kb_project.sql import run_sql, run_sql_count
 
-TIMES_WITH_A_MODEL: Final = 10
-"""How much longer a turn lasts if its stage calls a model: calls under way are lost at its end."""
+GIVING_WAY: Final = frozenset({"situate", "embed", "extract", "reembed", "reports", "tree"})
+"""Stages that skip what they have done before, batch by batch: a turn may end in the middle."""
+WITHOUT_CHAT: Final = frozenset({"embed", "reembed"})
+TIMES_WITH_CHAT: Final = 10
+"""How much longer a turn lasts if its stage calls a chat model: calls under way are lost at its
+end."""
 _MOST_REMEMBERED: Final = 10_000
 
 
@@ -99,3 +104,10 @@ def is_over(times: int = 1) -> bool:
     """Whether another workspace waits and this one has had its time; never outside a turn."""
     this = _turn.get()
     return this is not None and this.is_over(times)
+
+
+def of_stage(stage: str, ports: Ports) -> int:
+    """After how many turns' time the stage gives way in its middle; 0 if it never does."""
+    if stage not in GIVING_WAY:
+        return 0
+    return TIMES_WITH_CHAT if ports.chat and stage not in WITHOUT_CHAT else 1

@@ -29,7 +29,7 @@ class BoundedProtocol(HttpToolsProtocol):
     _unread: int = 0
     _reads_headers: bool = False
 
-    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn's
         super().connection_made(transport)
         if len(self.connections) > settings.MOST_CONNECTIONS:
             self._refuse(HTTPStatus.SERVICE_UNAVAILABLE, busy())

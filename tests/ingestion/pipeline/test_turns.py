@@ -326,8 +326,6 @@ def test_only_stages_that_skip_what_is_done_give_way_in_their_middle():
     local = build_ports()
     with_a_model = replace(local, chat=FakeChat(lambda _request: {}))
 
-    assert [runner._turns_of(name, local) for name in ("parse", "resolve", "communities")] == [
-        0
-    ] * 3
-    assert runner._turns_of("extract", local) == runner._turns_of("embed", with_a_model) == 1
-    assert runner._turns_of("extract", with_a_model) == turns.TIMES_WITH_A_MODEL
+    assert [turns.of_stage(name, local) for name in ("parse", "resolve", "communities")] == [0] * 3
+    assert turns.of_stage("extract", local) == turns.of_stage("embed", with_a_model) == 1
+    assert turns.of_stage("extract", with_a_model) == turns.TIMES_WITH_CHAT
