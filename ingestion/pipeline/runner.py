@@ -146,8 +146,7 @@ def plan_stages(*jobs: IngestionJob) -> None:
 def wake(workspace_id: uuid.UUID, job_id: uuid.UUID, lane: str) -> None:
     """Ask a worker of the lane to look at the job. The queue row commits with the caller's changes.
 
-    The worker serves the workspaces that called in turn, and takes what else waits in each: one
-    call serves a burst of documents.
+    The worker also takes what else waits in its workspace: one call serves a burst of documents.
     """
     turns.call(lane, workspace_id)
     async_task(RUN_LANE, str(workspace_id), str(job_id), lane, cluster=lane)
