@@ -31,7 +31,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, NoReturn
-from xml.dom import expatbuilder  # noqa: F401 - mammoth's parser, imported when it first parses
 
 from PIL import Image
 
@@ -45,6 +44,17 @@ from kb_project.errors import ParseError
 LARGEST_REQUEST: Final = 256 * 1024
 _OPEN_FILES: Final = 64
 _ROOT: Final = Path(__file__).resolve().parents[2]
+# What the standard library and the readers' libraries import within functions.
+_IMPORTED_LATE: Final = (
+    "_strptime",
+    "colorsys",
+    "heapq",
+    "importlib.readers",
+    "tracemalloc",
+    "unicodedata",
+    "xml.dom.expatbuilder",
+    "xml.sax.expatreader",
+)
 # pdfium looks for letters in these when a PDF has none of its own.
 _FONTS: Final = ("/usr/share/fonts", "/usr/local/share/fonts", "/usr/share/X11/fonts")
 
@@ -270,10 +280,11 @@ def preload() -> None:
     for media_type in FORMATS:
         parser_of(media_type)
     Image.preinit()
-    for module in pkgutil.iter_modules(encodings.__path__):
-        # Two of them are for Windows alone.
+    codecs = [f"encodings.{module.name}" for module in pkgutil.iter_modules(encodings.__path__)]
+    for name in (*_IMPORTED_LATE, *codecs):
+        # Two of the codecs are for Windows alone.
         with contextlib.suppress(ImportError):
-            importlib.import_module(f"encodings.{module.name}")
+            importlib.import_module(name)
     time.tzset()
 
 

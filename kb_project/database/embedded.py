@@ -200,7 +200,8 @@ def _wait_for_others(server: Server, identifier: int, patience: float) -> bool:
     while processes_in(server.data_dir):
         if _answers(server, identifier):
             return True
-        if _is_displaced(server):
+        # Without its passwords no one can ask it anything, not even to stop.
+        if _is_displaced(server) or not server.passfile.exists():
             _end_displaced(server)
         if time.monotonic() > deadline:
             raise UnavailableError(
@@ -311,9 +312,10 @@ def _is_displaced(server: Server) -> bool:
 
 def _end_displaced(server: Server) -> None:
     """Stop it at once; the next start recovers what it committed from its log."""
-    postmaster = postmaster_pid(server)
-    if postmaster in processes_in(server.data_dir):
-        os.kill(postmaster, signal.SIGQUIT)
+    with contextlib.suppress(FileNotFoundError, ProcessLookupError):
+        postmaster = postmaster_pid(server)
+        if postmaster in processes_in(server.data_dir):
+            os.kill(postmaster, signal.SIGQUIT)
 
 
 def postmaster_pid(server: Server) -> int:

@@ -34,6 +34,7 @@ from tests.databases import server_for_tests
 from tests.ingestion.parsers.samples import make_pdf, text_page
 from tests.ingestion.parsers.test_never_crashes import SAMPLES
 
+DEMO = settings.BASE_DIR / "ingestion" / "demo" / "documents"
 ORDINARY = 12345
 IS_ROOT = os.geteuid() == 0
 ACCOUNTS = [
@@ -229,24 +230,32 @@ def test_nothing_can_be_reached_from_inside(file, place, account):
     assert secret.read_text() == "secret"
 
 
+def separation() -> dict[str, Any]:
+    """What a process can still say about itself in the child: stat() opens nothing."""
+    spaces = {name: os.stat(f"/proc/self/ns/{name}").st_ino for name in ("net", "user")}  # noqa: PTH116
+    return {**spaces, "ids": [*os.getresuid(), *os.getresgid()], "groups": os.getgroups()}
+
+
 @pytest.mark.parametrize("account", ACCOUNTS)
 def test_every_layer_that_the_kernel_offers_is_used(file, account):
     def work() -> Any:
-        def read() -> dict[str, Any]:
-            return {"ids": [*os.getresuid(), *os.getresgid()], "groups": os.getgroups()}
-
         with ForkedSandbox() as sandbox:
             sandbox.parse(file, name="a.txt")
-            return {**inside(read, file), "missing": sandbox.layers.missing()}
+            missing = sandbox.layers.missing()
+        return {"missing": missing, "outside": separation(), "inside": inside(separation, file)}
 
     found = in_account(account, work)
 
-    assert set(found["missing"]) == {"account", "network", "files", "calls"} - kernel_offers(
-        account
-    )
+    offered = kernel_offers(account)
+    assert {"account", "network", "files", "calls"} - set(found["missing"]) == offered
+    before, after = found["outside"], found["inside"]
+    if "network" in offered:
+        assert after["net"] != before["net"]
     if account == 0:
-        assert set(found["ids"]) == {NOBODY}
-        assert found["groups"] == []
+        assert set(after["ids"]) == {NOBODY}
+        assert after["groups"] == []
+    elif "account" in offered:
+        assert after["user"] != before["user"]
 
 
 @pytest.mark.parametrize("account", ACCOUNTS)
@@ -273,22 +282,31 @@ def open_descriptors() -> list[int]:
     return found
 
 
-def test_the_host_is_confined_too():
-    with ParserSandbox() as sandbox:
-        sandbox._connected()
-        process = Path(f"/proc/{sandbox._host.pid}")
-        status = dict(line.split(":\t") for line in (process / "status").read_text().splitlines())
+@pytest.mark.parametrize("account", ACCOUNTS)
+def test_the_host_is_confined_too(account):
+    def show_memory() -> None:
+        libc.call("prctl", 4, 1, 0, 0, 0)
 
-        assert status["NoNewPrivs"] == "1"
-        assert status["Seccomp"] == "2"
-        assert int(status["CapEff"], 16) == 0
-        # Its files under /proc belong to root while it cannot be looked into.
-        assert (process / "environ").stat().st_uid == 0
+    def work() -> Any:
+        with ForkedSandbox(show_memory) as sandbox:
+            sandbox._connected()
+            process = Path(f"/proc/{sandbox._host.pid}")
+            status = (process / "status").read_text().splitlines()
+            # While a process cannot be looked into, its files under /proc belong to root.
+            owner = (process / "environ").stat().st_uid
+            return dict(line.split(":\t") for line in status), owner
+
+    status, owner = in_account(account, work)
+
+    assert status["NoNewPrivs"] == "1"
+    assert status["Seccomp"] == ("2" if "calls" in kernel_offers(account) else "0")
+    assert int(status["CapEff"], 16) == 0
+    assert owner == 0
 
 
 def test_without_seccomp_nothing_is_read_unless_that_is_allowed(file):
     def lose_seccomp() -> None:
-        host.Confinement = WithoutSeccomp  # type: ignore[misc, assignment]
+        host.Confinement = WithoutSeccomp  # type: ignore[assignment]
 
     class WithoutSeccomp(host.Confinement):
         def __init__(self, readable: list[Path]) -> None:
@@ -308,6 +326,7 @@ def test_without_seccomp_nothing_is_read_unless_that_is_allowed(file):
 def test_every_format_is_read_by_a_child_that_can_open_nothing(place, account):
     """Not even the code that it runs: under /root, an ordinary account could not."""
     files = {
+        **{path.name: path.read_bytes() for path in DEMO.iterdir()},
         **SAMPLES,
         "a.pdf": make_pdf([text_page((12, 72, 700, "The gallery door"))]),
         "a.html": b"<html><body><h1>Lamp</h1><p>Lit.</p></body></html>",
